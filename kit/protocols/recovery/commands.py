@@ -119,7 +119,8 @@ def _parts(advice: dry_run.RecoveryAdvice) -> Iterator[Part]:
             yield f"{GAP}{release}  {procedure}"
     if advice.restart and advice.procedure == "restart":
         if_worst = "if the worst set of voters was chosen, " * advice.group0[-1].holds
-        yield from wrap(f"{if_worst}at least {_back(advice.restart)}", GAP)
+        back = f"{counted(advice.restart, 'node')} must come back"
+        yield from wrap(f"{if_worst}at least {back}", GAP)
     choices = [
         ("depends" if each.depends else OFFERED[each.offered], each.procedure, each.why)
         for each in advice.choices
@@ -171,24 +172,18 @@ def _tables(rows: Iterable[availability.JudgedFailure]) -> Iterator[str]:
     )
     for each in rows:
         row = each.row
-        said = "possible" if row.schema else f"impossible, {_back(row.back)}"
         computed = (
             f"possible: {each.schema} if all vote; with few voters, {each.at_once} if "
             f"nodes die at once, {each.in_turn} if they die one after another"
         )
-        back = f", {_back(each.back)}" if each.back else ""
+        back = f", {counted(each.back, 'node')} must come back" if each.back else ""
         unmet = ", ".join(_level(at) for at in each.data if at.standing != "available")
         data = f"not always available at {unmet}" if unmet else "always available at every level"
         places = f"{counted(row.datacenters, 'datacenter')}, {len(row.places)} nodes"
         yield from ("", f"{places}: {row.words} down")
-        words = f"schema changes {said}; data available; {row.advice}"
-        yield from wrap(words, f"{GAP}documents  ")
+        yield from wrap(row.said, f"{GAP}documents  ")
         yield from wrap(f"schema changes {computed}{back}", f"{GAP}computed   ")
         yield from wrap(f"data {data}", GAP * 6 + " ")
-
-
-def _back(count: int) -> str:
-    return f"{counted(count, 'node')} must come back"
 
 
 def _level(standing: availability.LevelStanding) -> str:

@@ -183,11 +183,8 @@ def _failures(scene: Scene) -> Iterator[tuple[str, Frag, str, str, FailureRow]]:
     m, way = scene.model, scene.way()
     run = [way[0].before if way else scene.state, *(step.after for step in way)]
     for row, s in facts.met_failures(m, run):
-        back = f", {counted(row.back, 'node')} must be back" if row.back else ""
-        possible = "possible" if row.schema else "impossible"
-        documents = f"schema changes {possible}{back}; data available; {row.advice}"
         if s is None:
-            yield row.words, bulb("·", NOT_YET), documents, NOT_YET, row
+            yield row.words, bulb("·", NOT_YET), row.said, NOT_YET, row
             continue
         lines = facts.level_lines(m, s, next(s.sides()))
         data = all(each.standing == "available" for each in lines if each.level == "QUORUM")
@@ -197,7 +194,7 @@ def _failures(scene: Scene) -> Iterator[tuple[str, Frag, str, str, FailureRow]]:
         back = f", {counted(missing, 'voter')} must be back" if missing else ""
         levels = f"at {names}" if names else "at no level"
         computed = f"schema changes {facts.schema_changes(s)}{back}; data {levels}"
-        yield row.words, lamp(agrees, "agrees", "differs"), documents, computed, row
+        yield row.words, lamp(agrees, "agrees", "differs"), row.said, computed, row
 
 
 def _failure(row: tuple[str, Frag, str, str, FailureRow]) -> str:
@@ -304,7 +301,7 @@ VIEWS = staged(
         Table(
             _failures,
             "failure:{0[4].failure}:{0[4].least}",
-            ("down", "agree", "the documents", "in this run"),
+            ("down", "agree", "the documents", "computed in this run"),
             caption="Failures: the documents, and this run",
             line=_failure,
             empty=NO_TABLE,

@@ -9,6 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from kit.errors import are, counted
 from kit.masks import nodes_in, within
 from kit.protocols.group0.rules.quorum import Place, Quorum, extremes
 from kit.protocols.group0.rules.voters import NEWEST_RULES
@@ -205,8 +206,9 @@ Outcome = Literal["always", "sometimes", "never"]
 class FailureRow(Struct, frozen=True):
     """A row: ``least`` to ``most`` nodes, or whole datacenters, of ``datacenters`` are down.
 
-    ``schema`` and ``data`` are the documents' words on schema changes and on data. ``back`` is how
-    many nodes the documents want back for a quorum: 0 where there is one.
+    ``schema`` and ``data`` are the documents' words on schema changes and on data (of a row with a
+    quorum they are in the sentence before the tables, Q-53). ``back`` is how many nodes the
+    documents want back for a quorum, which only two rows say.
     """
 
     datacenters: int
@@ -214,8 +216,8 @@ class FailureRow(Struct, frozen=True):
     least: int
     most: int
     schema: bool
-    back: int
     advice: str
+    back: int | None = None
     data: bool = True
 
     @property
@@ -228,6 +230,14 @@ class FailureRow(Struct, frozen=True):
         """What fails as one: the nodes, or the datacenters (masks)."""
         size = 1 if self.failure == "nodes" else PER_DATACENTER
         return tuple((1 << size) - 1 << at for at in range(0, len(self.places), size))
+
+    @property
+    def said(self) -> str:
+        """What the documents say of schema changes and data, and what to do."""
+        back = f" until {counted(self.back, 'node')} {are(self.back)} back" if self.back else ""
+        if self.schema:
+            return f"schema changes possible and safe; {self.advice}"
+        return f"data available, schema changes impossible{back}; {self.advice}"
 
     @property
     def words(self) -> str:
@@ -246,21 +256,32 @@ class FailureRow(Struct, frozen=True):
         return sum(units) == dead and self.least <= len(units) <= self.most
 
 
-REPLACE = "restart them; replace any that are dead"
-ONE_OF_TWO = "restart at least 1 of the 2 for a quorum; otherwise recover by hand"
-ONE_OF_THREE = "restart 1 of the 3 for a quorum; otherwise recover by hand"
-IF_BACK = "restart its nodes when the datacenter is back; otherwise recover by hand"
-NEW_REGION = "restart its nodes when the datacenter is back, or add 3 in a new region"
-BOTH_BACK = "restart the nodes when both datacenters are back; recover by hand if one stays lost"
+REPLACE = "try to restart them; replace each dead one by a new node"
+ONE_OF_TWO = "restart at least 1 of the 2 for a quorum; if not even 1 comes back, recover by hand"
+ONE_OF_THREE = "restart 1 of the 3 for a quorum; if not even 1 comes back, recover by hand"
+IF_BACK = (
+    "restart the nodes when the datacenter is back; if it does not come back and its nodes are "
+    "lost, recover by hand"
+)
+NEW_REGION = (
+    "try to restart its nodes in the cluster when the datacenter is back; if they are dead, add 3 "
+    "new nodes in a new region"
+)
+BOTH_BACK = (
+    "restart the nodes when both datacenters are back; if at least one does not come back and its "
+    "nodes are lost, recover by hand"
+)
 FAILURES = (
-    FailureRow(1, "nodes", 1, 1, True, 0, "restart it; replace it if it is dead"),
-    FailureRow(1, "nodes", 2, 2, False, 1, ONE_OF_TWO),
-    FailureRow(2, "nodes", 1, 2, True, 0, REPLACE),
-    FailureRow(2, "nodes", 3, 3, False, 1, ONE_OF_THREE),
-    FailureRow(2, "datacenters", 1, 1, False, 3, IF_BACK),
-    FailureRow(3, "nodes", 1, 4, True, 0, REPLACE),
-    FailureRow(3, "datacenters", 1, 1, True, 0, NEW_REGION),
-    FailureRow(3, "datacenters", 2, 2, False, 6, BOTH_BACK),
+    FailureRow(
+        1, "nodes", 1, 1, True, "try to restart it; if it is dead, replace it by a new node"
+    ),
+    FailureRow(1, "nodes", 2, 2, False, ONE_OF_TWO, back=1),
+    FailureRow(2, "nodes", 1, 2, True, REPLACE),
+    FailureRow(2, "nodes", 3, 3, False, ONE_OF_THREE, back=1),
+    FailureRow(2, "datacenters", 1, 1, False, IF_BACK),
+    FailureRow(3, "nodes", 1, 4, True, REPLACE),
+    FailureRow(3, "datacenters", 1, 1, True, NEW_REGION),
+    FailureRow(3, "datacenters", 2, 2, False, BOTH_BACK),
 )
 """The manual on Raft, "Handling Failures": its three tables, row by row."""
 
@@ -270,7 +291,7 @@ class JudgedFailure(Struct, frozen=True):
 
     ``schema`` is edition ``documents``'s; ``at_once`` and ``in_turn`` are edition ``server``'s,
     where all of them die at once or one after another, in any order. ``back`` is the most nodes
-    that have to come back for a quorum.
+    that have to come back for a quorum, a number of the kit's.
     """
 
     row: FailureRow
@@ -282,15 +303,14 @@ class JudgedFailure(Struct, frozen=True):
 
     @property
     def differs(self) -> tuple[str, ...]:
-        """What the documents say otherwise: ``schema``, ``back``, and levels of data."""
+        """What the documents say otherwise: ``schema``, and levels of data."""
         said = "always" if self.row.schema else "never"
         data = tuple(
             " ".join(filter(None, (each.level, each.datacenter)))
             for each in self.data
             if (each.standing == "available") is not self.row.data
         )
-        wrong = (("schema", self.schema != said), ("back", self.back != self.row.back))
-        return (*(name for name, differs in wrong if differs), *data)
+        return (*(["schema"] if self.schema != said else []), *data)
 
 
 def judged(row: FailureRow, factor: int = RF) -> JudgedFailure:

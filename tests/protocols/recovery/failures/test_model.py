@@ -12,6 +12,7 @@ from kit.errors import BadInput
 from kit.masks import nodes_in
 from kit.protocols.recovery import facts
 from kit.protocols.recovery.failures import CatchUp, Serve
+from kit.protocols.recovery.lessons.recovering import failures_table
 from kit.protocols.recovery.rules.availability import FAILURES, FailureRow, standings
 from kit.protocols.recovery.rules.quorum import after_deaths
 from kit.protocols.topology.rules.machines import Edition
@@ -144,15 +145,39 @@ def test_clicking_nodes_off_fills_the_documents_tables() -> None:
             for each in panel_text(timeline, "failures").splitlines()
             if each.startswith(f"  {row.words}: ")
         ]
-        computed = line.partition("; data available; ")[2]
+        documents, _, computed = line.partition(row.advice)
         verdict = "possible" if row.schema else "impossible"
-        assert f"schema changes {verdict}" in line.partition(";")[0]
+        assert f"schema changes {verdict}" in documents
+        assert ("and safe" in documents) is row.schema
         assert f"schema changes {verdict}" in computed
         assert row.advice in line
         assert ("must be back" in computed) is not row.schema
     first = panel_text(ran(TWO), "failures").splitlines()
     assert len(first) == 3
     assert all(line.endswith("not met yet") for line in first)
+
+
+@pytest.mark.spec("G-019")
+def test_the_documents_say_a_number_of_nodes_in_two_rows() -> None:
+    """Before anything fails no row has a number of the kit's; where the documents give none, theirs
+    is empty as well, and what a run computes stands in its own column.
+    """
+    given = [{"datacenters": (3,) * many} for many in (1, 2, 3)]
+    text = "\n".join(panel_text(ran(each), "failures") for each in given)
+    said = [line for line in text.splitlines() if "impossible until" in line]
+    assert [line.split(":")[0].strip() for line in said] == ["2 nodes", "3 nodes"]
+    assert all("until 1 node is back" in line for line in said)
+    assert "must be back" not in text
+    lost = panel_text(ran(TWO, "lose dc2"), "failures")
+    [row] = [line for line in lost.splitlines() if line.startswith("  1 datacenter: ")]
+    documents, _, computed = row.partition("recover by hand")
+    assert "must be back" not in documents
+    assert "1 voter must be back" in computed
+    for many in (1, 2, 3):
+        rows = failures_table(many).rows
+        assert [cells[3] for cells in rows] == [
+            str(each.back or "") for each in FAILURES if each.datacenters == many
+        ]
 
 
 def test_rows_that_the_run_met_before_stay_filled() -> None:
