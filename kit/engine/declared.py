@@ -123,7 +123,7 @@ class Each(Struct, frozen=True):
         """The values of a model."""
         values = self.values
         if callable(values):
-            values = asked("values of Each", values, model)
+            values = said_of("values of Each", values, model)
         if not isinstance(values, Sequence | Mapping):
             raise BadType("Each", values, "a sequence of values, such as a range or a tuple")
         for value in () if isinstance(values, range) else values:
@@ -192,7 +192,7 @@ def check_said(what: str, said: Struct) -> None:
             raise BadType(f"{each.name} of {what}", value, spoken_hint(each.type))
 
 
-def asked(what: str, function: Callable[[Any], Any] | None, model: Any) -> Any:
+def said_of(what: str, function: Callable[[Any], Any] | None, model: Any) -> Any:
     """What a function of a declaration says of a model; None where there is none."""
     if function is None:
         return None
@@ -389,7 +389,7 @@ class Act:
             check_call(f"each of action {self.name}", self.said.each, "model", "state")
         made = _Made(self, m)
         choices, outcome = self._choices(m, made), self._outcome(m)
-        sure = bool(asked(f"sure of action {self.name}", self.said.sure, m))
+        sure = bool(said_of(f"sure of action {self.name}", self.said.sure, m))
         return Rule(self.struct, self.kind, choices, outcome, made.given, sure)
 
     def with_body(self, body: Any, owner: type) -> Act:
@@ -676,7 +676,7 @@ def judges(model: Model[Any, Any]) -> Iterator[tuple[Property, bool]]:
     """The properties that methods declare, in their order; whether each is a sign."""
     for name in declared_by(type(model)):
         for said in getattr(getattr(type(model), name), "judged", ()):
-            if said.when and not asked(f"when of property {name}", said.when, model):
+            if said.when and not said_of(f"when of property {name}", said.when, model):
                 continue
             check = getattr(model, name)
             named = said.name or name.replace("_", "-")
@@ -684,7 +684,7 @@ def judges(model: Model[Any, Any]) -> Iterator[tuple[Property, bool]]:
             title = said.title or text or named.replace("-", " ")
             on = tuple(each.struct for each in said.on)
             prop = Property(named, said.kind, title, check, said.invariant, on, said.of)
-            yield prop, bool(asked(f"sign of property {name}", said.sign, model))
+            yield prop, bool(said_of(f"sign of property {name}", said.sign, model))
 
 
 def _ordered(acts: Iterable[Act], first: Sequence[str]) -> list[Act]:
@@ -903,7 +903,7 @@ class Declared(Model[S, Any]):
         present = (
             act
             for act in self.acts.values()
-            if not act.said.when or asked(f"when of action {act.name}", act.said.when, self)
+            if not act.said.when or said_of(f"when of action {act.name}", act.said.when, self)
         )
         acts = _ordered(present, self.first)
         self.rules = tuple(act.bind(self) for act in acts)

@@ -65,7 +65,7 @@ NO_WORDS = {
     *("nothing more can happen", "from here the goal is out of reach"),
     *(", or a monitor remembers what tells them apart", "complete: no violation", "Note over "),
     *("What you will learn", "What you will learn here", "You need", "below a node", "on a disk"),
-    *("dashed card", "with bars"),
+    *("dashed card", "with bars", "a notebook file (.ipynb) of format 4"),
 }
 LISTS = re.compile(
     r"^(again all|span b|button input|as do|local, local)|kp-pop|\[exit status|@page"
