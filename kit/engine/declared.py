@@ -11,7 +11,7 @@ CONTRIBUTING shows a small example, *Add a model*.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from copy import copy
 from functools import cached_property, lru_cache, partial, reduce, update_wrapper
 from inspect import cleandoc, get_annotations, signature
@@ -50,6 +50,7 @@ from kit.engine.model import (
     Safeguard,
 )
 from kit.engine.parameters import BUDGET, check_limits
+from kit.engine.patience import attended
 from kit.engine.registry import Entry
 from kit.engine.rule import Rule
 from kit.errors import BadInput, BadType, KitError, Refusal, Refused, misfit, shorten
@@ -867,7 +868,8 @@ class Declared(Model[S, Any]):
 
         Raises BadInput for a parameter out of its limits, an unknown one, or an unknown safeguard.
         """
-        with declaring(f"model {type(self).__name__}"):
+        is_ours = type(self).__module__.startswith("kit.")
+        with declaring(f"model {type(self).__name__}"), nullcontext() if is_ours else attended():
             self._begin(parameters, off, given)
 
     def _begin(self, parameters: Any, off: Collection[str], given: Mapping[str, Any]) -> None:

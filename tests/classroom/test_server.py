@@ -231,7 +231,9 @@ def test_a_bucket_fills_again() -> None:
     assert sum(bucket.take() for _ in range(50)) == server.BURST
 
 
-def test_only_so_many_lines_come_from_one_address(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_so_many_lines_come_from_one_address(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     """One more is turned away, until one of the others has gone."""
     monkeypatch.setattr(server, "MOST_FROM_ONE", 2)
 
@@ -241,7 +243,12 @@ def test_only_so_many_lines_come_from_one_address(monkeypatch: pytest.MonkeyPatc
         assert await second.until("show") == "door"
         third = await guest(place)
         assert await third.cut() == 1013
+        for path in ("seat", "wall"):  # they say something at once, as pages do
+            early = await guest(place, path)
+            await early.say(say="enter", code="x")
+            assert await early.cut() == 1013
         assert len(hall.seats) == 2
+        assert not caplog.records
 
     served(test)
 

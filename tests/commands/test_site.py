@@ -40,6 +40,23 @@ def test_a_page_of_another_kit_is_told(tmp_path: Path) -> None:
         site([str(tmp_path), "--single", "a/b", str(tmp_path / "out.html")])
 
 
+@pytest.mark.parametrize(
+    "path", ["%00", "a%00b/", "%ed%a0%80", "%ed%a0%80/", "%ff", "a" * 5000, "..%2f..%2fx%00"]
+)
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_what_can_name_no_file_is_not_found(
+    method: str, path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A zero byte, half a character, a very long name: not found, and nothing is printed."""
+    with server(tmp_path) as pages:
+        threading.Thread(target=pages.serve_forever, daemon=True).start()
+        with socket.create_connection((LOOPBACK, pages.server_port)) as line:
+            line.sendall(f"{method} /{path} HTTP/1.0\r\n\r\n".encode())
+            assert b" 404 " in line.recv(100)
+        pages.shutdown()
+    assert capsys.readouterr().err == ""
+
+
 def test_who_leaves_early_is_no_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A browser goes before it has all of a file: nothing is printed, and others are served."""
     (tmp_path / "large").write_bytes(bytes(1 << 24))

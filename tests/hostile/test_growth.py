@@ -5,16 +5,23 @@ No clock: the calls of Python functions and the steps of generators are counted.
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
+import lzma
 import sys
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kit.clients.statements import parsed
+from kit.edge.bundles import read_bundle
 from kit.edge.json_text import parse_json
 from kit.errors import BadInput
+from kit.operators.importers.cql import cql_type as cql_type_of
 from kit.operators.importers.dumps import parse_csv_rows, parse_json_rows, rows_listing
 from kit.operators.importers.opening import import_texts
 from kit.operators.importers.ringfile import MOST_KEYSPACES, parse_ring
@@ -23,6 +30,9 @@ from kit.operators.importers.topology_journals import parse_journals
 from kit.protocols.tcm.parameters import parse_operation
 from kit.ring.replication import SimpleStrategy
 from tests.commands.calling import ring_of
+from tests.hostile.judging import answered
+from tests.hostile.test_bundles import member, packed
+from tests.hostile.working import Work, work_of
 from tests.operators.printing import (
     Host,
     copy_csv,
@@ -136,6 +146,84 @@ def test_ten_times_as_much_is_about_ten_times_the_work(name: str) -> None:
     read(written(10))
     few, many = written(40), written(400)
     assert counted(lambda: read(many)) <= 12 * counted(lambda: read(few))
+
+
+def repeated_headers(count: int) -> bytes:
+    """An archive whose extended header has that many records."""
+    info = tarfile.TarInfo("x")
+    info.type = tarfile.XHDTYPE
+    records = b"13 comment=a\n" * count
+    info.size = len(records)
+    head = info.tobuf(tarfile.USTAR_FORMAT) + records + bytes(-len(records) % tarfile.BLOCKSIZE)
+    return head + packed(member("snap/x"), mode="w")
+
+
+HOSTILE: dict[str, tuple[int, Callable[[int], bytes]]] = {
+    "records of a header": (1000, repeated_headers),
+    "files": (100, lambda n: packed(*(member(f"snap/{at}") for at in range(n)), mode="w")),
+    "long names": (100, lambda n: packed(*(member(f"{'d' * 150}/{at}") for at in range(n)))),
+    "gzip streams": (400, lambda n: gzip.compress(b"") * n + gzip.compress(repeated_headers(1))),
+    "bzip2 streams": (400, lambda n: bz2.compress(b"") * n + bz2.compress(repeated_headers(1))),
+    "xz streams": (400, lambda n: lzma.compress(b"") * n + lzma.compress(repeated_headers(1))),
+    "zeros at the end": (100, lambda n: gzip.compress(repeated_headers(1)) + bytes(1000 * n)),
+}
+"""What an archive may have much of, and how much of it is little."""
+TEXTS: dict[str, tuple[Callable[[str], Any], str, str]] = {
+    "conditions": (parsed, "SELECT * FROM ks.t WHERE a = 1", " AND b = 1"),
+    "comments": (parsed, "SELECT * FROM ks.t ", "/* x */ "),
+    "comments without end": (parsed, "", "/* "),
+    "quotes": (parsed, "SELECT * FROM ks.t WHERE a = '", "''"),
+    "brackets": (parsed, "INSERT INTO ks.t (a) VALUES (", "{1:("),
+    "types": (cql_type_of, "", "frozen<"),
+    "lists in JSON": (lambda text: parse_json(text, "x"), "", "["),
+    "values in JSON": (lambda text: parse_json(text, "x"), "[", "1,"),
+    "lines of a journal": (lambda text: parse_journals([("a", text)]), "", f"{journal('n', 1)}\n"),
+    "words of a line": (lambda text: import_texts([("a", text)]), "Datacenter: dc1\n", "UN "),
+    "columns of a dump": (lambda text: parse_csv_rows(f"{text}\n{text}", "c"), "a", ",b"),
+}
+"""A reader, how a text begins, and what it may have much of."""
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_twice_the_archive_is_twice_the_work(name: str, tmp_path: Path) -> None:
+    """Neither lines of Python nor bytes that are copied grow by more than the archive does."""
+    count, made = HOSTILE[name]
+    path = tmp_path / "snap.tar"
+
+    def work(size: int) -> Work:
+        path.write_bytes(made(size))
+        return work_of(lambda: answered(lambda: read_bundle(path, "snapshot", ("x",))))
+
+    work(count)
+    few, many = work(count), work(2 * count)
+    assert many.lines <= 2.2 * few.lines
+    assert many.made <= 2.5 * few.made
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_twice_the_text_is_twice_the_work(name: str) -> None:
+    """The same of texts that hold one thing again and again, be they refused."""
+    read, head, part = TEXTS[name]
+
+    def work(count: int) -> Work:
+        text = head + part * count
+        return work_of(lambda: answered(lambda: read(text)))
+
+    work(150)
+    few, many = work(150), work(300)
+    assert many.lines <= 2.2 * few.lines
+    assert many.made <= 2.5 * few.made
+
+
+def test_many_journals_are_put_together_in_one_go() -> None:
+    """Twice as many hosts are twice the work: each year is looked for once."""
+
+    def work(count: int) -> Work:
+        texts = [(f"{at}.log", journal(f"n{at}", 2)) for at in range(count)]
+        return work_of(lambda: parse_journals(texts))
+
+    work(20)
+    assert work(80).lines <= 2.2 * work(40).lines
 
 
 def test_limits_are_said() -> None:

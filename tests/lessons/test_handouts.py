@@ -35,6 +35,10 @@ SHOWS = """class Broken:
     def _repr_mimebundle_(self):
         raise ValueError("no picture")
 Broken()"""
+SILENT = """class Silent(Exception):
+    def __str__(self):
+        raise ValueError
+"""
 NOTEBOOK = ("markdown", GOALS), ("code", ASKS), ("code", 'exercise("an-invariant")')
 
 
@@ -167,6 +171,10 @@ def test_a_notebook_or_all(words: list[str], capsys: pytest.CaptureFixture[str])
         ((("code", "import sys\nsys.exit(0)"),), "code cell 1 fails | SystemExit 0"),
         ((("code", "import os\nos._exit(0)"),), "code cell 1 fails | SystemExit 0"),
         ((("code", "1"), ("code", SHOWS)), "code cell 2 fails | no picture"),
+        ((("code", "raise GeneratorExit"),), "code cell 1 fails | GeneratorExit"),
+        ((("code", "raise type('Own', (BaseException,), {})('x')"),), "code cell 1 fails | Own: x"),
+        ((("code", "import asyncio\nraise asyncio.CancelledError"),), "code cell 1 fails | Cancelled"),
+        ((("code", f"{SILENT}\nraise Silent"),), "code cell 1 fails | no text that can be shown"),
     ],
 )
 def test_what_is_no_lesson_is_told(
@@ -181,6 +189,38 @@ def test_a_cell_that_shows_a_class_has_no_picture(tmp_path: Path) -> None:
     """A class says how its objects are shown, and is none itself."""
     shown = ("code", "from kit.widgets import Player\nPlayer")
     assert handout_of(notebook(tmp_path, shown, *NOTEBOOK)).picture is None
+
+
+def test_cells_of_every_kind_are_read(tmp_path: Path) -> None:
+    """Raw text, cells that wait at their top, magics: what a notebook may hold."""
+    cells = (
+        ("raw", "as it is"),
+        ("code", "import asyncio\nawait asyncio.sleep(0, 5)"),
+        ("code", "%matplotlib inline\nx = 1"),
+        ("code", ""),
+    )
+    assert handout_of(notebook(tmp_path, *cells, *NOTEBOOK)).questions
+
+
+@pytest.mark.parametrize("cell", [None, 5, {}, {"cell_type": "code"}, {"source": "x"}])
+def test_what_is_no_cell_is_named(cell: Any, tmp_path: Path) -> None:
+    """The error says which cell it is, and in what it differs."""
+    path = tmp_path / "lesson.ipynb"
+    path.write_text(json.dumps({"cells": [{"cell_type": "raw", "source": ""}, cell]}))
+    with pytest.raises(BadInput, match=r"a notebook file .*cells\[1\]"):
+        read_lesson(path)
+
+
+def test_all_pages_are_written_or_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where the key, or the teacher's notebook, cannot be written, the hand-out is not, either."""
+    path = notebook(tmp_path, *NOTEBOOK)
+    for name in ("lesson-key.html", "lesson-teacher.ipynb"):
+        out = tmp_path / name
+        out.mkdir()
+        (out / name).mkdir()
+        assert main(["handout", str(path), "--teacher", "--out", str(out)]) == 2
+        assert "this is a folder" in capsys.readouterr().err
+        assert [each.name for each in out.iterdir()] == [name]
 
 
 def test_what_is_no_notebook_is_told(tmp_path: Path) -> None:
