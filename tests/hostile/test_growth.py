@@ -21,7 +21,6 @@ from kit.clients.statements import parsed
 from kit.edge.bundles import read_bundle
 from kit.edge.json_text import parse_json
 from kit.errors import BadInput
-from kit.operators.importers.cql import cql_type as cql_type_of
 from kit.operators.importers.dumps import parse_csv_rows, parse_json_rows, rows_listing
 from kit.operators.importers.opening import import_texts
 from kit.operators.importers.ringfile import MOST_KEYSPACES, parse_ring
@@ -174,7 +173,6 @@ TEXTS: dict[str, tuple[Callable[[str], Any], str, str]] = {
     "comments without end": (parsed, "", "/* "),
     "quotes": (parsed, "SELECT * FROM ks.t WHERE a = '", "''"),
     "brackets": (parsed, "INSERT INTO ks.t (a) VALUES (", "{1:("),
-    "types": (cql_type_of, "", "frozen<"),
     "lists in JSON": (lambda text: parse_json(text, "x"), "", "["),
     "values in JSON": (lambda text: parse_json(text, "x"), "[", "1,"),
     "lines of a journal": (lambda text: parse_journals([("a", text)]), "", f"{journal('n', 1)}\n"),

