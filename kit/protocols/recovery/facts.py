@@ -169,7 +169,7 @@ def persisted(m: Recovery, s: RecoveryState) -> tuple[PersistedRow, ...]:
 def gossip(m: Recovery, s: RecoveryState) -> Iterator[tuple[str, str, bool, str]]:
     """Every two nodes that are up, whether they take each other's gossip, and why."""
     for first, second in s.up_in_pairs():
-        accepted_why = reception(s.digest_of(first), s.digest_of(second))
+        accepted_why = reception(s.digest_of(first), s.digest_of(second), m.edition)
         yield m.names[first], m.names[second], *accepted_why
 
 
@@ -177,7 +177,7 @@ def parties(m: Recovery, s: RecoveryState) -> Iterator[tuple[str, ...]]:
     """Nodes that run on this side of the firewall and of whom all others take no gossip; the
     largest party is not among them.
     """
-    talking, groups = {*s.talking()}, list[set[int]]()
+    talking, groups = {*s.talking(m.edition)}, list[set[int]]()
     for at, node in enumerate(s.nodes):
         if node.group != NO_GROUP and not s.is_walled_off(node):
             near = [party for party in groups if any((other, at) in talking for other in party)]

@@ -190,6 +190,16 @@ class ModeState(LostState, frozen=True, cache_hash=True, kw_only=True):
         return all(n.mode == "recovery" for n in self.nodes if n.standing == "live")
 
     @property
+    def is_half_recovered(self) -> bool:
+        """Whether a live node is in RECOVERY mode, or will be, beside one that runs in a group.
+
+        That comes of a mistyped value: the procedure has to be gone through by all nodes again.
+        """
+        live = [node for node in self.nodes if node.standing == "live"]
+        recovers = any("recovery" in (MODES[node.value], node.mode) for node in live)
+        return recovers and any(node.group != NO_GROUP for node in live)
+
+    @property
     def is_whole(self) -> bool:
         """Whether all live nodes run in one group 0 without any dead, after the Raft upgrade."""
         nodes = [node for node in self.nodes if node.standing == "live"]
@@ -242,16 +252,17 @@ class ModeState(LostState, frozen=True, cache_hash=True, kw_only=True):
         return self.at(node, mode=mode, group=group).caught_up(node)
 
     def caught_up(self, node: int) -> ModeState:
-        """With a majority all members that run in a node's group go through its log."""
+        """With a majority all members that run in a node's group go through its log.
+
+        An entry that was committed is on one of them, whoever knows that it is committed.
+        """
         if not self.may_commit(node):
             return self
-        log, company = self.logs[self.nodes[node].group], self.running(node)
-        known = max(self.nodes[i].applied for i in nodes_in(company))
-        nodes = [*self.nodes]
-        for member in nodes_in(company):
-            for command in log[nodes[member].applied : known]:
+        log, nodes = self.logs[self.nodes[node].group], [*self.nodes]
+        for member in nodes_in(self.running(node)):
+            for command in log[nodes[member].applied :]:
                 nodes[member] = nodes[member].applying(*command)
-            nodes[member] = nodes[member].but(applied=known)
+            nodes[member] = nodes[member].but(applied=len(log))
         return self.but(nodes=tuple(nodes))
 
     def merged(self, node: int, source: int) -> ModeState:

@@ -28,6 +28,8 @@ from kit.protocols.topology.rules.machines import Edition
 
 INDEXES, DEAD = (1, 2, 2, 2), "C D"
 WHOLE, NOT_WHOLE = "whole", "not whole"
+ANY_ORDER = ("order",)
+"""By RECOVERY mode an operator may do any step at any time: no server refuses it."""
 PROCEDURES = ("new, documents", "new, server", "old")
 
 
@@ -84,7 +86,7 @@ def _named(m: Any, *actions: Any) -> list[Step]:
 
 
 def _old() -> tuple[RecoveryMode, OrderPlan]:
-    m = RecoveryMode(commit_indexes=INDEXES, dead=DEAD, changes=2)
+    m = RecoveryMode(off=ANY_ORDER, commit_indexes=INDEXES, dead=DEAD, changes=2)
 
     def steps(name: str) -> list[Step]:
         restart = (f"restart {name}", (old.Stop(name), old.StartServer(name)))
@@ -106,7 +108,8 @@ def _new(edition: Edition) -> tuple[Recovery, OrderPlan]:
         return _named(m, *(kind(name) for kind in m.procedure if kind in new.OF_EACH))
 
     leader = [name for name in m.names if name not in m.given_up][-1]
-    operator = (new.Isolate(), new.Read(), new.Choose(leader), *map(new.Remove, m.given_up))
+    first = (kind() for kind in (new.Isolate, new.Read) if kind in m.procedure)
+    operator = (*first, new.Choose(leader), *map(new.Remove, m.given_up))
     return _plan(m, operator, steps, (new.Crash, new.Restart), (), m.is_recovered, new.Alter)
 
 
@@ -207,7 +210,7 @@ def order_harm(order: Sequence[str], parameters: Struct = USUAL) -> Harm:
             raise BadInput("order", step, "each step once")
     if not isinstance(parameters, RecoveryMode.Parameters):
         raise BadInput("parameters", parameters, "parameters of model recovery_mode")
-    m = RecoveryMode(replace(parameters, deaths=0))
+    m = RecoveryMode(replace(parameters, deaths=0), ANY_ORDER)
     pairs = enumerate(zip_longest(DOCUMENTED, order))
     wrong = next((at for at, (step, taken) in pairs if step != taken), None)
     played = len(order) if wrong is None else min(wrong + 1, len(order))

@@ -104,17 +104,18 @@ class GossipDigest(Struct, frozen=True):
     walled_off: bool = False
 
 
-def reception(sender: GossipDigest, receiver: GossipDigest) -> tuple[bool, str]:
+def reception(sender: GossipDigest, receiver: GossipDigest, edition: Edition) -> tuple[bool, str]:
     """Whether the receiver takes the message, and why.
 
-    Other group ids are tolerated while either recovers; other recovery leaders never are, since
-    they are an operator's mistake. Sources: Topology over Raft, "Gossip during recovery"; published
-    code, ``gms/gossiper.cc`` (``handle_syn_msg``).
+    Other group ids are tolerated while either recovers. By the documents it does not matter which
+    leader is named (Q-52); a server of edition ``server`` drops what names another one. Sources:
+    Topology over Raft, "Gossip during recovery"; published code, ``gms/gossiper.cc``
+    (``handle_syn_msg``).
     """
     options = {sender.recovery_leader, receiver.recovery_leader}
     if sender.walled_off != receiver.walled_off:
         return False, "a firewall is between them"
-    if NOBODY not in options and len(options) == 2:
+    if edition == "server" and NOBODY not in options and len(options) == 2:
         return False, "their recovery_leader options differ"
     if sender.group == receiver.group:
         return True, "their group ids are the same"
@@ -139,6 +140,11 @@ class RecoveryNode(State, frozen=True, cache_hash=True):
     columns: int = 0
     data: int = 0
     old_rows: bool = True
+
+    @property
+    def looks_for_group(self) -> bool:
+        """Whether its next start does: its group id and discovery state are removed together."""
+        return self.group_id == NO_GROUP
 
     @property
     def index(self) -> int:
@@ -276,23 +282,28 @@ class RecoveryState(LostState, frozen=True, cache_hash=True, kw_only=True):
         up = (i for i, node in enumerate(self.nodes) if node.group != NO_GROUP)
         return combinations(up, 2)
 
-    def talking(self) -> Iterator[tuple[int, int]]:
+    def talking(self, edition: Edition) -> Iterator[tuple[int, int]]:
         """Every pair of nodes that are up and take each other's gossip."""
         for first, second in self.up_in_pairs():
-            if reception(self.digest_of(first), self.digest_of(second))[0]:
+            if reception(self.digest_of(first), self.digest_of(second), edition)[0]:
                 yield first, second
 
-    def hears(self, node: int) -> bool:
+    def as_one_cluster(self, edition: Edition) -> Iterator[tuple[int, int]]:
+        """The same without those that are cut off: they are no part of this cluster any more."""
+        pairs = self.talking(edition)
+        return (pair for pair in pairs if not self.is_walled_off(self.nodes[pair[0]]))
+
+    def hears(self, node: int, edition: Edition) -> bool:
         """Whether another node, which is counted on, and this one take each other's gossip."""
-        others = ({*pair} - {node} for pair in self.talking() if node in pair)
+        others = ({*pair} - {node} for pair in self.talking(edition) if node in pair)
         return any(self.nodes[other].takes_part for [other] in others)
 
-    def in_two_groups(self) -> tuple[int, int] | None:
+    def in_two_groups(self, edition: Edition) -> tuple[int, int] | None:
         """Two nodes that talk to each other in different groups outside a recovery's restarts.
 
         Tolerated are nodes that take part, of which one still runs in a group that was abandoned.
         """
-        for first, second in self.talking():
+        for first, second in self.as_one_cluster(edition):
             a, b = self.nodes[first], self.nodes[second]
             restarts = a.takes_part and b.takes_part and min(a.group, b.group) <= self.abandoned
             if a.group != b.group and not restarts:

@@ -3,7 +3,9 @@
 Each node has what it persists: group id, schema, ``recovery_leader``, rows of Raft. An entry
 reaches all members that are up at once: what Raft does between them is the matter of ``group0``.
 The manual's first rolling restart changes nothing here and is no step. Sources: Topology over Raft,
-"Raft topology recovery"; the published manual and code.
+"Raft topology recovery"; the published manual and code. Edition ``documents`` has their seven
+steps: whoever chooses a leader reads the commit indexes, and a firewall is no step, but the older
+manual's note: it is there from the start (Q-54).
 
 Of the lines that servers log, ``joined group 0 with group id`` is a server's own fragment (manual
 on Raft), and so are the two by which the published manual has each restarted node checked (edition
@@ -81,7 +83,7 @@ own = partial(ServerLine, own=True)
 class Recovery(LostMajority[RecoveryState]):
     """An operator recovers a group 0 by ``recovery_leader``."""
 
-    revision = 2
+    revision = 3
     name, title, State = "recovery", "A group 0 that lost its majority", RecoveryState
     premise = (
         "Without a majority of the voters, no node can change metadata. The operator "
@@ -184,12 +186,17 @@ class Recovery(LostMajority[RecoveryState]):
                 entries=max(self.commit_indexes),
                 abandoned=NO_GROUP if self.majority_lives else OLD,
                 operation=self.reached if self.operation else "none",
+                isolated=self.isolation and self.edition == "documents",
             )
         )
 
     def chosen_again(self, before: RecoveryState, after: RecoveryState) -> Any:
         """A side of the firewall with a majority of a group's voters chooses them again."""
         return self.voting(after, lambda group: (after.running(group), after.running(group, True)))
+
+    def two_groups(self, s: RecoveryState) -> tuple[int, int] | None:
+        """Two nodes that talk as one cluster, by this edition's gossip."""
+        return s.in_two_groups(self.edition)
 
     # The procedure
 
@@ -200,21 +207,23 @@ class Recovery(LostMajority[RecoveryState]):
         return None if s.isolated else s.but(isolated=True)
 
     @action(
-        label="delete the group id of {node}",
+        label="remove the group id and discovery state of {node}",
         tag="delete",
         each=lambda m, s: s.where(
             lambda n: n.status == "up" and NO_GROUP < n.group_id <= max(OLD, s.abandoned)
         ),
-        travels=typed("DELETE id", "DELETE raft_group0_id"),
+        travels=typed("DELETE", "remove the group id and the discovery state"),
     )
-    @purpose("Without the old id, the node looks for the new group at its next start.")
+    @purpose("Without the old id and peers, the node looks for the new group at its next start.")
     def delete_id(self, s: RecoveryState, node: Node) -> Next:
-        """The operator deletes the group id of {node}, which stays in its group until it
-        restarts.
+        """The operator removes the group id and the discovery state of {node}, which stays in its
+        group until it restarts.
         """
+        if self.edition == "documents":
+            return s.at(node, group_id=NO_GROUP)
         if self.isolation and not s.isolated:
             return refused("the nodes that are given up are not cut off yet")
-        if self.edition == "server" and not s.indexes_read:
+        if not s.indexes_read:
             return refused(
                 "commit_idx must be read first, while the group id is still there to find it"
             )
@@ -227,7 +236,7 @@ class Recovery(LostMajority[RecoveryState]):
             text = f"{name} → the operator: {label}"
             yield Travel("answer", self.spot(name), "operator", label, text)
 
-    @action(label="read commit_idx", travels=indexes)
+    @action(label="read commit_idx", when=lambda m: m.edition == "server", travels=indexes)
     @purpose("The node with the latest commit index should lead, or entries could be lost.")
     def read(self, s: RecoveryState) -> Next:
         """The operator reads commit_idx on every live node."""
@@ -235,8 +244,6 @@ class Recovery(LostMajority[RecoveryState]):
             return None
         if down := self.named(s.where(lambda n: n.status == "down")):
             return refused("some live nodes are down: start them first", down)
-        if gone := self.named(s.where(lambda n: n.takes_part and not n.old_rows)):
-            return refused("commit_idx is gone, along with the Raft rows", gone)
         return s.but(indexes_read=True)
 
     def eligible(self, s: RecoveryState) -> int:
@@ -246,11 +253,27 @@ class Recovery(LostMajority[RecoveryState]):
         again = self.choose_again and len(s.groups) - 1 == s.abandoned
         return s.live & ~(1 << s.leader) if again else 0
 
-    @action(each=eligible)
+    def reads(self, before: RecoveryState, act: Any, after: RecoveryState) -> Iterator[Travel]:
+        """By the documents it is part of the choice."""
+        if self.edition == "documents":
+            yield from self.indexes(before, act, after)
+
+    @action(
+        each=eligible,
+        says=lambda m, *step: (
+            "The operator "
+            + "reads the commit index of every live node and " * (m.edition == "documents")
+            + "chooses {node} as recovery leader: it knows {known}."
+        ),
+        travels=reads,
+    )
     @purpose("The new group starts with what this node knows.")
     def choose(self, s: RecoveryState, node: Node) -> Next:
-        """The operator chooses {node} as recovery leader: it knows {known}."""
-        if not s.indexes_read:
+        """The operator chooses a recovery leader.
+
+        A node that is down can be asked, too: its tables are read in maintenance mode.
+        """
+        if self.edition == "server" and not s.indexes_read:
             return refused("commit indexes have not been read")
         group, at = s.recoverable, s.nodes[node]
         if NO_GROUP not in (group, s.abandoned):  # a newer group than those given up can go on
@@ -464,7 +487,8 @@ class Recovery(LostMajority[RecoveryState]):
             refusal = refused(f"{self.group_name(s.new_group)} has no majority")
         if refusal:
             return refusal
-        return refused("the node is alive", (self.names[node],)) if s.hears(node) else None
+        is_alive = s.hears(node, self.edition)
+        return refused("the node is alive", (self.names[node],)) if is_alive else None
 
     @action(
         tag="removenode",
@@ -644,8 +668,8 @@ class Recovery(LostMajority[RecoveryState]):
 
     @always("INV-SCHEMA")
     def one_schema(self, s: RecoveryState) -> str | None:
-        """All members of a new group have the same schema."""
-        for group in range(OLD + 1, len(s.groups)):
+        """All members of a new group that can commit have the same schema."""
+        for group in filter(s.may_commit, range(OLD + 1, len(s.groups))):
             if len({s.nodes[i].columns for i in nodes_in(s.running(group))}) > 1:
                 return f"members of {self.group_name(group)} have different schemas"
         return None
@@ -655,7 +679,7 @@ class Recovery(LostMajority[RecoveryState]):
         """Every schema change sees all earlier ones."""
         node = self.number(action.node)
         company, columns = before.company(node), after.nodes[node].columns
-        for pair in before.talking():
+        for pair in before.as_one_cluster(self.edition):
             for here, there in permutations(pair):
                 missed = before.acknowledged[before.nodes[there].group] & ~columns
                 if company >> here & 1 and missed:
@@ -667,7 +691,8 @@ class Recovery(LostMajority[RecoveryState]):
     @step("INV-MEMBER", on=(coordinate, remove, replace))
     def taken_out(self, before: RecoveryState, action: Any, after: RecoveryState) -> str | None:
         """Only a majority of the new group changes the topology, and removes no node it hears."""
-        if not isinstance(action, Coordinate) and before.hears(self.number(action.node)):
+        alters = isinstance(action, Coordinate)
+        if not alters and before.hears(self.number(action.node), self.edition):
             return f"{action.node} is removed although the others still hear it"
         committed = before.may_commit(before.new_group)
         return None if committed else "the topology changes without a majority of a new group"
@@ -721,7 +746,8 @@ class Recovery(LostMajority[RecoveryState]):
     def procedure(self) -> tuple[type, ...]:
         """The steps of the procedure, in the order of the edition."""
         saids = ((rule.action, self.acts[rule.action].said) for rule in self.rules)
-        return tuple(kind for kind, said in saids if not (said.unasked or said.fault))
+        steps = tuple(kind for kind, said in saids if not (said.unasked or said.fault))
+        return tuple(kind for kind in steps if self.edition == "server" or kind is not Isolate)
 
     def milestone(self, before: RecoveryState, action: Any, after: RecoveryState) -> str | None:
         """The dead cut off, ids deleted, a leader, a new group, all in it, a removal, the end."""
@@ -758,10 +784,11 @@ class Recovery(LostMajority[RecoveryState]):
 
     def readable(self, s: RecoveryState) -> dict[str, str]:
         """The operator's view, and every node."""
+        by_step = self.edition == "server"
         return {
             "recovery leader": self.names[s.leader] if s.leader != NOBODY else "not chosen",
             "dead nodes": "cut off" if s.isolated else "not cut off",
-            "commit indexes": "read" if s.indexes_read else "not read",
+            **({"commit indexes": "read" if s.indexes_read else "not read"} if by_step else {}),
             "operation": f"{self.half_done}: {s.operation}" if self.operation else "none",
             **dict(zip(self.names, map(self.in_a_line, s.nodes), strict=True)),
         }
@@ -775,7 +802,7 @@ class Recovery(LostMajority[RecoveryState]):
         option = f", recovery_leader {self.names[node.option]}" if node.option != NOBODY else ""
         columns = f"column{'s' * (node.data.bit_count() > 1)} {listed_columns(node.data)}"
         data = f", data in {columns}" if node.data else ""
-        stored = self.stored_id(node.group_id)
+        stored = self.stored_id(node.group_id) + " or discovery state" * node.looks_for_group
         return f"{back}{runs}, {stored}, commit index {node.index}{option}{data}"
 
 

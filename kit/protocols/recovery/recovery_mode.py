@@ -10,7 +10,7 @@ of those that limit voters.
 """
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import partial, wraps
 from itertools import permutations
 from typing import Any, TypeAlias
 
@@ -26,6 +26,7 @@ from kit.engine.declared import (
     parameter,
     purpose,
     refused,
+    safeguard,
     sometimes,
     step,
     there_and_back,
@@ -118,6 +119,18 @@ Next: TypeAlias = ModeState | Refusal | None
 own = partial(ServerLine, own=True)
 
 
+def in_order(step: Any) -> Any:
+    """A step of the operator: what a server lets happen waits for its place in the procedure."""
+
+    @wraps(step)
+    def ordered(self: Any, s: ModeState, *given: Any) -> Next:
+        after: Next = step(self, s, *given)
+        is_step = isinstance(after, ModeState)
+        return self.too_early(s, step.__name__) or after if is_step else after
+
+    return ordered
+
+
 def live_where(holds: Callable[[ModeNode], bool]) -> Callable[[Any, ModeState], int]:
     """The live nodes for which something holds."""
     return lambda m, s: s.where(lambda n: n.standing == "live" and holds(n))
@@ -126,7 +139,7 @@ def live_where(holds: Callable[[ModeNode], bool]) -> Callable[[Any, ModeState], 
 class RecoveryMode(lost_majority.LostMajority[ModeState]):
     """An operator recovers a group 0 by RECOVERY mode."""
 
-    revision = 2
+    revision = 3
     name, title, State = "recovery_mode", "A lost majority, recovered with RECOVERY mode", ModeState
     premise = (
         "Without a majority of the voters, no node can change metadata. In RECOVERY "
@@ -159,6 +172,19 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         "how many times group0_upgrade_state can be mistyped",
         title="mistyped values",
         le=lost_majority.MOST_FAULTS,
+    )
+
+    order: bool = safeguard(
+        "S-98",
+        "The operator takes the steps in the order of the procedure",
+        ("INV-SCHEMA",),
+        smallest={"commit_indexes": (1, 2, 2, 2), "dead": "C D", "returns": 1},
+    )
+    isolation: bool = safeguard(
+        "S-50",
+        "Nodes that are given up are cut off",
+        ("INV-LIN",),
+        smallest={"commit_indexes": (1, 1, 1), "dead": "B C", "returns": 2, "changes": 2},
     )
 
     def set_up(self) -> None:
@@ -204,7 +230,23 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
 
         return self.voting(s, sides)
 
+    def two_groups(self, s: ModeState) -> tuple[int, int] | None:
+        """Two nodes that reach each other."""
+        return s.in_two_groups()
+
     # What the operator does
+
+    def too_early(self, s: ModeState, step: str) -> Refusal | None:
+        """Why a step of the operator does not have its place here."""
+        if not self.order:
+            return None
+        due = (each for each in self.due(s) if self.isolation or type(each) is not Isolate)
+        if (first := next(due, None)) is None:
+            return refused("the procedure asks for no step now")
+        if self.acts[type(first)].name == step:
+            return None
+        said = f"first: {self.label(s, first)}"
+        return refused("the procedure has another step before this one", evidence=(said,))
 
     def down(self, s: ModeState, node: int) -> Refusal | None:
         """A query needs the node's server."""
@@ -223,6 +265,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         travels=typed("recovery", "group0_upgrade_state is recovery"),
     )
     @purpose("In RECOVERY mode, a node runs without group 0.")
+    @in_order
     def set_recovery(self, s: ModeState, node: Node) -> Next:
         """The operator sets group0_upgrade_state on {node} to recovery, for its next start."""
         return self.down(s, node) or s.at(node, value="recovery")
@@ -234,6 +277,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         logs=[own("{node}", "init", "shutting down")],
     )
     @purpose("A server loads its state from disk when it starts.")
+    @in_order
     def stop(self, s: ModeState, node: Node) -> Next:
         """The operator stops {node}."""
         return s.at(node, mode="down", group=lost_majority.NO_GROUP)
@@ -273,6 +317,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
 
     @action(label="read the logs", tag="logs", kind="check", travels=answers)
     @purpose("The operator makes sure that all nodes are in RECOVERY mode.")
+    @in_order
     def read_logs(self, s: ModeState) -> Next:
         """The operator finds RECOVERY mode in the log of every live node."""
         if s.logs_read:
@@ -296,6 +341,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         logs=first_up,
     )
     @purpose("Dead nodes must be removed before a new group can form.")
+    @in_order
     def remove(self, s: ModeState, node: Node) -> Next:
         """The operator removes {node} from the cluster.
 
@@ -330,6 +376,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         travels=typed("TRUNCATE", "TRUNCATE system.discovery"),
     )
     @purpose("Old peers must not lead the node back to the old group.")
+    @in_order
     def truncate_discovery(self, s: ModeState, node: Node) -> Next:
         """The operator clears system.discovery on {node}: the node forgets its old peers."""
         return self.down(s, node) or s.at(node, discovery=0)
@@ -342,6 +389,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         travels=typed("TRUNCATE", "TRUNCATE system.group0_history"),
     )
     @purpose("State ids of the old group mean nothing in a new group.")
+    @in_order
     def truncate_history(self, s: ModeState, node: Node) -> Next:
         """The operator clears system.group0_history on {node}: no state ids are left."""
         return self.down(s, node) or s.at(node, history=0)
@@ -354,6 +402,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         travels=typed("DELETE id", "DELETE raft_group0_id"),
     )
     @purpose("With the old id, the node would go back to the old group.")
+    @in_order
     def drop_id(self, s: ModeState, node: Node) -> Next:
         """The operator deletes the value of raft_group0_id on {node}."""
         return self.down(s, node) or s.at(node, group_id=lost_majority.NO_GROUP)
@@ -366,6 +415,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         says="nodetool describecluster shows that the live nodes have one schema version.",
     )
     @purpose("The new group starts with one schema, so all nodes must have the same one.")
+    @in_order
     def compare(self, s: ModeState) -> Next:
         """The operator compares the schema versions of all live nodes."""
         if s.compared:
@@ -383,6 +433,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         travels=typed("DELETE row", "DELETE group0_upgrade_state"),
     )
     @purpose("Without the row, the node upgrades to Raft again at its next start.")
+    @in_order
     def unset(self, s: ModeState, node: Node) -> Next:
         """The operator deletes the row group0_upgrade_state on {node}."""
         return self.down(s, node) or s.at(node, value="")
@@ -675,17 +726,17 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         yield from (StartServer(name) for name, n in live if not n.is_up)
         if s.can_change_schema:
             yield from map(Remove, self.named(s.dead))
-        if not s.logs_read or s.dead:
+        if not s.logs_read or s.dead or s.is_half_recovered:
             yield from (SetRecovery(name) for name, n in live if n.value != "recovery")
             yield from (Stop(name) for name, n in live if n.mode != "recovery")
             yield from (ReadLogs(),) if not s.logs_read else ()
             yield from map(Remove, self.named(s.dead))
-        elif any(n.value == "recovery" for _, n in live):
+        elif wrong := [name for name, n in live if n.value in ("recovery", "unknown")]:
             yield from (TruncateDiscovery(name) for name, n in live if n.discovery)
             yield from (TruncateHistory(name) for name, n in live if n.history)
             yield from (DropId(name) for name, n in live if n.group_id != lost_majority.NO_GROUP)
             yield from (Compare(),) if not s.compared else ()
-            yield from (Unset(name) for name, n in live if n.value == "recovery")
+            yield from map(Unset, wrong)
         else:
             yield from (Stop(name) for name, n in live if n.mode == "recovery")
 

@@ -18,7 +18,7 @@ def one_start() -> list[str]:
 
 def twice_led() -> list[str]:
     """B leads two of four and dies; A, which is left alone, leads a group of its own."""
-    first = "isolate, delete A, delete B, read, choose B, set B, restart B, restart A"
+    first = "delete A, delete B, choose B, set B, restart B, restart A"
     removed = "removenode C, removenode D, clean A"
     second = "die B, choose A, delete A, set A, restart A, removenode B"
     return ", ".join((first, removed, second)).split(", ")

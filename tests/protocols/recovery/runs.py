@@ -9,7 +9,7 @@ from kit.protocols.recovery.recovering_cluster import RecoveryNode, RecoveryStat
 from kit.protocols.recovery.recovery import Recovery
 from tests.views import frames
 
-SEED_STEPS = ("isolate", "delete A", "delete B", "read", "choose B", "set A", "set B")
+SEED_STEPS = ("delete A", "delete B", "choose B", "set A", "set B")
 """The documents' steps with two live nodes, A and B, up to the restarts."""
 
 

@@ -14,17 +14,17 @@ FIVE: dict[str, Any] = {
     "commit_indexes": (1, 1, 1, 1, 1, 1, 1), "dead": "D E F G",
     "operation": True, "crashes": 2, "deaths": 2, "choose_again": True,
 }  # fmt: skip
-DELETED = ("isolate", "delete A", "delete B", "delete C")
-CHOSEN = (*DELETED, "read", "choose B", "set A", "set B", "set C")
+DELETED = ("delete A", "delete B", "delete C")
+CHOSEN = (*DELETED, "choose B", "set A", "set B", "set C")
 LED = (*CHOSEN, "restart B")
 HAS_NONE = "the recovery leader has not created its group yet (B)"
 
 WHY = (
     # what happened; the step; why it may not happen
     (DELETED, "restart A", "no recovery leader has been chosen"),
-    ((*DELETED, "read", "choose B"), "restart A", HAS_NONE),
+    ((*DELETED, "choose B"), "restart A", HAS_NONE),
     (
-        (*DELETED, "read", "choose B"),
+        (*DELETED, "choose B"),
         "restart B",
         "the leader's own recovery_leader does not name it (B)",
     ),

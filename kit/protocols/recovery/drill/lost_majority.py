@@ -90,7 +90,7 @@ class LostServers(Servers):
 def one_group(now: DrillMoment) -> GradeRow:
     """Whether no state of the run had two nodes that talked while in different groups."""
     m, wrong = now.model, []
-    torn = ((step.state, step.state.in_two_groups()) for step in now.run)
+    torn = ((step.state, m.two_groups(step.state)) for step in now.run)
     for state, pair in (each for each in torn if each[1]):
         said = (f"{m.names[i]} in {m.group_name(state.nodes[i].group)}" for i in pair)
         wrong.append(f"{' and '.join(said)} talked as one cluster")

@@ -248,7 +248,10 @@ class RecoveryServers(lost_majority.LostServers):
 
     def reached(self, now: DrillMoment, at: int) -> set[int]:
         """The nodes whose gossip a node takes, itself among them."""
-        return {at, *(node for pair in now.state.talking() if at in pair for node in pair)}
+        return {
+            at,
+            *(node for pair in now.state.talking(now.model.edition) if at in pair for node in pair),
+        }
 
     def version(self, now: DrillMoment, at: int) -> str:
         """It is made of the columns."""
@@ -281,7 +284,9 @@ class RecoveryServers(lost_majority.LostServers):
         looked = ("looked who votes",) if of_voters else ()
         marks = now.marks | {*noted}
         wanted = {mark("read", i) for i in nodes_in(now.state.live)}
-        able = isinstance(now.model.comes_to(now.state, act.Read()), RecoveryState)
+        able = now.model.edition == "server" and isinstance(
+            now.model.comes_to(now.state, act.Read()), RecoveryState
+        )
         ready = noted and wanted <= marks and able  # a read itself is never refused
         ids = (
             r["value"] for r in answer.rows if "value" in answer.columns and r["key"] == GROUP_ID
@@ -674,7 +679,6 @@ MISSED: dict[str, Done] = {
     "isolate": lambda s, now: not s.dead,
     FIRST_RESTART: lambda s, now: any(isinstance(step.action, act.DeleteId) for step in now.run),
     "note id": lambda s, now: not s.live & s.where(lambda n: n.group_id == last_given_up(s)),
-    "read": lambda s, now: any(n.takes_part and not n.old_rows for n in s.nodes),
     "choose": lambda s, now: not now.model.eligible(s),
 }
 """When it is too late for a step that was not done; other steps can be done at any time."""
@@ -774,7 +778,9 @@ def typed_out(now: DrillMoment, action: Any) -> Iterator[str]:
         case act.Isolate():
             yield f"firewall drop {', '.join(SERVERS.dead(now))}"
         case act.Read():
-            yield from (THE_ID,) if m.edition == "server" else ()
+            yield THE_ID
+            yield from _on_each(now, COMMIT_INDEX)
+        case act.Choose() if m.edition == "documents":
             yield from _on_each(now, COMMIT_INDEX)
         case act.DeleteId(name):
             yield from (f"on {name}", TRUNCATE, DELETE_ID)

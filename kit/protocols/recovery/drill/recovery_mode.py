@@ -19,7 +19,7 @@ from kit.protocols.recovery import recovery_mode as act
 from kit.protocols.recovery.drill import lost_majority
 from kit.protocols.recovery.lost_majority import MOST_FAULTS, NO_GROUP, group_uuid
 from kit.protocols.recovery.mode_cluster import MODES, ModeNode, ModeState
-from kit.protocols.recovery.orders import by_servers
+from kit.protocols.recovery.orders import ANY_ORDER, by_servers
 from kit.protocols.recovery.recovery_mode import LOG, RecoveryMode
 from kit.protocols.recovery.rules.procedure import OLD_STEPS
 
@@ -319,7 +319,8 @@ def opened(model: RecoveryMode) -> RecoveryMode:
             returns=max(model.returns, len(model.given_up)),
             changes=max(model.changes, lost_majority.TIMES),
             mistypes=MOST_FAULTS,
-        )
+        ),
+        ANY_ORDER,
     )
 
 

@@ -11,6 +11,7 @@ from kit.lessons.replays import Ground, ends, run_task, takes
 from kit.lessons.stills import still
 from kit.lessons.tasks import Task
 from kit.protocols.recovery.mode_cluster import MODES
+from kit.protocols.recovery.orders import ANY_ORDER
 from kit.protocols.recovery.recovery_mode import Die, RecoveryMode
 
 TYPED = "recovery_mode/recovery-mode"
@@ -32,11 +33,11 @@ def runs_after_restart(timeline: Timeline, node: str) -> PosedQuestion:
     m = model_of(timeline, RecoveryMode)
     if node not in m.names:
         raise BadInput("node", node, f"one of {', '.join(m.names)}")
-    ahead = copied(timeline)
+    ahead, free = copied(timeline), RecoveryMode(m.parameters, {*m.off, *ANY_ORDER})
     for verb in (f"stop {node}", f"start {node}"):
-        option = m.find(ahead.state, verb)
+        option = free.find(ahead.state, verb)
         if option is not None and option[1] is None:
-            ahead.do(option[0])
+            ahead.do(option[0], model=free)
     after = ahead.state.nodes[m.number(node)]
     if not after.is_up:
         raise KitError(f"predict: {node} cannot be started now")

@@ -197,7 +197,7 @@ def _number(group: str) -> str:
 def _persisted(row: PersistedRow) -> str:
     words = [
         row.where,
-        f"id of {row.group_id}" if row.group_id else "no group id",
+        f"id of {row.group_id}" if row.group_id else "no group id or discovery state",
         f"commit index {row.node.index}",
         f"recovery_leader {row.option}" if row.option else "",
         *(f"data in {column}" for column in _data(row)),
@@ -289,6 +289,7 @@ VIEWS = Views(
                     Column("node", _name),
                     Column("runs in", lambda row: _number(row.where)),
                     Column("group id", lambda row: _number(row.group_id)),
+                    Column("discovery", lambda row: not row.node.looks_for_group),
                     Column("commit index", "node.index"),
                     Column("recovery_leader", "option"),
                     Column("data in", _data),

@@ -170,6 +170,14 @@ NEW = {
         "raft_snapshot_config"
     ),
 }
+DOCUMENTED = NEW | {
+    "delete": "on each live node, remove the persistent group 0 id and the discovery state",
+    "choose": (
+        "read the commit index of each live node, and choose one with the latest as the recovery "
+        "leader: {leader}"
+    ),
+    "clean": "clean up the persisted state of the old group 0",
+}
 OLD = {
     "isolate": NEW["isolate"],
     "enter": "on each live node, set group0_upgrade_state to recovery in system.scylla_local",
@@ -193,8 +201,8 @@ def _steps(what: Mapping[str, str], *names: str) -> tuple[ProcedureStep, ...]:
 
 NEW_STEPS: Mapping[Edition, tuple[ProcedureStep, ...]] = {
     "documents": _steps(
-        NEW, "isolate", "delete", "read", "choose", "set", "restart leader", "restart others",
-        "replace", "clean",
+        DOCUMENTED, "delete", "choose", "set", "restart leader", "restart others", "replace",
+        "clean",
     ),
     "server": _steps(
         NEW, "isolate", "rolling restart", "note id", "read", "choose", "delete", "set",

@@ -70,7 +70,7 @@ def test_status_is_read_back(edition: str, choices: list[int]) -> None:
         return
     model, state = drill.timeline.model, drill.timeline.state
     here = model.names.index(drill.place)
-    heard = {here} | {i for pair in state.talking() if here in pair for i in pair}
+    heard = {here} | {i for pair in state.talking(model.edition) if here in pair for i in pair}
     listing = parse_status_text(text, "nodetool status")
     there = machines(model, drill.now.run)
     assert {

@@ -85,7 +85,7 @@ def test_reading_is_no_error_while_a_node_is_in_maintenance() -> None:
     """Both indexes are read, and the model's step is taken once all live nodes are up."""
     index = "SELECT commit_idx, group_id FROM system.raft"
     begun = ["happen crash B", "on B", "start B --maintenance-mode", index, "on A", index]
-    drill = walked("documents", *begun)
+    drill = walked("server", *begun)
     assert errors(drill) == []
     assert not drill.timeline.state.indexes_read
     drill.enter("start B")

@@ -63,7 +63,7 @@ FIRST_RESTARTS = ["restart A", "restart B"]
 NOTE = ["SELECT value FROM system.scylla_local WHERE key = 'raft_group0_id';"]
 LOOK = on_each("grep 'group id' /var/log/scylla.log")
 WHOLE = {
-    "documents": [*ISOLATE, *DELETE, *READ, *lead(), *RESTARTS, *removal(*DEAD), *CLEAN],
+    "documents": [*DELETE, *READ, *lead(), *RESTARTS, *removal(*DEAD), *CLEAN],
     "server": [
         *(*ISOLATE, *FIRST_RESTARTS, *NOTE, *READ, *DELETE, *lead(), *RESTARTS),
         *(*LOOK, *removal(*DEAD), *UNSET, *CLEAN),

@@ -112,8 +112,8 @@ WRONG: dict[str, WrongWalk] = {
         {NOT_WHOLE: "Raft rows of the old group remain: B"},
     ),
     "a node is down when indexes are to be read": WrongWalk(
-        "documents",
-        [*ISOLATE, *on_each(*DELETE_HERE, names="B"), "stop B", *READ, *lead("A")],
+        "server",
+        [*ISOLATE, "stop B", *READ, *lead("A")],
         {NOT_WHOLE: "no recovery leader runs in a new group"},
         "commit indexes have not been read",
     ),
@@ -124,8 +124,8 @@ WRONG: dict[str, WrongWalk] = {
         "commit_idx must be read first, while the group id is still there to find it",
     ),
     "indexes are not read": WrongWalk(
-        "documents",
-        [*ISOLATE, *DELETE, *lead()],
+        "server",
+        [*ISOLATE, *lead()],
         {NOT_WHOLE: "no recovery leader runs in a new group"},
         "commit indexes have not been read",
     ),

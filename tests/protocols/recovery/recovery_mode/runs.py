@@ -7,6 +7,7 @@ from typing import Any
 
 from kit.engine.timeline import Timeline
 from kit.protocols.recovery.mode_cluster import ModeNode
+from kit.protocols.recovery.orders import ANY_ORDER
 from kit.protocols.recovery.recovery_mode import RecoveryMode
 from tests.views import frames
 
@@ -20,8 +21,8 @@ LEAVE = ("describecluster", "unset A", "unset B", *RESTART_A, *RESTART_B)
 UPGRADE = ("enter A", "enter B", "synchronize A", "synchronize B", "finish A", "finish B")
 
 
-after = partial(frames.after, "recovery_mode")
-"""The procedure with these parameters after these verbs."""
+after = partial(frames.after, "recovery_mode", off=ANY_ORDER)
+"""The procedure with these parameters after these verbs, which may be in any order."""
 
 
 def model_of(timeline: Timeline) -> RecoveryMode:

@@ -8,7 +8,14 @@ from itertools import combinations
 import pytest
 
 from kit.errors import BadInput
-from kit.protocols.recovery.orders import DOCUMENTED, STEPS, USUAL, actions_of, order_harm
+from kit.protocols.recovery.orders import (
+    ANY_ORDER,
+    DOCUMENTED,
+    STEPS,
+    USUAL,
+    actions_of,
+    order_harm,
+)
 from kit.protocols.recovery.recovery_mode import RecoveryMode
 from kit.protocols.recovery.rules.procedure import OLD_STEPS
 
@@ -86,7 +93,7 @@ def test_the_run_of_a_harm_breaks_the_promise() -> None:
     """Played in the model itself, behind the steps before it, the run leads to what it names."""
     harm = order_harm(without("truncate history"))
     assert harm.run[-1].startswith("alter")
-    m = RecoveryMode(USUAL)
+    m = RecoveryMode(USUAL, ANY_ORDER)
     state = m.start()
     entered = "isolate,set A,set B,stop A,start A,pull A B,stop B,start B,logs"
     emptied = "removenode C,removenode D,discovery A,discovery B,id A,id B"

@@ -10,6 +10,7 @@ import pytest
 from kit.engine.check import check
 from kit.engine.registry import build
 from kit.engine.scenario import begun
+from kit.protocols.recovery.orders import ANY_ORDER
 from kit.protocols.recovery.recovery_mode import Enter, Finish, RecoveryMode, Remove
 from tests.protocols.recovery.recovery_mode.runs import (
     ENTER,
@@ -56,11 +57,11 @@ def test_the_numbers_of_new_groups_do_not_matter(first: int, second: int) -> Non
 def test_with_one_live_node_any_order_can_be_mended(name: str) -> None:
     """Whatever the operator does, nothing breaks, and the cluster can become whole."""
     parameters, states, depth = CLEAN[name]
-    assert_holds(check(build("recovery_mode", parameters)), states, depth)
+    assert_holds(check(build("recovery_mode", parameters, ANY_ORDER)), states, depth)
 
 
 # name: parameters, states up to symmetry, steps of the longest of the shortest runs
-ANY_ORDER: dict[str, tuple[dict[str, Any], int, int]] = {
+IN_ANY_ORDER: dict[str, tuple[dict[str, Any], int, int]] = {
     "two of three live, a stuck upgrade": (
         {"commit_indexes": (1, 1, 1), "dead": "C", "stuck": True}, 302_784, 42,
     ),
@@ -69,18 +70,18 @@ ANY_ORDER: dict[str, tuple[dict[str, Any], int, int]] = {
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("name", ANY_ORDER)
+@pytest.mark.parametrize("name", IN_ANY_ORDER)
 def test_with_two_live_nodes_any_order_can_be_mended(name: str) -> None:
     """The same with two: the operator may do any step at any time, on either node."""
-    parameters, states, depth = ANY_ORDER[name]
-    result = check(build("recovery_mode", parameters), symmetry=True)
+    parameters, states, depth = IN_ANY_ORDER[name]
+    result = check(build("recovery_mode", parameters, ANY_ORDER), symmetry=True)
     assert (result.verdict, result.states, result.depth) == ("up to symmetry", states, depth)
     assert result.unreached == ()
 
 
 def test_numbers_of_groups_are_names() -> None:
     """Joined or not, one live node has as many states: it never has two new groups."""
-    result = check(build("recovery_mode", {**THREE, "crashes": 1}), symmetry=True)
+    result = check(build("recovery_mode", {**THREE, "crashes": 1}, ANY_ORDER), symmetry=True)
     assert (result.verdict, result.states) == ("up to symmetry", 6240)
 
 
@@ -111,11 +112,13 @@ REPORTED: dict[str, Callable[[], Any]] = {
     "one-schema": keeping_the_history,
     "linearizable": keeping_the_history,
     "majority": lambda: broken(
-        build("recovery_mode", {**THREE, "changes": 1}), RecoveryMode.alter.struct, unguarded
+        build("recovery_mode", {**THREE, "changes": 1}, ANY_ORDER),
+        RecoveryMode.alter.struct,
+        unguarded,
     ),
-    "taken-out": lambda: broken(build("recovery_mode", THREE), Remove, unguarded),
-    "whole": lambda: broken(build("recovery_mode", THREE), Finish, never),
-    "ends": lambda: broken(build("recovery_mode", THREE), Enter, never),
+    "taken-out": lambda: broken(build("recovery_mode", THREE, ANY_ORDER), Remove, unguarded),
+    "whole": lambda: broken(build("recovery_mode", THREE, ANY_ORDER), Finish, never),
+    "ends": lambda: broken(build("recovery_mode", THREE, ANY_ORDER), Enter, never),
 }
 
 
@@ -128,3 +131,55 @@ def test_a_search_reports_it(name: str) -> None:
 def test_every_judge_has_a_broken_variant() -> None:
     """The table names all properties."""
     assert set(REPORTED) == set(judges(build("recovery_mode")))
+
+
+IN_ORDER: dict[str, dict[str, Any]] = {
+    "one lives": THREE,
+    "two of four live": {},
+    "level": {"commit_indexes": (1, 1, 1, 1), "dead": "C D"},
+    "a stuck upgrade": {"commit_indexes": (1, 1, 1), "dead": "C", "stuck": True},
+}
+BUDGETS = ("crashes", "deaths", "returns", "changes", "mistypes")
+
+
+@pytest.mark.parametrize("edition", ["documents", "server"])
+@pytest.mark.parametrize("name", IN_ORDER)
+@pytest.mark.parametrize("many", [1, 2])
+def test_the_procedure_in_its_order_does_no_harm(name: str, edition: str, many: int) -> None:
+    """Whatever happens beside it, once or twice: nothing breaks, and the cluster becomes whole."""
+    for budget in BUDGETS:
+        given = {**IN_ORDER[name], "edition": edition, budget: many}
+        if edition == "server" and name == "two of four live":
+            given |= {"dead": "B C D"}  # of four nodes three vote
+        result = check(build("recovery_mode", given))
+        assert (result.verdict, result.violation, result.unjudged) == ("complete", None, ()), given
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", IN_ORDER)
+def test_all_that_may_happen_together_does_no_harm(name: str) -> None:
+    """One crash, death, return, change and mistyped value in one run."""
+    result = check(build("recovery_mode", {**IN_ORDER[name], **dict.fromkeys(BUDGETS, 1)}))
+    assert (result.verdict, result.violation, result.unjudged) == ("complete", None, ())
+
+
+@pytest.mark.spec("G-022")
+def test_without_isolation_the_dead_come_back_into_the_recovery() -> None:
+    """Followed in order, but with no firewall: B and C are the old group's majority and return."""
+    guard = next(each for each in RecoveryMode.safeguards if each.name == "isolation")
+    model = build("recovery_mode", guard.smallest, ("isolation",))
+    violation = check(model).violation
+    assert violation is not None
+    assert violation.property == "linearizable"
+    assert check(build("recovery_mode", guard.smallest)).verdict == "complete"
+
+
+@pytest.mark.spec("G-023")
+def test_out_of_order_the_old_group_comes_back_half_recovered() -> None:
+    """A's history is cleared first of all; then C returns, and A skips what it has to apply."""
+    guard = next(each for each in RecoveryMode.safeguards if each.name == "order")
+    model = build("recovery_mode", guard.smallest, ("order",))
+    violation = check(model).violation
+    assert violation is not None
+    assert [model.verb(each) for each in violation.actions] == ["history A", "return C"]
+    assert check(build("recovery_mode", guard.smallest)).verdict == "complete"
