@@ -37,7 +37,7 @@ def test_a_drill_is_played_and_graded(monkeypatch: pytest.MonkeyPatch) -> None:
         for line in lines
     )
     assert "A$ stop B" not in lines
-    assert any(line.startswith("[ ] isolate") for line in lines)
+    assert any(line.startswith("[ ] delete") for line in lines)
     assert "Not passed." in lines
 
 

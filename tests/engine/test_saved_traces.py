@@ -15,6 +15,7 @@ from kit.engine.trace import Trace, dumps, loads, read
 from kit.errors import BadInput
 
 SAVED = sorted(Path(__file__).with_name("traces").glob("*.json"))
+SEVEN, ORDER = "there is no such action here", "the procedure has another step before this one"
 EARLIER_WORDS = {"seed", "code", "cep", "implementation"}
 # What a model has refused since on purpose: the step (from 1), its verb, and what is said of it.
 REFUSED = {
@@ -26,6 +27,15 @@ REFUSED = {
     "resize-2-without": (6, "move 0 B:0 C:0", "there is no such action here"),
     # … and no resize is finalized.
     "resize-3-table-merges": (7, "finalize", "tablets are in transition"),
+    # By the documents a firewall is no step of the newer recovery, …
+    "recovery-0-majority-is-lost": (2, "isolate", SEVEN),
+    "recovery-1-faults": (1, "isolate", SEVEN),
+    "recovery-2-without": (2, "isolate", SEVEN),
+    # … and the older one has an order, unless its safeguard is off.
+    "recovery_mode-0-recovery-mode": (1, "history B", ORDER),
+    "recovery_mode-1-faults": (2, "id A", ORDER),
+    "recovery_mode-2-faults": (4, "id A", ORDER),
+    "recovery_mode-3-upgrade-is-stuck": (2, "discovery A", ORDER),
 }
 NEWER = {
     *("commit", "cms", "schema", "migration"),
