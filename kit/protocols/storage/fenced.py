@@ -7,7 +7,7 @@ availability.
 from collections.abc import Callable
 from typing import Any
 
-from kit.engine.declared import parameter, step
+from kit.engine.declared import Cost, parameter, step
 from kit.engine.model import TransitionRows
 from kit.masks import holds
 from kit.protocols.storage.rules.history import RangeEpoch
@@ -25,6 +25,15 @@ FIRST_VERSION = parameter(
 
 class Fenced(Storage):
     """Requests on one data range whose replicas refuse what was planned before their fence."""
+
+    costs = (
+        Cost(
+            "available",
+            "Each pending replica makes a write need one more answer than its level.",
+            "published coordinator, its issue 26512 (Q-48)",
+            when=lambda m: m.edition == "server" and m.crashes > 0,
+        ),
+    )
 
     def judges_answers(self) -> bool:
         """Whether every request has to be answered while a quorum lives."""

@@ -144,8 +144,8 @@ GUARDS = {guard.name: guard for guard in Vnodes.safeguards}
 
 
 def search(parameters: dict[str, Any], *off: str, lost: bool = False) -> tuple[Result, Any]:
-    """A search, and its model; ``lost``: only what a client can see is judged."""
+    """A search up to known costs, and its model; ``lost``: only what a client can see is judged."""
     model = build("vnodes", parameters, off)
     if lost:
         return check(model, (), monitors=model.monitors), model
-    return check(model), model
+    return check(model, past_costs=False), model

@@ -106,8 +106,8 @@ def built(parameters: dict[str, Any], off: tuple[str, ...] = ()) -> Any:
 
 
 def search(parameters: dict[str, Any], *off: str, lost: bool = False) -> tuple[Result, Any]:
-    """A search, and its model; ``lost``: only what a client can see is judged."""
+    """A search up to known costs, and its model; ``lost``: only what a client can see is judged."""
     model = built(parameters, off)
     if lost:
         return check(model, (), monitors=model.monitors), model
-    return check(model), model
+    return check(model, past_costs=False), model
