@@ -264,7 +264,7 @@ MISTAKES = (
         "It has all entries and answers like any other member.",
         configuration.reached, "for group in of.groups",
         "for group in (tuple(m.id for m in of.current),)",
-        {"begins": ("1, leads", "", "1"), "members": "A B c"},
+        {"begins": ("1, leads", ", term 1", "1"), "members": "A B c"},
         "committed-is-kept", states=100, steps=3,
     ),
     Mistake(
