@@ -63,7 +63,8 @@ def test_a_recovery_is_walked_through_in_numbered_frames() -> None:
     shown = cell.outputs[0].data["text/plain"]
     seen = re.findall(r"^Frame \d+ of \d+: (.+)$", shown, re.M)
     created, joined = seen.index("group 2 is created"), seen.index("all nodes are in the new group")
-    assert 0 < seen.index("the dead are cut off") < seen.index("B will lead") < created < joined
+    deleted = seen.index("no live node has a group id")
+    assert 0 < deleted < seen.index("B will lead") < created < joined
     assert seen[-1] == "the recovery is done"
     assert "<h4" in cell.outputs[0].data["text/html"]
 

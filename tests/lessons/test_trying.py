@@ -61,10 +61,10 @@ def test_each_rule_off_has_a_row_and_all_on_the_last() -> None:
     assert sheet.rows[1][3:] == ("–", "every state seen: nothing breaks")
 
 
-def test_a_run_that_is_stuck_is_told_in_a_few_words() -> None:
-    """The reasons of all actions that wait would be a paragraph: the cell leaves them out."""
-    (row,) = harms("recovery", edition="documents", commit_indexes=(1, 2), dead="B", crashes=1).rows
-    assert row[4] == "nothing more can happen"
+def test_a_known_cost_is_told_as_what_breaks() -> None:
+    """All safeguards are on, and the protocol does not keep the promise: the cell names the cost."""
+    (row,) = harms("join", edition="documents", restarts=1, wipes=1).rows
+    assert row[4].startswith("from here the goal is out of reach; a known cost of the protocol.")
     assert int(row[3]) > 0
 
 
