@@ -158,13 +158,12 @@ def _harm(ground: Ground) -> tuple[str, ...]:
     off = ground.off[0] if ground.off else say("nothing")
     rule = next((each for each in model.safeguards if off in (each.id, each.name)), None)
     title = rule.title if rule else ""
-    if (violation := result.broken) is None:
+    if (violation := result.violation) is None:
         whole = say("every state seen: nothing breaks" if result.complete else NOT_ALL)
         whole += say("; goals were not judged") if rule and guards_goals(model, rule) else ""
         return off, title, f"{result.states:,}", "–", whole
     # Of a deadlock every action has its reason: too many for a cell.
     broken = STUCK if violation.property == DEADLOCK else violation.witness
-    broken += f"; {violation.remark}" if violation.remark else ""
     return off, title, f"{result.states:,}", str(len(violation.actions)), broken
 
 
