@@ -11,9 +11,9 @@ from msgspec import Struct
 
 from benchmarks.figures import Figure, show, spoken
 from kit.engine.model import Model
-from kit.engine.pairs import paired
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
+from tests.pairs import paired
 
 NODES = 1000
 MOMENTS = 1000

@@ -92,10 +92,7 @@ def lists() -> str:
         ]
         heads = ["| lesson | minutes | needs |", "| --- | --- | --- |"]
         parts.append("\n".join([f"## {title}\n", *heads, *rows]))
-    former = sorted((name, one) for one in COURSE for name in one.formerly)
-    rows = [f"| `{name}` | [{one.name}]({one.file}) |" for name, one in former]
-    heads = ["## Formerly\n", "| old name | now |", "| --- | --- |"]
-    return "\n\n".join([*parts, "\n".join([*heads, *rows])])
+    return "\n\n".join(parts)
 
 
 def taught(text: str) -> str:

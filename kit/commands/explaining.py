@@ -9,7 +9,6 @@ from kit.edge.writing import check_apart, check_place
 from kit.engine import trace
 from kit.engine.explain import BOUND, Answers, explain
 from kit.engine.parameters import budgets_in
-from kit.engine.registry import edition_today
 from kit.errors import counted
 
 STATUS = {"explained": 0, "refuted": 1, "unknown": 2}
@@ -86,7 +85,6 @@ WORDS = (
         "server: the published server; documents: as the documents say (default: server)",
         "server",
         choices=("documents", "server"),
-        read=edition_today,
     ),
     Word("--anonymize", "", "for snapshots: replace names with pseudonyms before showing anything"),
     Word("--html", "OUT", "write the run as one page to step through"),

@@ -152,7 +152,7 @@ def _script(path: str) -> tuple[Timeline, tuple[str, ...]]:
     script = parse(read(path), path)
     for line in differences(script):
         print(f"kit: {one_line(line)}", file=sys.stderr)
-    return open_script(script), script.notes
+    return open_script(script), ()
 
 
 def _exists(path: str) -> bool:

@@ -360,7 +360,7 @@ def _refinement(given: Namespace) -> Refinement:
 
 
 def parameters_given(entry: registry.Entry, words: Sequence[str]) -> dict[str, Any]:
-    """The parameters of ``-p name=value`` words, by their names of today.
+    """The parameters of ``-p name=value`` words.
 
     Raises BadInput for a word that has no such form.
     """
@@ -373,7 +373,7 @@ def parameters_given(entry: registry.Entry, words: Sequence[str]) -> dict[str, A
         if field in given:
             raise BadInput("-p", text, "each parameter once")
         given[field] = value
-    return entry.former.parameters_today(registry.as_written(entry, given))
+    return registry.as_written(entry, given)
 
 
 # -- what was found, as data -----------------------------------------------------------------------

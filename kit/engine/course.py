@@ -32,8 +32,7 @@ TRACKS = MappingProxyType(
 class Lesson(Struct, frozen=True, forbid_unknown_fields=True):
     """One notebook: ``in_class`` says what students do, ``needs`` the slugs of lessons before it.
 
-    ``formerly`` are the names that its file had, without the ending, ``exercises`` the names of
-    those at its end.
+    ``exercises`` are the names of those at its end.
     """
 
     number: int
@@ -41,7 +40,6 @@ class Lesson(Struct, frozen=True, forbid_unknown_fields=True):
     title: str
     in_class: str
     needs: tuple[str, ...] = ()
-    formerly: tuple[str, ...] = ()
     exercises: tuple[str, ...] = ()
 
     @property
@@ -72,14 +70,13 @@ COURSE = msgspec.toml.decode(
 
 @checked
 def lesson(name: str) -> Lesson:
-    """Find a lesson by its slug, notebook or former notebook, with or without the ending
-    ``.ipynb``.
+    """Find a lesson by its slug or notebook, with or without the ending ``.ipynb``.
 
     Raises BadInput for an unknown name, with the nearest ones.
     """
     short = name.removesuffix(".ipynb")
     for each in COURSE:
-        if short in (each.slug, each.name, *each.formerly):
+        if short in (each.slug, each.name):
             return each
     raise BadInput("lesson", name, one_of(short, [each.name for each in COURSE]))
 

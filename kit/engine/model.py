@@ -21,8 +21,7 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import fields, replace
 
-from kit.engine.rule import A, S
-from kit.engine.rule import Rule as RuleOfToday
+from kit.engine.rule import A, Rule, S
 from kit.errors import BadInput, Refusal, Refused, shorten
 
 Switches = TypeVar("Switches", bound=Struct)
@@ -330,7 +329,7 @@ class Model(Generic[S, A]):
     bounds: tuple[Refusal, ...] = ()
     costs: tuple[Cost, ...] = ()
     faults: tuple[str, ...] = ()
-    rules: tuple[RuleOfToday[S, Any], ...] = ()
+    rules: tuple[Rule[S, Any], ...] = ()
 
     def start(self) -> S:
         """The first state."""
@@ -447,7 +446,7 @@ class Model(Generic[S, A]):
         assert refusal is not None, f"{self.name} takes {action!r}, and does not"
         raise Refused(refusal.reason)
 
-    def rule_of(self, action: A) -> RuleOfToday[S, Any] | None:
+    def rule_of(self, action: A) -> Rule[S, Any] | None:
         """The rule that governs actions of this type."""
         return next((rule for rule in self.rules if rule.action is type(action)), None)
 
@@ -642,15 +641,6 @@ def content(value: Any) -> bytes:
 def fingerprint(s: Any) -> str:
     """The content digest of a state: 16 hex digits, the same on every machine and run."""
     return hashlib.blake2b(content(s), digest_size=8).hexdigest()
-
-
-def __getattr__(name: str) -> Any:
-    """``Rule``, by which models in the old style make rules of three functions."""
-    if name != "Rule":
-        raise AttributeError(name)
-    from kit.engine.pairs import old_rule  # noqa: PLC0415  # it makes rules of today
-
-    return old_rule
 
 
 class Refinement(Struct, frozen=True):

@@ -8,138 +8,12 @@ from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from kit.edge.arguments import checked
 from kit.engine.family import families, model_places
 from kit.engine.model import Model, Refinement, Safeguard, TransitionRows, rule_rows
 from kit.engine.parameters import Parameter, dotted, is_within, parameters_of, written
 from kit.errors import BadInput, misfit, shorten
-
-FORMER_EDITIONS = {
-    "seed": "documents",
-    "cep": "documents",
-    "code": "server",
-    "implementation": "server",
-}
-"""The words that the editions of a protocol had, in whatever model: the values of ``edition``."""
-
-TAGS = ("type", "part")
-"""Keys under which plain data says which action it is, or which part of a product acts."""
-
-
-class Former(Struct, frozen=True, kw_only=True):
-    """For one model, each word that was renamed (the key) with today's (the value).
-
-    Those of the editions (``variant``, ``seed``, ``code`` and so on) need not be told: where
-    ``editions`` is on, they are understood.
-
-    ``actions`` are tags of actions, ``fields`` fields of actions behind today's tag
-    (``start.epoch``), ``parameters`` names of parameters (today's may lie within another one:
-    ``cluster.rf``), ``unsaid`` the value by which a former parameter said nothing, ``narrowing``
-    those of them that only left runs out, ``values`` their values by today's name of the parameter,
-    ``safeguards`` names of safeguards, ``verbs`` the first words of a line of a scenario file,
-    ``shown`` what such a file asks to be shown, ``scenarios`` names of scenarios. ``said`` are
-    the first words of what a field of an action holds, at any depth, by the field's name.
-    ``unnamed`` says what a later parameter was in a recorded run that does not name it.
-    """
-
-    actions: Mapping[str, str] = field(default_factory=dict)
-    fields: Mapping[str, str] = field(default_factory=dict)
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    unsaid: Mapping[str, Any] = field(default_factory=dict)
-    narrowing: frozenset[str] = frozenset()
-    values: Mapping[str, Mapping[str | bool, str]] = field(default_factory=dict)
-    safeguards: Mapping[str, str] = field(default_factory=dict)
-    verbs: Mapping[str, str] = field(default_factory=dict)
-    shown: Mapping[str, str] = field(default_factory=dict)
-    scenarios: Mapping[str, str] = field(default_factory=dict)
-    said: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    unnamed: Mapping[str, Any] = field(default_factory=dict)
-    editions: bool = False
-
-    def action_today(self, plain: Any) -> Any:
-        """An action as plain data, in today's words; so are the actions that it contains."""
-        if isinstance(plain, list):
-            return [self.action_today(item) for item in plain]
-        if not isinstance(plain, dict):
-            return plain
-        inner = {name: self.action_today(value) for name, value in plain.items()}
-        for name, words in self.said.items():
-            if isinstance(inner.get(name), str):
-                inner[name] = beginning_today(words, inner[name])
-        tags = {key: _word(self.actions, inner[key]) for key in TAGS if key in inner}
-        inner |= tags
-        return {
-            self.fields.get(f"{tags.get('type')}.{name}", name): value
-            for name, value in inner.items()
-        }
-
-    def parameters_today(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Parameters in today's words. Raises BadInput when one is given under both its names."""
-        today: dict[str, Any] = {}
-        for name, value in given.items():
-            new = self.parameter_today(name)
-            if name in self.unsaid and value == self.unsaid[name]:
-                continue
-            if new in today or (new != name and new in given):
-                raise BadInput("parameter", name, f"only {new}, its name today")
-            within = isinstance(value, dict)
-            today[new] = self.parameters_today(value) if within else self.value_today(new, value)
-        return today
-
-    def parameter_today(self, name: str) -> str:
-        """A parameter's name, or path, in today's words."""
-        outer, dot, last = name.rpartition(".")
-        if self.editions and last == "variant":
-            return f"{outer}{dot}edition"
-        return self.parameters.get(name, name)
-
-    def parameters_recorded(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Parameters of a recorded run, with what later ones were then.
-
-        Those that only left other runs out are not among them: the run is one without them, too,
-        and under today's name they may forbid more than they did.
-        """
-        named = {name: value for name, value in given.items() if name not in self.narrowing}
-        return {**self.unnamed, **named}
-
-    def value_today(self, parameter: str, value: Any) -> Any:
-        """A parameter's value, or each item of a list, in today's words."""
-        words: Mapping[Any, str] = self.values.get(parameter, {})
-        if self.editions and parameter.rpartition(".")[2] == "edition":
-            words = FORMER_EDITIONS
-        if isinstance(value, list | tuple):
-            return type(value)(_word(words, item) for item in value) if words else value
-        return _word(words, value)
-
-    def safeguards_today(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Safeguards by today's names."""
-        return tuple(self.safeguards.get(name, name) for name in names)
-
-    def command_today(self, line: str) -> str:
-        """A command of a scenario file in today's words: a verb, or what to show."""
-        return beginning_today({**self.verbs, **self.shown}, line)
-
-
-@checked
-def edition_today(word: str) -> str:
-    """The name of an edition in today's words."""
-    return FORMER_EDITIONS.get(word, word)
-
-
-@checked
-def beginning_today(words: Mapping[str, str], line: str) -> str:
-    """A line whose first words had another name; of several that fit, the longest."""
-    for old in sorted(words, key=len, reverse=True):
-        if line == old or line.startswith(old + " "):
-            return words[old] + line[len(old) :]
-    return line
-
-
-def _word(words: Mapping[Any, str], value: Any) -> Any:
-    return words.get(value, value) if isinstance(value, str | bool) else value
-
 
 MOST_NAMED = 40
 LONGEST_WORD = 200  # characters that are compared with known names
@@ -190,8 +64,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     model, the state and the words behind the name, which returns lines of text. ``rows`` are the
     transitions of a model's tables, for coverage, where there are more of them than rules;
     ``fuzzing`` is what its random walks start from. ``refinement`` says what the model refines,
-    ``compared`` in which configuration that is searched where nobody names one, ``former`` which
-    words of it had another name in earlier versions.
+    ``compared`` in which configuration that is searched where nobody names one.
     """
 
     name: str
@@ -206,7 +79,6 @@ class Entry(Struct, frozen=True, kw_only=True):
     fuzzing: Fuzzing = Fuzzing()
     refinement: Callable[[Any], Refinement] | None = None
     compared: Mapping[str, Any] = field(default_factory=dict)
-    former: Former = Former()
 
 
 _ENTRIES: dict[str, Entry] = {}
@@ -234,10 +106,7 @@ def entry_of(name: str) -> Entry:
     known = model_places()
     if name not in _ENTRIES and name in known:
         family, place = known[name]
-        entry = family.load(place)
-        if any(each.name == "edition" for each in parameters_of(entry.parameters)):
-            entry = replace(entry, former=replace(entry.former, editions=True))
-        register(entry)
+        register(family.load(place))
     if name not in _ENTRIES:
         raise BadInput("model", name, one_of(name, list(model_names())))
     return _ENTRIES[name]
@@ -306,7 +175,7 @@ def convert(entry: Entry, given: Mapping[str, Any]) -> Any:
     Raises BadInput naming the first parameter that is unknown or of a wrong type, or is missing.
     """
     plain: dict[str, Any] = {}
-    for name, value in entry.former.parameters_today(given).items():
+    for name, value in given.items():
         place = _place(entry.parameters, name)
         if place in plain:
             raise BadInput("parameter", name, f"{place} once, by one of its names")
@@ -334,8 +203,7 @@ def as_written(entry: Entry, given: Mapping[str, str]) -> dict[str, Any]:
     """
     every = parameters_of(entry.parameters)
     kinds = {name: each.type for each in every for name in (each.name, dotted(each.path))}
-    names = {name: entry.former.parameter_today(name) for name in given}
-    return {name: written(name, text, kinds.get(names[name])) for name, text in given.items()}
+    return {name: written(name, text, kinds.get(name)) for name, text in given.items()}
 
 
 def _place(own: type[Struct], name: str) -> str:
@@ -432,21 +300,8 @@ def fuzzing_of(model: Model[Any, Any]) -> Fuzzing:
 
 
 @checked
-def former_of(name: str) -> Former:
-    """The words that a model had in earlier versions; none for a model that is not known."""
-    return entry_of(name).former if name in model_names() else Former()
-
-
-@checked
-def former_for(model: Model[Any, Any]) -> Former:
-    """The same of a model that is at hand; none for one of the same name."""
-    entry = registered(model)
-    return Former() if entry is None else entry.former
-
-
-@checked
 def safeguards_off(entry: Entry, off: tuple[str, ...]) -> tuple[str, ...]:
-    """The names of the safeguards to switch off, given as names (former ones, too) or ids.
+    """The names of the safeguards to switch off, given as names or ids.
 
     Raises BadInput for an unknown one, with the nearest names.
     """
@@ -455,11 +310,10 @@ def safeguards_off(entry: Entry, off: tuple[str, ...]) -> tuple[str, ...]:
         for safeguard in entry.safeguards
         for word in (safeguard.name, safeguard.id)
     }
-    today = entry.former.safeguards_today(off)
-    for word in today:
+    for word in off:
         if word not in by_word:
             raise BadInput("safeguard", word, one_of(word, list(by_word)))
-    return tuple(sorted({by_word[word] for word in today}))
+    return tuple(sorted({by_word[word] for word in off}))
 
 
 @checked
@@ -470,7 +324,7 @@ def scenario_of(name: str) -> tuple[Entry, Scenario]:
 
     Raises BadInput for an unknown name, with the nearest ones.
     """
-    named = next(_scenarios_named(name), None) or next(_scenarios_named(scenario_today(name)), None)
+    named = next(_scenarios_named(name), None)
     if named is not None:
         return named
     pairs = [(entry, scenario) for entry in entries().values() for scenario in entry.scenarios]
@@ -479,14 +333,6 @@ def scenario_of(name: str) -> tuple[Entry, Scenario]:
     # Each is named once, the way in which it was asked for: in full when that says its model.
     hidden = [text for text, each in full.items() if bare[each.name] is not each]
     raise BadInput("scenario", name, one_of(name, list(full if "/" in name else [*bare, *hidden])))
-
-
-@checked
-def scenario_today(name: str) -> str:
-    """The name of a scenario, bare or behind its model's, in today's words."""
-    model, slash, bare = name.rpartition("/")
-    renamed = (each.former.scenarios for each in _entries_named(model))
-    return next((model + slash + words[bare] for words in renamed if bare in words), name)
 
 
 def _entries_named(model: str) -> Iterator[Entry]:
@@ -503,15 +349,14 @@ def _scenarios_named(name: str) -> Iterator[tuple[Entry, Scenario]]:
 
 @checked
 def edition_of(given: object, editions: Iterable[E], name: str = "edition") -> E:
-    """One of a protocol's editions, by its name of today or a former one.
+    """One of a protocol's editions, by its name.
 
     Raises BadInput for any other word; ``name`` says where it was given.
     """
     known = {str(edition): edition for edition in editions}
-    today = edition_today(given) if isinstance(given, str) else ""
-    if today not in known:
+    if not isinstance(given, str) or given not in known:
         raise BadInput(name, given, one_of(given, list(known)))
-    return known[today]
+    return known[given]
 
 
 @checked

@@ -23,7 +23,6 @@ that are meant); ``rows``, ``log`` and so on of those whose registry entry has s
 of an earlier version is read as today's, and noted.
 """
 
-from collections.abc import Callable
 from copy import copy
 from inspect import signature
 from itertools import groupby
@@ -44,7 +43,6 @@ from kit.errors import BadInput
 MOST_BYTES = 1_000_000
 MOST_NAMED = 6
 RULE = "----"
-FORMER_COMMANDS = {"lamps": "verdicts"}
 """Words of earlier versions that every model's files may have."""
 
 
@@ -68,16 +66,12 @@ class ScriptStep(Struct, frozen=True):
 
 
 class Script(Struct, frozen=True):
-    """A file, taken apart: its name, why it is worth seeing, the header's lines, the steps.
-
-    All is in today's words; ``notes`` say which the file has of an earlier version.
-    """
+    """A file, taken apart: its name, why it is worth seeing, the header's lines, the steps."""
 
     name: str
     why: str
     header: tuple[ScriptLine, ...]
     steps: tuple[ScriptStep, ...]
-    notes: tuple[str, ...] = ()
 
     @property
     def remarks(self) -> bool:
@@ -98,7 +92,6 @@ def files() -> dict[str, Path]:
 def file_named(name: str) -> Path:
     """The kit's scenario file of this name. Raises BadInput naming near ones for others."""
     known = files()
-    name = name if name in known else registry.scenario_today(name)
     if name not in known:
         raise BadInput("story", name, registry.one_of(name, list(known)))
     return known[name]
@@ -154,7 +147,7 @@ def parse(text: str, name: str = "scenario") -> Script:
     header, *rest = blocks
     comments = [line.text.lstrip("# ") for line in header if line.text.startswith("#")]
     steps = tuple(_step(name, block) for block in rest)
-    return _in_todays_words(Script(name, " ".join(comments), header, steps))
+    return Script(name, " ".join(comments), header, steps)
 
 
 def _step(name: str, block: tuple[ScriptLine, ...]) -> ScriptStep:
@@ -166,50 +159,6 @@ def _step(name: str, block: tuple[ScriptLine, ...]) -> ScriptStep:
     if not step.commands:
         raise _wrong(name, block[at], f"a command above {RULE}")
     return step
-
-
-def _in_todays_words(script: Script) -> Script:
-    """The same script; its notes tell each former word once, where it is met first."""
-    model = next((line.text for line in script.header if line.text.startswith("model ")), "")
-    former = registry.former_of(model.removeprefix("model ").strip())
-    renamed: dict[tuple[str, str], int] = {}
-
-    def today(line: ScriptLine, say: Callable[[registry.Former, str], str]) -> ScriptLine:
-        text = line.text if line.text.startswith("#") else say(former, line.text)
-        if text != line.text:
-            renamed.setdefault(_changed(line.text, text), line.number)
-        return ScriptLine(line.number, text)
-
-    def command_today(former: registry.Former, text: str) -> str:
-        return registry.beginning_today(FORMER_COMMANDS, former.command_today(text))
-
-    header = tuple(today(line, _header_today) for line in script.header)
-    steps = tuple(
-        ScriptStep(tuple(today(line, command_today) for line in step.above), step.below)
-        for step in script.steps
-    )
-    notes = [f"line {at}: {old} is {new} today" for (old, new), at in renamed.items()]
-    return Script(script.name, script.why, header, steps, tuple(notes))
-
-
-def _header_today(former: registry.Former, text: str) -> str:
-    """A line of a header: the model, a parameter with its value, or safeguards to do without."""
-    word, _, rest = text.partition(" ")
-    if word == "off":
-        return " ".join([word, *former.safeguards_today(rest.split())])
-    name, bare = former.parameter_today(word), rest.strip('"')  # a word may have quotes
-    today = former.value_today(name, bare)
-    value = rest if today == bare else rest.replace(bare, str(today))
-    return f"{name} {value}" if rest else text
-
-
-def _changed(old: str, new: str) -> tuple[str, str]:
-    """Two lines without the words in which they end alike."""
-    words, others = old.split(), new.split()
-    while len(words) > 1 and len(others) > 1 and words[-1] == others[-1]:
-        words.pop()
-        others.pop()
-    return " ".join(words), " ".join(others)
 
 
 def _wrong(name: str, line: ScriptLine, allowed: str) -> BadInput:

@@ -23,7 +23,7 @@ from kit.engine.model import Cost, Model, Monitor, Property, Verdict, fingerprin
 from kit.engine.parameters import edition_in
 from kit.engine.patience import patient
 from kit.engine.purity import blaming, check_seen, check_start, check_told, is_own, suggested_by
-from kit.engine.registry import former_for, made_again, registered
+from kit.engine.registry import made_again, registered
 from kit.engine.trace import MOST_STEPS, RecordedStep, Trace, action_from, model_of, trace_of
 from kit.errors import BadInput, BadType, Refused, shorten
 
@@ -559,9 +559,7 @@ class Timeline:
             raise BadInput("model", trace.model, f"{model.name}, the model to replay on")
         timeline = cls(model or model_of(trace))
         if trace.revision != timeline.model.revision:
-            made = say("an earlier version")
-            if trace.revision:
-                made = say("revision {name}", name=trace.revision)
+            made = say("revision {name}", name=trace.revision)
             timeline.notes = (say(OF_ANOTHER, version=made, model=timeline.model.name),)
         models = {tuple(timeline.model.off): timeline.model}
         try:
@@ -614,7 +612,7 @@ class Timeline:
             allowed = f"{replayed} by replay (if nobody edited the file, the model has changed)"
             raise BadInput(f"{field}.fingerprint", recorded.fingerprint, allowed)
         verb = self.model.verb(action)
-        if former_for(self.model).command_today(recorded.verb) != verb:
+        if recorded.verb != verb:
             raise BadInput(f"{field}.verb", recorded.verb, f"{verb}, as its action says")
 
     def _known(self, moment: int) -> int:

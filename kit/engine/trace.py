@@ -1,7 +1,7 @@
 """A run as data: model, parameters, safeguards off, actions and fingerprints, as readable JSON.
 
-A trace says which revision of the model made it. Where that is another one today, or where a trace
-of format 1 does not say it, its actions are what counts: where they lead is not compared.
+A trace says which revision of the model made it. Where that is another one today, its actions are
+what counts: where they lead is not compared.
 """
 
 import os
@@ -17,12 +17,10 @@ from kit.edge.json_text import located, parse_json
 from kit.edge.reading import read_bytes, text_of
 from kit.edge.writing import write_whole
 from kit.engine.model import Model
-from kit.engine.registry import LONGEST_WORD, build, former_for, former_of, model_names
+from kit.engine.registry import LONGEST_WORD, build, model_names
 from kit.errors import BadInput, BadType, misfit
 
 FORMAT = 2
-FORMER_FORMAT = 1  # without a revision
-UNKNOWN = 0  # the revision of what a trace of that format was made with
 MOST_STEPS = 100_000
 MOST_BYTES = 64_000_000
 LONGEST_INTEGER = 1000  # digits
@@ -57,7 +55,7 @@ class Trace(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=False
     format: int
     kit: str
     model: str
-    revision: Annotated[int, Meta(ge=UNKNOWN)]
+    revision: Annotated[int, Meta(ge=1)]
     parameters: dict[str, Any]
     off: tuple[str, ...]
     steps: tuple[RecordedStep, ...]
@@ -83,8 +81,7 @@ def model_of(trace: Trace) -> Model[Any, Any]:
     """
     if trace.model not in model_names():
         raise not_here(trace.model, OF_OWN)
-    recorded = former_of(trace.model).parameters_recorded(trace.parameters)
-    return build(trace.model, recorded, trace.off)
+    return build(trace.model, trace.parameters, trace.off)
 
 
 @checked
@@ -97,11 +94,10 @@ def not_here(name: str, given: str) -> BadInput:
 
 @checked
 def action_from(model: Model[Any, Any], plain: Any, field: str) -> Any:
-    """An action from plain data, be it in former words. Raises BadInput for what is none."""
+    """An action from plain data. Raises BadInput for what is none."""
     kinds = getattr(model, "Action", "none")
     try:
-        today = former_for(model).action_today(plain)
-        return msgspec.convert(today, kinds, strict=True)
+        return msgspec.convert(plain, kinds, strict=True)
     except (msgspec.ValidationError, UnicodeError) as error:
         raise misfit(field, plain, error, f"an action of {model.name}") from None
     except TypeError as error:  # classes that msgspec cannot tell apart, or none
@@ -126,19 +122,13 @@ def loads(text: str | bytes, name: str = "trace") -> Trace:
     if not isinstance(head, dict):
         raise BadInput(name, text[:40], "a trace in JSON: an object with its fields")
     number = head.get("format")
-    if type(number) is not int or number not in (FORMER_FORMAT, FORMAT):
+    if type(number) is not int or number != FORMAT:
         field = "format" if name == "trace" else f"{name}: format"
         ring = "nodes" in head and "keyspaces" in head
         hint = " (this is a ring file: use ring or plan)" if ring else ""
-        formats = f"{FORMER_FORMAT} or {FORMAT}, the formats this kit reads"
-        raise BadInput(field, number, formats + hint)
-    today = head
-    if number == FORMER_FORMAT:
-        if "revision" in head:
-            raise BadInput("revision", head["revision"], f"none in format {number}")
-        today = {**head, "format": FORMAT, "revision": UNKNOWN}
+        raise BadInput(field, number, f"{FORMAT}, the format this kit reads{hint}")
     try:
-        trace = msgspec.convert(today, Trace, strict=True)
+        trace = msgspec.convert(head, Trace, strict=True)
     except (msgspec.ValidationError, UnicodeError) as error:
         wrong = misfit("trace", head, error, "as in a trace")
         raise located(wrong, text) from None

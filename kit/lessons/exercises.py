@@ -20,7 +20,6 @@ import msgspec
 from kit.edge.limits import ALONE
 from kit.edge.reading import read_text
 from kit.edge.words import later, say
-from kit.engine.registry import former_of
 from kit.engine.timeline import Timeline
 from kit.engine.trace import Trace
 from kit.errors import BadInput, KitError
@@ -163,12 +162,12 @@ def verbs_of(answer: Any) -> list[str]:
 def _along(trace: Trace) -> list[str]:
     """The verbs on the way to the moment that a trace looks at."""
     verbs: list[str] = []
-    at, former = trace.at, former_of(trace.model)
+    at = trace.at
     while 0 < at <= len(trace.steps):
         step = trace.steps[at - 1]
         if not 0 <= step.parent < at:
             raise BadInput("answer", step.parent, f"a trace whose step {at} has an earlier parent")
-        verbs.append(former.command_today(step.verb))
+        verbs.append(step.verb)
         at = step.parent
     return verbs[::-1]
 

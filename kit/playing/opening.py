@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from kit.engine.model import Model
-from kit.engine.registry import Scenario, build, entry_of, model_names, scenario_of
+from kit.engine.registry import Scenario, build, model_names, scenario_of
 from kit.engine.scenario import files, open_script, parse, read
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
@@ -49,10 +49,9 @@ def open_named(name: str, given: Mapping[str, Any] = MappingProxyType({})) -> Op
     if name.endswith(".json"):
         raise BadInput("source", name, "a name of a model or scenario; Player().open opens a file")
     if name in model_names():
-        own = entry_of(name).former.parameters_today(given)
-        return Opened(Timeline(build(name, own)), name)
+        return Opened(Timeline(build(name, given)), name)
     entry, scenario = scenario_of(name)
-    own = {**scenario.parameters, **entry.former.parameters_today(given)}
+    own = {**scenario.parameters, **given}
     model = build(entry.name, own, scenario.off)
     timeline, full = Timeline(model, scenario.script), f"{entry.name}/{scenario.name}"
     timeline.tell(scenario.title)

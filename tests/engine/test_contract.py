@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kit.engine import model as engine_model
 from kit.engine.model import (
     KeptAnyhow,
     Model,
@@ -24,7 +23,6 @@ from kit.engine.model import (
     step,
     verdicts,
 )
-from kit.engine.pairs import old_rule
 from kit.engine.registry import build, entry_of
 from kit.engine.trace import action_from
 from kit.errors import Refused
@@ -350,11 +348,3 @@ def test_a_fingerprint_has_sixteen_digits() -> None:
     """In hex."""
     assert len(fingerprint(Lift(1))) == 16
     assert int(fingerprint(Lift(1)), 16) != int(fingerprint(Lift(2)), 16)
-
-
-def test_rules_in_the_old_style_are_the_only_thing_of_former_days() -> None:
-    """What the module never had, it has not now."""
-    module: Any = engine_model
-    assert module.Rule is old_rule
-    with pytest.raises(AttributeError, match="Rules"):
-        module.Rules  # noqa: B018  # asking is enough

@@ -22,10 +22,10 @@ def test_magics_are_left_out(cell: str, python: str) -> None:
     assert without_magics(cell) == python
 
 
-def test_a_lesson_goes_by_its_slug_its_notebook_or_a_former_one() -> None:
+def test_a_lesson_goes_by_its_slug_or_its_notebook() -> None:
     """Each with or without the ending of a file; nothing else is one."""
     for each in COURSE:
-        for name in (each.slug, each.name, *each.formerly):
+        for name in (each.slug, each.name):
             assert lesson(name) is lesson(f"{name}.ipynb") is each
     for name in ("", "nothing", f"{COURSE[0].slug}.py"):
         with pytest.raises(BadInput, match=r"^lesson: got"):

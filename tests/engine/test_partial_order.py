@@ -21,10 +21,10 @@ from kit.engine.model import (
     goal,
     step,
 )
-from kit.engine.pairs import paired
 from kit.engine.partial_order import LargerStep, single_steps
 from kit.errors import BadInput, KitError, Refusal
 from kit.protocols.twophase.twophase import TwoPhase
+from tests.pairs import paired
 from tests.protocols.storage.proofs import replayed
 
 CLERKS, LETTERS, QUESTIONS = 3, 2, 2

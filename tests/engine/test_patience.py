@@ -22,10 +22,10 @@ from kit.engine.careful import KIT
 from kit.engine.check import check
 from kit.engine.fuzz import fuzz
 from kit.engine.model import Model, Monitor, always
-from kit.engine.pairs import paired
 from kit.engine.patience import attended, ended_after, patient, stoppable
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from tests.pairs import paired
 
 
 class Up(Struct, frozen=True, tag="up"):

@@ -39,7 +39,7 @@ from kit.engine.purity import (
 from kit.engine.registry import build, entries
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, BadType, Refusal
-from tests.engine.toys import old_rule
+from tests.pairs import paired
 
 
 class Add(Struct, frozen=True, tag="add"):
@@ -95,7 +95,7 @@ def model_of(
     model.name, model.title, model.Action = "mine", "Mine", Add
     model.start = start
     model.rules = (
-        old_rule(
+        paired(
             action=Add,
             kind="add",
             candidates=candidates,

@@ -21,7 +21,6 @@ from kit.engine.parameters import parameters_of
 from kit.engine.registry import (
     MOST_NAMED,
     Entry,
-    Former,
     Scenario,
     as_written,
     build,
@@ -389,35 +388,6 @@ def test_a_students_scenario_does_not_hide_the_kits() -> None:
     assert scenario_of("lift/bootstrap")[0].name == "lift"
 
 
-def _with_scenario(name: str, scenario: str, former: dict[str, str]) -> Entry:
-    """A lift of that name with a scenario, and what scenarios were called."""
-    return replace(
-        LIFT,
-        name=name,
-        scenarios=(Scenario(scenario, "To the top"),),
-        former=Former(scenarios=former),
-    )
-
-
-@pytest.mark.parametrize(
-    ("name", "meant"),
-    [
-        ("climb", "lift/tour"),
-        ("lift/climb", "lift/tour"),
-        ("lift/tour", "lift/tour"),
-        ("trip", "tower/trip"),
-        ("lift/trip", "lift/tour"),
-        ("tower/trip", "tower/trip"),
-    ],
-)
-def test_a_scenario_is_found_by_its_former_name(name: str, meant: str) -> None:
-    """Alone or behind its model's; a name of today is meant before a former one."""
-    register(_with_scenario("lift", "tour", {"climb": "tour", "trip": "tour"}))
-    register(_with_scenario("tower", "trip", {}))
-    entry, scenario = scenario_of(name)
-    assert f"{entry.name}/{scenario.name}" == meant
-
-
 def test_every_scripted_scenario_follows_its_script() -> None:
     """Played from the start, each line of each scenario's script happens, in order."""
     register(LIFT)
@@ -545,12 +515,6 @@ def test_parameters_are_declared_by_a_class_of_them(own: Any) -> None:
     assert entry_for(model(LiftParameters())) is None
     model.Parameters = LiftParameters
     assert entry_for(model(LiftParameters())).parameters is LiftParameters  # type: ignore[union-attr]  # it is one
-
-
-@pytest.mark.parametrize(("name", "has"), [("tcm", True), ("twophase", False)])
-def test_former_names_of_editions_are_read_where_there_are_editions(name: str, has: bool) -> None:
-    """A model without any may have a parameter of that kind of values."""
-    assert entry_of(name).former.editions is has
 
 
 class NamedParameters(Struct, frozen=True):

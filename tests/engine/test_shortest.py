@@ -13,10 +13,10 @@ from msgspec import Struct
 
 from kit.engine.check import check
 from kit.engine.model import Model, Monitor, Property, always, goal, step
-from kit.engine.pairs import paired
 from kit.engine.search import LOST
 from tests.engine.toys import Cell, Go
 from tests.examples import examples
+from tests.pairs import paired
 
 
 class Jump(Struct, frozen=True, tag="jump"):

@@ -12,10 +12,10 @@ from msgspec import Struct
 
 from kit.engine.fuzz import CLEAN, PropertyJudges, Walker, least, shrink
 from kit.engine.model import Model, Property, always
-from kit.engine.pairs import paired
 from kit.engine.timeline import Timeline
 from tests.engine.toys import Go, Graph
 from tests.examples import examples
+from tests.pairs import paired
 
 edges = st.dictionaries(
     st.integers(0, 6), st.lists(st.integers(0, 6), unique=True, max_size=4).map(tuple), max_size=7

@@ -178,19 +178,6 @@ def test_a_step_that_another_revision_refuses_is_named() -> None:
     assert says(caught.value, "steps[1].action.type | hatch | step 2, 'door | revision 1 of lift")
 
 
-def test_a_trace_of_format_1_is_replayed_by_its_actions() -> None:
-    """It says no revision, and must not; it is written down again in the format of today."""
-    data = {**_moved(Up()), "format": 1}
-    with pytest.raises(BadInput, match=like("revision | 1 | none in format 1")):
-        loads(json.dumps(data))
-    del data["revision"]
-    data["steps"][0]["fingerprint"] = "0" * 16
-    traced = loads(json.dumps(data))
-    assert loads(dumps(traced)) == traced
-    (note,) = Timeline.load(traced, LiftModel(LiftParameters())).notes
-    assert says(note, "earlier version of lift | not compared")
-
-
 def test_a_text_of_the_largest_size_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that is longer is not looked at."""
     for most, said in ((3, "a trace in JSON: an object"), (2, "got '3 bytes'; allowed: at most 2")):

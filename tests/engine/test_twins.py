@@ -11,7 +11,7 @@ from msgspec import Struct
 from kit.engine.careful import twin_of
 from kit.engine.check import check
 from kit.engine.model import Model
-from kit.engine.pairs import paired
+from tests.pairs import paired
 
 
 class Held(Struct, frozen=True):

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
 
-from kit.engine import model as engine_model
 from kit.engine.log import Append, Apply, AtomicLog, LogParameters
 from kit.engine.model import Model, Property, Safeguard, always, sometimes, switched_off
-from kit.engine.pairs import paired
 from kit.engine.registry import Entry, Scenario
-from kit.engine.rule import Rule
 from kit.errors import BadInput, Refusal
-
-
-def old_rule(**parts: Any) -> Rule[Any, Any]:
-    """A rule as students of earlier versions wrote it, without the line that says so."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)
-        made: Callable[..., Rule[Any, Any]] = engine_model.Rule
-        return made(**parts)
+from tests.pairs import paired
 
 
 class Lift(Struct, frozen=True):

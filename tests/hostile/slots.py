@@ -22,9 +22,9 @@ from kit.errors import Refusal
 from kit.lessons import questions
 from kit.widgets.player import Player
 from kit.widgets.states import states
-from tests.engine.toys import old_rule
 from tests.hostile.judging import kit_error
 from tests.hostile.students import UP, Count, Up, sound
+from tests.pairs import paired
 from tests.toy.slots import Slots
 
 SHORT = {"SECONDS": 0.4, "ASLEEP": 0.6, "_LOOK": 0.05}
@@ -201,7 +201,7 @@ def spoiled(slot: str, habit: Any) -> Any:
         return Slots.spoiled(slot, habit)
     model = sound()
     if slot in UP:
-        model.rules = (old_rule(**{**UP, slot: habit}), *model.rules[1:])
+        model.rules = (paired(**{**UP, slot: habit}), *model.rules[1:])
     elif slot in PROPERTIES:
         model.properties = (*model.properties, PROPERTIES[slot]("odd", "Odd", habit))
     elif slot in ("begin", "remember", "verdict"):

@@ -17,8 +17,8 @@ from kit.engine.fuzz import fuzz
 from kit.engine.model import Model, Monitor, Property, always, sometimes, step
 from kit.errors import Refusal
 from kit.widgets.player import Player
-from tests.engine.toys import old_rule
 from tests.hostile.judging import answered
+from tests.pairs import paired
 
 TOP = 4
 
@@ -71,8 +71,8 @@ def sound() -> Any:
     model.name, model.title, model.State, model.Action = "mine", "Mine", Count, Up | Down
     model.start = Count
     model.rules = (
-        old_rule(**UP),
-        old_rule(
+        paired(**UP),
+        paired(
             action=Down,
             kind="down",
             candidates=lambda s: (Down(),),
@@ -96,7 +96,7 @@ def ruled(**changes: Any) -> Callable[[Any], None]:
     """Change the first rule."""
 
     def spoil(model: Any) -> None:
-        model.rules = (old_rule(**{**UP, **changes}), *model.rules[1:])
+        model.rules = (paired(**{**UP, **changes}), *model.rules[1:])
 
     return spoil
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import nbformat
 import pytest
 
-import kit
 from kit.engine.course import COURSE, TRACKS, Lesson, lesson
 from kit.errors import BadInput
 from tests.house.source import ROOT
@@ -24,7 +23,6 @@ PLANS = {
     if part[:2].isdecimal()
 }
 each_lesson = pytest.mark.parametrize("one", COURSE, ids=lambda one: one.name)
-FORMER = [(name, one) for one in COURSE for name in one.formerly]
 
 
 def head(one: Lesson) -> str:
@@ -87,15 +85,6 @@ def test_a_head_that_does_not_say_its_time_is_told() -> None:
     """A notebook must say once how long it takes."""
     with pytest.raises(ValueError, match="in 0 cells"):
         course.timed(nbformat.writes(nbformat.v4.new_notebook()))
-
-
-@pytest.mark.parametrize(("name", "one"), FORMER, ids=[name for name, _ in FORMER])
-def test_an_old_name_leads_to_the_lesson(name: str, one: Lesson) -> None:
-    """By function, with or without its ending; in the list beside the notebooks; no file has it."""
-    assert lesson(name) is lesson(f"{name}.ipynb") is kit.lesson(one.slug) is one
-    page = (FOLDER / "README.md").read_text(encoding="utf-8")
-    assert f"| `{name}` | [{one.name}]({one.file}) |" in page
-    assert not (FOLDER / f"{name}.ipynb").exists()
 
 
 def test_an_unknown_name_is_told_with_the_nearest() -> None:

@@ -1,7 +1,4 @@
-"""One word a thing: names and phrases that were replaced by the field's own do not come back.
-
-Tables of former words, by which old traces and scenario files still open, are left out.
-"""
+"""One word a thing: names and phrases that were replaced by the field's own do not come back."""
 
 from __future__ import annotations
 
@@ -76,23 +73,9 @@ def _prose() -> list[Path]:
     return [p for p in inside if p.suffix in TEXTS] + explained
 
 
-def _tables(path: Path) -> Iterator[range]:
-    """The lines of each table from former words to those of today."""
-    for node in nodes(path) if path.suffix == ".py" else ():
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Former":
-            yield range(node.lineno, (node.end_lineno or node.lineno) + 1)
-        if isinstance(node, ast.Assign):
-            names = [ast.unparse(target) for target in node.targets]
-            if any("FORMER" in name or name == "_WORDS" for name in names):
-                yield range(node.lineno, (node.end_lineno or node.lineno) + 1)
-
-
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a file, with their numbers, without tables of former words."""
-    left_out = {number for lines in _tables(path) for number in lines}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        if number not in left_out:
-            yield number, line
+    """The lines of a file, with their numbers."""
+    yield from enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
 
 
 def _given(node: ast.AST) -> str | None:

@@ -11,11 +11,11 @@ from functools import wraps
 from inspect import unwrap
 from typing import Any
 
-from kit.engine import pairs
 from kit.engine.compose import Product
 from kit.engine.model import Model
 from kit.engine.rule import Rule
 from kit.errors import Refusal
+from tests import pairs
 from tests.quality.unguarding import Cut, let_through
 
 PAIRS = pairs.__file__

@@ -10,7 +10,6 @@ import pytest
 from msgspec import Struct
 
 from kit.engine.model import Model, Refusal, always
-from kit.engine.pairs import paired
 from kit.engine.timeline import Timeline
 from kit.protocols.twophase.twophase import Prepare, TwoPhase, TwoPhaseParameters
 from kit.views.actions import MANY, action_board
@@ -20,6 +19,7 @@ from kit.views.panel import Scene, scene_at
 from kit.views.question import MOST, changed_parts
 from kit.views.registry import DEFAULT, for_model
 from tests.engine.counting import counting
+from tests.pairs import paired
 from tests.views.frames import classed, part, scenes, walk
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kit.engine.declared import Cost, entry, parameter
 from kit.engine.model import LaterCase, Safeguard, switched_off
-from kit.engine.registry import Former, Fuzzing, Scenario
+from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput
 from kit.masks import holds
 from kit.protocols.dataplane.projection import busiest, project, projected, tcm_of
@@ -20,7 +20,7 @@ from kit.protocols.storage.rules.exchange import Exchange, ExchangeSwitches, Req
 from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.rules.levels import ReadRepair
 from kit.protocols.storage.rules.view import Acknowledgement
-from kit.protocols.tcm.parameters import ALSO, ClusterParameters
+from kit.protocols.tcm.parameters import ClusterParameters
 from kit.protocols.tcm.tcm import SAFEGUARD, Tcm
 
 # What the models of one real node take, too.
@@ -190,25 +190,6 @@ def exchange_of(exchange: Exchange, off: set[str]) -> ExchangeSwitches:
 _OF_PLANS = {each.name for each in Tcm.safeguards}
 _OF_REQUESTS = {name.replace("_", "-") for name in RequestSafeguards.__struct_fields__}
 
-_WORDS = {"clean": "cleanup", "collect": "collect-tombstones"}
-_PLANNED = {"write by epoch": "write at epoch", "read by epoch": "read at epoch"}
-FORMER = Former(
-    actions={**_WORDS, "learn": "apply"},
-    verbs={**_WORDS, **ALSO, **_PLANNED},
-    said={"verb": ALSO},
-    parameters={"reading": "acknowledgement", "shape": "edition", "behind": "lag"},
-    unsaid={"behind": -1},
-    narrowing=frozenset({"behind"}),  # of requests alone; today's bounds nodes and messages, too
-    values={
-        "acknowledgement": {"whole-group": "union", "both-sets": "joint"},
-        "exchange": {"row-version": "last-modified"},
-        "lag": {"-1": "null"},
-        "repair": {False: "none", True: "answered"},
-    },
-    safeguards={"plan-recheck": "plan-revalidation"},
-)
-"""What earlier versions called the things of this family: old traces and scenario files say it."""
-
 _LOCAL = ("K1@dc1 write LOCAL_QUORUM", "K2@dc1 read LOCAL_QUORUM")
 _TWO = {"nodes": 4, "dcs": 2, "rf": 1, "strategy": "network", "requests": _LOCAL}
 DELETED = ("K1 write QUORUM", "K1 delete QUORUM", "K2 read QUORUM")
@@ -255,7 +236,6 @@ ENTRY = entry(
             "collecting": True,
         }
     ),
-    former=FORMER,
 )
 
 
@@ -287,7 +267,7 @@ class Coordinator(solo.Coordinator):
         return history
 
 
-COORDINATOR = entry(Coordinator, former=FORMER)
+COORDINATOR = entry(Coordinator)
 
 
 class Replica(solo.Replica):
@@ -316,4 +296,4 @@ class Replica(solo.Replica):
         return history
 
 
-REPLICA = entry(Replica, former=FORMER)
+REPLICA = entry(Replica)

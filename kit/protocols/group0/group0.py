@@ -50,7 +50,7 @@ from kit.protocols.group0.state import (
     prefix,
     tables_after,
 )
-from kit.protocols.group0.voting import UNNAMED_RELEASE, Edition
+from kit.protocols.group0.voting import Edition
 
 MOST_NODES = 9
 MOST_FAULTS = 5
@@ -423,4 +423,4 @@ FUZZING = Fuzzing(
     },
     {"elect": 0.05, "crash": 0.05, "lose": 0.1, "hour": 0.05},
 )
-ENTRY = entry(Group0, scenarios=SCENARIOS, fuzzing=FUZZING, former=UNNAMED_RELEASE)
+ENTRY = entry(Group0, scenarios=SCENARIOS, fuzzing=FUZZING)

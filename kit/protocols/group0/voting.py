@@ -6,13 +6,10 @@ from typing import Literal, TypeVar
 from msgspec import Struct
 
 from kit.engine.declared import NodeModel, parameter
-from kit.engine.registry import Former
 from kit.protocols.group0.rules.voters import MOST_VOTERS, NEWEST, Release, VoterRules
 
 Edition = Literal["documents", "server"]
 S = TypeVar("S", bound=Struct)
-UNNAMED_RELEASE = Former(unnamed={"release": "2025.3"})
-"""Runs that name no release choose voters as this one does."""
 
 
 class VotingModel(NodeModel[S]):

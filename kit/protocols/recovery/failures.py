@@ -35,7 +35,7 @@ from kit.engine.declared import (
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Awaited, BadInput, Refusal, are, counted
 from kit.masks import is_majority, majority, nodes_in, where
-from kit.protocols.group0.voting import UNNAMED_RELEASE, VotingModel
+from kit.protocols.group0.voting import VotingModel
 from kit.protocols.recovery.rules.availability import ClusterLayout
 from kit.protocols.recovery.rules.quorum import after_deaths, chosen_again
 
@@ -413,7 +413,6 @@ Alter, CatchUp, Serve, Rejoin, StartNode, StartAll, Stop, Lose, StopTogether, Cu
 
 ENTRY = entry(
     Failures,
-    former=UNNAMED_RELEASE,
     scenarios=(
         Scenario(
             "two-of-three",

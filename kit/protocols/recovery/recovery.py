@@ -39,7 +39,6 @@ from kit.engine.flows import ServerLine
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal
 from kit.masks import nodes_in
-from kit.protocols.group0.voting import UNNAMED_RELEASE
 from kit.protocols.recovery.lost_majority import (
     MOST_FAULTS,
     NO_GROUP,
@@ -822,7 +821,6 @@ LOG = Recovery.server_log()
 FIVE = {"commit_indexes": (10, 11, 12, 12, 12), "dead": "C D E"}
 ENTRY = entry(
     Recovery,
-    former=UNNAMED_RELEASE,
     scenarios=(
         Scenario(
             "majority-is-lost",

@@ -35,7 +35,6 @@ from kit.engine.flows import ServerLine
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal
 from kit.masks import is_majority, mask_of, nodes_in, union
-from kit.protocols.group0.voting import UNNAMED_RELEASE
 from kit.protocols.recovery import lost_majority
 from kit.protocols.recovery.lost_majority import typed
 from kit.protocols.recovery.mode_cluster import MODES, Mode, ModeNode, ModeState, Value
@@ -823,7 +822,6 @@ LOG = RecoveryMode.server_log()
 FIVE = {"commit_indexes": (10, 11, 11, 11, 11), "dead": "C D E"}
 ENTRY = entry(
     RecoveryMode,
-    former=UNNAMED_RELEASE,
     scenarios=(
         Scenario(
             "recovery-mode",

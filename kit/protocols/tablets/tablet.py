@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from kit.engine.declared import always, entry, parameter, safeguard, step
 from kit.engine.model import KeptAnyhow, switched_off
-from kit.engine.registry import Former, Fuzzing, Scenario
+from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput
 from kit.masks import holds, mask_of, members
 from kit.protocols.storage.fenced import FIRST_VERSION, Fenced, commit_rows
@@ -540,5 +540,4 @@ ENTRY = entry(
         weights={"commit": 0.3, "request": 0.2},
     ),
     rows=partial(commit_rows, where=stage_of),
-    former=Former(scenarios={"seed-way-back-loses-a-write": "documents-way-back-loses-a-write"}),
 )

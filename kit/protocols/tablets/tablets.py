@@ -30,7 +30,6 @@ from kit.engine.model import Refinement, TransitionRows
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal
 from kit.masks import nodes_in
-from kit.protocols.group0.voting import UNNAMED_RELEASE
 from kit.protocols.tablets.cluster import (
     TRACKS,
     Next,
@@ -840,5 +839,4 @@ ENTRY = entry(
     rows=rows,
     fuzzing=FUZZING,
     refinement=refinement,
-    former=UNNAMED_RELEASE,
 )

@@ -2,7 +2,6 @@
 ``metadata``: what the metadata log of a real cluster tells.
 """
 
-import re
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -98,13 +97,11 @@ PLAN_OPTIONS = (
     | dict.fromkeys(("--edition", "--sizes", "--barrier"), "once")
     | dict.fromkeys(("--json", "--help"), "flag")
 )
-FORMER = re.compile("--(variant|shape)(?==|$)")
-"""What the option for an edition was called."""
 
 
 def plan(argv: list[str]) -> int:
     """Rehearse an operation on a ring file; 0 when it is accepted, 1 when refused or halted."""
-    words, given = read_words((FORMER.sub("--edition", word) for word in argv), PLAN_OPTIONS)
+    words, given = read_words(argv, PLAN_OPTIONS)
     if "--help" in given or "-h" in words:
         put(PLAN_HELP.rstrip())
         return ACCEPTED

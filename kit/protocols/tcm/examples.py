@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from kit.engine.log import Apply, Log, LogState
 from kit.engine.model import Refinement, TransitionRows
-from kit.engine.registry import Diagram, Entry, Former, Fuzzing, Scenario
+from kit.engine.registry import Diagram, Entry, Fuzzing, Scenario
 from kit.protocols.tcm.cluster import SAFEGUARDS, TcmCluster
-from kit.protocols.tcm.parameters import ALSO, TcmParameters
+from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.rules import metadata
 from kit.protocols.tcm.rules import operations as ops
 from kit.ring.topology import Node
@@ -294,15 +294,4 @@ ENTRY = Entry(
     rows=rows,
     fuzzing=FUZZING,
     refinement=refinement,
-    former=Former(
-        actions={"learn": "apply"},
-        parameters={"shape": "edition"},
-        verbs=ALSO,
-        scenarios={
-            "remove": "removenode",
-            "two-joins": "two-bootstraps",
-            "implementation": "server",
-        },
-        said={"kind": ALSO},
-    ),
 )

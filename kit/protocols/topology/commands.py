@@ -9,7 +9,6 @@ from kit.commands.answer import GAP, Answer, Part, Rows, listed, wrap
 from kit.commands.parsing import Command, Word, whole
 from kit.edge.reading import read_text
 from kit.edge.writing import check_place
-from kit.engine.registry import edition_today
 from kit.errors import BadInput, counted, shorten
 from kit.operators.importers.ringfile import LARGEST_FILE
 from kit.operators.importers.snapshots import MARK, is_snapshot
@@ -245,7 +244,6 @@ EDITION = Word(
     "server: as in the published server; documents: as in the documents (default: server)",
     "server",
     choices=EDITIONS,
-    read=edition_today,
 )
 STATUS = Word("--status", "FILE", "the output of nodetool status, which shows which nodes are up")
 ANONYMIZE = Word(

@@ -30,7 +30,6 @@ from kit.engine.model import TransitionRows
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal, counted
 from kit.masks import nodes_in, where
-from kit.protocols.group0.voting import UNNAMED_RELEASE
 from kit.protocols.topology import coordinator
 from kit.protocols.topology.control import (
     NETWORK,
@@ -718,4 +717,4 @@ FUZZING = Fuzzing(
     {"edition": "documents", "nodes": 4, "operations": ASKED, **BUDGETS},
     {"fault": 0.05, "readdress": 0.05, "elect": 0.02, "client": 0.3},
 )
-ENTRY = entry(Topology, scenarios=SCENARIOS, rows=rows, fuzzing=FUZZING, former=UNNAMED_RELEASE)
+ENTRY = entry(Topology, scenarios=SCENARIOS, rows=rows, fuzzing=FUZZING)

@@ -23,7 +23,7 @@ from kit.engine.declared import (
     sometimes,
 )
 from kit.engine.model import TransitionRows
-from kit.engine.registry import Diagram, Former, Scenario
+from kit.engine.registry import Diagram, Scenario
 from kit.errors import Refusal
 
 UNDECIDED, COMMITTED, ABORTED = 0, 1, 2
@@ -229,7 +229,6 @@ def _rows(m: TwoPhase) -> TransitionRows:
     return TransitionRows((*kinds, *(row(state, event) for state, event, _ in MANAGER)), taken)
 
 
-FORMER = {"hear-prepared": "receive-prepared", "obey": "receive-decision"}
 ENTRY = entry(
     TwoPhase,
     scenarios=(
@@ -243,5 +242,4 @@ ENTRY = entry(
     ),
     diagrams=(Diagram("twophase-manager", "a resource manager", MANAGER),),
     rows=_rows,
-    former=Former(actions=FORMER, verbs=FORMER),
 )  # fmt: skip

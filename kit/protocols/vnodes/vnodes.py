@@ -10,7 +10,7 @@ from typing import Any
 
 from kit.engine.declared import entry, parameter, safeguard
 from kit.engine.model import switched_off
-from kit.engine.registry import Former, Fuzzing, Scenario
+from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput
 from kit.protocols.storage import storage
 from kit.protocols.storage.fenced import FIRST_VERSION, Fenced, commit_rows
@@ -216,10 +216,4 @@ ENTRY = entry(
         {"commit": 0.1},
     ),
     rows=partial(commit_rows, where=lambda epoch: epoch.title.partition(" (")[0]),
-    former=Former(
-        scenarios={
-            "two-of-four-seed": "two-of-four-documents",
-            "two-of-four-code": "two-of-four-server",
-        }
-    ),
 )

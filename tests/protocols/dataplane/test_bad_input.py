@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build, entry_of
+from kit.engine.registry import build
 from kit.errors import BadInput
 from kit.ring.replication import Keyspace, LocalStrategy, SimpleStrategy
 from tests.saying import like, says
@@ -111,17 +111,3 @@ def test_odd_clusters_are_no_error(given: dict[str, Any]) -> None:
     state = model.start()
     while (action := model.suggest(state)) is not None:
         state = model.act(state, action)
-
-
-def test_former_words_are_understood() -> None:
-    """What earlier versions wrote into traces and scenario files means what it meant."""
-    given = {"reading": "both-sets", "exchange": "row-version"}
-    model: Any = build("dataplane", given, ("plan-recheck",))
-    assert (model.parameters.acknowledgement, model.parameters.exchange) == (
-        "joint",
-        "last-modified",
-    )
-    assert model.off == ("plan-revalidation",)
-    former = entry_of("dataplane").former
-    assert former.action_today({"type": "clean", "replica": "A"})["type"] == "cleanup"
-    assert former.command_today("collect B") == "collect-tombstones B"

@@ -13,7 +13,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.engine.model import Model, always, goal
-from kit.engine.pairs import paired
 from kit.errors import Refusal
 from kit.protocols.group0.discovery import (
     Names,
@@ -26,6 +25,7 @@ from kit.protocols.group0.discovery import (
     obstacle,
     restarted,
 )
+from tests.pairs import paired
 
 Graph = Mapping[str, Names]
 

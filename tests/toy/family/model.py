@@ -11,10 +11,10 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from kit.engine.model import Model, Safeguard, sometimes, step, switched_off
-from kit.engine.pairs import paired
 from kit.engine.parameters import check_limits
 from kit.errors import Refusal
 from kit.protocols.toy.rules.fence import NOTHING, LeaseSafeguards, refusal
+from tests.pairs import paired
 
 MOST = 9
 

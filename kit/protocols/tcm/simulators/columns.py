@@ -30,8 +30,6 @@ COLUMNS = {
     "writes agree": "The simple model writes to the same nodes, row by row",
     "stable": "With no operation under way, reads and writes go to the ring's own replicas",
 }
-FORMER_COLUMNS = {"at rest": "stable"}
-"""What rows of earlier versions call a column, and its name today."""
 _KEPT = 4096
 NamedRows = tuple[tuple[int, int, tuple[str, ...]], ...]
 

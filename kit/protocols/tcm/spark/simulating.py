@@ -19,7 +19,6 @@ from kit.engine.registry import entry_of, safeguards_off
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.protocols.tcm.cluster import TcmCluster
-from kit.protocols.tcm.simulators.columns import FORMER_COLUMNS
 from kit.protocols.tcm.simulators.placements import Simulation, Size, simulate, size_of, smaller
 from kit.spark.schemas import table
 from kit.spark.sessions import Spark
@@ -81,9 +80,9 @@ def replay(row: Any) -> Simulation:
         fields = msgspec.json.decode(size, type=dict[str, Any])
     except (KeyError, ValueError, TypeError, msgspec.MsgspecError):
         raise BadInput("row", row, "a row of simulations, with its seed and size") from None
-    setup = size_of(entry_of("tcm").former.parameters_today(fields))
+    setup = size_of(fields)
     simulation = simulate(seed, setup, off=off)
-    if (simulation.verdict, _last(simulation)) != (FORMER_COLUMNS.get(verdict, verdict), last):
+    if (simulation.verdict, _last(simulation)) != (verdict, last):
         ends = f"ends here as {simulation.verdict}, not as in the row"
         raise KitError(f"the simulation of seed {seed} {ends}")
     return simulation
@@ -104,8 +103,7 @@ def shrunk(row: Any, run: Timeline) -> Timeline | None:
     simulated = values.get("source") == SOURCE or {"fingerprint", "size"} <= values.keys()
     if not simulated or not isinstance(run.model, TcmCluster):
         return None
-    column = FORMER_COLUMNS.get(values["verdict"], values["verdict"])
-    return Timeline.along(run.model, smaller(run.model, run.actions(), column))
+    return Timeline.along(run.model, smaller(run.model, run.actions(), values["verdict"]))
 
 
 def violations(*tables: Any) -> Any:
