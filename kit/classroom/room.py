@@ -45,7 +45,6 @@ def played() -> tuple[str, ...]:
 
 
 def _not_played(name: str) -> BadInput:
-    """The refusal of what was typed, with what can be played instead."""
     models = played()
     stories = [each.name for model in models for each in entries()[model].scenarios]
     allowed = f"a model of nodes that send messages, or a scenario of one: {', '.join(models)}"
@@ -216,7 +215,6 @@ class Room:
         )
 
     def _buttons(self, known: Known) -> list[Frag | None]:
-        """What a node may receive and do now."""
         inbox, own = list[Frag](), list[Frag]()
         for action in known.acts:
             (inbox if isinstance(action, DeliverMessage) else own).append(self._button(action))

@@ -92,7 +92,6 @@ class Conversation:
         return await self._execute(message.statements[0], message.parameters[0])
 
     def _parsed(self, statement: str | bytes) -> Prepared | None:
-        """A statement, by its text or its id; None for an id that is not known here."""
         if isinstance(statement, str):
             return statements.parsed(statement), self.used
         return self.prepared.get(statement)
@@ -152,7 +151,6 @@ class Conversation:
     def _understood(
         self, known: str | bytes, parsed: Prepared | None, given: Parameters
     ) -> RowStatement | Reply:
-        """What a statement asks of the row; or else its answer."""
         if parsed is None:
             more = sized(known if isinstance(known, bytes) else b"", "H")
             return frames.error(frames.UNPREPARED, FORGOTTEN, more)
@@ -204,7 +202,6 @@ class Conversation:
     def _request(
         self, statement: Statement, table: Table, catalog: Catalog, level: str
     ) -> tuple[RowRequest, str | None]:
-        """What a statement asks of the row, and the value that it writes."""
         rows = row_servers(self.cluster.tools)
         first, *others = table.columns
         if rows is None:
@@ -234,7 +231,6 @@ class Conversation:
         return RowRequest(self.cluster.coordinator(self.at), kind, level), value
 
     def _reply_with(self, answer: RowAnswer, planned: RowStatement) -> Reply:
-        """The answer of a coordinator as a frame."""
         statement, table = planned.statement, planned.table
         level = number("H", frames.LEVELS.index(planned.request.level))
         if answer.verdict == "unavailable":
@@ -284,7 +280,6 @@ def _shaped(
 
 
 def _places(statement: Statement, table: Table) -> list[tuple[str, str]]:
-    """The name and type of each marker, in their order."""
     result = {
         value: (name, table.columns[name])
         for name, value in statement.values
@@ -338,7 +333,6 @@ def _literal(name: str, kind: str, value: Any) -> Any:
 
 
 def _selected(statement: Statement, table: Table, given: Parameters) -> Reply:
-    """Rows of a table of the system."""
     rows = [
         row
         for row in table.rows()
@@ -366,7 +360,6 @@ def _alike(held: Any, wanted: Any, kind: str) -> bool:
 def _page(
     table: Table, wanted: Sequence[str], rows: Sequence[Mapping[str, Any]], given: Parameters
 ) -> Reply:
-    """A page of rows: as many as the client wants at once."""
     columns = _columns(table, wanted)
     end = given.start + given.page if given.page else len(rows)
     shown = [[encoded(c.type, row.get(c.name)) for c in columns] for row in rows[given.start : end]]

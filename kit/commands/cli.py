@@ -163,7 +163,6 @@ def _run(words: list[str]) -> int:
 
 
 def _commands() -> Iterator[tuple[str, str, Callable[[], Callable[[list[str]], int]]]]:
-    """Each command's word and help, and what loads it."""
     for word, (about, place) in ANSWERS.items():
         yield word, about, partial(_load, place)
     for family in families():

@@ -123,7 +123,6 @@ def opened(what: str, own: str | None = None) -> tuple[Timeline, tuple[str, ...]
 
 
 def _of_own(what: str, own: str) -> tuple[Timeline, tuple[str, ...]]:
-    """The timeline of a trace of the model in a file."""
     entry, run = own_models.entry_in(own), trace.read(what)
     if run.model != entry.name:
         raise BadInput(OWN.names, own, f"the file of the model {run.model}, which the trace is of")
@@ -156,7 +155,6 @@ def _script(path: str) -> tuple[Timeline, tuple[str, ...]]:
 
 
 def _exists(path: str) -> bool:
-    """Whether there is such a file; a name that no file can have is none."""
     try:
         return Path(str(to_read(path))).exists()
     except (OSError, ValueError):
@@ -205,6 +203,5 @@ def _end(timeline: Timeline) -> tuple[str, ...]:
 
 
 def _folded(line: str) -> list[str]:
-    """A line of a panel, on several where it is longer than the page."""
     indent = " " * (len(line) - len(line.lstrip()))
     return [line] if len(line) <= WIDTH else wrap(line.strip(), indent, indent + "   ")

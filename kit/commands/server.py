@@ -10,7 +10,6 @@ CONVERTER = "kit.widgets.converted.PicturesOfWidgets"
 
 
 def _jupyter_server_extension_points() -> list[dict[str, str]]:
-    """What the server asks of a module that its configuration names."""
     return [{"module": __name__}]
 
 

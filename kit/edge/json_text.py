@@ -165,7 +165,6 @@ def _at(text: str, word: str) -> str:
 
 
 def _second_key(text: str) -> str:
-    """Where the first key stands that its object has already."""
     keys: list[set[str]] = []
     for mark in _MARK.finditer(text):
         word = mark.group()

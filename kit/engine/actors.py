@@ -512,13 +512,11 @@ class NetworkModel(NodeModel[ActorState]):
 
 
 def _from(source: str, what: str) -> str:
-    """A message by its sender: ``A's request``, ``ping 1 from A``."""
     article, _, rest = what.partition(" ")
     return f"{source}'s {rest}" if article in ARTICLES else f"{what} from {source}"
 
 
 def _to(targets: list[str], what: str, sends: str) -> str:
-    """That a message is sent: ``sends A a request``, ``sends ping 1 to A``."""
     names = " and ".join(filter(None, (", ".join(targets[:-1]), targets[-1])))
     has_article = what.partition(" ")[0] in ARTICLES
     return f"{sends} {names} {what}" if has_article else f"{sends} {what} to {names}"

@@ -74,7 +74,6 @@ def _bound(said: ast.stmt) -> list[str]:
 
 
 def _declares(said: ast.stmt) -> bool:
-    """Whether a statement declares a field, or a part of a model."""
     calls = said.decorator_list if isinstance(said, Method) else [getattr(said, "value", None)]
     functions = (each.func for each in calls if isinstance(each, ast.Call))
     names = (getattr(each, "attr", getattr(each, "id", "")) for each in functions)

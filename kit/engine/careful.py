@@ -152,7 +152,6 @@ def check_fields(state: Any, what: str, function: Callable[..., Any]) -> None:
 
 
 def _packed(value: Any) -> bytes:
-    """A value as bytes, which tell 1 from 1.0 and from True: they are equal."""
     return msgspec.msgpack.encode(value, enc_hook=repr)
 
 
@@ -377,7 +376,6 @@ def twin_of(value: Any) -> Any:
 
 
 def _turned(values: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """The twins of the values; None when each is its own."""
     twins = tuple(map(twin_of, values))
     return twins if any(map(is_not, twins, values)) else None
 
@@ -498,7 +496,6 @@ def _contents(values: Iterable[Any]) -> list[bytes]:
 
 
 def _choices(rule: Rule[Any, Any], s: Any) -> list[tuple[Any, Any]]:
-    """What a rule offers, each action once."""
     where = partial(place, f"choices of {rule.kind}", rule.choices)
     offered = rule.choices(s)
     if not isinstance(offered, Iterable):

@@ -364,7 +364,6 @@ class MetadataServers(GossipServers):
 
 
 def _java(value: Any) -> str:
-    """A value as Java prints it."""
     if isinstance(value, datetime):
         return value.strftime("%a %b %d %H:%M:%S UTC %Y")
     if isinstance(value, tuple):

@@ -117,7 +117,6 @@ def scope_of(
 
 
 def _parameters(model: Model[Any, Any], set_by_safeguards: set[str]) -> dict[str, Any]:
-    """The parameters worth telling, as plain data."""
     values = _plain(model.parameters)
     try:
         defaults = _plain(type(model.parameters)())
@@ -174,7 +173,6 @@ def kept(parents: dict[Any, Any], sources: Mapping[Any, list[Any]]) -> int:
 
 
 def _size(value: Any, known: set[int]) -> int:
-    """The bytes of a value and of all that it holds, without what is in ``known``."""
     total, todo = 0, [value]
     while todo:
         item = todo.pop()

@@ -92,7 +92,6 @@ class Ahead:
         return True
 
     def _taken(self, node: int, state: Any, event: Any) -> Taken:
-        """What a message, or a timer by its name, makes of a node."""
         model, name = self.model, self.model.names[node]
         timer = isinstance(event, str)
         try:

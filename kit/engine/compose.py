@@ -143,7 +143,6 @@ class Product(Model[Any, Any]):
         return Rule(wrapper, rule.kind, choices=choices, outcome=outcome, given=given)
 
     def _declared(self) -> Iterator[Condition]:
-        """The conditions that methods declare, in their order."""
         for name in declared_by(type(self)):
             condition = getattr(type(self), name)
             if hasattr(condition, "needed_by"):
@@ -152,7 +151,6 @@ class Product(Model[Any, Any]):
                     yield getattr(self, name)
 
     def _needed_by(self, kind: Any) -> tuple[Condition, ...]:
-        """The conditions that actions of a type have to meet."""
         kinds = ((each, getattr(each, "needed_by", ())) for each in self._conditions)
         return tuple(each for each, some in kinds if not some or kind in some)
 
@@ -464,7 +462,6 @@ class Lifting(Declared[S]):
         yield from own
 
     def _of_part(self, prop: Property) -> Property:
-        """A property of the inner model as one of the whole."""
         check, part = prop.check, attrgetter(self.part)
 
         def check_step(before: Any, action: Any, after: Any) -> Any:

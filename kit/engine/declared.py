@@ -776,7 +776,6 @@ def _check_costs(model: Declared[Any]) -> None:
 
 
 def _promised(model: Declared[Any]) -> list[str]:
-    """All that a model promises in any configuration, by name and invariant."""
     every: tuple[Any, ...] = (*model.properties, *model.signs, *model.monitors)
     promised = {word: None for each in every for word in (each.name, each.invariant) if word}
     for name in declared_by(type(model)):
@@ -942,7 +941,6 @@ class Declared(Model[S, Any]):
                 raise BadInput(field, value, "a value that never changes and equals itself")
 
     def _judges(self) -> Iterator[tuple[Property, bool]]:
-        """Its properties; whether each is a sign."""
         return judges(self)
 
     def set_up(self) -> None:

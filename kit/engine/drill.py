@@ -191,7 +191,6 @@ def drills() -> tuple[str, ...]:
 
 
 def _drills_of(place: str) -> tuple[str, ...]:
-    """The drill of a model and those of its scenarios; or that of one scenario alone."""
     scenarios = () if "/" in place else entry_of(place).scenarios
     return (place, *(f"{place}/{each.name}" for each in scenarios))
 
@@ -291,7 +290,6 @@ class Drill:
         return entry
 
     def _addressee(self, line: str) -> tuple[DrillMoment, str]:
-        """``nodetool -h B …`` and ``cqlsh B -e …`` are asked of B, from where one is."""
         now, addressed = self.now, _ADDRESSED.fullmatch(line)
         machines = self.kind.slots.get("machine")
         if addressed is None or machines is None or machines.values is None:
@@ -382,8 +380,6 @@ OWN_SLOTS: dict[str, Slot] = {"command": Slot("the first word of a command")}
 
 
 def _own_forms(drill: Drill) -> Iterator[Form]:
-    """What every drill understands."""
-
     def helped(now: DrillMoment, given: Given) -> CommandReply:
         word = str(given.get("command", "")).casefold()
         forms = [f for f in drill.grammar.forms if f.text.casefold().startswith(word)]

@@ -300,7 +300,6 @@ def _answered(
 
 
 def _without(model: Model[Any, Any]) -> Iterator[tuple[str, Model[Any, Any]]]:
-    """The model without each of its safeguards, with the words that name it."""
     for safeguard in model.safeguards:
         if safeguard.name not in model.off:
             weak: Any = type(model)

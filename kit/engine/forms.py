@@ -254,7 +254,6 @@ def _taken(
 def _options(
     known: Mapping[str, bool], words: Sequence[_Typed], at: int
 ) -> tuple[int, tuple[str, ...] | None]:
-    """The same of options: ``-in`` is two of them, and ``-A 3`` or ``-A3`` is ``-A=3``."""
     options: list[str] = []
     while at < len(words) and _is_option(words[at]):
         text = words[at].text
@@ -374,7 +373,6 @@ def _unwrapped(line: str) -> str:
 
 
 def _several(what: str) -> BadInput:
-    """The error where more than a command is on a line."""
     return BadInput("line", what, "one command on one line")
 
 

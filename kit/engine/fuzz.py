@@ -363,7 +363,6 @@ class Walker:
         check_start(model, model.start())
 
     def _known(self, name: str, state: Any) -> bool:
-        """Whether a break is a known cost of the protocol; it is remembered."""
         cost = self.model.known_cost(name, state)
         if cost is not None:
             self.costs[name] = cost.remark()
@@ -410,7 +409,6 @@ class Walker:
         return PropertyJudges((Property(goal.name, "always", goal.title, verdict),), (), (), ())
 
     def _fair_rules(self) -> list[Rule[Any, Any]]:
-        """The rules that a walk draws from at all."""
         return [rule for rule in rules_of(self.model) if self._weights.get(rule.kind, 1)]
 
     def walk(self, seed: int) -> Walk:
@@ -486,7 +484,6 @@ class Walker:
 
 
 def _weighted(model: Model[Any, Any], weights: Mapping[str, float]) -> tuple[Any, ...]:
-    """The rules with their weights, in the order of the table."""
     kinds = [rule.kind for rule in model.rules]
     for kind, weight in weights.items():
         if kind not in kinds:

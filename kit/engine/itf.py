@@ -225,7 +225,6 @@ def _line(said: Any) -> str:
 
 
 def _action(read: Mapping[str, Any], meta: Mapping[str, Any]) -> str:
-    """The action that led to a state, with what was picked for it."""
     said = next((read[name] for name in ACTIONS if name in read), meta.get("action"))
     if isinstance(said, dict):
         said = next((said[name] for name in ("tag", "name", "type") if name in said), "")

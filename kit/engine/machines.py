@@ -235,7 +235,6 @@ class MachineModel(NetworkModel):
         return after, self._sent(envelope.target, effects)
 
     def _sent(self, source: str, posts: tuple[Any, ...]) -> tuple[Sent, ...]:
-        """Answers to clients are not sent to nodes."""
         return super()._sent(source, tuple(x for x in posts if not isinstance(x, Answer)))
 
     def _busy(self, s: MachineState, node: int) -> Refusal | None:

@@ -69,7 +69,6 @@ def par(drill: Drill, *, max_states: int = MOST_STATES, seconds: float = SECONDS
 
 
 def _on_the_way(drill: Drill) -> list[TypedLine]:
-    """The lines that led to the moment that is shown."""
     here = {moment.id for moment in drill.now.run}
     return [each for each in drill.transcript if each.moment in here and not each.error]
 
@@ -150,7 +149,6 @@ def _machines(drill: Drill) -> list[str]:
 
 
 def _look(drill: Drill) -> None:
-    """Look at all that can be looked at, on every machine."""
     for place in _machines(drill):
         drill.place = place
         for form, lines in [*drill.offers()]:

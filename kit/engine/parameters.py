@@ -216,7 +216,6 @@ def _parameter(path: tuple[str, ...], own: FieldInfo, kind: schema.Type) -> Para
 
 
 def _without_words(kind: schema.Type) -> tuple[Mapping[str, Any], schema.Type]:
-    """What a field says of itself, and its bare type."""
     if isinstance(kind, schema.Metadata):
         return kind.extra_json_schema or {}, kind.type
     return {}, kind

@@ -251,7 +251,6 @@ class OrderCheck:
         return self._broken(state, last(step), end)
 
     def _seen_alike(self, node: Any, at: Any) -> None:
-        """No step that waits is seen by a property of states."""
         for prop in self.of_states:
             said, then = (prop.check(self.fine.state_of(each)) for each in (node, at))
             if bool(said) != bool(then):

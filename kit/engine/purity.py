@@ -182,7 +182,6 @@ def blame(
 def _judges_within(
     model: Model[Any, Any], monitors: Sequence[Monitor], error: BaseException
 ) -> Iterator[str]:
-    """The promises and monitors in whose functions an error was raised."""
     for prop in (*model.properties, *model.signs):
         if is_within(error, prop.check):
             yield f"property {prop.name}"

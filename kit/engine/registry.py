@@ -336,7 +336,6 @@ def scenario_of(name: str) -> tuple[Entry, Scenario]:
 
 
 def _entries_named(model: str) -> Iterator[Entry]:
-    """The entry of a model, if there is one; all, one by one, for the empty text."""
     return (entry_of(name) for name in model_names() if model in ("", name))
 
 

@@ -352,7 +352,6 @@ def begun_by(case: LaterCase, off: tuple[str, ...] = ()) -> Begun:
 
 
 def _before(script: Script, text: str) -> tuple[ScriptStep, ...]:
-    """The steps of a script that come before a line."""
     for place, step in enumerate(script.steps):
         for number, line in enumerate(step.above):
             if line.text == text:

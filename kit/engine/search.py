@@ -114,7 +114,6 @@ class Nodes:
             )
 
     def _canonical(self) -> Callable[[Any], Any]:
-        """From a node to the one that stands for it."""
         canonical = self.model.symmetry
         assert canonical is not None
         if not self.monitors:
@@ -208,7 +207,6 @@ class SymmetryCheck:
         )
 
     def _ways(self, node: Any) -> list[Way]:
-        """The steps from a node, but for names."""
         before, ways = self.state(node), []
         for action, after in self.nodes.successors(node):
             judged = ((p.name, p.of_step(before, action, self.state(after))) for p in self.steps)
@@ -725,7 +723,6 @@ class Search:
         return None
 
     def _broken(self, name: str, witness: str, key: Any) -> Violation:
-        """The violation, and the run to it."""
         return Violation(name, witness, self.nodes.run_to(self.parents, key)[0])
 
     def _broken_step(self, prop: Property, own: Any) -> Violation:
@@ -757,7 +754,6 @@ class Search:
         return Violation(DEADLOCK, "; ".join([STUCK, *reasons]), actions)
 
     def _relied_steps(self, node: Any) -> Iterator[tuple[Any, Any]]:
-        """The steps from a node that progress may rely on."""
         state = self.state_of(node)
         for action, after in self.successors(node):
             if self.relied is None or self.relied(state, action):

@@ -737,7 +737,6 @@ def _fits(verb: Sequence[str], like: Sequence[str]) -> bool:
 
 
 def _numbers(now: DrillMoment) -> list[str]:
-    """The numbers of all nodes, from 1."""
     return [str(at + 1) for at in range(len(now.model.names))]
 
 

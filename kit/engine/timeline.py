@@ -440,7 +440,6 @@ class Timeline:
             self._take_back(count, *former)
 
     def _take_back(self, count: int, at: int, tip: int, folds: int) -> None:
-        """Undo what made the moments from ``count`` on."""
         for moment in reversed(self.moments[count:]):
             self.children[moment.parent].pop()
             self._breaches.pop(moment.id, None)

@@ -92,7 +92,6 @@ def right_answers(task: Task) -> tuple[str, ...]:
 
 
 def _judged(sent: dict[str, Any]) -> Marks:
-    """The marks of a fresh process; in a page, which has one only, of this one."""
     if ALONE:
         return judged(sent)
     done = subprocess.run(
@@ -160,7 +159,6 @@ def verbs_of(answer: Any) -> list[str]:
 
 
 def _along(trace: Trace) -> list[str]:
-    """The verbs on the way to the moment that a trace looks at."""
     verbs: list[str] = []
     at = trace.at
     while 0 < at <= len(trace.steps):

@@ -129,7 +129,6 @@ def _words(paragraphs: list[str]) -> Iterator[Word]:
 
 
 def _in_glossary(term: str) -> str | None:
-    """How the glossary writes a term; None: it does not have it."""
     try:
         return entry(term)[0]
     except BadInput:
@@ -396,14 +395,12 @@ def _sheet(title: str, *parts: Frag | list[Frag] | None) -> Sheet:
 
 
 def _page(title: str, sheets: Iterable[Sheet]) -> str:
-    """A whole HTML page of sheets."""
     body = "".join(map(_set, sheets))
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style>'
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{body}</body></html>\n'
 
 
 def _set(sheet: Sheet) -> str:
-    """A sheet in its type: the more it holds, the smaller that is."""
     html = sheet.content.html()
     letters = len(re.sub(r"<[^>]*>", "", html))
     letters += IMAGE * html.count("<img") + ITEM * html.count("<li") + ITEM * html.count("☐")

@@ -148,7 +148,6 @@ class Hunt:
         return self.said.get(number) in (missing.id, missing.name)
 
     def _answered(self, number: int) -> str:
-        """What was said of a variant, with its mark."""
         if number not in self.said:
             return "?"
         return f"{'✓' if self._is_named(number) else '✗'} {self.said[number]}"
@@ -343,7 +342,6 @@ def _parting(run: Timeline, other: Timeline) -> str | None:
 
 
 def _planned(variant: Variant) -> str:
-    """The operations that may be begun, as the variant's parameters have them."""
     planned: Any = attrgetter(hunts()[variant.model].planned)(variant.build())
     operations = (planned,) if isinstance(planned, str) else planned
     return "; ".join(each if isinstance(each, str) else each.title for each in operations)

@@ -105,7 +105,6 @@ def results_of(
 
 
 def _computed() -> float:
-    """Seconds that processes which have ended computed for this one."""
     used = os.times()
     return used.children_user + used.children_system
 

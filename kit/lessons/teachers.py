@@ -82,7 +82,6 @@ def answered(an_exercise: Exercise) -> tuple[str, Judgement]:
 
 
 def _answer(task: Task) -> tuple[str, str, Any] | None:
-    """An answer as code, the name that it has there, and as it is sent; None: there is a key."""
     judge: Any = task.judge
     if task.wants == "verbs":
         verbs = list(judge.solved())

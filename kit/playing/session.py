@@ -429,7 +429,6 @@ class Session:
             raise BadInput("moment", moment, f"a number from 0 to {last}")
 
     def _change(self, act: Callable[[], object], have: int | None = None) -> Moment:
-        """Act, draw what is new, tell the stage."""
         with self.lock:
             return self._changed(act, have)
 

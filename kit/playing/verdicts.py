@@ -90,7 +90,6 @@ def end_of(timeline: Timeline) -> str:
 
 
 def _stands(model: Model[Any, Any], state: Any) -> bool:
-    """Whether nothing can happen in a state."""
     return next(model.actions(state), None) is None
 
 
@@ -118,7 +117,6 @@ def stopped_box(model: Model[Any, Any], states: int) -> Frag:
 
 
 def _judged(model: Model[Any, Any], sign: str, sentence: str, budgets: str = "") -> Frag:
-    """What was found, and in which configuration."""
     off = ", ".join(safeguard.id for safeguard in model.safeguards if safeguard.name in model.off)
     which = f" {say('with every safeguard on')}" if model.safeguards else ""
     which = f" {say('without {names}', names=off)}" if off else which
@@ -172,7 +170,6 @@ def elsewhere(model: Model[Any, Any], result: Result) -> str:
 
 
 def _plain(values: object) -> dict[str, Any]:
-    """Parameters as a file would have them."""
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(values))
     return plain
 

@@ -238,7 +238,6 @@ def _touched(table: Table, lefts: Tokens, rights: Tokens) -> NDArray[np.intp]:
 
 
 def _with_rows(table: Table, at: NDArray[np.intp], part: Table) -> Table:
-    """The table in which the groups of some rows are those of ``part``."""
     width = max(table.groups.shape[1], part.groups.shape[1])
     groups = padded(part.groups, width)
     if np.array_equal(padded(table.groups[at], width), groups):

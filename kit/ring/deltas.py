@@ -109,7 +109,6 @@ def _spans(given: Iterable[Edit], node: int) -> Spans:
 
 
 def _minus(area: Spans, taken: Spans) -> Spans:
-    """``area`` without ``taken``; spans are half open."""
     for left, right in taken:
         area = tuple(
             piece

@@ -174,6 +174,5 @@ def _edits(rows: ChangedRows, chosen: NDArray[np.bool_], codes: Codes) -> list[E
 
 
 def _parts(rows: ChangedRows, ring: Ring, bounds: Tokens) -> NDArray[np.bool_]:
-    """Which rows lie in a stable row of ``ring`` that has one of ``bounds`` inside it."""
     whole = np.unique(np.searchsorted(ring.rights, bounds))
     return np.asarray(np.isin(np.searchsorted(ring.rights, rows.rights), whole), np.bool_)

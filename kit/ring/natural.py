@@ -67,7 +67,6 @@ def quotas(ring: Ring, replication: Replication) -> tuple[ReplicaQuota, ...]:
 
 
 def _anywhere(ring: Ring, factor: int) -> ReplicaQuota:
-    """Racks do not matter: all nodes are on one."""
     in_ring = ring.geography.in_ring
     return _quota("", factor, 1, np.zeros(len(in_ring), np.int32), in_ring)
 
@@ -82,7 +81,6 @@ def _datacenter(ring: Ring, dc: str, factor: int) -> ReplicaQuota:
 def _quota(
     dc: str, factor: int, racks: int, rack_of: Codes, members: NDArray[np.bool_]
 ) -> ReplicaQuota:
-    """A walk for ``factor`` replicas finds no more than there are members."""
     wanted, repeats = min(factor, int(np.count_nonzero(members))), max(factor - racks, 0)
     return ReplicaQuota(dc, wanted, repeats, racks, rack_of, members)
 
@@ -186,7 +184,6 @@ def _one_a_rack(owners: Codes, starts: Index, walks: tuple[ReplicaQuota, ...]) -
 
 
 def _next_places(here: NDArray[np.bool_], starts: Index) -> Places:
-    """From each start, which may be the end, the next place that is ``here``, or the end."""
     places = np.append(np.flatnonzero(here), len(here)).astype(np.int32)
     return np.repeat(places, np.diff(places, prepend=np.int32(-1)))[starts]
 

@@ -179,7 +179,6 @@ def _one_walk(line: Line, old: ReplicaQuota, new: ReplicaQuota) -> Walks | None:
 
 
 def _counting(codes: Codes, quota: ReplicaQuota) -> Codes:
-    """The codes of nodes that count for the quota, else -1 (which stays what it is)."""
     return np.where(quota.members[codes], codes, -1)
 
 

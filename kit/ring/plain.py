@@ -60,7 +60,6 @@ def _strides(shape: Shape) -> list[int]:
 
 
 def _spread(shape: Shape, wider: Shape) -> Positions:
-    """Which cell of a column stands at each place of a wider one."""
     if shape == wider:
         return range(prod(shape))
     full = (1,) * (len(wider) - len(shape)) + shape
@@ -274,7 +273,6 @@ class NDArray:
     def _reduced(
         self, made_of: Callable[[list[Any]], Any], axis: int | None, dtype: Kind | None = None
     ) -> Any:
-        """What is made of all cells, or of those along one axis."""
         if axis is None:
             return made_of(list(self.flat))
         axis %= len(self.shape)
@@ -357,8 +355,6 @@ def _both(act: Callable[[Any, Any], Any], left: Any, right: Any, kind: Kind | No
 
 
 def _operators() -> Iterator[tuple[str, Callable[[NDArray, Any], Any]]]:
-    """The methods for ``+`` and so on: on either side, and in place."""
-
     def own(act: Callable[[Any, Any], Any], kind: Kind | None) -> Callable[[NDArray, Any], Any]:
         return lambda self, other: _both(act, self, other, kind)
 
@@ -567,7 +563,6 @@ def searchsorted(column: Any, values: Any, side: str = "left") -> Any:
 def _along(
     column: NDArray, axis: int, change: Callable[[list[Any]], list[Any]], kind: Kind
 ) -> NDArray:
-    """A table in which each lane along an axis is changed."""
     turned = column.mirrored() if axis == 0 else column
     length, values = turned.shape[-1], turned.flat
     lanes = (values[n * length : (n + 1) * length] for n in range(prod(turned.shape[:-1])))

@@ -79,7 +79,6 @@ def _widths(ring: Ring, keyspaces: Iterable[Keyspace]) -> dict[str, int]:
 
 
 def _share(rows: tuple[Row, ...], left: int, right: int) -> int | None:
-    """What the rows give for ``(left, right]``; None unless they cover it."""
     total, covered = Fraction(), 0
     for low, high, size in rows[bisect_right(rows, left, key=itemgetter(1)) :]:
         inside = min(high, right) - max(low, left)

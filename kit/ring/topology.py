@@ -326,7 +326,6 @@ class Ring:
         return self.leave(old).move(new, self.nodes[old].tokens)
 
     def _changed(self, nodes: tuple[Node, ...], code: int, tokens: tuple[int, ...]) -> Ring:
-        """The ring of ``nodes``, where only the tokens of ``code`` differ from this one."""
         _check_tokens(nodes[code], self.space, f"tokens of {nodes[code].name}")
         rest, owners = self.tokens, self.owners
         if code < len(self.nodes) and self.nodes[code].tokens:

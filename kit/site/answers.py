@@ -81,7 +81,6 @@ def answered(program: str) -> Answered:
 
 
 def _line(error: BaseException) -> str:
-    """Where in the answer it went wrong, if it was there."""
     number, trace = getattr(error, "lineno", None), error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == FILE:

@@ -146,7 +146,6 @@ def _prose(text: str) -> str:
 
 
 def _cell(cell: Any, lesson: Lesson, folder: Path, parts: list[Part], before: list[str]) -> str:
-    """A cell; ``before`` are the cells of code before it, to which it is added."""
     if cell.cell_type == "markdown":
         return _prose(cell.source)
     answer = cell.metadata.get("nbgrader", {}).get("grade_id")
@@ -177,7 +176,6 @@ def _hunted(program: str) -> str:
 
 
 def _answer(name: str, program: str) -> str:
-    """The box for the answer to an exercise."""
     rows = max(5, program.count("\n") + 3)
     label = escape(say("your answer"))
     return (

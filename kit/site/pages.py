@@ -121,7 +121,6 @@ def _map(drawing: str) -> str:
 
 
 def _lessons() -> Iterator[str]:
-    """The lessons of each track."""
     for title in TRACKS.values():
         items = "".join(
             f'<li value="{each.number}">'

@@ -140,7 +140,6 @@ def program_of(cells: Iterable[str], last: str) -> str:
 
 
 def _given(statement: ast.stmt, source: str) -> Iterator[tuple[str, str]]:
-    """The names that a statement gives, each with a statement that gives it."""
     text = ast.get_source_segment(source, statement) or ""
     if isinstance(statement, ast.ImportFrom):
         for each in statement.names:

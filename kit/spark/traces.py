@@ -72,7 +72,6 @@ def as_tables(source: Timeline | Trace, run: str = "run") -> Tables:
 
 
 def _makers(model: Model[Any, Any]) -> Makers:
-    """What makes the rows of a model's runs."""
     known = {name: family for family in families() for name in family.trace_tables}
     makers: Makers = {RUNS: _runs, EVENTS: events_with(lambda m, s: None)}
     if model.name in known and registered(model):

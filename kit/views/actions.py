@@ -381,7 +381,6 @@ def action_board(scene: Scene, macros: Sequence[Macro] = ()) -> Frag:
 
 
 def _digit(why: str | None, numbers: Iterator[int]) -> int | None:
-    """The digit of the next action that may happen; there are nine."""
     number = None if why else next(numbers)
     return number if number is not None and number <= MOST_KEYS else None
 

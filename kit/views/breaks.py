@@ -71,7 +71,6 @@ def _things(picture: Frag | None) -> list[str]:
 
 
 def _called(thing: str) -> Iterator[str]:
-    """What words call a thing: ``message:0:A`` is itself, and ``0 A``."""
     names = re.split(r"[\s:|]+", thing)
     yield from (thing, " ".join(names[1:]), " ".join(names))
 

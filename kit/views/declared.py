@@ -157,7 +157,6 @@ class Table(Struct, frozen=True):
         return [table, draw_others(others), soft(self._more(rest))]
 
     def _above(self, scene: Scene) -> tuple[Frag | None, Frag | None]:
-        """The caption and the heads of the columns."""
         caption, columns = said(self.caption, scene), self._columns(scene)
         head = None if self.headless else heads(*(column.head for column in columns))
         return h("caption", caption) if caption else None, head
@@ -431,7 +430,6 @@ def shown(value: Any, none: str = NONE) -> Kid:
 
 
 def _in_place(at: int, row: Any) -> Any:
-    """The cell at a place of a row."""
     return getattr(row, row.__struct_fields__[at]) if isinstance(row, Struct) else row[at]
 
 

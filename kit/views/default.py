@@ -49,7 +49,6 @@ def compared(before: Any, after: Any, path: str = "") -> Iterator[tuple[str, boo
 
 
 def _parts(value: Any, path: str) -> list[tuple[str, Any]] | None:
-    """What lies within a value, each with its path; None for a leaf."""
     if isinstance(value, dict):
         return [(f"{path}.{name}" if path else name, item) for name, item in value.items()]
     if isinstance(value, Struct):

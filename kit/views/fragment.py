@@ -210,7 +210,6 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def _tidy(words: str) -> str:
-    """Words with one space between them."""
     return re.sub(r"\s+", " ", words).strip()
 
 

@@ -293,7 +293,6 @@ def gates_above(
 
 
 def _cast_of(picture: Frag) -> Iterator[tuple[str, str]]:
-    """How each is in a picture in which there are characters."""
     for part in picture.walk():
         name, looks = part.get("data-of"), (part.get("class") or "").split()
         if name and "character" in looks:
@@ -332,7 +331,6 @@ def _in_two_lines(gate: Gate) -> str:
 
 
 def _some(names: tuple[str, ...], most: int) -> tuple[str, ...]:
-    """All of them, or none where they are more than there is room for."""
     return names if len(names) <= most else ()
 
 
@@ -395,7 +393,6 @@ def _crowd(
 
 
 def _dead(head: float) -> Frag:
-    """The cross at the shoulder of who is dead."""
     place = f"translate({0.8 * head:.0f} {-0.75 * head:.0f}) scale(.8)"
     return h("path", d=SIGNS["gone"], class_="sign gone", transform=place)
 

@@ -213,7 +213,6 @@ def _look(mark: int) -> str:
 
 
 def _shape(mark: int, x: float, y: float, size: float) -> str:
-    """The outline of a mark around a point."""
     half = size / 2
     if mark == 2:
         arc = f"a{half:.1f} {half:.1f} 0 1 0"

@@ -282,7 +282,6 @@ class RenderedTimeline:
         return self._with_flows(moment, self.scene(moment))
 
     def _blank(self, number: int) -> DrawnMoment:
-        """A moment without its frame."""
         moment = self.timeline.moments[number]
         verb = "" if moment.action is None else self.model.verb(moment.action)
         inner, broken = self._inner(number), bool(self.timeline.broken_by(number))
@@ -331,7 +330,6 @@ class RenderedTimeline:
         return names
 
     def _said(self, panel: Panel, moment: int) -> str:
-        """What a panel says of a state, whatever led to it."""
         key = panel.name, moment
         if key not in self._rest:
             self._rest[key] = panel.text(self._resting(moment))

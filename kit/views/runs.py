@@ -89,7 +89,6 @@ def seen_by(scene: Scene, node: str, field: str = "node") -> list[tuple[int, str
 
 
 def _part(model: Any, step: PassedStep, node: str) -> str:
-    """The part of a node in a step that it has seen."""
     if isinstance(model, RecordedRun):
         return say("changes")
     travels, actor = ends(model, step), model.actor_of(step.before, step.action)
@@ -105,7 +104,6 @@ def _part(model: Any, step: PassedStep, node: str) -> str:
 
 
 def _learnt(scene: Scene, number: int, node: str) -> str:
-    """What a step (from 0) has changed of a node, where the model has a state for each."""
     step, model = scene.way()[number], scene.model
     learnt = changes(model, step).get(node, {})
     was, now = (own_states(model, state).get(node) for state in (step.before, step.after))

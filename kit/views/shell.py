@@ -142,7 +142,6 @@ def _shortened(code: str) -> str:
 
 
 def _sent(line: str) -> str:
-    """A line without comment and layout."""
     code = _COMMENT.sub("", line).strip()
     tight = _SPACE.sub(lambda part: part[1] or part[2], code)
     goes_on = not tight or tight == "}" or tight[-1] in "{(,;=>?:&|"

@@ -254,7 +254,6 @@ def leg(run: Spacetime, each: DrawnArrow) -> Leg:
 
 
 def _marks(run: Spacetime) -> Iterator[tuple[str, Mark]]:
-    """The marks but for alarms, with their keys: the step, and which of all it is."""
     for number, mark in enumerate(run.marks):
         if not mark.alarm:
             yield f"mark:{mark.at}:{number}", mark

@@ -297,7 +297,6 @@ def _in_rows(
 
 
 def _in_each(count: int, rows: int) -> Iterator[int]:
-    """How many stand in each row."""
     for row in range(rows):
         here = ceil(count / (rows - row))
         count -= here
@@ -383,7 +382,6 @@ class _Set:
         return self.looks.beside * (self.at[name].imag > self.at[self.stage.names[0]].imag)
 
     def _body(self, name: str) -> Body:
-        """What a character covers, or the place of one that is not there."""
         at, looks, each = self.at[name], self.looks, self.there.get(name)
         side = self.beside(name)
         held = _held(each, looks, side) if each else None
@@ -559,7 +557,6 @@ GUEST, MOST_GUESTS = 17.0, 2
 
 
 def _guests(stage: Stage | None, name: str) -> list[Character]:
-    """Whose requests are with a character."""
     return [side for side in stage.sides if side.asks == name][:MOST_GUESTS] if stage else []
 
 
@@ -741,7 +738,6 @@ def _words(
     is_new: bool,
     failed: bool = False,
 ) -> list[Frag | None]:
-    """Words at a character, on a plate where they are new, and on one where something failed."""
     wide = measured(words, bold=kind == "strong")
     middle = x + {None: 1, "end": -1}.get(anchor, 0) * wide / 2
     text = h("text", words, x=x or None, y=y, text_anchor=anchor, class_=kind)
@@ -763,7 +759,6 @@ def _side_words(
 
 
 def _halo(kind: Kind, reach: float) -> Frag:
-    """What is around the head of who acts: of a flat one, as flat as that."""
     return fresh(0, 0, 2 * reach + 6, 1.4 * reach + 8) if kind == "part" else ring(reach - 2)
 
 
@@ -885,7 +880,6 @@ BESIDE = (0.0, 18.0, -18.0)
 
 
 def _added(stage: Stage, before: Stage | None) -> str:
-    """The key of the newest card, if it is a new one."""
     tape, was = stage.tape or (), (before and before.tape) or ()
     return tape[-1].key if tape and tape[-1].key not in {card.key for card in was} else ""
 

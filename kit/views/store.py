@@ -61,7 +61,6 @@ class FragmentStore:
         return reached
 
     def _put(self, frag: Frag, used: list[str]) -> int:
-        """Store a part; ``used`` gathers the keys in it."""
         stored = self._seen.get(id(frag))
         if stored is not None:  # it was stored before, with its keys
             used += stored[2]

@@ -128,7 +128,6 @@ def _composed(model: str | None) -> Iterator[str]:
 
 
 def _sent(path: Path) -> str:
-    """A sheet without comments and layout."""
     text = resolved(_COMMENT.sub("", path.read_text(encoding="utf-8")))
     return "".join(_tight(line.strip()) for line in text.splitlines()).replace(";}", "}")
 

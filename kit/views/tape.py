@@ -243,7 +243,6 @@ class Tape:
 
 
 def _marks(card: Card, middle: float) -> Iterator[tuple[str, str, float]]:
-    """Each mark below a card: its name, its key, where its middle is."""
     is_few = len(card.marks) <= MOST_MARKS
     for i, (name, key, _) in enumerate(card.marks):
         aside = MARK_WIDE * (i - (len(card.marks) - 1) / 2) if is_few else 0
@@ -251,7 +250,6 @@ def _marks(card: Card, middle: float) -> Iterator[tuple[str, str, float]]:
 
 
 def _seen(card: Card, middle: float) -> Iterator[float]:
-    """Where the marks are of those who have a card at all, one by one."""
     if len(card.marks) <= MOST_MARKS:
         reached = {key: reach for _, key, reach in card.marks}
         yield from (x for _, key, x in _marks(card, middle) if reached[key])
@@ -268,7 +266,6 @@ def _needed(card: Card) -> float:
 
 
 def _shared(needed: Iterable[float], room: float) -> list[float]:
-    """What each gets of the room: what it needs, or its share of what there is."""
     wide = [*needed]
     over = _over(wide, room)
     spare = sum(each - LEAST_WIDE for each in wide)

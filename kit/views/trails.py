@@ -113,7 +113,6 @@ class Standing:
 def _parts(
     part: Frag, at: Place, size: float, keys: tuple[str, ...], *, is_end: bool
 ) -> Iterator[tuple[Frag, Place, float, tuple[str, ...], bool]]:
-    """All of a part that is seen: its place and size, the keys of all that it is in."""
     if part.get("hidden") is not None:
         return
     if moved := MOVED.match(part.get("transform") or ""):
@@ -507,7 +506,6 @@ def _offsets(
 
 
 def _touching(box: Box, text: Sequence[str]) -> Iterator[Box]:
-    """Where some lines of words touch an envelope."""
     wide, high = max(map(measured, text)) + 4, LINE * len(text)
     across, down = (box.width + wide) / 2, (box.height + high) / 2
     for i, j in AT_ENVELOPE:

@@ -180,7 +180,6 @@ class Ground:
         return crossed
 
     def _is_taken(self, at: Place, own: list[Body]) -> bool:
-        """Whether a point lies on a body that is not one of its ``own``."""
         for body in self._cells.get((at.real // CELL, at.imag // CELL), ()):
             if body.covers(at) and body not in own:
                 return True
@@ -199,7 +198,6 @@ class Ground:
         shapes: Iterable[tuple[Place, Place]],
         bends: Sequence[float] = BENDS,
     ) -> Iterator[Way]:
-        """Curves of such shapes, more and more bent."""
         across = end - start
         side = 1j * across / abs(across)
         to_middle = Place(self.inside.x, self.inside.y) - (start + end) / 2
@@ -262,7 +260,6 @@ def _covered(points: list[Place], by: Bounded, order: Iterable[int]) -> Iterator
 
 
 def _is_short(curve: Way) -> bool:
-    """Whether a curve goes no far way round."""
     a, b, c, d = curve
     across = d - a
     out = max(abs(b - a - across / 3), abs(d - c - across / 3))
@@ -270,7 +267,6 @@ def _is_short(curve: Way) -> bool:
 
 
 def _edge(curve: Way, body: Body, within: float, beside: float) -> float:
-    """The share of a curve at the edge of a body, between a point on it and one beside it."""
     for _ in range(4):
         middle = (within + beside) / 2
         if body.covers(on(curve, middle / STEPS)):

@@ -360,7 +360,6 @@ def _opener(title: str, pressed: bool) -> ipywidgets.ToggleButton:
 
 
 def _row(widgets: list[Any]) -> ipywidgets.HBox:
-    """As many side by side as there is room for: none is squeezed."""
     return ipywidgets.HBox(widgets, layout=ipywidgets.Layout(flex_flow="row wrap"))
 
 

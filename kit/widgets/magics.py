@@ -72,7 +72,6 @@ def cql(names: dict[str, Any], line: str, cell: str = "") -> Any:
 def _addressed(
     names: dict[str, Any], line: str
 ) -> tuple[Player | Timeline, Servers, DrillMoment, str]:
-    """Whom a line asks, by which tools and on which machine, and the rest of it on one line."""
     words, given = line.split(), dict[str, str]()
     while words and words[0] in (OF, HOST):
         option, value, *words = [*words, ""]

@@ -80,7 +80,6 @@ def _words(text: str, field: str, allowed: str) -> Iterator[Word]:
 
 
 def _value(words: list[Word], at: int, depth: int, field: str) -> tuple[object, int]:
-    """The value that begins at a word, and the place behind it."""
     is_mark, word = words[at]
     if not is_mark:
         return word, at + 1

@@ -108,7 +108,6 @@ def delimiter(text: str) -> str:
 
 
 def _delimiters(text: str) -> list[str]:
-    """Those in the header, COPY's last."""
     header = _header(text)
     return [each for each in DELIMITERS if each in header]
 
@@ -177,7 +176,6 @@ def csv_records(text: str, source: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _lines(text: str, source: str) -> Iterator[str]:
-    """The lines of a text with their ends, without a list of all of them."""
     at = number = 0
     while at < len(text):
         end = text.find("\n", at) + 1 or len(text)
@@ -278,7 +276,6 @@ def _tokens(given: object, field: str) -> tuple[int, ...]:
 
 
 def _keyspace(row: Row, where: str, warnings: list[str]) -> Keyspace | None:
-    """A keyspace; None for the one that holds the log of metadata."""
     name = name_in(row, "keyspace_name", where)
     given = row["replication"]
     field = f"{where} keyspace {name}"

@@ -225,7 +225,6 @@ Row: TypeAlias = tuple[int, Mapping[str, Any], str]
 
 
 def _blocks(text: str, source: str) -> tuple[str, list[Row]]:
-    """The blocks of nodetool, ascending."""
     lines = text.rstrip("\n").split("\n")
     title = str(_HEAD.fullmatch(lines[0].strip()) and lines[0].partition(":")[0])
     names = {*(LOG_FIELDS if title == "Epoch" else (*NODE_FIELDS, *MAYBE))}
@@ -274,7 +273,6 @@ def _field(line: str, width: int) -> str:
 
 
 def _rows(text: str, source: str, form: str) -> tuple[str, list[Row]]:
-    """The rows of a virtual table, by their key."""
     given = READERS[form](text, source)
     if not given:
         raise BadInput(source, "no row", FORMS)
@@ -357,7 +355,6 @@ def _entry(epoch: int, row: Mapping[str, Any], where: str) -> LogEntry:
 
 
 def _exists(time: str) -> bool:
-    """Whether there is such a day, of that name, and such a time of it."""
     try:
         if time[0].isdigit():
             datetime.fromisoformat(f"{time[:10]}T{time[11:19]}")

@@ -440,7 +440,6 @@ def _after_exists(words: cql.Statement, at: int) -> int:
 
 
 def _full_name(words: cql.Statement, at: int, where: str, used: str) -> tuple[str, str, int]:
-    """The keyspace and the name that stand at a place, and the place behind them."""
     names = [word.called for word in words[at : at + 3 : 2] if word.kind in ("word", "name")]
     dotted = at + 1 < len(words) and words[at + 1].says(".")
     if len(names) < 1 + dotted:
@@ -473,7 +472,6 @@ def _properties(
 
 
 def _parts(words: Sequence[cql.CqlWord]) -> Iterator[Sequence[cql.CqlWord]]:
-    """What stands between WITH and AND, and AND and AND, not within brackets."""
     depth, begins = 0, None
     for at, word in enumerate(words):
         depth += word.says("(", "{", "[") - word.says(")", "}", "]")

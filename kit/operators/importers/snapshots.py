@@ -137,7 +137,6 @@ def _in_time(snapshots: Sequence[Snapshot]) -> list[Snapshot]:
 
 
 def _doubted(ordered: Sequence[Snapshot], named: list[Snapshot]) -> Iterator[Snapshot]:
-    """The snapshots, with a warning where the order of names is another one."""
     for before, each in zip((None, *ordered), ordered, strict=False):
         if before is not None and named.index(each) < named.index(before):
             what = "its name comes earlier, but its version is later"
@@ -152,7 +151,6 @@ def _contents(snapshot: Snapshot) -> dict[str, bytes]:
 
 
 def _anonymous(snapshots: Iterable[Snapshot]) -> list[Snapshot]:
-    """The snapshots with pseudonyms for names, and named by their place in time."""
     placed = [
         replace(
             each,

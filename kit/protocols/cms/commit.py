@@ -733,7 +733,6 @@ class Commit(NodeModel[CommitState]):
 
 
 def _stores(node: Member, new: Entry) -> bool:
-    """Whether a member has accepted an entry, or is past it."""
     accepted = node.slot(new.epoch).accepted
     return node.log.epoch >= new.epoch or (accepted is not None and accepted.entry == new)
 

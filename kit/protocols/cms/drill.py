@@ -283,7 +283,6 @@ STEPS: dict[str, tuple[str, Callable[[DrillMoment], bool]]] = {
 
 
 def _drill(name: str, title: str, task: str, steps: str) -> DrillKind:
-    """A drill that begins where the scenario of its name ends."""
     [scenario] = [each for each in SCENARIOS if each.name == name]
     return DrillKind(
         title=title,

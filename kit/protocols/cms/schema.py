@@ -394,7 +394,6 @@ class Schema(NodeModel[SchemaState]):
         return "“{what}” is rejected: " + verbatim(f"{why}. It lost to epoch {lost}, “{winner}”.")
 
     def _decide_travels(self, before: SchemaState, a: Any, after: SchemaState) -> Iterator[Travel]:
-        """The CMS answers the node, and the node its client."""
         node = after.nodes[self.planned[a.number].node]
         kind: FlowKind = "answer" if before.rejected == after.rejected else "refusal"
         yield Travel(kind, "{first}", "{node}", "{heard_of}", leg=0)
@@ -975,7 +974,6 @@ class Schema(NodeModel[SchemaState]):
         }
 
     def _verdict(self, before: SchemaState, after: SchemaState) -> str:
-        """What a client hears of its change."""
         if len(after.rejected) > len(before.rejected):
             return f"lost to epoch {after.rejected[-1][1]}"
         return f"epoch {self.newest(after)}" if self.ordered else "done"

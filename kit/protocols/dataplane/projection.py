@@ -295,6 +295,5 @@ def _together(groups: Any) -> set[int]:
 
 
 def _all_streamed(tcm: Tcm, s: TcmState) -> TcmState:
-    """The state with every task of every operation done."""
     done = tuple((x.node, (1 << len(x.plan.tasks)) - 1) for x in tcm.sequences(s))
     return replace(s, streamed=done)

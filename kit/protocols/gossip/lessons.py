@@ -155,7 +155,6 @@ def _by_gossip(name: str, here: tuple[str, ...], there: tuple[str, ...]) -> str:
 
 
 def _in_group0(name: str, side: tuple[str, ...], names: tuple[str, ...]) -> str:
-    """Whether it may in group 0: a leader is elected on its side where the old one is not."""
     line, silent = f"create table ks.t at {name}", [each for each in names if each not in side]
     given = {"nodes": len(names), "operations": (line,), "crashes": len(silent), "elections": 1}
     verbs = [*(f"crash {each}" for each in silent), line]
@@ -171,7 +170,6 @@ def _answer(timeline: Timeline, verb: str) -> str:
 
 
 def _met(names: tuple[str, ...], side: tuple[str, ...], rf: int) -> tuple[int, int]:
-    """The ranges that have a quorum of their replicas on a side, and all of them."""
     space = small(APART * len(names))
     ring = Ring.of(tuple(Node(n, (APART * (at + 1),)) for at, n in enumerate(names)), space)
     groups = replicas(ring, SimpleStrategy(rf)).tolist()

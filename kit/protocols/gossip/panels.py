@@ -26,7 +26,6 @@ MOST_HEARD = 3
 
 
 def _split(scene: Scene) -> str:
-    """The sides of a split network, in the middle of the nodes."""
     sides = scene.of(facts.split)
     return f"partition: {sides}" if sides else ""
 
@@ -64,7 +63,6 @@ def _versioned(scene: Scene, row: VersionRow, short: dict[str, str], most: int) 
 
 
 def _client(number: int, row: ChangeRow) -> Character:
-    """A client with the change that it asks for, and what became of that."""
     tag = "not requested" if row.timestamp is None else "! replaced" if row.overwritten else "done"
     name = f"c{number + 1}"
     title = f"{row.text}: {state_of(row)}"

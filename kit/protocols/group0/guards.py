@@ -298,7 +298,6 @@ def linearizability(m: Members) -> Monitor:
 
 
 def _place(m: Members, begun: int, s: Group0State, action: Any, guard: HeldGuard) -> int | None:
-    """The place of the guard's operation, which is answered in this step; None: it has none."""
     node, number = m.number(action.node), guard.operation
     if isinstance(action, Validate):
         why = objection(m.tables(s, node).schema, m.clients[number].statement)

@@ -81,7 +81,6 @@ AT_WORK = (
 
 
 def _at_work(guard: GuardRow) -> str:
-    """The step that a guard has done last."""
     return AT_WORK[len(guard.results) - 1]
 
 
@@ -234,14 +233,12 @@ def _quorum(scene: Scene) -> str:
 
 
 def _server(row: MemberRow) -> str:
-    """Where the member's server of the group runs."""
     runs = [f"shard {i}" for i, here in enumerate(row.shards) if here]
     of = f" of {len(row.shards)}"
     return f"on {runs[0]}{of}" if runs else f"off; starts on shard {facts.SERVER_SHARD}{of}"
 
 
 def _shards(row: MemberRow) -> list[Frag]:
-    """A box for each shard; the one with the server is marked."""
     named = [("★" if here else "·", here) for here in row.shards]
     return [
         h("span", f"{i}{sign} ", class_="has" if here else "soft", title=f"shard {i}")
@@ -568,7 +565,6 @@ def graphs() -> Iterator[tuple[str, str]]:
 
 
 def _done(model: Group0, step: PassedStep) -> Iterator[tuple[str, int, Cell]]:
-    """What a step does: in which lane, its kind, and what is said of it."""
     before, after = step.before, step.after
     if len(after.log) > len(before.log):
         entry = facts.entries(model, after)[-1]

@@ -105,7 +105,6 @@ def possible_values(timeline: Timeline, epoch: int = 1) -> PosedQuestion:
 
 
 def _finishes(model: Any, step: PassedStep) -> bool:
-    """Whether B, as the proposer, brings x into the log."""
     sent = getattr(step.action, "envelope", None)
     is_new = model.history(step.after) == ("x",) and not model.history(step.before)
     return is_new and sent is not None and sent.target == "B"

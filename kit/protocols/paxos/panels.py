@@ -50,7 +50,6 @@ def _on_disk(row: AcceptorRow) -> str:
 
 
 def _card(scene: Scene, row: EpochRow) -> Card:
-    """An epoch: who has its value on disk, and who knows that it is chosen."""
     reach: dict[str, Reach] = dict.fromkeys(row.stored, "stored")
     reach |= dict.fromkeys(row.known, "applied")
     marks = ((name, f"epoch:{row.epoch}:{name}", reach.get(name, "")) for name in scene.model.names)

@@ -112,7 +112,6 @@ def known_to_commit(timeline: Timeline) -> PosedQuestion:
 
 
 def _agrees(log: Log, other: Log) -> int:
-    """Up to which index a log has what the other one has."""
     ends = range(min(log.last_index, other.last_index), 0, -1)
     return next((i for i in ends if other.matches(i, log.term(i) or 0)), 0)
 
@@ -159,7 +158,6 @@ def _all_ask(_model: Any, step: PassedStep) -> bool:
 
 
 def _c_behind(timeline: Timeline) -> str | None:
-    """The goal that x is committed and C's log is empty."""
     nodes = timeline.state.nodes
     done = [a.request for a in timeline.state.answers if a.outcome.startswith("committed")]
     if "x" not in done:

@@ -594,7 +594,6 @@ def _is_kept(log: Log, commit: int, names: tuple[str, ...], disks: tuple[Log, ..
 
 
 def _meet(first: Configuration, other: Configuration) -> bool:
-    """Whether no two majorities, of one configuration each, are apart."""
     every = {*first.voters, *other.voters}
     sides = ({*some} for size in range(len(every)) for some in combinations(every, size))
     return not any(tally(first, each) == "won" == tally(other, every - each) for each in sides)

@@ -51,7 +51,6 @@ class _Renaming:
 
 
 def _in_order(some: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Names, and what has one, in the order of names; all else as it is."""
     match some:
         case (str(), *_):
             return tuple(sorted(some))

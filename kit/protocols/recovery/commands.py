@@ -96,7 +96,6 @@ def _recover(given: Namespace) -> Answer:
 
 
 def _pairs(words: Sequence[str], option: str, what: str, most: int) -> dict[str, int]:
-    """Words such as ``A=10``; each name once."""
     pairs: dict[str, int] = {}
     for word in words:
         name, _, number = word.rpartition("=")
@@ -142,7 +141,6 @@ def _parts(advice: dry_run.RecoveryAdvice) -> Iterator[Part]:
 
 
 def _group0(lines: Sequence[dry_run.QuorumLine]) -> Iterator[str]:
-    """A line for each set of voters that counts."""
     known_by = [line for line in lines if line.told_by]
     if not known_by:
         yield from wrap(

@@ -478,7 +478,6 @@ def advise(
 
 
 def _by_leader(edition: Edition, rules: VoterRules) -> bool:
-    """Whether a lost majority is recovered by a recovery leader."""
     return edition == "documents" or rules.knows_recovery_leader
 
 

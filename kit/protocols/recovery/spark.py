@@ -143,7 +143,6 @@ def _batches(bounds: LayoutBounds, numbers: Iterable[int]) -> Iterator[pa.Record
 
 
 def _joined(group0: list[Row], data: list[Row], sets: int) -> pa.RecordBatch:
-    """Of each of so many sets every row of group 0, beside every one of its data."""
     left, right = np.arange(len(group0)).reshape(sets, -1, 1), np.arange(len(data))
     pairs = np.broadcast_arrays(left, right.reshape(sets, 1, -1))
     columns = [
@@ -233,7 +232,6 @@ def opened(row: Any) -> Timeline | None:
 
 
 def _layout(row: Any) -> ClusterLayout | None:
-    """The layout of a row; None for what is no row of ``dead_nodes``."""
     try:
         values = {name: row[name] for name in DEAD_NODES.arrow.names}
         nodes = tuple(map(int, values["layout"].split("+")))

@@ -204,7 +204,6 @@ class Storage(Moving, Coordinating):
     # -- messages ---------------------------------------------------------------------------------
 
     def _beside(self, masks: list[int]) -> int:
-        """Masks of replicas, one for each request, as a mask of replicas of requests."""
         return sum(mask << number * self.replicas for number, mask in enumerate(masks))
 
     def _new(self, s: StorageState) -> int:
@@ -243,7 +242,6 @@ class Storage(Moving, Coordinating):
         return receive(views, i, s.known[i], epoch, write, self.switches)
 
     def _does(self, before: StorageState, action: Any, after: StorageState) -> str:
-        """What a replica does that gets a message, and who knew what."""
         met, number, i = self._met(before, action, after), action.request, self.code[action.replica]
         at = f"{action.replica}, at {self.epoch_text(before, before.known[i])},"
         if isinstance(met, DiskEvent):
@@ -575,7 +573,6 @@ class Storage(Moving, Coordinating):
 
 
 def _on_read_shards(view: View, cells: tuple[int, ...]) -> tuple[int, ...]:
-    """What reads find on each replica: on one with shards what is on the shard that it reads."""
     if view.shards is None:
         return cells
     cell = next((cells[i] for i in members(view.shards.reads)), NOTHING)  # of one shard, if any

@@ -125,7 +125,6 @@ def _options_first(argv: Sequence[str]) -> list[str]:
 
 
 def _of_table(given: Namespace) -> Answer:
-    """What is asked of a table without a cluster."""
     for option in FILES:
         if getattr(given, option) not in (None, []):
             raise BadInput(f"--{option}", getattr(given, option), "nothing beside --table")
@@ -155,7 +154,6 @@ def _tokens(table: ImaginedTable) -> Iterator[Part]:
 
 
 def _answer(given: Namespace) -> Answer:
-    """What is asked of a dump, or of a table without one."""
     if given.table is not None:
         return _of_table(given)
     if not given.words:
@@ -182,7 +180,6 @@ def _answer(given: Namespace) -> Answer:
 
 
 def _series(given: Namespace, snapshots: Sequence[str]) -> Answer:
-    """What changed from each snapshot to the next one."""
     if more := given.words[len(snapshots) :]:
         raise BadInput("words", " ".join(more), "nothing more after several snapshots")
     for option in (*FILES, "target"):
@@ -220,7 +217,6 @@ def _series(given: Namespace, snapshots: Sequence[str]) -> Answer:
 
 
 def _show(opened: OpenedTablets, _words: Sequence[str]) -> Answer:
-    """Nodes, tables and transitions."""
     report = tablets_report(opened)
     kinds = Counter(line.kind for line in report.transitions)
     moving = listed((f"{count:,} {kind}" for kind, count in kinds.items()), "no transition")
@@ -307,7 +303,6 @@ def _beside(line: TabletKeyspace) -> Iterator[str]:
 
 
 def _keyspaces(keyspaces: Sequence[TabletKeyspace]) -> Iterator[Rows]:
-    """What keyspaces ask for, and the tablets whose replicas differ from that."""
     rows = [
         (
             line.keyspace,
@@ -333,7 +328,6 @@ def _keyspaces(keyspaces: Sequence[TabletKeyspace]) -> Iterator[Rows]:
 
 
 def _factors(factors: Mapping[str, Factor]) -> str:
-    """``dc1 3, dc2 [r1 r2]``."""
     said = {n: f"[{' '.join(f)}]" if isinstance(f, tuple) else f for n, f in factors.items()}
     return listed((f"{name} {factor}" for name, factor in said.items()), "?")
 
@@ -389,7 +383,6 @@ def _drain(opened: OpenedTablets, words: Sequence[str]) -> Answer:
 
 
 def _waiting(hosts: Sequence[str], takes: Mapping[str, int], short: Short) -> Iterator[str]:
-    """Who is down and not excluded, and what that keeps from moving."""
     if hosts:
         them = "it" if len(hosts) == 1 else "them"
         are = f"{few([short[host] for host in hosts], MOST_HOSTS)}: down, not excluded"
@@ -476,7 +469,6 @@ def _reasons(row: ResizeLine) -> Iterator[str]:
 
 
 def _repair(opened: OpenedTablets, words: Sequence[str]) -> Answer:
-    """What repairs leave out, table by table."""
     moment = datetime.now(UTC)
     if words:
         moment = datetime.fromisoformat(str(from_json(ColumnType("timestamp"), words[0], "MOMENT")))
@@ -515,7 +507,6 @@ def _numbers(tablets: Sequence[int]) -> str:
 
 
 def _rf(opened: OpenedTablets, words: Sequence[str]) -> Answer:
-    """Who gets and who loses replicas, tablet by tablet; or why not."""
     report, short = what_if.rf_change(opened, words[0], words[1:]), _short(opened)
     heading = wrap(f"{report.keyspace}: {_factors(report.before)} → {_factors(report.after)}")
     if report.refused:
@@ -544,7 +535,6 @@ def _rf(opened: OpenedTablets, words: Sequence[str]) -> Answer:
 
 
 def _lose(opened: OpenedTablets, words: Sequence[str]) -> Answer:
-    """How many tablets lose their quorum, and which."""
     report, short = (
         what_if.lose(opened, [opened.host(word, "HOST") for word in words]),
         _short(opened),
@@ -579,7 +569,6 @@ def _have(number: int) -> str:
 
 
 def _shard(opened: OpenedTablets, words: Sequence[str]) -> Answer:
-    """Who serves a token in each table."""
     if not re.fullmatch(r"-?[0-9]{1,19}", words[0], re.ASCII):
         raise BadInput("TOKEN", words[0], "a token, a signed 64-bit integer")
     answers = what_if.serving(opened, int(words[0]))
@@ -629,7 +618,6 @@ def _places(places: Iterable[str], short: Short) -> str:
 
 
 def _place(place: str, short: Short) -> str:
-    """A host's first letters and a shard."""
     host, _, shard = place.rpartition(":")
     return f"{short.get(host, host)}:{shard}"
 

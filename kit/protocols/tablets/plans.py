@@ -291,7 +291,6 @@ class Plans(cluster.TabletCluster):
     def _rf_steps(
         self, tablet: int, held: tuple[str, ...], wanted: Replication, able: int
     ) -> Steps:
-        """The hosts for the next step of a tablet; ``able`` is a mask."""
         names = [self.names[node] for node in nodes_in(able)]
         number = self.place(tablet)[1]
         return steps(number, held, dict(wanted), self.places, names, self.edition)

@@ -197,7 +197,6 @@ class Stages(TabletCluster):
         return PlacedTablet(*self.place(tablet), row.replicas, ways, row.some, row.whole, row.some)
 
     def _way(self, t: TabletTransition) -> TabletWay:
-        """A transition as the grid shows it."""
         stage, chosen = self.table(t).state(t.stage), t.sets.chosen
         return TabletWay(
             t.kind,

@@ -396,7 +396,6 @@ class Tablet(Fenced):
         return None
 
     def _under_way(self, s: StorageState) -> Iterator[tuple[int, int]]:
-        """Requests that may still have an effect, and whom their messages are on their way to."""
         out = s.down | mask_of(
             i for i, name in enumerate(self.history.replicas) if name == self.excluded
         )
@@ -499,13 +498,11 @@ class StayingReplicas(Struct, frozen=True):
 
 
 def _masks(request: Request) -> list[tuple[str, int]]:
-    """The sets of replicas that a request holds."""
     masks = ((name, getattr(request, name)) for name in MASKS)
     return [(name, mask) for name, mask in masks if mask is not UNSET]
 
 
 def _part(s: StorageState, place: int) -> tuple[int, ...]:
-    """What a replica is and has in a state."""
     bits = [s.down, s.cleaned, *(mask for r in s.requests for _, mask in _masks(r))]
     return (s.known[place], s.cells[place], *(mask >> place & 1 for mask in bits))
 

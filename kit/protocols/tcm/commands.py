@@ -167,7 +167,6 @@ def _verdict(report: planning.PlanReport) -> str:
 
 
 def _once(rows: Iterable[Sequence[str]], what: str, indent: str = GAP) -> Rows:
-    """Rows without the first cell where it is that of the row before."""
     short, above = [], ""
     for first, *rest in rows:
         short.append(("" if first == above else first, *rest))
@@ -435,7 +434,6 @@ def _epochs(history: MetadataHistory) -> Answer:
 
 
 def _under_way(history: MetadataHistory, epoch: int) -> Rows:
-    """The operations that were under way at an epoch."""
     flights, cms = history.at(epoch)[1], history.reconfiguration(epoch)
     rows = [(history.title(flight, epoch), f"last step: {flight.steps[-1]}") for flight in flights]
     rows += [("perhaps " * (cms == PREPARED) + "a change of the CMS", cms)] * bool(cms)
@@ -486,7 +484,6 @@ def _compared(
 
 
 def _shared_epochs(name: str, log: metadata_log.Log, other: str, another: metadata_log.Log) -> str:
-    """In which epochs two logs can be compared, where they have not the same."""
     first, second = ([entry.epoch for entry in each.rows] for each in (log, another))
     (begin, end), (since, until) = ((min(each), max(each)) for each in (first, second))
     if (begin, end) == (since, until):

@@ -323,7 +323,6 @@ CLEANS = " must clean up"
 
 
 def _plainly(cells: Iterable[str]) -> str:
-    """What changed cells say, without an assignment."""
     said = []
     for cell in cells:
         fits = (sub(old, new, cell) for old, new in PLAIN.items() if match(old, cell))

@@ -78,7 +78,6 @@ SERVERS = BarrierServers()
 
 
 def _restarted(now: DrillMoment) -> list[str]:
-    """Whom the operator restarted, in order."""
     steps = (step.action for step in now.run)
     return [each.node for each in steps if isinstance(each, act.RestartMember)]
 

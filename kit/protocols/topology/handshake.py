@@ -147,7 +147,6 @@ def _state(tables: JoinTables, host: str) -> str:
 
 
 def _of_old(holds: Callable[[JoinRow, JoinNodeRequest], bool]) -> Fails:
-    """A check of the node that is replaced beside the one that asks."""
     return lambda t, asks, up: any(holds(row, asks) for row in map(t.row, asks.replaces) if row)
 
 

@@ -329,7 +329,6 @@ class Join(NetworkModel):
         return tables(s).coordinator
 
     def _written(self, before: ActorState, action: Any, after: ActorState) -> Iterator[Travel]:
-        """What a member writes in group 0."""
         node = getattr(action, "node", "") or lead(before)
         if len(tables(after).members) > len(tables(before).members):
             yield Travel("entry", node, GROUP0, f"add {tables(after).members[-1]}")
@@ -375,7 +374,6 @@ class Join(NetworkModel):
         return f"{{lead}} finds {changed.host}'s request and accepts it: join_group0."
 
     def _taken(self, before: ActorState, action: Any, after: ActorState) -> Iterator[Travel]:
-        """What the coordinator reads in group 0, and what it writes there of it."""
         [host, state] = next(
             (row.host, row.state) for row in tables(after).rows if row not in tables(before).rows
         )

@@ -131,7 +131,6 @@ def _widest(change: _Change, moves: Movement) -> Range:
 def _of_range(
     change: _Change, factor: int, from_displaced: bool, place: Range | None = None
 ) -> MovedRange:
-    """What the operation does to one range: this one, or the widest."""
     moves = movement(change.before, change.after, SimpleStrategy(factor))
     place = place or _widest(change, moves)
     at, names = np.array([place.right], dtype=np.int64), change.after.names
@@ -525,6 +524,5 @@ class _RangeProjection:
 
 
 def _is_seen(edge: machines.EdgeRow, source: machines.StateRow, target: machines.StateRow) -> bool:
-    """Whether requests can tell that an edge was taken."""
     moved = (source.reads, source.writes) != (target.reads, target.writes)
     return edge.version or moved

@@ -133,7 +133,6 @@ def in_world(drawn: Frag, scene: Scene, world: str) -> Frag:
 
 
 def _panel(scene: Scene, world: str, slot: str) -> Panel:
-    """The panel of a world's own views that fills a slot there."""
     views = for_model(scene.model.parts[world])
     own = part_scene(scene, world)
     named = {panel.name: panel for panel in views.panels}
@@ -211,7 +210,6 @@ def _row(scene: Scene, number: int, met: Meeting) -> list[Frag]:
 
 
 def _met(scene: Scene) -> Meeting | None:
-    """The row whose moment this is."""
     met: Meeting | None = scene.model.rows.get(scene.state)
     return met
 

@@ -101,7 +101,6 @@ def said(row: KnownRow) -> str:
 
 
 def _gossipinfo_of(m: Schema, s: SchemaState, node: str) -> str:
-    """The states that a node has, as ``nodetool gossipinfo`` prints them."""
     lines = []
     for name, each in gossip(m, s):
         if name == (node or m.names[0]):

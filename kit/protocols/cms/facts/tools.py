@@ -96,7 +96,6 @@ def number_of(m: Cms, entry: Entry) -> int:
 
 
 def _known_at(m: Cms, log: NodeLog, epoch: int) -> rules.Members:
-    """What a log says of the members up to an epoch."""
     entries = tuple(each for each in log.entries if each.epoch <= epoch)
     snapshots = tuple(each for each in log.snapshots if each.epoch <= epoch)
     known: rules.Members = metadata(NodeLog(entries, snapshots), m.machine)

@@ -140,7 +140,6 @@ def _skips(m: Any, step: PassedStep) -> bool:
 
 
 def _all_heard(m: Any, step: PassedStep) -> bool:
-    """Whether an initiator has the answer of every node that is there."""
     there = step.after.where(lambda node: node.is_there)
     return any(node.answered == there for node in step.after.nodes)
 

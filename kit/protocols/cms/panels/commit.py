@@ -57,7 +57,6 @@ def _node(scene: Scene, row: StoreRow) -> Character:
 
 
 def _client(row: RequestRow, known: Answer) -> Character:
-    """A submitted event: who submits it, and what became of it."""
     tag = SHORT.get(known.stage, known.stage)
     done = f"epoch {known.epoch}" if known.stage == "committed" else ""
     holds: tuple[str, ...] = (row.event, done or row.work or f"from {row.node}")

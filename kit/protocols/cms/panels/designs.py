@@ -81,7 +81,6 @@ def _draw(scene: Scene) -> Frag:
 
 
 def _text(scene: Scene) -> str:
-    """A line for each design and epoch."""
     times = entry_times(scene.model, scene.way())
     said = (_said(scene.model.names, each, design) for design in DESIGNS for each in times)
     return "\n".join(said) or "Nothing is committed yet."

@@ -59,7 +59,6 @@ def _keeper(scene: Scene, row: NodeRow) -> Character:
 
 
 def _operator(scene: Scene) -> Character:
-    """Who may force entries, once that is confirmed."""
     tag, does = "confirms first", "forces nothing"
     if scene.state.open:
         tag, does = "! override", "forces entries without a quorum"
@@ -190,7 +189,6 @@ def _step_lines(scene: Scene) -> Iterator[str]:
 
 
 def _steps(scene: Scene) -> Frag:
-    """A step for each size, as high as it is; a dot is on the step of this cluster."""
     spans = [*_spans(scene)]
     most, parts, way = max(size for _, size, _ in spans), list[Frag](), ""
     for at, (nodes, size, here) in enumerate(spans):

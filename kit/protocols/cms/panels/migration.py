@@ -102,7 +102,6 @@ def _character(scene: Scene, row: BeliefRow) -> Character:
 
 
 def _cards(scene: Scene) -> Iterator[Card]:
-    """The epochs of the log, and who has applied each."""
     s, names = scene.state, scene.model.names
     for number, log in enumerate(s.logs, 1):
         of = "" if number == 1 else f" of log {number}"

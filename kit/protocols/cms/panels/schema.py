@@ -43,7 +43,6 @@ def _stage(scene: Scene) -> Stage:
 
 
 def _cards(m: Schema, s: SchemaState) -> Iterator[Card]:
-    """A card for each epoch, and which nodes have applied it."""
     reach: dict[bool, Reach] = {True: "applied", False: ""}
     there = [node for node in s.nodes if node.phase != "out"]
     for entry in s.log:
@@ -89,7 +88,6 @@ def _client(scene: Scene, number: int, row: ChangeRow) -> Character:
 
 
 def _became(row: ChangeRow) -> str | Frag:
-    """What became of a change; a rejected one stands out."""
     look = {"!": "badge busy", "✓": "badge"}.get(row.became[0])
     return h("span", row.became, class_=look) if look else row.became
 

@@ -72,7 +72,6 @@ def _log(scene: Scene, name: str) -> Character:
 
 
 def _records(safe: Records, memory: Records) -> str:
-    """What a segment holds; what is in memory alone is in brackets."""
     return " ".join((*safe, *(f"({record})" for record in memory))) or "–"
 
 

@@ -179,7 +179,6 @@ def _node(node: str, groups: Mapping[str, Mapping[str, Server]]) -> Character:
 
 
 def _gates(scene: Scene) -> Iterator[Gate]:
-    """A majority, of each group for itself."""
     for group, servers in groups_of(scene).items():
         for node, server in servers.items():
             card = f"newest:{group}"

@@ -97,7 +97,6 @@ def _badges(scene: Scene) -> Badges:
 
 
 def _columns(scene: Scene) -> list[Column | str]:
-    """An index, what each server has there, and who of each group stores it."""
     joint = facts.in_force(scene.state).is_joint
     heads = *scene.model.names, *(("old members", "new members") if joint else ("stored by",))
     return ["index", *(Column(head, partial(_cell, at)) for at, head in enumerate(heads))]

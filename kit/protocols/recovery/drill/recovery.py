@@ -139,7 +139,6 @@ def _discovery(now: DrillMoment, number: int) -> Iterator[Row]:
 
 
 def _members(now: DrillMoment, group: int) -> Iterator[tuple[int, ServerHost]]:
-    """The members of a group, with the machines that they had in it."""
     every = all_machines(now.model, now.run)
     for at in nodes_in(now.state.groups[group]):
         yield at, [host for first, host in every[at] if first <= group][-1]

@@ -390,7 +390,6 @@ def _drawn(chance: random.Random) -> Arguments:
 
 
 def _solved() -> tuple[str, ...]:
-    """The whole procedure."""
     entry, scenario = scenario_of(TYPED)
     model: Any = build(entry.name, scenario.parameters)
     return procedure_lines(DRILL, model)

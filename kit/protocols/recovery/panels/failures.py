@@ -73,17 +73,14 @@ def _is_old(s: act.FailuresState, at: int) -> bool:
 
 
 def _able(scene: Scene, side: int) -> bool:
-    """Whether a side can change the schema: it has a majority, or needs none."""
     return not scene.model.majority or scene.state.may_commit(side)
 
 
 def _best(s: act.FailuresState) -> int:
-    """The side that has most voters."""
     return max(s.sides(), key=lambda side: (side & s.voters).bit_count())
 
 
 def _client(scene: Scene) -> Character:
-    """Whether a client's schema change is taken, and where."""
     m, s = scene.model, scene.state
     best = _best(s)
     said = f"{(best & s.voters).bit_count()} of {s.voters.bit_count()} voters"

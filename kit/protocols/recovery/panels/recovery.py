@@ -190,7 +190,6 @@ def _data(row: PersistedRow) -> tuple[str, ...]:
 
 
 def _number(group: str) -> str:
-    """The name of a group in a word: *old*, *2*."""
     return group.replace("the old group", "old").removeprefix("group ")
 
 

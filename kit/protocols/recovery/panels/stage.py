@@ -52,7 +52,6 @@ def _removed(scene: Scene) -> Iterator[Character]:
 
 
 def _no_dead(scene: Scene) -> Gate:
-    """The dead have to be out of the cluster before what follows."""
     s, m = scene.state, scene.model
     out = s.where(lambda node: node.standing == "removed")
     all_ = (s.dead | out).bit_count()

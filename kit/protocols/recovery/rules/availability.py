@@ -346,7 +346,6 @@ def outcome(holds: Iterable[bool]) -> Outcome:
 
 
 def _worst(cells: tuple[LevelStanding, ...]) -> LevelStanding:
-    """One level over all failures: available if it is in each, unavailable if it is in none."""
     seen: set[Standing] = {cell.standing for cell in cells}
     standing: Standing = seen.pop() if len(seen) == 1 else "of some ranges"
     [(level, datacenter)] = {(cell.level, cell.datacenter) for cell in cells}

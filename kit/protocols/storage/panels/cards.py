@@ -69,7 +69,6 @@ def _notes(scene: Scene, row: ReplicaRow) -> Iterator[str]:
 
 
 def _ways(row: ReplicaRow) -> Iterator[tuple[str, str]]:
-    """The copies that come to the replica or leave it, by their keys."""
     for way in row.copies:
         leaves = way.source == row.name
         ends = f"→ copy to {way.target}" if leaves else f"← copy from {way.source}"

@@ -126,7 +126,6 @@ def _name(
 
 
 def _client(row: AskedRow, was: AskedRow, unit: str, y: int, *, acts: bool) -> Frag:
-    """A client's coordinator, with the epoch by which it asks, or those of which it may be one."""
     by, former = map(_epochs, (row, was))
     does = "works with" if row.number is not None else "plans its next request at"
     said = f"{row.client}: client, {does} {unit} {by.strip('@')}"
@@ -134,7 +133,6 @@ def _client(row: AskedRow, was: AskedRow, unit: str, y: int, *, acts: bool) -> F
 
 
 def _epochs(row: AskedRow) -> str:
-    """The epoch of a client, or those of which it may be any."""
     joint = " or " if row.newest == row.oldest + 1 else " to "
     return f"@{row.oldest}" + f"{joint}{row.newest}" * (row.newest > row.oldest)
 
@@ -149,7 +147,6 @@ def _replica(
     *,
     acts: bool,
 ) -> Frag:
-    """A replica; what the step changed of it is marked."""
     was, was_share = former
     is_lit = acts or (row.up, row.joins, row.tag) != (was.up, was.joins, was.tag)
     health: Health = "down" if not row.up else "joining" if row.joins else "up"
@@ -189,7 +186,6 @@ def _replica(
 
 
 def _asked_for(row: ReplicaRow) -> tuple[bool, bool]:
-    """Whether a replica is read, and written."""
     both = row.role == "reads and writes"
     return both or row.role == "reads only", both or row.role == "writes only"
 

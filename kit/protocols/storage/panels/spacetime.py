@@ -372,7 +372,6 @@ BESIDE = 38
 
 
 def _legend(scene: Scene, drawing: Layout, words: str) -> Iterator[str]:
-    """What the marks mean that are there now."""
     if isinstance(scene.model, Storage):
         yield "square: client; blue lines: reads, black: writes"
         if any(row.oldest < row.newest for row in scene.of(facts.addressees)):
@@ -431,7 +430,6 @@ def draw_spacetime(scene: Scene) -> Frag:
 
 
 def _addressees(scene: Scene) -> list[str]:
-    """Whom clients ask now, in words."""
     if not isinstance(scene.model, Storage):
         return []
     return [f"now {asks_words(line)}" for line in scene.of(addressees)]
@@ -558,7 +556,6 @@ def _copied(drawing: Layout, way: Way) -> tuple[float, float, float, float]:
 
 
 def _label(words: str, seat: Box | None, at: float = 0, y: float = 0) -> Frag | None:
-    """Words in the place that was found for them; ``at`` and ``y`` are where their part begins."""
     return None if seat is None else _text(words, seat.x - at, seat.y + BASE - y)
 
 
@@ -656,7 +653,6 @@ def _met(drawing: Layout, at: float, event: what.Delivered) -> list[Frag]:
 
 
 def _held(event: what.Delivered) -> str:
-    """What a replica has of a message, in a few letters."""
     word, _, rest = event.did.partition(" ")
     return "older" if word == "keeps" else short(rest)
 

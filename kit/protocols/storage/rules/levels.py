@@ -120,7 +120,6 @@ def promised(write: Level, read: Level, same_datacenter: bool, factors: tuple[in
 
 
 def _dense(factors: tuple[int, ...]) -> list[int]:
-    """Masks of so many replicas each, side by side."""
     masks, first = [], 0
     for factor in factors:
         masks.append(((1 << factor) - 1) << first)

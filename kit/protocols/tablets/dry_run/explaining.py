@@ -31,7 +31,6 @@ Names = Mapping[str, str]
 
 
 def _reads(model: Tablets, s: TabletsState) -> Values:
-    """What the dumps have of the tablet, who is down, and who is given up."""
     [row] = s.tablets
     ways = row.transitions[:1]
     masks = {"up": s.control.up, "excluded": s.control.topology.ignored}
@@ -128,7 +127,6 @@ def of_snapshots(
 
 
 def _still(lines: Sequence[TabletLine]) -> bool:
-    """Whether nothing is to be explained of a tablet."""
     places = {frozenset(line.replicas) for line in lines}
     return len(places) == 1 and not any(line.transition for line in lines)
 
@@ -214,7 +212,6 @@ def _begun(lines: Sequence[TabletLine]) -> int:
 
 
 def _back(machine: Machine) -> set[str]:
-    """The stages that are entered only on a way back."""
     happy = [edge for edge in machine.edges if edge.kind == "happy"]
     reached = {edge.target for edge in happy if edge.source == BOUNDARY}
     while more := {e.target for e in happy if e.source in reached} - reached:

@@ -96,7 +96,6 @@ def opened_moments(
 
 
 def _moment(opened: OpenedTablets, dump: Readable) -> Moment:
-    """The rows by the names that tables have here."""
     table = system_tables.read_tablets(dump)
     lines = {
         each.name if each.name in opened.maps else each.table_id: each
@@ -134,7 +133,6 @@ def changes(before: Moment, after: Moment, names: Mapping[str, str]) -> Iterator
 
 
 def _of_resize(table: str, before: Moment, after: Moment) -> Iterator[str]:
-    """Another decision on a table's resize, in words."""
     old, new = (each.opened.maps[table] for each in (before, after))
     was, now = ((each.resize_type, each.resize_seq_number) for each in (old, new))
     if was != now:

@@ -211,7 +211,6 @@ def opened_snapshot(
 def _open(
     files: Mapping[str, Any], edition: Edition, target_size: int, *, instant: bool = True
 ) -> OpenedTablets:
-    """As ``open_tablets``; files of no single ``instant`` may disagree, which is told."""
     edition = edition_of(edition, EDITIONS)
     table = system_tables.read_tablets(files["dump"])
     topology, status, loads, sizes, schema = map(
@@ -398,7 +397,6 @@ def _add_topology(known: KnownNodes, opened: OpenedTopology) -> None:
 
 
 def _role(row: SystemTopologyRow) -> cluster.NodeRole:
-    """What a node is to the balancer by its state and its request."""
     role = _DRAINED_BY.get(row.topology_request, _ROLES.get(row.node_state, "joining"))
     return "zero-token" if role == "normal" and not row.tokens else role
 

@@ -247,7 +247,6 @@ def parameters_of(
 
 
 def _keyspaces(opened: OpenedTablets, requests: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """What the schema says of the keyspaces whose RF is to be changed."""
     known = {} if opened.schema is None else opened.schema.keyspaces
     for name in dict.fromkeys(what.split()[0] for _, what in requests):
         if name in known:  # no node is called as a keyspace is

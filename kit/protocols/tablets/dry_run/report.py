@@ -184,7 +184,6 @@ def _tables(opened: OpenedTablets) -> Iterator[TabletTable]:
 
 
 def _replicas(opened: OpenedTablets, table: TabletMap) -> dict[str, int]:
-    """The replicas of a tablet in each datacenter: the most that any has."""
     places = opened.places
     most: Counter[str] = Counter()
     for tablet in table.tablets:
@@ -205,7 +204,6 @@ def _transitions(opened: OpenedTablets) -> Iterator[TransitionLine]:
 
 
 def _keyspaces(opened: OpenedTablets) -> Iterator[TabletKeyspace]:
-    """The keyspaces that have tablets and that a schema tells of, by name."""
     schema, maps = opened.schema, opened.maps
     if schema is None:
         return

@@ -59,7 +59,6 @@ class Series(Record):
 def _travels(
     model: Series, before: RecordState, action: ReadOn, after: RecordState
 ) -> tuple[Flow, ...]:
-    """The replicas that are elsewhere now."""
     return tuple(
         Flow("data", spot(source), spot(target), change.what, f"{change.what}: {change.words}")
         for change in model.entries[before.read]
@@ -98,7 +97,6 @@ def _stage(scene: Scene) -> Stage:
 
 
 def _read(scene: Scene) -> Sequence[Change]:
-    """What the step that led here has changed."""
     entries: Sequence[Sequence[Change]] = scene.model.entries
     return entries[scene.state.read - 1] if scene.state.read else ()
 

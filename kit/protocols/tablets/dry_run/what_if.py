@@ -168,7 +168,6 @@ def stalled_by(opened: OpenedTablets) -> tuple[str, ...]:
 
 
 def _spread(loads: Loads) -> LoadSpread:
-    """The loads of the places that take tablets."""
     takes = loads.takes
     values = loads.node_load[takes]
     if loads.edition == "documents":
@@ -248,7 +247,6 @@ def _on_their_way(opened: OpenedTablets) -> OpenedTablets:
 
 
 def _with_role(opened: OpenedTablets, host: str, role: NodeRole) -> OpenedTablets:
-    """The same cluster with a node in another role."""
     nodes = (replace(node, role=role) if node.host == host else node for node in opened.nodes)
     return replace(opened, nodes=tuple(nodes))
 

@@ -153,7 +153,6 @@ def _of_balance(source: Any) -> tuple[Timeline, Balance]:
 
 
 def _moves(timeline: Timeline) -> list[tuple[BalanceState, Any]]:
-    """The moves of a timeline, as far as it looks, with the state before each."""
     path = [timeline.moments[at] for at in timeline.path(timeline.at)]
     return [(before.state, after.action) for before, after in itertools.pairwise(path)]
 

@@ -124,14 +124,12 @@ def resize_table(opened: OpenedTablets) -> Sheet:
 
 
 def _stalled(report: what_if.DrainReport) -> str:
-    """Who is down, so that the drain waits."""
     hosts = listed(map(_short, report.stalled_by))
     down = are(len(report.stalled_by))
     return f"; the drain waits for {hosts}, which {down} down" if report.stalled_by else ""
 
 
 def _wanted(target: TargetCount) -> tuple[str, str]:
-    """The count that the rules ask for, and the rule that asks for most."""
     return str(target.aligned), max(target.rules, key=target.rules.__getitem__)
 
 

@@ -152,7 +152,6 @@ def _choices(m: Tablets, now: facts.StageFacts) -> tuple[str, ...]:
 
 
 def _moving(timeline: Timeline) -> tuple[Tablets, facts.StageFacts, Any]:
-    """The model, and the first tablet that is in transition, with that."""
     m = _model(timeline)
     moving = facts.stages(m, timeline.state)
     if not moving:

@@ -71,7 +71,6 @@ def node_loads(m: Balance, s: BalanceState, digits: int = 2) -> list[tuple[str, 
 
 
 def _bar(row: tuple[str, int, str, float]) -> Frag:
-    """A bar as long as the load."""
     _, _, load, part = row
     track = h("rect", width=BAR, height=THICK, class_="wire")
     bar = h("rect", width=max(1.0, BAR * part), height=THICK, class_="done")
@@ -79,7 +78,6 @@ def _bar(row: tuple[str, int, str, float]) -> Frag:
 
 
 def _next(scene: Scene) -> str:
-    """The first moves of the plan, which are to come."""
     plan = scene.of(next_plan)
     moves = (
         f"tablet {' and '.join(move.tablets)} from {move.source} to {move.target}"

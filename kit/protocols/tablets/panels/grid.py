@@ -230,7 +230,6 @@ def _columns(grid: TabletGrid, room: Room) -> tuple[float, float]:
 
 
 def _rows(grid: TabletGrid, room: Room) -> tuple[float, float]:
-    """Where the first row begins, and how high each can be."""
     top = (
         room.strip
         + TOP * (grid.asks or room.lane > 0)
@@ -315,7 +314,6 @@ def _scale(grid: TabletGrid, room: Room, longest: int, *, with_marks: bool) -> f
 
 
 def _most_held(grid: TabletGrid) -> int:
-    """As many as the fullest shard has, or the mean."""
     replicas = sum(len(tablet.replicas) for tablet in grid.tablets)
     return max([ceil(replicas / max(1, len(grid.places))), *map(len, grid.held.values())])
 
@@ -398,7 +396,6 @@ def _news(grid: TabletGrid, was: TabletGrid | None) -> frozenset[str]:
 
 
 def _things(grid: TabletGrid) -> Iterator[tuple[str, Any]]:
-    """What each thing of a grid looks like."""
     for chip in chain.from_iterable(grid.held.values()):
         is_divided = (chip.tablet.number, chip.place) in grid.divided
         yield chip.key, (chip.place, chip.part, is_divided)
@@ -409,7 +406,6 @@ def _things(grid: TabletGrid) -> Iterator[tuple[str, Any]]:
 
 
 def _details(grid: TabletGrid) -> Iterator[tuple[str, Any]]:
-    """What each mark of a thing says."""
     for each in chain.from_iterable(grid.held.values()):
         reads, writes = (each.tablet.is_used(each.place, write=write) for write in (False, True))
         yield f"eye:{each.key}", reads
@@ -425,7 +421,6 @@ def _details(grid: TabletGrid) -> Iterator[tuple[str, Any]]:
 def _left(
     grid: TabletGrid, was: TabletGrid | None, labels: Mapping[str, str]
 ) -> dict[TabletReplica, str]:
-    """The place that a replica left in this step, and its label."""
     before = {each.key: place for place, held in was.held.items() for each in held} if was else {}
     return {
         before[each.key]: labels[each.key]
@@ -506,7 +501,6 @@ def draw_grid(
 
 
 def _legend(grid: TabletGrid, every: Sequence[HeldReplica], marks: frozenset[str]) -> Iterator[str]:
-    """What the marks mean that are there now."""
     parts, ways = {each.part for each in every}, [way for t in grid.moving for way in t.ways]
     yield "number: tablet"
     yield from ("0/1: tablet 0 of 1, in an older map",) * any(t.count for t in grid.tablets)
@@ -790,7 +784,6 @@ def _works(grid: TabletGrid, lies: GridLayout, news: Set[str]) -> Iterator[Frag]
 
 
 def _marks(held: HeldReplica, news: Set[str]) -> Iterator[Frag | None]:
-    """Whether a replica is read and written now."""
     tablet, at = held.tablet, held.place
     for what, y in (("eye", -RAISED), ("pencil", RAISED)):
         yield fresh(0, y, MARK, 16) if f"{what}:{held.key}" in news else None
@@ -910,19 +903,16 @@ BEADS = 20
 
 
 def _disk_at(chip: ChipPlace, scale: float) -> float:
-    """Where the middle of a chip's disk is."""
     return chip.x + chip.width / 2 + DISK * scale / 2 + 2
 
 
 def _whole_chip(chip: ChipPlace, scale: float) -> Box:
-    """What a chip covers with its eye, its pencil and its disk."""
     left, right = _beside(scale)
     wide = left + chip.width + right
     return Box(chip.x + (right - left) / 2, chip.y, wide, CHIP * scale - 1)
 
 
 def _tip(x: float, y: float, right: float, down: float) -> Frag:
-    """The tip of an arrow that comes from a direction."""
     far = hypot(right, down)
     right, down = right / far, down / far
     back = (x + 9 * right, y + 9 * down)
@@ -1082,13 +1072,11 @@ def _draw_nodes(grid: TabletGrid) -> Frag:
 
 
 def _ends(tablet: PlacedTablet) -> Iterator[TabletReplica]:
-    """The shards between which a tablet is on its way."""
     for way in tablet.ways:
         yield from (*way.sets.leaving, *way.sets.pending)
 
 
 def _cells(grid: TabletGrid, across: int) -> tuple[Sequence[tuple[str, Sequence[Cell]]], str]:
-    """The rows by name, and what a cell of theirs is."""
     shards = {
         host.name: tuple(TabletReplica(host.name, shard) for shard in range(host.shards))
         for host in grid.hosts
@@ -1125,7 +1113,6 @@ def _search(grid: TabletGrid) -> Frag:
 
 
 def _where(grid: TabletGrid, tablet: PlacedTablet) -> str:
-    """Where a tablet is: its replicas, and where a transition brings it."""
     ways = "".join(
         f"; {way.kind} in {way.stage} to {', '.join(map(str, way.sets.new))}" for way in tablet.ways
     )

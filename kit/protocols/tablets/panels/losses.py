@@ -193,7 +193,6 @@ def _tablets(scene: Scene) -> list[Table]:
 
 
 def _crash(scene: Scene, each: tuple[str, tuple[int, ...]]) -> Frag | str:
-    """The button that loses a host, where the model may."""
     host, _ = each
     for action, refusal in scene.options():
         if refusal is None and isinstance(action, CrashMember) and action.node == host:

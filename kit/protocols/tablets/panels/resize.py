@@ -51,7 +51,6 @@ def _sizes(scene: Scene) -> Iterator[tuple[str, str]]:
 
 
 def _words(scene: Scene) -> Iterator[tuple[str, str]]:
-    """What is decided, what the average asks for, and what it waits for."""
     now = scene.of(facts.line)
     yield "decision", f"{now.decided}, number {now.number}"
     yield "sizes ask for", f"{now.asks}: {now.reason}"
@@ -114,7 +113,6 @@ def _thresholds(scene: Scene) -> Frag:
 
 
 def _stretch(left: float, right: float, name: str) -> Frag:
-    """One of the three stretches of the line, with its word where there is room."""
     wide = right - left
     label = word(name, left + wide / 2, BAR_TOP + BAR - 4, "on")
     has_room = measured(name, bold=True) + 4 < wide
@@ -122,7 +120,6 @@ def _stretch(left: float, right: float, name: str) -> Frag:
 
 
 def _waited_for(scene: Scene) -> str:
-    """What replicas have to show; a split alone waits for them."""
     now = scene.of(facts.line)
     if now.decided == "split":
         return f"the split waits until every replica reports number {now.number}"

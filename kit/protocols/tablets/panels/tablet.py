@@ -353,7 +353,6 @@ def _taken(lines: list[str], beginning: str) -> str:
 
 
 def _everywhere(m: Tablet, s: storage.StorageState) -> Iterator[int]:
-    """The mutations that all replicas have, themselves or a later one."""
     oldest = min(timestamp(s.cells[i]) for i in members(m.newest(s).view.written_at))
     for number, request in enumerate(s.requests):
         if m.mutations[number] and 0 < request.timestamp <= oldest:
@@ -445,7 +444,6 @@ def kept_writes(m: Tablet, s: storage.StorageState, steps: Sequence[PassedStep])
 
 
 def _enters(m: Tablet, step: PassedStep) -> bool:
-    """Whether a step commits the stage of streaming."""
     stages = [stage_of(m.newest(each)) == STREAMING for each in (step.before, step.after)]
     return isinstance(step.action, storage.Commit) and stages == [False, True]
 

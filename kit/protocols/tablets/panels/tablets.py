@@ -164,7 +164,6 @@ def _transition(scene: Scene, each: facts.StageFacts, place: int, before: str) -
 
 
 def _choice(choice: StageChoice) -> str:
-    """A diamond with both counts, and where they lead."""
     pair = f"{choice.old} of old {choice.counts}, {choice.new} of new {choice.counts}"
     return f"◇ {pair} → {choice.target or 'retried'}"
 
@@ -174,7 +173,6 @@ def _work(words: str, standing: str) -> Frag:
 
 
 def _now(scene: Scene) -> Iterator[str]:
-    """A line for each transition."""
     rows = scene.of(facts.stages)
     for each in rows[:MOST_ROWS]:
         work = ", ".join(f"{work.name} {work.standing}" for work in each.work)
@@ -257,7 +255,6 @@ STAGES = (
 
 
 def _kind(scene: Scene, kind: TransitionKind) -> Iterator[Part]:
-    """What a kind is for, and its stages."""
     yield Note(MEANINGS[kind], look=None)
     yield Table(lambda scene: _stages(scene, kind), "", STAGES, marked=False)
 
@@ -324,7 +321,6 @@ def _caption(scene: Scene) -> str:
 
 
 def _table(scene: Scene) -> Iterator[str]:
-    """The cells that are not null, a line for each row."""
     columns = [each for each in _columns(scene) if each.head not in ("table", "tablet")]
     several = len(scene.model.layout.tables) > 1
     for row in _rows(scene):
@@ -450,7 +446,6 @@ STAGE_COLUMNS = (
 
 
 def _cells(columns: Iterable[Column], row: Any) -> str:
-    """What columns show of a row, each behind its head."""
     return ", ".join(f"{column.head} {column.cell(row)}" for column in columns)
 
 
@@ -549,8 +544,6 @@ def lifted(panel: Panel) -> Panel:
 
 
 def _cluster(scene: Scene) -> Scene:
-    """The scene of the cluster alone."""
-
     def made() -> Scene:
         before = scene.before and scene.before.control
         own = isinstance(scene.action, cluster.ControlAction) and before is not scene.state.control

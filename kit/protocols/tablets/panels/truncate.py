@@ -67,7 +67,6 @@ def _stage(scene: Scene) -> Stage:
 
 
 def _client(s: TruncateState) -> Character:
-    """Who asks for the truncate, and writes once it is done."""
     tag = "wrote new rows" if s.written else "hears: done" if s.phase == "done" else "truncate"
     tag = "" if s.phase == "idle" else tag
     return Character("cl", host_spot(CLIENT), tag=tag, title=f"client: {tag}", kind="client")

@@ -205,7 +205,6 @@ def way_of(tablet: Tablet, edition: Edition) -> TabletWay:
 
 
 def _letters(number: int) -> str:
-    """``a`` to ``z``, then ``ba`` and so on."""
     head, tail = divmod(number, 26)
     return (_letters(head) if head else "") + chr(ord("a") + tail)
 

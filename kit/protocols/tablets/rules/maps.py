@@ -220,7 +220,6 @@ def faults(given: TabletMap) -> Iterator[MapFault]:
 
 
 def _kind_fault(kind: str, sets: ReplicaSets) -> str:
-    """What the new replicas may be by the kind of their transition; nothing where they are."""
     come, go = ({place.host for place in each} for each in (sets.pending, sets.leaving))
     if kind == "migration" and not (come and go):
         return "one replica added and one removed, because the kind is migration"

@@ -100,7 +100,6 @@ S repair | end_repair | error | proceed | version closes
 
 
 def _of(edition: machines.Edition, table: str) -> str:
-    """The rows of a table that an edition has."""
     return "\n".join(machines.own_rows(edition, table.strip("\n").splitlines()))
 
 

@@ -69,7 +69,6 @@ def _bars(axes: Any, rows: Rows) -> None:
 
 
 def _lines(rows: Rows) -> Iterator[str]:
-    """A line for each bucket that has tables, with its decisions."""
     for (least, below), of_bucket in groupby(rows, lambda row: (row["least"], row["below"])):
         bucket = "not known" if least is None else f"from {bytes_said(least, 2)}"
         if below is not None:

@@ -421,7 +421,6 @@ def rack_shards(size: TabletsSize) -> dict[str, int]:
 
 
 def _drawn(size: TabletsSize, numbers: Iterable[int]) -> Batches:
-    """The tablets of some pieces, each a stretch of a table."""
     tables, chunks = drawn_tables(size), -(-size.tablets // CHUNK)
     for number in numbers:
         table, chunk = tables[number // chunks], number % chunks
@@ -461,7 +460,6 @@ def _lost_on_spark(tablets: Any) -> Any:
 
 
 def _lost(tablets: pa.Table) -> pa.Table:
-    """Rows of ``losses``, tablet by tablet."""
     costs: dict[tuple[int, int | None], int] = {}
     spare = spares()
     for nodes in tablets["nodes"].to_pylist():

@@ -349,7 +349,6 @@ def _assumed_place(metadata: Metadata, given: operations.ResolvedOperation) -> l
 
 
 def _new_datacenter(metadata: Metadata, operation: operations.Operation) -> list[str]:
-    """That a newcomer is the first of its datacenter, and if so, that no keyspace is kept there."""
     others = (node.dc for node in metadata.ring.nodes if node.name != operation.node)
     if operation.dc is None or operation.dc in others:
         return []

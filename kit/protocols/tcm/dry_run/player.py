@@ -157,7 +157,6 @@ def named_keyspaces(
 
 
 def _keyspace(given: str | Keyspace) -> Keyspace:
-    """A keyspace; what is wrong with it is said in a notebook's words."""
     if isinstance(given, Keyspace):
         return given
     try:

@@ -334,7 +334,6 @@ def _under_way(m: Any, state: Any) -> set[str]:
 
 
 def _replaced(m: Any, step: PassedStep) -> bool:
-    """Whether the last event of a replacement is committed."""
     ended = _under_way(m, step.before) - _under_way(m, step.after)
     return _does("commit")(m, step) and any(each.startswith("replace") for each in ended)
 

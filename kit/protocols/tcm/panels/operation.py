@@ -377,7 +377,6 @@ def _sources_then(scene: Scene) -> dict[tuple[str, str, int, str], tuple[str, ..
 
 
 def _progress(scene: Scene) -> Frag | None:
-    """How much of the whole is copied."""
     done = [row.done for _, row in all_streams(scene)]
     bar = h("progress", max=len(done), value=sum(done))
     return h("label", f"{sum(done)} of {len(done)} ranges ", bar) if done else None
@@ -389,7 +388,6 @@ def _pending_first(scene: Scene) -> list[tuple[str, facts.StreamRow]]:
 
 
 def _copied(pair: tuple[str, facts.StreamRow]) -> list[Kid]:
-    """From whom to whom a range is copied, and whether it was."""
     sign = bulb("✓", "done") if pair[1].done else bulb("…", "waits")
     return [sign, f" {', '.join(pair[1].sources) or 'nobody'} → {pair[1].target}"]
 

@@ -98,7 +98,6 @@ def _quotas(
 def _of_today(
     snapshot: Snapshot, sequence: Sequence
 ) -> Iterator[tuple[int, Range, tuple[int, ...]]]:
-    """The group, the range and the replicas of today of each range that is locked."""
     dead = sequence.plan.resolved.dead
     for group, moved in enumerate(sequence.plan.movements):
         placement = snapshot.placements[group]

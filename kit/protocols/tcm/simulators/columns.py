@@ -149,7 +149,6 @@ class Columns:
         return [sum(self.dcs[name] == dc for name in group) for dc in factors]
 
     def _owned(self, rows: NamedRows, side: str) -> str | None:
-        """The rows cut the line into pieces, each with somebody in it."""
         space = self.model.tcm.cluster.ring.space
         reach = space.low
         for left, right, group in rows:

@@ -123,7 +123,6 @@ def _largest(names: pd.Series, values: pd.Series, order: dict[str, int]) -> list
 
 
 def _amount(value: float, sized: bool) -> str:
-    """``1.5 TB``, or a plain number; nothing for nothing."""
     if not value:
         return ""
     if not sized:

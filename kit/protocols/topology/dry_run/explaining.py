@@ -141,7 +141,6 @@ def of_journals(
 
 
 def _states(edition: Edition) -> set[str]:
-    """The transition states that an edition has."""
     return {state.name for machine in MACHINES[edition].values() for state in machine.states}
 
 

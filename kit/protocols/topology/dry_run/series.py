@@ -123,7 +123,6 @@ def _check_order(opened: Sequence[OpenedTopology]) -> None:
 
 
 def _reads(model: Topology, s: Any) -> Values:
-    """What dumps have of the nodes that are played."""
     nodes = dict(zip(model.names, s.topology.nodes, strict=True))
     return {
         "state": s.topology.transition,

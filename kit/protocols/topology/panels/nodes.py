@@ -37,7 +37,6 @@ def _cell(at: int, node: NodeFacts) -> str:
 
 
 def _is_named(scene: Scene, node: NodeFacts) -> bool:
-    """Whether the step is about a node, or it is the coordinator."""
     ends = (key for flow in scene.flows() for key in (flow.from_key, flow.to_key))
     return node.is_coordinator or spot(node.name) in ends
 

@@ -170,7 +170,6 @@ def draw_ring(scene: Scene) -> Frag:
 
 
 def _before(scene: Scene) -> frozenset[RingArc]:
-    """The arcs of the moment before."""
     state = scene.state if scene.before is None else scene.before
     return frozenset(ring(scene.model, state).arcs)
 
@@ -241,7 +240,6 @@ def _written(now: TokenRing) -> str:
 
 
 def _names(now: TokenRing) -> dict[int, str]:
-    """Whose token is at each place; of two that share one, the first."""
     return {node.place: node.name for node in reversed(now.nodes)}
 
 

@@ -125,7 +125,6 @@ def _streamed(scene: Scene, node: int) -> float | None:
 
 
 def _work(scene: Scene) -> str:
-    """What the coordinator is at, in a few words."""
     m, s = scene.model, scene.state
     if not s.started:
         return "starts"

@@ -86,7 +86,6 @@ def standing(scene: Scene) -> Standing | None:
 
 
 def _first(scene: Scene) -> ControlState:
-    """The state in which the steps of a scene begin."""
     way = scene.way()
     first: ControlState = way[0].before if way else scene.state
     return first

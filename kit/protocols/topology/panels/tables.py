@@ -170,7 +170,6 @@ def _type(scene: Scene, name: str) -> str:
 
 
 def _schema(scene: Scene) -> Iterator[tuple[str, str, str]]:
-    """The columns that are not static: each with its type, and whether it is of the key."""
     for name in ("key", *OF_ROWS):
         yield name, _type(scene, name), KEYS.get(name, "")
 
@@ -268,7 +267,6 @@ PARAMETER_CELLS = ("truncate_table_id", KS_NAME, KS_DATA)
 
 
 def _parameters(row: columns.SystemTopologyRequest) -> str:
-    """What is asked for beside the type, by the columns that say it."""
     cells = ((name, columns.cell_text(getattr(row, name))) for name in PARAMETER_CELLS)
     return "; ".join(f"{name} {text}" for name, text in cells if text != columns.NULL)
 

@@ -352,7 +352,6 @@ def _row(topology: cluster.ClusterTopology, hosts: Sequence[str], i: int) -> Sys
 
 
 def _options(entry: cluster.RequestEntry) -> tuple[tuple[str, str], ...]:
-    """As the server stores options: a rack list as one option a rack."""
     options: list[tuple[str, str]] = []
     for name, factor in entry.replication:
         if isinstance(factor, int):
@@ -431,7 +430,6 @@ def impossible(table: SystemTopology, edition: machines.Edition) -> Iterator[Imp
 def _transition(
     table: SystemTopology, moving: SystemTopologyRow | None, edition: machines.Edition
 ) -> Iterator[Impossible]:
-    """The transition state goes with the state of the node in transition."""
     given = table.transition_state or ""
     state = machines.transition_state(given)
     if given and state is None:
@@ -482,7 +480,6 @@ def _replaces(row: SystemTopologyRow, other: SystemTopologyRow) -> bool:
 
 
 def _request(row: SystemTopologyRow) -> Iterator[Impossible]:
-    """A pending request belongs to a node that may ask for it."""
     # A node in transition may still show the request that it is in transition for.
     request, going = row.topology_request, machines.NODE_STATE_OF.get(row.topology_request or "")
     asked_in = "none" if request in ("join", "replace") else "normal"

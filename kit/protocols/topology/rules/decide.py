@@ -366,6 +366,5 @@ TURNED_AWAY = tables.EdgeRow("none", "*", becomes="left", effects=("error", "don
 
 
 def _turned_down(topology: ClusterTopology, node: int) -> ClusterTopology:
-    """A request is done with an error; the node that it is of stays as it is."""
     topology = finished(EFFECTS["error"](topology, node), node)
     return topology if node == NOBODY else with_node(topology, node, request="")

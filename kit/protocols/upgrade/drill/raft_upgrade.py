@@ -203,7 +203,6 @@ def grade(now: drill.DrillMoment) -> drill.Grade:
 
 
 def _one_of_each(s: Cluster) -> Iterator[drill.GradeRow]:
-    """Whether there is one group, and one schema."""
     there = _there(s)
     groups = {node.group for node in there} - {NO_GROUP}
     two_groups = ["two groups were created"] if max(len(s.entries), len(groups)) > 1 else []
@@ -346,7 +345,6 @@ NEVER_AGREES = replace(
 
 
 def _somewhere(what: str) -> Callable[[drill.DrillMoment], bool]:
-    """Whether something was seen on a node that is not lost."""
     return lambda now: bool({seen(what, i) for i in nodes_in(now.state.left)} & now.marks)
 
 

@@ -97,7 +97,6 @@ def gates(scene: Scene) -> Iterator[Gate]:
 
 
 def _sign(row: UpgradingRow, phase: int) -> str:
-    """✓ behind it, … the one that it is in, – not begun."""
     if row.node.position > phase:
         return "✓"
     return "…" if row.node.position == phase and row.node.group else NONE
@@ -170,7 +169,6 @@ def _tree(scene: Scene) -> tuple[rules.StuckQuestion, ...]:
 
 
 def _branches(scene: Scene) -> Iterator[tuple[rules.StuckQuestion, str]]:
-    """Each question, answered as far as the first bad answer."""
     tree = _tree(scene)
     stop = next((at for at, each in enumerate(tree) if not each.is_good), len(tree))
     for at, each in enumerate(tree):

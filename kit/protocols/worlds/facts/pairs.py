@@ -38,7 +38,6 @@ def _switched(now: Now) -> bool:
 
 
 def _drivers(node: str) -> Row:
-    """A row for who carries an operation out."""
     return Row(
         "the operation begins",
         Side(e.commits("prepare"), e.says_begins),

@@ -198,7 +198,6 @@ def _measured(
 
 
 def _together(bases: Mapping[str, TabletMap]) -> Iterator[int]:
-    """How many tablets move with each replica."""
     for table in bases.values():
         after = dict(table.pairs)
         before = {odd: even for even, odd in table.pairs}
@@ -314,6 +313,5 @@ class NodePlaces:
 
 
 def _codes(values: Sequence[object]) -> Codes:
-    """Each distinct value as a number."""
     numbers: dict[object, int] = {}
     return np.array([numbers.setdefault(value, len(numbers)) for value in values], np.int32)

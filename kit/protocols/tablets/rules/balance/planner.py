@@ -106,7 +106,6 @@ def _steps(loads: Loads, even: int, odd: int) -> Iterator[tuple[int, int]]:
 
 
 def _places(loads: Loads, row: int) -> dict[int, int]:
-    """The shard of each replica, by its column."""
     nodes = loads.given.rows.nodes[row].tolist()
     return {
         column: int(loads.place[row, column]) for column, node in enumerate(nodes) if node != NOBODY
@@ -209,7 +208,6 @@ def why(
 
 
 def _row(given: BalancerInput, table: str, tablet: int) -> int:
-    """The row of a tablet."""
     if table not in given.tables:
         raise BadInput("table", table, "a base table of the cluster")
     rows = np.flatnonzero(given.rows.table == given.tables.index(table))
@@ -219,7 +217,6 @@ def _row(given: BalancerInput, table: str, tablet: int) -> int:
 
 
 def _column(loads: Loads, row: int, place: int, source: TabletReplica | None) -> int:
-    """Which replica of a tablet is asked about."""
     places = _places(loads, row)
     if source is not None:
         held = {loads.replica(shard): column for column, shard in places.items()}
@@ -259,7 +256,6 @@ def _obstacles(
 
 
 def _uneven_enough(loads: Loads, row: int, column: int, target: int) -> Iterator[reasons.Reason]:
-    """Whether the loads ask for the move at all."""
     source = int(loads.place[row, column])
     nodes = [loads.given.nodes[loads.node_of[shard]] for shard in (source, target)]
     if loads.edition == "server" and not loads.scope_of(target)[loads.node_of[source]]:
