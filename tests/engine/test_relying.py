@@ -88,7 +88,7 @@ class Sometimes(Pumping):
 class Told(Pumping):
     """The owner is told to replace a broken pump."""
 
-    @action(spends="spares", instructed=True)
+    @action(spends="spares", instructed="a spare is there")
     def replace(self, s: Pump) -> Pump | Refusal | None:
         """A new pump."""
         return s.but(broken=False) if s.broken else None
@@ -97,7 +97,7 @@ class Told(Pumping):
 class Useless(Pumping):
     """The owner is told to do what does not help."""
 
-    @action(spends="spares", instructed=True)
+    @action(spends="spares", instructed="a spare is there")
     def fill(self, s: Pump) -> Pump | None:
         """More water."""
         return s.but(left=9) if s.broken and s.left < 9 else None

@@ -9,7 +9,6 @@ import pytest
 
 from kit.engine.model import LaterCase
 from kit.engine.scenario import (
-    _changed,
     begun_by,
     file_named,
     files,
@@ -63,23 +62,6 @@ def test_a_step_is_what_stands_above_its_line_and_all_below_it() -> None:
         for step in script.steps
     ]
     assert texts == [(["a", "b"], ["1", "2", "3"]), (["c"], [])]
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "told"),
-    [
-        ("go A", "walk A", ("go", "walk")),
-        ("go A B", "walk C B", ("go A", "walk C")),
-        ("go A", "A", ("go A", "A")),
-        ("A", "go A", ("A", "go A")),
-        ("go", "walk", ("go", "walk")),
-    ],
-)
-def test_a_former_line_is_told_without_the_words_that_stay(
-    old: str, new: str, told: tuple[str, str]
-) -> None:
-    """Those at its end; of either line at least a word is told."""
-    assert _changed(old, new) == told
 
 
 @pytest.mark.parametrize(
@@ -168,14 +150,6 @@ def test_a_safeguard_that_there_is_not_is_told_at_the_end_of_the_header() -> Non
     at = [line.number for line in script.header if not line.text.startswith("off ")][-1]
     with pytest.raises(BadInput, match=rf"^{case.scenario}:{at} .*got 'nonsense'"):
         begun_by(case, ("nonsense",))
-
-
-def test_a_file_has_its_former_name_too() -> None:
-    """What was renamed is looked for by today's name."""
-    for name in ("tcm/two-joins", "tcm/two-bootstraps"):
-        assert file_named(name) == files()["tcm/two-bootstraps"]
-    with pytest.raises(BadInput, match=r"^story: got 'tcm/two-jois'"):
-        file_named("tcm/two-jois")
 
 
 def test_a_header_reads_a_name_as_it_stands() -> None:

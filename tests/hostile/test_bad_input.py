@@ -394,7 +394,6 @@ NAMED = [
     ("candidates", "gives ([],)"),
     ("candidates", "gives (Up(by=[]),)"),
     ("condition", "gives 7"),
-    ("condition", "takes by name"),
     ("start", "takes nine"),
     ("start", "is wide"),
     ("always", "takes nothing"),

@@ -137,7 +137,7 @@ def test_the_bootstrap_file_ends_at_rest() -> None:
 
 
 HEAD = '# Why.\nmodel tcm\noperations ["bootstrap X --tokens 150"]\n'
-JOIN = "\njoin X --tokens 150\n----\n"
+JOIN = "\nbootstrap X --tokens 150\n----\n"
 
 
 @pytest.mark.parametrize(
@@ -156,9 +156,9 @@ JOIN = "\njoin X --tokens 150\n----\n"
         ("# Why.\nmodel tcm\noff range-lock\n", 3, "range-locks"),
         ('# Why.\nmodel tcm\noperations ["decommission Q"]\n', 3, "A, B, C"),
         ('# Why.\nmodel tcm\noperations ["decommission \\u0051"]\nrf 3\n', 2, "A, B, C"),
-        (HEAD + "\njoin X --tokens 150\n", 5, "a line ---- after"),
+        (HEAD + "\nbootstrap X --tokens 150\n", 5, "a line ---- after"),
         (HEAD + "\n# nothing\n----\n", 6, "a command above"),
-        (HEAD + "\njoin X --tokens 151\n----\n", 5, "bootstrap X --tokens 150"),
+        (HEAD + "\nbootstrap X --tokens 151\n----\n", 5, "bootstrap X --tokens 150"),
         (HEAD + JOIN + "\nrows no\n----\n", 8, "ks"),
         (HEAD + JOIN + "\nbarrier Q\n----\n", 8, "A, B, C, X"),
         (HEAD + JOIN + "\nrow\n----\n", 8, "rows"),
@@ -210,7 +210,7 @@ def test_nothing_left_to_do() -> None:
 
 def test_a_model_without_texts() -> None:
     """A scenario of a model that has no texts of its own can act, and show lamps and what waits."""
-    text = "# Why.\nmodel twophase\n\nenabled prepare\nprepare RM1\nlamps\nwaiting\n----\n"
+    text = "# Why.\nmodel twophase\n\nenabled prepare\nprepare RM1\nverdicts\nwaiting\n----\n"
     script = parse(text)
     _, (shown,) = run(script)
     assert shown[0] == "prepare RM0, prepare RM1, prepare RM2"
