@@ -184,8 +184,8 @@ class Trial:
             state = after
             taken.append(number)
             loops = ((p, loop_of(model, p, way, state)) for p in judges.lives if broken is None)
-            if found := next(((p, loop) for p, loop in loops if loop is not None), None):
-                broken = found[0].name, loop_words(len(way), found[1])
+            if lasting := next(((p, loop) for p, loop in loops if loop is not None), None):
+                broken = lasting[0].name, loop_words(len(way), lasting[1])
         if broken is None or broken[0] != self.name:
             return None
         kept = tuple(taken)

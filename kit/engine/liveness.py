@@ -164,7 +164,7 @@ class Lassos:
             ways += [(a, after) for each, a, after in paced if each != "slow" or not hurries]
         return self._kept_from(ways)
 
-    def found(self) -> Iterator[tuple[Any, tuple[Any, ...]]]:
+    def loops(self) -> Iterator[tuple[Any, tuple[Any, ...]]]:
         """The nodes of the first loop, each with its way round from there (nothing: a rest)."""
         order = {place: number for number, place in enumerate(self.at)}
         loops = sorted(self._fair(), key=lambda loop: min(map(order.__getitem__, loop)))

@@ -490,17 +490,17 @@ class Search:
 
         ``within`` learns of the bounds that other runs ended at.
         """
-        nodes, found = self.nodes, list[Violation]()
+        nodes, runs = self.nodes, list[Violation]()
         for prop in self.lives:
             lassos = Lassos(self.model, self.parents, self.successors, self.state_of, prop)
-            for node, around in lassos.found():
+            for node, around in lassos.loops():
                 way, _ = nodes.run_to(self.parents, node)
                 said = loop_words(len(way) + len(around), len(way))
                 lasso = Violation(prop.name, said, (*way, *around), loop=len(way))
                 kept = self._unless_known(prop.name, self.state_of(node), partial(replace, lasso))
-                found += [kept] if kept else []
+                runs += [kept] if kept else []
             self.within.update(lassos.bounds)
-        return min(found, key=lambda each: len(each.actions), default=None)
+        return min(runs, key=lambda each: len(each.actions), default=None)
 
     def forget(self) -> None:
         """Give back the memory of all that was visited."""
