@@ -638,12 +638,17 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         left = union(s.nodes[i].columns for i in nodes_in(s.live))
         return s.but(answered=s.answered & left)
 
+    def reviving(self, s: ModeState) -> int:
+        """The dead, once the first step cut them off: before it a node that is back needs none."""
+        kept_away = self.order and self.isolation and not s.isolated
+        return 0 if kept_away else s.where(lambda n: n.standing == "dead")
+
     @action(
         label="{node} comes back",
         fault=True,
         spends="returns",
         tag="return",
-        each=lambda m, s: s.where(lambda n: n.standing == "dead"),
+        each=reviving,
         says=lambda m, *step: f"A node that was given up comes back: {m.says_start(*step)}",
         logs=logs_start,
     )

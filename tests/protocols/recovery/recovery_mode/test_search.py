@@ -163,6 +163,13 @@ def test_all_that_may_happen_together_does_no_harm(name: str) -> None:
     assert (result.verdict, result.violation, result.unjudged) == ("complete", None, ())
 
 
+def test_who_comes_back_before_anything_was_done_needs_no_recovery() -> None:
+    """Else the old group has its majority, and what it adds is lost when A and C are removed."""
+    given = {"commit_indexes": (2, 1, 3), "dead": "A C", "returns": 2, "crashes": 1, "changes": 1}
+    result = check(build("recovery_mode", given))
+    assert (result.verdict, result.violation) == ("complete", None)
+
+
 @pytest.mark.spec("G-022")
 def test_without_isolation_the_dead_come_back_into_the_recovery() -> None:
     """Followed in order, but with no firewall: B and C are the old group's majority and return."""
