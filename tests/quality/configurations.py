@@ -38,7 +38,7 @@ from kit.engine.registry import build, entries, entry_of
 from kit.errors import BadInput
 
 Given = dict[str, Any]
-STATES, WALKS, STEPS, WITHIN = 4_000, 12, 80, 300
+STATES, WALKS, STEPS = 4_000, 12, 80
 FEW = {"states": 700, "walks": 2}
 """How far a search and its walks go where many configurations are to be seen in a minute."""
 MOST_ITEMS, MOST_CHANGED, TRIES = 3, 5, 30
@@ -222,7 +222,7 @@ def broken(
             return Break(name, given, what, command(name, given, "check", *without))
         if found.complete or not walks:
             return None
-        walked = fuzz(model, range(walks), steps=STEPS, within=WITHIN)
+        walked = fuzz(model, range(walks), steps=STEPS)
     except Exception:  # whatever it is, nobody may meet it
         last = traceback.format_exc().strip().splitlines()[-1]
         return Break(name, given, f"traceback: {last}", command(name, given, "check", *without))
