@@ -51,7 +51,10 @@ OWN = {
     "S-64",
     "S-65",
     "S-66",
-    *(f"S-{number}" for number in (*range(70, 76), *range(80, 90), 91, 93, 94, 95, 96, 97, 98)),
+    *(
+        f"S-{number}"
+        for number in (*range(70, 76), *range(80, 90), 91, *range(93, 99), *range(100, 103))
+    ),
 }
 """Safeguards that the kit's own searches asked for, beside the numbered ones of the documents."""
 

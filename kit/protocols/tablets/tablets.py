@@ -16,6 +16,7 @@ from typing import Any
 
 from kit.engine.compose import lifted
 from kit.engine.declared import (
+    Cost,
     Travel,
     action,
     always,
@@ -86,6 +87,21 @@ class Tablets(Plans, Stages):
     )
     about = "A cluster with tablets, its requests, and the faults that can happen."
     rests_at_goals = True
+    costs = (
+        Cost(
+            "ends",
+            "None of the nodes that have a tablet, or that it moves to, is up: its rebuild is "
+            "tried again and again, and the request waits.",
+            "published coordinator, stages of a tablet (there a barrier that failed before its "
+            "node was excluded leads back, which is not played)",
+            when=lambda m: m.edition == "server" and m.crashes > 0,
+            where=lambda m, s: any(
+                not m.nodes_of(each) & s.control.up
+                for row in s.tablets
+                for each in (row.replicas, *(moved.new for moved in row.transitions))
+            ),
+        ),
+    )
     faults = ("fault", "late fault")
     first = (
         *OF_CLUSTER[:BEFORE_MOVES],

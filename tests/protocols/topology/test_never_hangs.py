@@ -37,7 +37,7 @@ BESIDE: dict[str, dict[str, Any]] = {
     "tablets on the dead node": {"on_tablets": ("A", "C")},
 }
 SAID = "a node is down, and nobody was told to do anything about it"
-FEW, MANY = 4_000, 60_000
+FEW, MANY = 1_000, 3_000
 
 
 def orders(*words: str) -> Iterator[tuple[str, ...]]:

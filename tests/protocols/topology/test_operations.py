@@ -176,8 +176,7 @@ def test_a_command_that_does_not_reach_a_normal_node_fails(
     edition: Edition, words: str, sent: set[str]
 ) -> None:
     """B dies before a command or a barrier that is for it, too: neither can succeed now, and it
-    fails without a fault of its own, or is tried again where the table knows no way on. An
-    ignored node is sent none.
+    fails without a fault of its own, or is tried again where the table knows no way on.
     """
     given = {"edition": edition, "nodes": 5, "operations": (words,), "crashes": 1}
     model: Any = build("topology", given)

@@ -23,7 +23,7 @@ BESIDE: dict[str, dict[str, Any]] = {
     "an undone operation": {"undone": 1, "moves": 0},
 }
 PLACED = ((3, ("A",)), (3, ("A B",)), (3, ("A B C",)), (4, ("A B", "B C")))
-FEW, MANY = 400, 40_000
+FEW, MANY = 400, 2_000
 
 
 def beside_the_dead(
@@ -60,9 +60,14 @@ def test_each_operation_beside_a_dead_node_at_length(
     edition: Edition, asks: str, what: str, placed: tuple[int, tuple[str, ...]]
 ) -> None:
     """In both editions, in many more steps."""
-    # In edition ``server`` a tablet that loses all its replicas is tried to be made again for ever.
-    if edition == "documents" or len(placed[1][0].split()) > 2:
-        beside_the_dead(MANY, edition, what, *placed, asks)
+    beside_the_dead(MANY, edition, what, *placed, asks)
+
+
+def test_a_tablet_that_nobody_has_is_a_known_cost_of_the_server() -> None:
+    """The last node that has it dies beside a removal: the rebuild is tried again and again."""
+    given = {"edition": "server", "nodes": 3, "tablets": ("A B",), "crashes": 1}
+    result = check(build("tablets", {**given, "operations": ("removenode B",)}))
+    assert (result.verdict, result.broken and result.broken.property) == ("known cost", "ends")
 
 
 def test_the_last_replica_rolls_a_removal_back() -> None:
