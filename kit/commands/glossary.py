@@ -22,7 +22,6 @@ def _answer(given: Namespace) -> Answer:
 
 
 def _plain(word: str, known: Entry) -> dict[str, Any]:
-    """A word as data: its entry, and the file of the notebook that explains it."""
     file = lesson_file(known.lesson)
     return {"word": word, **to_builtins(known), "file": file and file.name}
 

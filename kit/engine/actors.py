@@ -205,7 +205,6 @@ class NetworkModel(NodeModel[ActorState]):
         return tuple(getattr(self, name) for name, _ in self._receivers.values())
 
     def _turn(self, method: str, turn: Any) -> Turn:
-        """What a method gave, which is a turn. Raises BadInput naming it if it is none."""
         if type(turn) is tuple and len(turn) == 2 and isinstance(turn[1], tuple | list):
             return turn
         raise BadInput(place(f"{method} of {self.name}", getattr(self, method)), turn, TURN)

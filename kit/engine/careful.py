@@ -187,7 +187,6 @@ def _tuple_of(*kinds: Any) -> Any:
 
 
 def _fits(values: tuple[Any, ...], shape: Any, *, unsure: bool) -> bool:
-    """Whether values are of a shape; ``unsure`` is said of a class that cannot be asked that."""
     try:
         msgspec.convert(values, shape, strict=True)
     except (msgspec.ValidationError, UnicodeError):
@@ -280,7 +279,6 @@ def _numbers(value: Any) -> list[int | float] | None:
 
 
 def _code(function: Any) -> CodeType | None:
-    """The code behind a function, a method, a partial or a cached function."""
     while True:
         if isinstance(function, partial):
             function = function.func
@@ -427,7 +425,6 @@ def careful(model: Model[Any, Any], rule: Rule[Any, Any]) -> Rule[Any, Any]:
 
 
 def _last(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The function, which keeps what it gave for the last value it was given."""
     given = gave = None
 
     def kept(value: Any) -> Any:

@@ -118,7 +118,6 @@ class Product(Model[Any, Any]):
         return part, model.kind_of(own) if isinstance(model, Product) else type(own)
 
     def _lift(self, part: str, kind: Any) -> Rule[Any, Any]:
-        """The rule of a part as one of the product, which heeds conditions and what is linked."""
         rule, wrapper, conditions = self._own[part, kind], self.wrap[part], self._needed_by(kind)
 
         def choices(s: Any) -> Iterator[tuple[Any, Any]]:

@@ -734,7 +734,6 @@ def _check_attribute(cls: type[Declared[Any]], name: str, value: Any) -> None:
 
 
 def _check_field(what: str, name: str, state: Any) -> None:
-    """See that a state has a field, such as one of a budget, or the part that has it."""
     field = name.partition(".")[0]
     if isinstance(state, type) and not hasattr(state, field):
         raise BadInput(what, name, f"a field of {state.__name__}: {field}: int = 0")

@@ -283,7 +283,6 @@ def search_explanation(
 def _answered(
     search: _Search, whole: Pair | None, states: int, bound: int, visited: Visited
 ) -> Explanation:
-    """What became of a search, after so many states of it and of others."""
     pair = search.nearest()[0]
     model = search.model
     counts = len(search.seen), pair[0], search.run_to(pair)[1], states

@@ -278,7 +278,6 @@ def _is_option(word: _Typed) -> bool:
 
 
 def _is_part(form: Form, part: str, word: _Typed) -> bool:
-    """Whether a word is a fixed part of a form; what is in quotes is read letter by letter."""
     if part.startswith("'"):
         in_quotes = word.quote == "'" if form.is_statement else word.quote
         return bool(in_quotes) and word.text == part[1:-1]
@@ -387,7 +386,6 @@ def _unknown(word: str, known: list[str]) -> BadInput:
 def _misfit(
     words: Sequence[_Typed], at: int, readings: Sequence[tuple[_Reading, Form]]
 ) -> BadInput:
-    """The error at a word: what stands before it, the word, what the forms want there."""
     before = " ".join(word.text for word in words[:at]).rstrip(":")
     word = words[at].text if at < len(words) else NOTHING
     typed = "" if word is NOTHING else word

@@ -246,7 +246,6 @@ class MachineModel(NetworkModel):
         return None
 
     def _paid(self, s: MachineState, node: int | None, name: str) -> Any:
-        """The state with one less of a budget, or why that, or a turn of the node, may not be."""
         busy = None if node is None else self._busy(s, node)
         spent_up = spent(name) if getattr(s.left, name) == 0 else None
         return busy or spent_up or s.but(left=less(s.left, name))

@@ -137,7 +137,6 @@ def _search(drill: Drill, best: int | None, most: int, ends: float) -> tuple[int
 
 
 def _put(drill: Drill, met: _Visited) -> None:
-    """Put the drill back there; nothing is remembered of what was typed."""
     drill.timeline.goto(met.moment)
     drill.note(met.marks)
     drill.transcript.clear()

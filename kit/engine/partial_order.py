@@ -208,7 +208,6 @@ class OrderCheck:
                     pending.append(after)
 
     def _a_way(self, node: Any, number: int) -> Iterator[tuple[frozenset[Any], Any]]:
-        """The nodes on one way of steps that wait; the number chooses which."""
         lead = frozenset[Any]()
         yield lead, node
         while waits := self._waits(node):

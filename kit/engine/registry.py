@@ -340,7 +340,6 @@ def _entries_named(model: str) -> Iterator[Entry]:
 
 
 def _scenarios_named(name: str) -> Iterator[tuple[Entry, Scenario]]:
-    """The scenarios of that name, each with its entry; no more models are loaded than are asked."""
     model, _, bare = name.rpartition("/")
     for entry in _entries_named(model):
         yield from ((entry, each) for each in entry.scenarios if each.name == bare)

@@ -587,7 +587,6 @@ class Timeline:
         return timeline
 
     def _replay(self, recorded: RecordedStep, number: int, model: Model[Any, Any]) -> None:
-        """Do the recorded step ``number`` (from 0) again, and compare where it leads."""
         field = f"steps[{number}]"
         whole_number(f"{field}.parent", recorded.parent, most=number)
         whole_number(f"{field}.fold", recorded.fold, most=MOST_FOLD)

@@ -247,7 +247,6 @@ def suspected(variant: Variant) -> tuple[Safeguard, ...]:
 
 
 def _shown(model: str) -> tuple[Safeguard, ...]:
-    """The safeguards of a model whose absence some run shows."""
     silent = hunts()[model].silent
     return tuple(each for each in entry_of(model).safeguards if each.id not in silent)
 

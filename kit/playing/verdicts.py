@@ -94,7 +94,6 @@ def _stands(model: Model[Any, Any], state: Any) -> bool:
 
 
 def _ended(model: Model[Any, Any], name: str, last: Any) -> str:
-    """How a run ends that loses the goal of this name, or all of them."""
     if cost := model.known_cost(name, last):
         return f"{_title(model, name)}: {cost.remark()}"
     if name == DEADLOCK:

@@ -136,7 +136,6 @@ def _with(groups: Codes, rows: NDArray[np.int64], codes: NDArray[np.int64]) -> C
 
 
 def _with_extra_rows(table: Table, edits: tuple[Edit, ...]) -> Table:
-    """The table with a row of its own for each part of a row that uncut edits reach into."""
     bounds = sorted({bound for edit in edits for bound in (edit.left, edit.right)})
     marks = np.array(bounds, np.int64)
     if table.partitions and not any(map(len, _split_by(table, marks))):

@@ -87,7 +87,6 @@ def changes(before: Ring, after: Ring, replication: Replication) -> ChangedRows:
 
 
 def _line(before: Ring, after: Ring) -> Line:
-    """Both rings on one line; cheap where one has all the tokens of the other."""
     known, codes = len(before.nodes), list[int]()
     if before.nodes != after.nodes[:known]:
         others = compress(count(), map(is_not, before.nodes, after.nodes))
@@ -110,7 +109,6 @@ def _line(before: Ring, after: Ring) -> Line:
 
 
 def _bounds(line: Line, owners: Codes, ring: Ring) -> Tokens:
-    """The changed tokens that have no owner in one ring and so bound rows in the other only."""
     tokens = line.tokens[line.changed[owners < 0]]
     inner: Tokens = tokens[(tokens != ring.space.low) & (tokens != ring.space.high)]
     return inner

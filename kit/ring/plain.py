@@ -128,7 +128,6 @@ class NDArray:
         return NDArray(self.cells, shape, self.dtype, [self.at[place] for place in at])
 
     def _places(self, index: Any) -> tuple[Positions, Shape, bool]:
-        """The cells that an index means, the shape they make, and whether they may be shared."""
         given = list(index) if isinstance(index, tuple) else [] if index is ... else [index]
         given = [asarray(each) if isinstance(each, list | range) else each for each in given]
         given = [part for each in given for part in _as_numbers(each)]

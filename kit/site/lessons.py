@@ -164,7 +164,6 @@ def _cell(cell: Any, lesson: Lesson, folder: Path, parts: list[Part], before: li
 
 
 def _hunted(program: str) -> str:
-    """How one hunts where the board has no buttons; a program makes the hunt."""
     words = later(
         "On this page the table has no buttons (to play a variant, you need JupyterLab): to search "
         "one, write {search} above the last line in the answer box of an exercise and press Check; "

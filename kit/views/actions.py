@@ -161,7 +161,6 @@ def _next(scene: Scene, closed: Sequence[Gate]) -> Frag:
 
 
 def _beside_next(scene: Scene) -> float:
-    """The room beside the next action, on the smallest board."""
     verb = "" if scene.suggested is None else scene.model.label(scene.state, scene.suggested)
     least, most = NEXT
     return max(AWAITED, WITH_NEXT - min(most, max(least, measured(verb, 14, bold=True) + EDGES)))
@@ -262,7 +261,6 @@ Groups: TypeAlias = Sequence[tuple[Sequence[str], int]]
 
 
 def _groups(scene: Scene, gate: Gate) -> Groups:
-    """All that an action waits for, if it is the one behind a gate; else those before the gate."""
     for action, why in scene.options():
         if why is not None and why.awaited and gate.what == scene.model.label(scene.state, action):
             return _lacking(why)
@@ -270,7 +268,6 @@ def _groups(scene: Scene, gate: Gate) -> Groups:
 
 
 def _lacking(refusal: Refusal) -> Groups:
-    """For whom a refused action waits, one group after the other."""
     counts = [(lacking, group.needed - group.done) for group, lacking, _ in refusal.counts()]
     counted = {name for group in refusal.awaited for name in group.nodes}
     rest = () if refusal.untold else tuple(n for n in refusal.missing if n not in counted)

@@ -222,7 +222,6 @@ def restored_words(scene: Scene, again: Restored) -> str:
 
 
 def _cause(scene: Scene, breach: Breach, inquiry: Inquiry, picture: Frag | None) -> Frag:
-    """Draw the smallest cause in the list of all steps, a filter, and the cause as text."""
     assert inquiry.cause is not None
     way, steps, ids = scene.way(), inquiry.cause.steps, scene.moments()
     known = seen(scene)

@@ -177,7 +177,6 @@ class Table(Struct, frozen=True):
         yield from filter(None, [self._more(rest)])
 
     def _as_drawn(self, scene: Scene) -> Iterator[str]:
-        """As it is drawn; equal rows are put into words once."""
         if not self._rows(scene) and self.empty:
             yield self.empty
             return
@@ -207,7 +206,6 @@ class Table(Struct, frozen=True):
         return self._kept(scene, "columns", columns)
 
     def _kept(self, scene: Scene, what: str, work: Callable[[], T]) -> T:
-        """What is worked out once for a moment; a table that is kept has its name for itself."""
         kept: tuple[Table, T] = scene.once((what, id(self)), lambda: (self, work()))
         return kept[1]
 
@@ -215,7 +213,6 @@ class Table(Struct, frozen=True):
         return self._kept(scene, "rows", lambda: list(self.rows(scene)))
 
     def _former(self, scene: Scene) -> Mapping[str, Any] | None:
-        """The rows of the moment before, by their keys; None at the start."""
         before = scene.former()
         if before is None or not self.marked:
             return None
@@ -223,7 +220,6 @@ class Table(Struct, frozen=True):
         return self._kept(scene, "then", lambda: {filled(self.key, row): row for row in former()})
 
     def _is_new(self, row: Any, columns: list[Column], then: Mapping[str, Any] | None) -> bool:
-        """Whether the step changed what the table shows of a row; equal rows show the same."""
         former = row if then is None else then.get(filled(self.key, row))
         if former is None or former is row or former == row:
             return former is None

@@ -115,7 +115,6 @@ def _words(value: Any) -> str:
 
 
 def _actor(scene: Scene, name: str, state: Any) -> Character:
-    """A node of a model of actors, with what its state says first."""
     says = [f"{path} {text}" for path, text in rows_of(state)]
     first = tuple(says[:ON_DISK])
     return Character(name, scene.model.spot(name), holds=first, title=f"{name}: {', '.join(says)}")

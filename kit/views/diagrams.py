@@ -298,7 +298,6 @@ def _shape(state: str) -> str:
 
 
 def _on_the_way(diagram: StateDiagram, way: Transition) -> str:
-    """The name of an event, if that says more than the states do."""
     _, event, after = way
     back = event in diagram.rollbacks
     if not diagram.labelled or event in ("", after):

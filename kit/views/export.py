@@ -101,7 +101,6 @@ class Exported(Struct, frozen=True):
     left_out: tuple[str, ...]
 
     def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
-        """A link to the page, which a stored notebook keeps, and what the page lacks."""
         place = Path(os.path.relpath(self.path)).as_posix()
         lacks = (
             " " + say(("The page leaves out: {parts}."), parts=", ".join(self.left_out))
@@ -273,7 +272,6 @@ def _fit(timeline: Timeline, limit: int) -> tuple[bytes, tuple[str, ...]]:
 
 
 def _weight(rendered: RenderedTimeline, panel: Panel) -> int:
-    """How much room the parts of a panel take in the store."""
     opening, texts = f'<section data-k="panel:{panel.name}"', rendered.store.texts
     tops = (i for i, text in enumerate(texts) if text.startswith(opening))
     return sum(len(texts[i]) for i in set[int]().union(*map(rendered.store.reach, tops)))

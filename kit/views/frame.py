@@ -175,7 +175,6 @@ def stored_frame(scene: Scene, panels: Sequence[Panel], slots: Slots = PLAIN) ->
 def _filled(
     scene: Scene, panels: Sequence[Panel], slots: Slots
 ) -> tuple[Panel | None, list[Panel]]:
-    """The panel in the picture's slot, and the tabs: first the one that explains the picture."""
     shown = [panel for panel in panels if is_shown(panel, scene)]
     picture = next((panel for panel in shown if panel.name == slots.picture), None)
     tabs = [p for p in shown if p.name not in (slots.picture, slots.badges, LAMPS.name)]
@@ -319,7 +318,6 @@ def brief_narration(scene: Scene) -> list[Frag]:
 def _as_far(
     mark: Marker, words: str, rooms: tuple[float, float], size: int, bold: bool = False
 ) -> list[Kid]:
-    """A text as far as it fits on the smallest board, and what a wider one has room for."""
     brief, more = (clause(words, room, size, bold=bold) for room in rooms)
     if brief == words:
         return mark(words)
@@ -329,13 +327,11 @@ def _as_far(
 
 
 def _milestone(scene: Scene) -> str:
-    """The milestone that a step reached, unless what is said of the step names it."""
     name = scene.milestone or ""
     return "" if name.lower() in scene.say.lower() else name
 
 
 def _brief_why(mark: Marker, why: str, room: float) -> list[Frag]:
-    """What a step was for, in finer letters on the smallest board where they are all that fits."""
     if measured(why, WHY, bold=True) > room >= measured(why, FINE, bold=True):
         return _why(mark(why), "kp-why fine")
     return _why(why and _as_far(mark, why, (room, WIDER - SHEET), WHY, bold=True))

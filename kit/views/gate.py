@@ -324,7 +324,6 @@ def _above(scene: Scene, gate: Gate, cast: Cast, is_first: bool) -> Frag:
 
 
 def _in_two_lines(gate: Gate) -> str:
-    """The name of a gate; where that is too long for two lines, the step that it is before."""
     title = brief(gate.title).replace(", ", ",\N{NO-BREAK SPACE}")
     is_long = measured(title, bold=True) > TWO_LINES
     return gate.what.partition(" (")[0] if is_long and gate.where else title
@@ -398,7 +397,6 @@ def _dead(head: float) -> Frag:
 
 
 def _control(scene: Scene, name: str, step: Any, nth: int) -> dict[str, Any]:
-    """What makes one that is missing a control: a press does its step, or opens its menu."""
     words = say("{name} is missing", name=name)
     attrs: dict[str, Any] = {"role": "button", "tabindex": "-1" if nth else "0", "data_of": name}
     if step is None:

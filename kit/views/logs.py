@@ -73,7 +73,6 @@ def _picker(name: str, everything: str, values: Iterable[str]) -> Frag:
 
 
 def _parts(scene: Scene, steps: tuple[tuple[ServerLine, ...], ...]) -> Iterator[Frag]:
-    """A list for each step that wrote something; those of the last step are marked."""
     last = len(steps) - 1
     for at, lines in enumerate(steps):
         if lines:
@@ -94,5 +93,4 @@ def _line(line: ServerLine, step: str, new: str | None) -> Frag:
 
 
 def _tag(word: str) -> str:
-    """A word between signs that no text has, so that no other word holds it."""
     return f"|{word}|"

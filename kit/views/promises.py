@@ -30,7 +30,6 @@ def scene_verdicts(scene: Scene) -> tuple[Verdict, ...]:
 
 
 def _breaches(scene: Scene) -> dict[str, Breach]:
-    """The first breach of each promise that was broken on the way here, by its name."""
     return {breach.name: breach for breach in scene.breaches()}
 
 

@@ -113,7 +113,6 @@ def receivers(scene: Scene, picture: Panel | None) -> Question | None:
 
 
 def _standing(drawn: Frag, names: Sequence[str]) -> dict[str, str]:
-    """The nodes of a picture by name, with what in it stands for each (``data_of``, or the key)."""
     nodes = {}
     for part in drawn.walk():
         kind, _, rest = (part.key or "").partition(":")

@@ -35,7 +35,6 @@ MOST_SAID = 512
 
 
 def _breaks(timeline: Timeline) -> bool:
-    """Whether a run without some safeguards breaks a promise."""
     return bool(timeline.model_at(timeline.tip).off and timeline.breaches(timeline.tip))
 
 
@@ -87,7 +86,6 @@ class RenderedTimeline:
         return self.timeline.model
 
     def _story_told(self) -> Story | None:
-        """What is told, with its steps: an exported page has them all, else a script leads on."""
         timeline, steps = self.timeline, len(self.timeline.path()) - 1
         # What a story says of its run is said of no run under other rules.
         same = timeline.model_at(timeline.tip).off == self.model.off
@@ -240,7 +238,6 @@ class RenderedTimeline:
         return self._foreseen is not None and self._foreseen[0] == self._origin(number)
 
     def _forget_foreseen(self) -> None:
-        """Another step was taken: nothing that was worked out for the one foreseen is of it."""
         if self._foreseen is not None:
             number, self._foreseen = self._foreseen[0][0], None
             self._still.pop(number, None)
@@ -316,7 +313,6 @@ class RenderedTimeline:
         return msgspec.structs.replace(self.moments[moment], flows=text)
 
     def _changed(self, moment: int, scene: Scene) -> list[str]:
-        """The panels in which a step changed something: in what they say, or in what they mark."""
         parent = self.timeline.moments[moment].parent
         if parent < 0:
             return []

@@ -115,7 +115,6 @@ def _learnt(scene: Scene, number: int, node: str) -> str:
 
 
 def _after(scene: Scene, number: int) -> Scene:
-    """The scene after so many steps of the way here."""
     way = scene.way()[:number]
     if not way:
         return Scene(scene.model, scene.way()[0].before)

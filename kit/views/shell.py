@@ -270,7 +270,6 @@ def shell(stage: Kid = None, note: str = "", *, idle: Container[str] = ()) -> Fr
 
 
 def _time() -> Frag:
-    """The time bar: the slider with its marks. The map of branches is below it."""
     slider = h("input", type="range", min=0, max=0, step=1, data_do="scrub", aria_label=say("step"))
     ahead = h("div", class_="kp-ahead", aria_hidden="true")
     track = h(
@@ -288,7 +287,6 @@ def _stepper(idle: Container[str]) -> Frag:
 
 
 def _parting() -> Frag:
-    """The head of a branch that stands beside this one: where they part, and how to close it."""
     close = h(
         "button", say("close"), type="button", data_do="alone", aria_label=say("stop comparing")
     )

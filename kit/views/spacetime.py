@@ -289,7 +289,6 @@ def _places_of_mark(run: Spacetime, mark: Mark) -> list[Box]:
 
 
 def _places_of_arrow(run: Spacetime, each: DrawnArrow) -> list[Box]:
-    """Words over or under an arrow, within the drawing."""
     width, line = wide(each.label, LETTERS), leg(run, each)
     places = []
     for aside in (OVER, UNDER):
@@ -403,7 +402,6 @@ def _label(words: str, seat: Box | None, kind: str = "tag") -> Frag | None:
 
 
 def _mark(run: Spacetime, mark: Mark, key: str, seen: Mapping[str, Box]) -> Frag:
-    """A dot with words at a node, or a line with words across all."""
     label = _label(mark.label, seen.get(key), "tag" if mark.node else "tag strong")
     if mark.sign:
         there = f"translate({run.x(mark.node)} {y(mark.at):.0f})"
@@ -516,7 +514,6 @@ def _lines(run: Spacetime, first: int) -> list[str]:
 
 
 def _events(run: Spacetime, first: int) -> Mapping[int, list[str]]:
-    """What happens in each step from one on: what ends in it, marks, what is sent."""
     said: dict[int, list[str]] = defaultdict(list)
     sent: dict[int, Counter[tuple[str, str, str]]] = defaultdict(Counter)
     for arrow in run.arrows:

@@ -487,7 +487,6 @@ def on_network(scene: Scene, stage: Stage) -> Stage:
 
 
 def _cuts(scene: Scene) -> Iterator[Wall]:
-    """A bar across each wire on which one or both ways are cut."""
     s, links = scene.state, scene.model.links
     for a, b in combinations(scene.model.names, 2):
         there, back = bool(s.cut & links[f"{a}>{b}"]), bool(s.cut & links[f"{b}>{a}"])
@@ -561,7 +560,6 @@ def _guests(stage: Stage | None, name: str) -> list[Character]:
 
 
 def _aside(each: Character, looks: Looks, guests: Sequence[Character]) -> list[float]:
-    """How far from the middle of a head its guests stand, at its left."""
     first = looks.head + 7 + GUEST / 2 + MARK * bool(each.requests)
     return [-first - (GUEST + 3) * i for i in range(len(guests))]
 
@@ -569,7 +567,6 @@ def _aside(each: Character, looks: Looks, guests: Sequence[Character]) -> list[f
 def _draw_guests(
     each: Character, looks: Looks, guests: Sequence[Character], were: Sequence[Character]
 ) -> Iterator[Frag]:
-    """The squares of clients beside who has their requests, from step to step."""
     known = {side.key for side in were}
     for side, x in zip(guests, _aside(each, looks, guests), strict=True):
         yield h(
@@ -618,7 +615,6 @@ SWITCH = "M-3.5-3.5a5 5 0 1 0 7 0M0-6v5"
 
 
 def _signs(each: Character) -> Iterator[tuple[int, str]]:
-    """What stands at the shoulders: 1 is the right one; how it is comes second."""
     signs = (sign for sign in (each.sign, each.health) if sign in SIGNS)
     yield from zip((1, -1), signs, strict=False)
 
@@ -677,7 +673,6 @@ def _character(
     *,
     acts: bool,
 ) -> Frag:
-    """One of the cast; what was otherwise a step ago is marked, and who acts."""
     looks, was, side = laid.looks, was or each, laid.beside(each.name)
     reach = looks.head
     tag = laid.tags[each.name]
@@ -717,7 +712,6 @@ LOW, SHOULDER = 7.0, 0.9
 
 
 def _eye_and_pencil(each: Character, was: Character, aside: float) -> Frag:
-    """The eye and the pencil of who is read and written, at both sides of the head."""
     return h(
         "g",
         h("title", f"{each.name}: {each.requests}"),
@@ -751,7 +745,6 @@ def _words(
 def _side_words(
     each: Character, room_high: float, wide: float
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What somebody asks, and was told: the lines of both."""
     room, most = wide - 2 * HEAD - 16, max(1, min(MOST_SAID, int(room_high // LINE)))
     tag = lines_of(each.tag, room, 2 if most > 2 else 1)
     what = wrapped(" ".join(each.holds), room, most - len(tag)) if most > len(tag) else ()
@@ -885,8 +878,6 @@ def _added(stage: Stage, before: Stage | None) -> str:
 
 
 def _route(laid: _Set, added: str) -> Callable[[Flow], Way | None]:
-    """The wire of what travels; what was ``added`` to the tape is its newest card."""
-
     def route(flow: Flow) -> Way | None:
         is_added = flow.to_key == laid.stage.tape_key and added
         return laid.way(flow.from_key, added if is_added else flow.to_key)
@@ -945,7 +936,6 @@ def _wall(laid: _Set, wall: Wall, edges: Sequence[Edge], labels: Labels) -> Frag
 
 
 def _across(laid: _Set, wall: Wall) -> Iterator[Edge]:
-    """A bar in the middle of the wire between two characters."""
     if way := laid.way(wall.group[0], wall.beyond):
         middle, out = on(way, 0.5), (way[3] - way[0]) / abs(way[3] - way[0])
         yield middle - 8j * out, middle + 8j * out, out
@@ -1017,7 +1007,6 @@ def stage_lines(stage: Stage, gates: Sequence[Gate]) -> Iterator[str]:
 
 
 def _unsaid(stage: Stage) -> Iterator[str]:
-    """What stands at a character and on its disk, where its title does not say that."""
     for each in (*stage.sides, *stage.characters):
         if each.title:
             rest = [words for words in (each.tag, *each.holds) if words and words not in each.title]
@@ -1055,7 +1044,6 @@ ALWAYS = ("below a node", "on a disk")
 
 
 def _marks_seen(scene: Scene, stage: Stage, before: Stage | None) -> Iterator[str]:
-    """The marks of a stage at this moment; what a family says of tags and disks is always there."""
     yield from ALWAYS
     looks = (*stage.characters, *stage.sides)
     tape = (stage.tape or ())[-MOST_CARDS:]

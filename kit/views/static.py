@@ -68,7 +68,6 @@ def file_image(file: Path, alt: str) -> Frag:
 
 
 def _lean_style(body: str) -> str:
-    """The rules whose classes and tags the drawing has, and the variables that they name."""
     there = {f".{name}" for names in re.findall(r'class="([^"]*)"', body) for name in names.split()}
     there |= set(re.findall(r"<([a-z]+)", body)) | {"svg"}
     rules = ""
@@ -91,7 +90,6 @@ def _svg(part: Frag | str) -> str:
 
 
 def _attributes(part: Frag, kinds: str | tuple[str, ...], names: tuple[str, ...]) -> str:
-    """The attributes of a part as they are written, but for those of some kinds and names."""
     return "".join(
         f' {name}="{escape(value)}"'
         for name, value in part.attrs

@@ -117,7 +117,6 @@ def _of_families(kind: str, model: str | None = None) -> list[Path]:
 
 
 def _composed(model: str | None) -> Iterator[str]:
-    """The names of the families that show a model: its own, and those that it composes."""
     by_name = {family.name: family for family in families()}
     name = (model or "").split("/", maxsplit=1)[0]
     waiting = [each.name for each in families() if {model, name} & {*each.views}]
@@ -152,5 +151,4 @@ def _tight(line: str) -> str:
 
 
 def _nested(rule: str) -> str:
-    """A rule for drawings as it stands among those that are confined to a player's drawings."""
     return rule.replace("svg{", "&{", 1) if rule.startswith("svg{") else rule

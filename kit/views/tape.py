@@ -98,7 +98,6 @@ class Tape:
         self.next = {said: self.dashed[0 if shared else i][0].key for i, said in enumerate(same)}
 
     def _newest(self, cards: Sequence[Card]) -> Sequence[Card]:
-        """The cards that are seen: one less where the words of all would be cut."""
         most = min(MOST_CARDS, int(self.room / (LEAST_WIDE + APART)))
         is_cut = _over(map(_needed, cards[-most:]), self.room) > 0
         return cards[-max(LEAST_CARDS, most - is_cut) :]
@@ -256,7 +255,6 @@ def _seen(card: Card, middle: float) -> Iterator[float]:
 
 
 def _needed(card: Card) -> float:
-    """How wide a card has to be for its words in two lines, and for its marks."""
     words, line = card.words.split(), measured(card.words)
     if line > ONE_LINE:
         cuts = ((" ".join(words[:cut]), " ".join(words[cut:])) for cut in range(1, len(words) + 1))
@@ -273,7 +271,6 @@ def _shared(needed: Iterable[float], room: float) -> list[float]:
 
 
 def _over(needed: Iterable[float], room: float) -> float:
-    """How much more room cards need than there is."""
     wide = [*needed]
     return sum(wide) + APART * (len(wide) + 1) - room
 

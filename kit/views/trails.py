@@ -157,7 +157,6 @@ def _body(part: Frag, at: Place, size: float) -> Body | None:
 
 
 def _edges(part: Frag, at: Place, size: float) -> Iterator[Box]:
-    """The edges of what is too large for a thing: words keep clear of them."""
     if part.tag == "rect":
         x, y, wide, high = _numbers(part, size, "x", "y", "width", "height")
         left = at + Place(x, y)
@@ -513,7 +512,6 @@ def _touching(box: Box, text: Sequence[str]) -> Iterator[Box]:
 
 
 def _reach(box: Box, at: Place) -> float:
-    """How far a place is from a box, along an axis."""
     return max(abs(at.real - box.x) - box.width / 2, abs(at.imag - box.y) - box.height / 2, 0.0)
 
 

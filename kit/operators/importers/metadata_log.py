@@ -267,7 +267,6 @@ def _width(lines: list[str], names: set[str]) -> int:
 
 
 def _field(line: str, width: int) -> str:
-    """The name of the field that begins on a line; empty where none does."""
     field = _FIELD.match(line)
     return field[1] if field and field.end() == width else ""
 
@@ -293,7 +292,6 @@ def _rows(text: str, source: str, form: str) -> tuple[str, list[Row]]:
 
 
 def _table_rows(text: str, source: str) -> list[tuple[str, Mapping[str, Any]]]:
-    """The rows of cqlsh's table, each page of which has a header of its own."""
     rows: list[tuple[str, Mapping[str, Any]]] = []
     first, pages = 1, re.split(f"^{MORE}", text, flags=re.MULTILINE)
     if len(pages) > 1 and not re.search(r"^ *\([0-9]+ rows?\)", pages[-1], re.MULTILINE):
@@ -308,7 +306,6 @@ def _table_rows(text: str, source: str) -> list[tuple[str, Mapping[str, Any]]]:
 def _page_rows(
     text: str, source: str, first: int, before: int
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The rows of a page, cut where its rule has crosses: a text may have bars in it."""
     head, rule, *lines = [*text.strip("\n").split("\n"), "", ""]
     first += len(text) - len(text.lstrip("\n"))
     if not re.fullmatch(r"-+(\+-+)+ *", rule):  # a page without rows has no header

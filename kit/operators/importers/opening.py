@@ -132,7 +132,6 @@ def merge(
 def _together(
     known: Seen, node: Seen, listing: Listing, said: dict[tuple[str, str], str], warnings: list[str]
 ) -> Seen:
-    """Two accounts of one node as one; ``said`` is which file said what first."""
     changes: dict[str, Any] = {}
     for name in ("dc", "rack", "tokens", "count", "health", "state", "load", "host_id"):
         old, new = getattr(known, name), getattr(node, name)

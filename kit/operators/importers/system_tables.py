@@ -499,7 +499,6 @@ def _needed(row: Values, name: str, where: str) -> Any:
 
 
 def _known_rows(text: str, source: str, table: cql.SystemTable) -> Iterator[tuple[str, Values]]:
-    """The rows with the words that name each: those of its columns that are known, as values."""
     is_json = text.lstrip()[:1] in ("[", "{")
     check_room(source, f"{len(text)} characters", len(text) * BYTES["json" if is_json else "csv"])
     return _json_rows(text, source, table) if is_json else _csv_rows(text, source, table)

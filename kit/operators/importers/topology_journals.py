@@ -231,7 +231,6 @@ def _hosts(words: re.Match[str], source: str, number: int, line: str) -> tuple[s
 
 
 def _time(head: str, source: str, number: int, line: str) -> tuple[Clock, datetime, str, str]:
-    """The clock of a line, its time, the same as text, and its host ("" where none is told)."""
     short = _SHORT.match(head)
     try:
         if short:

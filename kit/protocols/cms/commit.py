@@ -741,7 +741,6 @@ _ROUND = ("ballot {0}", "prepare {0} {1}", "propose {0}", "accept {0} {1}", "lea
 
 
 def _round(member: str, acceptor: str) -> tuple[str, ...]:
-    """A whole round of one member with one other acceptor, up to the answer."""
     return (*(each.format(member, acceptor) for each in _ROUND), f"answer {member}")
 
 

@@ -160,7 +160,6 @@ def unheard(m: GossipJoin, s: RingState) -> int:
 
 
 def _news(m: GossipJoin, s: RingState) -> Iterator[EndpointState]:
-    """What a joining node says of itself, and the newest that anybody says of a dead one."""
     for name in m.newcomers:
         if m.node(s, name).phase not in SILENT:
             yield endpoint_of(m.node(s, name).view, name)

@@ -31,7 +31,6 @@ def _split(scene: Scene) -> str:
 
 
 def _version_stage(scene: Scene) -> Stage:
-    """Each node with its version and its tables; who has another one than the first is behind."""
     rows, short = scene.of(facts.versions), scene.of(facts.short_versions)
     most = len({cell for node in scene.state.nodes for cell in node.cells})
     return Stage(
@@ -219,7 +218,6 @@ def _ring(scene: Scene) -> Stage:
 
 
 def _of_ring(scene: Scene, row: ViewRow, keepers: Container[str]) -> Character:
-    """A node with how far it is, what it holds of the range, and what it has heard."""
     m, s = scene.model, scene.state
     has = row.name in keepers or row.phase == "streamed"
     holds = f"write{'s' * (len(row.holds) > 1)} {', '.join(map(str, row.holds))}"

@@ -113,7 +113,6 @@ def compared(view: View, theirs: Digests) -> tuple[Digests, View]:
 
 
 def _behind(known: Digests, others: Digests) -> Iterator[EndpointDigest]:
-    """How much is known of each endpoint of which others know more."""
     by_name = {digest.endpoint: digest for digest in known}
     for digest in others:
         own = by_name.get(digest.endpoint, EndpointDigest(digest.endpoint, UNKNOWN, 0))

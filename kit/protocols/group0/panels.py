@@ -140,7 +140,6 @@ def _built(previous: int | None) -> str:
 
 
 def _history(scene: Scene) -> Iterator[tuple[Frag, str, str, str, EntryRow]]:
-    """Each entry of the log, newest first, with what became of it on which nodes."""
     places = len(scene.model.names)
     for entry in reversed(scene.of(facts.entries)):
         new = h("span", str(entry.new), title=timeuuid(entry.new, places))
@@ -173,7 +172,6 @@ MARKS = {"done": "✓", "next": "▸", "pending": "·"}
 
 
 def _steps(row: GuardRow) -> Iterator[tuple[int, str, str, str]]:
-    """Each step of a guard: its number, whether it is done, its name, what it found."""
     done = len(row.results)
     for number, (name, result) in enumerate(zip_longest(STEPS, row.results, fillvalue=""), 1):
         state = "done" if number <= done else "next" if number == done + 1 else "pending"
@@ -434,7 +432,6 @@ def _peers_stage(scene: Scene) -> Stage:
 
 
 def _peer(scene: Scene, peers: Peers, count: int) -> Character:
-    """A node with whom it knows and waits for; it joins until it is in a group."""
     waits, knows = ", ".join(peers.awaited), ", ".join(peers.known)
     own = ("no group", "lowest id" * (peers.name == min(scene.model.contact_points)))
     tag = f"waits for {waits.replace(', ', ' ')}" if waits else own[1] or own[0]
@@ -576,7 +573,6 @@ def _done(model: Group0, step: PassedStep) -> Iterator[tuple[str, int, Cell]]:
 
 
 def _says(was: HeldGuard | None, now: HeldGuard | None, answers: tuple[str, ...]) -> Cell:
-    """What a node has done with its guard: a step, another beginning, or the answer."""
     if now and (was is None or now.step > was.step):
         return Cell(DOES[now.step].format(held=now), fill="plain")
     assert was is not None

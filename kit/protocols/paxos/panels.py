@@ -24,7 +24,6 @@ def _stage(scene: Scene) -> Stage:
 
 
 def _member(scene: Scene, row: AcceptorRow, mine: ProposerRow | None) -> Character:
-    """A member: its ballot as a proposer, or its value; promise, value and a slow disk."""
     waits = scene.model.wanted(
         scene.model.number(row.name), scene.state.nodes[scene.model.number(row.name)]
     )

@@ -337,7 +337,6 @@ class Paxos(MachineModel):
         return [wanting[value] for value in self.proposed if value in wanting]
 
     def _open(self, s: MachineState, place: int, repairs: bool) -> Next:
-        """The state in which a node has opened a ballot; each may have so many for an epoch."""
         if why := self._busy(s, place):
             return why
         node, most = s.nodes[place], (self.ballots + repairs) * self.leaders

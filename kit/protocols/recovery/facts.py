@@ -273,7 +273,6 @@ def taken(m: RecoveryMode, way: Sequence[PassedStep]) -> tuple[tuple[str, ...], 
 
 
 def _still(m: RecoveryMode, step: str, died: Iterable[str]) -> Iterator[Any]:
-    """What a step is made of where more nodes have died: they are removed, too."""
     yield from (a for a in actions_of(m, (step,)) if getattr(a, "node", "") not in died)
     if step == "remove":
         yield from map(act.Remove, died)

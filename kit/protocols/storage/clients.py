@@ -178,7 +178,6 @@ class StorageServers(RowServers):
         return int(now.model.epoch(now.state, self.known(now, at)))
 
     def _plan(self, now: DrillMoment, number: int, held: Mapping[str, int]) -> Start | None:
-        """The start of a request that has not begun: by the newest epoch, or one that is held."""
         able = now.model.actions(now.state)
         starts = [each for each in able if isinstance(each, Start) and each.request == number]
         since = held.get(now.model.workload[number].coordinator)

@@ -377,7 +377,6 @@ def _request(m: Coordinating, s: StorageState, number: int, request: Request) ->
 
 
 def _result(m: Coordinating, s: StorageState, number: int, request: Request) -> str:
-    """What the client was told; empty while it waits."""
     if request.phase == FAILED:
         return "failed"
     if request.phase != DONE:

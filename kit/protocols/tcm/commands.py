@@ -201,7 +201,6 @@ def _more(number: int, gap: str = " ") -> str:
 
 
 def _waits(step: planning.PlanStep, before: tuple[planning.Wait, ...]) -> Iterator[Part]:
-    """The barriers; only named where they are those of the step before."""
     if not step.barriers:
         return
     heading = f"{GAP}wait until epoch {step.epoch - 1} is applied by"

@@ -199,7 +199,6 @@ def _cases(report: TopologyReport, short: Mapping[str, str]) -> Iterator[str]:
 
 
 def _step(step: NextStep, short: Mapping[str, str], indent: str, *, is_any: bool) -> list[str]:
-    """What comes next; ``is_any``: where any one of those named is down."""
     is_that = is_any and step.waits_for == step.down
     who = "that node" if is_that else _hosts(step.waits_for, short)
     if step.waits_for and step.work:

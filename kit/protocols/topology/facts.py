@@ -311,7 +311,6 @@ def journal(m: Topology, before: ControlState, action: Any, after: ControlState)
 
 
 def _sent(m: Topology, s: ControlState) -> str:
-    """The command to all nodes that is on its way; empty when none is."""
     task = work.task_of(s, m.setting)
     runs = s.coordinator != NOBODY and s.started and s.attempted.command is None
     if task.work is None or not task.work.barrier or not runs or work.fence_is_due(s, task):

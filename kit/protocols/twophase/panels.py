@@ -93,7 +93,6 @@ def gates(scene: Scene) -> Iterator[Gate]:
 
 
 def _badges(scene: Scene) -> Badges:
-    """How many were heard to be prepared, and what was decided."""
     words = ("… undecided", "✓ commit", "✗ abort")[scene.state.tm]
     yield "heard", f"heard {scene.state.heard.bit_count()} of {scene.model.rms}", "plain"
     yield "decision", words, "" if scene.state.tm else "busy"

@@ -81,7 +81,6 @@ def thing_of(part: Frag) -> str | None:
 
 
 def _signed(part: Frag, model: str, within: str) -> Frag:
-    """A sign in a picture as a part of its own: with a key, what it is about, and words."""
     looks = [kid.get("class") for kid in part.kids if isinstance(kid, Frag)]
     group = part.key is None and part.tag == "g"
     node = within.startswith("n:") and within.count(":") == 1
@@ -155,7 +154,6 @@ def _drawn(world: str, slot: str) -> Callable[[Scene], Frag]:
 
 
 def _gates(own: Scene, drawn: Frag) -> Iterator[Frag]:
-    """Who is waited for in a world whose picture does not show that itself."""
     declared, former = for_model(own.model).gates, own.former()
     then = gates_of(former, declared) if former else ()
     if (above := gates_above(own, gates_of(own, declared), drawn, then)) is not None:
@@ -195,7 +193,6 @@ def world_panel(world: str, slot: str, title: str, tab: str = "") -> Panel:
 
 
 def _row(scene: Scene, number: int, met: Meeting) -> list[Frag]:
-    """A row with its button, what is told of each world, and below it how they compare."""
     row = met.row
     name: Frag | str = row.title
     if (moment := scene.met(scene.model.meets(met))) is not None:

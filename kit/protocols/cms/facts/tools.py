@@ -160,7 +160,6 @@ def submitted(
 
 
 def _step_of_change(event: str, node: int | None) -> Mapping[str, str]:
-    """A step of a change of the members, by the published names; ``?``: no log here has it."""
     name, what = node_id(node) if node is not None else "", rules.parsed(event)[0]
     steps = {
         rules.START_ADD: f"StartAddToCMS({name})",

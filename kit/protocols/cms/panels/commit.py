@@ -34,7 +34,6 @@ def _stage(scene: Scene) -> Stage:
 
 
 def _node(scene: Scene, row: StoreRow) -> Character:
-    """A node with its epoch; a member has a key, and says what it promised and accepted."""
     m, node = scene.model, scene.state.nodes[scene.model.number(row.name)]
     is_member = bool(m.cms >> m.number(row.name) & 1)
     lines = (
@@ -79,7 +78,6 @@ def _cards(scene: Scene) -> Iterator[Card]:
 
 
 def _gates(scene: Scene) -> Iterator[Gate]:
-    """A majority of the CMS: whoever handles a request waits for it."""
     m = scene.model
     for name, node in zip(m.names, scene.state.nodes, strict=True):
         work = node.handles
@@ -103,7 +101,6 @@ def _badges(scene: Scene) -> Badges:
 
 
 def _run(scene: Scene) -> Spacetime:
-    """Who asked whom, and what came back: a request and its answer are one step."""
     m, way = scene.model, scene.way()
     arrows, marks = [], []
     names = {m.spot(name): name for name in m.names}

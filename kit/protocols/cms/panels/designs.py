@@ -24,7 +24,6 @@ LEGEND = (
 
 
 def _lines(scene: Scene, design: str) -> Iterator[tuple[str, str, int, int | None]]:
-    """Each line: whose it is, its epoch, where it begins, where it becomes solid."""
     for times in entry_times(scene.model, scene.way()):
         epoch = f"e{times.epoch}"
         yield "log", epoch, times.begun, committed(times, design)
@@ -87,7 +86,6 @@ def _text(scene: Scene) -> str:
 
 
 def _said(names: Sequence[str], times: EntryTimes, design: str) -> str:
-    """``hidden epochs: epoch 1 begins at step 1, is committed at step 6; A can use it from …``."""
     may = usable(times, design)
     users = (
         f"{name} can use it from step {step}" for name, step in zip(names, may, strict=True) if step

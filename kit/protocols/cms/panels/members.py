@@ -80,7 +80,6 @@ def _card(row: EpochRow) -> Card:
 
 
 def _ring(scene: Scene) -> Frag:
-    """Each node at its place on the ring, with what it owns; who is in the CMS has its badge."""
     m, rows, former = scene.model, scene.of(facts.nodes), scene.former()
     had = {row.name for row in former.of(facts.nodes) if row.reads} if former else {*m.names}
     owners = [at for at, row in enumerate(rows) if row.joined]
@@ -155,8 +154,6 @@ def _override(scene: Scene) -> str:
 
 
 def _button(*kinds: Any) -> Callable[[Scene, NodeRow], Frag]:
-    """What draws a button for a node: the first action of these kinds that concerns it."""
-
     def draw(scene: Scene, row: NodeRow) -> Frag:
         m, near = scene.model, ("", row.name)
         for action, refusal in scene.options():
@@ -174,7 +171,6 @@ def _confirm(scene: Scene) -> Kid:
 
 
 def _spans(scene: Scene) -> Iterator[tuple[str, int, bool]]:
-    """Cluster sizes for which a CMS size holds, that size, whether the cluster is among them."""
     m, first = scene.model, 1
     here = m.newest(scene.state).cluster.bit_count()
     for most, size in zip_longest(m.thresholds[0], m.thresholds[1]):

@@ -54,7 +54,6 @@ def _cards(m: Schema, s: SchemaState) -> Iterator[Card]:
 
 
 def _character(m: Schema, s: SchemaState, node: SchemaNode, row: KnownRow) -> Character:
-    """A node with its epoch or version, what is in its its schema, and which nodes it writes to."""
     schema = schema_of(node.cells)
     names = ", ".join(titled(*each).rpartition(".")[2] for each in schema.named) or "no table"
     broken = tuple(f"! {orphan}" for orphan in schema.orphans)

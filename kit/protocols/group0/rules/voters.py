@@ -176,7 +176,6 @@ def surest_voters(
 
 
 def _in_rounds(parts: Iterable[Sequence[int]], ranks: Sequence[int]) -> list[int]:
-    """The nodes of several parts in rounds: one of each, the lowest rank first."""
     rounds = zip_longest(*parts)
     return [
         node

@@ -55,7 +55,6 @@ def _stage(scene: Scene) -> Stage:
 
 
 def _log(scene: Scene, name: str) -> Character:
-    """A log: its newest segments, and how much of it is on disk."""
     log: Log = scene.state.logs[scene.model.number(name)]
     safe = [row for row in _segments(scene) if row[0] == name and row[2]]
     empty = "synced" if log.records else "empty"
@@ -76,7 +75,6 @@ def _records(safe: Records, memory: Records) -> str:
 
 
 def _segments(scene: Scene) -> Iterator[tuple[str, int, Records, Records]]:
-    """Each segment: its log, its number, its records on disk and in memory."""
     m = scene.model
     for place, log in enumerate(scene.state.logs[: m.shards + m.own_log]):
         for number, records in enumerate(log.segments(m.room(place)), log.first):

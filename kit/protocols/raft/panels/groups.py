@@ -52,7 +52,6 @@ def _held(value: Any) -> Any:
 
 
 def _short(at: int, row: tuple[Any, ...]) -> Any:
-    """A cell with the beginning of an id: there are few, and columns are narrow."""
     held = row[at]
     return f"{held[:4]}…" if isinstance(held, str) and len(held) == len(IDS["schema"]) else held
 
@@ -62,7 +61,6 @@ def _key(table: str, row: tuple[Any, ...]) -> str:
 
 
 def _tab(title: str, kind: Any) -> Panel:
-    """A tab with the rows of every node, and a list of the groups to choose from."""
     whole = ("node", *kind.__struct_fields__)
     short = (Column(head, partial(_short, at)) for at, head in enumerate(whole))
     drawn = [column for column in short if column.head != "group_id"]
@@ -138,7 +136,6 @@ def _stage(scene: Scene) -> Stage:
 
 
 def _newest(group: str, servers: Sequence[Server]) -> Card:
-    """The card of a group: the newest entry of its log, and how far each server is with it."""
     longest = facts.longest(servers)
     last, term = longest.log.last_index, longest.log.last_term
     entry = longest.log.entry(last)
@@ -151,7 +148,6 @@ def _newest(group: str, servers: Sequence[Server]) -> Card:
 
 
 def _node(node: str, groups: Mapping[str, Mapping[str, Server]]) -> Character:
-    """A node with its server of each group: role, term, how much of its log is committed."""
     of = {group: servers[node] for group, servers in groups.items()}
     leads = [group for group, each in of.items() if isinstance(each.role, Leader)]
     asks = [group for group, each in of.items() if isinstance(each.role, Candidate)]

@@ -34,7 +34,6 @@ def _stage(scene: Scene) -> Stage:
 
 
 def _server(scene: Scene, row: ServerRow) -> Character:
-    """A server: crowned while it leads, with a ballot while it asks for votes."""
     server, last = row.server, row.server.log.last_index
     vote = f"votes {row.vote}" if row.vote else ""
     agreed = f"✓ {server.commit} of {last}" if last else ""
@@ -74,7 +73,6 @@ def _cards(m: Raft, s: MachineState) -> Iterator[Card]:
 
 
 def _gates(scene: Scene) -> Iterator[Gate]:
-    """A majority of each group of voters: candidates and leaders wait for it."""
     for server in (n.server for n in scene.state.nodes):
         yield from majorities(scene.model.spot(server.id), server)
 

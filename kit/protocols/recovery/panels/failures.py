@@ -64,7 +64,6 @@ def _character(scene: Scene, at: int) -> Character:
 
 
 def _schema(s: act.FailuresState, at: int) -> str:
-    """The schema that a node has stored; an old one lacks a change that was acknowledged."""
     return f"{act.columns(s.schemas[at])}{' (old)' * _is_old(s, at)}"
 
 

@@ -46,7 +46,6 @@ def standing(scene: Scene) -> Standing | None:
 
 
 def _way_to(machine: Machine, state: str) -> Iterator[str]:
-    """How an operation came to a state, when nothing failed."""
     at, name = machine.begins, START
     while name != state:
         yield name
@@ -134,7 +133,6 @@ def _x(point: DriverPoint) -> float:
 
 
 def _line(points: Sequence[DriverPoint], heights: dict[int, float]) -> str:
-    """A line that keeps its height for a step; a gap where nobody answers."""
     seen = [(_x(each), heights[each.version]) for each in points if each.version is not None]
     return "M" + "L".join(f"{x:.0f} {y:.1f}H{x + STEP:.0f}" for x, y in seen)
 
@@ -206,7 +204,6 @@ def _persisted(row: PersistedRow) -> str:
 
 
 def _groups(scene: Scene) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...], bool, str]]:
-    """Each group that there ever was: its members, who runs in it, whether it can commit, why."""
     m, s = scene.model, scene.state
     for group, members in enumerate(s.groups):
         sides = [s.running(group, walled_off) for walled_off in (False, True)]

@@ -45,7 +45,6 @@ def _operator(scene: Scene, tag: str, *holds: str) -> Character:
 
 
 def _removed(scene: Scene) -> Iterator[Character]:
-    """Nodes that are out of the cluster: each keeps its place."""
     m, s = scene.model, scene.state
     for name in m.named(s.where(lambda node: node.standing == "removed")):
         yield Character(name, m.spot(name), "gone", tag="removed", title=f"{name}: removed")
@@ -59,14 +58,12 @@ def _no_dead(scene: Scene) -> Gate:
 
 
 def _by_all(scene: Scene, there: int, thing: str, what: str, knows: str) -> Gate:
-    """All nodes that are counted on have to do something before what follows."""
     s, named = scene.state, scene.model.named
     missing = s.live & ~there
     return Gate(thing, what, knows, named(s.live & there), named(missing), s.live.bit_count())
 
 
 def _id(row: PersistedRow | ModeRow) -> str:
-    """The group whose id a node has persisted, in a few letters: ``old id``, ``id 2``."""
     name = row.group_id.removeprefix("the old group").removeprefix("group ")
     return f"id {name}" if name else "old id" if row.group_id else "no id"
 

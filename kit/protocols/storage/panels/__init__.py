@@ -91,7 +91,6 @@ def _answer(scene: Scene, event: Completed) -> Question:
 
 
 def _groups(scene: Scene, event: EpochCommitted) -> Question:
-    """Whether the event changes the range's read group, its write group, or neither."""
     *_, before, now = facts.epochs(scene.model, scene.state)
     groups = "the read group", "the write group"
     changed = now.reads != before.reads, now.writes != before.writes

@@ -194,7 +194,6 @@ def draw_operations(scene: Scene) -> Frag:
 
 
 def _epoch_lines(scene: Scene, unit: float, height: float) -> list[Frag]:
-    """A line where an epoch is committed, with its number where there is room; the latest first."""
     epochs = [
         (f"op-epoch:{step + 1}", EDGE + unit * (step + 1), str(event.epoch))
         for step, event in events(scene)

@@ -32,7 +32,6 @@ def _mask(names: str) -> int:
 
 
 def _bracket(quota: AnswerQuota, answered: int) -> Iterator[Cell]:
-    """Below the replicas that a quota asks for: how many have answered, and is it enough."""
     first = (quota.replicas & -quota.replicas).bit_length() - 1
     have, of = (quota.replicas & answered).bit_count(), quota.replicas.bit_count()
     enough = have >= quota.needed

@@ -16,7 +16,6 @@ Pair = tuple[EpochRow, EpochRow]
 
 
 def _chips(now: Sequence[str], before: Sequence[str], other: Sequence[str], key: str) -> list[Frag]:
-    """Draw who came, who went, and dashed who is not in the ``other`` group of the epoch."""
     drawn = []
     for name in now:
         came: list[Mark] = ["added"] if name not in before else []
@@ -73,7 +72,6 @@ def _earlier(scene: Scene) -> str:
 
 
 def _late(scene: Scene) -> Frag | None:
-    """Copies from earlier steps that may still arrive, where there may be any."""
     late = facts.late_copies(scene.model, scene.state)
     title = h("h4", "Copies from earlier steps that may still arrive")
     listed = h("ul", [h("li", words, k=f"late:{i}") for i, words in enumerate(late)])
@@ -85,7 +83,6 @@ def _words(scene: Scene) -> Iterator[str]:
 
 
 def _line(pair: Pair) -> str:
-    """Write an epoch; ``*`` marks where the range's row changed."""
     row, before = pair
     return (
         f"{'* ' * row.changed}{row.epoch}  {row.title}: "
@@ -106,7 +103,6 @@ def _badges(scene: Scene) -> Badges:
 
 
 def _status(scene: Scene) -> str:
-    """What was broken on the way here has its step, as the counter of steps has it."""
     m, s = scene.model, scene.state
     session = facts.session(m, s)
     broken = [f"{each.title} (step {scene.counted(each.step)})" for each in scene.breaches()]

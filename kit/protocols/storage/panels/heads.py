@@ -29,7 +29,6 @@ COPIES = 14
 
 
 def _lines(m: Any) -> int:
-    """How many lines lead from clients: one for the reads of each, one for its writes."""
     return len({(ask.coordinator, ask.writes) for ask in m.workload})
 
 
@@ -89,7 +88,6 @@ def _asking(scene: Scene) -> dict[str, AskedRow]:
 
 
 def _former(scene: Scene) -> dict[str, tuple[ReplicaRow, float]]:
-    """Each replica of the moment before, and how full its disk was."""
     former = scene.former()
     if former is None:
         return {}
@@ -107,7 +105,6 @@ def _name(
     is_new: bool = False,
     is_lit: bool = False,
 ) -> Frag:
-    """A node's head as in every picture, and below it the epochs by which it goes."""
     is_short, sign = len(name) <= MOST_LETTERS, SIGNS.get(health)
     plus = h("path", d=sign, class_=f"sign {health}", transform=PLUS) if sign else None
     rim = ring(HEAD - 1) if is_lit else None
@@ -198,8 +195,6 @@ def asks_words(line: AskedRow) -> str:
 
 
 def _asks(line: AskedRow, x: int, end: int, rows: Mapping[str, int]) -> Frag:
-    """The lines from a client down to the eyes, or pencils, of those whom it asks."""
-
     def parts() -> Iterator[Frag]:
         top, aside = rows[line.client], ASIDE if line.write else -ASIDE
         for names, kind in ((line.perhaps, "asks perhaps"), (line.surely, "asks")):
@@ -225,7 +220,6 @@ def _asks(line: AskedRow, x: int, end: int, rows: Mapping[str, int]) -> Frag:
 
 
 def _copy(way: CopyRow, session: int | None, x: int, rows: Mapping[str, int]) -> Frag:
-    """A copy that is to come, from disk to disk; who carries it has the key of its session."""
     begin, end = rows[way.source], rows[way.target]
     tip = 4 if end > begin else -4
     moving, key_of = way.status != "not begun", way.session or session

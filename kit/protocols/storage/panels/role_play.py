@@ -133,7 +133,6 @@ def _answered(scene: Scene) -> dict[str, tuple[int, Delivered]]:
 
 
 def _answer_line(event: Delivered) -> str:
-    """``ok, at epoch 101: takes write 1; K1 catches up to 101``."""
     word, what = ("error", event.error) if event.error else ("ok", event.did)
     caught_up = f"; {event.coordinator} catches up to {event.adopted}" if event.adopted else ""
     return f"{word}, at epoch {event.answers}: {what}{caught_up}"

@@ -104,7 +104,6 @@ def line(event: what.Happened) -> str:
 
 
 def _met_line(event: what.Delivered) -> str:
-    """A message, what its replica made of it, and what the coordinator learned."""
     sent, answers = (at_epoch(each, "no epoch") for each in (event.epoch, event.answers))
     caught = f", catches up {event.had}→{event.knows}" if event.caught_up else ""
     answer = f"✗ error, {event.error}" if event.error else event.did
@@ -238,7 +237,6 @@ def leaves(start: float, end: float) -> float:
 
 
 def _course(x1: float, y1: float, x2: float, y2: float, *, came: bool = True) -> str:
-    """The path of an arrow; of one that has not come, without its head."""
     left = leaves(x1, x2)
     along = f"M{x1:.1f} {y1:.1f}H{left:.1f}" * (left > x1)
     return along + (_arrow(left, y1, x2, y2) if came else f"M{left:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}")
@@ -457,7 +455,6 @@ def spacetime_text(scene: Scene) -> str:
 
 
 def _heads(scene: Scene, drawing: Layout) -> Frag:
-    """Draw the heads of the lifelines; they stay in sight where the picture is scrolled."""
     m, wide_to = scene.model, drawing.head - 2
     paper = h("rect", x=0, y=0, width=wide_to, height=drawing.height, class_="paper")
     newest: list[Frag] = []
@@ -473,20 +470,17 @@ def _heads(scene: Scene, drawing: Layout) -> Frag:
 
 
 def _newest(scene: Scene) -> str:
-    """The newest epoch, and how long is waited since then."""
     m, s = scene.model, scene.state
     ticks = f" · {counted(s.waited, 'tick')}" if s.waited else ""
     return f"now: {m.history.unit} {known_text(m, s, len(m.views(s)) - 1)[1:]}{ticks}"
 
 
 def _now(drawing: Layout, node: str) -> Frag:
-    """Where a node stands now: what travels in the last step begins and ends there."""
     place = f"translate({x(max(0, drawing.last)):.0f} {drawing.y(node)})"
     return h("g", h("circle", r=6, class_="now"), k=f"n:{node}", transform=place)
 
 
 def _epochs(drawing: Layout) -> list[Frag]:
-    """A line down the page where an epoch is committed; the last one of a number is it."""
     committed = [dot for dot in drawing.placed if isinstance(dot.event, what.EpochCommitted)]
     last = {dot.event.epoch: dot for dot in committed}
     at = [dot.column for dot in committed]
@@ -548,7 +542,6 @@ def _way(drawing: Layout, way: Way, placed: Mapping[str, Box]) -> Frag:
 
 
 def _copied(drawing: Layout, way: Way) -> tuple[float, float, float, float]:
-    """Where a copy is read, and how far it has come."""
     y1, y2 = drawing.y(way.read.event.source), float(drawing.y(way.read.event.target))
     if way.landed is None:
         return x(way.read.column), y1, x(drawing.last + 0.5), y1 + (y2 - y1) * 0.85
@@ -562,7 +555,6 @@ def _label(words: str, seat: Box | None, at: float = 0, y: float = 0) -> Frag | 
 def _message(
     drawing: Layout, message: Message, named: AbstractSet[str], placed: Mapping[str, Box]
 ) -> Frag:
-    """A message and its answer; one that is on its way ends in the open, a guilty one is red."""
     x1, y1 = x(message.sent.column), drawing.y(message.sent.event.coordinator)
     y2, key = drawing.y(message.replica), message.key
     thing = message_key(message.number, message.replica)
@@ -720,7 +712,6 @@ def seats(drawing: Layout, others: Iterable[Frag]) -> Mapping[str, Box]:
 
 
 def _beads(x1: float, y1: float, x2: float, y2: float) -> Iterator[Box]:
-    """What an arrow covers between two lifelines."""
     left = leaves(x1, x2)
     shares = (i / BEADS for i in range(1, BEADS))
     return (Box(left + (x2 - left) * at, y1 + (y2 - y1) * at, 2, 2) for at in shares)

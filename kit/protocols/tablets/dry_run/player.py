@@ -271,7 +271,6 @@ def _replicas(
     bases: Mapping[str, TabletMap],
     of: Callable[[Iterable[Mapping[str, int]], str], int],
 ) -> tuple[tuple[int, ...], ...]:
-    """For each tablet a number of each of its replicas, from the bytes in each table of a group."""
     return tuple(
         tuple(of(rows, place.host) for place in tablet.replicas)
         for name, table in bases.items()

@@ -53,7 +53,6 @@ def grid(m: Resize, s: ResizeState) -> TabletGrid:
 
 
 def _drained(m: Resize, s: ResizeState) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Who may answer the barrier of a finalization, and who may not yet; nobody without one."""
     return m.drained(s) if s.phase in ("barrier", "after") else ((), ())
 
 

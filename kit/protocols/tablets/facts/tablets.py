@@ -46,7 +46,6 @@ def grid(m: Tablets, s: TabletsState) -> TabletGrid:
 
 
 def _barrier_roles(m: Tablets, s: TabletsState) -> dict[str, str]:
-    """How nodes stand in the barrier of tablets, or of the cluster, that runs."""
     ours = barrier(m, s)
     if ours is not None:
         return dict(ours.standing)
@@ -57,7 +56,6 @@ def _barrier_roles(m: Tablets, s: TabletsState) -> dict[str, str]:
 
 
 def _in_hand(s: TabletsState) -> str:
-    """What the coordinator has in hand: a command, or a pip for each piece of work that is done."""
     attempted = s.control.attempted
     if s.command is not None or attempted.command is not None:
         return DECIDED

@@ -88,7 +88,6 @@ def _next(scene: Scene) -> str:
 
 
 def _badges(scene: Scene) -> Badges:
-    """How many replicas there are, and how many moves the plan has."""
     plan = scene.of(next_plan)
     moves = sum(len(each.moves) for each in plan.priorities)
     replicas = sum(map(len, scene.state.replicas))

@@ -219,7 +219,6 @@ def room_of_names(grid: TabletGrid) -> float:
 
 
 def _columns(grid: TabletGrid, room: Room) -> tuple[float, float]:
-    """The room for the nodes' names and the lane beside them, and the width of a cell."""
     shards = max((host.shards for host in grid.hosts), default=1)
     rack = max((len(host.rack) for host in grid.hosts), default=0)
     left = max(room_of_names(grid), RACK_LETTER * rack + 4)
@@ -300,7 +299,6 @@ def _beside(scale: float) -> tuple[float, float]:
 
 
 def _scale(grid: TabletGrid, room: Room, longest: int, *, with_marks: bool) -> float:
-    """How large chips may be, so that those of each shard have room in their cell."""
     (_, cell), (_, row), most = _columns(grid, room), _rows(grid, room), _most_held(grid)
 
     def has_room(scale: float) -> bool:
@@ -344,7 +342,6 @@ def _widths(grid: TabletGrid, room: float) -> Mapping[str, float]:
 
 
 def _acts(scene: Scene, grid: TabletGrid, above: Above) -> Iterator[str]:
-    """The keys of who acts in this step: nodes, or what stands over the grid."""
     cast = {host_spot(host.name): host.name for host in grid.hosts}
     acts = acting(scene, cast | {k: k for k in above})
     yield acts if acts in above else host_spot(acts)
@@ -376,7 +373,6 @@ def _over(
 
 
 def _whole(said: str, width: float) -> str:
-    """A list as far as there is room for all words of its parts."""
     while ", " in said and measured(said) > width:
         said = said.rpartition(", ")[0]
     return shortened(said, width)
@@ -592,14 +588,12 @@ def _client(
 
 
 def _written(picture: Frag) -> Iterator[str]:
-    """The words that are written in a picture, numbers left out."""
     for part in picture.walk():
         if part.tag != "title":
             yield from (kid for kid in part.kids if isinstance(kid, str) and not kid.isdecimal())
 
 
 def _label(held: HeldReplica, grid: TabletGrid) -> str:
-    """The tablet's number; of several tables, after the table's letter."""
     letter = grid.letter(held.tablet.table)
     of = f"/{held.tablet.count}" * bool(held.tablet.count)
     return f"{SIGNS.get(held.part, '')}{letter}{held.tablet.number}{of}"
@@ -694,7 +688,6 @@ def _row(
 
 
 def _load(host: GridHost, left: float) -> Iterator[Frag]:
-    """Beside a head a disk as full as the load is by the largest one."""
     if host.fill is not None:
         place = f"translate({2 * HEAD + 37 - left:.0f} -6) scale({SMALL})"
         yield h("g", disk(0, 0, host.fill), transform=place)
@@ -709,7 +702,6 @@ def _signs(host: GridHost) -> Iterator[Frag]:
 
 
 def _at_node(host: GridHost, news: Set[str]) -> Iterator[Frag]:
-    """Beside a node's cells: whether it has answered the barrier, a command that it decided."""
     spot = host_spot(host.name)
     if host.barrier:
         sign, is_lit = BARRIER_SIGNS[host.barrier], f"barrier:{spot}" in news
@@ -792,7 +784,6 @@ def _marks(held: HeldReplica, news: Set[str]) -> Iterator[Frag | None]:
 
 
 def _stored(held: HeldReplica, place: ChipPlace, scale: float, news: Set[str]) -> Frag:
-    """How much of a replica's data has arrived: on the disk, to which they go."""
     right = _disk_at(place, scale) - place.x
     moved = f"translate({right:.0f} 0) scale({SMALL * scale:.2f})"
     drawn = disk(0, 0, held.tablet.arrived(held.place), refilled=f"disk:{held.key}" in news)
@@ -834,7 +825,6 @@ def _chip(
 
 
 def _comes(grid: TabletGrid, tablet: PlacedTablet) -> Iterator[HeldReplica]:
-    """The halves of a tablet's moves that are on their way, with another half."""
     for place in dict.fromkeys(place for way in tablet.ways for place in way.sets.pending):
         for each in grid.held.get(place, ()):
             if each.tablet is tablet and each.part == "pending" and each.twin:

@@ -78,7 +78,6 @@ def boots(m: Tablets, s: TabletsState) -> Iterator[Boot]:
 
 
 def _draw_boots(scene: Scene) -> list[Frag]:
-    """A bar for each that is full as the last tablet is rebuilt, and what is reported of it."""
     full = SLOT - 2 * EDGE
     return [
         h(
@@ -257,7 +256,6 @@ def last_repairs(s: TabletsState, steps: Sequence[PassedStep]) -> dict[int, int]
 
 
 def _draw_repairs(scene: Scene) -> Frag:
-    """Draw which ranges a primary-range repair would mark, and who is to be warned of."""
     ranges = repair_map(scene.model, scene.state, scene.way())
     late = [_item(_late(each), f"late:{each.tablet}") for each in ranges if each.late]
     skipped = [_item(_skipped(each), f"skipped:{each.tablet}") for each in ranges if each.skipped]
@@ -278,7 +276,6 @@ def _summary(ranges: Sequence[RepairedRange]) -> str:
 
 
 def _line(table: str, ranges: Sequence[RepairedRange]) -> Frag:
-    """The line of tokens: ranges that are marked are full, one that is passed over is hollow."""
     shown = ranges[:MOST_RANGES]
     wide = (SLOT - 2 * EDGE) / len(shown)
     drawn = []

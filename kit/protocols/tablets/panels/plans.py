@@ -245,7 +245,6 @@ def draw_loads(given: LoadHistory) -> Frag:
 
 
 def _shard(given: LoadHistory, at: int, top: float) -> Frag:
-    """The bars of a shard, by the highest of all; the number stands behind them."""
     step = (SLOT - LEFT - 34) / len(given.columns)
     wide = min(step - 2, 28)
     most = max(map(max, given.columns)) or 1

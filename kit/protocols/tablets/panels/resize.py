@@ -39,7 +39,6 @@ BAR_TOP, BAR = 25.0, 16.0
 
 
 def _sizes(scene: Scene) -> Iterator[tuple[str, str]]:
-    """From the bytes of all replicas, of all datacenters, to those of one tablet."""
     now = scene.of(facts.line)
     size = now.size
     total, table, tablet = map(volume, (size.bytes, size.average_table, size.average_tablet))
@@ -83,7 +82,6 @@ def _limits(scene: Scene) -> list[str]:
 
 
 def _thresholds(scene: Scene) -> Frag:
-    """The line of sizes: where tablets are merged, where they are split, where the average is."""
     now = scene.of(facts.line)
     most = 1.15 * max(now.average, now.split_above)
     low, high, here = (
@@ -132,7 +130,6 @@ def _look(each: Readiness) -> tuple[str, ...]:
 
 
 def _groups(each: Readiness) -> list[Kid]:
-    """The compaction groups of a replica by name; two halves in two colours."""
     if len(each.groups) == 1:
         return [f"group {each.groups[0]}"]
     looks = zip(each.groups, ("badge", "badge busy"), strict=True)
@@ -140,7 +137,6 @@ def _groups(each: Readiness) -> list[Kid]:
 
 
 def _behind(scene: Scene, each: Readiness) -> str:
-    """Which map a replica's node goes by, if it is not the newest one."""
     newest = scene.state.map.count
     return "" if each.count == newest else f"of {each.count}, not yet remapped"
 
@@ -212,7 +208,6 @@ def pairs(scene: Scene) -> list[SiblingPair]:
 
 
 def _draw_pairs(scene: Scene) -> Frag | None:
-    """Draw the tablets in their order, brackets over siblings."""
     every = pairs(scene)
     shown = every[:MOST_PAIRS]
     lines = [shown[at : at + A_LINE] for at in range(0, len(shown), A_LINE)]

@@ -287,7 +287,6 @@ def _cells(row: StageInUse) -> tuple[str, str, str, str]:
 
 
 def _strips(scene: Scene) -> Iterator[str]:
-    """A line for each version in use, the newest first."""
     for row in reversed(scene.of(stages_in_use)):
         cells = zip(COLUMNS, _cells(row), strict=True)
         said = "; ".join(f"{name} {words}" for name, words in cells if words)

@@ -123,7 +123,6 @@ def gates(scene: Scene) -> Iterator[Gate]:
 
 
 def _draw_now(scene: Scene) -> Frag:
-    """Draw each transition: its stage, whom requests use in it, and its work."""
     rows, former = scene.of(facts.stages), scene.former()
     if not rows:
         none = h("p", NO_TRANSITION, k="no-transition", class_="soft")
@@ -190,7 +189,6 @@ def _now(scene: Scene) -> Iterator[str]:
 
 
 def _idle(scene: Scene) -> Iterator[tuple[str, str]]:
-    """What group 0 holds while no tablet is in transition."""
     control = scene.state.control
     yield "state", str(control.state_id)
     yield "transition state", control.topology.transition or NULL
@@ -260,7 +258,6 @@ def _kind(scene: Scene, kind: TransitionKind) -> Iterator[Part]:
 
 
 def _stages(scene: Scene, kind: TransitionKind) -> Iterator[StateRow]:
-    """The stages of a kind, one after the other, where no work fails."""
     table = TRANSITIONS[scene.model.edition][kind]
     stage = onward(table, BOUNDARY).target
     while stage != BOUNDARY:
@@ -304,7 +301,6 @@ def _rows(scene: Scene) -> list[facts.TableRow]:
 
 
 def _columns(scene: Scene) -> list[Column]:
-    """Those of the table; beside them the replicas by address, where some have none."""
     moments = filter(None, [scene, scene.former()])
     differ = any(row.endpoints != row.replicas for each in moments for row in _rows(each))
     names = (*COLUMNS[:2], "endpoints", *COLUMNS[2:]) if differ else COLUMNS
@@ -386,7 +382,6 @@ def _draw_sessions(scene: Scene) -> Frag:
 
 
 def _draw_barrier(scene: Scene) -> Frag:
-    """Draw who answers the barrier that tablets wait for, and what keeps it."""
     runs = scene.of(facts.barrier)
     if runs is None:
         return h("p", "No tablet waits for a barrier.", k="no-barrier", class_="soft")
@@ -513,7 +508,6 @@ def _versions(scene: Scene) -> tuple[TabletMap, ...]:
 
 
 def _lines(scene: Scene) -> Iterator[str]:
-    """A line for each host and key, then one for each kind of sharder."""
     for host in facts.asked_hosts(scene.model):
         for part in _sharders(scene, host):
             if isinstance(part, Table):
@@ -569,7 +563,6 @@ def _cluster(scene: Scene) -> Scene:
 
 
 def _of_model(panel: Panel) -> Panel:
-    """A panel that looks at every tablet of one table; no dump is so small."""
     return replace(panel, shown=lambda scene: scene.model.dump is None)
 
 

@@ -32,7 +32,6 @@ DIAGRAM = StateDiagram(
 
 
 def _nodes(m: Truncate, s: TruncateState) -> list[tuple[str, str, bool]]:
-    """Every node: its name, the session that it knows, whether it has answered."""
     return [
         (name, _session(view), bool(s.answered >> i & 1))
         for i, (name, view) in enumerate(zip(m.names, s.views, strict=True))
@@ -73,7 +72,6 @@ def _client(s: TruncateState) -> Character:
 
 
 def _character(m: Truncate, s: TruncateState, node: int) -> Character:
-    """A node: the session that it knows, its rows, what it has to do with the RPC."""
     rows = ["old rows"] * bool(s.rows[node] & OLD_ROWS)
     rows += ["new rows"] * bool(s.rows[node] & NEW_ROWS)
     none = "no rows" if m.holders >> node & 1 else "no replica"
@@ -107,13 +105,11 @@ def gates(scene: Scene) -> Iterator[Gate]:
 
 
 def _late(scene: Scene, row: tuple[str, str, bool]) -> str:
-    """What would happen to an RPC that arrives now."""
     inside = scene.model.let_in(scene.state, scene.model.number(row[0]))
     return "carried out" if inside else "refused"
 
 
 def _badges(scene: Scene) -> Badges:
-    """The phase, tablets in transition, and RPCs that are late."""
     s = scene.state
     yield (
         "session",

@@ -189,7 +189,6 @@ def served(
 
 
 def _of_factor(factor: int | None, quota: AnswerQuota, counted: int) -> AnswerQuota:
-    """A quota with the majority of a factor in the place of that of some ``counted`` replicas."""
     more = quota.needed - majority(counted)
     return AnswerQuota(quota.replicas, (factor // 2 + 1 if factor else 0) + more)
 

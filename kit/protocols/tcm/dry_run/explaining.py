@@ -292,7 +292,6 @@ def _question(opened: Opened, stretch: Stretch, edition: Edition, last: bool) ->
 def _model(
     ring: Imported, operations: tuple[Operation, ...], edition: Edition, cancels: int
 ) -> tuple[TcmCluster, Mapping[str, str]]:
-    """The model, and by its text each operation that speaks of another ring, with the reason."""
     kept, senseless = operations, dict[str, str]()
     while True:
         try:

@@ -219,7 +219,6 @@ def _shared(reads: tuple[Group, ...], writes: tuple[Group, ...]) -> tuple[tuple[
 
 
 def _smallest(group: Group) -> tuple[Group, ...]:
-    """The smallest majorities; larger ones meet whatever these meet."""
     return tuple(combinations(group, majority(len(group))))
 
 

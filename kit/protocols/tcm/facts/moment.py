@@ -196,7 +196,6 @@ def all_send(m: TcmCluster) -> bool:
 
 
 def _tasked(m: TcmCluster, s: Any, sequence: rules.Sequence) -> Iterator[tuple[int, StreamRow]]:
-    """All that an operation copies, each with the number of its task, as if none were done."""
     metadata, known, each = m.snapshot(s).metadata, sizes(m), all_send(m)
     for i, task in enumerate(sequence.plan.tasks):
         for transfer in task.transfers:
@@ -670,7 +669,6 @@ def losses_of(snapshot: rules.Snapshot, down: Collection[str]) -> tuple[Loss, ..
 
 
 def _datacenters(snapshot: rules.Snapshot, group: int) -> dict[str, Mask]:
-    """The nodes (by code) of each datacenter for which the group has a factor of its own."""
     replication = snapshot.metadata.groups[group]
     if not isinstance(replication, NetworkTopologyStrategy):
         return {}

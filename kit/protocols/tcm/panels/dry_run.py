@@ -175,7 +175,6 @@ def done(load: facts.Load) -> str:
 
 
 def _loads(loads: Sequence[facts.Load], names: Mapping[str, str], key: str, caption: str) -> Table:
-    """What each node sends and receives; ``names`` are the short ones."""
     return Table(
         lambda scene: loads,
         lambda load: f"{key}:{load.node}",
@@ -336,7 +335,6 @@ def _upper(line: Lines) -> Frag:
 
 
 def _group(scene: Scene, group: GroupChange) -> list[Kid]:
-    """Who came and who went; of an unchanged group, how many there are."""
     if not group.any:
         return [h("span", f"{len(group.order)} as before", class_="soft")]
     nodes = [_node(scene, name, SIGNS["added"]) for name in group.added]

@@ -55,7 +55,6 @@ def _with_words(scene: Scene, ring: Frag) -> Frag:
 
 
 def _said(said: Said, x: float, place: int) -> Frag:
-    """A word at the edge, and a line from below it to its point."""
     y = 24 + place * BETWEEN
     anchor, inward = ("start", 1) if x < 0 else ("end", -1)
     from_x = x + inward * (measured(said.line) + 6)
@@ -83,7 +82,6 @@ def _at_left(scene: Scene) -> Iterator[Said]:
 
 
 def _at_right(scene: Scene) -> Iterator[Said]:
-    """From the top: who is written to and not read, who owns a token, a range, who is read."""
     space = facts.space(scene.model)
     early, late = [row for row in _rows(scene) if {*row.writes} > {*row.reads}][:2]
     [comes] = {*early.writes} - {*early.reads}

@@ -234,7 +234,6 @@ def _operation(scene: Scene, operation: facts.OperationRow) -> Frag:
 
 
 def _standing(scene: Scene, operation: facts.OperationRow) -> Standing:
-    """Where an operation stands in its diagram; a cancelled one is on its way back."""
     machine = diagram(cast(Kind, operation.kind), scene.model.parameters.edition)
     forwards = [way for way in machine.transitions if way[1] not in machine.rollbacks]
     usual = (forwards[0][0], *(after for _, _, after in forwards))
@@ -263,7 +262,6 @@ def operations_text(scene: Scene) -> str:
 
 
 def _step(scene: Scene, operation: facts.OperationRow, i: int) -> Frag:
-    """A step as a button, which does the same as its button among the actions."""
     step = operation.steps[i]
     key = f"op:{operation.node}:step:{i}:{step.name}"
     action = scene.model.wrap["tcm"](Advance(operation.node))
@@ -320,7 +318,6 @@ def _acknowledged(row: facts.BarrierRow) -> str:
 def _pairs(
     scene: Scene, operation: facts.OperationRow, step: facts.StepRow
 ) -> tuple[Neighbours, ...]:
-    """The neighbours that a merge still to come will join or not, where they can be listed."""
     name = facts.keyspaces(scene.model)[0]
     if step.name != "merge" or step.status == "done":
         return ()

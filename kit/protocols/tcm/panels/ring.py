@@ -197,7 +197,6 @@ def draw_arc(keyspace: str, arc: Arc, drawn: Sequence[Letter], *, guilty: bool) 
 
 
 def _lock(arc: Arc) -> Frag:
-    """Draw a line along a locked arc; where there is room a lock hangs in its middle."""
     x, y = point(arc.middle, RADIUS)
     line = h("path", d=arc_path(arc.left, arc.right, LOCKS_AT), class_="lock")
     if length(arc.right - arc.left, RADIUS) < LEAST_LOCK:
@@ -381,7 +380,6 @@ MOST_NOTICES, WIDEST_NOTICE = 3, 140.0
 
 
 def _notices(scene: Scene) -> list[tuple[str, str, Box]]:
-    """The notices, in short and in full, and where they stand: in the lower right corner."""
     right, low = (side - discs.EDGE * scene.half for side in (WIDTH - 2, HEIGHT - 8))
     notices, known = [], [*facts.notices(scene.model, scene.state)]
     if len(known) > MOST_NOTICES:

@@ -211,7 +211,6 @@ def token_box(place: TokenPlace, text: Labelled) -> Box:
 
 
 def _aside(place: TokenPlace) -> float:
-    """How far to the side a place is, from 0 (top or bottom) to 1."""
     return abs(point(place.share, 1)[0] - CENTRE[0])
 
 
@@ -394,7 +393,6 @@ def _badge(box: Box, text: str, x: float, y: float, *, is_new: bool) -> Frag:
 
 
 def _classes(node: NodeRow, token: int | None = None) -> str:
-    """Whether a token of a node comes or goes; without one, whether anything of the node does."""
     moving = {"joining": "joining", "replacing": "joining", "leaving": "leaving"}
     kinds = ["spot", moving.get(node.status, ""), "" if node.up else "down"]
     if node.status == "moving":

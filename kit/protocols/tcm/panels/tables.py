@@ -109,7 +109,6 @@ def _computed(scene: Scene) -> str:
 
 
 def _groups(scene: Scene, epoch: int) -> list[str]:
-    """What the epoch made of the range that the worked example is about, where one fills it."""
     part = facts.focus(scene.model)
     return [
         f"{row.label}: reads {', '.join(row.reads)}; writes {', '.join(row.writes)}"

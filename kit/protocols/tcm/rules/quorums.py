@@ -205,7 +205,6 @@ def _ends(table: Table) -> tuple[int, int] | None:
 
 
 def _groups_at(table: Table, alone: Tokens) -> Codes:
-    """The group of each elementary range; ``alone`` are bounds that this table has, or another."""
     at = np.searchsorted(table.rights, alone)
     at = at[table.rights[at] != alone]
     if not len(at):
@@ -285,7 +284,6 @@ def majorities_meet(
 
 
 def _among(groups: Codes, nodes: Collection[int], inside: bool = True) -> Codes:
-    """Groups with only those members that are among some nodes, or are not."""
     return np.where(np.isin(groups, [*nodes]) == inside, groups, np.int32(-1))
 
 

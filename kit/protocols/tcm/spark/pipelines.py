@@ -214,7 +214,6 @@ class Pipeline(ABC):
         return [f"lost {s} {lv} {k}" for lv, s, k in product(levels, sides, kinds)]
 
     def _units(self, ring: int, kind: str, written: Iterable[int]) -> dict[int, str]:
-        """The units of the ring's nodes and of those ``written`` to, which join it or leave it."""
         places = self.history.rings[ring].geography
         nodes = np.union1d(np.flatnonzero(places.in_ring), np.array([*written], np.intp))
         if kind == "node":

@@ -222,7 +222,6 @@ def _machines(edition: Edition) -> dict[str, Steps]:
 def _models(
     operations: Sequence[list[Passage]], edges: Sequence[Steps], edition: Edition
 ) -> Iterator[Topology]:
-    """A model for each row of operations that may have the states, the likeliest first."""
     machines = _machines(edition)
     fitting = []
     for stretch in edges:  # where no machine has all of it, those that have the most are tried

@@ -168,7 +168,6 @@ def _joiner_there(m: Join, state: handshake.JoinerState, words: str) -> Characte
 
 
 def _group0(s: ActorState) -> Character:
-    """Group 0 with the rows of those that come or have gone, and its configuration."""
     held = handshake.tables(s)
     rows = [f"{row.host}: {row.state}" for row in held.rows if row.state != "normal"]
     inside = ", ".join(held.members)

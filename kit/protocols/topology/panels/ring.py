@@ -115,7 +115,6 @@ def _selectors(m: Topology, s: ControlState) -> StateRow:
 
 
 def _rings(t: ClusterTopology) -> tuple[int, int]:
-    """Who owns tokens by the ring without the operation, and by the changed one (masks)."""
     rebuilt = mask_of(i for i in nodes_in(in_state(t, "rebuilding")) if t.nodes[i].tokens)
     stay = owners(t) | rebuilt
     operation = under_way(t)
@@ -227,7 +226,6 @@ def _node(places: int, node: RingNode, takes_over: bool) -> Frag:
 
 
 def _known(now: TokenRing) -> str:
-    """Who has learned of this ring; tokens of a node that is down come from group 0, too."""
     if len(now.known) > MOST_SINGLE:
         return f"known to {counted(len(now.known), 'node')}"
     down = ", ".join(node.name for node in now.nodes if node.down)

@@ -112,7 +112,6 @@ def _runs(scene: Scene, node: NodeFacts, at: int) -> Iterator[str]:
 
 
 def _streamed(scene: Scene, node: int) -> float | None:
-    """How full of data the node is that the operation brings."""
     m, s = scene.model, scene.state
     operation = under_way(s.topology)
     if operation is None or operation.node != node or s.topology.nodes[node].state not in COMING:
@@ -140,7 +139,6 @@ def _work(scene: Scene) -> str:
 
 
 def _operator(scene: Scene) -> Character:
-    """Who asks: how many requests are not done, and the first of them."""
     entries = scene.of(facts.entries)
     tag = counted(len(entries), "request") if entries else "no request"
     holds = (facts.title(scene.model, entries[0]), entries[0].standing) if entries else ()
@@ -167,7 +165,6 @@ def _in_short(clauses: list[str]) -> str:
 
 
 def _messages(scene: Scene) -> Iterator[Message]:
-    """Decisions on their way to the log, and what was left behind of a session."""
     m, s = scene.model, scene.state
     if s.attempted.command is not None and s.coordinator != NOBODY:
         yield Message(spot(m.names[s.coordinator]), LOG, "a decision", "decision")

@@ -112,7 +112,6 @@ def texts(
 
 
 def _id(state_id: int | str) -> str:
-    """The id of what the command to a state of group 0 has made: a request, or a session."""
     return as_timeuuid(int(state_id))
 
 
@@ -194,7 +193,6 @@ def _read_as(scene: Scene) -> str:
 
 
 def _lines(scene: Scene) -> Iterator[str]:
-    """Every cell that is not null; ``*`` marks what the step changed."""
     now, was = _of_step(scene)
     cells = now if was is not now else ()
     new = {cell for cell in cells if was.get(cell, columns.NULL) != now[cell]}

@@ -62,7 +62,6 @@ def taken(topology: ClusterTopology, edge: EdgeRow, node: int, state_id: int) ->
 
 
 def _replaced_left(topology: ClusterTopology, node: int) -> ClusterTopology:
-    """The replaced node has left in the same command in which the other one is done."""
     replaced = topology.nodes[node].replaced
     ignored = topology.ignored & ~(1 << replaced)
     return replace(with_node(topology, replaced, state="left", tokens=False), ignored=ignored)

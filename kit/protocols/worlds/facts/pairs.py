@@ -25,7 +25,6 @@ SWITCHED = Row(
 
 
 def _written(now: Now) -> bool:
-    """Whether some range has more writers than readers, and each reader of any range is one."""
     ranges = e.ranges(now)
     return any(reads < writes for reads, writes in ranges) and all(
         reads <= writes for reads, writes in ranges

@@ -104,7 +104,6 @@ class _Evening:
         self._look_again(np.concatenate((sources, targets)))
 
     def _first_fit(self, source: int, target: int) -> Iterator[TabletMove]:
-        """The first tablet of a shard that may go to the emptiest shard, or to the next one."""
         held = list(self.loads.rows_on(int(self.shards[source])))
         waits = False
         for place in self._targets(source, target):
