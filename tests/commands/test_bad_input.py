@@ -263,7 +263,15 @@ def test_sizes_files(tmp_path: Path, ten: str, content: Any, said: str) -> None:
     assert says(bad("plan", ten, "decommission", "n3", "--sizes", sizes), said)
 
 
-HEAD = {"format": 1, "kit": "0", "model": "tcm", "parameters": {}, "off": [], "steps": []}
+HEAD = {
+    "format": 2,
+    "revision": 1,
+    "kit": "0",
+    "model": "tcm",
+    "parameters": {},
+    "off": [],
+    "steps": [],
+}
 STEP = {"parent": 0, "verb": "x", "action": {}, "fingerprint": ""}
 NEGATIVE = [{"name": "k", "replication": {"class": "SimpleStrategy", "replication_factor": -3}}]
 
@@ -274,10 +282,10 @@ NEGATIVE = [{"name": "k", "replication": {"class": "SimpleStrategy", "replicatio
         ("", "{path} |"),
         (BINARY, "{path} |"),
         ("[" * DEEP, "{path} |"),
-        ({}, "{path}: format | None | 1 | format"),
-        ({**HEAD, "format": 3}, "{path}: format | 3 | 1 or 2 | format"),
-        ({**HEAD, "format": 1.0}, "{path}: format | 1.0 | 1 | format"),
-        ({"format": 1}, "trace | {'format': 1}"),
+        ({}, "{path}: format | None | 2 | format"),
+        ({**HEAD, "format": 3}, "{path}: format | 3 | 2 | format"),
+        ({**HEAD, "format": 1.0}, "{path}: format | 1.0 | 2 | format"),
+        ({"format": 2}, "trace | {'format': 2}"),
         ({**HEAD, "model": "nope"}, "model of the trace | 'nope'"),
         ({**HEAD, "parameters": {"nodes": 10**9}}, "nodes | 1000000000 | from 1"),
         ({**HEAD, "parameters": {"nodes": "x"}}, "nodes | 'x' | a number from 1"),

@@ -11,9 +11,10 @@ import pytest
 from kit.commands.answer import WIDTH
 from kit.engine.registry import build, entries, entry_of
 from kit.engine.scenario import file_named
+from kit.engine.timeline import Timeline
+from kit.engine.trace import dumps
 from kit.protocols.tcm.rules.operations import EDITIONS, OPERATION_SPECS, transitions
 from tests.commands.calling import Answer, bad, call
-from tests.house.source import ROOT
 from tests.saying import says
 
 SAFEGUARDS = {guard.id: guard.name for guard in entry_of("tcm").safeguards}
@@ -194,11 +195,15 @@ def test_counterexample_plays(tmp_path: Path) -> None:
     assert exported.out == f"{page}: {size:,} bytes, {last + 1} moments\n"
 
 
-def test_play_says_what_another_revision_made() -> None:
+def test_play_says_what_another_revision_made(tmp_path: Path) -> None:
     """The one line comes first, then the run as it is done today."""
-    played = call("play", str(ROOT / "tests/engine/traces/tcm-0-bootstrap.json"))
+    trace = json.loads(dumps(Timeline(build("tcm")).save()))
+    trace["revision"] += 1
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(trace), encoding="utf-8")
+    played = call("play", str(path))
     first, second, *_ = played.out.splitlines()
-    assert says(first, "earlier version of tcm | not compared")
+    assert says(first, f"revision {trace['revision']} of tcm | not compared")
     assert second.startswith("   0 ")
 
 

@@ -300,14 +300,6 @@ def test_ends_of_the_line_meet_in_the_implementation(ten: str) -> None:
     assert call("plan", path, *words, "--edition", "server").status == 1
 
 
-@pytest.mark.parametrize("option", ["--shape", "--variant"])
-def test_the_former_words_for_an_edition(option: str, ten: str) -> None:
-    """What users have written down still reads: the option and its values had other names."""
-    today = plan(ten, "decommission", "n3", "--edition", "server")
-    assert plan(ten, "decommission", "n3", option, "implementation") == today
-    assert plan(ten, "decommission", "n3", option, "server") == today
-
-
 def test_json_in_pieces_is_the_report(tmp_path: Path) -> None:
     """The pieces make up the whole report; keyspaces that are alike share one text."""
     alike = {"a": SIMPLE_2, "b": SIMPLE_3, "c\N{SNOWMAN}": SIMPLE_2}

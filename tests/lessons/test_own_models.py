@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import threading
 from pathlib import Path
@@ -16,7 +15,7 @@ from kit.engine.declared import Declared, State, action, always, entry, goal, pa
 from kit.engine.family import model_places
 from kit.engine.fuzz import fuzz
 from kit.engine.model import Monitor
-from kit.engine.registry import convert, entries, registered
+from kit.engine.registry import entries, registered
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons import breaks, fails, how_many
@@ -210,31 +209,6 @@ def test_a_model_that_goes_on_from_the_kits_has_its_views() -> None:
         own = type("Mine", (type(kits),), {})()
         assert registered(own) is entries()[name]
         assert for_model(own) is for_model(kits)
-
-
-@pytest.mark.parametrize("name", ["topology", "tablets"])
-def test_a_run_of_an_earlier_version_opens_with_the_steps_of_a_restored_model(
-    name: str, tmp_path: Path
-) -> None:
-    """What its parameters meant then holds for all of them."""
-    entry = entries()[name]
-    unnamed = {**entry.former.unnamed}
-    assert unnamed
-    guard = next(g for g in entry.safeguards if g.smallest.get("edition") == "server")
-    given = {**guard.smallest, **unnamed}
-    model = entry.build(convert(entry, given), (guard.name,))
-    violation = check(model).violation
-    assert violation is not None
-    player = Player(Timeline.along(model, violation.actions))
-    player.put_back()
-    player.save(tmp_path / "run.json")
-    trace = json.loads((tmp_path / "run.json").read_text("utf-8"))
-    for name_of_parameter in unnamed:
-        del trace["parameters"][name_of_parameter]
-    (tmp_path / "run.json").write_text(json.dumps(trace), "utf-8")
-    other = Player(Timeline(entry.build(*_usual(name))))
-    other.load(tmp_path / "run.json")
-    assert len(other.timeline.moments) == len(player.timeline.moments)
 
 
 def _usual(name: str) -> tuple[Any, tuple[str, ...]]:

@@ -15,10 +15,8 @@ import kit.spark as ks
 from kit import Player
 from kit.commands.editions import Compared, compared
 from kit.engine.parameters import edition_in
-from kit.engine.registry import build, entries, entry_of
+from kit.engine.registry import build, entries
 from kit.engine.scenario import files, read
-from kit.engine.timeline import Timeline
-from kit.engine.trace import loads
 from kit.operators.importers.opening import Imported
 from kit.operators.importers.ringfile import parse_ring
 from kit.protocols.recovery.dry_run import advise
@@ -131,23 +129,6 @@ def test_who_must_stay_up_is_the_same_in_both(monkeypatch: pytest.MonkeyPatch, l
 def test_lessons_begin_with_the_documents(asked: Callable[..., Any]) -> None:
     """As the models do of which they speak."""
     assert inspect.signature(asked).parameters["edition"].default == "documents"
-
-
-@pytest.mark.parametrize("name", ["topology", "join", "tablets", "resize", "balance"])
-@pytest.mark.parametrize(("word", "today"), [("seed", "documents"), ("code", "server")])
-def test_a_saved_run_keeps_the_edition_that_it_was_made_with(
-    name: str, word: str, today: str
-) -> None:
-    """By its former word as well, whatever edition comes first today."""
-    made = Timeline(build(name, {"edition": today})).save()
-    text = (
-        kit.engine.trace.dumps(made)
-        .replace(f'"edition": "{today}"', f'"edition": "{word}"')
-        .replace('"revision": ', '"revision": ')
-    )
-    again = Timeline.load(loads(text))
-    assert edition_in(again.model.parameters) == today
-    assert entry_of(name).former.editions
 
 
 # -- the tables side by side -----------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, get_args
 
 import pytest
@@ -12,8 +11,6 @@ from kit.engine.check import check
 from kit.engine.registry import build
 from kit.engine.scenario import file_named, open_file
 from kit.engine.timeline import Timeline
-from kit.engine.trace import dumps, loads
-from kit.errors import BadInput
 from kit.protocols.storage.rules.history import RangeEpoch, RangeHistory
 from kit.protocols.storage.rules.levels import ReadRepair
 from kit.protocols.storage.rules.requests import DONE, FAILED, REPAIRING
@@ -182,18 +179,3 @@ def test_nobody_has_begun_what_is_to_be_written_back(slow: bool, begun: object) 
     back = model.writes_back(state, 1)
     assert back is not None
     assert back.begun == begun
-
-
-def test_what_earlier_versions_called_repair() -> None:
-    """``true`` was the repair of those that answered: such traces load, to the same states."""
-    model: Any = build("dataplane", {**JOINED, "rf": 3, "repair": "answered"})
-    written = dumps(along(model, *SEEN, *UNSEEN).save())
-    old = json.loads(written)
-    assert old["parameters"]["repair"] == "answered"
-    old["parameters"]["repair"] = True
-    timeline: Any = Timeline.load(loads(json.dumps(old)))
-    assert timeline.model.parameters == model.parameters
-    assert dumps(timeline.save()) == written
-    assert build("dataplane", {"repair": False}).parameters.repair == "none"
-    with pytest.raises(BadInput, match="one of answered, blocking, mismatch, none"):
-        build("dataplane", {"repair": "always"})

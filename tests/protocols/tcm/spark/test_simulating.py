@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import nbformat
@@ -102,25 +101,6 @@ def test_the_run_of_a_row_is_made_small() -> None:
     broken = next(one for one in walks.to_pylist() if one["verdict"] != "clean")
     small = timeline_of(broken, small=True)
     assert broken["verdict"] in [verdict.name for verdict in small.verdicts() if not verdict.ok]
-
-
-def test_a_row_of_an_earlier_version_is_run_again() -> None:
-    """Its size calls the edition by the name of then; the run still ends in the same state."""
-    size = {"nodes": 5, "rf": 2, "shape": "server"}
-    row = {"seed": 3, "size": json.dumps(size), "off": [], "verdict": "clean", "trace": ""}
-    row["fingerprint"] = "2fdd6dd723a8f391"  # written down before the edition had its name
-    assert replay(row).size.edition == "server"
-    assert timeline_of(row).moments
-
-
-def test_a_row_that_fails_by_a_former_name_is_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A column had another name; rows that were stored under it still end as they say."""
-    monkeypatch.setattr(Columns, "_settled", lambda self, snapshot, plain: "made to fail")
-    (row,) = rows_of(simulations(None, range(1), **SMALL))
-    assert row["verdict"] == "stable"
-    assert replay({**row, "verdict": "at rest"}).verdict == "stable"
-    with pytest.raises(KitError, match="ends here as stable"):
-        replay({**row, "verdict": "replicas"})
 
 
 def test_a_row_that_was_changed_is_told() -> None:
