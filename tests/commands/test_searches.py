@@ -86,7 +86,7 @@ def test_symmetry() -> None:
 
 def test_partial_order() -> None:
     """With ``--partial-order`` what nodes learn waits; refinements compare single steps."""
-    one = ("tablet", "-p", "rf=1", "-p", "edition=code")
+    one = ("tablet", "-p", "rf=1", "-p", "edition=server")
     whole, some = call("check", *one, "--json"), call("check", *one, "--partial-order", "--json")
     assert (whole.status, some.status) == (0, 0)
     assert list(some.json) == [*CHECKED, "partial_order"]

@@ -27,7 +27,7 @@ OWN = ("models", "show", "play", "check", "fuzz", "ring", "handout", "class", "l
 COMMANDS = (*OWN, *OF_FAMILIES, "chek", "", "-h")
 NAMES = (
     *("twophase", "tcm", "dataplane", "storage", "bootstrap", "TCM", "tmc", "off-range-locks"),
-    *("group0", "discovery", "topology", "vnodes", "edition=code", "operations=leave C", "S-20"),
+    *("group0", "discovery", "topology", "vnodes", "edition=server", "operations=leave C", "S-20"),
     *("twophase/plain", "S-05", "S-99", "rms=2", "rms=1e9", "rms=[", "nodes=3", "rf=nan", "=", "-"),
 )
 STRAY = ("--help", "--jsn", "--size", "--", "-x", "-p")

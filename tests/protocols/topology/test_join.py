@@ -187,7 +187,7 @@ def test_edition_documents_tries_for_ever_and_code_gives_up() -> None:
     assert (result.verdict, result.violation) == ("known cost", None)
     [cost] = result.costs
     assert cost.property == "ends"
-    assert "Topology over Raft, Join procedure" in cost.told
+    assert "Topology over Raft, Join procedure" in cost.remark
     said = Timeline.along(model, cost.actions).now.say
     assert "Nobody answers for N1 any more, but its request stays in the queue" in said
     assert "giving up is not implemented yet" in said
