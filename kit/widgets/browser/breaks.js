@@ -41,10 +41,10 @@ export class Breaks {
     player.choices.blamed = isOpen ? this.blamed : [];
     player.choices.restoreLight();
     if (!isOpen) return;
-    player.bar.mark(
-      all(sheet, "[data-cause]").map(({ dataset }) => Number(dataset.cause)),
-      all(sheet, "[data-loop]").map(({ dataset }) => Number(dataset.loop)),
-    );
+    const signs = {};
+    for (const { dataset } of all(sheet, "[data-cause],[data-loop]"))
+      signs[dataset.cause || dataset.loop] = dataset.loop ? "∞" : "●";
+    player.bar.mark(signs);
     if (animated && !calm.matches) this.freeze();
     else this.only();
     this.answered();

@@ -30,10 +30,9 @@ export class TimeBar {
     this.draw();
   }
 
-  // The steps of a cause.
-  mark(causes, loops) {
-    this.causes = causes;
-    this.loops = loops;
+  // The steps of a cause, and where a loop begins: the sign of each by its moment.
+  mark(signs) {
+    this.signs = signs;
     this.draw();
   }
 
@@ -44,26 +43,25 @@ export class TimeBar {
 
   draw() {
     if (!this.path || !this.width) return;
-    const { path, moments } = this;
-    const last = Number(this.last);
+    const { path, moments, signs = {} } = this;
+    const last = Math.max(this.last, 1);
     this.box.replaceChildren();
     const put = (tag, step, text, kind) => {
       const mark = document.createElement(tag);
       mark.textContent = text;
       mark.className = kind;
-      mark.style.left = `${(100 * step) / Math.max(last, 1)}%`;
+      mark.style.left = `${(100 * step) / last}%`;
       this.box.append(mark);
       return mark;
     };
     this.names(marksOf(path, moments, "milestone"), last, put);
-    path.forEach((id, step) => this.causes?.includes(id) && put("i", step, "●", "cause"));
-    path.forEach((id, step) => this.loops?.includes(id) && put("i", step, "∞", "cause"));
+    path.forEach((id, step) => signs[id] && put("i", step, signs[id], "cause"));
     marksOf(path, moments, "broken").forEach((on, step) => on && put("i", step, "!", "bad"));
   }
 
   // Names stand where there is room, from the right, so that the latest is always named.
   names(milestones, last, put) {
-    const width = this.width / Math.max(last, 1);
+    const width = this.width / last;
     let free = this.width + GAP;
     for (let step = milestones.length - 1; step >= 0; step -= 1) {
       if (!milestones[step]) continue;
