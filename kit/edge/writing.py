@@ -111,7 +111,8 @@ def held(given: object, first: bytes, field: str) -> Iterator[Path]:
         try:
             if not path.exists():
                 with _beside(path, None, first) as temporary:
-                    with suppress(OSError):  # somebody was first, or the system has no hard links
+                    # Somebody was first, or the system has no hard links, nor has a page's Python.
+                    with suppress(AttributeError, OSError):
                         os.link(temporary, path)
                     if not path.exists():
                         temporary.replace(path)

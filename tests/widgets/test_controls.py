@@ -11,7 +11,6 @@ from kit import build
 from kit.engine import trace as traces
 from kit.errors import BadInput
 from kit.widgets.player import Player
-from tests.house.source import ROOT
 from tests.widgets.playing import quiet
 
 
@@ -169,7 +168,10 @@ def test_files_and_reset_work_from_the_controls(tmp_path: Path) -> None:
     buttons["Load trace"].click()
     assert traces.dumps(player.timeline.save()) == saved
     assert "Note" not in controls.message.value
-    controls.file.value = str(ROOT / "tests/engine/traces/tcm-0-bootstrap.json")
+    other = json.loads(saved)
+    other["revision"] += 1
+    (tmp_path / "other.json").write_text(json.dumps(other), encoding="utf-8")
+    controls.file.value = str(tmp_path / "other.json")
     buttons["Load trace"].click()
     assert "not compared" in controls.message.value
     controls.file.value = str(tmp_path / "run.json")

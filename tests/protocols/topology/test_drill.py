@@ -46,7 +46,7 @@ def test_the_table_and_status_show_no_cause() -> None:
     drill = typed(NAME, "nodetool status")
     assert printed(drill).count("UN ") == 3
     assert printed(drill).count("UJ ") == 1
-    assert "write both read old" in printed(typed(NAME, "SELECT * FROM system.topology"))
+    assert "write_both_read_old" in printed(typed(NAME, "SELECT * FROM system.topology"))
 
 
 def test_the_checklist_is_ticked_by_what_was_looked_at() -> None:

@@ -21,7 +21,7 @@ SMALLEST = {guard.name: guard.smallest for guard in entry_of("topology").safegua
 PLANTED: dict[str, tuple[list[tuple[str, str, str]], str]] = {
     "fencing": (
         [(FENCE, "version >= replica.fence_version or not safeguards.fencing", "True")],
-        "live-versions",
+        "older-over",  # two versions at once are a known cost here, where a drain may fail
     ),
     "barrier-drains": (
         [(FENCE, "version >= view.version or not safeguards.barrier_drains", "True")],

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kit.engine.check import check
-from kit.engine.flows import flows
+from kit.engine.flows import as_timeuuid, flows
 from kit.engine.model import always
 from kit.engine.registry import build
 from kit.engine.scenario import file_named, open_file
@@ -75,8 +75,9 @@ def test_a_session_is_open_while_something_streams(operation: str) -> None:
     assert {epoch.session for epoch in history.epochs} == {0, 1, 2}
     timeline = opened("late-stream-turned-away")
     said = [seen(timeline, moment.id) for moment in timeline.moments if is_commit(moment)]
-    assert ["session 1 is open" in text for text in said] == [True, False, False, False]
-    assert ["session 2 is open" in text for text in said] == [False, False, True, False]
+    for session, when in (1, [True, False, False, False]), (2, [False, False, True, False]):
+        is_open = f"session {session} ({as_timeuuid(session)}) is open"
+        assert [is_open in text for text in said] == when
     assert ["no session is open" in text for text in said] == [False, True, False, True]
 
 
