@@ -153,7 +153,7 @@ def search(
         model = broken(model, kind, partial(unrefused, cut=Cut(reason, wide)))
     if isinstance(make, Limited):
         make.limit(model)
-    return check(unjudged(model, known), max_states=most)
+    return check(unjudged(model, known), max_states=most, past_costs=False)
 
 
 def unjudged(model: Model[Any, Any], known: Known) -> Model[Any, Any]:
@@ -170,7 +170,7 @@ def unjudged(model: Model[Any, Any], known: Known) -> Model[Any, Any]:
 def known_harm(make: Build) -> Known:
     """What the sound model breaks."""
     known: Known = ()
-    while violation := check(unjudged(make(), known), max_states=MOST).violation:
+    while violation := check(unjudged(make(), known), max_states=MOST, past_costs=False).violation:
         known = (*known, violation.property)
     return known
 

@@ -243,7 +243,7 @@ MODELS: dict[str, tuple[Build, ...]] = {
         resize(tablets=("A",), nodes=2, shrinks=1, moves=1, repairs=1),
         resize(tablets=("A B",), shrinks=1, moves=1),
         resize(tablets=("A",), nodes=2, moves=1),
-        resize(tablets=("A B", "A C"), nodes=3, grows=0, shrinks=1),
+        resize(tablets=("A B", "A C"), nodes=3, initial=1, grows=0, shrinks=1),
     ),
     "truncate": (lambda: build("truncate", {"nodes": 2, "moves": 1, "changes": 1}),),
     "balance": (lambda: build("balance", {"nodes": 2, "tablets": ("A B",)}),),
@@ -281,6 +281,7 @@ MODELS: dict[str, tuple[Build, ...]] = {
         recovery(returns=1, changes=1),
         recovery(deaths=1, operation=True),
         recovery(edition="server", crashes=1),
+        recovery(edition="server", returns=1, changes=1),
     ),
     "cms": (
         cms(crashes=1),
