@@ -2,8 +2,7 @@
 // the list of branches, and all steps count.
 
 import { leavesOf } from "./branches.js";
-import { partsOf } from "./choices.js";
-import { all } from "./picture.js";
+import { all, partsOf } from "./picture.js";
 import { say } from "./words.js";
 
 const FIELDS = ["run", "step", "tab", "lit", "ask"];

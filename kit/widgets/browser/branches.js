@@ -86,7 +86,3 @@ function markIn(part, twin) {
   if (!differ.length) part.setAttribute("data-my-diff", "");
   for (const each of differ) markIn(each, others[own.indexOf(each)]);
 }
-
-export function unmark(root) {
-  for (const part of all(root, "[data-my-diff]")) part.removeAttribute("data-my-diff");
-}

@@ -2,7 +2,7 @@
 // the culprits and the frame dims, and beside it stands what contradicts what.
 
 import { calm } from "./motion.js";
-import { all, QUIET } from "./picture.js";
+import { all, partsOf, QUIET, unmark, withKey } from "./picture.js";
 import { say } from "./words.js";
 
 const STILL = 700; // milliseconds
@@ -132,11 +132,10 @@ export class Breaks {
 
   dim(names) {
     const { box } = this.player.main;
-    if (this.isDim)
-      for (const part of all(box, "[data-my-dim]")) part.removeAttribute("data-my-dim");
+    if (this.isDim) unmark(box, "data-my-dim");
     const drawing = box.querySelector(".kp-picture .kp-scroll");
-    const named = (name) => `[data-of="${CSS.escape(name)}"],[data-k="${CSS.escape(name)}"]`;
-    const kept = drawing && names.length ? all(drawing, names.map(named).join()) : [];
+    const named = (name) => [partsOf(name), withKey(name)];
+    const kept = drawing && names.length ? all(drawing, names.flatMap(named).join()) : [];
     this.isDim = kept.length > 0;
     if (this.isDim) fade(drawing, kept);
   }

@@ -1,7 +1,7 @@
 // What the reader chose survives every frame: tabs, drop-downs, the lit thing, words searched for.
 
 import { Ghosts } from "./ghosts.js";
-import { all } from "./picture.js";
+import { all, partsOf, unmark, withKey } from "./picture.js";
 import { say } from "./words.js";
 
 export class Choices {
@@ -113,12 +113,12 @@ export class Choices {
   }
 
   restoreLight() {
-    for (const part of all(this.root, "[data-my-lit]")) part.removeAttribute("data-my-lit");
+    unmark(this.root, "data-my-lit");
     const ticked = this.asked("[data-thing]:checked").map(({ dataset }) => dataset.thing);
     if (this.asked("input").length) this.ghosts.put(ticked.map((thing) => [thing, "?"]));
     const chosen = [this.lit, this.pointed, ...ticked].filter(Boolean);
     for (const thing of [...this.blamed, ...chosen.flatMap((one) => this.named(one))])
-      for (const part of all(this.root, `${partsOf(thing)},svg [data-k="${CSS.escape(thing)}"]`))
+      for (const part of all(this.root, `${partsOf(thing)},svg ${withKey(thing)}`))
         part.setAttribute("data-my-lit", "");
     for (const part of all(this.root, "[data-spot]"))
       part.ariaPressed = part.dataset.spot === this.lit;
@@ -135,12 +135,8 @@ export function thingAt(target) {
 export function partAt(target) {
   const part = target.closest("[data-of]") ?? target.closest("svg [data-k]");
   const [, key] = /^(?:label|wire):(.*)/.exec(part?.dataset.k) ?? [];
-  const own = key && part.ownerSVGElement.querySelector(`[data-k="${CSS.escape(key)}"]`);
+  const own = key && part.ownerSVGElement.querySelector(withKey(key));
   return (own || part)?.closest("[data-of],[data-k]:has(>title)");
-}
-
-export function partsOf(thing) {
-  return `[data-of="${CSS.escape(thing)}"]`;
 }
 
 // Items that hold what is typed and what the drop-downs beside it say, in their words or tags.

@@ -3,7 +3,7 @@
 // list of a step and the markers are drawn by kit/views/frame.py.
 
 import { bounds, calm } from "./motion.js";
-import { all } from "./picture.js";
+import { all, withKey } from "./picture.js";
 
 const LEGS = [900, 450, 300, 225]; // milliseconds a leg, where there are one, two, three, four
 const MOST_DRAWN = 64;
@@ -61,7 +61,7 @@ export class Flows {
   }
 
   part(key) {
-    return this.picture.box.querySelector(`[data-k="${CSS.escape(key)}"]`);
+    return this.picture.box.querySelector(withKey(key));
   }
 
   // Once the new frame is there: show it.

@@ -1,6 +1,7 @@
 // Bets in the picture: a ghost on each thing that was chosen, and what became of it.
 
 import { bounds } from "./motion.js";
+import { partsOf, withKey } from "./picture.js";
 
 export class Ghosts {
   constructor(root) {
@@ -13,9 +14,8 @@ export class Ghosts {
     for (const old of layer.querySelectorAll(".kp-ghost")) old.remove();
     const outer = bounds(layer);
     for (const [thing, sign] of bets) {
-      const name = CSS.escape(thing);
       const picture = this.root.querySelector(".kp-stage .kp-picture");
-      const part = picture?.querySelector(`[data-of="${name}"],[data-k="${name}"]`);
+      const part = picture?.querySelector([partsOf(thing), withKey(thing)]);
       if (!part) continue;
       const { x, y, width } = bounds(part);
       const ghost = document.createElement("b");

@@ -4,7 +4,7 @@
 import { thingAt } from "./choices.js";
 import { middle, within } from "./flows.js";
 import { bounds, FAR } from "./motion.js";
-import { all } from "./picture.js";
+import { all, partsOf, unmark, withKey } from "./picture.js";
 import { say } from "./words.js";
 
 const NEXT = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
@@ -28,8 +28,8 @@ export class Hand {
     const { player } = this;
     const box = (this.box = player.spots.box);
     if (!box) return [];
-    const part = (key) => box.querySelector(`[data-k="${CSS.escape(key)}"]`);
-    const node = (name) => box.querySelector(`.character[data-of="${CSS.escape(name)}"]`);
+    const part = (key) => box.querySelector(withKey(key));
+    const node = (name) => box.querySelector(`.character${partsOf(name)}`);
     return all(player.main.box, ".actions [data-hand]").map((button) => {
       const [from, to] = JSON.parse(button.dataset.hand);
       const [parts, ends] = from.map
@@ -145,7 +145,7 @@ export class Hand {
   }
 
   light(parts) {
-    for (const old of all(this.player.root, "[data-my-over]")) old.removeAttribute("data-my-over");
+    unmark(this.player.root, "data-my-over");
     for (const part of parts) part.setAttribute("data-my-over", "");
   }
 

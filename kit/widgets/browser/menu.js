@@ -1,7 +1,7 @@
 // The menu of a thing in the picture: what is known of it, and what may be done with it.
 
 import { bounds } from "./motion.js";
-import { all, QUIET } from "./picture.js";
+import { all, partsOf, QUIET } from "./picture.js";
 import { PICTURES } from "./spots.js";
 import { say } from "./words.js";
 
@@ -62,7 +62,7 @@ export class Menu {
     if (name) words[0] = first;
     const said = (words.length ? words : [part.ariaLabel ?? ""]).flatMap((one) =>
       one.split(/[;.]\s+/));
-    const row = this.player.main.box.querySelector(`tr[data-of="${CSS.escape(thing)}"]`);
+    const row = this.player.main.box.querySelector(`tr${partsOf(thing)}`);
     const heads = row ? all(row.closest("table"), "thead th") : [];
     const cells = row ? [...row.cells] : [];
     cells.forEach((cell, i) => i && said.push(`${heads[i]?.textContent}: ${cell.textContent}`));

@@ -11,6 +11,13 @@ const FOCUSABLE = "button,input,select,summary,[tabindex]";
 export const all = (root, selector) => [...root.querySelectorAll(selector)];
 export const QUIET = { preventScroll: true }; // a focus that moves nothing
 
+export const partsOf = (thing) => `[data-of="${CSS.escape(thing)}"]`;
+export const withKey = (key) => `[data-k="${CSS.escape(key)}"]`;
+
+export function unmark(root, mark) {
+  for (const part of all(root, `[${mark}]`)) part.removeAttribute(mark);
+}
+
 export class Picture {
   live = new Map(); // elements by key; each carries in `keyed` its key, tag, text and frame
   due = new Map(); // pages that are behind the frame, and the text that each is to have

@@ -1,6 +1,6 @@
 // The player: which moment is shown, how one goes to another, and what the controls do.
 
-import { folded, markDifferences, marksOf, parting, pathTo, unmark } from "./branches.js";
+import { folded, markDifferences, marksOf, parting, pathTo } from "./branches.js";
 import { Breaks } from "./breaks.js";
 import { Choices } from "./choices.js";
 import { Drawer } from "./drawer.js";
@@ -13,7 +13,7 @@ import { settled } from "./ghosts.js";
 import { lens } from "./lens.js";
 import { Menu } from "./menu.js";
 import { Paper } from "./paper.js";
-import { all, Picture, QUIET } from "./picture.js";
+import { all, Picture, QUIET, unmark } from "./picture.js";
 import { Projector } from "./projector.js";
 import { Rush } from "./rush.js";
 import { Sheets } from "./sheets.js";
@@ -297,7 +297,7 @@ export class Player {
   compare() {
     const { moments } = this.store;
     const on = this.other >= 0 && this.other !== this.tip && moments[this.other] !== undefined;
-    unmark(this.root);
+    unmark(this.root, "data-my-diff");
     const isOff = !this.root.toggleAttribute("data-my-beside", on);
     this.part("side").hidden = this.part("diff").hidden = isOff;
     if (isOff) {

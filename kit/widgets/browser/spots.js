@@ -2,7 +2,7 @@
 
 import { thingAt } from "./choices.js";
 import { bounds } from "./motion.js";
-import { all } from "./picture.js";
+import { all, withKey } from "./picture.js";
 
 // A stage may be a second picture beside the first.
 export const PICTURES = ":is(.kp-picture,.kp-page:not([hidden]) .stage)";
@@ -111,7 +111,7 @@ export class Spots {
   // The part that was walked to stays lit.
   pin() {
     if (!this.walked) return;
-    const part = this.player.main.box.querySelector(`svg [data-k="${CSS.escape(this.walked)}"]`);
+    const part = this.player.main.box.querySelector(`svg ${withKey(this.walked)}`);
     if (!this.player.choices.light(this.thing) && part)
       this.player.menu.press(part.closest("[data-of]") || part, this.thing);
   }
