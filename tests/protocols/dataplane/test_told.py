@@ -189,7 +189,9 @@ def test_deleted_data_returns_without_the_membership_check() -> None:
     assert red(timeline) == []
 
 
-@pytest.mark.parametrize("given", [{}, {"rf": 2, "cancels": 1}, {"timeouts": True, "repair": "answered"}])
+@pytest.mark.parametrize(
+    "given", [{}, {"rf": 2, "cancels": 1}, {"timeouts": True, "repair": "answered"}]
+)
 def test_an_action_is_enabled_or_waits(given: dict[str, Any]) -> None:
     """Along suggested runs what is enabled does not wait, and each has its own line."""
     model: Any = build("dataplane", given)
