@@ -11,27 +11,21 @@ from tests.widgets.laboratory import CONNECTED, PATIENCE, run_cell, write_notebo
 
 pytestmark = pytest.mark.browser
 
-CELL = """from msgspec import Struct
-from kit import Player, Timeline
-from kit.engine.model import Model, Rule
+CELL = """from kit import Player, Timeline
+from kit.engine.declared import Declared, State, action
 
-class Up(Struct, frozen=True, tag="up"):
-    by: int = 1
-
-class Floor(Struct, frozen=True):
+class Floor(State, frozen=True):
     number: int = 0
 
-def calls(s):
-    while s.number == 1:
-        pass
-    yield Up()
+class Lift(Declared[Floor]):
+    name, title, State = "lift", "A lift", Floor
 
-class Lift(Model):
-    name, title, State, Action = "lift", "A lift", Floor, Up
-    rules = (Rule(Up, "up", calls, lambda s, a: None, lambda s, a: Floor(s.number + a.by)),)
-
-    def start(self):
-        return Floor()
+    @action()
+    def calls(self, s: Floor) -> Floor:
+        '''The lift goes up.'''
+        while s.number == 1:
+            pass
+        return s.but(number=s.number + 1)
 
 player = Player(Timeline(Lift()))
 player"""
@@ -44,7 +38,7 @@ def test_a_press_that_would_never_end_is_answered(lab_page: Page, lab: tuple[Pat
     run_cell(lab_page, address, "endless.ipynb", "class Lift")
     lab_page.click("[data-do=step]")
     note = lab_page.locator(".kp-note")
-    expect(note).to_contain_text("calls, line 12 (while s.number == 1:)", timeout=PATIENCE)
+    expect(note).to_contain_text("calls, line 13 (while s.number == 1:)", timeout=PATIENCE)
     expect(note).to_contain_text("no answer after 5 seconds")
     expect(lab_page.locator(".kp-where")).to_have_text("0 / 0")
     lab_page.wait_for_function(CONNECTED, arg="endless.ipynb")
