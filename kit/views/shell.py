@@ -126,7 +126,7 @@ def _shortened(code: str) -> str:
     known = {name for each in _DECLARED.findall(code) for name in _NAME.findall("".join(each))}
     known = (known - kept) | set(_MEMBER.findall(code)) - set(_NAME.findall("".join(quoted)))
     own = [each for each, _ in uses.most_common() if each in known and len(each) > SHORT]
-    fresh = (*ascii_letters, *(one + two for one, two in product(ascii_letters, repeat=2)))
+    fresh = (*ascii_letters, *(first + last for first, last in product(ascii_letters, repeat=2)))
     free = (each for each in fresh if each not in uses and each not in _WORDS)
     short: dict[str, str] = dict(zip(own, free, strict=False))
 
