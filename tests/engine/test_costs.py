@@ -210,6 +210,7 @@ CENTERS = {"nodes": 4, "dcs": 2, "rf": 1, "strategy": "network"}
     ("name", "given", "broken"),
     [
         ("gossip_join", {"cuts": 1}, "kept"),
+        ("gossip_join", {"operation": "removenode", "rf": 3, "cuts": 1}, "restored"),
         ("discovery", {"seeds": ("A", "B")}, "one-group"),
         ("tcm", {"rf": 3, "level": "ONE"}, "one-step"),
         ("tcm", {**CENTERS, "rf": 2, "level": "LOCAL_QUORUM"}, "one-step"),

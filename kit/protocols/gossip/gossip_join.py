@@ -166,6 +166,12 @@ class GossipJoin(NodeModel[RingState]):
             "CEP-21, Motivation",
             when=lambda m: m.cuts > 0,
         ),
+        Cost(
+            "restored",
+            "A node that was cut off meanwhile still writes to the old replicas.",
+            "CEP-21, Motivation",
+            when=lambda m: m.cuts > 0,
+        ),
     )
 
     operation: Literal["join", "removenode"] = parameter(

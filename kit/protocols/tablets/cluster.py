@@ -357,8 +357,9 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         # Edition ``server`` drains nodes before their requests begin.
         self.paused = self.edition == "server"
         placed = tuple(map(replica_sets.replicas_in, self.tablets))
-        if len({*map(keyspace_of, self.tables)}) > 1:
-            raise BadInput("tables", ", ".join(self.tables), "co-located tables of one keyspace")
+        if len({*map(keyspace_of, self.tables)}) > 1 or len({*self.tables}) < len(self.tables):
+            allowed = "co-located tables of one keyspace, each once"
+            raise BadInput("tables", ", ".join(self.tables), allowed)
         table = DumpedTable(self.tables[0], len(placed), self.tables[1:])
         self.layout = self.dump or TabletDump((self.shards,) * self.nodes, (table,))
         given = self._given_of_cluster(placed)

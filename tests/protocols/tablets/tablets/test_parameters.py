@@ -23,6 +23,7 @@ from tests.saying import says
         ("tablets", {"keyspaces": ("",)}, "at least one datacenter"),
         ("tablets", {"keyspaces": ("x dc1=1",), "tables": ("b.t", "b.u")}, "one of b"),
         ("tablets", {"tables": ("b.t", "b.u", "a.t")}, "co-located tables of one keyspace"),
+        ("tablets", {"tables": ("a.t", "a.u", "a.u")}, "each once"),
         ("tablets", {"tablets": ("",)}, "at least one replica"),
         ("tablets", {"operations": ("jump",)}, "jump"),
         ("tablets", {"moves": -1}, "moves"),
