@@ -117,6 +117,7 @@ class Balance(Hosts[BalanceState]):
         self.given = lru_cache(KEPT)(self.gather)
         self.loads = lru_cache(KEPT)(lambda s: Loads(self.given(s), self.edition))
         self.plan = lru_cache(KEPT)(lambda s: plan(self.given(s), self.edition))
+        self.planned = lru_cache(KEPT)(self.moves_planned)
         self.given(self.start())
 
     def things(self, action: Any) -> tuple[str, ...]:
@@ -151,7 +152,8 @@ class Balance(Hosts[BalanceState]):
         """Every tablet where the parameters have it."""
         return BalanceState(self.first_replicas)
 
-    # What the planner sees and says; ``given``, ``loads`` and ``plan`` ask once for a placement
+    # What the planner sees and says. ``given``, ``loads``, ``plan`` and ``planned`` ask once for a
+    # placement.
 
     def maps(self, s: BalanceState) -> dict[str, TabletMap]:
         """The map of each table."""
@@ -174,6 +176,14 @@ class Balance(Hosts[BalanceState]):
             size = self.bytes_of(i)
             sizes.setdefault(table, []).append({each.host: size for each in replicas})
         return cluster.gathered(self.members, self.maps(s), sizes)
+
+    def moves_planned(self, s: BalanceState) -> tuple[Any, ...]:
+        """The moves of the planner's plan."""
+        tablets = {tablet: number for number, tablet in enumerate(self.tables)}
+        return tuple(
+            Balance.move(tablets[m.table, m.tablets[0]], str(m.source), str(m.target))
+            for m in self.plan(s).moves
+        )
 
     def answer(self, s: BalanceState, move: Any) -> WhyAnswer:
         """What the planner says of a move."""
@@ -231,6 +241,7 @@ class Balance(Hosts[BalanceState]):
         says=moved,
         travels=sent,
         hand=held,
+        relied=lambda m, s, a: a in m.planned(s),  # by hand, tablets may move for ever
     )
     @purpose("All nodes should have about the same load, and so should all shards.")
     def move(self, s: BalanceState, tablet: int, source: str, target: str) -> Next:
@@ -285,11 +296,7 @@ class Balance(Hosts[BalanceState]):
 
     def suggest(self, s: BalanceState) -> Any | None:
         """The first move of the planner's plan."""
-        first = next(iter(self.plan(s).moves), None)
-        if first is None:
-            return None
-        tablet = self.tables.index((first.table, first.tablets[0]))
-        return Balance.move(tablet, str(first.source), str(first.target))
+        return next(iter(self.planned(s)), None)
 
     def milestone(self, before: BalanceState, action: Any, after: BalanceState) -> str | None:
         """The moment from which on the planner has nothing to do."""
