@@ -15,6 +15,7 @@ from itertools import permutations
 from typing import Any, TypeAlias
 
 from kit.engine.declared import (
+    Cost,
     Node,
     Travel,
     action,
@@ -152,6 +153,16 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     this whole procedure. Here they meet.
     """
     rests_at_goals = True
+    costs = (
+        Cost(
+            "one-schema",
+            "After a mistyped value, a column is added without group 0 while group 0 still works: "
+            "nodes that run by group 0 do not pull it.",
+            'Raft in Scylla, "Group 0 schema versioning"; published server, pulls of schema',
+            when=lambda m: m.mistypes > 0 and m.changes > 0,
+            where=lambda m, s: s.mistypes < m.mistypes and not m.apart(s) & m.ordered(s),
+        ),
+    )
 
     stuck: bool = parameter(
         False,
@@ -443,7 +454,9 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         """Nodes that do not run by group 0, and every other version that brings them more."""
         for pair in s.pairs():
             for node, source in permutations(pair):
-                if s.nodes[node].mode != "group 0" and s.merged(node, source) != s:
+                at, other = s.nodes[node], s.nodes[source]
+                apart = at.schema_version != other.schema_version
+                if at.mode != "group 0" and apart and s.merged(node, source) != s:
                     yield node, source
 
     @action(
@@ -667,14 +680,27 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     @always("INV-SCHEMA")
     def one_schema(self, s: ModeState) -> str | None:
         """All members of a group 0 have the same schema."""
+        for i, other in self.of_other_schemas(s):
+            pair, group = f"{self.names[i]} and {self.names[other]}", s.nodes[i].group
+            return f"{pair} run in {self.group_name(group)} with different schemas"
+        return None
+
+    def of_other_schemas(self, s: ModeState) -> Iterator[tuple[int, int]]:
+        """Every two nodes that run by one group 0, which has a majority, and differ in columns."""
         for i, node in enumerate(s.nodes):
             if node.mode == "group 0" and s.may_commit(i):
                 for other in nodes_in(s.running(i)):
                     there = s.nodes[other]
                     if there.mode == "group 0" and there.columns != node.columns:
-                        pair, group = f"{self.names[i]} and {self.names[other]}", node.group
-                        return f"{pair} run in {self.group_name(group)} with different schemas"
-        return None
+                        yield i, other
+
+    def apart(self, s: ModeState) -> int:
+        """The columns in which nodes of one group 0 differ (a mask)."""
+        return union(s.nodes[i].columns ^ s.nodes[j].columns for i, j in self.of_other_schemas(s))
+
+    def ordered(self, s: ModeState) -> int:
+        """The columns that a group 0 has put in order, before the disaster or since (a mask)."""
+        return s.answered | (1 << max(self.commit_indexes)) - 1
 
     @step("INV-LIN", on=(alter,))
     def linearizable(self, before: ModeState, act: Any, after: ModeState) -> str | None:

@@ -11,7 +11,7 @@ from kit.engine.check import check
 from kit.engine.registry import build
 from kit.engine.scenario import begun
 from kit.protocols.recovery.orders import ANY_ORDER
-from kit.protocols.recovery.recovery_mode import Enter, Finish, RecoveryMode, Remove
+from kit.protocols.recovery.recovery_mode import Alter, Enter, Finish, Mistype, RecoveryMode, Remove
 from tests.protocols.recovery.recovery_mode.runs import (
     ENTER,
     LEAVE,
@@ -21,7 +21,7 @@ from tests.protocols.recovery.recovery_mode.runs import (
     after,
 )
 from tests.protocols.storage.proofs import assert_holds
-from tests.quality.breaking import broken, doing, never, unguarded
+from tests.quality.breaking import broken, changing, doing, never, unguarded
 from tests.quality.reporting import assert_reported, judges
 
 THREE: dict[str, Any] = {"commit_indexes": (1, 1, 1), "dead": "B C"}
@@ -161,6 +161,51 @@ def test_all_that_may_happen_together_does_no_harm(name: str) -> None:
     """One crash, death, return, change and mistyped value in one run."""
     result = check(build("recovery_mode", {**IN_ORDER[name], **dict.fromkeys(BUDGETS, 1)}))
     assert (result.verdict, result.violation, result.unjudged) == ("complete", None, ())
+
+
+MISTYPED: dict[str, dict[str, Any]] = {
+    "two live, one of them votes": {"edition": "server", "changes": 2},
+    "three of six live": {"commit_indexes": (1,) * 6, "dead": "D E F", "changes": 1},
+}
+
+
+@pytest.mark.parametrize("name", MISTYPED)
+def test_a_change_in_recovery_mode_beside_a_working_group_is_a_known_cost(name: str) -> None:
+    """The procedure is begun again after a mistyped value, beside a group that works. Members do
+    not get what is added in RECOVERY mode; nothing else breaks, and the cluster becomes whole.
+    """
+    result = check(build("recovery_mode", {**MISTYPED[name], "mistypes": 1}))
+    assert (result.verdict, result.violation, result.unjudged) == ("known cost", None, ())
+    [met] = result.costs
+    assert met.property == "one-schema"
+    taken = [type(action) for action in met.actions]
+    assert taken.index(Mistype) < taken.index(Alter)
+
+
+@pytest.mark.parametrize("name", MISTYPED)
+def test_without_a_mistyped_value_the_same_changes_do_no_harm(name: str) -> None:
+    """Where nobody mistypes a value, no node is in RECOVERY mode beside a group that works."""
+    result = check(build("recovery_mode", MISTYPED[name]))
+    assert (result.verdict, result.violation, result.costs) == ("complete", None, ())
+
+
+def test_a_member_that_misses_a_change_of_group_0_is_no_known_cost() -> None:
+    """Only what was added without group 0 may be missing, also after a mistyped value."""
+    model = build("recovery_mode", {**MISTYPED["three of six live"], "mistypes": 1})
+
+    def losing(before: Any, action: Any, after: Any) -> Any:
+        node, by_group = model.number(action.node), after.answered > before.answered
+        if before.mistypes or not by_group:
+            return after
+        kept = (
+            old.but(applied=new.applied) for old, new in zip(before.nodes, after.nodes, strict=True)
+        )
+        return after.but(nodes=tuple(kept)).put(node, after.nodes[node])
+
+    violation = check(broken(model, Alter, changing(losing))).violation
+    assert violation is not None
+    assert violation.property == "one-schema"
+    assert {Mistype, Alter} <= {type(action) for action in violation.actions}
 
 
 def test_who_comes_back_before_anything_was_done_needs_no_recovery() -> None:

@@ -15,6 +15,7 @@ from tests.protocols.recovery.recovery_mode.runs import (
     LEAVE,
     REMOVE,
     RESTART_A,
+    RESTART_B,
     TRUNCATE,
     UPGRADE,
     after,
@@ -148,3 +149,22 @@ def test_bad_parameters(given: dict[str, Any], said: str) -> None:
     with pytest.raises(BadInput) as caught:
         build("recovery_mode", given)
     assert said in str(caught.value)
+
+
+def test_a_node_pulls_no_schema_of_an_equal_version() -> None:
+    """B's column is older than A's version of group 0, which B pulls: nobody sees that A lacks it.
+
+    Before that pull their versions differ, and A pulls as well as B.
+    """
+    apart = (
+        *(*ENTER, *REMOVE, *TRUNCATE, *LEAVE, *UPGRADE[:-1]),
+        *("set A", "set B", *RESTART_B, "alter B", "alter A", *RESTART_A),
+    )
+    parameters = {**FOUR, "edition": "server"}
+    before = after(parameters, *apart)
+    assert before.model.find(before.state, "pull A B") is not None
+    pulled = after(parameters, *apart, "pull B A")
+    a, b = node(pulled, "A"), node(pulled, "B")
+    assert a.schema_version == b.schema_version
+    assert b.columns & ~a.columns == 1 << 2
+    assert pulled.model.find(pulled.state, "pull A B") is None
