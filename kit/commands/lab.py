@@ -18,7 +18,7 @@ from kit.commands.parsing import Parser
 from kit.engine.course import lesson
 from kit.errors import BadInput, KitError, one_line
 
-LESSON = "a lesson to open, by its current or former name (default: the first)"
+LESSON = "a lesson to open, by its name (default: the first)"
 START = Path("notebooks/00-start-here.ipynb")
 FIRST_PORT = 8888
 PORTS_TRIED = 50

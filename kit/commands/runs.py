@@ -82,8 +82,7 @@ def opened(what: str, own: str | None = None) -> tuple[Timeline, tuple[str, ...]
 
     The kit's own scenario files go by their names, too: ``topology/another-address``.
 
-    A note says what a scenario file calls by the name that it had in an earlier version, or that a
-    trace was made by another revision of its model.
+    A note says that a trace was made by another revision of its model.
 
     ``own`` is the file of the model that a trace is of, where that is none of the kit's.
 

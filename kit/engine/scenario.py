@@ -19,8 +19,7 @@ A parameter's value is JSON, or else plain text. A step is lines of verbs and of
 ``----``. Verbs are the model's own (``apply B``; one that must wait shows why) and ``next``,
 ``milestone``, ``quiet`` (on until no news is in flight), ``back``, ``catch up``. Of every model can
 be shown ``verdicts``, ``waiting`` and ``enabled`` (after the last two the beginning of the verbs
-that are meant); ``rows``, ``log`` and so on of those whose registry entry has such output. A word
-of an earlier version is read as today's, and noted.
+that are meant); ``rows``, ``log`` and so on of those whose registry entry has such output.
 """
 
 from copy import copy
@@ -43,7 +42,6 @@ from kit.errors import BadInput
 MOST_BYTES = 1_000_000
 MOST_NAMED = 6
 RULE = "----"
-"""Words of earlier versions that every model's files may have."""
 
 
 class ScriptLine(Struct, frozen=True):
