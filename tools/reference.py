@@ -2,11 +2,12 @@
 
 ``families`` is the table in ARCHITECTURE.md, made from what each family declares. ``rules`` is the
 index of what each module holds, in the words of its docstring. ``editions`` is the page of the
-tables of both editions, ``glossary`` that of words, ``properties`` that of what testers check,
-``nodetool`` that of what tools of servers answer. ``course`` is the list of lessons and their
-minutes, wherever they are told. ``answers`` are the commands of ``console`` blocks with what they
-answer, run in docs/example. ``gallery`` is the page of pictures, ``stories`` the page that needs no
-installation. ``--check`` says what is not current; names choose some of them.
+tables of both editions, and that of releases, ``glossary`` that of words, ``properties`` that of
+what testers check, ``nodetool`` that of what tools of servers answer. ``course`` is the list of
+lessons and their minutes, wherever they are told. ``answers`` are the commands of ``console``
+blocks with what they answer, run in docs/example. ``gallery`` is the page of pictures, ``stories``
+the page that needs no installation. ``--check`` says what is not current; names choose some of
+them.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from kit.engine.registry import build, entries
 from kit.engine.server import OWN_KEYSPACE
 from kit.lessons import story
 from kit.lessons.badges import every_badge
+from kit.protocols.group0.rules.releases import CHANGES
 from kit.views.export import BLOCK, DIGITS, LONG, export_stories
 from tools import course
 from tools.catalogue import catalogue, catalogue_cells
@@ -45,6 +47,7 @@ ARCHITECTURE = ROOT / "ARCHITECTURE.md"
 INDEX = ROOT / "docs" / "reference" / "rules.md"
 GALLERY = ROOT / "docs" / "gallery.md"
 BESIDE = ROOT / "docs" / "reference" / "editions.md"
+RELEASES = ROOT / "docs" / "reference" / "releases.md"
 EDITIONS = ROOT / "docs" / "editions.md"
 PROPERTIES = ROOT / "docs" / "reference" / "tcm-properties.md"
 NODETOOL = ROOT / "docs" / "reference" / "nodetool.md"
@@ -155,6 +158,13 @@ def costs_table() -> str:
         for cost in build(name).costs
     ]
     return _table([("model", "promise", "what it costs", "source"), *rows])
+
+
+def releases_table() -> str:
+    """Where releases of the server differ."""
+    heads = ("what changed", "since", "before", "now", "source")
+    rows = ((f"`{c.name}`", c.first, c.before, c.after, c.source) for c in CHANGES.values())
+    return _table([heads, *rows])
 
 
 def properties(text: str) -> str:
@@ -314,6 +324,7 @@ def made(names: Iterable[str]) -> Iterator[tuple[Path, str]]:
         yield INDEX, index(INDEX.read_text(encoding="utf-8"))
     if "editions" in names:
         yield BESIDE, beside(BESIDE.read_text(encoding="utf-8"))
+        yield RELEASES, _between(RELEASES.read_text(encoding="utf-8"), "releases", releases_table())
         yield EDITIONS, _between(EDITIONS.read_text(encoding="utf-8"), "costs", costs_table())
     if "glossary" in names:
         yield GLOSSARY, glossary(GLOSSARY.read_text(encoding="utf-8"))

@@ -338,7 +338,7 @@ def _model(given: Namespace, otherwise: Mapping[str, Any], breaks: str = "") -> 
         needed = [each.breaking(breaks) for each in entry.safeguards if each.name in off]
         for case in needed or [dict(otherwise)]:
             parameters |= case
-    parameters.update(parameters_given(entry, given.parameter))
+    parameters.update(parameters_given(entry, given.parameter, given.release))
     registry.convert(entry, parameters)
     return registry.build(entry.name, parameters, switched)
 
@@ -353,25 +353,32 @@ def _refinement(given: Namespace) -> Refinement:
     if given.off:
         raise BadInput("--off", given.off[0], "no safeguard switched off when --refines is given")
     parameters: dict[str, Any] = dict(scenario.parameters) if scenario else {}
-    parameters.update(parameters_given(entry, given.parameter))
+    parameters.update(parameters_given(entry, given.parameter, given.release))
     if not parameters and scenario is None:
         parameters.update(entry.compared)
     return entry.refinement(registry.convert(entry, parameters))
 
 
-def parameters_given(entry: registry.Entry, words: Sequence[str]) -> dict[str, Any]:
-    """The parameters of ``-p name=value`` words.
+def parameters_given(
+    entry: registry.Entry, words: Sequence[str], release: str | None = None
+) -> dict[str, Any]:
+    """The parameters of ``-p name=value`` words, and of the server of a ``release``.
 
-    Raises BadInput for a word that has no such form.
+    Raises BadInput for a word that has no such form, a release of a model that has none.
     """
     given: dict[str, str] = {}
+    if release is not None:
+        if "release" not in {each.name for each in parameters_of(entry.parameters)}:
+            raise BadInput("--release", release, f"no release: {entry.name} is the same in all")
+        given = {"edition": "server", "release": release}
     for text in words:
         field, equals, value = text.partition("=")
         # Bytes of the command line that were no valid text become surrogates.
         if not equals or any("\ud800" <= character <= "\udfff" for character in text):
             raise BadInput("-p", text, "parameter=value")
         if field in given:
-            raise BadInput("-p", text, "each parameter once")
+            said = "each parameter once" + " (--release sets edition and release)" * bool(release)
+            raise BadInput("-p", text, said)
         given[field] = value
     return registry.as_written(entry, given)
 
@@ -538,6 +545,7 @@ CONFIGURATION = (
     MODEL,
     PARAMETER,
     Word("--off", "SAFEGUARD", SWITCH, several=True),
+    Word("--release", "R", "play the server of this release, such as 2026.1 (edition=server)"),
 )
 TRACE = Word("--trace", "FILE", "write the failing run as a trace")
 ORDER = "delay a step until another step depends on it, or take commuting steps together"

@@ -58,7 +58,8 @@ class Scope(Struct, frozen=True):
     @property
     def configuration(self) -> str:
         """``edition documents, rf=1; without S-01 progress-barrier``."""
-        said = {name: _value(each) for name, each in self.parameters.items() if name != "edition"}
+        named = ("edition", "release")[: 1 + self.edition.startswith("server ")]
+        said = {name: _value(v) for name, v in self.parameters.items() if name not in named}
         values = [say("edition {name}", name=self.edition)] if self.edition else []
         values += [f"{name}={value}" for name, value in said.items()]
         if not said:

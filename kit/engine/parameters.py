@@ -97,10 +97,16 @@ def plainly(given: Struct) -> dict[str, Any]:
 
 
 def edition_in(given: Struct, words: str = "{}") -> str:
-    """Whose rules a model with these parameters plays, in these words; empty if it has one form."""
+    """Whose rules a model with these parameters plays, in these words; empty if it has one form.
+
+    A server is named with its release, where releases differ.
+    """
     own = (getattr(given, name, None) for name in given.__struct_fields__)
-    named = (getattr(each, "edition", None) for each in (given, *own))
-    return next((words.format(each) for each in named if isinstance(each, str)), "")
+    for each in (given, *own):
+        edition, release = getattr(each, "edition", None), getattr(each, "release", "")
+        if isinstance(edition, str):
+            return words.format(f"{edition} {release}" if edition == "server" else edition).rstrip()
+    return ""
 
 
 def budgets_in(given: Struct) -> str:

@@ -6,7 +6,8 @@ from typing import Literal, TypeVar
 from msgspec import Struct
 
 from kit.engine.declared import NodeModel, parameter
-from kit.protocols.group0.rules.voters import MOST_VOTERS, NEWEST, Release, VoterRules
+from kit.protocols.group0.rules.releases import NEWEST, Supported
+from kit.protocols.group0.rules.voters import MOST_VOTERS, VoterRules
 
 Edition = Literal["documents", "server"]
 S = TypeVar("S", bound=Struct)
@@ -16,9 +17,7 @@ class VotingModel(NodeModel[S]):
     """A model whose members vote: all of them in edition ``documents``, a few in ``server``."""
 
     edition: Edition = parameter("documents", "the documents, or the published server")
-    release: Release = parameter(
-        NEWEST, "the release of the server, which decides how voters are chosen (server edition)"
-    )
+    release: Supported = parameter(NEWEST, "the release of the server (server edition)")
     most_voters: int = parameter(
         MOST_VOTERS, "how many nodes can vote (server edition)", title="limit of voters", ge=1, le=9
     )

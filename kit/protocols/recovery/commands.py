@@ -11,10 +11,10 @@ from kit.commands.parsing import Command, Word
 from kit.edge.paths import source_name
 from kit.errors import BadInput, are, counted
 from kit.operators.importers.system_tables import read_raft_state
-from kit.protocols.group0.rules.voters import NEWEST, RELEASES
+from kit.protocols.group0.rules.releases import release_of
 from kit.protocols.recovery import dry_run
 from kit.protocols.recovery.rules import availability
-from kit.protocols.topology.commands import EDITION, STATUS
+from kit.protocols.topology.commands import EDITION, RELEASE, STATUS
 
 HOLDS, LOST = 0, 1
 OFFERED = {True: "offered", False: "not here"}
@@ -70,6 +70,7 @@ def _recover(given: Namespace) -> Answer:
         raise BadInput(
             "FILE", "nothing", "a description, a dump of system.topology, or --documented"
         )
+    release, late = release_of(given.release)
     cluster, warnings = dry_run.open_cluster(
         given.file,
         status=given.status,
@@ -83,8 +84,8 @@ def _recover(given: Namespace) -> Answer:
         source_name(given.file),
         given.edition,
         given.leader,
-        warnings,
-        release=given.release,
+        (*late, *warnings),
+        release=release,
         views=[read_raft_state(view) for view in given.raft_state],
     )
     which = f"edition {advice.edition}"
@@ -218,13 +219,6 @@ WORDS = (
         several=True,
     ),
     replace(EDITION, help=EDITION.help.replace("server;", "server and manual;")),
-    Word(
-        "--release",
-        "",
-        "the server's release, which decides how voters are chosen (default: the "
-        "newest; 2025.1 also means older)",
-        NEWEST,
-        choices=RELEASES,
-    ),
+    RELEASE,
 )
 RECOVER = Command("recover", _recover, WORDS, ABOUT, AFTER)

@@ -19,7 +19,8 @@ from kit.masks import mask_of, nodes_in, where
 from kit.operators.importers.ringfile import LARGEST_FILE, by_name
 from kit.operators.importers.system_tables import RaftView, is_topology
 from kit.protocols.group0.rules.quorum import Place, Quorum, extremes
-from kit.protocols.group0.rules.voters import NEWEST, RELEASES, Release, VoterRules
+from kit.protocols.group0.rules.releases import NEWEST, SUPPORTED, Release
+from kit.protocols.group0.rules.voters import VoterRules
 from kit.protocols.recovery.rules import availability
 from kit.protocols.recovery.rules.procedure import (
     ASK,
@@ -529,7 +530,7 @@ def _elsewhere(
 ) -> dict[str, Procedure]:
     """The releases on which another procedure follows than the one of the release at hand."""
     differs: dict[str, Procedure] = {}
-    for other in RELEASES:
+    for other in SUPPORTED:
         cases, _ = _cases(cluster, edition, VoterRules(other), ())
         ends = {case.procedure for case in cases}
         there = ends.pop() if len(ends) == 1 else NOT_KNOWN

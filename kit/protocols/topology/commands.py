@@ -13,6 +13,7 @@ from kit.errors import BadInput, counted, shorten
 from kit.operators.importers.ringfile import LARGEST_FILE
 from kit.operators.importers.snapshots import MARK, is_snapshot
 from kit.operators.importers.topology_journals import is_journal
+from kit.protocols.group0.rules.releases import CHANGES, NEWEST, release_of, spans
 from kit.protocols.topology.dry_run.history import Passage, topology_history
 from kit.protocols.topology.dry_run.report import NextStep, NodeLine, TopologyReport, coordinator
 from kit.protocols.topology.rules.machines import EDITIONS
@@ -55,13 +56,14 @@ def _topology(given: Namespace) -> Answer:
     files = {"requests": given.requests, "status": given.status}
     rest = {"down": given.down, "rf": given.rf, "edition": given.edition}
     rest["anonymize"] = given.anonymize
+    rest["release"], late = release_of(given.release, "last-node")
     report = coordinator(given.files[0], **files, **rest)
     short = short_names(node.host_id for node in report.nodes)
     return Answer(
         marked(report, given.anonymize),
         wrap(_state(report, short), "", GAP),
         _parts(report, short),
-        report.warnings,
+        (*late, *report.warnings),
         GOES_ON if report.goes_on else STANDS,
     )
 
@@ -130,8 +132,9 @@ def _state(report: TopologyReport, short: Mapping[str, str]) -> str:
     if report.operation is not None:
         of = f" of {short[report.node]}" if report.node else ""
         what = f"{report.operation}{of}, {report.transition_state or 'no transition state'}"
+    edition = f"edition {report.edition} {report.release}".rstrip()
     session = ", a session is open" if report.session else ""
-    return f"{report.source}: {what}; {versions}{session} (edition {report.edition})"
+    return f"{report.source}: {what}; {versions}{session} ({edition})"
 
 
 def _parts(report: TopologyReport, short: Mapping[str, str]) -> Iterator[Part]:
@@ -152,6 +155,8 @@ def _parts(report: TopologyReport, short: Mapping[str, str]) -> Iterator[Part]:
             yield from wrap(state.about, GAP) if state.current else ()
     yield ""
     yield from _cases(report, short)
+    for releases, said in spans(report.elsewhere).items():
+        yield from wrap(said, f"{GAP}on {releases}: ", GAP * 2)
     queue = [
         (
             entry.kind,
@@ -244,6 +249,13 @@ EDITION = Word(
     "server",
     choices=EDITIONS,
 )
+RELEASE = Word(
+    "--release",
+    "R",
+    f"the release of the server, such as 2026.1 or 2026.2.4 (default: {NEWEST}, the newest; "
+    "python -m kit releases shows where they differ)",
+    NEWEST,
+)
 STATUS = Word("--status", "FILE", "the output of nodetool status, which shows which nodes are up")
 ANONYMIZE = Word(
     "--anonymize",
@@ -270,7 +282,35 @@ WORDS = (
         read=whole,
     ),
     EDITION,
+    RELEASE,
     ANONYMIZE,
     Word("--html", "OUT", "with journals: also write a page to step through"),
 )
 TOPOLOGY = Command("topology", _topology, WORDS, ABOUT, AFTER)
+
+
+def releases(release: str | None = None) -> Answer:
+    """Where published releases of the server differ, or what one of them does.
+
+    Raises BadInput for a release that is not supported.
+    """
+    if release is None:
+        heads = ("what changed", "since", "before, and since then")
+        rows = [
+            row
+            for each in CHANGES.values()
+            for row in ((each.name, each.first, each.before), ("", "", each.after))
+        ]
+        said = f"{counted(len(CHANGES), 'change')}; server without a release is {NEWEST}"
+        return Answer(list(CHANGES.values()), [said], [Rows(rows, heads=heads)])
+    release_of(release)
+    does = {name: change.said(release) for name, change in CHANGES.items()}
+    return Answer({"release": release, "does": does}, [f"{release}:"], [Rows([*does.items()])])
+
+
+RELEASES = Command(
+    "releases",
+    lambda given: releases(given.release),
+    (Word("release", "RELEASE", "what this release does (default: where all differ)", number="?"),),
+    "Where published releases of ScyllaDB differ, for everything that this kit plays or answers.",
+)

@@ -377,7 +377,7 @@ class Control(VotingModel[ControlState]):
     def set_up(self) -> None:
         """Read the requests; the names are those of all nodes, newcomers last."""
         self.setting = cluster.Setting(
-            edition=self.edition, safeguards=switched_off(cluster.TopologySafeguards, self.off)
+            self.edition, switched_off(cluster.TopologySafeguards, self.off), self.release
         )
         self.plan = plan_of(self.parameters)
         self.names = self.plan.names

@@ -77,6 +77,7 @@ FAMILY = Family(
         "topology": (
             "show what a coordinator would do next, from a dump of system.topology",
             "commands:TOPOLOGY",
-        )
+        ),
+        "releases": ("show where releases of the server differ", "commands:RELEASES"),
     },
 )

@@ -399,8 +399,8 @@ class Topology(Serving, coordinator.Coordinator, Outages):
             return None
         return f"{operation.machine} has no state {operation.state or 'null'}"
 
-    # In the server's edition an operation may come in between: then tablets wait, recorded.
-    @always("INV-EXCL", when=lambda m: m.setting.edition == "documents")
+    # From release 2026.3 on an operation may come in between: then tablets wait, recorded.
+    @always("INV-EXCL", when=lambda m: not m.setting.has("join-first"))
     def tablets_apart(self, s: ControlState) -> str | None:
         """Tablets move in their own track."""
         if s.topology.tablets != "moving":

@@ -11,16 +11,10 @@ from hypothesis import strategies as st
 from kit.errors import BadInput
 from kit.masks import nodes_in
 from kit.protocols.group0.rules.quorum import Quorum, extremes, numbered
-from kit.protocols.group0.rules.voters import (
-    NEWEST,
-    RELEASES,
-    Release,
-    VoterRules,
-    chosen_voters,
-    surest_voters,
-)
+from kit.protocols.group0.rules.releases import NEWEST, SUPPORTED, Release
+from kit.protocols.group0.rules.voters import VoterRules, chosen_voters, surest_voters
 
-NEWER: tuple[Release, ...] = ("2025.4", "2026.1", "newest")
+NEWER: tuple[Release, ...] = ("2025.4", "2026.1", "2026.2", "2026.3", "master")
 EVEN_KEPT: tuple[Release, ...] = ("2025.2", "2025.3")
 LIMITED = (*EVEN_KEPT, *NEWER)
 
@@ -44,7 +38,7 @@ def cluster(text: str) -> Cluster:
     return dcs, racks, everybody & ~masks["-"], masks["*"], leader
 
 
-def chosen(text: str, release: Release = "newest", limit: int = 5, **more: object) -> int:
+def chosen(text: str, release: Release = "master", limit: int = 5, **more: object) -> int:
     """Who is to vote in such a cluster (a mask)."""
     dcs, racks, up, voters, leader = cluster(text)
     rules = VoterRules(release, limit)
@@ -74,7 +68,7 @@ SIZES = [
 
 
 @pytest.mark.parametrize(("nodes", "limit", "sizes"), SIZES)
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", SUPPORTED)
 def test_how_many_vote(
     nodes: str, limit: int, sizes: tuple[int, int, int], release: Release
 ) -> None:
@@ -83,7 +77,7 @@ def test_how_many_vote(
     assert chosen(nodes, release, limit).bit_count() == sizes[column]
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", SUPPORTED)
 @pytest.mark.parametrize(
     ("candidates", "size", "most"),
     [((), 0, 0), ((1,), 1, 1), ((3,), 3, 3), ((2, 1), 3, 3), ((3, 1, 1), 5, 1), ((2, 2, 1), 5, 2)],
@@ -102,12 +96,12 @@ def test_how_many_vote_at_most_in_one_datacenter(
     [
         ("2025.1", 6, (3, 3, 3), 9, 9),
         ("2025.2", 6, (3, 3, 3), 6, 2),
-        ("newest", 6, (3, 3, 3), 5, 2),
-        ("newest", 7, (4, 3, 1), 7, 3),
-        ("newest", 7, (5, 2, 1), 7, 2),
-        ("newest", 7, (5, 3), 7, 7),
-        ("newest", 1, (1, 1, 1), 1, 1),
-        ("newest", 5, (2, 1, 1), 3, 1),
+        ("master", 6, (3, 3, 3), 5, 2),
+        ("master", 7, (4, 3, 1), 7, 3),
+        ("master", 7, (5, 2, 1), 7, 2),
+        ("master", 7, (5, 3), 7, 7),
+        ("master", 1, (1, 1, 1), 1, 1),
+        ("master", 5, (2, 1, 1), 3, 1),
     ],
 )
 def test_half_of_the_votes_are_too_many_for_one_of_three(
@@ -173,7 +167,7 @@ def test_without_a_limit_who_is_down_votes_too() -> None:
     assert chosen("1a*! 1a- 2a", "2025.1") == 0b111
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", SUPPORTED)
 def test_what_came_with_2025_2(release: Release) -> None:
     """The limit of voters, and the option that names a recovery leader."""
     rules = VoterRules(release)
@@ -187,16 +181,16 @@ def test_who_is_to_vote(nodes: str, limit: int, voters: str, release: Release) -
     assert sorted(map(int, voters.split())) == list(nodes_in(chosen(nodes, release, limit)))
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", SUPPORTED)
 def test_only_members_are_asked_from_2026_1(release: Release) -> None:
     """A node that is not in group 0's configuration takes no vote from another one."""
     members = 0b00111
     voters = chosen("1a*! 1a* 1a 2a 3a", release, members=members)
     outside = voters & ~members
-    assert bool(outside) == (release not in ("2026.1", "newest"))
+    assert bool(outside) == (release < "2026.1")
 
 
-# a leader that shuts down, and the others -> who votes then: newest, 2025.4, 2025.2
+# a leader that shuts down, and the others -> who votes then: master, 2025.4, 2025.2
 LEAVING = [
     ("1a*! 1a* 1a*", "0 1 2", "0 1", "0 1 2"),
     ("1a*! 1b* 1c* 1a", "0 1 2", "0 1 2 3", "0 1 2 3"),
@@ -213,15 +207,15 @@ LEAVING = [
 @pytest.mark.parametrize(("nodes", "newest", "odd", "even"), LEAVING)
 def test_the_newest_leader_counts_itself(nodes: str, newest: str, odd: str, even: str) -> None:
     """Until then a leader that shuts down keeps its vote, and chooses as if it were not there."""
-    for release, voters in (("newest", newest), ("2026.1", odd), ("2025.4", odd), ("2025.2", even)):
+    for release, voters in (("master", newest), ("2026.1", odd), ("2025.4", odd), ("2025.2", even)):
         found = chosen(nodes, release, leaving=True)  # type: ignore[arg-type]  # a release
         assert list(nodes_in(found)) == list(map(int, voters.split())), release
 
 
 def test_rules_that_no_server_has_are_refused() -> None:
     """The release and the limit are named, with what is allowed."""
-    with pytest.raises(BadInput, match=r"release: got '6\.2'; allowed: one of 2025\.1"):
-        VoterRules("6.2")  # type: ignore[arg-type]  # that is what is refused
+    with pytest.raises(BadInput, match=r"release: got '4\.6'; allowed: one of 5\.2"):
+        VoterRules("4.6")  # type: ignore[arg-type]  # that is what is refused
     with pytest.raises(BadInput, match="limit of voters: got 0"):
         VoterRules(limit=0)
 

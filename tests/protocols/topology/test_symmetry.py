@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from kit.engine.registry import build
 from kit.protocols.group0.rules.commands import Command
-from kit.protocols.group0.rules.voters import Release, VoterRules
+from kit.protocols.group0.rules.releases import Release
+from kit.protocols.group0.rules.voters import VoterRules
 from kit.protocols.topology.control import Attempted
 from kit.protocols.topology.rules.cluster import NOBODY, LocalView, Mutation, with_node
 from kit.protocols.topology.rules.work import may_tie

@@ -8,17 +8,13 @@ orders of nodes, racks and datacenters, ``update_nodes``).
 from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import combinations, zip_longest
-from typing import Literal, get_args
 
 from msgspec import Struct
 
 from kit.errors import BadInput
 from kit.masks import majority, mask_of, nodes_in
+from kit.protocols.group0.rules.releases import NEWEST, RELEASES, Release, has
 
-Release = Literal["2025.1", "2025.2", "2025.3", "2025.4", "2026.1", "newest"]
-"""Published releases with a choice of voters of their own; 2025.1 stands for all before 2025.2."""
-RELEASES: tuple[Release, ...] = get_args(Release)
-NEWEST: Release = "newest"
 MOST_VOTERS = 5
 
 
@@ -41,19 +37,19 @@ class VoterRules(Struct, frozen=True):
     @property
     def knows_recovery_leader(self) -> bool:
         """Whether the server has the option of that name: it came with 2025.2."""
-        return self.release != "2025.1"
+        return has("recovery-leader", self.release)
 
     @property
     def limits(self) -> bool:
         """Whether it limits voters at all: releases before 2025.2 do not."""
-        return self.release != "2025.1"
+        return has("few-voters", self.release)
 
     def size(self, candidates: Sequence[int]) -> int:
         """How many are to vote, of so many candidates in each datacenter."""
         count = min(self.limit, sum(candidates)) if self.limits else sum(candidates)
         if count % 2 or not count or not self.limits:
             return count
-        if self.release in ("2025.2", "2025.3"):
+        if not has("odd-voters", self.release):
             return count - (count != 2 and len(candidates) == 2 and len(set(candidates)) == 1)
         return count - 1
 
@@ -101,16 +97,16 @@ def chosen_voters(
     wins, then the first number.
 
     ``members`` are those of group 0's configuration: from 2026.1 on no others are asked. With
-    ``leaving`` the leader has announced its shutdown and is not among its own live nodes. The
-    newest servers count it all the same; others leave its vote as it is, and choose without it.
+    ``leaving`` the leader has announced its shutdown and is not among its own live nodes. Servers
+    after 2026.3 count it all the same; others leave its vote as it is, and choose without it.
     """
     if not rules.limits:
         return (1 << len(dcs)) - 1
     leads = 1 << leader if leader >= 0 else 0
     able, stays = up | voters, 0
-    if rules.release in ("2026.1", NEWEST):
+    if has("members-vote", rules.release):
         able &= members
-    if leaving and rules.release == NEWEST:
+    if leaving and has("leader-counts", rules.release):
         up |= leads
     elif leaving:
         able, stays = able & ~leads, leads & voters

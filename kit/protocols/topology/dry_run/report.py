@@ -15,7 +15,8 @@ from kit.edge.arguments import checked
 from kit.errors import BadInput, counted
 from kit.masks import nodes_in, where
 from kit.protocols.group0.rules.quorum import Quorum, extremes
-from kit.protocols.group0.rules.voters import NEWEST_RULES
+from kit.protocols.group0.rules.releases import NEWEST, SUPPORTED, Release
+from kit.protocols.group0.rules.voters import VoterRules
 from kit.protocols.topology.dry_run.opening import UNTOLD, OpenedTopology, PathLike, open_topology
 from kit.protocols.topology.rules import machines
 from kit.protocols.topology.rules import work as rules
@@ -163,7 +164,8 @@ class TopologyReport(Struct, frozen=True):
 
     ``known`` says whether it is known who is up: then ``cases`` has one entry. Else the first is
     with all nodes up, and the others are those that differ; ``indifferent`` are nodes whose death
-    would change nothing. The queue is that of the first case.
+    would change nothing. The queue is that of the first case. ``elsewhere`` says what comes next on
+    other supported releases of the server, where that differs.
     """
 
     source: str
@@ -180,6 +182,8 @@ class TopologyReport(Struct, frozen=True):
     cases: tuple[NextStep, ...]
     indifferent: tuple[str, ...]
     queue: tuple[QueueLine, ...]
+    release: str = ""
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
     not_modelled: tuple[str, ...] = ()
     unknown_columns: Mapping[str, object] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
@@ -201,6 +205,7 @@ def coordinator(
     down: str | Iterable[str] = (),
     rf: int = 0,
     edition: machines.Edition = "server",
+    release: Release = NEWEST,
     anonymize: bool = False,
 ) -> TopologyReport:
     """Say what the coordinator would do next on a dump of ``system.topology``, and why it waits.
@@ -211,7 +216,7 @@ def coordinator(
     status``. ``down`` lists nodes that are down: by host id, its first letters, or an address in
     ``status``. Without ``status`` and ``down``, each case that differs gets its own answer. ``rf``
     is the number of replicas in each datacenter of a keyspace that must stay RF-rack-valid (0:
-    there is no such keyspace); no column of the dump has it.
+    there is no such keyspace); no column of the dump has it. ``release`` is the server's.
 
     Raises BadInput for a file that is not well formed, content that is impossible, a name that no
     node has, or an ``rf`` that no keyspace can have.
@@ -222,7 +227,7 @@ def coordinator(
     names = (down,) if isinstance(down, str) else tuple(down)
     files = {"requests": requests, "status": status}
     opened = open_topology(dump, **files, down=names, edition=edition, anonymize=anonymize)
-    return report(opened, Setting(edition), rf)
+    return report(opened, Setting(edition, release=release), rf)
 
 
 def report(opened: OpenedTopology, setting: Setting, rf: int = 0) -> TopologyReport:
@@ -266,6 +271,8 @@ def report(opened: OpenedTopology, setting: Setting, rf: int = 0) -> TopologyRep
         cases,
         indifferent,
         ask.queue_lines(),
+        setting.release if setting.edition == "server" else "",
+        dict(ask.elsewhere()),
         tuple(not_modelled(opened)),
         opened.unknown,
         (*opened.warnings, *ask.depends(), *untold(opened, setting, rf)),
@@ -330,7 +337,7 @@ class _Asking:
         if self.setting.edition == "documents":
             every = Quorum(able, able & ~down)
             return every, every
-        return extremes(self.places, able, down & able, 0, NEWEST_RULES)
+        return extremes(self.places, able, down & able, 0, VoterRules(self.setting.release))
 
     def no_majority(self, alive: int) -> str:
         """Why nothing can be committed, whoever votes; the empty text: something can."""
@@ -408,6 +415,17 @@ class _Asking:
             self.named(missing),
             fails,
         )
+
+    def elsewhere(self) -> Iterator[tuple[str, str]]:
+        """The releases on which something else comes next, or waits, and what that is."""
+        here = self.step(self.alive), self.queue_lines()
+        for release in SUPPORTED if self.setting.edition == "server" else ():
+            there = _Asking(self.opened, replace(self.setting, release=release), self.topology.rf)
+            step, queue = there.step(self.alive), there.queue_lines()
+            if (step, queue) != here:
+                others = (f"{line.kind} {line.standing}: {line.reason}" for line in queue)
+                same = step == here[0]
+                yield release, "; ".join(others) if same else f"{step.decision}: {step.reason}"
 
     def addressees(self, operation: rules.TopologyOperation, piece: machines.WorkRow) -> int:
         """Whom a piece of work needs: transitions of tablets have barriers of their own, which wait

@@ -18,6 +18,7 @@ from msgspec.structs import asdict, replace
 
 from kit.masks import mask_of, where
 from kit.protocols.group0.rules.commands import Group0Safeguards
+from kit.protocols.group0.rules.releases import NEWEST, Release, has
 from kit.protocols.topology.rules.machines import Edition
 
 NOBODY = -1
@@ -225,10 +226,15 @@ class TopologySafeguards(Struct, frozen=True, kw_only=True):
 
 
 class Setting(Struct, frozen=True, cache_hash=True):
-    """How a cluster is run: its edition, and which safeguards are on."""
+    """How a cluster is run: its edition, which safeguards are on, a server's release."""
 
     edition: Edition = "server"
     safeguards: TopologySafeguards = TopologySafeguards()
+    release: Release = NEWEST
+
+    def has(self, change: str) -> bool:
+        """Whether it is a server whose release has this change (``releases.CHANGES``)."""
+        return self.edition == "server" and has(change, self.release)
 
 
 class LocalView(Struct, frozen=True, cache_hash=True):

@@ -80,9 +80,9 @@ def queue(topology: ClusterTopology, alive: int, setting: Setting) -> tuple[Queu
     held = _held(topology, operation, alive, setting)
     why, _ = held
     idle = operation is None and not why
-    # A join does not wait for tablets that move: published coordinator.
+    # A join does not wait for tablets that move: published coordinator, by release.
     tablets_move = operation is not None and operation.state == "tablet_migration"
-    preempts = "join" if tablets_move and setting.edition == "server" else ""
+    preempts = "join" if tablets_move and setting.has("join-first") else ""
     entries = [_entry(topology, running, "running", "the request is under way")] if running else []
     chosen = False
     for number, by_itself in _standings(topology, alive, setting, idle):

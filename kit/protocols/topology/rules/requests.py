@@ -140,7 +140,7 @@ def _against_going(
     if asks.kind in ("leave", "remove") and cluster.owners(topology) == 1 << asks.node:
         return LAST_OWNER, 0
     goes = {"remove": asks.node, "replace": asks.replaced}.get(asks.kind, cluster.NOBODY)
-    if goes == cluster.NOBODY:
+    if goes == cluster.NOBODY or not setting.has("dead-refused"):
         return "", 0
     lives = topology.ignored & alive
     if lives and setting.safeguards.refuse_live_removal:

@@ -10,7 +10,7 @@ import pytest
 
 from kit.errors import BadInput
 from kit.operators.importers.system_tables import RaftView
-from kit.protocols.group0.rules.voters import Release
+from kit.protocols.group0.rules.releases import Release
 from kit.protocols.recovery.dry_run import (
     UNTOLD,
     RecoveryAdvice,
@@ -39,7 +39,7 @@ def of(nodes: str, edition: Edition = "documents", **more: Any) -> RecoveryAdvic
         }
         for at, node in enumerate(nodes.split())
     ]
-    release: Release = more.pop("release", "newest")
+    release: Release = more.pop("release", "2026.3")
     cluster = parse_cluster(json.dumps({"nodes": described, **more}))
     return advise(cluster, "x", edition, release=release)
 

@@ -17,7 +17,8 @@ from kit.errors import BadInput
 from kit.masks import mask_of, nodes_in
 from kit.operators.importers.system_tables import read_raft_state
 from kit.protocols.group0.rules.quorum import extremes
-from kit.protocols.group0.rules.voters import NEWEST_RULES, RELEASES, Release, VoterRules
+from kit.protocols.group0.rules.releases import NEWEST, SUPPORTED, Release
+from kit.protocols.group0.rules.voters import NEWEST_RULES, VoterRules
 from kit.protocols.recovery.dry_run import RecoveryAdvice, advise, parse_cluster
 from kit.protocols.recovery.rules.quorum import after_deaths
 from tests.commands.calling import bad, call, written
@@ -42,7 +43,7 @@ def described(text: str, **more: Any) -> dict[str, Any]:
     return {"nodes": nodes, **more}
 
 
-def advised(text: str, release: Release = "newest", **more: Any) -> RecoveryAdvice:
+def advised(text: str, release: Release = NEWEST, **more: Any) -> RecoveryAdvice:
     """The advice for such nodes."""
     return advise(parse_cluster(json.dumps(described(text, **more))), "x", release=release)
 
@@ -72,7 +73,7 @@ BY_RELEASE = [
 
 
 @pytest.mark.parametrize(("nodes", "procedures"), BY_RELEASE)
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", SUPPORTED)
 def test_the_procedure_by_release(
     nodes: str, procedures: tuple[str, str, str], release: Release
 ) -> None:
@@ -83,7 +84,7 @@ def test_the_procedure_by_release(
     assert (LEADS in [each.procedure for each in advice.choices if each.offered]) == (
         advice.procedure == LEADS
     )
-    there = {other: procedures[(other > "2025.1") + (other > "2025.3")] for other in RELEASES}
+    there = {other: procedures[(other > "2025.1") + (other > "2025.3")] for other in SUPPORTED}
     differs = {other: each for other, each in there.items() if each != advice.procedure}
     assert advice.elsewhere == differs
 
@@ -303,7 +304,7 @@ CLUSTERS = st.lists(
 )
 
 
-@given(CLUSTERS, st.sampled_from(RELEASES), st.data())
+@given(CLUSTERS, st.sampled_from(SUPPORTED), st.data())
 def test_what_group_0_does_lies_between_the_extremes(
     nodes: list[tuple[str, str, bool]], release: Release, data: st.DataObject
 ) -> None:

@@ -1,0 +1,186 @@
+"""Where published releases of ScyllaDB differ: one table, asked by name.
+
+Each row is one change: its name, the releases that have it first (a line of releases that got it
+later says from which patch release on), what was before, what is since, and where that is read.
+Source: published server, the tags of its releases.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from itertools import groupby
+from typing import Literal, get_args
+
+from msgspec import Struct
+
+from kit.errors import BadInput
+
+Release = Literal[
+    "5.2", "5.4", "6.0", "6.1", "6.2", "2025.1", "2025.2", "2025.3", "2025.4", "2026.1", "2026.2",
+    "2026.3", "master",
+]  # fmt: skip
+"""Lines of releases, oldest first; ``master`` is what was not released in August 2026."""
+Supported = Literal["2025.1", "2025.2", "2025.3", "2025.4", "2026.1", "2026.2", "2026.3", "master"]
+"""Those that models play; before them there are no tablets in new keyspaces by default."""
+RELEASES: tuple[Release, ...] = get_args(Release)
+SUPPORTED: tuple[Supported, ...] = get_args(Supported)
+NEWEST: Supported = "2026.3"
+"""The newest published one, read at 2026.3.0-rc2: what ``server`` means if no release is named."""
+
+TABLE = """
+topology-in-group-0 | 6.0
+  only the schema is in group 0, and the topology is gossiped
+  the schema and the topology are in group 0
+  db/config.cc: consistent-topology-changes
+few-voters | 2025.2
+  every member votes
+  five at most vote, spread over datacenters and racks
+  service/raft/group0_voter_handler.cc, calc_voters_max
+recovery-leader | 2025.2
+  a lost majority is regained by RECOVERY mode
+  a lost majority is regained by a node that the option recovery_leader names
+  db/config.cc, recovery_leader
+odd-voters | 2025.4
+  an even number votes, but for two equal datacenters above two nodes
+  an odd number votes
+  group0_voter_handler.cc, calc_voters_max
+members-vote | 2026.1
+  any node of the topology may be chosen to vote
+  only a member of group 0's configuration may be chosen to vote
+  group0_voter_handler.cc, update_nodes
+paused-drain | 2026.1
+  a leaving node drains its tablets within its operation, in tablet_draining
+  the request is paused while its tablets are drained, and the node stays normal
+  commit a009644c7d, paused_requests
+rack-checks | 2026.1
+  a leave, removal or join is not asked about racks
+  one that would make a keyspace RF-rack-invalid is refused
+  service/storage_service.cc, "RF-rack-invalid"
+complete-statistics | 2026.1
+  tablets are counted, whatever their size
+  bytes are counted, and a node whose sizes are not all known is left out of plans
+  service/tablet_allocator.cc; feature size_based_load_balancing
+last-node | 2026.1.10 2026.2.2 2026.3
+  the last node of a datacenter or rack may go, although a keyspace has replicas there
+  the last node of a datacenter or rack in which a keyspace has replicas is refused
+  commit 9f94610767
+history-hour | 2026.1.10 2026.2.3 2026.3
+  system.group0_history keeps a week
+  system.group0_history keeps an hour
+  commit ca53e957e6
+rf-changes | 2026.2
+  an RF change adds or removes one replica at a time
+  an RF change of several replicas runs in steps (ongoing_rf_changes), and can be aborted
+  commits 751af38f2a, 1b2b453782
+fallback-cleanup | 2026.2
+  a tablet goes back from write_both_read_new to cleanup_target at once
+  a tablet goes back through write_both_read_old_fallback_cleanup
+  commit f06094aa95
+join-first | 2026.3
+  a join waits until no tablet moves
+  a join goes before the moves of tablets
+  commit 4d727e1fcf
+dead-refused | 2026.3
+  a removal or replace waits in the queue while another node is down and not ignored
+  a removal or replace is refused at once while another node is down and not ignored
+  commit e9abb31e8d
+first-election | 2026.3
+  nobody stands for leader of a new group before the election timeout
+  in a new group one node, picked by the group's id, stands for leader at once
+  commits 463c48d190, eded7c9ed8
+leader-counts | master
+  a leader that shuts down keeps its vote as it is, and others are chosen without it
+  a leader that shuts down counts itself
+  commit bfc4f14264
+desired-by-size | master
+  tablet counts are scaled down by the count that they were rounded to
+  tablet counts are scaled down by the count that the size asks for
+  commit 5cb3525306
+"""
+
+
+class Change(Struct, frozen=True):
+    """A row: ``since`` has each line of releases with its first patch release (0: from the start).
+
+    Lines after the last of ``since`` have it, too.
+    """
+
+    name: str
+    since: dict[Release, int]
+    before: str
+    after: str
+    source: str
+
+    def holds(self, release: Release, patch: int | None = None) -> bool:
+        """Whether this line of releases has the change: in this patch release, or the newest."""
+        if release in self.since:
+            return patch is None or patch >= self.since[release]
+        return RELEASES.index(release) > max(map(RELEASES.index, self.since))
+
+    def said(self, text: str) -> str:
+        """What the release of this name does: a line of releases, or a patch release."""
+        return self.after if self.holds(*_parted(text)) else self.before
+
+    @property
+    def first(self) -> str:
+        """The releases that had it first, as text."""
+        return ", ".join(f"{line}.{patch}" if patch else line for line, patch in self.since.items())
+
+
+def _changes() -> Iterator[Change]:
+    lines = TABLE.strip().splitlines()
+    for head, before, after, source in zip(*[iter(lines)] * 4, strict=True):
+        name, _, firsts = head.partition(" | ")
+        since: dict[Release, int] = {}
+        for first in firsts.split():
+            line, patch = _parted(first)
+            since[line] = patch or 0
+        yield Change(name, since, before.strip(), after.strip(), source.strip())
+
+
+def _parted(text: str) -> tuple[Release, int | None]:
+    match = re.fullmatch(r"([0-9]{1,4}\.[0-9])(?:\.([0-9]{1,3}))?|master", text)
+    line = match and (match[1] or text)
+    if not match or line not in RELEASES:
+        allowed = f"one of {', '.join(RELEASES)}, or a patch release of these such as 2026.2.4"
+        raise BadInput("release", text, allowed)
+    return line, int(match[2]) if match[2] else None
+
+
+CHANGES = {change.name: change for change in _changes()}
+"""Every change by its name, oldest first."""
+
+
+@cache
+def has(change: str, release: Release) -> bool:
+    """Whether the release does what this change brought: a name of ``CHANGES``."""
+    return CHANGES[change].holds(release)
+
+
+def release_of(text: str, *changes: str) -> tuple[Release, tuple[str, ...]]:
+    """The line of releases that this text names.
+
+    With it comes what its patch release does not have yet of these ``changes``: lines to
+    show. Raises BadInput for a release that is not supported.
+    """
+    line, patch = _parted(text)
+    late = [
+        f"this is the answer for the newest {line}; on {text}, {change.before} ({change.name})"
+        for change in map(CHANGES.__getitem__, changes)
+        if change.holds(line) and not change.holds(line, patch)
+    ]
+    return line, tuple(late)
+
+
+def spans(answers: Mapping[str, str]) -> dict[str, str]:
+    """What single releases answer, by the releases that answer the same.
+
+    ``2025.1 to 2025.4`` are neighbours among those supported.
+    """
+    said: dict[str, str] = {}
+    runs = groupby(SUPPORTED, key=answers.get)
+    for text, run in runs:
+        first, *more = run
+        if text is not None:
+            said[f"{first} to {more[-1]}" if more else first] = text
+    return said

@@ -1,0 +1,89 @@
+"""What a coordinator does differs from release to release: published cases, each on every one."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit.engine.check import check
+from kit.engine.registry import build
+from kit.errors import BadInput
+from kit.protocols.group0.rules.releases import (
+    CHANGES,
+    RELEASES,
+    SUPPORTED,
+    Release,
+    Supported,
+    has,
+    release_of,
+)
+from kit.protocols.topology.rules.decide import decide
+from kit.protocols.topology.rules.requests import OperationRequest, refusal
+from tests.commands.calling import call
+from tests.protocols.topology.test_decide import reached
+
+# what is asked for, who is down of five nodes in three racks, who is ignored -> the first release
+# that refuses it at once, and why; before that it waits in the queue
+ASKED_BESIDE_THE_DEAD = [
+    ("remove", "E", "", "5.2", ""),
+    ("remove", "DE", "", "2026.3", "another node is down"),
+    ("remove", "DE", "D", "5.2", ""),
+    ("remove", "E", "D", "2026.3", "an ignored node is up"),
+    ("remove", "CDE", "C", "2026.3", "another node is down"),
+    ("leave", "D", "", "5.2", ""),
+]
+
+
+@pytest.mark.parametrize("release", SUPPORTED)
+@pytest.mark.parametrize(("kind", "down", "ignored", "first", "why"), ASKED_BESIDE_THE_DEAD)
+def test_a_removal_beside_the_dead(
+    release: Supported, kind: str, down: str, ignored: str, first: Release, why: str
+) -> None:
+    """Until 2026.2 a removal waits in the queue while somebody else is down (commit e9abb31e8d)."""
+    given = {"nodes": 5, "down": tuple(down), "ignored": tuple(ignored), "operations": ("leave A",)}
+    model = build("topology", {"edition": "server", "release": release, **given})
+    state = model.start()
+    alive = state.up
+    said = refusal(state.topology, OperationRequest(kind, 4), alive, model.setting)
+    refuses = bool(why) and RELEASES.index(release) >= RELEASES.index(first)
+    assert (said is not None and why in said.reason) if refuses else said is None
+
+
+@pytest.mark.parametrize("release", SUPPORTED)
+def test_a_join_goes_before_tablets_from_2026_3(release: Supported) -> None:
+    """While tablets move, the join's row is written first, or once their track has ended."""
+    given = {"operations": ("join D",), "tablets": 1, "edition": "server", "release": release}
+    first = any(
+        state.topology.transition == "tablet_migration"
+        and decide(state.topology, state.up, model.setting).kind == "begin"
+        for model, state in reached(given)
+    )
+    assert first is has("join-first", release)
+    assert check(build("topology", given), max_states=50_000).violation is None
+
+
+def test_a_patch_release_is_read_exactly() -> None:
+    """Its line is answered for, and what it lacks is said where it was asked about."""
+    assert release_of("2026.2.1", "last-node")[0] == "2026.2"
+    assert "the last node" in release_of("2026.2.1", "last-node")[1][0]
+    assert release_of("2026.2.2", "last-node") == ("2026.2", ())
+    assert release_of("2026.2.1", "join-first") == ("2026.2", ())
+    for text in ("2026.4", "2026", "newest", "2026.2.x", "٢٠٢٦.١", ""):
+        with pytest.raises(BadInput, match=r"allowed: one of 5\.2"):
+            release_of(text)
+
+
+def test_the_command_says_what_a_release_does() -> None:
+    """All changes with both sides, or one release's own side of each."""
+    every = call("releases").out
+    assert all(name in every for name in CHANGES)
+    told = call("releases", "2026.2.2", "--json").json["does"]
+    assert told["last-node"] == CHANGES["last-node"].after
+    assert told["history-hour"] == CHANGES["history-hour"].before
+    assert told["join-first"] == CHANGES["join-first"].before
+    assert call("releases", "4.6").status == 2
+
+
+def test_a_search_plays_a_release() -> None:
+    """``--release`` is the server of that release; a model that has none says so."""
+    assert "edition server 2026.1" in call("check", "topology", "--release", "2026.1").out
+    assert "tcm is the same in all" in call("check", "tcm", "--release", "2026.1").err
