@@ -314,7 +314,7 @@ TABLETS = cql.cql_columns(
 SIZES = cql.cql_columns("table_id uuid, last_token bigint, replicas map<uuid, bigint>")
 LOADS = cql.cql_columns(
     "node uuid, dc text, rack text, up boolean, storage_capacity bigint, "
-    "effective_capacity bigint, draining boolean, excluded boolean, ip text"
+    "effective_capacity bigint, draining boolean, excluded boolean, ip text, storage_load bigint"
 )
 STATIC = tuple(name for name, column in TABLETS.items() if column.static)
 OF_TABLETS = tuple(name for name in TABLETS if name not in (*STATIC, "table_id"))
@@ -379,7 +379,8 @@ class TabletsTable(Struct, frozen=True):
 class NodeLoad(Struct, frozen=True):
     """A row of ``system.load_per_node``; None for what it does not say. ``ip`` is its address.
 
-    ``capacity`` is that of the disk; ``effective`` what is free of it, and what tablets take.
+    ``capacity`` is that of the disk; ``effective`` what is free of it, and what tablets take. The
+    server gives a ``storage_load`` where it knows this and all sizes, so that is ``complete``.
     """
 
     host: str
@@ -391,6 +392,7 @@ class NodeLoad(Struct, frozen=True):
     draining: bool | None = None
     excluded: bool | None = None
     ip: str | None = None
+    complete: bool | None = None
 
 
 TabletBytes = Mapping[str, Mapping[int, Mapping[str, int]]]
@@ -486,7 +488,8 @@ def read_loads(path: Readable) -> tuple[NodeLoad, ...]:
         place = host, row.get("dc"), row.get("rack"), row.get("up")
         standing = row.get("draining"), row.get("excluded"), row.get("ip")
         both = capacities["storage_capacity"], capacities["effective_capacity"]
-        loads[host] = NodeLoad(*place, *both, *standing)
+        complete = row["storage_load"] is not None if "storage_load" in row else None
+        loads[host] = NodeLoad(*place, *both, *standing, complete)
     if not loads:
         raise BadInput(source, "no row", f"rows of {LOADS_TABLE.name}, one for each node")
     return tuple(loads.values())

@@ -12,6 +12,8 @@ from functools import lru_cache
 from string import ascii_uppercase
 from typing import Any, TypeAlias
 
+from msgspec.structs import replace
+
 from kit.engine.declared import (
     State,
     Travel,
@@ -44,9 +46,10 @@ MOST_PERCENT = 10_000
 
 
 class BalanceState(State, frozen=True, cache_hash=True):
-    """The replicas of every tablet."""
+    """The replicas of every tablet, and the nodes that have reported no sizes yet."""
 
     replicas: tuple[Replicas, ...]
+    unreported: tuple[str, ...] = ()
 
 
 Next: TypeAlias = BalanceState | Refusal | None
@@ -88,6 +91,9 @@ class Balance(Hosts[BalanceState]):
     excluded: tuple[str, ...] = parameter(
         (), "the nodes that are given up: no tablets move to or from them", **WRITTEN
     )
+    unreported: tuple[str, ...] = parameter(
+        (), "the nodes that have not reported their tablets' sizes (edition server)", **WRITTEN
+    )
 
     def set_up(self) -> None:
         """The tablets by table and size, and the nodes. BadInput for words that do not fit each
@@ -122,7 +128,8 @@ class Balance(Hosts[BalanceState]):
 
     def things(self, action: Any) -> tuple[str, ...]:
         """The tablet that moves."""
-        return ("tablet {} {}".format(*self.tables[action.tablet]),)
+        is_move = isinstance(action, Balance.move)
+        return ("tablet {} {}".format(*self.tables[action.tablet]),) if is_move else ()
 
     def balanced_nodes(self) -> Iterator[cluster.BalancerNode]:
         """The nodes as the planner looks at them. BadInput for too many racks or rooms, or too few,
@@ -138,9 +145,11 @@ class Balance(Hosts[BalanceState]):
             **dict.fromkeys(self.leaving, "leaving"),
             **dict.fromkeys(self.excluded, "excluded"),
         }
-        for host, role in roles.items():
+        if self.unreported and self.edition == "documents":
+            raise BadInput("unreported", " ".join(self.unreported), "none in edition documents")
+        for host, field in (*roles.items(), *((host, "unreported") for host in self.unreported)):
             if host not in self.names:
-                raise BadInput(role, host, "nodes among " + ", ".join(self.names))
+                raise BadInput(field, host, "nodes among " + ", ".join(self.names))
         rooms = [int(text) for text in self.room] or [ROOM_A_SHARD * self.shards] * self.nodes
         racks = self.racks or (PLACE,) * self.nodes
         for name, room, place in zip(self.names, rooms, racks, strict=True):
@@ -150,7 +159,7 @@ class Balance(Hosts[BalanceState]):
 
     def start(self) -> BalanceState:
         """Every tablet where the parameters have it."""
-        return BalanceState(self.first_replicas)
+        return BalanceState(self.first_replicas, self.unreported)
 
     # What the planner sees and says. ``given``, ``loads``, ``plan`` and ``planned`` ask once for a
     # placement.
@@ -174,8 +183,10 @@ class Balance(Hosts[BalanceState]):
         sizes: dict[str, list[dict[str, int]]] = {}
         for i, ((table, _), replicas) in enumerate(zip(self.tables, s.replicas, strict=True)):
             size = self.bytes_of(i)
-            sizes.setdefault(table, []).append({each.host: size for each in replicas})
-        return cluster.gathered(self.members, self.maps(s), sizes)
+            known = {each.host: size for each in replicas if each.host not in s.unreported}
+            sizes.setdefault(table, []).append(known)
+        given = cluster.gathered(self.members, self.maps(s), sizes)
+        return replace(given, incomplete=given.incomplete | {*s.unreported})
 
     def moves_planned(self, s: BalanceState) -> tuple[Any, ...]:
         """The moves of the planner's plan."""
@@ -251,10 +262,20 @@ class Balance(Hosts[BalanceState]):
             return refused(reason_said(forbids, self.edition))
         gone, come = replica_of(source), replica_of(target)
         held = tuple(come if each == gone else each for each in s.replicas[tablet])
-        return BalanceState((*s.replicas[:tablet], held, *s.replicas[tablet + 1 :]))
+        return s.but(replicas=(*s.replicas[:tablet], held, *s.replicas[tablet + 1 :]))
+
+    @action(when=lambda m: bool(m.unreported), each=lambda m, s: s.unreported)
+    @purpose("The server plans by size, so it must know the size of every tablet on a node.")
+    def report(self, s: BalanceState, node: str) -> Next:
+        """{node} reports its disk and the sizes of its tablets."""
+        if node not in s.unreported:
+            return None
+        return s.but(unreported=tuple(each for each in s.unreported if each != node))
 
     def why_here(self, before: BalanceState, action: Any, after: BalanceState) -> str:
         """Of a move from the fullest node to the emptiest, that it is."""
+        if not isinstance(action, Balance.move):
+            return self.why(action)
         loads = self.loads(before).node_load.tolist()
         ends = (self.names.index(replica_of(end).host) for end in (action.source, action.target))
         most, least = (loads[node] for node in ends)
@@ -270,7 +291,7 @@ class Balance(Hosts[BalanceState]):
         every = ((table, fault) for table, given in self.maps(s).items() for fault in faults(given))
         return next((f"{table}, tablet {f.tablet}: {f.value} twice" for table, f in every), None)
 
-    @step(name="racks")
+    @step(name="racks", on=(move,))
     def stays_spread(self, before: BalanceState, action: Any, after: BalanceState) -> str | None:
         """Replicas stay spread across racks."""
         was, now = (self.most_in_a_rack(s.replicas[action.tablet]) for s in (before, after))
@@ -289,14 +310,15 @@ class Balance(Hosts[BalanceState]):
     @goal("INV-PROGRESS", name="ends", title="Loads can still be evened out")
     @sometimes(name="even", title="No move is left")
     def is_even(self, s: BalanceState) -> bool:
-        """Whether the planner has nothing to do."""
-        return not self.plan(s).moves
+        """Whether the planner has nothing to do, and knows all sizes."""
+        return not (self.plan(s).moves or s.unreported)
 
     # How it is told
 
     def suggest(self, s: BalanceState) -> Any | None:
-        """The first move of the planner's plan."""
-        return next(iter(self.planned(s)), None)
+        """The first move of the planner's plan; without one, the first report."""
+        reports = map(Balance.report, s.unreported)
+        return next(iter(self.planned(s)), None) or next(reports, None)
 
     def milestone(self, before: BalanceState, action: Any, after: BalanceState) -> str | None:
         """The moment from which on the planner has nothing to do."""

@@ -83,8 +83,8 @@ Several snapshots are compared in order of time. Without a dump, --table imagine
 is a host id, the beginning of one, or an address from --status.
 
 The exit code is 0. It is 1 when a tablet has no place to go or loses its quorum, a drain would
-wait for a node that is down, an RF change is refused, or a repair leaves tablets out, and 2 on bad
-input.
+wait for a node that is down or whose tablet sizes are unknown, an RF change is refused, or a repair
+leaves tablets out, and 2 on bad input.
 
 examples
   python -m kit tablets tablets.csv --topology topology.csv balance --json
@@ -353,7 +353,9 @@ def _balance(opened: OpenedTablets, _words: Sequence[str]) -> Answer:
     parts += _stuck(report.stuck, short, opened.edition)
     heading = [f"{counted(len(report.moves), 'move')}, {bytes_said(report.bytes)} to copy"]
     heading += _waiting(report.stalled_by, {}, short)
-    return Answer(report, heading, parts, opened.warnings, int(bool(report.stuck)))
+    heading += _unknown(report.waits_for, report.left_out, short)
+    status = int(bool(report.stuck or report.waits_for))
+    return Answer(report, heading, parts, opened.warnings, status)
 
 
 def _spread(spread: what_if.LoadSpread, edition: Edition) -> str:
@@ -376,9 +378,11 @@ def _drain(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     heading += [f"{GAP}the request would be refused: {report.refused}"] * bool(report.refused)
     waits = report.stalled_by if report.replicas else ()
     heading += _waiting(waits, report.targets, short)
+    sizes = report.waits_for if report.replicas else ()
+    heading += _unknown(sizes, (), short)
     takes = Rows([(short[host], f"takes {n:,}") for host, n in report.targets.items()], "nodes")
     parts = (takes, *_stuck(report.stuck, short, opened.edition))
-    status = int(bool(report.stuck or waits or report.refused))
+    status = int(bool(report.stuck or waits or sizes or report.refused))
     return Answer(report, heading, parts, opened.warnings, status)
 
 
@@ -391,6 +395,21 @@ def _waiting(hosts: Sequence[str], takes: Mapping[str, int], short: Short) -> It
         if given:
             yield f"{GAP}{counted(given, 'replica')} would go there, because a drain skips no node."
         yield f"{GAP}Start {them} again, or exclude {them} for good: nodetool excludenode."
+
+
+def _unknown(
+    waits_for: Sequence[str] | None, left_out: Sequence[str], short: Short
+) -> Iterator[str]:
+    """What the server does not do for want of sizes, and what tells until when."""
+    tells = "storage_load in system.load_per_node (the same on any node) is"
+    if waits_for is None:
+        yield f"{GAP}Not known: whether the server has all tablet sizes. From release 2026.1 on, a"
+        yield f"{GAP}drain stalls while {tells} null on a node."
+    for hosts, what in ((waits_for, "the drain stalls"), (left_out, "the plan leaves it out")):
+        if hosts:
+            them = few([short[host] for host in hosts], MOST_HOSTS)
+            yield f"{GAP}{them}: the server lacks tablet sizes or the capacity, so {what}."
+            yield f"{GAP}Wait until {tells} not null there."
 
 
 def _stuck(stuck: Sequence[what_if.StuckTablet], short: Short, edition: Edition) -> Iterator[Rows]:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.masks import nodes_in
 from kit.protocols.tablets import cluster
@@ -367,6 +368,8 @@ class DumpPlanner:
             enabled=enabled,
             rack_lists=rack_lists,
         )
+        # In a Player nobody reports sizes: it plays on as if all were known.
+        given = replace(given, incomplete=frozenset())
         step = planned(Loads(given, self._model.edition))
         begins = [(move, begin) for move in step.moves for begin in self._begins(move)]
         return StatePlan(

@@ -72,7 +72,8 @@ class OpenedTablets(Struct, frozen=True):
 
     ``maps`` are by table name, ``repairs`` (when a tablet was repaired last) by that and tablet,
     ``sizes`` as the balancer takes them (None: not known). ``down`` are hosts that do not answer;
-    which of them are excluded, given up by the operator, the nodes' roles say. ``addresses`` gives
+    which of them are excluded, given up by the operator, the nodes' roles say. ``incomplete`` are
+    those that loads show without all sizes (None: they do not tell). ``addresses`` gives
     those of ``nodetool status`` their hosts. ``ignore_msb`` is what static sharding on a host
     ignores. ``topology`` and ``schema`` are None where no file of theirs was given.
     """
@@ -90,6 +91,7 @@ class OpenedTablets(Struct, frozen=True):
     topology: OpenedTopology | None = None
     schema: ClusterSchema | None = None
     repairs: Mapping[str, Mapping[int, datetime]] = {}
+    incomplete: frozenset[str] | None = None
 
     @property
     def enabled(self) -> bool:
@@ -121,7 +123,7 @@ class OpenedTablets(Struct, frozen=True):
     @property
     def input(self) -> cluster.BalancerInput:
         """The balancer's view of it."""
-        return cluster.gathered(
+        given = cluster.gathered(
             self.nodes,
             self.maps,
             self.sizes,
@@ -129,6 +131,7 @@ class OpenedTablets(Struct, frozen=True):
             enabled=self.enabled,
             rack_lists=frozenset(self.rack_lists()),
         )
+        return replace(given, incomplete=given.incomplete | (self.incomplete or frozenset()))
 
     def rack_lists(self) -> Iterator[tuple[str, str]]:
         """The tables, and the datacenters in which the schema names racks of theirs."""
@@ -259,6 +262,7 @@ def _open(
         known.topology,
         described,
         repairs,
+        None if known.incomplete is None else frozenset(known.incomplete),
     )
 
 
@@ -279,6 +283,7 @@ class KnownNodes(Struct):
     warnings: list[str] = []
     topology: OpenedTopology | None = None
     instant: bool = True
+    incomplete: set[str] | None = None
 
     def add(
         self, host: str, place: Place, role: cluster.NodeRole = "normal", count: int | None = None
@@ -433,6 +438,8 @@ def _add_loads(known: KnownNodes, loads: PathLike, edition: Edition) -> None:
     given = system_tables.read_loads(loads)
     if not known.instant and all(load.up is None for load in given):
         known.warnings.append(f"{source_name(loads)} does not say who is up: each counts as up")
+    if any(load.complete is not None for load in given):
+        known.incomplete = {load.host for load in given if not load.complete}
     for load in given:
         if load.host in left:
             continue
@@ -595,9 +602,9 @@ def sizes_of(
     names: Mapping[str, str],
     maps: Mapping[str, TabletMap],
     known: KnownNodes,
-) -> cluster.TabletSizes:
-    """Sizes by table name and tablet; a warning says how many are of no replica. BadInput for a
-    tablet that the dump does not have, or a host that no file names.
+) -> cluster.TabletSizes | None:
+    """Sizes by table name and tablet (None: of no table); a warning says how many are of none.
+    BadInput for a tablet that the dump does not have, or a host that no file names.
     """
     hosts = set(known.nodes)
     if known.topology is not None:
@@ -629,6 +636,11 @@ def sizes_of(
             if stranger is not None:
                 raise BadInput(f"{source} last_token {last} replicas", stranger, STRANGE)
             of_none += len(row.keys() - {place.host for place in places[last]})
+        if absent := len(places.keys() - tablets.keys()):
+            known.warnings.append(
+                f"{source} lacks {counted(absent, 'row')} of {names[table]}: is it cut short? Here "
+                "these sizes count as unknown to the server"
+            )
         sizes[names[table]] = [tablets.get(last, {}) for last in base.last_tokens]
     unknown = {
         place.host
@@ -639,14 +651,15 @@ def sizes_of(
     }
     if unknown:
         known.warnings.append(
-            f"no size is known of replicas on {few(sorted(unknown))}: the server leaves such nodes "
-            "out of its plans until it knows them; where sizes count, here each is the target size"
+            f"no size is known of replicas on {few(sorted(unknown))}: where sizes count, here each "
+            "is the target size. The server leaves such a node out of its plans until it reports, "
+            "and drains no other node beside it unless it is excluded"
         )
     if of_none:
         known.warnings.append(
             f"{source} has sizes for replicas that the dump does not have: {of_none:,}"
         )
-    return sizes
+    return sizes or None
 
 
 def check_schema(schema: ClusterSchema, maps: Mapping[str, TabletMap], edition: Edition) -> None:

@@ -59,7 +59,10 @@ class StuckTablet(Struct, frozen=True):
 
 
 class BalanceReport(Struct, frozen=True):
-    """The balancer's next plan: loads before and after it, and what is copied, in bytes."""
+    """The balancer's next plan: loads before and after it, and what is copied, in bytes.
+
+    What it ``waits_for`` and has ``left_out`` for want of sizes is as in ``BalancePlan``.
+    """
 
     moves: tuple[TabletMove, ...]
     bytes: int
@@ -68,13 +71,16 @@ class BalanceReport(Struct, frozen=True):
     nodes: Mapping[str, tuple[float, float]]
     stuck: tuple[StuckTablet, ...]
     stalled_by: tuple[str, ...]
+    waits_for: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 class DrainReport(Struct, frozen=True):
     """An emptied node: who takes how many of its replicas, what cannot go, and what is copied.
 
     The nodes it is ``stalled_by`` have to answer, or to be excluded. ``refused`` says why the
-    request would be turned away.
+    request would be turned away. The moves are those once the server knows all sizes on the nodes
+    that the drain ``waits_for`` (None: no file tells whether it does).
     Of ``in_transition`` tablets with a replica there the drain waits for the end: ``replicas`` and
     ``moves`` are those once that has come, by the way that each is on.
     """
@@ -88,6 +94,7 @@ class DrainReport(Struct, frozen=True):
     stuck: tuple[StuckTablet, ...]
     stalled_by: tuple[str, ...]
     refused: str = ""
+    waits_for: tuple[str, ...] | None = ()
 
 
 class LostTablet(Struct, frozen=True):
@@ -153,7 +160,10 @@ def balance(opened: OpenedTablets) -> BalanceReport:
     pairs = zip(nodes, loads.node_load.tolist(), strict=True)
     after = _spread(loads), dict(zip(hosts, pairs, strict=True))
     stuck = _stuck(loads, step.failures)
-    return BalanceReport(step.moves, step.bytes, before, *after, stuck, stalled_by(opened))
+    unknown = step.waits_for, step.left_out
+    return BalanceReport(
+        step.moves, step.bytes, before, *after, stuck, stalled_by(opened), *unknown
+    )
 
 
 def stalled_by(opened: OpenedTablets) -> tuple[str, ...]:
@@ -184,10 +194,11 @@ def drain(opened: OpenedTablets, host: str) -> DrainReport:
     role: NodeRole = now if now in DRAINED else "removing" if is_gone else "leaving"
     given = _with_role(_on_their_way(opened), host, role).input
     idle = replace(given.rows, busy=np.zeros_like(given.rows.busy))
-    loads = Loads(
-        replace(given, rows=idle, streams_read=ANY_NUMBER, streams_write=ANY_NUMBER, enabled=False),
-        opened.edition,
-    )
+    free = replace(given, rows=idle, streams_read=ANY_NUMBER, streams_write=ANY_NUMBER)
+    loads = Loads(replace(free, enabled=False, incomplete=frozenset()), opened.edition)
+    code = [node.host for node in opened.nodes].index(host)
+    waits_for = Loads(given, opened.edition).stalled.get(code, ())
+    is_known = opened.incomplete is not None or opened.maps.keys() <= (opened.sizes or {}).keys()
     steps = list(drained(loads, host))
     moves = tuple(step for step in steps if isinstance(step, TabletMove))
     failures = [step for step in steps if isinstance(step, DrainFailure)]
@@ -203,6 +214,7 @@ def drain(opened: OpenedTablets, host: str) -> DrainReport:
         *(sum(move.bytes for move in moves), moves, _stuck(loads, failures)),
         tuple(each for each in stalled_by(opened) if role == "leaving" or each != host),
         _refused(opened, host),
+        waits_for if waits_for or is_known or opened.edition == "documents" else None,
     )
 
 

@@ -84,7 +84,9 @@ def _next(scene: Scene) -> str:
         for priority in plan.priorities
         for move in priority.moves
     )
-    return f"The plan: {'; '.join(some_of(tuple(moves), MOST_STUCK)) or 'no move is left'}."
+    words = "; ".join(some_of(tuple(moves), MOST_STUCK))
+    moving = f"The plan: {words or 'no move is left'}." if words or not plan.unknown else ""
+    return " ".join(filter(None, (moving, plan.unknown)))
 
 
 def _badges(scene: Scene) -> Badges:
@@ -92,7 +94,8 @@ def _badges(scene: Scene) -> Badges:
     moves = sum(len(each.moves) for each in plan.priorities)
     replicas = sum(map(len, scene.state.replicas))
     yield "replicas", f"replicas {replicas}", "plain"
-    words = f"plan: {counted(moves, 'move')}" if moves else "no move left"
+    none = "sizes unknown" if plan.unknown else "no move left"
+    words = f"plan: {counted(moves, 'move')}" if moves else none
     yield "plan", words, "busy" if moves else ""
     yield "stuck", "a drain is stuck" if plan.stuck else "", "broken"
 
@@ -103,6 +106,8 @@ def gates(scene: Scene) -> Iterator[Gate]:
     if stuck:
         named = "; ".join(some_of(stuck, MOST_STUCK))
         yield Gate("plan", "drain", "", (), (), 1, f"no node can take {named}")
+    elif waits := scene.of(next_plan).waits_for:
+        yield Gate("plan", "drain", "reported its tablets' sizes", (), waits, len(waits))
 
 
 LOADS = Table(

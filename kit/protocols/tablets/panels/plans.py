@@ -28,6 +28,7 @@ from kit.protocols.topology.rules.cluster import in_state
 from kit.protocols.topology.rules.decide import pending
 from kit.protocols.topology.rules.machines import Edition
 from kit.protocols.topology.topology import CommitDecision, CommitDeposed, FindImbalance
+from kit.views.actions import some_of
 from kit.views.declared import MOST_ROWS, Column, Drawn, Note, Table, of_state, panel_of, unsaid
 from kit.views.fragment import Frag, h
 from kit.views.labels import SLOT
@@ -38,6 +39,8 @@ LEFT, ROW, BAR = 50.0, 30.0, 24.0
 MOST_TIMES = 12
 MOST_SHARDS = 64  # shards that are drawn; the words say how many more there are
 DISABLED = "Balancing is disabled: nodes are still emptied, but no other moves begin."
+STALLS = "Nothing moves, and the drain stalls, until every tablet's size is known on"
+LEFT_OUT = "Left out until every tablet's size is known there:"
 
 
 class PlannedMove(Struct, frozen=True):
@@ -69,12 +72,15 @@ PRIORITIES: tuple[tuple[type, str, str], ...] = (
 class PlanFacts(Struct, frozen=True):
     """The balancer's next plan by priority; ``stuck`` are replicas that no node may take.
 
-    ``enabled``: loads are evened out; nodes are emptied all the same.
+    ``enabled``: loads are evened out; nodes are emptied all the same. ``unknown`` says what keeps
+    still for want of sizes, on the nodes ``waits_for`` where that is a drain.
     """
 
     priorities: tuple[PlanPriority, ...]
     stuck: tuple[str, ...]
     enabled: bool
+    unknown: str = ""
+    waits_for: tuple[str, ...] = ()
 
 
 def planned(
@@ -99,7 +105,12 @@ def planned(
     stuck = tuple(
         f"tablet {label(each.table, each.tablets[0])} at {each.source}" for each in step.failures
     )
-    return PlanFacts(priorities, stuck, enabled)
+    unknown = " ".join(
+        f"{said} {', '.join(some_of(hosts, MOST_ROWS))}."
+        for said, hosts in ((STALLS, step.waits_for), (LEFT_OUT, step.left_out))
+        if hosts
+    )
+    return PlanFacts(priorities, stuck, enabled, unknown, step.waits_for)
 
 
 def tablets_plan(m: Tablets, s: TabletsState) -> PlanFacts:
@@ -136,7 +147,7 @@ def plan_panel(
         )
 
     def disabled(scene: Scene) -> str:
-        return "" if plan(scene).enabled else DISABLED
+        return " ".join(filter(None, (DISABLED * (not plan(scene).enabled), plan(scene).unknown)))
 
     def stuck(scene: Scene) -> list[str]:
         return [f"! no node can take {each}" for each in plan(scene).stuck[:MOST_ROWS]]

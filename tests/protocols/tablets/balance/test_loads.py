@@ -139,7 +139,7 @@ def test_a_load_is_what_is_held_of_what_there_is_room_for() -> None:
     [
         ("documents", (16, 4), [3, 1, 1], [1, 1, 1]),
         ("server", (16, 4), [9 * GIB, 2 * GIB, 4 * GIB], [8 * GIB, 8 * GIB, 4 * GIB]),
-        ("server", (16, 0), [9 * GIB, 2 * GIB, 4 * GIB], [TARGET] * 3),
+        ("server", (16, 0), [9 * GIB, 2 * GIB, 4 * GIB], [8 * GIB, 8 * GIB, TARGET]),
         ("server", (0, 0), [9 * GIB, 2 * GIB, 4 * GIB], [TARGET] * 3),
     ],
 )
@@ -148,7 +148,7 @@ def test_what_shards_hold_of_siblings(
 ) -> None:
     """Two that are together count for the even one, whose bytes are those of both.
 
-    Where the capacity of any node is not known, all shards are as large as a tablet should be.
+    Where the capacity of a node is not known, its shards are as large as a tablet should be.
     """
     nodes = (
         BalancerNode("A", "dc1", "r1", 2, capacities[0] * GIB),

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
+from kit.protocols.tablets.commands import tablets
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets
 from kit.protocols.tablets.dry_run.player import rehearse
 from kit.protocols.tablets.dry_run.report import resizes
@@ -188,7 +189,30 @@ def test_sizes_that_are_missing_are_told(tmp_path: Path) -> None:
         for line in opened(tmp_path, *tables, shards=(1, 1, 1), unknown=2).warnings
         if "no size is known" in line
     ]
-    assert f"on {NODE.format(2, 2)}: the server leaves such nodes out" in said
+    assert f"on {NODE.format(2, 2)}: where sizes count" in said
+    assert "The server leaves such a node out of its plans until it reports" in said
+
+
+def test_a_drain_stalls_until_sizes_are_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the sizes, or by loads that lack a node's storage_load; without either it is not known."""
+    files = written(tmp_path, (SmallTable("x", (1, 2, 1, 2), GIB),), shards=(1, 1, 1), unknown=2)
+    hosts = [NODE.format(number, number) for number in (1, 2, 3)]
+    null = [f"{host},dc1,r1,{'' if host == hosts[1] else GIB},{GIB * 100}" for host in hosts]
+    loads = "\n".join(["node,dc,rack,storage_load,storage_capacity", *null, ""])
+    (tmp_path / "loads.csv").write_text(loads, "utf-8")
+    given = [str(files["dump"]), "--topology", str(files["topology"])]
+    waits = "00000002: the server lacks tablet sizes or the capacity, so the drain stalls."
+    for more, status, said in (
+        (["--sizes", str(files["sizes"])], 1, waits),
+        (["--loads", str(tmp_path / "loads.csv")], 1, waits),
+        ([], 0, "Not known: whether the server has all tablet sizes."),
+    ):
+        assert tablets([*given, *more, "drain", "00000001"]) == status
+        assert said in capsys.readouterr().out
+    assert tablets([*given, "--sizes", str(files["sizes"]), "balance"]) == 0
+    assert "so the plan leaves it out" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("ignored", "leaves"), [(0, {1}), (2, {1}), (1, set())])

@@ -79,7 +79,8 @@ class BalancerInput(Struct, frozen=True, eq=False):
 
     ``reads`` and ``writes`` are the streams that each shard has now, in the order of nodes and
     their shards. ``pairs`` are rows of siblings that a merge waits for: even, odd. ``rack_lists``
-    are the tables and datacenters in which racks are named that have a replica each.
+    are the tables and datacenters in which racks are named that have a replica each. Of the hosts
+    in ``incomplete`` the server lacks the capacity, or the size of a replica.
     """
 
     nodes: tuple[BalancerNode, ...]
@@ -93,6 +94,7 @@ class BalancerInput(Struct, frozen=True, eq=False):
     streams_write: int = 2
     enabled: bool = True
     rack_lists: frozenset[tuple[str, str]] = frozenset()
+    incomplete: frozenset[str] = frozenset()
 
 
 def gathered(
@@ -106,7 +108,8 @@ def gathered(
     rack_lists: frozenset[tuple[str, str]] = frozenset(),
 ) -> BalancerInput:
     """The balancer's view of tablet maps; ``weights`` are counted from ``sizes`` where they are not
-    given. BadInput for a replica on a host that is no node, or on a shard that its node lacks.
+    given. A host whose sizes or capacity are not all among those given is ``incomplete``. BadInput
+    for a replica on a host that is no node, or on a shard that its node lacks.
     """
     bases = {name: table for name, table in maps.items() if not table.base_table}
     codes = {node.host: code for code, node in enumerate(nodes)}
@@ -141,10 +144,19 @@ def gathered(
     )
     reads, writes = _streams(nodes, codes, tablets)
     pairs = tuple(_pairs(bases))
+    # Of a table without sizes, or where no capacity is given, nothing says what the server knows.
+    given_sizes = [not sizes or all(name in sizes for name in group(base, maps)) for base in bases]
+    lacks = columns & (rows.sizes == UNKNOWN) & np.array(given_sizes, np.bool_)[rows.table][:, None]
+    lacking = {nodes[code].host for code in rows.nodes[lacks].tolist()}
+    without = {node.host for node in nodes if not node.capacity}
     return BalancerInput(
         *(tuple(nodes), tuple(bases), rows, reads, writes, pairs, target_size),
         enabled=enabled,
         rack_lists=rack_lists,
+        incomplete=frozenset(
+            (lacking if sizes is not None else set())
+            | (without if len(without) < len(nodes) else set())
+        ),
     )
 
 
@@ -179,22 +191,31 @@ def _measured(
     weights: TabletSizes,
     target_size: int,
 ) -> Iterator[tuple[int, int]]:
-    """The size and the weight of each replica; one that a transition adds will be as large as the
-    others.
-    """
+    """The size and the weight of each replica."""
     for base, table in bases.items():
         weighed = weights.get(base, ({},) * table.count)
         every = zip(table.tablets, group_rows(base, maps, sizes), weighed, strict=True)
         for tablet, rows, weighs in every:
-            known = [
-                (row, max(row.values(), default=UNKNOWN) if tablet.transition else UNKNOWN)
-                for row in (*rows, weighs)
-            ]
             for place in tablet.sets.new:
-                *parts, own = (row.get(place.host, otherwise) for row, otherwise in known)
+                *parts, own = (_expected(tablet, row, place.host) for row in (*rows, weighs))
                 of_parts = sum(counted_bytes(part, target_size) for part in parts)
                 size = UNKNOWN if UNKNOWN in parts else sum(parts)
                 yield size, of_parts if own == UNKNOWN else own
+
+
+def _expected(tablet: Tablet, row: Mapping[str, int], host: str) -> int:
+    """The bytes of a replica on a host. One that a migration adds will be as large as the one that
+    leaves, one that is rebuilt as large as the others on average (published
+    ``get_tablet_size_in_transition``).
+    """
+    if host in row or not tablet.transition:
+        return row.get(host, UNKNOWN)
+    old, new = ({place.host for place in each} for each in (tablet.replicas, tablet.sets.new))
+    sources = old if tablet.transition.startswith("rebuild") else set()
+    if tablet.transition == "migration" and host not in old:
+        sources = old - new
+    known = [row[source] for source in sources if source in row]
+    return sum(known) // len(known) if known else UNKNOWN
 
 
 def _together(bases: Mapping[str, TabletMap]) -> Iterator[int]:

@@ -63,11 +63,10 @@ class Loads:
         self.room: Numbers = np.ones(self.count)
         if edition == "server":
             counts = np.where(rows.together > 0, self._of_both(rows.weights), 0)
-            # With a capacity unknown, all shards count alike.
-            self.room *= float(given.target_size)
-            if all(node.capacity for node in nodes):
-                capacities = np.array([node.capacity for node in nodes], np.float64)
-                self.room = np.repeat(capacities / shards, shards)
+            # With capacities unknown, all shards count alike.
+            capacities = np.array([node.capacity for node in nodes], np.float64) / shards
+            room = np.where(capacities > 0, capacities, float(given.target_size))
+            self.room = np.repeat(room, shards)
         self.weight: Numbers = counts.astype(np.float64)
         self.node_room: Numbers = np.add.reduceat(self.room, self.first[:-1])
         held = np.bincount(self.place.ravel(), self.weight.ravel(), self.count)
@@ -75,6 +74,10 @@ class Loads:
         self.node_held: Numbers = np.add.reduceat(self.held, self.first[:-1])
         self.places, self.takes = places, places.takes
         self.dc, self.rack, self.named = places.dc, places.rack, places.named
+        self.left_out: set[int] = set()
+        self.stalled: dict[int, tuple[str, ...]] = {}
+        if edition == "server" and given.incomplete:
+            self._leave_out()
         self.busy = rows.busy.copy()
         self.reads, self.writes = given.reads.copy(), given.writes.copy()
         # The odd one of two siblings that are together moves with the even one.
@@ -84,6 +87,28 @@ class Loads:
         counts = np.bincount(single, minlength=self.count)
         self.starts = np.concatenate(([0], np.cumsum(counts)))
         self.width = rows.nodes.shape[1]
+
+    def _leave_out(self) -> None:
+        """Leave incomplete nodes out, or hold up a whole scope while a node of it is drained: then
+        all sizes must be known but those on nodes that are given up (published ``make_plan``).
+        """
+        nodes, held = self.given.nodes, set(self.given.rows.nodes.ravel().tolist())
+        drained = {n for n in held - {cluster.NOBODY} if nodes[n].role in cluster.DRAINED}
+        for datacenter in dict.fromkeys(self.dc.tolist()):
+            for scope in self.scopes(datacenter):
+                inside = np.flatnonzero(scope).tolist()
+                lacking = [
+                    node
+                    for node in inside
+                    if nodes[node].host in self.given.incomplete
+                    and (self.takes[node] or (node in drained and nodes[node].role == "leaving"))
+                ]
+                if drained.isdisjoint(inside):
+                    self.left_out.update(lacking)
+                elif lacking:
+                    hosts = tuple(nodes[node].host for node in lacking)
+                    self.stalled.update(dict.fromkeys(inside, hosts))
+        self.takes[list(self.left_out)] = False
 
     def _of_both(self, sizes: cluster.Bytes) -> cluster.Bytes:
         """Sizes with those of the odd siblings added to the even ones that they are with."""
@@ -174,6 +199,11 @@ class Loads:
         role = self.given.nodes[int(self.node_of[source])].role
         if role in cluster.NOT_MOVED:
             return reasons.GivesNone(role)
+        giver = int(self.node_of[source])
+        if giver in self.stalled:
+            return reasons.DrainWaits(self.stalled[giver][0])
+        if giver in self.left_out:
+            return reasons.SizesUnknown(self.given.nodes[giver].host)
         return self.misplaced(row, column, target) or self.full(row, column, target)
 
     def misplaced(self, row: int, column: int, target: int) -> reasons.Misplaced | None:
@@ -181,6 +211,8 @@ class Loads:
         source = int(self.place[row, column])
         giver, taker = int(self.node_of[source]), int(self.node_of[target])
         nodes = self.given.nodes
+        if taker in self.left_out:
+            return reasons.SizesUnknown(nodes[taker].host)
         if not self.takes[taker]:
             return reasons.TakesNone(nodes[taker].role)
         if self.dc[giver] != self.dc[taker]:

@@ -37,7 +37,7 @@ def drained(loads: Loads, only: str = "") -> Iterator[TabletMove | DrainFailure]
     leaving = [
         (node, shard, entry.role)
         for node, entry in enumerate(loads.given.nodes)
-        if entry.role in DRAINED and only in ("", entry.host)
+        if entry.role in DRAINED and only in ("", entry.host) and node not in loads.stalled
         for shard in loads.shards_of(node)
     ]
     for node, shard, role in leaving:
@@ -119,10 +119,16 @@ EVEN: dict[Edition, Callable[[Loads, int], Iterator[TabletMove]]] = {
 
 
 class BalancePlan(Struct, frozen=True):
-    """What to begin, and which replicas on nodes to drain can go nowhere."""
+    """What to begin, and which replicas on nodes to drain can go nowhere.
+
+    Until the server knows all sizes on the nodes that a drain ``waits_for``, nothing moves there;
+    those ``left_out`` neither give nor take.
+    """
 
     moves: tuple[TabletMove, ...]
     failures: tuple[DrainFailure, ...] = ()
+    waits_for: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @property
     def bytes(self) -> int:
@@ -150,7 +156,9 @@ def planned(loads: Loads) -> BalancePlan:
                     brought_together(loads, datacenter)
                 )
     failures = tuple(step for step in steps if isinstance(step, DrainFailure))
-    return BalancePlan(tuple(moves), failures)
+    waits_for = dict.fromkeys(host for hosts in loads.stalled.values() for host in hosts)
+    left_out = tuple(loads.given.nodes[node].host for node in sorted(loads.left_out))
+    return BalancePlan(tuple(moves), failures, tuple(waits_for), left_out)
 
 
 class WhyAnswer(Struct, frozen=True):

@@ -60,6 +60,18 @@ class GivesNone(_OfRole, frozen=True):
     """The replica's node is {role}: nothing can be read from it."""
 
 
+class _OfHost(ToldReason, frozen=True):
+    host: str
+
+
+class SizesUnknown(_OfHost, frozen=True):
+    """The server does not know every size on {host}: its plans leave that node out."""
+
+
+class DrainWaits(_OfHost, frozen=True):
+    """A node is drained, and nothing moves until the server knows every size on {host}."""
+
+
 class _FromTo(ToldReason, frozen=True):
     source: str
     target: str
@@ -161,10 +173,8 @@ class OthersFirst(ToldReason, frozen=True):
     least: float
 
 
-class DrainsFirst(ToldReason, frozen=True):
+class DrainsFirst(_OfHost, frozen=True):
     """Node {host} must be emptied first: nothing else moves in its datacenter."""
-
-    host: str
 
 
 class Disabled(ToldReason, frozen=True):
@@ -175,8 +185,8 @@ class Disabled(ToldReason, frozen=True):
 
 
 MoveReason = EvensOut | Drains | JoinsSibling
-Misplaced = TakesNone | OtherDatacenter | ReplicaThere | RackSpread | RackNamed
-Refused = InTransition | GivesNone | Misplaced | StreamsFull
+Misplaced = TakesNone | SizesUnknown | OtherDatacenter | ReplicaThere | RackSpread | RackNamed
+Refused = InTransition | GivesNone | DrainWaits | Misplaced | StreamsFull
 Obstacle = (
     Refused
     | Balanced
