@@ -327,7 +327,7 @@ BYTES = {"csv": 5, "json": 12}
 """What Python takes for each character of a dump, measured on one of 200,000 tablets."""
 Values = Mapping[str, Any]
 _PLACE = re.compile(rf"\(({HOST_ID}), (-?[0-9]{{1,5}})\)")
-_SIZE = re.compile(rf"({HOST_ID}): (-?[0-9]{{1,18}})")
+_SIZE = re.compile(rf"({HOST_ID}): (-?[0-9]{{1,19}})")
 _PLACES = f"{_PLACE.pattern}(?:, {_PLACE.pattern})*"
 _FORMS = {
     _REPLICAS: (re.compile(rf"\[{_PLACES}\]|\{{{_PLACES}\}}"), _PLACE),
@@ -455,10 +455,12 @@ def _tablet(row: Values, where: str, known: dict[tuple[str, int], tuple[str, int
 def read_sizes(path: Readable) -> TabletBytes:
     """Read a dump of ``system.tablet_sizes``: the bytes of each replica of each tablet.
 
-    Raises BadInput for a file that cannot be read, is no such dump, or has a negative size.
+    Raises BadInput for a file that cannot be read, is no such dump, has a negative size, or gives a
+    host more than an exbibyte.
     """
     text, source = read_text(path, "--sizes", LARGEST_FILE), source_name(path)
     sizes: dict[str, dict[int, dict[str, int]]] = {}
+    totals: dict[str, int] = {}
     for where, row in _known_rows(text, source, SIZES_TABLE):
         table, last = _needed(row, "table_id", where), _needed(row, "last_token", where)
         tablets = sizes.setdefault(table, {})
@@ -466,8 +468,10 @@ def read_sizes(path: Readable) -> TabletBytes:
             raise BadInput(f"{where} last_token", last, "each tablet of a table once")
         tablets[last] = row["replicas"] or {}
         for host, size in tablets[last].items():
-            if size < 0:
-                raise BadInput(f"{where} replicas.{host}", size, "bytes, a number from 0 up")
+            totals[host] = totals.get(host, 0) + size
+            if size < 0 or totals[host] > 2**60:
+                allowed = "bytes, a number from 0 up, and no more than 2^60 on a host"
+                raise BadInput(f"{where} replicas.{host}", size, allowed)
     if not sizes:
         raise BadInput(source, "no row", f"rows of {SIZES_TABLE.name}, one for each tablet")
     return sizes

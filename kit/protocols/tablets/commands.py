@@ -510,7 +510,14 @@ def _repair(opened: OpenedTablets, words: Sequence[str]) -> Answer:
         for line in report.tables
     ]
     parts = [Rows(rows, "tables")]
-    return Answer(report, heading, parts, opened.warnings, int(bool(skipped or late)))
+    times = [time for table in opened.repairs.values() for time in table.values() if time > moment]
+    warnings = [*opened.warnings]
+    if times:
+        ahead = (
+            f"{counted(len(times), 'tablet')} repaired after {report.at}, as late as {max(times)}"
+        )
+        warnings.append(f"{ahead}: was a clock wrong? They count as repaired in time")
+    return Answer(report, heading, parts, tuple(warnings), int(bool(skipped or late)))
 
 
 def _late(line: what_if.RepairLine) -> str:

@@ -63,6 +63,7 @@ _ROLES: dict[str | None, cluster.NodeRole] = {
     "removing": "removing",
     "left": "left",
 }
+HEARD = ("up", "down", "excluded")  # what a status says of who answers
 _STATES: dict[str | None, cluster.NodeRole] = {"leaving": "leaving", "joining": "joining"}
 _DRAINED_BY: dict[str | None, cluster.NodeRole] = {"leave": "leaving", "remove": "removing"}
 
@@ -224,6 +225,8 @@ def _open(
     if schema is not None:
         described = read_schema(*([schema] if isinstance(schema, Readable) else schema))
     names = names_of(table, described)
+    if described is not None:
+        known.warnings += other_ids(table, described, instant)
     sessions: dict[str, int] = {}
     maps = {
         names[lines.table_id]: map_of(lines, table, names, known, sessions, edition)
@@ -284,6 +287,7 @@ class KnownNodes(Struct):
     topology: OpenedTopology | None = None
     instant: bool = True
     incomplete: set[str] | None = None
+    seen: dict[str, str] = {}
 
     def add(
         self, host: str, place: Place, role: cluster.NodeRole = "normal", count: int | None = None
@@ -422,6 +426,7 @@ def _add_status(known: KnownNodes, listed: Iterable[Seen], source: str) -> None:
                 known.warnings.append(f"{source} does not give the host id of {node.name}")
             continue
         known.addresses[node.name] = host
+        known.seen |= {host: node.health} if node.health in HEARD else {}
         if known.topology is not None:
             known.check(f"{source} node", host, place)
         else:
@@ -452,6 +457,13 @@ def _add_loads(known: KnownNodes, loads: PathLike, edition: Edition) -> None:
             known.check(f"{source_name(loads)} node", load.host, place)
         if load.up is False:
             known.down.add(load.host)
+        seen = known.seen.get(load.host)
+        if seen and load.up is not None and load.up != (seen == "up"):
+            up = "up" if load.up else "down"
+            known.warnings.append(
+                f"{load.host} is {up} in {source_name(loads)}, but {seen} in the status: it counts "
+                "as down. Ask nodetool status on several nodes"
+            )
         if load.host not in known.nodes:
             # What is removed is excluded; what leaves sends its tablets itself.
             drained: cluster.NodeRole = "removing" if load.excluded else "leaving"
@@ -503,6 +515,22 @@ def names_of(
     }
     times = Counter(names.values())
     return {id_: name if times[name] == 1 else id_ for id_, name in names.items()}
+
+
+def other_ids(
+    table: system_tables.TabletsTable, schema: ClusterSchema, instant: bool
+) -> Iterator[str]:
+    """Lines on tables that have another id in a schema. BadInput where both are of one instant."""
+    described = {each.table_id: each.full for each in schema.tables.values() if each.table_id}
+    ids = {name: id_ for id_, name in described.items()}
+    for id_, lines in table.tables.items():
+        own = {ids.get(lines.name, id_), described.get(id_, lines.name)}
+        for said in sorted(own - {id_, lines.name}):
+            if lines.name != id_:
+                allowed = f"{id_}, as in {table.source}: was it dropped and made again?"
+                if instant:
+                    raise BadInput(f"{schema.source} id of {lines.name}", said, allowed)
+                yield f"{schema.source} has {said} for {lines.name}, not {allowed}"
 
 
 def map_of(

@@ -1,0 +1,75 @@
+"""Files that contradict each other, or say what cannot be: each is told once, by name.
+
+A case is a file of the fixtures in which a word stands for another, and what is then said: after
+``refused`` by an error, after ``warns`` by one line; what ``agrees`` is not told.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kit.errors import BadInput
+from kit.protocols.tablets.commands import tablets
+from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets
+from tests.protocols.tablets.dry_run.test_command import FIXTURES
+
+CASES = """
+sizes.csv | : 1610612736} | : 9223372036854775806} | refused | no more than 2^60 on a host
+sizes.csv | : 1610612736} | : 9223372036854775808} | refused | no more than 2^60 on a host
+sizes.csv | : 1610612736} | : 1152921504606846976} | refused | no more than 2^60 on a host
+sizes.csv | : 1610612736} | : -4} | refused | bytes, a number from 0 up
+schema.cql | ID = 00000001- | ID = 00000009- | refused | id of shop.orders: got '00000009-0000
+schema.cql | shop.orders ( | shop.others ( | refused | id of shop.orders: got 'shop.others'
+loads.csv | 000001,dc1,r1,True | 000001,dc1,r1,False | warns | is down in loads.csv, but up in
+status.txt | DN 10.0.0.5 | DN 10.0.0.5 | warns | 005 is up in loads.csv, but down in the status
+status.txt | DN 10.0.0.5 | UN 10.0.0.5 | agrees | in the status
+loads.csv | 000001,dc1,r1,True | 000001,dc1,r1, | agrees | 001 is
+schema.cql | ID = 00000001- | ID = 00000001- | agrees | id of
+status.txt | UN 10.0.0.4 | DN 10.0.0.4 | warns | 004 is up in loads.csv, but down in the status
+status.txt | UN 10.0.0.4 | XN 10.0.0.4 | warns | 004 is up in loads.csv, but excluded in the status
+"""
+
+
+FILES = {"sizes": "sizes.csv", "loads": "loads.csv", "status": "status.txt"}
+FILES |= {"schema": "schema.cql", "topology": "topology.csv"}
+
+
+def opened(folder: Path) -> OpenedTablets:
+    """All fixtures, but those that the folder has."""
+    own = {each.name for each in folder.iterdir()}
+    files: dict[str, Any] = {
+        option: (folder if name in own else FIXTURES) / name for option, name in FILES.items()
+    }
+    return open_tablets(FIXTURES / "tablets.csv", **files)
+
+
+@pytest.mark.parametrize("case", CASES.strip().splitlines())
+def test_what_cannot_be_is_told(case: str, tmp_path: Path) -> None:
+    """By a refusal, or by one warning beside the answer."""
+    name, old, new, how, said = map(str.strip, case.split("|"))
+    text = (FIXTURES / name).read_text("utf-8")
+    assert old in text
+    (tmp_path / name).write_text(text.replace(old, new), "utf-8")
+    if how == "refused":
+        with pytest.raises(BadInput, match=re.escape(said)):
+            opened(tmp_path)
+        return
+    assert sum(said in line for line in opened(tmp_path).warnings) == (how == "warns")
+
+
+def test_a_repair_of_a_year_to_come(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """It is told, with the time; the tablet is not called late."""
+    dump = tmp_path / "tablets.csv"
+    lines = (FIXTURES / "tablets.csv").read_text("utf-8").splitlines()
+    lines[0] += ",repair_time"
+    lines[1:] = [f"{line}," for line in lines[1:]]
+    lines[2] += "2999-01-01 00:00:00.000000+0000"
+    dump.write_text("\n".join([*lines, ""]), "utf-8")
+    tablets([str(dump), "--topology", str(FIXTURES / "topology.csv"), "repair"])
+    out = " ".join(capsys.readouterr().out.split())
+    assert out.count("1 tablet repaired after ") == 1
+    assert "2999-01-01 00:00:00+00:00: was a clock wrong?" in out
