@@ -681,7 +681,7 @@ def sizes_of(
         known.warnings.append(
             f"no size is known of replicas on {few(sorted(unknown))}: where sizes count, here each "
             "is the target size. The server leaves such a node out of its plans until it reports, "
-            "and drains no other node beside it unless it is excluded"
+            "and drains no other node beside it unless it is excluded. A Player does not wait"
         )
     if of_none:
         known.warnings.append(

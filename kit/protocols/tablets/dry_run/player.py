@@ -9,13 +9,7 @@ from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, counted
 from kit.operators.importers.system_tables import beginnings
-from kit.protocols.tablets.dry_run.opening import (
-    OpenedTablets,
-    PathLike,
-    few,
-    open_tablets,
-    sorted_out,
-)
+from kit.protocols.tablets.dry_run.opening import OpenedTablets, PathLike, open_tablets, sorted_out
 from kit.protocols.tablets.dump import DumpedTable, DumpedTransition, TabletDump
 from kit.protocols.tablets.rules.balance.cluster import DRAINED as TO_DRAIN
 from kit.protocols.tablets.rules.balance.cluster import (
@@ -25,7 +19,6 @@ from kit.protocols.tablets.rules.balance.cluster import (
     counted_bytes,
     group_rows,
 )
-from kit.protocols.tablets.rules.balance.planner import plan
 from kit.protocols.tablets.rules.maps import TabletMap, group, keyspace_of, last_tokens
 from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
@@ -186,12 +179,6 @@ def check_under_way(opened: OpenedTablets) -> None:
 
 def not_played(opened: OpenedTablets) -> Iterator[str]:
     """Lines that say what a cluster has asked for, and has set, that changes what is played."""
-    step = plan(opened.input, opened.edition)
-    if hosts := (*step.waits_for, *step.left_out):
-        yield (
-            f"the server lacks tablet sizes or the capacity of {few(hosts)}: it is played as if it "
-            "had these already"
-        )
     if not opened.enabled:
         yield "balancing is disabled (tablet_balancing_enabled): loads are not evened out"
     if opened.topology is None:
