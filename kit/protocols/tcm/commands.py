@@ -194,6 +194,9 @@ def _step_parts(report: planning.PlanReport) -> Iterator[Part]:
     yield ""
     every = [*(copy for step in report.steps for copy in step.streams), *report.pending]
     yield from _sum(every)
+    if report.remedy:
+        rows = [(f"{at}", what) for at, what in enumerate(report.remedy, 1)]
+        yield Rows(rows, title="what to do (server)")
 
 
 def _more(number: int, gap: str = " ") -> str:

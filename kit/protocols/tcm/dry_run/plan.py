@@ -4,7 +4,7 @@ The dry run drives the same tcm model that the player shows: it begins the opera
 node catch up, streams, commits, and notes what it sees. Bounds at the ends of the line are None.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -18,6 +18,7 @@ from kit.operators.importers.ringfile import RingFile
 from kit.protocols.tcm import cluster as schedule
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.dry_run.history import begin_in_flight, elsewhere, in_turn, model_for, turn
+from kit.protocols.tcm.dry_run.remedies import remedy
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.rules import operations
 from kit.protocols.tcm.rules.barrier import awaits_streams, sources
@@ -32,7 +33,7 @@ from kit.protocols.tcm.rules.metadata import (
 )
 from kit.protocols.tcm.tcm import Crash
 from kit.ring.placements import NamedGroups, Table
-from kit.ring.ranges import Bounds, Line, bounds, label
+from kit.ring.ranges import Bounds, Line, bounds
 from kit.ring.replication import LocalStrategy, NetworkTopologyStrategy
 from kit.ring.sizes import Sizes
 
@@ -87,7 +88,8 @@ class PlanReport(Struct, frozen=True):
 
     ``reason`` says why it is refused; of one that is accepted, why it halts, with what is still to
     be copied ``pending``. ``locks`` are the ranges it holds until its end (it would hold, when it
-    is refused); ``before`` are the tables as they stand before its first step.
+    is refused); ``before`` are the tables as they stand before its first step. ``remedy`` is what
+    to type on the published server, and last what not to do.
     """
 
     operation: str
@@ -99,6 +101,7 @@ class PlanReport(Struct, frozen=True):
     steps: tuple[PlanStep, ...]
     before: dict[str, Tables]
     pending: tuple[Copy, ...] = ()
+    remedy: tuple[str, ...] = ()
 
 
 def dry_run(
@@ -145,7 +148,7 @@ def dry_run(
     refusal = engaged or m.refusal(start, begin)
     if refusal is not None:
         return _refused(m, start, operation, refusal)
-    opening = timeline.at
+    opening, ids = timeline.at, getattr(ring_file, "host_ids", {})  # of what tools printed
     timeline.do(begin)
     halt = None
     while m.tcm.sequence(timeline.state.tcm, operation.node) is not None:
@@ -154,7 +157,7 @@ def dry_run(
         if timeline.at == before:
             halt = _halt(m, timeline.state, operation.node)
             break
-    return _accepted(timeline, operation, opening, sizes, halt, down)
+    return _accepted(timeline, operation, opening, sizes, halt, down, ids)
 
 
 def _halt(m: TcmCluster, s: Any, node: str) -> str:
@@ -179,6 +182,7 @@ def _accepted(
     sizes: Sizes | None,
     halt: str | None,
     down: Collection[str],
+    ids: Mapping[str, str],
 ) -> PlanReport:
     m: Any = timeline.model
     before = timeline.moments[opening].state
@@ -195,21 +199,27 @@ def _accepted(
     sequence = m.tcm.sequence(last.tcm, operation.node)
     pending = _copies(m, last, sequence, sizes) if sequence else ()
     switches, gone = m.tcm.switches, frozenset(map(m.names.index, down))
-    lines = [
-        f"no live node holds {copy.keyspace} {label(copy.range)}: its data is lost"
-        for copy in (*(each for step in steps for each in step.streams), *pending)
-        if not copy.sources
-    ]
-    said: tuple[str, ...] = ()
+    unheld = _unheld(m, metadata, planned, gone)
+    lost, waits = ([said for said, asleep in unheld if bool(asleep) is by] for by in (False, True))
+    said, typed = tuple[str, ...](), tuple[str, ...]()
     if switches.edition == "server":
-        said = _one_source(planned, gone, halt is not None)
-        ends = _ends(m, planned, gone, lines)
+        hands_over = operation.kind in ("bootstrap", "move")
+        strict = gone & {t.displaced for t in planned.transfers} if hands_over else frozenset()
+        ends = _ends(m, planned, strict, waits, lost)
+        barrier = f"{halt}".partition("; and ")[0]  # what follows is the rule of the documents
+        unmet = barrier.startswith("waiting")
+        said = () if ends else _one_source(planned, gone, halt is not None and not unmet)
         at = next((at for at, step in enumerate(steps) if step.streams), None)
         if ends and at is not None:
-            halt, steps, pending = ends, steps[:at], steps[at].streams
-    warnings = (*_warnings(metadata, planned.resolved, switches), *said, *lines)
+            steps, pending = steps[:at], steps[at].streams
+        if ends:
+            halt = f"{barrier}; and {ends}" if unmet else ends
+        receive = gone & {t.target for t in planned.transfers}
+        absent = _listed(m, strict.union(receive, *(asleep for _, asleep in unheld)))
+        typed = tuple(remedy(operation, ids, absent, lost=bool(lost), waits=bool(waits)))
+    warnings = (*_warnings(metadata, planned.resolved, switches), *said, *waits, *lost)
     locks = _locks(m, metadata, planned)
-    return PlanReport(operation.text, True, halt, warnings, locks, (), steps, shown, pending)
+    return PlanReport(operation.text, True, halt, warnings, locks, (), steps, shown, pending, typed)
 
 
 def _one_source(planned: Plan, down: frozenset[int], halts: bool) -> tuple[str, ...]:
@@ -228,21 +238,48 @@ def _one_source(planned: Plan, down: frozenset[int], halts: bool) -> tuple[str, 
     return (f"{way}; the server copies from one live replica{on}, so repair afterwards",)
 
 
-def _ends(m: TcmCluster, planned: Plan, down: frozenset[int], lost: list[str]) -> str:
+def _unheld(
+    m: TcmCluster, metadata: Metadata, planned: Plan, down: frozenset[int]
+) -> list[tuple[str, frozenset[int]]]:
+    """Each range that no live node holds, in words, with the nodes that do and are only down.
+
+    Where there is none, its data is lost with the node that the operation gives up.
+    """
+    dead, order = planned.resolved.dead, facts.keyspaces(m)
+    given_up = frozenset[int]() if dead is None else frozenset((dead,))
+    rows = []
+    for t in planned.transfers:
+        if not sources(t, down | given_up):
+            asleep = down.intersection(t.old_replicas) - given_up
+            who = f"{_listed(m, asleep)} {are(len(asleep))} down"
+            why = f"it cannot be copied while {who}" if asleep else "its data is lost"
+            for keyspace in metadata.keyspaces_of(t.group):
+                said = f"no live node holds {keyspace} {t.range.label(facts.space(m))}: {why}"
+                rows.append((order.index(keyspace), t.range.left, said, asleep))
+    return [(said, asleep) for *_, said, asleep in sorted(rows, key=lambda row: row[:3])]
+
+
+def _listed(m: TcmCluster, codes: Collection[int]) -> str:
+    return ", ".join(m.names[code] for code in sorted(codes))
+
+
+def _ends(
+    m: TcmCluster, planned: Plan, strict: frozenset[int], waits: list[str], lost: list[str]
+) -> str:
     """Why the published server never commits the step that data must precede; empty: it does.
 
-    Sources: published ``RangeStreamer`` (strict sources), ``UnbootstrapAndLeave``.
+    ``strict`` are the nodes that are down and would hand over ranges. Sources: published
+    ``RangeStreamer`` (strict sources), ``Move``, ``UnbootstrapAndLeave``.
     """
     kind = planned.resolved.operation.kind
-    absent = sorted({t.displaced for t in planned.transfers if t.displaced in down})
-    if absent and kind in ("bootstrap", "move"):
-        who = f"{', '.join(m.names[code] for code in absent)} {are(len(absent))} down"
-        ends = f"on the server the {kind} ends with an error"
-        unless = "unless cassandra.consistent.rangemovement is off"
-        return f"{who} and would hand over ranges: {ends}, {unless}"
-    if lost and kind == "removenode":
-        return f"{lost[0]}, and the server tries again for ever (assassinate copies nothing)"
-    return ""
+    ends = f"on the server the {kind} ends with an error"
+    if strict:
+        who = f"{_listed(m, strict)} {are(len(strict))} down and would hand over ranges"
+        return f"{who}: {ends}, unless cassandra.consistent.rangemovement is off"
+    if kind == "removenode" and (lost or waits):
+        until = "for ever (assassinate copies nothing)" if lost else "until one is up"
+        return f"{(lost or waits)[0]}, and the server tries again {until}"
+    return f"{waits[0]}: {ends}" if waits else ""
 
 
 def _step(
@@ -386,11 +423,20 @@ def _warnings(
     return tuple(warnings)
 
 
+OPTIONAL = ("pending", "remedy")
+"""What a report has in JSON only where the operation halts."""
+
+
 def json_parts(report: PlanReport) -> Iterator[str]:
     """A dry run as JSON in ASCII, piece by piece: as one text it may take gigabytes."""
     plain: dict[str, Any] = msgspec.structs.asdict(report)
     left_out = ("conflicts",) if report.accepted else ()
-    for name in ("steps", "before", *left_out, *(() if report.pending else ("pending",))):
+    for name in (
+        "steps",
+        "before",
+        *left_out,
+        *(each for each in OPTIONAL if not (report.reason and plain[each])),
+    ):
         del plain[name]
     yield to_json(plain)[:-1] + ',"steps":['
     for number, step in enumerate(report.steps):
