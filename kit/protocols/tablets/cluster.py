@@ -430,7 +430,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
             yield TabletRow(replicas, (), tuple(sorted(replicas)), tuple(sorted(replicas)))
 
     def _keyspaces_before(self, plan: RequestPlan) -> tuple[str, ...]:
-        """The keyspaces with the replication that they have, where their RF is to be changed.
+        """The keyspaces with the replication that they have, where it is stated or to be changed.
         BadInput for a request on another keyspace or table, or tablets that differ in replicas.
         """
         tables = [name for t in self.layout.tables for name in (t.name, *t.colocated)]
@@ -451,7 +451,8 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
             replicas[each.tablet] = replica_sets.replicas_in(each.new)
         place = {name: place_of(rack) for name, rack in zip(plan.names, plan.racks, strict=True)}
         texts = []
-        for name in dict.fromkeys(each.keyspace for each in plan.requests if each.keyspace):
+        changes = [each.keyspace for each in plan.requests if each.keyspace]
+        for name in dict.fromkeys([*changes, *stated]):
             own = [
                 (self.place(tablet)[0], [place[r.host] for r in replicas[tablet]])
                 for tablet in self.tablets_of(name)

@@ -678,10 +678,11 @@ SCENARIOS = (
     ),
     Scenario(
         "rack-would-be-empty",
-        "C is the only node in its rack: it cannot leave, and the queue shows why. Only the "
-        "published server checks racks",
-        {"edition": "server", "operations": ("leave C",), "rf": 3}
-        | {"racks": ("dc1/r1", "dc1/r2", "dc1/r3")},
+        "B drains, so C is the last node of its rack and cannot leave: the server refuses at once. "
+        "Only the published server checks racks",
+        {"edition": "server", "operations": ("leave B", "leave C"), "keyspaces": ("ks dc1=r1,r2",)}
+        | {"racks": ("dc1/r1", "dc1/r2", "dc1/r2"), "on_tablets": ("A", "B")},
+        script=("leave B",),
     ),
     Scenario(
         "five-of-seven-vote",

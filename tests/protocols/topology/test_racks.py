@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,11 +15,18 @@ from kit.errors import BadInput
 from kit.masks import nodes_in
 from kit.protocols.topology.control import ControlState, has_majority, voting
 from kit.protocols.topology.panels.coordinating import CONFIGURATION
-from kit.protocols.topology.panels.nodes import NODES
 from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry
 from kit.protocols.topology.rules.columns import load, store
-from kit.protocols.topology.rules.replication import invalid_racks, replication_in
+from kit.protocols.topology.rules.replication import RACK_INVALID, invalid_racks, replication_in
+from kit.protocols.topology.topology import Topology
 from kit.views.panel import scene_at
+
+
+def read_cases(path: Path) -> dict[str, list[str]]:
+    """The lines of each case, by its name."""
+    blocks = path.read_text(encoding="utf-8").split("\n\n")[1:]
+    return {lines[0]: [line.strip() for line in lines[1:]] for lines in map(str.splitlines, blocks)}
+
 
 THREE = ("dc1/r1", "dc1/r2", "dc1/r3")
 SERVER = {"edition": "server"}
@@ -120,17 +128,44 @@ def test_the_table_has_a_column_for_the_datacenter_and_one_for_the_rack() -> Non
     assert load(table, requests)[0].nodes == nodes
 
 
-@pytest.mark.parametrize("words", ["leave C", "remove C"])
-def test_the_last_node_of_a_rack_may_not_go(words: str) -> None:
-    """The request is done with an error and says why; the node stays as it is. The documents know
-    no such check.
-    """
-    given = {"operations": (words,), "racks": THREE, "rf": 3, "lag": False}
-    timeline = played(**given)
-    assert ended(timeline) == ([(True, True)], ["normal"] * 3)
-    assert "(dc1 would have 2 racks for 3 replicas)" in told(timeline)
-    assert "dc1/r3" in NODES.text(scene_at(timeline, timeline.at))
-    assert ended(played(**given, edition="documents"))[1][2] == "left"
+CASES = read_cases(Path(__file__).parent / "published" / "racks.txt")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_published_cases(name: str) -> None:
+    """Each request is taken or refused as it is made; then the cluster goes on to its end."""
+    (given, *requests, end) = CASES[name]
+    kind, _, rest = given.partition(": ")
+    said: dict[str, list[str]] = {}
+    for part in rest.split("; "):
+        word, _, values = part.partition(" ")
+        said.setdefault(word, []).append(values)
+    names, racks = zip(*(each.split("=") for each in said["nodes"][0].split()), strict=True)
+    asked = [line.partition(": ") for line in requests]
+    model: Any = build(
+        kind,
+        SERVER
+        | {"names": names, "nodes": len(names), "racks": racks}
+        | {name: tuple(said[name]) for name in ("keyspaces", "tablets") if name in said}
+        | {name: tuple(said[name][0].split()) for name in ("down", "ignored") if name in said}
+        | ({"rf": int(said["rf"][0])} if "rf" in said else {})
+        | {"operations": tuple(words for words, _, _ in asked)},
+    )
+    timeline = Timeline(model)
+    for number, (_, _, answer) in enumerate(asked):
+        request = Topology.make_request(number)
+        refusal = model.refusal(timeline.state, request)
+        reason = None if answer == "taken" else f"{RACK_INVALID}: {answer}"
+        assert (refusal and refusal.reason) == reason
+        if refusal is None:
+            timeline.do(request)
+    while timeline.forward() is not None:
+        pass
+    control = getattr(timeline.state, "control", timeline.state)
+    states = (
+        f"{name} {row.state}" for name, row in zip(names, control.topology.nodes, strict=True)
+    )
+    assert end == f"end: {', '.join(states)}"
 
 
 def test_a_rack_too_many_rolls_a_join_back() -> None:
@@ -293,29 +328,3 @@ def test_no_restart_gives_a_vote_that_no_majority_committed() -> None:
     act(timeline, "restart A")
     act(timeline, "elect B")
     assert voters_of(timeline) == "AB"
-
-
-@pytest.mark.parametrize(
-    ("edition", "words", "keyspace", "error"),
-    [
-        ("server", "leave B", "ks dc1=r1,r2", True),
-        ("server", "leave C", "ks dc1=r1,r2", False),
-        ("server", "leave B", "ks dc1=2", False),
-        ("server", "removenode B", "ks dc1=r2", True),
-        ("documents", "leave C", "ks dc1=2", False),
-        ("documents", "leave B", "ks dc1=2", False),
-    ],
-)
-def test_a_node_stays_where_a_keyspace_names_its_rack(
-    edition: str, words: str, keyspace: str, error: bool
-) -> None:
-    """The server's coordinator ends such a request with an error, and says why."""
-    down = {"down": ("B",)} if words.startswith("remove") else {}
-    given = {"nodes": 3, "racks": THREE, "keyspaces": (keyspace,), "operations": (words,)}
-    timeline = Timeline(build("topology", {"edition": edition, **given, **down}))
-    timeline.do(next(o[0] for o in timeline.model.options(timeline.state)))
-    while timeline.forward() is not None:
-        pass
-    [row] = timeline.state.topology.requests
-    assert (row.done, row.error) == (True, error)
-    assert ("ks names rack" in told(timeline)) == error

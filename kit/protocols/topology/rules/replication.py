@@ -20,7 +20,6 @@ from kit.protocols.topology.rules.cluster import (
     Replication,
     RequestEntry,
     Setting,
-    owners,
 )
 from kit.ring.replication import not_modelled
 
@@ -100,38 +99,77 @@ def place_of(rack: str) -> tuple[str, str]:
     return datacenter, name
 
 
+RACK_INVALID = "its removal would make some existing keyspace RF-rack-invalid"
+"""Why a node may neither leave nor be removed. Source: published ``validate_removing_node``."""
+
+
 def invalid_racks(topology: ClusterTopology, *, joins: int = 0, leaves: int = 0) -> str:
     """The first datacenter or rack that would no longer fit a keyspace, and why; empty: none.
 
     ``joins`` and ``leaves`` are masks of nodes that become, and that are no more, owners of tokens.
+    Another node that is to leave or to be removed is no owner any more, whatever it still holds.
     A keyspace that is RF-rack-invalid already may stay so, and none has replicas in a datacenter
-    that was without nodes. One that names its racks needs a node in each. Sources: published
-    ``check_rf_rack_validity_with_topology_change``, ``validate_removing_node``; the manual on rack
-    lists.
+    that was without nodes. One that names its racks needs a node in each. With ``rf``, the racks of
+    a datacenter are as many as its replicas, and nothing is refused once that is no longer so.
+    Without it, whether servers enforce that (``rf_rack_valid_keyspaces``) is not known, and numbers
+    need only as many nodes. Sources: published ``check_rf_rack_validity_with_topology_change``,
+    ``is_normal_token_owner``; the manual on rack lists.
     """
-    now = owners(topology)
-    racks, then = (_racks(topology, mask) for mask in (now, (now | joins) & ~leaves))
-    if topology.rf > 1 and not _uneven(racks, topology.rf):
-        known = {datacenter for datacenter, _ in racks}  # no keyspace names one without nodes
-        for datacenter, count in _uneven({each for each in then if each[0] in known}, topology.rf):
-            return f"{datacenter} would have {counted(count, 'rack')} for {topology.rf} replicas"
-    for keyspace, replication in topology.keyspaces:
-        lists = ((dc, each) for dc, each in replication if isinstance(each, tuple))
-        named = {(dc, rack) for dc, each in lists for rack in each}
-        if named <= racks:
-            for datacenter, rack in sorted(named - then):
-                return f"{keyspace} names rack {rack} of {datacenter}, which would have no node"
+    own, passing = _token_owners(topology, leaves)
+    keyspaces, enforced = topology.keyspaces, topology.rf > 0
+    if enforced:  # no keyspace names a datacenter without nodes
+        known = sorted({datacenter for datacenter, _ in _racks(topology, own | passing)})
+        keyspaces = (("", tuple((name, topology.rf) for name in known)), *keyspaces)
+    fit = [each for each in keyspaces if not _misfit(topology, [each], own, passing)]
+    if enforced and len(fit) < len(keyspaces):
+        return ""
+    own, passing = own & ~leaves | joins, passing & ~(joins | leaves)
+    return _misfit(topology, fit, own, passing, by_racks=enforced)
+
+
+def _token_owners(topology: ClusterTopology, judged: int = 0) -> tuple[int, int]:
+    """Who owns tokens for good, and who comes or goes with some (masks).
+
+    Whoever has a request to go drains, except the ``judged`` (a mask).
+    """
+    go = {"decommissioning", "removing"}
+    back = go if topology.transition == "rollback_to_normal" else set()
+    stay = {"normal", "rebuilding", *back}
+    with_tokens = [(1 << i, entry) for i, entry in enumerate(topology.nodes) if entry.tokens]
+    going = sum(node for node, entry in with_tokens if entry.request in ("leave", "remove"))
+    own = sum(node for node, entry in with_tokens if entry.state in stay)
+    passing = sum(node for node, entry in with_tokens if entry.state in go | {"bootstrapping"})
+    drains = going & ~judged
+    return own & ~drains, passing & ~own | drains
+
+
+def _misfit(
+    topology: ClusterTopology,
+    keyspaces: Sequence[tuple[str, Replication]],
+    own: int,
+    passing: int,
+    *,
+    by_racks: bool = True,
+) -> str:
+    """The first datacenter or rack that does not fit a keyspace, with these owners; empty: none."""
+    racks = _racks(topology, own)
+    nodes = [place_of(topology.nodes[node].rack) for node in nodes_in(own)]
+    unsure = {datacenter for datacenter, _ in _racks(topology, passing) - racks}
+    counts = Counter(datacenter for datacenter, _ in (racks if by_racks else nodes))
+    for keyspace, replication in keyspaces:
+        for name, factor in replication:
+            number, count = number_of(factor), counts[name]
+            if not isinstance(factor, int):
+                if missing := sorted(rack for rack in factor if (name, rack) not in racks):
+                    return f"{keyspace} names rack {missing[0]} of {name}, which would have no node"
+            elif count < number or (by_racks and number > 1 and (count > number or name in unsure)):
+                has = counted(count, "rack" if by_racks else "node")
+                return f"{name} would have {has} for {counted(number, 'replica')}"
     return ""
 
 
 def _racks(topology: ClusterTopology, nodes: int) -> set[tuple[str, str]]:
     return {place_of(topology.nodes[node].rack) for node in nodes_in(nodes)}
-
-
-def _uneven(places: set[tuple[str, str]], rf: int) -> list[tuple[str, int]]:
-    """The datacenters that have more racks, or fewer, than a keyspace has replicas."""
-    counts = Counter(datacenter for datacenter, _ in places)
-    return [(datacenter, count) for datacenter, count in sorted(counts.items()) if count != rf]
 
 
 def refused_change(
@@ -199,7 +237,7 @@ def newly_invalid(
     """The first datacenter that would have other racks than replicas; empty: none, or the keyspace
     is RF-rack-invalid already, and may stay so.
     """
-    counts = Counter(datacenter for datacenter, _ in _racks(topology, owners(topology)))
+    counts = Counter(datacenter for datacenter, _ in _racks(topology, _token_owners(topology)[0]))
 
     def invalid(replication: Mapping[str, Factor]) -> list[str]:
         numbers = {dc: each for dc, each in replication.items() if isinstance(each, int)}
@@ -212,7 +250,7 @@ def newly_invalid(
 
 def _without_place(topology: ClusterTopology, datacenter: str, old: Factor, factor: Factor) -> str:
     """Why a datacenter cannot hold the replicas that come; empty: it can."""
-    places = [place_of(topology.nodes[node].rack) for node in nodes_in(owners(topology))]
+    places = [place_of(topology.nodes[node].rack) for node in nodes_in(_token_owners(topology)[0])]
     racks = [rack for name, rack in places if name == datacenter]
     if not isinstance(factor, int):
         had = () if isinstance(old, int) else old

@@ -19,7 +19,13 @@ from kit.errors import BadInput, Refusal
 from kit.masks import chosen, mask_of
 from kit.protocols.topology.rules import cluster
 from kit.protocols.topology.rules.machines import GLOBAL_REQUEST, NODE_REQUESTS
-from kit.protocols.topology.rules.replication import place_of, replication_in, replication_words
+from kit.protocols.topology.rules.replication import (
+    RACK_INVALID,
+    invalid_racks,
+    place_of,
+    replication_in,
+    replication_words,
+)
 from kit.protocols.topology.rules.work import under_way
 
 LOCK = "lock"
@@ -134,11 +140,15 @@ def _against_going(
 ) -> Against:
     """What the published server looks at before it puts a request into the queue.
 
-    Who leaves or is removed is not the last token owner. A removal and a replace need every other
-    normal node up or ignored, and no ignored node up (S-40).
+    Who leaves or is removed is not the last token owner, and no keyspace needs it for its rack or
+    datacenter. A removal and a replace need every other normal node up or ignored, and no ignored
+    node up (S-40).
     """
-    if asks.kind in ("leave", "remove") and cluster.owners(topology) == 1 << asks.node:
-        return LAST_OWNER, 0
+    if asks.kind in ("leave", "remove"):
+        if cluster.owners(topology) == 1 << asks.node:
+            return LAST_OWNER, 0
+        if racks := invalid_racks(topology, leaves=1 << asks.node):
+            return f"{RACK_INVALID}: {racks}", 0
     goes = {"remove": asks.node, "replace": asks.replaced}.get(asks.kind, cluster.NOBODY)
     if goes == cluster.NOBODY or not setting.has("dead-refused"):
         return "", 0
