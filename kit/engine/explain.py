@@ -76,7 +76,8 @@ class Explanation(Struct, frozen=True):
     found within the bound). ``explained`` is how many of the ``observations`` the best run has, and
     ``run`` its actions. For a refuted one ``where`` is the first that no rule explains, ``refusal``
     the nearest refusal of the model, of the action ``refused``: what it would allow without the
-    safeguard ``without``, where that is known. ``states`` counts pairs that were visited.
+    safeguard ``without``, where that is known. ``states`` counts pairs that were visited. It is
+    *unknown*, too, why something failed that no run has: then ``where`` says what.
     """
 
     verdict: Literal["explained", "refuted", "unknown"]
@@ -99,6 +100,10 @@ class Explanation(Struct, frozen=True):
                 off = f" without {', '.join(self.model.off)}" if self.model.off else ""
                 run = counted(steps, "step")
                 return f"explained: {run} of {self.model.name}{off} can lead to what was seen"
+            case "unknown" if self.explained == self.observations:
+                run = counted(len(self.run), "step")
+                leads = f"{run} of {self.model.name} can lead to the states, but nothing here"
+                return one_line(f"unknown: {leads} explains {self.where}")
             case "unknown":
                 within = f"no run to {self.where} was found within {self.states:,} states"
                 return f"unknown: {within}, the bound of this search; a larger one may lead further"
@@ -397,12 +402,14 @@ def reason_of(refusal: Refusal) -> str:
 class Question(Struct, frozen=True):
     """Observations that one of several ways is to explain, each a model with its sight.
 
-    ``name`` is what was observed.
+    ``name`` is what was observed. ``beside`` is what was seen that no run can have; where all else
+    is explained, that is not.
     """
 
     name: str
     seen: tuple[Seen, ...]
     ways: tuple[tuple[Model[Any, Any], Sight], ...]
+    beside: str = ""
 
     def answer(self, bound: int, visited: Visited = lambda more: None) -> Explanation:
         """The first explanation; else what is unknown, else the one that explains the most.
@@ -423,7 +430,10 @@ class Question(Struct, frozen=True):
         states = sum(len(each.parents) for each in searches)
         if search is None:
             search = min(searches, key=lambda each: (not each.todo, -each.best))
-        return _answered(search, whole, states, bound, visited)
+        answer = _answered(search, whole, states, bound, visited)
+        if self.beside and answer.verdict == "explained":
+            return replace(answer, verdict="unknown", where=self.beside)
+        return answer
 
 
 class Answers(Struct, frozen=True):

@@ -1,16 +1,19 @@
 """Journals of a topology coordinator: the lines that name its states, in the order of time.
 
-A journal holds whatever a server says; only three kinds of line are read, in the server's wording:
-``entered `…` transition state``, ``updating topology state: …`` and ``executing global topology
-command …, excluded nodes: …``. Times are those of journalctl (short, with or without fractions, or
-ISO) or of the server's own log, also behind a container's time. Only the coordinator writes such
-lines: their host is where it ran.
+A journal holds whatever a server says. Of the coordinator three kinds of line are read, in the
+server's wording: ``entered `…` transition state``, ``updating topology state: …`` and ``executing
+global topology command …, excluded nodes: …``. Only the coordinator writes these: their host is
+where it ran. Beside them stand, of any node, what failed (by the line's level, or by its words
+where a journal has no levels), what the balancer says, and a few events. All other lines are
+counted, by why. Times are those of journalctl (short, with or without fractions, or ISO) or of the
+server's own log, also behind a container's time.
 
 Times of journalctl's short form have no year. Within one journal January comes behind December; of
 several journals the years are those by which all of them together last the shortest time.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
@@ -27,9 +30,27 @@ from kit.operators.importers.nodetool import HOST_ID, bad_line
 from kit.operators.importers.ringfile import LARGEST_FILE
 
 LOGGER = "raft_topology - "
+_SAYS = re.compile(
+    r"(?:^|[\s\]:])(?P<logger>raft_topology|load_balancer|storage_service|topology_state_machine"
+    r"|tablets|raft_group0|group0_client|range_streamer|stream_session|repair) - (?P<said>.*)"
+)
+"""Loggers that tell of topology operations. Source: published server, its loggers."""
+_GRADE = re.compile(r"(?:^|[\s!])(TRACE|DEBUG|INFO|WARN|ERR)(?:ING|OR)?\b")
+HEAD = 120  # characters in which a line has its level
+_FAILS = re.compile(
+    r"\b(?:fail\w*|errors?|exceptions?|reject\w*|abort\w*|cancel\w*|refus\w*|stalled|timed out"
+    r"|unable to|cannot|can't|no request can proceed)\b|_error\b",
+    re.IGNORECASE,
+)
+_EVENTS = re.compile(
+    r"request (?:decommission|removenode|rebuild) for|moved to left state"
+    r"|node .* removed from group 0 configuration|start rolling back topology change"
+)
+"""What else is kept of ``raft_topology``."""
 MOST_LINES = 5_000_000
 LONGEST_REASON = 2000  # characters
-Kind = Literal["entered", "updated", "command"]
+Kind = Literal["entered", "updated", "command", "failed", "said"]
+OF_COORDINATOR = ("entered", "updated", "command")
 Clock = Literal["without a year", "without a zone", "with a zone"]
 LEAP = 2000
 """The year of times that have none: each day of any year is one of it."""
@@ -61,12 +82,14 @@ TIMES = "a line that starts with its time, as in journalctl or in the server's o
 
 
 class JournalEntry(Struct, frozen=True):
-    """One line that names a state, a change of the tables or a command to all nodes.
+    """One line that names a state, a change of the tables, a command to all nodes, or a failure.
 
     ``words`` are the transition state with ``_`` between its words, the reason of the change, or
-    the command. ``excluded`` are the host ids that a command passes over. ``host`` is the machine
-    that wrote the line, or the file's name where the log does not tell. ``time`` is as precise as
-    the line has it, in UTC where its zone is known; ``seconds`` are those since the first line.
+    the command; of what *failed*, or is only *said*, the line, behind its logger where that is not
+    ``raft_topology``. ``excluded`` are the host ids that a command passes over. ``host`` is the
+    machine that wrote the line, or the file's name where the log does not tell. ``time`` is as
+    precise as the line has it, in UTC where its zone is known; ``seconds`` are those since the
+    first line.
     """
 
     source: str
@@ -88,8 +111,12 @@ class _Timed(Struct, frozen=True):
     turns: int = 0
 
 
-def read_journals(paths: Iterable[str | Path]) -> tuple[JournalEntry, ...]:
+def read_journals(
+    paths: Iterable[str | Path], left_out: Counter[str] | None = None
+) -> tuple[JournalEntry, ...]:
     """The entries of the journals of one or more hosts, in the order of time.
+
+    ``left_out`` is given the numbers of all other lines, by what they are.
 
     Raises BadInput for no file, one that cannot be read, a journal without any such line, one with
     a time that is none, journals whose times cannot be compared, the same journal twice.
@@ -100,11 +127,14 @@ def read_journals(paths: Iterable[str | Path]) -> tuple[JournalEntry, ...]:
     names = [source_name(path) for path in given]
     sources = names if len(set(names)) == len(names) else list(map(str, given))
     texts = [read_text(path, "journal", LARGEST_FILE) for path in given]
-    return parse_journals(zip(sources, texts, strict=True))
+    return parse_journals(zip(sources, texts, strict=True), left_out)
 
 
-def parse_journals(texts: Iterable[tuple[str, str]]) -> tuple[JournalEntry, ...]:
+def parse_journals(
+    texts: Iterable[tuple[str, str]], left_out: Counter[str] | None = None
+) -> tuple[JournalEntry, ...]:
     """As ``read_journals``, from pairs of the source's name and its text."""
+    others = Counter[str]() if left_out is None else left_out
     lines: list[_Timed] = []
     sources: dict[str, str] = {}
     for source, text in texts:
@@ -113,7 +143,7 @@ def parse_journals(texts: Iterable[tuple[str, str]]) -> tuple[JournalEntry, ...]
         sources[text] = source
         if text.count("\n") > MOST_LINES:
             raise BadInput(source, "more lines", f"at most {MOST_LINES} lines")
-        entries = list(_entries(text, source))
+        entries = list(_entries(text, source, others))
         if not entries:
             raise BadInput(source, "no line that names a state", ALLOWED)
         lines += entries
@@ -153,30 +183,52 @@ def _check_dates(text: str, source: str) -> None:
             raise bad_line(source, number, line, f"{TIMES}; that day does not exist") from None
 
 
-def _entries(text: str, source: str) -> Iterator[_Timed]:
+def _entries(text: str, source: str, others: Counter[str]) -> Iterator[_Timed]:
     _check_dates(text, source)
     turns = 0
     before: datetime | None = None
     for number, line in enumerate(text.split("\n"), 1):
-        head, logger, said = line.partition(LOGGER)
-        if not logger:
+        says = _SAYS.search(line)
+        if not says:
+            level = _GRADE.search(line[:HEAD])
+            error = "at level ERROR " if level and level[1] == "ERR" else ""
+            others.update([f"{error}of other loggers"] * bool(line.strip()))
             continue
-        matches = ((kind, form.fullmatch(said.strip())) for kind, form in _KINDS.items())
-        kind, words = next((pair for pair in matches if pair[1]), ("entered", None))
+        head, said = line[: says.start("logger")], says["said"].strip()
+        of_coordinator = _KINDS if says["logger"] == LOGGER[:-3] else {}
+        matches = ((kind, form.fullmatch(said)) for kind, form in of_coordinator.items())
+        kind, words = next((pair for pair in matches if pair[1]), ("said", None))
+        name, excluded = (words["words"] if words else said), tuple[str, ...]()
         if words is None:
-            continue
+            kind, why = _beside(says["logger"], head, said)
+            if why:
+                others[why] += 1
+                continue
+            name = name if of_coordinator else f"{says['logger']}: {said}"
         clock, at, stamp, host = _time(head, source, number, line)
         if clock == "without a year":
             turns += before is not None and before - at > HALF_A_YEAR
             before = at
-        excluded = _hosts(words, source, number, line) if kind == "command" else ()
-        name = words["words"]
+        if words and kind == "command":
+            excluded = _hosts(words, source, number, line)
         if kind == "entered":
             name = name.replace(" ", "_")
         elif len(name) > LONGEST_REASON:
             name = name[: LONGEST_REASON - 1] + "…"
         entry = JournalEntry(source, number, stamp, host or source, kind, name, excluded)
         yield _Timed(clock, at, entry, turns)
+
+
+def _beside(logger: str, head: str, said: str) -> tuple[Kind, str]:
+    """The kind of a line beside those of the coordinator's track, or why it is left out."""
+    level = grade[1] if (grade := _GRADE.search(head)) else ""
+    if level in ("TRACE", "DEBUG"):
+        return "said", f"at level {level}"
+    own = logger in (LOGGER[:-3], "load_balancer", "topology_state_machine")
+    if level == "ERR" or (_FAILS.search(said) and (own or level != "INFO")):
+        return "failed", ""
+    is_kept = logger == "load_balancer" or (logger == LOGGER[:-3] and _EVENTS.search(said))
+    return "said", "" if is_kept else f"of {logger} without a state, change, command or failure"
 
 
 def _closest_together(lines: list[_Timed]) -> list[_Timed]:

@@ -12,9 +12,9 @@ from kit.edge.writing import check_place
 from kit.errors import BadInput, counted, shorten
 from kit.operators.importers.ringfile import LARGEST_FILE
 from kit.operators.importers.snapshots import MARK, is_snapshot
-from kit.operators.importers.topology_journals import is_journal
+from kit.operators.importers.topology_journals import is_journal, read_journals
 from kit.protocols.group0.rules.releases import CHANGES, NEWEST, release_of, spans
-from kit.protocols.topology.dry_run.history import Passage, topology_history
+from kit.protocols.topology.dry_run.history import OTHERS, Passage, passages, said_of
 from kit.protocols.topology.dry_run.report import NextStep, NodeLine, TopologyReport, coordinator
 from kit.protocols.topology.rules.machines import EDITIONS
 
@@ -34,7 +34,8 @@ SELECT JSON * FROM system.topology. It can also be a snapshot of scylla-tablets,
 raft_topology - entered `write both read old` transition state.
 
 Exits with 0 when the coordinator can continue or has nothing to do, 1 when it waits for nodes or
-rejects requests, and 2 on bad input. If you do not say which nodes are down, all count as up.
+rejects requests, or when something fails in a journal, and 2 on bad input. If you do not say which
+nodes are down, all count as up.
 
 examples
   python -m kit topology topology.csv --status status.txt
@@ -79,23 +80,28 @@ def _history(given: Namespace) -> Answer:
             raise BadInput(f"--{option}", getattr(given, option), "nothing besides journals")
     if given.html is not None:
         check_place(given.html, "--html", inputs=tuple(given.files))
-    passages = topology_history(given.files, edition=given.edition)
+    left_out = Counter[str]()
+    stays = passages(read_journals(given.files, left_out), given.edition)
     if given.html is not None:
         # The page needs the widgets, which take a while to load.
         from kit.protocols.topology.dry_run.journal import journal_timeline
         from kit.views.export import export_html
 
-        export_html(journal_timeline(passages, given.edition), given.html, field="--html")
-    return Answer({"passages": passages}, parts=_passages(passages))
+        export_html(journal_timeline(stays, given.edition), given.html, field="--html")
+    failed = any(stay.failed for stay in stays)
+    data = {"passages": stays, "left_out": dict(left_out)}
+    warnings = (f"not shown: {said_of(left_out)}",) * bool(left_out)
+    return Answer(data, "", _passages(stays), warnings, STANDS if failed else GOES_ON)
 
 
-def _passages(passages: Iterable[Passage]) -> Iterator[str]:
+def _passages(stays: Iterable[Passage]) -> Iterator[str]:
     coordinator = None
-    for (host, _, edge, _), same in groupby(passages, _alike):
+    for (host, _, edge, _), same in groupby(stays, _alike):
         first, *more = same
         if host != coordinator:
             yield from [] if coordinator is None else [""]
-            yield f"{'another ' if coordinator else ''}coordinator: {host}"
+            label = f"{'another ' if coordinator else ''}coordinator: "
+            yield f"{'' if host == OTHERS else label}{host}"
             coordinator = host
         lasted = [each.seconds for each in (first, *more) if each.seconds is not None]
         took = f", {sum(lasted):.1f} s" if lasted else ""
@@ -104,7 +110,7 @@ def _passages(passages: Iterable[Passage]) -> Iterator[str]:
         yield from wrap(f"{first.time}  {first.place}{way}{times}{took}", GAP)
         said = Counter(what for each in (first, *more) for what in each.said)
         often = [f"{w} ({n:,} times)" if n > 1 else w for w, n in said.items()]
-        for what in often if more else first.said:
+        for what in often:
             yield from wrap(what, GAP * 3, GAP * 4)
 
 

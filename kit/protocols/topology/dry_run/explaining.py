@@ -6,6 +6,7 @@ operation a stretch of states belongs to no line says either: each one that has 
 Nor does one say when a node dies: whoever is removed or replaced does so just before.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise, product
 from string import ascii_uppercase
@@ -15,10 +16,14 @@ from msgspec.structs import replace
 
 from kit.edge.paths import Readable
 from kit.engine.explain import Question, Seen, Sight
-from kit.errors import BadInput
-from kit.operators.importers.topology_journals import JournalEntry, read_journals
+from kit.errors import BadInput, counted
+from kit.operators.importers.topology_journals import (
+    OF_COORDINATOR,
+    JournalEntry,
+    read_journals,
+)
 from kit.protocols.topology.control import MOST_FAULTS
-from kit.protocols.topology.dry_run.history import Passage, passages
+from kit.protocols.topology.dry_run.history import Passage, passages, said_of
 from kit.protocols.topology.rules.decide import pending
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, Edition, transition_state
@@ -106,18 +111,22 @@ def of_journals(
         raise BadInput(
             "anonymize", "journals", "only snapshots; lines of a journal stay as they are"
         )
-    entries = read_journals([str(each) for each in files])
+    left_out = Counter[str]()
+    entries = read_journals([str(each) for each in files], left_out)
     seen = [_seen(each, edition) for each in entries if each.kind == "entered"]
     if not seen:
         allowed = "journals with lines such as entered `write both read old` transition state"
         raise BadInput("journals", "no line with a state", allowed)
-    stays = [stay for stay in passages(entries, edition) if stay.state]
+    history = passages(entries, edition)
+    stays = [stay for stay in history if stay.state]
     operations = [*_operations(stays, [*_machines(edition).values()])]
+    named = sum(each.kind in OF_COORDINATOR for each in entries)
     about = [
-        f"{len(seen):,} of {len(entries):,} lines of the coordinator name a state",
+        f"{len(seen):,} of {named:,} lines of the coordinator name a state",
         f"no journal gives the number of nodes; in the model, {STAY} nodes do not change",
         "assumed: no node dies except those that others remove or replace",
     ]
+    about += [f"not read: {said_of(left_out)}"] * bool(left_out)
     edges = [*_edges(operations)]
     seen[0] = replace(seen[0], after_gap=True)
     questions = list[Question]()
@@ -131,13 +140,30 @@ def of_journals(
         name = f"operation {last}" if len(part) == 1 else f"operations {first + 1} to {last}"
         name = "journals" if len(part) == len(operations) else name
         models = _models(part, edges[first:last], edition)
-        questions.append(Question(name, tuple(those), tuple((model, SIGHT) for model in models)))
+        ways = tuple((model, SIGHT) for model in models)
+        failed = "" if seen else _left(history)
+        questions.append(Question(name, tuple(those), ways, failed))
     if len(questions) > 1:
         about.append(
             f"{len(operations)} operations are explained in parts of {MOST_OPERATIONS}, each in a "
             "new cluster"
         )
     return tuple(questions), tuple(about)
+
+
+def _left(history: Sequence[Passage]) -> str:
+    """What failed and led to no way back: of that no run of the model tells why."""
+    ways = [*(stay.edge for stay in history if stay.state), ""]
+    left = list[JournalEntry]()
+    entered = 0
+    for stay in history:
+        entered += bool(stay.state)
+        back = stay.state and ways[entered] in ("rollback", "rejected")
+        left += () if back else stay.failed
+    if not left:
+        return ""
+    more = f" (and {counted(len(left) - 1, 'more failure')})" if left[1:] else ""
+    return f"{left[0].source} line {left[0].line}: {left[0].words}{more}"
 
 
 def _states(edition: Edition) -> set[str]:

@@ -5,7 +5,7 @@ that is entered once more, as after a change of the coordinator, is a passage of
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Literal
@@ -13,10 +13,17 @@ from typing import Literal
 from msgspec import Struct
 
 from kit.edge.arguments import checked
-from kit.operators.importers.topology_journals import JournalEntry, read_journals
+from kit.errors import counted
+from kit.operators.importers.topology_journals import (
+    OF_COORDINATOR,
+    JournalEntry,
+    read_journals,
+)
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import BOUNDARY, EdgeKind, Edition, transition_state
 
+OTHERS = "no line of a coordinator"
+"""The host of what only other nodes say."""
 Way = EdgeKind | Literal["", "again", "begins", "not modelled", "unknown"]
 
 
@@ -26,8 +33,10 @@ class Passage(Struct, frozen=True):
     ``state`` is empty for what was said before any was entered, and between operations. ``edge``
     says how it was come to: the kind of edge in the transition tables, *begins* where another
     operation does, *again* where the state is the same, *unknown* where no table has such an edge;
-    empty for the first. ``said`` are the commands and the reasons of changes in their order.
-    ``seconds`` is how long it lasted; None for the last one, unless it ended.
+    empty for the first. ``said`` are the commands, the reasons of changes and what failed, in their
+    order; ``failed`` are the lines of those that did. ``host`` is the coordinator's, or ``OTHERS``
+    where no line is one's. ``seconds`` is how long it lasted; None for the last one, unless it
+    ended.
     """
 
     time: str
@@ -36,6 +45,7 @@ class Passage(Struct, frozen=True):
     edge: Way
     said: tuple[str, ...]
     seconds: float | None
+    failed: tuple[JournalEntry, ...] = ()
 
     @property
     def place(self) -> str:
@@ -60,26 +70,39 @@ def passages(entries: Sequence[JournalEntry], edition: Edition) -> tuple[Passage
     operation has ended.
     """
     groups: list[list[JournalEntry]] = []
+    host = ""
     for last, entry in zip((None, *entries), entries, strict=False):
-        begins = last is None or last.host != entry.host or ends(last)
-        if begins or entry.kind == "entered":
+        begins = last is None or ends(last) or entry.kind == "entered"
+        if entry.kind in OF_COORDINATOR:
+            begins, host = begins or host not in ("", entry.host), entry.host
+        if begins:
             groups.append([])
         groups[-1].append(entry)
     stays: list[Passage] = []
-    before = ""
+    before = coordinator = ""
     for group, then in zip_longest(groups, groups[1:]):
-        first, said = group[0], []
+        first = group[0]
+        leads = [e.host for e in group if e.kind in OF_COORDINATOR or e.host == coordinator]
+        host = leads[0] if leads else OTHERS
+        coordinator = leads[0] if leads else coordinator
         state = first.words if first.kind == "entered" else ""
-        for entry in group:
-            without = f" without {', '.join(entry.excluded)}" if entry.excluded else ""
-            to = "" if entry.kind == "updated" else f" to all nodes{without}"
-            said += [] if entry.kind == "entered" else [f"{entry.words}{to}"]
+        said = tuple(_said(entry, host) for entry in group if entry.kind != "entered")
         way = _way(before, state, edition)
         end = group[-1] if ends(group[-1]) else then[0] if then else None
         seconds = None if end is None else round(end.seconds - first.seconds, 6)
-        stays.append(Passage(first.time, first.host, state, way, tuple(said), seconds))
+        failed = tuple(entry for entry in group if entry.kind == "failed")
+        stays.append(Passage(first.time, host, state, way, said, seconds, failed))
         before = state or before
     return tuple(stays)
+
+
+def _said(entry: JournalEntry, host: str) -> str:
+    """A line in words, with its node where that is not the coordinator's."""
+    if entry.kind == "command":
+        without = f" without {', '.join(entry.excluded)}" if entry.excluded else ""
+        return f"{entry.words} to all nodes{without}"
+    problem = "problem: " if entry.kind == "failed" else ""
+    return problem + (entry.words if entry.host == host else f"{entry.host}: {entry.words}")
 
 
 ENDS = re.compile(
@@ -109,3 +132,8 @@ def _way(before: str, state: str, edition: Edition) -> Way:
     ends = any((edge.source, edge.target) == (before, BOUNDARY) for edge in edges)
     begins = any((edge.source, edge.target) == (BOUNDARY, state) for edge in edges)
     return "begins" if ends and begins else "unknown"
+
+
+def said_of(left_out: Mapping[str, int]) -> str:
+    """How many lines of journals are not shown, by what they are."""
+    return ", ".join(f"{counted(n, 'line')} {what}" for what, n in sorted(left_out.items()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from kit.operators.importers.topology_journals import JournalEntry
 from kit.protocols.topology.dry_run.history import passages, topology_history
+from tests.commands.calling import call
 from tests.protocols.topology.dry_run.dumps import FIXTURES
 
 LOGS = (FIXTURES / "journal-a.log", FIXTURES / "journal-b.log")
@@ -120,3 +122,20 @@ def test_how_long_a_stay_was_is_told_to_the_microsecond() -> None:
         ("a", "", 0.5),
         ("b", "", None),
     ]
+
+
+CASES = Path(__file__).parents[1] / "published" / "journals.txt"
+CASE = re.compile(r"== (.*)\n((?s:.*?))-- topology (\d)\n((?s:.*?))-- explain (\d)\n(.*)")
+
+
+@pytest.mark.parametrize("case", CASE.findall(CASES.read_text("utf-8")), ids=lambda case: case[0])
+def test_what_failed_stands_in_the_history(case: tuple[str, ...], tmp_path: Path) -> None:
+    """At its place, counted where it is left out; ``explain`` leaves no failure explained."""
+    _, lines, status, shown, verdict, sentence = case
+    log = tmp_path / "journal.log"
+    log.write_text(lines, "utf-8")
+    history = call("topology", str(log))
+    assert (str(history.status), history.out) == (status, shown)
+    answer = call("explain", str(log))
+    assert str(answer.status) == verdict
+    assert sentence in " ".join((answer.out + answer.err).split())
