@@ -252,7 +252,7 @@ def has_tablets(s: ControlState, task: CoordinatorTask) -> bool:
 def racks_against(s: ControlState, task: CoordinatorTask, setting: cluster.Setting) -> str:
     """Why the tokens that are to be assigned next cannot be; empty: they can."""
     pieces = () if task.work is None else (task.work,)
-    return rules.gaining_racks(s.topology, task.decision.operation, pieces, setting.edition)
+    return rules.gaining_racks(s.topology, task.decision.operation, pieces, setting)
 
 
 def fails_by_itself(s: ControlState, task: CoordinatorTask, setting: cluster.Setting) -> bool:

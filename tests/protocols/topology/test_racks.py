@@ -149,6 +149,7 @@ def test_published_cases(name: str) -> None:
         | {name: tuple(said[name]) for name in ("keyspaces", "tablets") if name in said}
         | {name: tuple(said[name][0].split()) for name in ("down", "ignored") if name in said}
         | ({"rf": int(said["rf"][0])} if "rf" in said else {})
+        | {name: said[name][0] for name in ("release",) if name in said}
         | {"operations": tuple(words for words, _, _ in asked)},
     )
     timeline = Timeline(model)

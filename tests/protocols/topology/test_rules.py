@@ -445,8 +445,8 @@ def test_a_rack_too_many_is_found_by_the_server_before_tokens(
         TopologyOperation("bootstrapping", 2, "join_group0"),
         (WorkRow(work, "retry"),),
     )
-    assert gaining_racks(topology, operation, rows, edition) == said
-    assert gaining_racks(topology, None, rows, edition) == ""
+    assert gaining_racks(topology, operation, rows, Setting(edition)) == said
+    assert gaining_racks(topology, None, rows, Setting(edition)) == ""
 
 
 @pytest.mark.parametrize(

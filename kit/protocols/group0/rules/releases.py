@@ -61,8 +61,8 @@ complete-statistics | 2026.1
   bytes are counted, and a node whose sizes are not all known is left out of plans
   service/tablet_allocator.cc; feature size_based_load_balancing
 last-node | 2026.1.10 2026.2.2 2026.3
-  the last node of a datacenter or rack may go, although a keyspace has replicas there
-  the last node of a datacenter or rack in which a keyspace has replicas is refused
+  the last node of a datacenter in which a keyspace has replicas fails with an internal error
+  the last node of a datacenter in which a keyspace has replicas is refused with a reason
   commit 9f94610767
 history-hour | 2026.1.10 2026.2.3 2026.3
   system.group0_history keeps a week

@@ -262,7 +262,7 @@ def _begin(topology: ClusterTopology, entry: QueueEntry, alive: int, setting: Se
         refused = refused_change(topology, topology.requests[number - 1], setting)
     elif kind in OF_NORMAL and topology.nodes[node].state != "normal":
         refused = "the node is no longer normal"
-    elif setting.edition == "server" and kind in ("leave", "remove"):
+    elif setting.has("rack-checks") and kind in ("leave", "remove"):
         refused = invalid_racks(topology, leaves=1 << node)  # who joins: in ``join_group0``
     rejected = "" if node == NOBODY else rejection(topology, node)
     if refused or rejected:

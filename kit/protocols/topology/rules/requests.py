@@ -147,7 +147,8 @@ def _against_going(
     if asks.kind in ("leave", "remove"):
         if cluster.owners(topology) == 1 << asks.node:
             return LAST_OWNER, 0
-        if racks := invalid_racks(topology, leaves=1 << asks.node):
+        racks = invalid_racks(topology, leaves=1 << asks.node)
+        if racks and setting.has("rack-checks"):
             return f"{RACK_INVALID}: {racks}", 0
     goes = {"remove": asks.node, "replace": asks.replaced}.get(asks.kind, cluster.NOBODY)
     if goes == cluster.NOBODY or not setting.has("dead-refused"):

@@ -30,7 +30,6 @@ from kit.protocols.topology.rules.machines import (
     BOUNDARY,
     IN_TRANSITION,
     EdgeRow,
-    Edition,
     Machine,
     StateRow,
     WorkRow,
@@ -350,14 +349,14 @@ def gaining_racks(
     topology: ClusterTopology,
     operation: TopologyOperation | None,
     work: Sequence[WorkRow],
-    edition: Edition,
+    setting: Setting,
 ) -> str:
     """Why a joining node will get no tokens, where that is among its ``work``; empty: it gets them.
 
-    Its rack is one too many. The documents know no such check.
+    Its rack is one too many. The documents, and older releases, know no such check.
     """
     assigns = any(piece.name == ASSIGNS for piece in work)
-    if edition == "documents" or operation is None or not assigns:
+    if not setting.has("rack-checks") or operation is None or not assigns:
         return ""
     return invalid_racks(topology, joins=1 << operation.node)
 
