@@ -42,9 +42,11 @@ _FAILS = re.compile(
     r"|unable to|cannot|can't|no request can proceed)\b|_error\b",
     re.IGNORECASE,
 )
+_STRONG = re.compile(r"\bsc_(?:groups_manager|coordinator|state_machine) - ")
 _EVENTS = re.compile(
     r"request (?:decommission|removenode|rebuild) for|moved to left state"
     r"|node .* removed from group 0 configuration|start rolling back topology change"
+    r"|.* requested$|Finalizing migration for keyspace|All restore transitions"
 )
 """What else is kept of ``raft_topology``."""
 MOST_LINES = 5_000_000
@@ -192,7 +194,9 @@ def _entries(text: str, source: str, others: Counter[str]) -> Iterator[_Timed]:
         if not says:
             level = _GRADE.search(line[:HEAD])
             error = "at level ERROR " if level and level[1] == "ERR" else ""
-            others.update([f"{error}of other loggers"] * bool(line.strip()))
+            strong = "strongly consistent tables (not modelled)"
+            of = strong if _STRONG.search(line[:HEAD]) else "other loggers"
+            others.update([f"{error}of {of}"] * bool(line.strip()))
             continue
         head, said = line[: says.start("logger")], says["said"].strip()
         of_coordinator = _KINDS if says["logger"] == LOGGER[:-3] else {}

@@ -22,6 +22,8 @@ from kit.operators.importers.topology_journals import (
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import BOUNDARY, EdgeKind, Edition, transition_state
 
+UNPLAYED = re.compile(r"restore|quiesce|finaliz\w+.migration|snapshot.tables", re.IGNORECASE)
+"""What lines tell of requests that no model here has. Source: published coordinator."""
 OTHERS = "no line of a coordinator"
 """The host of what only other nodes say."""
 Way = EdgeKind | Literal["", "again", "begins", "not modelled", "unknown"]
@@ -102,6 +104,7 @@ def _said(entry: JournalEntry, host: str) -> str:
         without = f" without {', '.join(entry.excluded)}" if entry.excluded else ""
         return f"{entry.words} to all nodes{without}"
     problem = "problem: " if entry.kind == "failed" else ""
+    problem += "not modelled: " if UNPLAYED.search(entry.words) else ""
     return problem + (entry.words if entry.host == host else f"{entry.host}: {entry.words}")
 
 

@@ -230,6 +230,12 @@ def _requests(
     warnings = [f"{given.source} has no row for request {each.id}" for each in missing if each.id]
     done = [each.id for each in rows if each.done and each.id in table.global_requests]
     warnings += [f"{given.source} says request {id_} is done, global_requests not" for id_ in done]
+    waiting = {row.request_id: row.host_id for row in table.rows if row.topology_request}
+    waiting[table.global_topology_request_id] = "the dump"
+    for each in rows:
+        if each.done and each.id in waiting:
+            said = f"{given.source} says request {each.id} ({each.request_type}) is done"
+            warnings.append(f"{said}, but {waiting[each.id]} still has it")
     return _in_time((*rows, *missing)), (*warnings, *_without_id(named))
 
 
@@ -269,7 +275,11 @@ def _down(
     warnings: list[str] = []
     if status is not None:
         source = source_name(status)
-        for node in parse_status_text(read_text(status, "--status", LARGEST_FILE), source).nodes:
+        listed = parse_status_text(read_text(status, "--status", LARGEST_FILE), source).nodes
+        places = ((node.host_id or "", node.dc, node.rack) for node in listed)
+        warnings += _elsewhere(source, table, places)
+        states = {row.host_id: row.node_state for row in table.rows}
+        for node in listed:
             if node.host_id is None:
                 warnings.append(f"{source} does not give the host id of {node.name}")
                 continue
@@ -278,6 +288,9 @@ def _down(
                     f"{source} host id of {node.name}", node.host_id, "a host id from the dump"
                 )
             addresses[node.name] = node.host_id
+            if node.state in ("joining", "leaving") and states[node.host_id] == "normal":
+                said = f"{source} shows {node.host_id} as {node.state}, the dump as normal"
+                warnings.append(f"{said}: they were taken at different times")
             if node.health in ("down", "excluded"):
                 dead.add(node.host_id)
             if node.health == "excluded":
@@ -299,13 +312,37 @@ def _not_up(
     table: SystemTopology, loads: PathLike, dead: frozenset[str] | None
 ) -> tuple[frozenset[str], tuple[str, ...]]:
     """Who is down by the loads of a snapshot, beside those that are known to be."""
-    known = {load.host: load.up for load in dumps.read_loads(loads)}
+    source, loaded = source_name(loads), {load.host: load for load in dumps.read_loads(loads)}
     members = [row for row in table.rows if row.node_state in ("normal", *IN_TRANSITION)]
-    down = {row.host_id for row in members if known.get(row.host_id) is False}
-    untold = [row.host_id for row in members if known.get(row.host_id) is None]
-    source = source_name(loads)
-    lines = (f"{source} does not say whether {host} is up, so it counts as up" for host in untold)
+    places = ((load.host, load.datacenter, load.rack) for load in loaded.values())
+    lines = [*_elsewhere(source, table, places)]
+    strangers = sorted(loaded.keys() - {row.host_id for row in table.rows})
+    lines += (f"{source} lists {host}, which is not in the dump" for host in strangers)
+    for row in members:
+        load = loaded.get(row.host_id, dumps.NodeLoad(row.host_id))
+        if load.up is None:
+            lines.append(f"{source} does not say whether {load.host} is up, so it counts as up")
+        elif dead is not None and load.up == (load.host in dead):
+            says = "up" if load.up else "down"
+            lines.append(f"only {source} says that {load.host} is {says}: it counts as down")
+        if load.draining not in (None, asked_by(row) in ("leave", "remove")):
+            says = "drains" if load.draining else "does not drain"
+            lines.append(f"by {source} {load.host} {says}, by the dump it is the reverse")
+    gone = {load.host for load in loaded.values() if load.up is False}
+    down = {row.host_id for row in members} & gone
     return frozenset(down | (dead or set())), tuple(lines)
+
+
+def _elsewhere(
+    source: str, table: SystemTopology, placed: Iterable[tuple[str, str | None, str | None]]
+) -> Iterator[str]:
+    """The nodes that another file puts into another datacenter or rack than the dump does."""
+    own = {row.host_id: (row.datacenter, row.rack) for row in table.rows}
+    for host, dc, rack in placed:
+        here = own.get(host, (None, None))
+        if None not in (dc, rack, *here) and (dc, rack) != here:
+            said = f"{source} has {host} in {dc}/{rack}, the dump in {here[0]}/{here[1]}"
+            yield f"{said}, which counts"
 
 
 def _host(name: str, hosts: list[str], addresses: Mapping[str, str]) -> str:

@@ -35,8 +35,20 @@ def is_played(kind: str) -> bool:
     return kind in machines.NODE_REQUESTS or (known is not None and known.played)
 
 
+UNPLAYED_COLUMNS = {
+    "intended_storage_mode": "the migration of a keyspace from vnodes to tablets",
+    "ongoing_restore_requests": "a restore of tablets from a snapshot",
+    "ongoing_rf_changes": "RF changes between two of their steps",
+    "paused_rf_change_requests": "RF changes that wait for replicas to be co-located",
+}
+"""What a column tells of where it is not null, and no rule here reads."""
+
+
 def not_modelled(opened: OpenedTopology) -> Iterator[str]:
-    """States and requests that are known, and not played here."""
+    """States, requests and columns that are known, and not played here."""
+    for name, what in UNPLAYED_COLUMNS.items():
+        if opened.unknown.get(name) not in (None, "", {}, []):
+            yield f"{what} (column {name})"
     yield from unplayed_states(opened.table)
     for request in opened.requests:
         kind = request.request_type or UNTOLD
@@ -67,7 +79,7 @@ def untold(opened: OpenedTopology, setting: Setting, rf: int) -> Iterator[str]:
     if state is not None and state.name == "join_group0":
         asks |= {"join" for row in opened.table.rows if row.node_state == "bootstrapping"}
     racks = {(row.datacenter, row.rack) for row in opened.table.rows if row.rack}
-    if asks and len(racks) > 1 and not rf:
+    if asks and len(racks) > 1 and not rf and setting.has("rack-checks"):
         yield (
             "the dump does not say whether a keyspace must stay RF-rack-valid: --rf N checks the "
             f"racks before a {' or a '.join(sorted(asks))}"
@@ -389,7 +401,7 @@ class _Asking:
         decision = decide(self.topology, alive, self.setting)
         operation, work = decision.operation, decision.work
         edge, reason = decision.edge, decision.reason
-        racks = rules.gaining_racks(self.topology, operation, work, self.setting.edition)
+        racks = rules.gaining_racks(self.topology, operation, work, self.setting)
         if racks and operation:
             reason = f"{reason}; {rules.ASSIGNS} will fail: {racks}"
             edge = rules.machine_of(operation, self.setting).edge(operation.state, "rollback")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.commands.calling import bad, call
+from tests.operators.topology_printing import uuid
 from tests.protocols.topology.dry_run.dumps import FIXTURES
+from tests.protocols.topology.dry_run.test_report import STATUS
 from tests.saying import says
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -112,3 +115,36 @@ def test_what_a_terminal_would_obey_is_made_plain(tmp_path: Path) -> None:
     answer = call("topology", str(path))
     assert answer.status == 0
     assert answer.out.replace("\n", "").isprintable()
+
+
+PUBLISHED = Path(__file__).parents[1] / "published" / "contradictions.txt"
+CASES = [each.splitlines() for each in PUBLISHED.read_text("utf-8").split("== ")[1:]]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])
+def test_what_contradicts_is_said(
+    case: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of files of one cluster; and what of them no model plays."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("topology.csv", "requests.csv"):
+        shutil.copy(FIXTURES / name, name)
+    shutil.copytree(FIXTURES.parent / "snapshots" / "tablet_snap_260301_102000", "snapshot")
+    given = [line.split(": ", 1) for line in case[1:] if line]
+    words = dict(given)
+    if "status" in words:
+        rows = (row.split() for row in words["status"].split("; "))
+        lines = [f"{what} 10.0.0.{n} 1.50 GB 2 ? {uuid(int(n))} {rack}" for what, n, rack in rows]
+        Path("status.txt").write_text(STATUS + "\n".join([*lines, ""]), "utf-8")
+        words["status"] = "status.txt"
+    for what in (value for word, value in given if word == "change"):
+        name, old, new = what.split(" | ")
+        text = Path(name).read_text("utf-8")
+        assert old in text
+        Path(name).write_text(text.replace(old, new), "utf-8")
+    options = [
+        [f"--{name}", words[name]] for name in ("status", "requests", "down") if name in words
+    ]
+    answer = call("topology", words["dump"], *(each for option in options for each in option))
+    said = " ".join((answer.out + answer.err).split())
+    assert [line for word, line in given if word == "says" and line not in said] == []
