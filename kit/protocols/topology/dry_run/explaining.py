@@ -17,11 +17,7 @@ from msgspec.structs import replace
 from kit.edge.paths import Readable
 from kit.engine.explain import Question, Seen, Sight
 from kit.errors import BadInput, counted
-from kit.operators.importers.topology_journals import (
-    OF_COORDINATOR,
-    JournalEntry,
-    read_journals,
-)
+from kit.operators.importers.topology_journals import OF_COORDINATOR, JournalEntry, read_journals
 from kit.protocols.topology.control import MOST_FAULTS
 from kit.protocols.topology.dry_run.history import Passage, passages, said_of
 from kit.protocols.topology.rules.decide import pending

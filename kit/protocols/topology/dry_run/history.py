@@ -14,11 +14,7 @@ from msgspec import Struct
 
 from kit.edge.arguments import checked
 from kit.errors import counted
-from kit.operators.importers.topology_journals import (
-    OF_COORDINATOR,
-    JournalEntry,
-    read_journals,
-)
+from kit.operators.importers.topology_journals import OF_COORDINATOR, JournalEntry, read_journals
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import BOUNDARY, EdgeKind, Edition, transition_state
 

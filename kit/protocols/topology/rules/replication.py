@@ -99,6 +99,7 @@ def place_of(rack: str) -> tuple[str, str]:
     return datacenter, name
 
 
+Keyspaces = Sequence[tuple[str, Replication]]
 RACK_INVALID = "its removal would make some existing keyspace RF-rack-invalid"
 """Why a node may neither leave nor be removed. Source: published ``validate_removing_node``."""
 
@@ -144,12 +145,7 @@ def _token_owners(topology: ClusterTopology, judged: int = 0) -> tuple[int, int]
 
 
 def _misfit(
-    topology: ClusterTopology,
-    keyspaces: Sequence[tuple[str, Replication]],
-    own: int,
-    passing: int,
-    *,
-    by_racks: bool = True,
+    topology: ClusterTopology, keyspaces: Keyspaces, own: int, passing: int, by_racks: bool = True
 ) -> str:
     """The first datacenter or rack that does not fit a keyspace, with these owners; empty: none."""
     racks = _racks(topology, own)
@@ -237,15 +233,10 @@ def newly_invalid(
     """The first datacenter that would have other racks than replicas; empty: none, or the keyspace
     is RF-rack-invalid already, and may stay so.
     """
-    counts = Counter(datacenter for datacenter, _ in _racks(topology, _token_owners(topology)[0]))
-
-    def invalid(replication: Mapping[str, Factor]) -> list[str]:
-        numbers = {dc: each for dc, each in replication.items() if isinstance(each, int)}
-        return [dc for dc, number in numbers.items() if number > 1 and counts[dc] != number]
-
-    wrong = "" if invalid(before) else next(iter(invalid(after)), "")
-    racks = counted(counts[wrong], "rack")
-    return f"{wrong} has {racks} for {after[wrong]} replicas" if wrong else ""
+    owners = _token_owners(topology)
+    ways = ([("", tuple(factors.items()))] for factors in (before, after))
+    was, becomes = (_misfit(topology, way, *owners) for way in ways)
+    return "" if was else becomes.replace("would have", "has")
 
 
 def _without_place(topology: ClusterTopology, datacenter: str, old: Factor, factor: Factor) -> str:
