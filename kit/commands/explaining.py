@@ -15,7 +15,7 @@ STATUS = {"explained": 0, "refuted": 1, "unknown": 2}
 ABOUT = """\
 Does my cluster obey the model? A search over the unseen steps tries to explain, in order, what was
 seen. The answer is explained (with a run that you can open), refuted (no rule explains a line, and
-you see the model's nearest refusal), or unknown within the bound.
+you see the model's nearest refusal), or unknown: within the bound, or why something failed.
 """
 AFTER = """\
 FILE is a journal of a topology coordinator (several are merged in time order), a snapshot of
@@ -25,7 +25,7 @@ also be a metadata log (nodetool cms dumplog), together with what the log does n
 dumpdirectory --tokens, rows of system_schema.keyspaces, rows of system_views.data_placements.
 
 Exits with 0 when everything is explained, 1 when a line is refuted, and 2 when the answer is
-unknown within the bound, or on bad input.
+unknown, or on bad input.
 
 examples
   python -m kit explain node-a.log node-b.log

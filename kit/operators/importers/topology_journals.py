@@ -46,6 +46,7 @@ _STRONG = re.compile(r"\bsc_(?:groups_manager|coordinator|state_machine) - ")
 _EVENTS = re.compile(
     r"request (?:decommission|removenode|rebuild) for|moved to left state"
     r"|node .* removed from group 0 configuration|start rolling back topology change"
+    r"|still waiting for stale versions|does not understand some features"
     r"|.* requested$|Finalizing migration for keyspace|All restore transitions"
 )
 """What else is kept of ``raft_topology``."""
@@ -229,9 +230,10 @@ def _beside(logger: str, head: str, said: str) -> tuple[Kind, str]:
     if level in ("TRACE", "DEBUG"):
         return "said", f"at level {level}"
     own = logger in (LOGGER[:-3], "load_balancer", "topology_state_machine")
-    if level == "ERR" or (_FAILS.search(said) and (own or level != "INFO")):
+    fails = _FAILS.search(said) and not said.startswith("race while changing state")
+    if level == "ERR" or (fails and (own or level != "INFO")):
         return "failed", ""
-    is_kept = logger == "load_balancer" or (logger == LOGGER[:-3] and _EVENTS.search(said))
+    is_kept = logger == "load_balancer" or (own and (level == "WARN" or _EVENTS.search(said)))
     return "said", "" if is_kept else f"of {logger} without a state, change, command or failure"
 
 
