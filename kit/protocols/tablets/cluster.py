@@ -354,8 +354,6 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         """The tablets' first rows, and the cluster that they are in. BadInput for words that are no
         request or replica, or that do not fit each other.
         """
-        # Edition ``server`` drains nodes before their requests begin.
-        self.paused = self.edition == "server"
         placed = tuple(map(replica_sets.replicas_in, self.tablets))
         if len({*map(keyspace_of, self.tables)}) > 1 or len({*self.tables}) < len(self.tables):
             allowed = "co-located tables of one keyspace, each once"
@@ -370,6 +368,8 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         own = {each.name for each in Topology.safeguards}
         self.control = Topology(given, tuple(name for name in self.off if name in own))
         self.names, self.setting = self.control.names, self.control.setting
+        # Servers drain nodes before their requests begin, from 2026.1 on.
+        self.drains_first = self.setting.has("paused-drain")
         self.places = dict(zip(self.names, map(place_of, self.control.plan.racks), strict=True))
         self._check_survivors()
         self.everybody = mask_of(range(len(self.names)))
@@ -554,7 +554,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
 
     def lost(self, s: TabletsState) -> frozenset[str]:
         """The hosts that are gone where a stage fails: excluded, in ``documents`` also dead."""
-        if self.paused:
+        if self.edition == "server":
             return self.excluded(s)
         return self.excluded(s) | self.hosts(self.everybody & ~s.control.up)
 
@@ -566,7 +566,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         """The nodes whose tablets are to move to others (a mask)."""
         drained = topology.transition == "tablet_draining"
         states = ("decommissioning", "removing", "left") if drained else ("left",)
-        requests = ("leave", "remove") if self.paused else ()
+        requests = ("leave", "remove") if self.drains_first else ()
         pairs = enumerate(topology.nodes)
         return mask_of(i for i, e in pairs if e.state in states or e.request in requests)
 

@@ -154,7 +154,7 @@ class Plans(cluster.TabletCluster):
         dead = topology.ignored & ~cluster.removed_nodes(topology)
         if (dead | s.given_up) >> node & 1:
             return iter(())
-        if not self.paused and self.is_lost(s, tablet):
+        if self.edition == "documents" and self.is_lost(s, tablet):
             return iter(())
         return self.to_hosts(s.tablets[tablet], source, self.drain_able(s, source))
 
@@ -167,7 +167,7 @@ class Plans(cluster.TabletCluster):
         """The nodes that a drain chooses among (a mask): in ``server`` those that are down, too,
         while a node of the datacenter is to leave; what has left already does not count.
         """
-        if not self.paused:
+        if self.edition == "documents":
             return cluster.targets(s)
         topology, home = s.control.topology, self.places[source.host][0]
         going = self.leaving(topology) & ~in_state(topology, "left")

@@ -435,7 +435,11 @@ class Tablets(Plans, Stages):
         if not s.in_transition or where in (*TRACKS, "rollback_to_normal"):
             return None
         operation = under_way(s.control.topology)
-        before = self.paused and operation is not None and operation.machine.startswith("boot")
+        before = (
+            self.setting.has("join-first")
+            and operation is not None
+            and operation.machine.startswith("boot")
+        )
         return None if before else f"a tablet is in transition in {where or 'null'}"
 
     @step("INV-EXCL")

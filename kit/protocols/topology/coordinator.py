@@ -609,8 +609,8 @@ class Coordinator(Control):
         if on is None:
             return with_topology(s, rules.tablets_moved(s.topology))
         mask = self.plan.mask(on, "on")
-        # Edition ``documents`` drains who is to leave in a state of its own.
-        drain = self.limited or s.topology.transition == "tablet_draining"
+        # Where requests are not paused for it, a state of its own drains who is to leave.
+        drain = self.setting.has("paused-drain") or s.topology.transition == "tablet_draining"
         if left := rules.drained(s.topology) & mask if drain and not more else 0:
             return refused("tablets are still on a node", self.named(left))
         return with_topology(s, rules.tablets_placed(s.topology, mask, more=more))

@@ -54,8 +54,8 @@ from kit.protocols.topology.rules.machines import (
     BOUNDARY,
     IN_TRANSITION,
     EdgeRow,
-    Edition,
     Machine,
+    Tables,
     machine_of_request,
 )
 from kit.protocols.topology.rules.work import (
@@ -77,7 +77,7 @@ def row_name(machine: str, edge: EdgeRow) -> str:
 
 def machines(model: Control) -> Iterator[Machine]:
     """The machines of the operations that a model's requests may begin."""
-    tables = MACHINES[model.setting.edition]
+    tables = MACHINES[model.setting.tables]
     names = [machine_of_request(r.kind, zero_token=r.zero_token) for r in model.plan.requests]
     track = ["tablets"] * bool(model.tablets or model.on_tablets or model.resizes)
     # Who switches balancing sets a cell at once: that has no machine.
@@ -91,19 +91,19 @@ def rows(model: Control) -> TransitionRows:
     known = set(names)
 
     def taken(before: Any, action: Any, after: Any) -> tuple[str, ...]:
-        steps = taken_edges(before.topology, after.topology, model.setting.edition)
+        steps = taken_edges(before.topology, after.topology, model.setting.tables)
         return tuple(row_name(*step) for step in steps if row_name(*step) in known)
 
     return TransitionRows(tuple(names), taken)
 
 
 def taken_edges(
-    before: cluster.ClusterTopology, after: cluster.ClusterTopology, edition: Edition
+    before: cluster.ClusterTopology, after: cluster.ClusterTopology, whose: Tables
 ) -> Iterator[tuple[str, EdgeRow]]:
     """The machine and the edge that lead from a topology to the next one."""
     old, new = under_way(before), under_way(after)
     if new is not None and (old is None or (old.machine, old.node) != (new.machine, new.node)):
-        edges = MACHINES[edition][new.machine].edges
+        edges = MACHINES[whose][new.machine].edges
         begins = [edge for edge in edges if edge.source == BOUNDARY]
         yield new.machine, next((e for e in begins if e.target == after.transition), begins[0])
     # A truncate that fails stays in its state, without its session.
@@ -111,9 +111,9 @@ def taken_edges(
         # A request that is done at once takes all edges of its machine.
         for was, now in zip(before.requests, after.requests, strict=False):
             if now.done and not (was.done or now.error) and now.kind in AT_ONCE:
-                yield from ((now.kind, edge) for edge in MACHINES[edition][now.kind].edges)
+                yield from ((now.kind, edge) for edge in MACHINES[whose][now.kind].edges)
         return
-    machine = MACHINES[edition][old.machine]
+    machine = MACHINES[whose][old.machine]
     for edge in machine.edges:
         if edge.source == old.state and _fits(edge, before, after, old):
             yield machine.name, edge
@@ -602,7 +602,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
     ) -> str | None:
         """Transition states change as the tables allow."""
         change = before.topology.transition, after.topology.transition
-        if change[0] == change[1] or change in edges_of(self.setting.edition):
+        if change[0] == change[1] or change in edges_of(self.setting.tables):
             return None
         return f"the transition state went from {change[0] or 'null'} to {change[1] or 'null'}"
 
@@ -620,12 +620,12 @@ class Topology(Serving, coordinator.Coordinator, Outages):
 
 
 @lru_cache
-def edges_of(edition: Any) -> set[tuple[str, str]]:
-    """The changes of the transition state that the edition's tables allow."""
-    machines = [machine for machine in MACHINES[edition].values() if machine is not NODE]
+def edges_of(whose: Tables) -> set[tuple[str, str]]:
+    """The changes of the transition state that these tables allow."""
+    machines = [machine for machine in MACHINES[whose].values() if machine is not NODE]
     pairs = {(edge.source, edge.target) for machine in machines for edge in machine.edges}
     # In edition server a join goes before tablets that move, and goes back to them.
-    rests = ("", "tablet_migration") if edition == "server" else ("",)
+    rests = ("", "tablet_migration") if whose == "server" else ("",)
     return {(a.replace(BOUNDARY, x), b.replace(BOUNDARY, x)) for a, b in pairs for x in rests}
 
 

@@ -61,6 +61,36 @@ def test_a_join_goes_before_tablets_from_2026_3(release: Supported) -> None:
     assert check(build("topology", given), max_states=50_000).violation is None
 
 
+# the operation and where its node's tablets are, whether one may be moving -> all of it is searched
+DRAINED = [
+    (("leave C",), ("C",), {"failures": 1}),
+    (("remove C", "join D"), ("C",), {"failures": 1}),
+    (("replace D C",), (), {"failures": 1}),
+]
+
+
+@pytest.mark.parametrize("release", ["2025.1", "2025.4", "2026.1", "2026.3"])
+@pytest.mark.parametrize(("operations", "on_tablets", "given"), DRAINED)
+def test_tablets_are_drained_before_or_within_the_operation(
+    release: Supported,
+    operations: tuple[str, ...],
+    on_tablets: tuple[str, ...],
+    given: dict[str, int],
+) -> None:
+    """Before 2026.1 in ``tablet_draining``, since then while the request is paused; and no promise
+    breaks on either way.
+    """
+    server = {"edition": "server", "release": release, "operations": operations, "tablets": 1}
+    model = build("topology", {**server, "on_tablets": on_tablets, **given})
+    found = check(model, max_states=60_000)
+    assert (found.violation, found.complete) == (None, True)
+    drains = any(
+        state.topology.transition == "tablet_draining"
+        for _, state in reached({**server, "on_tablets": on_tablets})
+    )
+    assert drains is not has("paused-drain", release)
+
+
 def test_a_patch_release_is_read_exactly() -> None:
     """Its line is answered for, and what it lacks is said where it was asked about."""
     assert release_of("2026.2.1", "last-node")[0] == "2026.2"
@@ -87,3 +117,12 @@ def test_a_search_plays_a_release() -> None:
     """``--release`` is the server of that release; a model that has none says so."""
     assert "edition server 2026.1" in call("check", "topology", "--release", "2026.1").out
     assert "tcm is the same in all" in call("check", "tcm", "--release", "2026.1").err
+
+
+@pytest.mark.parametrize("release", ["2025.4", "2026.2"])
+@pytest.mark.parametrize("operation", ["leave C", "remove C", "replace D C"])
+def test_real_tablets_are_drained_on_each_release(release: Supported, operation: str) -> None:
+    """With each tablet and its stages, too, every promise holds and every request ends."""
+    given = {"operations": (operation,), "nodes": 4 if operation == "leave C" else 3}
+    found = check(build("tablets", {"edition": "server", "release": release, **given}))
+    assert (found.violation, found.complete) == (None, True)

@@ -18,11 +18,18 @@ from kit.edge.paths import Readable
 from kit.engine.explain import Question, Seen, Sight
 from kit.errors import BadInput, counted
 from kit.operators.importers.topology_journals import OF_COORDINATOR, JournalEntry, read_journals
+from kit.protocols.group0.rules.releases import NEWEST
 from kit.protocols.topology.control import MOST_FAULTS
-from kit.protocols.topology.dry_run.history import Passage, passages, said_of
+from kit.protocols.topology.dry_run.history import Passage, passages, said_of, whose_tables
 from kit.protocols.topology.rules.decide import pending
 from kit.protocols.topology.rules.editions import MACHINES
-from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, Edition, transition_state
+from kit.protocols.topology.rules.machines import (
+    BOUNDARY,
+    EDITIONS,
+    Edition,
+    Tables,
+    transition_state,
+)
 from kit.protocols.topology.topology import Topology
 
 STAY = 2
@@ -109,13 +116,14 @@ def of_journals(
         )
     left_out = Counter[str]()
     entries = read_journals([str(each) for each in files], left_out)
-    seen = [_seen(each, edition) for each in entries if each.kind == "entered"]
+    whose = whose_tables(entries, edition)
+    seen = [_seen(each, edition, whose) for each in entries if each.kind == "entered"]
     if not seen:
         allowed = "journals with lines such as entered `write both read old` transition state"
         raise BadInput("journals", "no line with a state", allowed)
     history = passages(entries, edition)
     stays = [stay for stay in history if stay.state]
-    operations = [*_operations(stays, [*_machines(edition).values()])]
+    operations = [*_operations(stays, [*_machines(whose).values()])]
     named = sum(each.kind in OF_COORDINATOR for each in entries)
     about = [
         f"{len(seen):,} of {named:,} lines of the coordinator name a state",
@@ -135,7 +143,7 @@ def of_journals(
         last = first + len(part)
         name = f"operation {last}" if len(part) == 1 else f"operations {first + 1} to {last}"
         name = "journals" if len(part) == len(operations) else name
-        models = _models(part, edges[first:last], edition)
+        models = _models(part, edges[first:last], whose)
         ways = tuple((model, SIGHT) for model in models)
         failed = "" if seen else _left(history)
         questions.append(Question(name, tuple(those), ways, failed))
@@ -162,17 +170,17 @@ def _left(history: Sequence[Passage]) -> str:
     return f"{left[0].source} line {left[0].line}: {left[0].words}{more}"
 
 
-def _states(edition: Edition) -> set[str]:
-    return {state.name for machine in MACHINES[edition].values() for state in machine.states}
+def _states(whose: Tables) -> set[str]:
+    return {state.name for machine in MACHINES[whose].values() for state in machine.states}
 
 
-def _seen(entry: JournalEntry, edition: Edition) -> Seen:
+def _seen(entry: JournalEntry, edition: Edition, whose: Tables) -> Seen:
     where = f"{entry.source} line {entry.line}"
     state = transition_state(entry.words)
     if state is None or not state.played:
         raise BadInput(where, entry.words, "a transition state that is modelled")
     having = [name for name in EDITIONS if state.name in _states(name)]
-    if edition not in having:
+    if state.name not in _states(whose):
         allowed = f"a state of edition {edition}; this one is in edition {', '.join(having)}"
         raise BadInput(where, entry.words, allowed)
     return Seen(where, {"state": state.name})
@@ -227,12 +235,12 @@ def _steps(stays: Sequence[Passage], begins: bool, ends: bool) -> Steps:
     )
 
 
-def _machines(edition: Edition) -> dict[str, Steps]:
+def _machines(whose: Tables) -> dict[str, Steps]:
     """The steps that each kind of operation has; of equal ones the likeliest."""
     owned = {
         name: frozenset(
             step
-            for edge in MACHINES[edition][name].edges
+            for edge in MACHINES[whose][name].edges
             for step in (("", edge.source), ("", edge.target), (edge.source, edge.target))
         )
         for name in (TRACK, *OPERATIONS)
@@ -242,9 +250,9 @@ def _machines(edition: Edition) -> dict[str, Steps]:
 
 
 def _models(
-    operations: Sequence[list[Passage]], edges: Sequence[Steps], edition: Edition
+    operations: Sequence[list[Passage]], edges: Sequence[Steps], whose: Tables
 ) -> Iterator[Topology]:
-    machines = _machines(edition)
+    machines = _machines(whose)
     fitting = []
     for stretch in edges:  # where no machine has all of it, those that have the most are tried
         most = max(len(stretch & own) for own in machines.values())
@@ -259,7 +267,8 @@ def _models(
         names = iter(ascii_uppercase[STAY + leaving :])
         leavers = iter(ascii_uppercase[STAY:])
         yield Topology(
-            edition=edition,
+            edition="documents" if whose == "documents" else "server",
+            release="2025.4" if whose == "server-2025" else NEWEST,
             nodes=STAY + leaving,
             operations=tuple(
                 each.format(

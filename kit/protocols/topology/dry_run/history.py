@@ -5,7 +5,7 @@ that is entered once more, as after a change of the coordinator, is a passage of
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Literal
@@ -16,7 +16,14 @@ from kit.edge.arguments import checked
 from kit.errors import counted
 from kit.operators.importers.topology_journals import OF_COORDINATOR, JournalEntry, read_journals
 from kit.protocols.topology.rules.editions import MACHINES
-from kit.protocols.topology.rules.machines import BOUNDARY, EdgeKind, Edition, transition_state
+from kit.protocols.topology.rules.machines import (
+    BOUNDARY,
+    EdgeKind,
+    Edition,
+    Tables,
+    tables_with,
+    transition_state,
+)
 
 UNPLAYED = re.compile(r"restore|quiesce|finaliz\w+.migration|snapshot.tables", re.IGNORECASE)
 """What lines tell of requests that no model here has. Source: published coordinator."""
@@ -77,6 +84,7 @@ def passages(entries: Sequence[JournalEntry], edition: Edition) -> tuple[Passage
             groups.append([])
         groups[-1].append(entry)
     stays: list[Passage] = []
+    whose = whose_tables(entries, edition)
     before = coordinator = ""
     for group, then in zip_longest(groups, groups[1:]):
         first = group[0]
@@ -85,7 +93,7 @@ def passages(entries: Sequence[JournalEntry], edition: Edition) -> tuple[Passage
         coordinator = leads[0] if leads else coordinator
         state = first.words if first.kind == "entered" else ""
         said = tuple(_said(entry, host) for entry in group if entry.kind != "entered")
-        way = _way(before, state, edition)
+        way = _way(before, state, whose)
         end = group[-1] if ends(group[-1]) else then[0] if then else None
         seconds = None if end is None else round(end.seconds - first.seconds, 6)
         failed = tuple(entry for entry in group if entry.kind == "failed")
@@ -116,7 +124,12 @@ def ends(entry: JournalEntry) -> bool:
     return ENDS.fullmatch(entry.words) is not None
 
 
-def _way(before: str, state: str, edition: Edition) -> Way:
+def whose_tables(entries: Iterable[JournalEntry], edition: Edition) -> Tables:
+    """Whose tables journals follow: a server's that passes ``tablet_draining`` is before 2026.1."""
+    return tables_with((e.words for e in entries if e.kind == "entered"), edition)
+
+
+def _way(before: str, state: str, whose: Tables) -> Way:
     if not before or not state:
         return ""
     if before == state:
@@ -124,7 +137,7 @@ def _way(before: str, state: str, edition: Edition) -> Way:
     known = transition_state(state)
     if known is None or not known.played:
         return "unknown" if known is None else "not modelled"
-    edges = [edge for machine in MACHINES[edition].values() for edge in machine.edges]
+    edges = [edge for machine in MACHINES[whose].values() for edge in machine.edges]
     kinds = {edge.kind for edge in edges if (edge.source, edge.target) == (before, state)}
     if kinds:
         return "happy" if "happy" in kinds else kinds.pop()

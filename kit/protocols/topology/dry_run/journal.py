@@ -16,7 +16,7 @@ from kit.errors import counted
 from kit.protocols.topology.dry_run.history import Passage, topology_history
 from kit.protocols.topology.panels.states import diagram
 from kit.protocols.topology.rules.editions import MACHINES
-from kit.protocols.topology.rules.machines import BOUNDARY, Edition, Machine
+from kit.protocols.topology.rules.machines import BOUNDARY, Edition, Machine, tables_with
 from kit.views.declared import Badges, status
 from kit.views.diagrams import START, Standing, state_panel
 from kit.views.fragment import Frag, h
@@ -40,6 +40,7 @@ class Journal(Record):
     def __init__(self, passages: Sequence[Passage], edition: Edition) -> None:
         super().__init__(passages)
         self.edition = edition
+        self.tables = tables_with((stay.state for stay in passages), edition)
 
     def milestone(self, before: RecordState, action: ReadOn, after: RecordState) -> str | None:
         """The state that is entered."""
@@ -64,7 +65,7 @@ def way_of(model: Journal, read: int) -> tuple[Machine, tuple[str, ...]] | None:
     ends = ("begins", "unknown", "not modelled")
     ahead = takewhile(lambda stay: stay.edge not in ends, model.entries[read:])
     whole = {*stretch, *filter(None, (stay.state for stay in ahead))}
-    machines = MACHINES[model.edition]
+    machines = MACHINES[model.tables]
     for machine in (machines["tablets"], *machines.values()):
         known = {state for edge in machine.edges for state in (edge.source, edge.target)}
         if whole <= known and stretch:
@@ -80,7 +81,7 @@ def standing(scene: Scene) -> Standing | None:
     machine, states = way
     begins = any((e.source, e.target) == (BOUNDARY, states[0]) for e in machine.edges)
     path = (START, *states) if begins else states
-    return Standing(diagram(machine, scene.model.edition), path)
+    return Standing(diagram(machine, scene.model.tables), path)
 
 
 def draw_lines(scene: Scene) -> Frag:

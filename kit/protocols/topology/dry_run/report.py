@@ -239,7 +239,13 @@ def coordinator(
     names = (down,) if isinstance(down, str) else tuple(down)
     files = {"requests": requests, "status": status}
     opened = open_topology(dump, **files, down=names, edition=edition, anonymize=anonymize)
-    return report(opened, Setting(edition, release=release), rf)
+    setting = Setting(edition, release=release)
+    state = opened.table.transition_state or ""
+    whose = machines.tables_with([state.replace(" ", "_")], edition)
+    if whose != setting.tables == "server":
+        allowed = f"a state of release {release}; releases before 2026.1 have it (--release 2025.4)"
+        raise BadInput(f"{opened.source} transition_state", state, allowed)
+    return report(opened, setting, rf)
 
 
 def report(opened: OpenedTopology, setting: Setting, rf: int = 0) -> TopologyReport:

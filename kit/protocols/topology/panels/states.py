@@ -21,11 +21,12 @@ UNDRAWN = ("node", "cleanup", "keyspace_rf_change")
 """Machines of their own panel, and without states to draw."""
 
 
-def diagram(machine: tables.Machine, edition: tables.Edition) -> StateDiagram:
+def diagram(machine: tables.Machine, whose: tables.Tables) -> StateDiagram:
     """A machine of this family as it is drawn."""
-    # A machine that both editions share is drawn once.
-    shared = all(MACHINES[other].get(machine.name) == machine for other in tables.EDITIONS)
-    name = f"state-topology-{machine.name}{'' if shared else f'-{edition}'}"
+    # A machine that several tables share is drawn once.
+    same = [other for other in tables.TABLES if MACHINES[other].get(machine.name) == machine]
+    whose = whose if whose not in same[1:] else same[0]
+    name = f"state-topology-{machine.name}{'' if len(same) == len(tables.TABLES) else f'-{whose}'}"
     return machine_diagram(machine, name, f"transition states of {machine.name}")
 
 
@@ -57,9 +58,9 @@ def diagrams() -> Iterator[StateDiagram]:
     """Every machine of both editions, one that they share once."""
     yield node_diagram()
     drawn = (
-        diagram(machine, edition)
-        for edition in tables.EDITIONS
-        for name, machine in MACHINES[edition].items()
+        diagram(machine, whose)
+        for whose in tables.TABLES
+        for name, machine in MACHINES[whose].items()
         if name not in UNDRAWN
     )
     yield from {each.name: each for each in drawn}.values()
@@ -70,19 +71,19 @@ def standing(scene: Scene) -> Standing | None:
     m = scene.model
     way = facts.way_of(m, _first(scene), scene.way())
     if way is None or way.machine.name in UNDRAWN:
-        machines = MACHINES[m.setting.edition]
+        machines = MACHINES[m.setting.tables]
         names = (
             tables.machine_of_request(r.kind, zero_token=r.zero_token) for r in m.plan.requests
         )
         tablets = ("tablets",) * bool(m.tablets or m.resizes)
         drawn = (name for name in (*names, *tablets) if name in machines and name not in UNDRAWN)
         first = next(drawn, "")
-        return Standing(diagram(machines[first], m.setting.edition), (START,)) if first else None
+        return Standing(diagram(machines[first], m.setting.tables), (START,)) if first else None
     path = [NULL if state == "" else state for state in way.states]
     if way.ended and path[-1] == tables.BOUNDARY:
         path[-1] = END
     path[0] = START
-    return Standing(diagram(way.machine, m.setting.edition), tuple(path))
+    return Standing(diagram(way.machine, m.setting.tables), tuple(path))
 
 
 def _first(scene: Scene) -> ControlState:
@@ -113,8 +114,8 @@ def legend(scene: Scene) -> Iterator[tuple[str, str, str]]:
     """Each transition state that the edition has: its name, who passes it, whether it is that of
     now.
     """
-    edition = scene.model.setting.edition
-    played = [(name, machine.states) for name, machine in MACHINES[edition].items()]
+    edition, whose = scene.model.setting.edition, scene.model.setting.tables
+    played = [(name, machine.states) for name, machine in MACHINES[whose].items()]
     for known in tables.TRANSITION_STATES:
         passing = (
             name for name, states in played if known.name in {state.name for state in states}

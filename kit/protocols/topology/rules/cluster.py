@@ -19,7 +19,7 @@ from msgspec.structs import asdict, replace
 from kit.masks import mask_of, where
 from kit.protocols.group0.rules.commands import Group0Safeguards
 from kit.protocols.group0.rules.releases import NEWEST, Release, has
-from kit.protocols.topology.rules.machines import Edition
+from kit.protocols.topology.rules.machines import Edition, Tables
 
 NOBODY = -1
 NO_ROW = ""
@@ -231,6 +231,12 @@ class Setting(Struct, frozen=True, cache_hash=True):
     edition: Edition = "server"
     safeguards: TopologySafeguards = TopologySafeguards()
     release: Release = NEWEST
+
+    @property
+    def tables(self) -> Tables:
+        """Whose transition tables it runs by."""
+        old = self.edition == "server" and not has("paused-drain", self.release)
+        return "server-2025" if old else self.edition
 
     def has(self, change: str) -> bool:
         """Whether it is a server whose release has this change (``releases.CHANGES``)."""

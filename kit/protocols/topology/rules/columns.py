@@ -436,19 +436,21 @@ def _transition(
         yield Impossible("transition_state", "", given, ", ".join(machines.TRANSITION_STATE))
         return
     name = state.name if state else ""
-    possible = set(_states_with(moving, edition))
+    possible = set(_states_with(moving, edition, name))
     if (state is None or state.played) and name not in possible:
         who = f"{moving.host_id} {moving.node_state}" if moving else "no node in transition"
         words = ", ".join(sorted(possible - {""})) + (" or null" if "" in possible else "")
         allowed = f"with {who}: {words.removeprefix(' or ')}"
         other: machines.Edition = "documents" if edition == "server" else "server"
-        if name in _states_with(moving, other):
+        if name in _states_with(moving, other, name):
             allowed = f"{allowed} (the {other} edition allows it: --edition {other})"
         yield Impossible("transition_state", "", given or None, allowed)
 
 
-def _states_with(moving: SystemTopologyRow | None, edition: machines.Edition) -> Iterator[str]:
-    known = MACHINES[edition]
+def _states_with(
+    moving: SystemTopologyRow | None, edition: machines.Edition, state: str
+) -> Iterator[str]:
+    known = MACHINES[machines.tables_with([state], edition)]
     if moving is None:
         yield ""
         for name in ("new_cdc_generation", "tablets", "lock", "truncate_table"):

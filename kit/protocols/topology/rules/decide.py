@@ -157,7 +157,9 @@ def _standings(
     paused = {
         number
         for number, each in requests.items()
-        if each.kind in ("leave", "remove") and topology.tablets_on >> each.node & 1
+        if setting.has("paused-drain")
+        and each.kind in ("leave", "remove")
+        and topology.tablets_on >> each.node & 1
     }
     # Paused requests count among those that could go on, though none of them is taken.
     stuck = idle and bool(of_nodes) and all(missing[number] for number in of_nodes)
@@ -271,7 +273,7 @@ def _begin(topology: ClusterTopology, entry: QueueEntry, alive: int, setting: Se
     machine = tables.machine_of_request(
         kind, zero_token=node != NOBODY and topology.nodes[node].zero_token
     )
-    edge = MACHINES[setting.edition][machine].begins
+    edge = MACHINES[setting.tables][machine].begins
     operation = TopologyOperation(machine, node, "")
     return Decision("begin", "it is the first in the queue", operation, number, edge)
 
@@ -306,7 +308,7 @@ def _idle(
     uneven = topology.tablets == "uneven" and topology.balancing
     moves = uneven or any(entry.standing == "paused" for entry in entries)
     if moves or topology.resizes:
-        machine = MACHINES[setting.edition]["tablets"]
+        machine = MACHINES[setting.tables]["tablets"]
         operation = TopologyOperation("tablets", NOBODY, "")
         edge = machine.begins if moves else onward(topology, machine, tables.BOUNDARY)
         reason = "the balancer has a plan" if moves else "a resize is ready to be finalized"

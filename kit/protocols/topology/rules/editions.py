@@ -2,8 +2,9 @@
 
 Below a machine's name stand its states, then its edges (``rules.machines`` says which columns).
 A row that begins with ``D`` is in edition ``documents`` alone: that is what they say, edge for
-edge. One that begins with ``S`` is in edition ``server`` alone. There tablets are drained before a
-leaving node's state changes, so no operation has ``tablet_draining``; removal goes through
+edge. One that begins with ``S`` is in edition ``server`` alone, one with ``N`` in its releases from
+2026.1 on, and one with ``O`` in those before. From 2026.1 on, tablets are drained before a leaving
+node's state changes, so no operation has ``tablet_draining``. On servers, removal goes through
 ``left_token_ring``; a node is ``normal`` again as soon as ``rollback_to_normal`` ends; and where
 there is no way back, a barrier that failed is followed by a pause and the next step.
 Sources: Topology over Raft, "State transition diagram for nodes", "Zero-token nodes"; read by Q-12,
@@ -39,7 +40,7 @@ S left_token_ring | * | | happy | drops_tokens becomes:left
 
 replacing
   join_group0         | old | old  | add_to_group0 accept:rejected copy_tokens:rollback
-D tablet_draining     | old | old  | plan_drain:rollback finish_tablets:rollback
+DO tablet_draining    | old | old  | plan_drain:rollback finish_tablets:rollback
   write_both_read_old | old | both | barrier:rollback stream:rollback
 D write_both_read_new | new | both | barrier
 S write_both_read_new | new | both | barrier:proceed remove_replaced
@@ -47,11 +48,11 @@ D left_token_ring     | old | old  | barrier shut_down:proceed leave_group0
 S left_token_ring     | old | old  | barrier:proceed mark_done shut_down:proceed leave_group0
   * | join_group0 | | happy | becomes:replacing
   join_group0 | left_token_ring | rollback | rollback | version error
-D join_group0 | tablet_draining | | happy | copies_tokens
-D tablet_draining | write_both_read_old | | happy | version opens
-D tablet_draining | left_token_ring | rollback | rollback | version error
+DO join_group0 | tablet_draining | | happy | copies_tokens
+DO tablet_draining | write_both_read_old | | happy | version opens
+DO tablet_draining | left_token_ring | rollback | rollback | version error
   join_group0 | * | rejected | rejected | error done becomes:left
-S join_group0 | write_both_read_old | | happy | version opens copies_tokens
+N join_group0 | write_both_read_old | | happy | version opens copies_tokens
   write_both_read_old | write_both_read_new | streaming completed | happy | version closes
   write_both_read_old | left_token_ring | rollback | rollback | version closes error
   write_both_read_new | * | | happy | version replaced_left done becomes:normal
@@ -59,9 +60,9 @@ D left_token_ring | * | | happy | drops_tokens done becomes:left
 S left_token_ring | * | | happy | drops_tokens becomes:left
 
 decommissioning
-D tablet_draining     | old | old  | drain_tablets:rollback
-D write_both_read_old | old | both | barrier:rollback stream:rollback
-S write_both_read_old | old | both | barrier:rollback check_drained:rollback stream:rollback
+DO tablet_draining    | old | old  | drain_tablets:rollback
+DO write_both_read_old | old | both | barrier:rollback stream:rollback
+N write_both_read_old | old | both | barrier:rollback check_drained:rollback stream:rollback
 D write_both_read_new | new | both | barrier
 S write_both_read_new | new | both | barrier:proceed
 D left_token_ring     | new | new  | barrier shut_down:proceed leave_group0
@@ -69,12 +70,12 @@ S left_token_ring     | new | new  | barrier:proceed mark_done shut_down:proceed
 D rollback_to_normal  | old | old  | barrier
 S rollback_to_normal  | old | old  | barrier:proceed
 D tablet_migration    | old | old  | finish_tablets
-D * | tablet_draining | | happy | drains_tablets becomes:decommissioning
-D tablet_draining | rollback_to_normal | rollback | rollback | version error
+DO * | tablet_draining | | happy | drains_tablets becomes:decommissioning
+DO tablet_draining | rollback_to_normal | rollback | rollback | version error
 D rollback_to_normal | tablet_migration | | happy |
-D tablet_draining | write_both_read_old | | happy | version opens
+DO tablet_draining | write_both_read_old | | happy | version opens
 D tablet_migration | * | | happy | done becomes:normal
-S * | write_both_read_old | | happy | version opens becomes:decommissioning
+N * | write_both_read_old | | happy | version opens becomes:decommissioning
   write_both_read_old | write_both_read_new | streaming completed | happy | version closes
   write_both_read_old | rollback_to_normal | rollback | rollback | version closes error cleanup
   write_both_read_new | left_token_ring | | happy | version drops_tokens
@@ -83,21 +84,21 @@ S left_token_ring | * | | happy | becomes:left
 S rollback_to_normal | tablet_migration | | happy | done becomes:normal
 
 removing
-D tablet_draining     | old | old  | drain_tablets:rollback
-D write_both_read_old | old | both | barrier:rollback stream:rollback
-S write_both_read_old | old | both | barrier:rollback check_drained:rollback stream:rollback
+DO tablet_draining    | old | old  | drain_tablets:rollback
+DO write_both_read_old | old | both | barrier:rollback stream:rollback
+N write_both_read_old | old | both | barrier:rollback check_drained:rollback stream:rollback
 D write_both_read_new | new | both | barrier leave_group0
 S write_both_read_new | new | both | barrier:proceed
 S left_token_ring     | new | new  | barrier:proceed mark_done leave_group0
 D rollback_to_normal  | old | old  | barrier
 S rollback_to_normal  | old | old  | barrier:proceed
 D tablet_migration    | old | old  | finish_tablets
-D * | tablet_draining | | happy | drains_tablets becomes:removing
-D tablet_draining | rollback_to_normal | rollback | rollback | version error
+DO * | tablet_draining | | happy | drains_tablets becomes:removing
+DO tablet_draining | rollback_to_normal | rollback | rollback | version error
 D rollback_to_normal | tablet_migration | | happy |
 D tablet_migration | * | | happy | done becomes:normal
-D tablet_draining | write_both_read_old | | happy | version opens
-S * | write_both_read_old | | happy | version opens becomes:removing
+DO tablet_draining | write_both_read_old | | happy | version opens
+N * | write_both_read_old | | happy | version opens becomes:removing
   write_both_read_old | write_both_read_new | streaming completed | happy | version closes
   write_both_read_old | rollback_to_normal | rollback | rollback | version closes error cleanup
 D write_both_read_new | * | | happy | version drops_tokens done becomes:left
@@ -198,8 +199,8 @@ lock
 
 
 MACHINES = {
-    edition: {each.name: each for each in machines.of_tables(edition, TABLES)}
-    for edition in machines.EDITIONS
+    whose: {each.name: each for each in machines.of_tables(whose, TABLES)}
+    for whose in machines.TABLES
 }
 """Each edition's machines by name; an operation's is named after its node state."""
 NODE = MACHINES["documents"]["node"]

@@ -28,6 +28,12 @@ CLEANUP_STATUSES = ("clean", "needed", "running")
 
 Edition = Literal["documents", "server"]
 EDITIONS: tuple[Edition, ...] = ("documents", "server")
+Tables = Literal["documents", "server", "server-2025"]
+"""Whose tables: those of the documents, of the server, of its releases before 2026.1."""
+TABLES: tuple[Tables, ...] = ("documents", "server", "server-2025")
+OLD_STATE = "tablet_draining"
+"""The state that only servers before 2026.1 have: it tells whose tables a dump or journal needs."""
+_OWN = {"documents": "D", "server": "SN", "server-2025": "SO"}
 
 
 class Known(Struct, frozen=True):
@@ -237,20 +243,29 @@ def _changes(edge: EdgeRow) -> str:
     return "; ".join(filter(None, (*said, *effects, becomes * bool(edge.becomes)))) or "–"
 
 
-def own_rows(edition: Edition, rows: Iterable[str]) -> list[str]:
-    """The rows that an edition has, of which one that it alone has begins with its letter."""
-    return [row[2:] for row in rows if row[0] in (" ", edition[0].upper())]
+def tables_with(states: Iterable[str | None], edition: Edition) -> Tables:
+    """Whose tables have these states, of an edition: a server's before 2026.1 where they tell."""
+    return "server-2025" if edition == "server" and OLD_STATE in states else edition
 
 
-def of_tables(edition: Edition, tables: str) -> Iterator[Machine]:
-    """The machines of an edition, in the order of the tables.
+def own_rows(whose: Tables, rows: Iterable[str]) -> list[str]:
+    """The rows of these tables; one that not all have begins with letters of those that do.
+
+    ``D``: the documents; ``S``: the server; ``N``, ``O``: the server from 2026.1 on, or before.
+    """
+    parted = (row.partition(" ") for row in rows)
+    return [rest for mark, _, rest in parted if not mark or {*mark} & {*_OWN[whose]}]
+
+
+def of_tables(whose: Tables, tables: str) -> Iterator[Machine]:
+    """The machines of one of the ``TABLES``, in the order of the tables.
 
     An empty line stands between two tables, ``#`` begins a remark. Below a machine's name stand its
     states, with three bars each, and its edges, with four.
     """
     for block in tables.strip().split("\n\n"):
         name, *rows = (line for line in block.splitlines() if not line.startswith("#"))
-        own = own_rows(edition, rows)
+        own = own_rows(whose, rows)
         states, edges = ("\n".join(row for row in own if row.count("|") == n) for n in (3, 4))
         yield machine(name, states, edges)
 

@@ -221,7 +221,7 @@ def onward(topology: ClusterTopology, machine: Machine, source: str) -> EdgeRow 
 
 def machine_of(operation: TopologyOperation, setting: Setting) -> Machine:
     """The operation's machine in the edition."""
-    return MACHINES[setting.edition][operation.machine]
+    return MACHINES[setting.tables][operation.machine]
 
 
 def state_of(operation: TopologyOperation, setting: Setting) -> StateRow:

@@ -216,9 +216,11 @@ def test_short_journals_are_judged_within_the_usual_bound(
 
 
 def test_a_state_of_the_other_edition_is_said_so(tmp_path: Path) -> None:
-    """With the edition that has it."""
+    """With the edition that has it; a server before 2026.1 drains tablets within the operation."""
+    path = journal(tmp_path, "truncate table")
+    assert "this one is in edition server" in bad("explain", path, "--edition", "documents")
     path = journal(tmp_path, "tablet draining", *LEAVE)
-    assert "this one is in edition documents" in bad("explain", path)
+    assert call("explain", path).status == 0
     assert call("explain", path, "--edition", "documents").status == 0
 
 

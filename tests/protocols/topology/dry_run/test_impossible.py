@@ -90,7 +90,7 @@ JOIN = {"transition_state": "join group0"}
         (
             [leaving("removing")],
             {"transition_state": "tablet draining"},
-            "transition_state | 'tablet_draining' | allows it: --edition documents",
+            "transition_state | 'tablet_draining' | before 2026.1 have it (--release 2025.4)",
         ),
         (
             [leaving("rebuilding")],
