@@ -30,7 +30,6 @@ from kit.protocols.recovery.rules.procedure import (
     NOT_KNOWN,
     Procedure,
     ProcedureChoice,
-    ProcedureStep,
     choices,
     choices_between,
     leaders,
@@ -41,6 +40,7 @@ from kit.protocols.recovery.rules.procedure import (
 from kit.protocols.topology.dry_run.opening import PathLike, open_topology
 from kit.protocols.topology.rules.columns import JOINING, without_vote
 from kit.protocols.topology.rules.machines import NODE_STATES, Edition
+from kit.protocols.topology.rules.remedies import ProcedureStep
 
 Status = Literal["up", "down", "lost"]
 Name = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[!-~]+$")]

@@ -40,8 +40,9 @@ from kit.protocols.recovery.drill import lost_majority
 from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD, group_uuid
 from kit.protocols.recovery.recovering_cluster import LEAVES, RecoveryNode, RecoveryState
 from kit.protocols.recovery.recovery import LOG, MOST_CRASHES, Recovery
-from kit.protocols.recovery.rules.procedure import KEPT_STEPS, NEW_STEPS, ProcedureStep
+from kit.protocols.recovery.rules.procedure import KEPT_STEPS, NEW_STEPS
 from kit.protocols.topology.rules.machines import TRANSITION_STATE
+from kit.protocols.topology.rules.remedies import ProcedureStep
 
 UPGRADED = "use_post_raft_procedures"
 GROUP_ID = "raft_group0_id"

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from kit.protocols.group0.rules.quorum import Quorum
 from kit.protocols.topology.rules.machines import Edition
+from kit.protocols.topology.rules.remedies import ProcedureStep
 
 
 def leaders(commit_indexes: Mapping[str, int]) -> tuple[str, ...]:
@@ -131,13 +132,6 @@ def choices_between(
         both = at_worst.offered and at_best.offered
         rows.append(ProcedureChoice(at_best.procedure, both, why, depends))
     return tuple(rows)
-
-
-class ProcedureStep(Struct, frozen=True):
-    """A step: its name, and what to do; ``{leader}``, ``{order}``, ``{dead}`` stand for nodes."""
-
-    name: str
-    what: str
 
 
 ASK = ProcedureStep(

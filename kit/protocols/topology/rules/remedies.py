@@ -1,0 +1,128 @@
+"""What an operator does about a node that is down, or lost for good: the steps of a release.
+
+Nodes are named as the commands want them, by host id. Whoever is ignored is banned together with
+the node that goes, so only nodes that never come back are listed. Sources: published manual of each
+release, on replacing, removing and repairing nodes, nodetool removenode, repair and
+excludenode; published code, ``join_node_request_handler``, ``raft_removenode``,
+``topology_state_load``.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+Remedy = Literal["restart", "replace", "remove", "repair"]
+NEVER = "never"
+"""The name of what must not be done: it stands after the steps, without a number."""
+KNOWS_CLUSTER_REPAIR, KNOWS_EXCLUDENODE = "2025.2", "2026.1"
+"""The first releases with these commands of nodetool."""
+
+
+class ProcedureStep(Struct, frozen=True):
+    """A step: its name, and what to do; words in braces stand for nodes."""
+
+    name: str
+    what: str
+
+
+def _steps(*rows: str) -> tuple[ProcedureStep, ...]:
+    return tuple(
+        ProcedureStep(name, what) for name, _, what in (row.partition("| ") for row in rows)
+    )
+
+
+_SURE = "make sure| {node} never comes back; if it can, start it and stop here"
+_EXCLUDE = "or exclude| nodetool excludenode {ids}: then {option} below can be left out"
+_BANNED = "never| start {banned} again: banned for ever, even if this fails halfway"
+STEPS: Mapping[Remedy, tuple[ProcedureStep, ...]] = {
+    "restart": _steps(
+        "start| on {node}: sudo systemctl start scylla-server",
+        "verify| nodetool status on a live node: {node} must be UN before you go on",
+        "if not| read its log; if its disk is gone, it is lost for good: replace it",
+        "never| start a node that was replaced, removed, excluded or ignored: it is banned",
+    ),
+    "replace": _steps(
+        _SURE,
+        _EXCLUDE,
+        "install| on a new machine, the same patch release as on the live nodes; in the datacenter "
+        "and the rack of {node} ({place}), or it is rejected; do not start it yet",
+        "configure| in its scylla.yaml: cluster_name, seeds (live nodes), endpoint_snitch, "
+        "listen_address, rpc_address, replace_node_first_boot: {node}{ignored}{tokens}",
+        "start| start the new node and wait: it copies data, and tablets are rebuilt",
+        "verify| nodetool status on a live node: the new node is UN, and {node} is gone",
+        "repair| nodetool repair on the new node, for keyspaces without tablets, if repair-based "
+        "node operations are off for replace (they are on by default)",
+        _BANNED,
+        "never| remove {node} instead where that leaves fewer nodes than RF in a datacenter",
+    ),
+    "remove": _steps(
+        _SURE,
+        _EXCLUDE,
+        "count| each datacenter must keep RF nodes or more (and its racks, if a keyspace has a "
+        "replica in each); where it would not, replace {node} instead",
+        "repair| first repair everything: {repair}",
+        "remove| on a live node: nodetool removenode {ignored}{node}",
+        "verify| nodetool status on a live node: {node} is gone",
+        _BANNED,
+        "never| remove {node} while it is up: a node that is up is decommissioned",
+    ),
+    "repair": _steps("repair| {repair}"),
+}
+_OPTION: Mapping[str, str] = {
+    "replace": "ignore_dead_nodes_for_replace",
+    "remove": "--ignore-dead-nodes",
+}
+"""Where the other dead nodes are listed."""
+
+
+def remedy_steps(
+    kind: Remedy,
+    node: str,
+    dead: Sequence[str] = (),
+    release: str = "2026.3",
+    *,
+    place: str = "",
+    tokens: bool = True,
+) -> tuple[ProcedureStep, ...]:
+    """The steps of a remedy for ``node``, then what must not be done (steps called ``never``).
+
+    ``dead`` are the other nodes that are lost for good; of these only normal ones can be ignored.
+    ``place`` is the node's datacenter and rack, such as ``dc1/r1``; empty: not known. A node
+    without ``tokens`` is replaced by one that has none either. ``release`` is the server's.
+    """
+    option, listed = _OPTION.get(kind, ""), ",".join(dead)
+    manager = "a repair task of ScyllaDB Manager (nodetool cluster repair came with 2025.2)"
+    tablets = "nodetool cluster repair on any one node"
+    words = {
+        "node": node,
+        "place": place or "nodetool status on a live node shows them",
+        "option": option,
+        "ids": " ".join(dead),
+        "ignored": f"{option} {listed} " if dead else "",
+        "tokens": "" if tokens else ", join_ring: false (the node that it replaces has no tokens)",
+        "banned": f"{node}, or a node that you ignore," if dead else node,
+        "repair": "keyspaces without tablets: nodetool repair -pr on every live node, one after "
+        "another; keyspaces with tablets: "
+        + (tablets if _has(release, KNOWS_CLUSTER_REPAIR) else manager),
+    }
+    if dead and kind == "replace":
+        words["ignored"] = f", {option}: {listed}"
+    excludes = bool(dead) and _has(release, KNOWS_EXCLUDENODE)
+    return tuple(
+        ProcedureStep(step.name, step.what.format_map(words))
+        for step in STEPS[kind]
+        if excludes or step.name != "or exclude"
+    )
+
+
+def numbered(steps: Sequence[ProcedureStep]) -> list[tuple[str, str, str]]:
+    """The rows of a table: each step's number, name and text; what must not be done has none."""
+    done = [step for step in steps if step.name != NEVER]
+    rows = [(f"{at}", step.name, step.what) for at, step in enumerate(done, 1)]
+    return rows + [("", step.name, step.what) for step in steps if step.name == NEVER]
+
+
+def _has(release: str, first: str) -> bool:
+    """Whether a release has what came with ``first``; names such as ``master`` come last."""
+    return release >= first
