@@ -11,17 +11,19 @@ from kit.commands.parsing import Command, Word
 from kit.edge.paths import source_name
 from kit.errors import BadInput, are, counted
 from kit.operators.importers.system_tables import read_raft_state
-from kit.protocols.group0.rules.releases import release_of
+from kit.protocols.group0.rules.releases import release_of, spans
 from kit.protocols.recovery import dry_run
 from kit.protocols.recovery.rules import availability
 from kit.protocols.topology.commands import EDITION, RELEASE, STATUS
+from kit.protocols.topology.rules.remedies import numbered
 
 HOLDS, LOST = 0, 1
 OFFERED = {True: "offered", False: "not here"}
 LEFT = {
-    "available": "every range has a replica left",
-    "of some ranges": "some ranges may have lost every replica",
-    "unavailable": "every range has lost every replica",
+    "available": "none is lost, every range has a replica left",
+    "of some ranges": "it may be lost, some ranges may have lost every replica",
+    "unavailable": "it is lost, every range has lost every replica",
+    "not known": "it is not known whether a range has lost every replica",
 }
 ABOUT = """\
 What to do about a cluster that lost nodes: whether group 0 has a quorum, at which levels data is
@@ -35,9 +37,11 @@ FILE is a description in JSON
 or a dump of system.topology, with options for the dead nodes, the commit indexes and the
 replication factors.
 
-In a description, the status is up, lost, or down if the node can be restarted. Only the nodes and
-their names are needed. A node that is joining or leaving has a "state" as in system.topology, and
-a zero-token node has "tokens": false. "votes": true or false on each node says which nodes vote.
+In a description, the status is up, down if the node can be restarted, or lost if it never comes
+back. Only the nodes and their names are needed. Where datacenters and racks are not given, every
+place counts, unless --status has them: then names have to be host ids or addresses. A node that is
+joining or leaving has a "state" as in system.topology, and a zero-token node has "tokens": false.
+"votes": true or false on each node says which nodes vote.
 
 The answer depends on which nodes vote, and no release lets you work that out from outside. Ask a
 live node:
@@ -70,7 +74,7 @@ def _recover(given: Namespace) -> Answer:
         raise BadInput(
             "FILE", "nothing", "a description, a dump of system.topology, or --documented"
         )
-    release, late = release_of(given.release)
+    release, late = release_of(given.release, "cluster-repair")
     cluster, warnings = dry_run.open_cluster(
         given.file,
         status=given.status,
@@ -111,11 +115,13 @@ def _pairs(words: Sequence[str], option: str, what: str, most: int) -> dict[str,
 def _parts(advice: dry_run.RecoveryAdvice) -> Iterator[Part]:
     yield ""
     yield from _group0(advice.group0)
-    for said, names in (("down", advice.down), ("lost", advice.lost)):
-        yield from wrap(_named(names), f"{GAP}{said}: ")
+    yield from wrap(_named(advice.down), f"{GAP}down, can be restarted: ")
+    yield from wrap(_named(advice.lost), f"{GAP}lost for good: ")
+    if advice.unknown:
+        yield from wrap(_named(advice.unknown), f"{GAP}not known, votes but is not in the file: ")
     if advice.elsewhere:
         yield "on other releases, for the same file"
-        for release, procedure in advice.elsewhere.items():
+        for release, procedure in spans(advice.elsewhere).items():
             yield f"{GAP}{release}  {procedure}"
     if advice.restart and advice.procedure == "restart":
         if_worst = "if the worst set of voters was chosen, " * advice.group0[-1].holds
@@ -134,9 +140,9 @@ def _parts(advice: dry_run.RecoveryAdvice) -> Iterator[Part]:
         yield from wrap(advice.leader, "recovery leader: ")
         yield from wrap(_named(advice.leaders), f"{GAP}may lead: ")
         yield from wrap(_named(advice.order), f"{GAP}order: ")
-    if advice.steps:
-        rows = [(f"{at}", step.name, step.what) for at, step in enumerate(advice.steps, 1)]
-        yield Rows(rows, title="steps")
+    for steps, title in ((advice.steps, "steps"), (advice.remedies, "nodes that are down or lost")):
+        if steps:
+            yield Rows(numbered(steps), title=title)
     if advice.worst:
         yield Rows([(text,) for text in advice.worst], "losses", "in the worst case")
 
@@ -152,6 +158,7 @@ def _group0(lines: Sequence[dry_run.QuorumLine]) -> Iterator[str]:
     for line in lines:
         has = "has a quorum" if line.holds else "has no quorum"
         needed = f"{line.needed} {are(line.needed)} needed"
+        if_so = f"if {line.assuming}, " * bool(line.assuming)
         said = f"{has}: {line.live} of {counted(len(line.voters), 'voter')} alive, {needed}"
         if known_by and len(lines) == 1:
             yield from wrap(said, "group 0 ", GAP)
@@ -159,7 +166,7 @@ def _group0(lines: Sequence[dry_run.QuorumLine]) -> Iterator[str]:
             yield from wrap(said, f"{GAP}voters: ", GAP * 2)
         else:
             voters = f"{_named(line.voters)} vote"
-            which = f"{line.told_by}: {voters}, and" if known_by else f"if {voters},"
+            which = f"{line.told_by}: {if_so}{voters}, and" if known_by else f"if {voters},"
             yield from wrap(f"{which} group 0 {said}", GAP, GAP * 2)
 
 

@@ -12,22 +12,28 @@ from msgspec import Meta, Struct, ValidationError, field
 from msgspec.structs import replace
 
 from kit.edge.json_text import located, parse_json
+from kit.edge.paths import Readable
 from kit.edge.reading import read_text
 from kit.engine.registry import one_of
 from kit.errors import BadInput, are, counted, misfit
 from kit.masks import mask_of, nodes_in, where
+from kit.operators.importers.nodetool import Listing, Seen
 from kit.operators.importers.ringfile import LARGEST_FILE, by_name
 from kit.operators.importers.system_tables import RaftView, is_topology
 from kit.protocols.group0.rules.quorum import Place, Quorum, extremes
-from kit.protocols.group0.rules.releases import NEWEST, SUPPORTED, Release
+from kit.protocols.group0.rules.releases import NEWEST, SUPPORTED, Release, has
 from kit.protocols.group0.rules.voters import VoterRules
 from kit.protocols.recovery.rules import availability
 from kit.protocols.recovery.rules.procedure import (
     ASK,
     BY_HAND,
+    FIND,
     MODE_STEPS,
+    NEVER_BY_HAND,
     NEW_STEPS,
+    NO_VOTE,
     NOT_KNOWN,
+    PLACES,
     Procedure,
     ProcedureChoice,
     choices,
@@ -37,10 +43,10 @@ from kit.protocols.recovery.rules.procedure import (
     regressing,
     which_procedure,
 )
-from kit.protocols.topology.dry_run.opening import PathLike, open_topology
+from kit.protocols.topology.dry_run.opening import elsewhere, open_topology, read_status
 from kit.protocols.topology.rules.columns import JOINING, without_vote
 from kit.protocols.topology.rules.machines import NODE_STATES, Edition
-from kit.protocols.topology.rules.remedies import ProcedureStep
+from kit.protocols.topology.rules.remedies import ProcedureStep, Remedy, remedy_steps
 
 Status = Literal["up", "down", "lost"]
 Name = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[!-~]+$")]
@@ -53,7 +59,8 @@ UNTOLD = (
     "no option says which nodes are dead (--status, --down, --lost): all nodes are "
     "assumed to be alive"
 )
-ALIVE = "is --lost but up in nodetool status: make sure that it is dead"
+SURE = "make sure that it is dead"
+ALIVE = f"is --lost but up in nodetool status: {SURE}"
 MOST_NODES = 10_000
 MOST_KEYSPACES = MOST_DATACENTERS = 100
 OWN = re.compile(r'"(?:status|commit_index|deaths|upgrade|votes)"\s*:')  # of JSON that names nodes
@@ -63,14 +70,16 @@ FORM = "a description of a cluster in JSON, or a dump of system.topology"
 class ClusterNode(Struct, frozen=True, forbid_unknown_fields=True):
     """A member: where it stands, whether it lives, how far it knows the log to be committed.
 
+    Without ``dc`` or ``rack`` it is not known where it is.
+
     ``state`` is its state in ``system.topology``: a node may vote, and has data, once it has
     joined, unless it owns no ``tokens``. ``votes`` is whether it votes, as ``system.raft_state``
     says; None: nothing tells.
     """
 
     name: Name
-    dc: Name = "dc1"
-    rack: Name = "r1"
+    dc: Name | None = None
+    rack: Name | None = None
     status: Status = "up"
     commit_index: Index | None = None
     state: Name = "normal"
@@ -148,8 +157,13 @@ class ClusterDescription(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def places(self) -> tuple[Place, ...]:
-        """The datacenter and the rack of each node."""
-        return tuple((node.dc, node.rack) for node in self.nodes)
+        """The datacenter and the rack of each node, empty where they are not known."""
+        return tuple((node.dc or "", node.rack or "") for node in self.nodes)
+
+    @property
+    def unplaced(self) -> tuple[str, ...]:
+        """The members of which the datacenter or the rack is not known."""
+        return tuple(node.name for node in self.nodes if not (node.dc and node.rack))
 
     @property
     def died_together(self) -> bool:
@@ -158,9 +172,9 @@ class ClusterDescription(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def open_cluster(
-    path: PathLike,
+    path: Readable,
     *,
-    status: PathLike | None = None,
+    status: Readable | None = None,
     down: Iterable[str] = (),
     lost: Iterable[str] = (),
     commit: Mapping[str, int] | None = None,
@@ -170,9 +184,10 @@ def open_cluster(
 
     With it come warnings, lines to show.
 
-    Of a dump ``status`` is the text of ``nodetool status``; ``down`` nodes may be restarted, those
-    ``lost`` are gone; ``commit`` gives commit indexes by host, ``factors`` the replication factor
-    of each datacenter. Hosts are ids or their beginnings.
+    ``status`` is the text of ``nodetool status``, which tells datacenters and racks that the file
+    does not have, and who is down. Of a dump, ``down`` nodes may be restarted, and ``lost`` ones
+    never come back; ``commit`` gives commit indexes by host, ``factors`` the replication factor
+    of each datacenter. Hosts are ids, their beginnings, or addresses of ``status``.
 
     Raises BadInput for a file that is not well formed, a name of no node, options beside a
     description.
@@ -180,23 +195,26 @@ def open_cluster(
     text = read_text(path, "FILE", LARGEST_FILE)
     may_return, gone, rf = tuple(down), tuple(lost), dict(factors or {})
     if not is_topology(text):
-        beside = {"status": status, "down": may_return, "lost": gone, "commit": commit, "rf": rf}
+        beside = {"down": may_return, "lost": gone, "commit": commit, "rf": rf}
         for name, given in beside.items():
             if given:
                 raise BadInput(
                     f"--{name}", given, "nothing, because a description says this itself"
                 )
-        return parse_cluster(text), ()
+        cluster = parse_cluster(text)
+        return (cluster, ()) if status is None else _with_status(cluster, read_status(status))
     opened = open_topology(path, status=status, down=may_return)
     rows = [row for row in opened.table.rows if row.node_state not in NO_MEMBERS]
     hosts = [row.host_id for row in rows]
-    for_good = {node_named(name, hosts, "--lost") for name in gone}
+    address = {seen.name: host for host, seen in opened.listed.items()}
+    for_good = {node_named(address.get(name, name), hosts, "--lost") for name in gone}
     for name in may_return:
-        if any(host in for_good for host in hosts if host.startswith(name.lower())):
+        host = address.get(name, name).lower()
+        if any(each in for_good for each in hosts if each.startswith(host)):
             raise BadInput("--down", name, "a node that is not also --lost")
     known: dict[str, int] = {}
     for name, index in (commit or {}).items():
-        host = node_named(name, hosts, "--commit")
+        host = node_named(address.get(name, name), hosts, "--commit")
         if host in known:
             raise BadInput("--commit", name, "each HOST once")
         known[host] = index
@@ -205,11 +223,12 @@ def open_cluster(
     untold = (UNTOLD,) if opened.down is None and not gone else ()
     answering = for_good - dead if status is not None else set()
     alive = tuple(f"{host} {ALIVE}" for host in hosts if host in answering)
+    seen = {host: opened.listed.get(host, Seen(host)) for host in hosts}
     nodes = tuple(
         ClusterNode(
             row.host_id,
-            row.datacenter or "dc1",
-            row.rack or "r1",
+            row.datacenter or seen[row.host_id].dc,
+            row.rack or seen[row.host_id].rack,
             "lost" if row.host_id in for_good else "down" if row.host_id in dead else "up",
             known.get(row.host_id),
             row.node_state or "none",
@@ -221,6 +240,37 @@ def open_cluster(
     left = tuple(row.host_id for row in opened.table.rows if row.node_state == "left")
     cluster = _checked(ClusterDescription(nodes, {"keyspace": rf} if rf else {}, left=left))
     return cluster, (*opened.warnings, *untold, *alive)
+
+
+def _with_status(
+    cluster: ClusterDescription, listing: Listing
+) -> tuple[ClusterDescription, tuple[str, ...]]:
+    """A description with what ``nodetool status`` says of its nodes, and where the two differ."""
+    seen = {name: node for node in listing.nodes for name in (node.name, node.host_id) if name}
+    known, source, nodes, warnings = {*cluster.left}, listing.source, [], list[str]()
+    for node in cluster.nodes:
+        entry, status = seen.get(node.name.lower()), node.status
+        if entry is None:
+            warnings.append(f"{source} does not list {node.name}")
+            nodes.append(node)
+            continue
+        known |= {entry.name, entry.host_id or ""}
+        place, there = (node.dc, node.rack), (node.name, entry.dc, entry.rack)
+        warnings += elsewhere(source, {node.name: place}, [there], "file")
+        if (entry.state == "joining") != node.joins:
+            warnings.append(f"{node.name} is {node.state} here, but {entry.state} in {source}")
+        if status != "up" and entry.health == "up":
+            warnings.append(f"{node.name} is {status} here, but up in {source}: {SURE}")
+        elif status == "up" and entry.health in ("down", "excluded"):
+            status = "down"
+            warnings.append(f"{node.name} is down in {source}, so it counts as down")
+        dc, rack = node.dc or entry.dc, node.rack or entry.rack
+        nodes.append(replace(node, dc=dc, rack=rack, status=status))
+    for entry in listing.nodes:
+        if not known & {entry.name, entry.host_id} and entry.state != "joining":
+            allowed = "a host id or an address that the file has as a name: add it, as it may vote"
+            raise BadInput(f"{source} {entry.name}", entry.host_id or entry.name, allowed)
+    return _checked(replace(cluster, nodes=tuple(nodes))), tuple(warnings)
 
 
 def is_description(text: str) -> bool:
@@ -261,8 +311,8 @@ def _checked(given: ClusterDescription) -> ClusterDescription:
                 f"keyspaces.{keyspace}", dict(factors), "at least one replica in some datacenter"
             )
         for dc in factors:
-            if dc not in dcs:
-                raise BadInput(f"keyspaces.{keyspace}", dc, one_of(dc, dcs))
+            if None not in dcs and dc not in dcs:
+                raise BadInput(f"keyspaces.{keyspace}", dc, one_of(dc, [*filter(None, dcs)]))
     seen: set[str] = set()
     for at, group in enumerate(given.deaths):
         for name in group:
@@ -316,7 +366,17 @@ def node_named(name: str, names: Sequence[str], option: str) -> str:
 
 
 MOST_NAMED = 6
-UNDECIDED = "the procedure depends on which nodes vote in group 0: ask live nodes first"
+WHO_VOTES = "which nodes vote in group 0"
+UNDECIDED = "the procedure depends on {}: ask a live node first"
+IF_LIVES = "it is not known whether it lives, so both cases count"
+LEARN = "nodetool status on a live node tells"
+SHRINK = "to shrink the cluster instead, if each datacenter keeps RF nodes: {}"
+NEXT = "then the same for {}; ignore only nodes that are still dead"
+ENDS = (
+    "{} was joining or leaving: the coordinator ends that operation; look in nodetool status "
+    "afterwards, and replace or remove it only if it is a normal node"
+)
+RESTORE = "data of {} may be lost: restore what is missing from a backup, at the end"
 NO_UPGRADE = (
     "done: the published server has neither a Raft upgrade nor RECOVERY mode; edition "
     "documents covers the releases that had them"
@@ -334,9 +394,11 @@ class QuorumLine(Struct, frozen=True):
     """Group 0, if these nodes vote: how many of them live, how many it takes, what follows.
 
     ``told_by`` is what says that they vote; empty: nothing does, and it is one of the extremes.
+    ``assuming`` is what must hold of voters that are not in the file; empty: nothing.
     """
 
     told_by: str
+    assuming: str
     voters: tuple[str, ...]
     live: int
     needed: int
@@ -358,11 +420,15 @@ class RecoveryAdvice(Struct, frozen=True):
     ``group0`` has a line for each set of voters that counts: one where it is known who votes, else
     the worst and the best, or one for each view that nodes have. ``elsewhere`` are the releases
     whose rules would lead to another procedure, with that one.
+    ``down`` nodes can be restarted, ``lost`` ones never come back, and of those ``unknown`` (voters
+    that are not in the file) neither is known; ``unplaced`` nodes are in a datacenter or rack that
+    is not known.
     ``restart`` is how many voters have to come back for a quorum. ``leaders`` may lead, those that
     live before those that are down; ``leader`` is the one chosen; ``order`` is that of restarts.
     ``choices`` tell of every procedure why it is offered or is not. ``regressing`` are nodes whose
-    state goes back under that leader, by how many entries. ``worst`` says what may be lost, a
-    sentence each.
+    state goes back under that leader, by how many entries. ``steps`` are those of a recovery by
+    hand, or what to find out first; ``remedies`` those of restarts, replacements and removals.
+    ``worst`` says what may be lost, a sentence each.
     """
 
     source: str
@@ -375,12 +441,15 @@ class RecoveryAdvice(Struct, frozen=True):
     keyspaces: tuple[KeyspaceLine, ...]
     down: tuple[str, ...]
     lost: tuple[str, ...]
+    unknown: tuple[str, ...]
+    unplaced: tuple[str, ...]
     restart: int
     leader: str | None
     leaders: tuple[str, ...]
     order: tuple[str, ...]
     regressing: Mapping[str, int]
     steps: tuple[ProcedureStep, ...]
+    remedies: tuple[ProcedureStep, ...]
     worst: tuple[str, ...]
     warnings: tuple[str, ...]
     choices: tuple[ProcedureChoice, ...]
@@ -390,6 +459,7 @@ class _Case(Struct, frozen=True):
     """A set of voters that counts, what says so, and what it leads to."""
 
     told_by: str
+    assuming: str
     quorum: Quorum
     lost: int
     procedure: Procedure
@@ -423,11 +493,16 @@ def advise(
     cases, strangers = _cases(cluster, edition, rules, views)
     worst, best = cases[0], cases[-1]
     voters_known = views or cluster.told_to_vote
+    unknown = tuple(name for name in strangers if name not in cluster.left)
+    vague = cluster.unplaced if cases[0].told_by == "" else ()
+    decided_by = f"whether {first_of(unknown)} lives" if unknown else WHO_VOTES
     known = len({case.procedure for case in cases}) == 1
-    procedure, reason = (worst.procedure, worst.reason) if known else (NOT_KNOWN, UNDECIDED)
-    if known and worst.reason != best.reason:
-        reason = f"depending on who votes, {worst.reason} or {best.reason}"
-    lost = (*cluster.named("lost"), *(name for name in strangers if name not in cluster.left))
+    procedure, reason = worst.procedure, worst.reason
+    if not known:
+        procedure, reason = NOT_KNOWN, UNDECIDED.format(decided_by)
+    elif worst.reason != best.reason:
+        reason = f"depending on {decided_by}, {worst.reason} or {best.reason}"
+    lost = cluster.named("lost")
     indexes, having = cluster.indexes, cluster.replicas
     able = tuple(sorted(leaders(indexes), key=lambda name: (name in cluster.named("down"), name)))
     chosen = able[0] if able else None
@@ -449,7 +524,9 @@ def advise(
     tables = [
         choices(case.quorum, down, case.lost, stuck, edition, leading) for case in (worst, best)
     ]
-    if_worst, if_best = (f"{', '.join(line.voters)} vote" for line in (lines[0], lines[-1]))
+    if_worst, if_best = (
+        line.assuming or f"{', '.join(line.voters)} vote" for line in (lines[0], lines[-1])
+    )
     only_lost = only_on(worst.lost, worst.quorum.voters, worst.quorum.needed)
     return RecoveryAdvice(
         source=source,
@@ -462,16 +539,23 @@ def advise(
         keyspaces=keyspaces,
         down=cluster.named("down"),
         lost=lost,
+        unknown=unknown,
+        unplaced=cluster.unplaced,
         restart=worst.quorum.missing,
         leader=chosen if by_leader else None,
         leaders=able if by_leader else (),
         order=order,
         regressing=regressing(indexes, chosen) if chosen and by_leader else {},
-        steps=_steps(cluster, procedure, edition, order, lost),
+        steps=(
+            *_questions(procedure, unknown, vague),
+            *_steps(cluster, procedure, edition, release, order),
+        ),
+        remedies=tuple(_remedies(cluster, procedure, release, keyspaces)),
         worst=tuple(_worst(cluster, only_lost, chosen, by_leader, keyspaces)),
         warnings=(
             *warnings,
             *_strange(cluster, views, strangers),
+            *_placeless(cluster, procedure, vague),
             *_warnings(cluster, procedure, chosen),
         ),
         choices=choices_between(tables[0], tables[1], (if_worst, if_best)),
@@ -485,9 +569,10 @@ def _by_leader(edition: Edition, rules: VoterRules) -> bool:
 def _cases(
     cluster: ClusterDescription, edition: Edition, rules: VoterRules, views: Sequence[RaftView]
 ) -> tuple[tuple[_Case, ...], tuple[str, ...]]:
-    """The sets of voters that count, the worst first; and voters that are no nodes: lost ones.
+    """The sets of voters that count, the worst first; and voters that are no nodes of the file.
 
-    Where two configurations both need a majority, the one that is further from it counts.
+    Of these, who has left is lost; others may live, or not. Where two configurations both need a
+    majority, the one that is further from it counts.
     """
     down, lost = cluster.mask("down"), cluster.mask("lost")
     members = cluster.able_to_vote
@@ -496,23 +581,35 @@ def _cases(
     voting = {name for _, of in given for name, votes in of.items() if votes}
     strangers = tuple(sorted(voting - {*names}))
     at = {name: place for place, name in enumerate((*names, *strangers))}
-    gone = lost | mask_of(at[name] for name in strangers)
-    up, by_leader = ~(down | gone), _by_leader(edition, rules)
+    out = mask_of(at[name] for name in strangers if name in cluster.left)
+    lost |= out
+    by_leader = _by_leader(edition, rules)
 
-    def case(told_by: str, voters: int) -> _Case:
-        quorum, stuck = Quorum(voters, voters & up), cluster.upgrade == "stuck"
-        procedure, reason = which_procedure(quorum, down, gone, stuck, by_leader)
-        return _Case(told_by, quorum, gone, procedure, reason)
+    def case(told_by: str, voters: int, gone: int = lost, assuming: str = "") -> _Case:
+        quorum, stuck = Quorum(voters, voters & ~(down | gone)), cluster.upgrade == "stuck"
+        gone_nodes = gone & ~out if quorum.holds else gone  # Who has left is not replaced.
+        procedure, reason = which_procedure(quorum, down, gone_nodes, stuck, by_leader)
+        return _Case(told_by, assuming, quorum, gone, procedure, reason)
 
     def rank(each: _Case) -> tuple[bool, bool, int, str]:
-        back = Quorum(each.quorum.voters, each.quorum.voters & ~gone).holds
+        back = Quorum(each.quorum.voters, each.quorum.voters & ~each.lost).holds
         return each.quorum.holds, back, each.quorum.live.bit_count(), each.told_by
 
     if views:
         seen = []
         for view in views:
-            masks = (mask_of(at[n] for n, v in of.items() if v) for of in view.configurations)
-            seen.append(min((case(view.source, mask) for mask in masks), key=rank))
+            masks = [mask_of(at[n] for n, v in of.items() if v) for of in view.configurations]
+            voters = {name for of in view.configurations for name, votes in of.items() if votes}
+            mine = sorted(voters.difference(names, cluster.left))
+            fates = {lost: ""}
+            if mine:
+                fates = {lost: f"{first_of(mine)} {'live' if mine[1:] else 'lives'}"}
+                fates[lost | mask_of(at[n] for n in mine)] = (
+                    f"{first_of(mine)} {are(len(mine))} lost for good"
+                )
+            for gone, assuming in fates.items():
+                both = (case(view.source, mask, gone, assuming) for mask in masks)
+                seen.append(min(both, key=rank))
         return tuple(sorted(seen, key=rank)), strangers
     if named := cluster.told_to_vote:
         return (case("the description", named),), ()
@@ -544,6 +641,7 @@ def _line(cluster: ClusterDescription, case: _Case, strangers: tuple[str, ...]) 
     quorum = case.quorum
     return QuorumLine(
         case.told_by,
+        case.assuming,
         tuple(sorted(names[node] for node in nodes_in(quorum.voters))),
         quorum.live.bit_count(),
         quorum.needed,
@@ -559,13 +657,28 @@ def _strange(
         if name in cluster.left:
             yield f"{name} has left, but still votes in group 0, so its vote counts as lost"
         else:
-            yield f"{name} votes in group 0 but is not in the file, so it counts as lost"
+            yield f"{name} votes in group 0 but is not in the file: {IF_LIVES}"
+    names = {*(node.name for node in cluster.nodes), *strangers}
+    silent = {name for view in views for of in view.configurations for name in of} - names
+    yield from (NO_VOTE.format(unknown=name) for name in sorted(silent))
     for view in views:
         if view.previous:
             yield (
                 f"{view.source}: the voters are changing; the old and the new set both "
                 "need a majority"
             )
+
+
+def _placeless(
+    cluster: ClusterDescription, procedure: Procedure, vague: Sequence[str]
+) -> Iterable[str]:
+    """What is said of nodes whose place is not known, where it matters."""
+    apart = tuple(node.name for node in cluster.nodes if not node.dc)
+    if names := vague if procedure == NOT_KNOWN else apart if vague or cluster.keyspaces else ():
+        bare = any(not node.rack for node in cluster.nodes)
+        what = ["datacenter"] * bool(apart) + ["rack"] * bare
+        said = f"{' and '.join(what)} {are(len(what))} not known of {first_of(names)}"
+        yield f"{said}, so every place counts: {LEARN}"
 
 
 def _order(
@@ -580,29 +693,75 @@ def _order(
     return (leader, *(name for name in able if name != leader)) if leader else ()
 
 
+def _questions(
+    procedure: Procedure, unknown: Sequence[str], vague: Sequence[str]
+) -> Iterable[ProcedureStep]:
+    """What to find out first: of voters that are not in the file, of places, of votes."""
+    if unknown:
+        yield ProcedureStep(FIND.name, FIND.what.format(unknown=first_of(unknown)))
+    if procedure == NOT_KNOWN:
+        yield from (PLACES, ASK) if vague else () if unknown else (ASK,)
+
+
 def _steps(
     cluster: ClusterDescription,
     procedure: Procedure,
     edition: Edition,
+    release: Release,
     order: tuple[str, ...],
-    lost: tuple[str, ...],
-) -> tuple[ProcedureStep, ...]:
-    if procedure == NOT_KNOWN:
-        return (ASK,)
+) -> Iterable[ProcedureStep]:
     if procedure not in BY_HAND or not cluster.able():
-        return ()
+        return
     words = {
         "leader": order[0] if order else "the chosen node",
         "order": (", ".join(order[1:]) or "none is left") if order else "all but the leader",
-        "dead": ", ".join(lost),
+        "dead": ", ".join(cluster.named("lost")),
     }
-    steps = (MODE_STEPS if procedure == "recovery mode" else NEW_STEPS)[edition]
-    down = [node.name for node in cluster.nodes if node.status == "down" and node.settled]
-    first = [ProcedureStep("restart", f"first restart {', '.join(down)}")] if down else []
+    if down := [n.name for n in cluster.nodes if n.status == "down" and n.settled]:
+        yield ProcedureStep("restart", f"first restart {', '.join(down)}")
     if stopped := cluster.able(False):
-        first.append(ProcedureStep("stop", STOP.format(", ".join(stopped))))
-    filled = [ProcedureStep(step.name, step.what.format_map(words)) for step in steps]
-    return (*first, *filled)
+        yield ProcedureStep("stop", STOP.format(", ".join(stopped)))
+    steps = NEW_STEPS[edition]
+    if procedure == "recovery mode":
+        steps = MODE_STEPS[edition if has("topology-in-group-0", release) else "documents"]
+    for step in steps:
+        yield ProcedureStep(step.name, step.what.format_map(words))
+
+
+def _remedies(
+    cluster: ClusterDescription,
+    procedure: Procedure,
+    release: Release,
+    keyspaces: Iterable[KeyspaceLine],
+) -> Iterable[ProcedureStep]:
+    """The steps for nodes that are down, then for those lost for good; at last what is forbidden.
+
+    A node that can be restarted is, whatever is not known. The first lost node is replaced with the
+    others ignored, then it is the turn of these.
+    """
+    kind: Remedy = "remove" if procedure == "recovery mode" else "replace"
+    down = [node.name for node in cluster.nodes if node.status == "down" and node.settled]
+    if down and procedure not in BY_HAND:
+        yield from remedy_steps("restart", ", ".join(down), release=release)
+    if procedure == NOT_KNOWN or not cluster.able():
+        return
+    lost = [node for node in cluster.nodes if node.status == "lost" and node.settled]
+    if lost:
+        first, *others = lost
+        names = [node.name for node in others]
+        place = "/".join(filter(None, (first.dc, first.rack)))
+        yield from remedy_steps(kind, first.name, names, release, place=place, tokens=first.tokens)
+        if kind == "replace" and not [*_too_few(cluster)]:
+            removal = {step.name: step for step in remedy_steps("remove", first.name, names)}
+            yield ProcedureStep("or remove", SHRINK.format(removal["remove"].what))
+        if names:
+            yield ProcedureStep("next", NEXT.format(", ".join(names)))
+    if going := [n.name for n in cluster.nodes if n.status == "lost" and not n.settled]:
+        yield ProcedureStep("wait", ENDS.format(first_of(going)))
+    if names := [each.keyspace for each in keyspaces if each.replicas_left != "available"]:
+        yield ProcedureStep("restore", RESTORE.format(first_of(names)))
+    if procedure in BY_HAND:
+        yield from NEVER_BY_HAND
 
 
 def _worst(
@@ -638,12 +797,14 @@ def _worst(
 def _warnings(
     cluster: ClusterDescription, procedure: Procedure, leader: str | None
 ) -> Iterable[str]:
-    yield from _replicas(cluster, by_hand=False)
+    yield from _replicas(cluster)
     if joining := [node.name for node in cluster.nodes if node.joins]:
         yield (
             "these nodes are still joining, so they have neither a vote nor data: "
             f"{first_of(joining)}"
         )
+    if procedure in ("replace", "restart"):
+        yield from _too_few(cluster)
     if procedure not in BY_HAND:
         return
     if not cluster.able():
@@ -659,7 +820,7 @@ def _warnings(
         yield f"the commit index is not given for {first_of(untold)}: {chosen}"
     if odd := cluster.able(False):
         yield f"live nodes must be normal first: {first_of(odd)}"
-    yield from _replicas(cluster, by_hand=True)
+    yield from _too_few(cluster)
 
 
 def first_of(names: Sequence[str]) -> str:
@@ -668,20 +829,26 @@ def first_of(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_NAMED]) + more
 
 
-def _replicas(cluster: ClusterDescription, by_hand: bool) -> Iterable[str]:
-    """Where a keyspace wants more replicas than there are nodes, or than a removal would leave."""
+def _replicas(cluster: ClusterDescription) -> Iterable[str]:
+    """Where a keyspace wants more replicas than there are nodes."""
     nodes = Counter(node.dc for node in cluster.replicas.nodes)
+    for name, factors in cluster.keyspaces.items():
+        for dc, factor in factors.items():
+            if factor > (there := nodes[dc] + nodes[None]):
+                yield (
+                    f"{name} has RF {factor} in {dc}, which has fewer nodes "
+                    f"({there}): levels still count the missing replicas"
+                )
+
+
+def _too_few(cluster: ClusterDescription) -> Iterable[str]:
+    """Where a keyspace wants more replicas than a removal of the lost nodes would leave nodes."""
     left = Counter(n.dc for n in cluster.replicas.nodes if n.status != "lost" and n.settled)
     gone = {node.dc for node in cluster.nodes if node.status == "lost"}
     for name, factors in cluster.keyspaces.items():
         for dc, factor in factors.items():
-            if by_hand and dc in gone and left[dc] < factor:
+            if {dc, None} & gone and (there := left[dc] + left[None]) < factor:
                 yield (
-                    f"{name} has RF {factor}, but {counted(left[dc], 'node')} {are(left[dc])} left "
+                    f"{name} has RF {factor}, but {counted(there, 'node')} {are(there)} left "
                     f"in {dc}: replace nodes there instead of removing them"
-                )
-            if not by_hand and factor > nodes[dc]:
-                yield (
-                    f"{name} has RF {factor} in {dc}, which has fewer nodes "
-                    f"({nodes[dc]}): levels still count the missing replicas"
                 )

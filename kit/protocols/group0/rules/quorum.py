@@ -14,7 +14,7 @@ from kit.masks import among, majority, mask_of, nodes_in
 from kit.protocols.group0.rules.voters import VoterRules, surest_voters
 
 Place = tuple[str, str]
-"""The datacenter and the rack of a node."""
+"""The datacenter and the rack of a node; an empty one is not known."""
 
 
 class Quorum(Struct, frozen=True):
@@ -53,15 +53,25 @@ def extremes(
     ``members`` could vote; of them those ``down`` may be restarted, those ``lost`` may not (all
     masks). The published choice leaves ties to a hash, and depends on who led and who voted before.
     So every set of voters counts that it may have made while all were up. Where nodes may have died
-    one after another (not ``together``), votes may have moved to any that live.
+    one after another (not ``together``), votes may have moved to any that live. Where a place is
+    not known, every place counts.
     """
     able = list(nodes_in(members))
-    dcs, racks = numbered(tuple(places[node] for node in able))
+    there = [places[node] for node in able]
+    vague = {dc for dc, rack in there if not (dc and rack)}
+    dcs, racks = numbered(tuple((dc, "" if dc in vague else rack) for dc, rack in there))
     # 0: it lives, 1: it may be restarted, 2: it may not.
     standing = [((down | lost) >> node & 1) + (lost >> node & 1) for node in able]
     worst = surest_voters(dcs, racks, [-each for each in standing], rules)
     sets = [worst, surest_voters(dcs, racks, standing, rules)]
-    if not together:
+    if "" in vague:  # Nodes of one datacenter and rack may vote in any combination.
+        ranked = sorted(range(len(able)), key=standing.__getitem__)
+        sets = [
+            mask_of(some)
+            for count in _counts(len(able), rules)
+            for some in (ranked[:count], ranked[-count:])
+        ]
+    elif not together:
         most = rules.most_of_one([dcs.count(dc) for dc in set(dcs)])
         picked: list[int] = []
         of_dc: Counter[int] = Counter()
@@ -77,6 +87,18 @@ def extremes(
         return quorum.holds, back.holds, quorum.live.bit_count()
 
     return min(quorums, key=able_to), max(quorums, key=able_to)
+
+
+def _counts(nodes: int, rules: VoterRules) -> set[int]:
+    """How many of so many nodes may vote, in whatever datacenters they are.
+
+    The rules ask only whether there are two equal datacenters, and how many nodes are outside the
+    largest: a node each in so many others stands for all of these.
+    """
+    shapes = [[nodes - more, *[1] * more] for more in range(min(nodes, rules.limit + 1))]
+    shapes.append([nodes // 2, nodes - nodes // 2])
+    most = [(shape, rules.most_of_one(shape)) for shape in shapes if all(shape)]
+    return {min(rules.size(shape), sum(min(n, each) for n in shape)) for shape, each in most}
 
 
 @lru_cache(maxsize=1 << 8)

@@ -32,6 +32,10 @@ topology-in-group-0 | 6.0
   only the schema is in group 0, and the topology is gossiped
   the schema and the topology are in group 0
   db/config.cc: consistent-topology-changes
+cluster-repair | 2025.1.2
+  nodetool repair is the only repair of nodetool
+  nodetool cluster repair repairs keyspaces with tablets, and nodetool repair only the others
+  manual, nodetool cluster repair
 few-voters | 2025.2
   every member votes
   five at most vote, spread over datacenters and racks
@@ -48,6 +52,10 @@ members-vote | 2026.1
   any node of the topology may be chosen to vote
   only a member of group 0's configuration may be chosen to vote
   group0_voter_handler.cc, update_nodes
+excludenode | 2026.1
+  dead nodes are named in each removal or replacement that ignores them
+  nodetool excludenode marks dead nodes once, and then they need not be named
+  commit 55ecd92feb
 paused-drain | 2026.1
   a leaving node drains its tablets within its operation, in tablet_draining
   the request is paused while its tablets are drained, and the node stays normal

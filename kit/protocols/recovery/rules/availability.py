@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from kit.errors import are, counted
-from kit.masks import nodes_in, within
+from kit.masks import mask_of, nodes_in, within
 from kit.protocols.group0.rules.quorum import Place, Quorum, extremes
 from kit.protocols.group0.rules.voters import NEWEST_RULES
 from kit.protocols.recovery.rules.quorum import after_deaths, orders_of_deaths
@@ -21,8 +21,8 @@ from kit.ring.replication import NetworkTopologyStrategy
 from kit.ring.tokens import small
 from kit.ring.topology import Node, Ring
 
-Standing = Literal["available", "of some ranges", "unavailable"]
-"""Of data at a level: of every range, of some, of none."""
+Standing = Literal["available", "of some ranges", "unavailable", "not known"]
+"""Of data at a level: of every range, of some, of none; or it depends on where nodes are."""
 
 Factors = Mapping[str, int]
 """The replication factor of each datacenter."""
@@ -31,11 +31,15 @@ LOCAL: tuple[Level, ...] = ("LOCAL_QUORUM",)
 
 
 class LiveReplicas(Struct, frozen=True):
-    """Of a range in a datacenter: its factor, how many replicas live at least, and at most."""
+    """Of a range in a datacenter: its factor, how many replicas live at least, and at most.
+
+    These are ``sure`` bounds of its ranges, or of all places where nodes may be.
+    """
 
     factor: int
     least: int
     most: int
+    sure: bool = True
 
 
 Bounds = tuple[tuple[str, LiveReplicas], ...]
@@ -87,13 +91,22 @@ def lost_ranges(places: Sequence[Place], lost: int, factors: Factors) -> Standin
     bounds = [_bounds(places, lost, dc, factor) for dc, factor in factors.items()]
     if any(each.least for each in bounds):
         return "available"
-    return "of some ranges" if any(each.most for each in bounds) else "unavailable"
+    if not any(each.most for each in bounds):
+        return "unavailable"
+    return "of some ranges" if all(each.sure for each in bounds) else "not known"
 
 
 def _bounds(places: Sequence[Place], dead: int, dc: str, factor: int) -> LiveReplicas:
     there = [node for node, (name, _) in enumerate(places) if name == dc]
-    gone = within(there, dead)
-    return live_replicas(tuple(places[node][1] for node in there), gone, factor)
+    racks = tuple(places[node][1] for node in there)
+    others = mask_of(node for node, (name, _) in enumerate(places) if not name)
+    if not others and all(racks):
+        return live_replicas(racks, within(there, dead), factor)
+    # Any of the nodes that may be there has replicas. They are enough, as the factor has it.
+    able = mask_of(there) | others
+    least = min(factor, able.bit_count()) - (able & dead).bit_count()
+    most = min(factor, (able & ~dead).bit_count())
+    return LiveReplicas(factor, max(0, least), most, least == most)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -101,7 +114,7 @@ def _standing(level: Level, bounds: Bounds, home: str) -> Standing:
     if answers(level, {dc: (each.factor, each.least) for dc, each in bounds}, home):
         return "available"
     if answers(level, {dc: (each.factor, each.most) for dc, each in bounds}, home):
-        return "of some ranges"
+        return "of some ranges" if all(each.sure for _, each in bounds) else "not known"
     return "unavailable"
 
 

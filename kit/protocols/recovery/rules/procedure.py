@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from kit.protocols.group0.rules.quorum import Quorum
 from kit.protocols.topology.rules.machines import Edition
-from kit.protocols.topology.rules.remedies import ProcedureStep
+from kit.protocols.topology.rules.remedies import NEVER, ProcedureStep
 
 
 def leaders(commit_indexes: Mapping[str, int]) -> tuple[str, ...]:
@@ -59,7 +59,7 @@ def which_procedure(
         way: Procedure = "recovery leader" if by_leader else "recovery mode"
         return way, "a majority of group 0's voters cannot come back"
     if lost:
-        return "replace", "group 0 has a quorum, but nodes are lost"
+        return "replace", "group 0 has a quorum, but nodes are lost for good"
     return "restart", "group 0 has a quorum"
 
 
@@ -91,7 +91,7 @@ def choices(
             ("too few nodes can come back", True),
         ),
         "replace": (
-            ("no node is lost", not lost),
+            ("no node is lost for good", not lost),
             ("the Raft upgrade must finish first", stuck),
             ("group 0 has no quorum", True),
         ),
@@ -103,7 +103,7 @@ def choices(
         ),
         "recovery mode": (
             ("the published server has no RECOVERY mode", edition == "server" and by_leader),
-            ("no node is lost: the upgrade continues once all nodes are up", stuck),
+            ("no node is lost for good: the upgrade continues once all nodes are up", stuck),
             (ONLY_FOR, lost or quorum.holds),
             ("enough voters can come back", True),
         ),
@@ -125,7 +125,10 @@ def choices_between(
 ) -> tuple[ProcedureChoice, ...]:
     """The same where it is not known who votes: what is offered in only one case is not yet."""
     rows = []
-    for at_worst, at_best in zip(worst, best, strict=True):
+    tables = [{each.procedure: each for each in table} for table in (best, worst)]
+    for procedure in tables[0] | tables[1]:
+        none = ProcedureChoice(procedure, False, "not all nodes are up")
+        at_best, at_worst = (table.get(procedure, none) for table in tables)
         whys = ", or ".join(dict.fromkeys((at_worst.why, at_best.why)))
         depends = at_worst.offered != at_best.offered
         why = f"for example if {ifs[at_best.offered]}" if depends else whys
@@ -140,6 +143,28 @@ ASK = ProcedureStep(
     "WHERE group_id = the raft_group0_id in system.scylla_local; pass each answer as --raft-state",
 )
 """How to learn which nodes vote."""
+PLACES = ProcedureStep(
+    "place",
+    "nodetool status on a live node shows the datacenter and the rack of each node: save it, and "
+    "pass it as --status, or enter them in the file",
+)
+"""How to learn where nodes are."""
+FIND = ProcedureStep(
+    "find",
+    "on a live node, look for {unknown} in nodetool status and in SELECT host_id, node_state FROM "
+    "system.topology; then add it to the file as up, down (it can be restarted) or lost (for "
+    "good), or with the state left if it has no row there (a dump: save it again)",
+)
+"""How to learn of a voter that is not in the file whether it lives."""
+NO_VOTE = (
+    "{unknown} is in group 0 without a vote, but not in the file. SELECT host_id, node_state FROM "
+    "system.topology on a live node tells what it is: none, bootstrapping or replacing: it joins, "
+    "so leave it alone; normal: it is a member, so add it to the file; left, or no row: it is a "
+    "ghost, which the coordinator takes out, or else nodetool removenode"
+)
+"""Of a member of group 0 that does not vote. Sources: published coordinator, which takes those that
+left out of group 0; the manual of 5.4, on ghost members.
+"""
 NEW = {
     "isolate": "use a firewall to make sure that {dead} cannot reach the live nodes again",
     "rolling restart": "restart the live nodes one by one; each must be normal again",
@@ -207,6 +232,11 @@ NEW_STEPS: Mapping[Edition, tuple[ProcedureStep, ...]] = {
 
 Sources: Topology over Raft, "The procedure"; the published manual, which reads, then deletes.
 """
+NEVER_BY_HAND = (
+    ProcedureStep(NEVER, "recover by hand while a majority of the voters lives: only replace"),
+    ProcedureStep(NEVER, "start a dead node again, or let it reach a live one, from now on"),
+)
+"""What must not be done around a recovery by hand. Source: published manual, its prerequisites."""
 KEPT_STEPS = _steps(
     NEW | {"voters": (
         "look up the voters in system.raft_state on a live node: are more than half of "

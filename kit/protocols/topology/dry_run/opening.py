@@ -17,7 +17,7 @@ from kit.engine.registry import edition_of, one_of
 from kit.errors import BadInput, counted
 from kit.operators.importers import system_tables as dumps
 from kit.operators.importers.anonymous import hidden
-from kit.operators.importers.nodetool import parse_status_text
+from kit.operators.importers.nodetool import Listing, Seen, parse_status_text
 from kit.operators.importers.ringfile import LARGEST_FILE
 from kit.operators.importers.snapshots import is_snapshot, read_snapshot
 from kit.protocols.topology.rules.columns import (
@@ -56,6 +56,7 @@ class OpenedTopology(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
     tablets: Mapping[str, int] | None = None
     excluded: frozenset[str] = frozenset()
+    listed: Mapping[str, Seen] = field(default_factory=dict)
 
 
 def open_topology(
@@ -122,7 +123,8 @@ def _open(
     if dumped is not None:
         _check_pending(table, dumped)
     rows, warnings = _requests(table, dumped)
-    dead, excluded, more = _down(table, status, down)
+    listing = None if status is None else read_status(status)
+    dead, excluded, more = _down(table, listing, down)
     if loads is not None:
         dead, unsaid = _not_up(table, loads, dead)
         excluded |= {load.host for load in dumps.read_loads(loads) if load.excluded}
@@ -140,7 +142,13 @@ def _open(
         unknown,
         doubtful,
         excluded=excluded | {*table.ignore_nodes},
+        listed={node.host_id: node for node in (listing.nodes if listing else ()) if node.host_id},
     )
+
+
+def read_status(path: PathLike) -> Listing:
+    """Read the text of ``nodetool status`` from a file; raises BadInput as its parser does."""
+    return parse_status_text(read_text(path, "--status", LARGEST_FILE), source_name(path))
 
 
 def system_topology(given: dumps.TopologyTable) -> SystemTopology:
@@ -266,22 +274,29 @@ def _named(table: SystemTopology) -> Iterator[tuple[str, SystemTopologyRequest]]
 
 
 def _down(
-    table: SystemTopology, status: PathLike | None, names: tuple[str, ...]
+    table: SystemTopology, listing: Listing | None, names: tuple[str, ...]
 ) -> tuple[frozenset[str] | None, frozenset[str], tuple[str, ...]]:
     """The host ids that are down (None where nothing tells), and those that are excluded."""
     hosts = [row.host_id for row in table.rows if row.node_state != "left"]
     addresses: dict[str, str] = {}
     dead, excluded = set[str](), set[str]()
     warnings: list[str] = []
-    if status is not None:
-        source = source_name(status)
-        listed = parse_status_text(read_text(status, "--status", LARGEST_FILE), source).nodes
-        places = ((node.host_id or "", node.dc, node.rack) for node in listed)
-        warnings += _elsewhere(source, table, places)
+    if listing is not None:
+        source = listing.source
+        places = ((node.host_id or "", node.dc, node.rack) for node in listing.nodes)
+        warnings += elsewhere(source, _places(table), places)
         states = {row.host_id: row.node_state for row in table.rows}
-        for node in listed:
+        going = {row.replaced_id for row in table.rows if row.node_state == "replacing"}
+        going |= {row.host_id for row in table.rows if row.topology_request == "remove"}
+        going |= {host for host, state in states.items() if state in ("left", "removing")}
+        for node in listing.nodes:
             if node.host_id is None:
                 warnings.append(f"{source} does not give the host id of {node.name}")
+                continue
+            if node.host_id in going and node.health == "up":
+                said = f"{source} shows {node.host_id} as up, but by the dump it is removed or"
+                warnings.append(f"{said} replaced: make sure that it is dead")
+            if states.get(node.host_id) == "left":
                 continue
             if node.host_id not in hosts:
                 raise BadInput(
@@ -304,7 +319,7 @@ def _down(
                 warnings.append(f"{source} does not list {row.host_id}, which counts as down")
                 dead.add(row.host_id)
     dead |= {_host(name, hosts, addresses) for name in names}
-    is_known = bool(names) or status is not None
+    is_known = bool(names) or listing is not None
     return (frozenset(dead) if is_known else None), frozenset(excluded), tuple(warnings)
 
 
@@ -315,7 +330,7 @@ def _not_up(
     source, loaded = source_name(loads), {load.host: load for load in dumps.read_loads(loads)}
     members = [row for row in table.rows if row.node_state in ("normal", *IN_TRANSITION)]
     places = ((load.host, load.datacenter, load.rack) for load in loaded.values())
-    lines = [*_elsewhere(source, table, places)]
+    lines = [*elsewhere(source, _places(table), places)]
     strangers = sorted(loaded.keys() - {row.host_id for row in table.rows})
     lines += (f"{source} lists {host}, which is not in the dump" for host in strangers)
     for row in members:
@@ -333,15 +348,24 @@ def _not_up(
     return frozenset(down | (dead or set())), tuple(lines)
 
 
-def _elsewhere(
-    source: str, table: SystemTopology, placed: Iterable[tuple[str, str | None, str | None]]
+def _places(table: SystemTopology) -> dict[str, tuple[str | None, str | None]]:
+    return {row.host_id: (row.datacenter, row.rack) for row in table.rows}
+
+
+def elsewhere(
+    source: str,
+    own: Mapping[str, tuple[str | None, str | None]],
+    placed: Iterable[tuple[str, str | None, str | None]],
+    what: str = "dump",
 ) -> Iterator[str]:
-    """The nodes that another file puts into another datacenter or rack than the dump does."""
-    own = {row.host_id: (row.datacenter, row.rack) for row in table.rows}
+    """Lines on nodes that another file puts into another datacenter or rack than the dump does.
+
+    ``own`` has the datacenter and the rack of each node there, None where it is not known.
+    """
     for host, dc, rack in placed:
         here = own.get(host, (None, None))
         if None not in (dc, rack, *here) and (dc, rack) != here:
-            said = f"{source} has {host} in {dc}/{rack}, the dump in {here[0]}/{here[1]}"
+            said = f"{source} has {host} in {dc}/{rack}, the {what} in {here[0]}/{here[1]}"
             yield f"{said}, which counts"
 
 

@@ -12,11 +12,11 @@ from typing import Literal
 
 from msgspec import Struct
 
+from kit.protocols.group0.rules.releases import NEWEST, Release, has
+
 Remedy = Literal["restart", "replace", "remove", "repair"]
 NEVER = "never"
 """The name of what must not be done: it stands after the steps, without a number."""
-KNOWS_CLUSTER_REPAIR, KNOWS_EXCLUDENODE = "2025.2", "2026.1"
-"""The first releases with these commands of nodetool."""
 
 
 class ProcedureStep(Struct, frozen=True):
@@ -32,9 +32,10 @@ def _steps(*rows: str) -> tuple[ProcedureStep, ...]:
     )
 
 
+CLUSTER_REPAIR = "nodetool cluster repair on any one node"
 _SURE = "make sure| {node} never comes back; if it can, start it and stop here"
 _EXCLUDE = "or exclude| nodetool excludenode {ids}: then {option} below can be left out"
-_BANNED = "never| start {banned} again: banned for ever, even if this fails halfway"
+_BANNED = "never| start {banned} again, even if this fails halfway{ban}"
 STEPS: Mapping[Remedy, tuple[ProcedureStep, ...]] = {
     "restart": _steps(
         "start| on {node}: sudo systemctl start scylla-server",
@@ -54,7 +55,7 @@ STEPS: Mapping[Remedy, tuple[ProcedureStep, ...]] = {
         "repair| nodetool repair on the new node, for keyspaces without tablets, if repair-based "
         "node operations are off for replace (they are on by default)",
         _BANNED,
-        "never| remove {node} instead where that leaves fewer nodes than RF in a datacenter",
+        "never| use removenode in its place where a datacenter would keep fewer nodes than RF",
     ),
     "remove": _steps(
         _SURE,
@@ -65,7 +66,7 @@ STEPS: Mapping[Remedy, tuple[ProcedureStep, ...]] = {
         "remove| on a live node: nodetool removenode {ignored}{node}",
         "verify| nodetool status on a live node: {node} is gone",
         _BANNED,
-        "never| remove {node} while it is up: a node that is up is decommissioned",
+        "never| use removenode on a node that is up: use decommission",
     ),
     "repair": _steps("repair| {repair}"),
 }
@@ -80,7 +81,7 @@ def remedy_steps(
     kind: Remedy,
     node: str,
     dead: Sequence[str] = (),
-    release: str = "2026.3",
+    release: Release = NEWEST,
     *,
     place: str = "",
     tokens: bool = True,
@@ -92,23 +93,22 @@ def remedy_steps(
     without ``tokens`` is replaced by one that has none either. ``release`` is the server's.
     """
     option, listed = _OPTION.get(kind, ""), ",".join(dead)
-    manager = "a repair task of ScyllaDB Manager (nodetool cluster repair came with 2025.2)"
-    tablets = "nodetool cluster repair on any one node"
+    repair = "nodetool repair -pr on every live node, one after another"
+    if has("cluster-repair", release):
+        repair = f"keyspaces without tablets: {repair}; keyspaces with tablets: {CLUSTER_REPAIR}"
+    ignored = f", {option}: {listed}" if kind == "replace" else f"{option} {listed} "
     words = {
         "node": node,
         "place": place or "nodetool status on a live node shows them",
         "option": option,
         "ids": " ".join(dead),
-        "ignored": f"{option} {listed} " if dead else "",
+        "ignored": ignored if dead else "",
         "tokens": "" if tokens else ", join_ring: false (the node that it replaces has no tokens)",
         "banned": f"{node}, or a node that you ignore," if dead else node,
-        "repair": "keyspaces without tablets: nodetool repair -pr on every live node, one after "
-        "another; keyspaces with tablets: "
-        + (tablets if _has(release, KNOWS_CLUSTER_REPAIR) else manager),
+        "ban": ": it is banned" if has("topology-in-group-0", release) else "",
+        "repair": repair,
     }
-    if dead and kind == "replace":
-        words["ignored"] = f", {option}: {listed}"
-    excludes = bool(dead) and _has(release, KNOWS_EXCLUDENODE)
+    excludes = bool(dead) and has("excludenode", release)
     return tuple(
         ProcedureStep(step.name, step.what.format_map(words))
         for step in STEPS[kind]
@@ -118,11 +118,6 @@ def remedy_steps(
 
 def numbered(steps: Sequence[ProcedureStep]) -> list[tuple[str, str, str]]:
     """The rows of a table: each step's number, name and text; what must not be done has none."""
-    done = [step for step in steps if step.name != NEVER]
-    rows = [(f"{at}", step.name, step.what) for at, step in enumerate(done, 1)]
-    return rows + [("", step.name, step.what) for step in steps if step.name == NEVER]
-
-
-def _has(release: str, first: str) -> bool:
-    """Whether a release has what came with ``first``; names such as ``master`` come last."""
-    return release >= first
+    last = sorted(steps, key=lambda step: step.name == NEVER)
+    numbers = ("" if step.name == NEVER else f"{at}" for at, step in enumerate(last, 1))
+    return [(number, step.name, step.what) for number, step in zip(numbers, last, strict=True)]

@@ -23,6 +23,7 @@ NODES: list[dict[str, Any]] = [
     {"name": "D", "rack": "r1", "status": "lost"},
     {"name": "E", "rack": "r2", "status": "lost"},
 ]
+NODES = [{"dc": "dc1", **node} for node in NODES]
 FIVE = {"nodes": NODES, "keyspaces": {"shop": {"dc1": 3}}}
 
 
@@ -33,7 +34,7 @@ def of(statuses: str, edition: Any = "documents", **more: Any) -> RecoveryAdvice
     """The advice for nodes A, B, … with these statuses: u(p), d(own), l(ost)."""
     full = {"u": "up", "d": "down", "l": "lost"}
     nodes = [
-        {"name": chr(65 + at), "status": full[letter], "commit_index": 10 + at}
+        {"name": chr(65 + at), "dc": "dc1", "status": full[letter], "commit_index": 10 + at}
         for at, letter in enumerate(statuses)
     ]
     return advise(parse_cluster(json.dumps({"nodes": nodes, **more})), "x", edition)
@@ -76,7 +77,7 @@ def test_a_stuck_upgrade_with_a_lost_node_needs_the_old_procedure() -> None:
     ("advice", "offered", "why"),
     [
         (of("uul", upgrade="stuck"), True, "stuck because it needs nodes that are lost"),
-        (of("uud", upgrade="stuck"), False, "no node is lost"),
+        (of("uud", upgrade="stuck"), False, "no node is lost for good"),
         (of("ull"), True, "on servers that have no recovery_leader"),
         (of("udd"), False, "enough voters can come back"),
         (of("uul"), False, "only for a stuck Raft upgrade with lost nodes, or for a lost majority"),
@@ -141,7 +142,8 @@ def test_of_equal_indexes_one_that_lives_leads() -> None:
     """A is down and knows as much as B: B is chosen, which need not be started first."""
     there = [{"name": "A", "status": "down", "commit_index": 9}, {"name": "B", "commit_index": 9}]
     lost = [{"name": name, "status": "lost"} for name in "CDE"]
-    advice = advise(parse_cluster(json.dumps({"nodes": [*there, *lost]})), "x")
+    nodes = [{"dc": "dc1", **node} for node in (*there, *lost)]
+    advice = advise(parse_cluster(json.dumps({"nodes": nodes})), "x")
     assert (advice.leader, advice.leaders, advice.order) == ("B", ("B", "A"), ("B", "A"))
 
 
@@ -296,7 +298,9 @@ def test_bad_words_beside_a_dump(words: list[str], said: str) -> None:
 
 def test_no_leader_is_named_while_no_index_is_told() -> None:
     """Neither in the steps nor in the order; without any node left there are no steps."""
-    nodes = [{"name": name, "status": "up" if name in "AB" else "lost"} for name in "ABCDE"]
+    nodes = [
+        {"name": name, "dc": "dc1", "status": "up" if name in "AB" else "lost"} for name in "ABCDE"
+    ]
     advice = advise(parse_cluster(json.dumps({"nodes": nodes})), "x")
     assert (advice.leader, advice.order) == (None, ())
     said = {step.name: step.what for step in advice.steps}

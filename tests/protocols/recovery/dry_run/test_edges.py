@@ -109,12 +109,13 @@ def test_documents_recover_by_a_leader_whatever_the_release() -> None:
 
 
 def test_voters_without_nodes_are_named_in_order() -> None:
-    """As lost, and in the line of those who vote."""
+    """As not known, and in the lines of those who vote."""
     strange = [f"n{number}" for number in range(9)]
     cluster = parse_cluster('{"nodes": [{"name": "A"}]}')
     view = RaftView("view", dict.fromkeys(("A", *reversed(strange)), True))
     advice = advise(cluster, "x", views=[view])
-    assert (advice.lost, advice.group0[0].voters) == (tuple(strange), ("A", *strange))
+    assert (advice.lost, advice.unknown) == ((), tuple(strange))
+    assert [line.voters for line in advice.group0] == [("A", *strange)] * 2
     assert [line.split()[0] for line in advice.warnings[:9]] == strange
 
 
@@ -244,6 +245,7 @@ def test_who_leaves_is_no_node_to_hold_replicas() -> None:
     """After the removal of C one node of two is left: B is decommissioned."""
     nodes = [{"name": name, "status": "lost"} for name in "CD"]
     nodes += [{"name": "A"}, {"name": "B", "state": "decommissioning"}]
+    nodes = [{"dc": "dc1", **node} for node in nodes]
     given = {"nodes": nodes, "keyspaces": {"k": {"dc1": 2}}, "upgrade": "stuck"}
     assert list(advise(parse_cluster(json.dumps(given)), "x", "documents").warnings) == [
         "live nodes must be normal first: B",
@@ -283,10 +285,12 @@ def test_what_is_known_to_be_gone(lost: int | None, gone: str | None) -> None:
     assert "entries that only lost nodes had are gone, whichever node leads" in worst
 
 
-def test_who_is_not_in_the_file_is_lost_if_it_votes() -> None:
-    """Voters are named in order, wherever they stand; of those that do not vote nothing is said."""
+def test_of_who_is_not_in_the_file_nothing_is_known() -> None:
+    """Voters are named in order, wherever they stand; of those that do not vote it is said, too."""
     cluster = parse_cluster('{"nodes": [{"name": "B"}, {"name": "C"}]}')
     advice = advise(
         cluster, "x", views=[RaftView("view", {"A": True, "B": True, "C": True, "D": False})]
     )
-    assert (advice.lost, advice.group0[0].voters) == (("A",), ("A", "B", "C"))
+    assert (advice.lost, advice.unknown) == ((), ("A",))
+    assert advice.group0[0].voters == ("A", "B", "C")
+    assert [line.split()[0] for line in advice.warnings] == ["A", "D"]

@@ -152,7 +152,7 @@ def test_a_lost_node_that_answers_is_warned_of(tmp_path: Path) -> None:
     """Whoever is given up has to be dead; nodetool status says that B is up."""
     status = tmp_path / "status.txt"
     rows = "".join(
-        f"{'DUU'[at - 1]}N  10.0.0.{at}  1 KB  1  ?  {host(at)}  r1\n" for at in (1, 2, 3)
+        f"{'DUU'[at - 1]}N  10.0.0.{at}  1 KB  1  ?  {host(at)}  r{at}\n" for at in (1, 2, 3)
     )
     head = (
         "Datacenter: dc1\n===============\nStatus=Up/Down\n|/ State=Normal/Leaving/Joining/Moving\n"

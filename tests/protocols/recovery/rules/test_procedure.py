@@ -58,11 +58,11 @@ def test_recovery_mode_is_refused_by_what_is_so() -> None:
 
 
 UP = "no node that can come back is down"
-NONE_LOST = "no node is lost"
+NONE_LOST = "no node is lost for good"
 NO_LEADER = "recovery_leader came with release 2025.2"
 NO_MODE = "the published server has no RECOVERY mode"
 NOT_ENDED = "the Raft upgrade has not ended"
-CONTINUES = "no node is lost: the upgrade continues once all nodes are up"
+CONTINUES = "no node is lost for good: the upgrade continues once all nodes are up"
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from kit.protocols.topology.dry_run.opening import (
     _without_id,
     check_anonymous,
     open_topology,
+    read_status,
 )
 from kit.protocols.topology.rules.columns import (
     SystemTopology,
@@ -146,10 +147,54 @@ def test_who_is_down_by_the_status(
     )
     status.write_text(STATUS + "".join(lines), "utf-8")
     hosts = frozenset(map(uuid, down)), frozenset(map(uuid, excluded))
-    told = _down(given, status, names)
+    told = _down(given, read_status(status), names)
     assert told[:2] == hosts
     assert isinstance(told[0], frozenset)
     assert [line.split(" ", 1)[1] for line in told[2]] == [*warnings]
+
+
+DUMPED = """\
+host_id,node_state,topology_request,replaced_id,datacenter,rack,tokens,transition_state,version,fence_version
+{1},normal,,,dc1,r1,"{{'1'}}",,5,5
+{2},{state},{request},,dc1,r2,{tokens},,5,5
+{3},normal,,,dc1,r3,"{{'3'}}",,5,5
+"""
+# node 2 in the dump (its state, its request) and in the status (its letters, datacenter, rack)
+DISAGREE = [
+    ("normal", "", "UN", "dc1", "r2", ""),
+    ("normal", "", "DN", "dc1", "r2", ""),
+    ("normal", "", "UN", "dc1", "r9", "in dc1/r9, the dump in dc1/r2"),
+    ("normal", "", "UN", "dc9", "r2", "in dc9/r2, the dump in dc1/r2"),
+    ("normal", "", "UJ", "dc1", "r2", "as joining, the dump as normal"),
+    ("left", "", "UN", "dc1", "r2", "as up, but by the dump it is removed or replaced"),
+    ("left", "", "DN", "dc1", "r2", ""),
+    ("normal", "remove", "UN", "dc1", "r2", "as up, but by the dump it is removed or replaced"),
+    ("normal", "remove", "DN", "dc1", "r2", ""),
+]
+
+
+@pytest.mark.parametrize(("state", "request_", "letters", "dc", "rack", "said"), DISAGREE)
+def test_a_status_that_contradicts_the_dump_is_warned_of(
+    state: str, request_: str, letters: str, dc: str, rack: str, said: str, tmp_path: Path
+) -> None:
+    """Another place, a node that joins in one of them, a node that is up and removed."""
+    tokens = "" if state == "left" else "\"{'2'}\""
+    text = DUMPED.format("", ONE, TWO, THREE, state=state, request=request_, tokens=tokens)
+    (tmp_path / "topology.csv").write_text(text, "utf-8")
+    rows = [("dc1", "r1", "UN", ONE, 1), ("dc1", "r3", "UN", THREE, 3), (dc, rack, letters, TWO, 2)]
+    heads = {row[0]: STATUS.replace("dc1", row[0]) for row in rows}
+    status = "".join(
+        head
+        + "".join(
+            f"{ud} 10.0.0.{at} 1 KB 1 ? {id_} {r}\n" for d, r, ud, id_, at in rows if d == name
+        )
+        for name, head in heads.items()
+    )
+    (tmp_path / "status.txt").write_text(status, "utf-8")
+    opened = open_topology(tmp_path / "topology.csv", status=tmp_path / "status.txt")
+    told = [line for line in opened.warnings if TWO in line and "the dump" in line]
+    assert len(told) == bool(said)
+    assert all(said in line for line in told)
 
 
 def test_who_is_down_by_name_alone() -> None:
