@@ -69,6 +69,7 @@ def test_a_moved_player_is_found() -> None:
         ("player.act('apply B')", ["player.act"]),
         ("player.timeline.goto(0)", ["player.goto"]),
         ("to_epoch(player, 2)", ["to_epoch"]),
+        ("attempt(player, 'apply B')", ["player.attempt"]),
         ("player = player.copy()\nplayer.step()", []),
         ("player = to_epoch(player, 2)\nplayer.step()", []),
     ):
@@ -112,7 +113,7 @@ def _wasted(statement: ast.stmt) -> Iterator[str]:
 
 
 def _calls(statement: ast.stmt) -> Iterator[tuple[str, str]]:
-    """The methods that move what they belong to, with the name before the dot."""
+    """The methods that move what they belong to, with the name before the dot; and attempts."""
     for node in ast.walk(statement):
         called = node.func if isinstance(node, ast.Call) else None
         if isinstance(called, ast.Attribute) and called.attr in MOVING:
@@ -121,3 +122,7 @@ def _calls(statement: ast.stmt) -> Iterator[tuple[str, str]]:
                 root = root.value
             if isinstance(root, ast.Name):
                 yield root.id, called.attr
+        elif isinstance(node, ast.Call) and isinstance(called, ast.Name):
+            moved = node.args[0] if called.id == "attempt" and node.args else None
+            if isinstance(moved, ast.Name):
+                yield moved.id, called.id
