@@ -308,7 +308,8 @@ TABLETS = cql.cql_columns(
     "table_id uuid, last_token bigint, base_table uuid static, "
     "isolated_tablet_for_merge bigint static, keyspace_name text static, "
     "resize_seq_number bigint static, resize_type text static, table_name text static, "
-    "tablet_count int static, new_replicas list<tuple<uuid, int>>, repair_time timestamp, "
+    "tablet_count int static, new_replicas list<tuple<uuid, int>>, raft_group_id uuid, "
+    "repair_time timestamp, "
     "replicas list<tuple<uuid, int>>, session uuid, stage text, transition text"
 )
 SIZES = cql.cql_columns("table_id uuid, last_token bigint, replicas map<uuid, bigint>")
@@ -370,10 +371,11 @@ class TableLines(Struct, frozen=True):
 
 
 class TabletsTable(Struct, frozen=True):
-    """What a dump of ``system.tablets`` says, by table id."""
+    """What a dump of ``system.tablets`` says, by table id; ``warnings`` are lines to show."""
 
     source: str
     tables: Mapping[str, TableLines] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
 
 class NodeLoad(Struct, frozen=True):
@@ -409,8 +411,10 @@ def parse_tablets(text: str, source: str) -> TabletsTable:
     statics: dict[str, tuple[str, dict[str, Any]]] = {}
     tablets: dict[str, list[TabletLine]] = {}
     known: dict[tuple[str, int], tuple[str, int]] = {}
+    strong = set[str]()
     for where, row in _known_rows(text, source, TABLETS_TABLE):
         table = _needed(row, "table_id", where)
+        strong.update([table] * bool(row.get("raft_group_id")))
         same = {name: row.get(name) for name in STATIC}
         first, former = statics.setdefault(table, (where, same))
         if same != former:
@@ -435,7 +439,9 @@ def parse_tablets(text: str, source: str) -> TabletsTable:
         base, count, own = same["base_table"] or "", same["tablet_count"], tablets.get(table, ())
         alone = same["isolated_tablet_for_merge"]
         tables[table] = TableLines(table, where, name, base, count, *resize, tuple(own), alone)
-    return TabletsTable(source, tables)
+    what = f"tables with a Raft group for each tablet: {len(strong):,}"
+    warnings = (f"{what}; what is strongly consistent is not modelled",) * bool(strong)
+    return TabletsTable(source, tables, warnings)
 
 
 def _tablet(row: Values, where: str, known: dict[tuple[str, int], tuple[str, int]]) -> TabletLine:

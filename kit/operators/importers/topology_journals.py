@@ -210,7 +210,13 @@ def _entries(text: str, source: str, others: Counter[str]) -> Iterator[_Timed]:
                 others[why] += 1
                 continue
             name = name if of_coordinator else f"{says['logger']}: {said}"
-        clock, at, stamp, host = _time(head, source, number, line)
+        try:
+            clock, at, stamp, host = _time(head, source, number, line)
+        except BadInput:
+            if words is None:
+                others["without a time"] += 1
+                continue
+            raise
         if clock == "without a year":
             turns += before is not None and before - at > HALF_A_YEAR
             before = at

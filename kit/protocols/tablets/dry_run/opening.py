@@ -221,6 +221,7 @@ def _open(
         files.get, ("topology", "status", "loads", "sizes", "schema")
     )
     known = known_nodes(table, topology, status, loads, edition, instant=instant)
+    known.warnings += table.warnings
     described = None
     if schema is not None:
         described = read_schema(*([schema] if isinstance(schema, Readable) else schema))

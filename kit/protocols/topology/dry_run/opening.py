@@ -86,10 +86,10 @@ def open_topology(
         snapshot = read_snapshot(dump, anonymize=anonymize)
         topology, loads = snapshot.file("topology"), snapshot.files.get("loads")
         opened = _open(topology, requests, status, loads, tuple(down), edition)
-        lines = dumps.read_tablets(snapshot.file("dump")).tables.values()
-        tablets = [each for table in lines for each in table.tablets]
+        dumped = dumps.read_tablets(snapshot.file("dump"))
+        tablets = [each for table in dumped.tables.values() for each in table.tablets]
         held = Counter(host for each in tablets for host, _ in each.replicas)
-        warnings = (*snapshot.warnings, *opened.warnings)
+        warnings = (*snapshot.warnings, *dumped.warnings, *opened.warnings)
         if moving := sum(bool(each.transition) for each in tablets):
             said = f"in transition: {counted(moving, 'tablet')}"
             warnings += (f"{said}; `kit tablets` says what they wait for",)
