@@ -57,6 +57,18 @@ TOPOLOGY_TABLE = cql.SystemTable(
 REQUESTS_TABLE = cql.SystemTable(
     "system.topology_requests", REQUESTS, ("id", "request_type", "done")
 )
+NOT_MODELLED = {
+    "raft_group_id": "strongly consistent tables, with a Raft group for each tablet",
+    "snapshot_name": "a restore of a tablet from a snapshot",
+    "selected_tablets_for_merge": "a merge of some tablets, as after a migration from vnodes",
+    "target_pow2_tablet_count": "a way to a power of two tablets, as after a migration from vnodes",
+    "intended_storage_mode": "a migration from vnodes to tablets",
+    "ongoing_restore_requests": "a restore",
+    "paused_rf_change_requests": "a change from a number of replicas to racks, which waits until "
+    "replicas are there",
+    "ongoing_rf_changes": "an RF change in several steps under way: how far it is, and its abort",
+}
+"""Columns that show what no model plays."""
 SPELT_WITH_BLANKS = "transition_state"
 """The one column whose words the server stores with blanks between them."""
 LEAST_LETTERS = 4  # of a host id's beginning
@@ -308,9 +320,10 @@ TABLETS = cql.cql_columns(
     "table_id uuid, last_token bigint, base_table uuid static, "
     "isolated_tablet_for_merge bigint static, keyspace_name text static, "
     "resize_seq_number bigint static, resize_type text static, table_name text static, "
-    "tablet_count int static, new_replicas list<tuple<uuid, int>>, raft_group_id uuid, "
-    "repair_time timestamp, "
-    "replicas list<tuple<uuid, int>>, session uuid, stage text, transition text"
+    "tablet_count int static, new_replicas list<tuple<uuid, int>>, repair_time timestamp, "
+    "replicas list<tuple<uuid, int>>, session uuid, stage text, transition text, "
+    "raft_group_id uuid, snapshot_name text, target_pow2_tablet_count bigint static, "
+    "selected_tablets_for_merge list<bigint> static"
 )
 SIZES = cql.cql_columns("table_id uuid, last_token bigint, replicas map<uuid, bigint>")
 LOADS = cql.cql_columns(
@@ -411,10 +424,10 @@ def parse_tablets(text: str, source: str) -> TabletsTable:
     statics: dict[str, tuple[str, dict[str, Any]]] = {}
     tablets: dict[str, list[TabletLine]] = {}
     known: dict[tuple[str, int], tuple[str, int]] = {}
-    strong = set[str]()
+    alien: dict[str, None] = {}
     for where, row in _known_rows(text, source, TABLETS_TABLE):
+        alien |= dict.fromkeys(name for name in NOT_MODELLED if row.get(name))
         table = _needed(row, "table_id", where)
-        strong.update([table] * bool(row.get("raft_group_id")))
         same = {name: row.get(name) for name in STATIC}
         first, former = statics.setdefault(table, (where, same))
         if same != former:
@@ -439,9 +452,13 @@ def parse_tablets(text: str, source: str) -> TabletsTable:
         base, count, own = same["base_table"] or "", same["tablet_count"], tablets.get(table, ())
         alone = same["isolated_tablet_for_merge"]
         tables[table] = TableLines(table, where, name, base, count, *resize, tuple(own), alone)
-    what = f"tables with a Raft group for each tablet: {len(strong):,}"
-    warnings = (f"{what}; what is strongly consistent is not modelled",) * bool(strong)
-    return TabletsTable(source, tables, warnings)
+    return TabletsTable(source, tables, not_modelled(alien, source))
+
+
+def not_modelled(columns: Collection[str], source: str) -> tuple[str, ...]:
+    """Lines on those of these columns that show what no model plays."""
+    shown = [name for name in NOT_MODELLED if name in columns]
+    return tuple(f"not modelled: {NOT_MODELLED[name]} ({name} of {source})" for name in shown)
 
 
 def _tablet(row: Values, where: str, known: dict[tuple[str, int], tuple[str, int]]) -> TabletLine:

@@ -18,6 +18,7 @@ from kit.errors import BadInput, counted
 from kit.operators.importers.anonymous import hidden
 from kit.operators.importers.cql import ColumnType, from_json
 from kit.operators.importers.snapshots import is_snapshot
+from kit.protocols.group0.rules.releases import CHANGES, SUPPORTED, release_of, spans
 from kit.protocols.tablets.dry_run import what_if
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, few, open_tablets
 from kit.protocols.tablets.dry_run.report import (
@@ -42,7 +43,7 @@ from kit.protocols.tablets.rules.balance.reasons import (
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.replication import Misfit
 from kit.protocols.tablets.rules.resize import TARGET_SIZE, CountCompared, resize_said
-from kit.protocols.topology.commands import ANONYMIZE, EDITION, marked, short_names
+from kit.protocols.topology.commands import ANONYMIZE, EDITION, RELEASE, marked, short_names
 from kit.protocols.topology.rules.cluster import Factor
 from kit.protocols.topology.rules.machines import Edition
 
@@ -128,15 +129,19 @@ def _of_table(given: Namespace) -> Answer:
     for option in FILES:
         if getattr(given, option) not in (None, []):
             raise BadInput(f"--{option}", getattr(given, option), "nothing beside --table")
-    table = imagined(given.table, given.edition)
+    table = imagined(given.table, given.edition, release_of(given.release)[0])
     match given.words:
         case ["resize"]:
             line = table.resize()
-            return _resized((line,), given.edition, line)
+            return _resized((line,), _named(table), line)
         case ["tokens"]:
             return Answer(table.tokens(), parts=_tokens(table))
     words = " ".join(given.words) or "nothing"
     raise BadInput("ACTION", words, "resize or tokens, after --table")
+
+
+def _named(given: ImaginedTable | OpenedTablets) -> str:
+    return f"{given.edition} {given.release}" if given.edition == "server" else given.edition
 
 
 def _tokens(table: ImaginedTable) -> Iterator[Part]:
@@ -174,9 +179,38 @@ def _answer(given: Namespace) -> Answer:
     files: dict[str, Any] = {option: getattr(given, option) or None for option in FILES}
     options: dict[str, Any] = {"edition": given.edition, "target_size": target}
     options["anonymize"] = given.anonymize
+    release, late = release_of(given.release, *CHANGED.values())
     with hidden(given.anonymize):
-        answered = answer(open_tablets(dump, **files, **options), rest)
-    return replace(answered, data=marked(answered.data, given.anonymize))
+        opened = replace(open_tablets(dump, **files, **options), release=release)
+        answered = answer(opened, rest)
+        heading = [*answered.heading, *_elsewhere(opened, action, rest, answered.data)]
+    warnings = (*answered.warnings, *late)
+    data = marked(answered.data, given.anonymize)
+    return replace(answered, data=data, heading=heading, warnings=warnings)
+
+
+CHANGED = dict.fromkeys(("balance", "drain", "why"), "complete-statistics")
+CHANGED |= {"rf": "rf-changes", "resize": "desired-by-size"}
+"""What differs between releases of the server in an answer."""
+
+
+def _elsewhere(
+    opened: OpenedTablets, action: str, rest: Sequence[str], data: object
+) -> Iterator[str]:
+    """A line on other releases, where the answer is another one there."""
+    if opened.edition == "documents" or action not in CHANGED:
+        return
+    change = CHANGES[CHANGED[action]]
+    here = change.holds(opened.release)
+    others = [release for release in SUPPORTED if change.holds(release) != here]
+    told: dict[str, str] = dict.fromkeys(others, change.before if here else change.after)
+    if change.name == "complete-statistics":
+        said = f"{change.before}; the moves shown are those of {change.first} and later"
+        told = {each: said for each in SUPPORTED if not change.holds(each)}
+    elif ACTIONS[action][3](replace(opened, release=others[0]), rest).data == data:
+        return
+    for where, what in spans(told).items():
+        yield from wrap(what, f"{GAP}on {where}: ", GAP * 2)
 
 
 def _series(given: Namespace, snapshots: Sequence[str]) -> Answer:
@@ -222,7 +256,7 @@ def _show(opened: OpenedTablets, _words: Sequence[str]) -> Answer:
     moving = listed((f"{count:,} {kind}" for kind, count in kinds.items()), "no transition")
     tablets = counted(sum(table.tablets for table in report.tables), "tablet")
     held = f"{tablets} of {counted(len(report.tables), 'table')}"
-    heading = [f"{report.source}: {held}; {moving} (edition {report.edition})"]
+    heading = [f"{report.source}: {held}; {moving} (edition {_named(opened)})"]
     heading += [] if report.balancing else ["balancing is disabled"]
     if report.transitions:
         heading.append(f"{GAP}tablets per node are counted as if each transition had succeeded")
@@ -431,12 +465,12 @@ def _stuck(stuck: Sequence[what_if.StuckTablet], short: Short, edition: Edition)
 
 
 def _resized(
-    rows: Sequence[ResizeLine], edition: Edition, data: object, warnings: Sequence[str] = ()
+    rows: Sequence[ResizeLine], named: str, data: object, warnings: Sequence[str] = ()
 ) -> Answer:
     """Each table's decision, and how far it is from another one."""
     decided = Counter(row.decision for row in rows)
     kinds = f"{decided['split']:,} to split, {decided['merge']:,} to merge"
-    heading = [f"{kinds}, {decided['none']:,} as they are (edition {edition})"]
+    heading = [f"{kinds}, {decided['none']:,} as they are (edition {named})"]
     if waiting := sum(row.later is not None for row in rows):
         heading.append(f"{GAP}{counted(waiting, 'resize')} for a later round")
     cells = [
@@ -538,6 +572,13 @@ def _rf(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     if report.refused:
         why_not = wrap(report.refused, "refused: ")
         return Answer(report, heading, why_not, opened.warnings, status=1)
+    status = int(any(tablet.lacks for tablet in report.tablets))
+    if opened.edition == "server" and any(len(each.steps) > 1 for each in report.tablets):
+        said = "one request in several steps (ongoing_rf_changes), which can be aborted while "
+        heading += wrap(said + "replicas are still to come: an abort is not modelled", GAP)
+    if report.aborted_by:
+        dead, status = few([short[host] for host in report.aborted_by], MOST_HOSTS), 1
+        heading.append(f"{GAP}the server aborts it: {dead} down in a rack where replicas come")
     copied = "size unknown" if report.bytes is None else f"{bytes_said(report.bytes)} to copy"
     hosts = [(short[host], f"gets {count:,}") for host, count in report.gains.items()]
     hosts += [(short[host], f"loses {count:,}") for host, count in report.losses.items()]
@@ -554,10 +595,9 @@ def _rf(opened: OpenedTablets, words: Sequence[str]) -> Answer:
         Rows(hosts, "nodes"),
         Rows(rows, "tablets", "one replica at a time"),
     )
-    lacks = int(any(tablet.lacks for tablet in report.tablets))
     enforced = f"{report.invalid}: refused where rf_rack_valid_keyspaces is on"
     warnings = (*opened.warnings, *([enforced] if report.invalid else ()))
-    return Answer(report, heading, parts, warnings, lacks)
+    return Answer(report, heading, parts, warnings, status)
 
 
 def _lose(opened: OpenedTablets, words: Sequence[str]) -> Answer:
@@ -662,7 +702,7 @@ ACTIONS: dict[str, tuple[int, int, str, Question]] = {
     "drain": (1, 1, "HOST", _drain),
     "resize": (
         *(0, 0, "nothing more"),
-        lambda opened, _: _resized(rows := resizes(opened), opened.edition, rows, opened.warnings),
+        lambda opened, _: _resized(rows := resizes(opened), _named(opened), rows, opened.warnings),
     ),
     "lose": (1, ANY_NUMBER, "names of nodes", _lose),
     "repair": (0, 1, "at most one moment, such as 2026-01-31T10:00:00Z", _repair),
@@ -687,6 +727,7 @@ WORDS = (
     ),
     Word("--target", "SIZE", "the target size of a tablet (default: 5G)"),
     Word("--table", "count=N,...", "an imaginary table instead of a dump"),
+    RELEASE,
     ANONYMIZE,
     Word("--html", "OUT", "with several snapshots: also write a page to step through"),
     EDITION,

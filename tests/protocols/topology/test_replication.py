@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from kit.errors import BadInput
+from kit.protocols.group0.rules.releases import SUPPORTED
 from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry, RequestEntry, Setting
 from kit.protocols.topology.rules.machines import Edition
 from kit.protocols.topology.rules.replication import (
@@ -139,6 +140,35 @@ def test_a_change_is_refused_with_its_reason(change: Change) -> None:
     assert dict(altered(topology, request)) == expected
     unknown = replace(topology, keyspaces=())
     assert "at a time" not in refused_change(unknown, request, Setting(edition=edition))
+
+
+SEVERAL_AT_ONCE = """
+dc1=r1,r2       | dc2=r1        | one step
+dc1=r1          | dc1=r1,r2     | one step
+dc1=2           | dc1=3         | one step
+dc2=r1          | dc1=r1,r2     | several
+dc2=r1          | dc1=r1,r2,r3  | several
+dc1=r1,r2 dc2=r1 | dc1=0        | several
+dc1=r1,r2,r3    | dc1=0 dc2=r1  | several
+dc1=r1          | dc1=r1,r2,r3  | never
+dc2=1           | dc1=r1,r2     | never
+"""
+
+
+@pytest.mark.parametrize("case", SEVERAL_AT_ONCE.strip().splitlines())
+def test_several_replicas_at_once_by_release(case: str) -> None:
+    """Whole datacenters by racks come and go from 2026.2 (``ongoing_rf_changes``), not before."""
+    before, words, how = map(str.strip, case.split("|"))
+    nodes = tuple(NodeEntry(state="normal", tokens=True, rack=rack) for rack in RACKS)
+    known = (("ks", replication_in(before.split(), "")),)
+    topology = ClusterTopology(nodes=nodes, keyspaces=known)
+    asked = replication_in(words.split(), "")
+    request = RequestEntry("keyspace_rf_change", -1, keyspace="ks", replication=asked)
+    for release in SUPPORTED:
+        said = refused_change(topology, request, Setting("server", release=release))
+        allowed = how == "one step" or (how == "several" and release >= "2026.2")
+        assert (said == "") == allowed
+        assert allowed or "one replica at a time" in said
 
 
 @pytest.mark.parametrize(("factor", "said"), [(3, ""), (5, "dc1 has 2 nodes for 5 replicas")])

@@ -101,8 +101,8 @@ leader-counts | master
   a leader that shuts down counts itself
   commit bfc4f14264
 desired-by-size | master
-  tablet counts are scaled down by the count that they were rounded to
-  tablet counts are scaled down by the count that the size asks for
+  the size of a table asks for twice or half as many tablets as there are
+  the size of a table asks for as many tablets as it needs, all at once
   commit 5cb3525306
 """
 

@@ -27,6 +27,7 @@ from kit.operators.importers.nodetool import LEGEND, Seen, parse_status_text
 from kit.operators.importers.ringfile import LARGEST_FILE
 from kit.operators.importers.schema import ClusterSchema, is_schema, is_schema_rows, read_schema
 from kit.operators.importers.snapshots import Snapshot, is_listing, is_snapshot, read_snapshot
+from kit.protocols.group0.rules.releases import NEWEST, Release, has
 from kit.protocols.tablets.rules.balance import cluster
 from kit.protocols.tablets.rules.balance.reasons import bytes_said
 from kit.protocols.tablets.rules.maps import (
@@ -74,7 +75,8 @@ class OpenedTablets(Struct, frozen=True):
     ``maps`` are by table name, ``repairs`` (when a tablet was repaired last) by that and tablet,
     ``sizes`` as the balancer takes them (None: not known). ``down`` are hosts that do not answer;
     which of them are excluded, given up by the operator, the nodes' roles say. ``incomplete`` are
-    those that loads show without all sizes (None: they do not tell). ``addresses`` gives
+    those that loads show without all sizes (None: they do not tell). A server is of a ``release``.
+    ``addresses`` gives
     those of ``nodetool status`` their hosts. ``ignore_msb`` is what static sharding on a host
     ignores. ``topology`` and ``schema`` are None where no file of theirs was given.
     """
@@ -93,6 +95,7 @@ class OpenedTablets(Struct, frozen=True):
     schema: ClusterSchema | None = None
     repairs: Mapping[str, Mapping[int, datetime]] = {}
     incomplete: frozenset[str] | None = None
+    release: Release = NEWEST
 
     @property
     def enabled(self) -> bool:
@@ -132,7 +135,9 @@ class OpenedTablets(Struct, frozen=True):
             enabled=self.enabled,
             rack_lists=frozenset(self.rack_lists()),
         )
-        return replace(given, incomplete=given.incomplete | (self.incomplete or frozenset()))
+        incomplete = given.incomplete | (self.incomplete or frozenset())
+        counts = has("complete-statistics", self.release)
+        return replace(given, incomplete=incomplete if counts else frozenset())
 
     def rack_lists(self) -> Iterator[tuple[str, str]]:
         """The tables, and the datacenters in which the schema names racks of theirs."""

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from kit.engine.registry import one_of
 from kit.errors import BadInput
 from kit.operators.importers.schema import Factor
+from kit.protocols.group0.rules.releases import NEWEST, Release, has
 from kit.protocols.tablets.dry_run.opening import SOMEWHERE, OpenedTablets
 from kit.protocols.tablets.rules import resize
 from kit.protocols.tablets.rules.availability import selectors
@@ -292,7 +293,7 @@ def resizes(opened: OpenedTablets) -> tuple[ResizeLine, ...]:
     should have follows from the shards of all normal nodes that are to stay, up or not; how much is
     resized at once from those of all that own tokens (published ``make_resize_plan``).
     """
-    limits = replace(resize.THRESHOLDS[opened.edition], target=opened.target_size)
+    limits = limits_of(opened.edition, opened.release, opened.target_size)
     bases = opened.bases
     sizes = {name: table_size(opened, name) for name in bases}
     shards: dict[str, dict[str, int]] = {}  # of each rack
@@ -330,6 +331,12 @@ def resizes(opened: OpenedTablets) -> tuple[ResizeLine, ...]:
         owners = (*STAYING, "leaving", "removing")
         waiting = resize.later(wanted, sum(n.shards for n in opened.nodes if n.role in owners))
     return tuple(replace(line, later=waiting.get(name)) for name, line in lines.items())
+
+
+def limits_of(edition: Edition, release: Release, target: int) -> resize.Thresholds:
+    """What decides on resizes in a release, with this target size in bytes."""
+    usual, at_once = resize.THRESHOLDS[edition], has("desired-by-size", release)
+    return replace(usual, target=target, at_once=at_once)
 
 
 def resize_line(
@@ -377,11 +384,12 @@ class ImaginedTable(Struct, frozen=True):
     size: int | None = None
     shards: int | None = None
     target: int = resize.TARGET_SIZE
+    release: Release = NEWEST
 
     def resize(self) -> ResizeLine:
         """The decision on it; with shards also what the published server's rules ask for."""
         size = resize.TableSize("table", self.count, self.rf, self.size)
-        limits, target = replace(resize.THRESHOLDS[self.edition], target=self.target), None
+        limits, target = limits_of(self.edition, self.release, self.target), None
         if self.shards is not None and self.edition == "server":
             shards, factors = {"dc1": {"r1": self.shards}}, {size.table: {"dc1": self.rf}}
             target = resize.target_counts({size.table: size}, {}, factors, shards, limits)["table"]
@@ -405,7 +413,7 @@ def parse_size(field: str, given: str) -> int:
     return size
 
 
-def imagined(given: str, edition: Edition) -> ImaginedTable:
+def imagined(given: str, edition: Edition, release: Release = NEWEST) -> ImaginedTable:
     """The table that the words of ``--table`` describe. BadInput naming the word that is wrong."""
     values: dict[str, int] = {}
     for pair in given.split(","):
@@ -419,7 +427,7 @@ def imagined(given: str, edition: Edition) -> ImaginedTable:
         values[name] = _value(name, value)
     if "count" not in values:
         raise BadInput("--table", given, "count too (the number of tablets)")
-    return ImaginedTable(edition, **values)
+    return ImaginedTable(edition, **values, release=release)
 
 
 def _value(name: str, given: str) -> int:

@@ -14,6 +14,7 @@ from kit.edge.arguments import text
 from kit.engine.registry import one_of
 from kit.errors import BadInput
 from kit.operators.importers.ringfile import place_name
+from kit.protocols.group0.rules.releases import has
 from kit.protocols.tablets.cluster import replication_before
 from kit.protocols.tablets.dry_run.opening import SOMEWHERE, OpenedTablets
 from kit.protocols.tablets.rules import availability
@@ -198,7 +199,8 @@ def drain(opened: OpenedTablets, host: str) -> DrainReport:
     loads = Loads(replace(free, enabled=False, incomplete=frozenset()), opened.edition)
     code = [node.host for node in opened.nodes].index(host)
     waits_for = Loads(given, opened.edition).stalled.get(code, ())
-    is_known = opened.incomplete is not None or opened.maps.keys() <= (opened.sizes or {}).keys()
+    is_known = opened.incomplete is not None or not has("complete-statistics", opened.release)
+    is_known |= opened.maps.keys() <= (opened.sizes or {}).keys()
     steps = list(drained(loads, host))
     moves = tuple(step for step in steps if isinstance(step, TabletMove))
     failures = [step for step in steps if isinstance(step, DrainFailure)]
@@ -441,7 +443,8 @@ class RfReport(Struct, frozen=True):
 
     ``refused`` says why the coordinator turns it away; then there are no changes. ``invalid`` says
     why the keyspace would be RF-rack-valid no more: refused where that is enforced. ``gains`` and
-    ``losses`` are replicas by host, ``bytes`` what is copied (None: sizes are not known).
+    ``losses`` are replicas by host, ``bytes`` what is copied (None: sizes are not known). A change
+    in several steps is ``aborted_by`` nodes that are down in a rack where replicas come.
     """
 
     keyspace: str
@@ -453,6 +456,7 @@ class RfReport(Struct, frozen=True):
     losses: Mapping[str, int]
     bytes: int | None
     tablets: tuple[ChangedTablet, ...]
+    aborted_by: tuple[str, ...] = ()
 
 
 def rf_change(opened: OpenedTablets, keyspace: str, words: Sequence[str]) -> RfReport:
@@ -497,19 +501,23 @@ def rf_change(opened: OpenedTablets, keyspace: str, words: Sequence[str]) -> RfR
     )
     after = replication.altered(topology, request)
     refused = refused_change(
-        topology, request, cluster.Setting(opened.edition), tables=bool(tablets)
+        *(topology, request, cluster.Setting(opened.edition, release=opened.release)),
+        tables=bool(tablets),
     )
     changed = () if refused else tuple(_changed(opened, tablets, dict(after)))
     unfit = not refused and opened.edition == "server"
     invalid = replication.newly_invalid(topology, dict(before), dict(after)) if unfit else ""
     sizes = opened.sizes
     moved = Counter(step.rpartition(":")[0] for each in changed for step in each.steps)
+    racks = {places[host[1:]] for host in moved if host[0] == COMES}
+    several = opened.edition == "server" and any(len(each.steps) > 1 for each in changed)
     return RfReport(
         *(keyspace, dict(before), dict(after), refused, invalid),
         {host[1:]: count for host, count in sorted(moved.items()) if host[0] == COMES},
         {host[1:]: count for host, count in sorted(moved.items()) if host[0] == GOES},
         None if sizes is None else sum(_bytes(sizes, opened.maps, each) for each in changed),
         changed,
+        tuple(h for h in sorted(opened.down) if several and places.get(h) in racks),
     )
 
 

@@ -29,11 +29,16 @@ LocalNumbers = Mapping[tuple[int, TabletReplica], int]
 
 
 class Thresholds(Struct, frozen=True):
-    """When an average tablet size, in bytes, asks for a resize; percentages of the target size."""
+    """When an average tablet size, in bytes, asks for a resize; percentages of the target size.
+
+    ``at_once``: the size asks for all tablets that it needs, not only for twice or half as many
+    (releases with the change ``desired-by-size``).
+    """
 
     target: int = TARGET_SIZE
     split_percent: int = 100
     merge_percent: int = 50
+    at_once: bool = False
 
     @property
     def split_above(self) -> int:
@@ -348,8 +353,10 @@ def by_size(size: TableSize, limits: Thresholds) -> int:
     kind = decide(size, limits).resize_type
     if kind == "none":
         kind = decide(replace(size, resize_type="none"), limits).resize_type
-    less = max(1, min(-(-size.count // 2), fitting))
-    return {"split": max(2 * size.count, fitting), "merge": less, "none": size.count}[kind]
+    more, less = 2 * size.count, -(-size.count // 2)
+    if limits.at_once:
+        more, less = max(more, fitting), max(1, min(less, fitting))
+    return {"split": more, "merge": less, "none": size.count}[kind]
 
 
 def rules_of(

@@ -132,8 +132,9 @@ def _open(
     # Such a node is passed over by nothing.
     strangers = sorted(set(table.ignore_nodes) - {row.host_id for row in table.rows})
     ignored = (f"ignore_nodes lists {host}, which is not in the dump" for host in strangers)
-    doubtful = (*warnings, *ignored, *more)
     unknown = _unknown(given)
+    alien = dumps.not_modelled([name for name, value in unknown.items() if value], given.source)
+    doubtful = (*warnings, *ignored, *more, *alien)
     return OpenedTopology(
         given.source,
         table,

@@ -195,6 +195,7 @@ def refused_change(
         steps = {dc: _steps(*each) for dc, each in changed.items()}
         whole = {dc for dc, each in changed.items() if 0 in map(number_of, each)}
         by_racks = all(isinstance(f, tuple) for f in (*had.values(), *after.values()) if f)
+        by_racks &= setting.has("rf-changes")
         single = all(steps[dc] < 2 for dc in changed.keys() - whole) and not tables
         if sum(steps.values()) > 1 and not (by_racks and (single or whole == changed.keys())):
             pairs = ((dc, *map(factor_text, each)) for dc, each in changed.items())

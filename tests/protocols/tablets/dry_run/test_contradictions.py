@@ -15,6 +15,7 @@ import pytest
 from kit.errors import BadInput
 from kit.protocols.tablets.commands import tablets
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets
+from kit.protocols.topology.dry_run.opening import open_topology
 from tests.protocols.tablets.dry_run.test_command import FIXTURES
 
 CASES = """
@@ -59,6 +60,41 @@ def test_what_cannot_be_is_told(case: str, tmp_path: Path) -> None:
             opened(tmp_path)
         return
     assert sum(said in line for line in opened(tmp_path).warnings) == (how == "warns")
+
+
+NOT_MODELLED = """
+tablets.csv|raft_group_id|00000001-0000-11f0-8000-0000000000bb|a Raft group for each
+tablets.csv|snapshot_name|before|a restore of a tablet
+tablets.csv|target_pow2_tablet_count|8|a way to a power of two
+tablets.csv|selected_tablets_for_merge|[0]|a merge of some tablets
+topology.csv|intended_storage_mode|tablets|from vnodes to tablets
+topology.csv|ongoing_restore_requests|{00000001-0000-11f0-8000-0000000000cc}|a restore (
+topology.csv|paused_rf_change_requests|{00000001-0000-11f0-8000-0000000000cc}|to racks, which
+topology.csv|ongoing_rf_changes|{00000001-0000-11f0-8000-0000000000cc}|and its abort
+"""
+
+
+@pytest.mark.parametrize("case", NOT_MODELLED.strip().splitlines())
+@pytest.mark.parametrize("is_set", [True, False])
+def test_what_no_model_plays_is_said(case: str, is_set: bool, tmp_path: Path) -> None:
+    """A column that shows it is named where it is not null."""
+    name, column, value, said = map(str.strip, case.split("|"))
+    first, *lines = (FIXTURES / name).read_text("utf-8").splitlines()
+    everywhere = name == "topology.csv" or column.endswith(("_count", "_merge"))  # static
+    more = [
+        f'{line},"{value if is_set and (everywhere or not at) else ""}"'
+        for at, line in enumerate(lines)
+    ]
+    file = tmp_path / name
+    file.write_text("\n".join([f"{first},{column}", *more, ""]), "utf-8")
+    given = {"topology": FIXTURES / "topology.csv"}
+    if name == "topology.csv":
+        given = {"topology": file}
+        shown = open_topology(file).warnings
+        assert any(said in line for line in shown) == is_set
+    dump = file if name == "tablets.csv" else FIXTURES / "tablets.csv"
+    found = [line for line in open_tablets(dump, **given).warnings if "not modelled" in line]
+    assert [said in line and f"({column} of {name})" in line for line in found] == [True] * is_set
 
 
 def test_a_repair_of_a_year_to_come(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -415,6 +415,13 @@ def test_a_datacenter_of_two_racks_comes_in_two_steps(orders: Path, tmp_path: Pa
         assert sorted(step[1:].partition(":")[0] for step in each.steps) == to
         assert each.lacks == ()
     assert (report.gains, report.losses) == (dict.fromkeys(to, 4), {})
+    # Before 2026.2 it is refused; since then a node that is down in one of the racks aborts it.
+    cluster = replace(cluster, nodes=nodes, maps=maps)
+    before = rf_change(replace(cluster, release="2026.1"), "shop", ["dc2=r1,r2"])
+    assert before.refused.startswith("a tablet gains or loses one replica at a time")
+    for down, aborts in (({to[0]}, True), ({HOST3}, False)):
+        hurt = rf_change(replace(cluster, down=frozenset(down)), "shop", ["dc2=r1,r2"])
+        assert hurt.aborted_by == tuple(down) * aborts
 
 
 @pytest.mark.parametrize(

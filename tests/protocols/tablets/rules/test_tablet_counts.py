@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from kit.protocols.tablets.dry_run.report import limits_of
 from kit.protocols.tablets.rules.maps import ResizeType
 from kit.protocols.tablets.rules.resize import (
     SHARD_GOAL,
@@ -27,6 +28,7 @@ from kit.protocols.tablets.rules.resize import (
 )
 
 SERVER = THRESHOLDS["server"]
+MASTER = replace(SERVER, at_once=True)
 TARGET = SERVER.target
 ONE_DC = {"dc1": {"r1": 8, "r2": 8, "r3": 8}}
 
@@ -37,8 +39,8 @@ ONE_DC = {"dc1": {"r1": 8, "r2": 8, "r3": 8}}
 def test_what_a_size_asks_for(tablets: int, count: int) -> None:
     """Eight tablets: twice as many at the least, half as many at the most, else what fits."""
     size = TableSize("t", 8, 3, tablets * TARGET * 3)
-    assert by_size(size, SERVER) == count
-    assert by_size(TableSize("t", 8, 3, None), SERVER) == 8
+    assert by_size(size, MASTER) == count
+    assert by_size(TableSize("t", 8, 3, None), MASTER) == 8
 
 
 @pytest.mark.parametrize(
@@ -50,7 +52,7 @@ def test_a_resize_under_way_may_be_wanted_the_other_way(
 ) -> None:
     """Eight tablets: a merge of tablets that grew asks for a split, which revokes it first."""
     size = TableSize("t", 8, 3, tablets * TARGET * 3, resize)
-    assert by_size(size, SERVER) == count
+    assert by_size(size, MASTER) == count
 
 
 def test_each_rule_has_its_say() -> None:
@@ -63,7 +65,7 @@ def test_each_rule_has_its_say() -> None:
     some = CountOptions(initial=16, expected_data_size_in_gb=200)
     asks = rules_of(size, some, {"dc1": 3}, ONE_DC, SERVER)
     assert asks == {
-        "size": 1,
+        "size": 4,
         "initial": 16,
         "min_tablet_count": 0,
         "expected_data_size_in_gb": 40,
@@ -140,7 +142,7 @@ def test_the_target_count_decides(
 ) -> None:
     """The rule per shard asks for 80, so 128: what is under way and differs is revoked first."""
     size = TableSize("t", count, 3, 0, was, 5)
-    target = target_counts({"t": size}, {}, {"t": {"dc1": 3}}, ONE_DC, SERVER)["t"]
+    target = target_counts({"t": size}, {}, {"t": {"dc1": 3}}, ONE_DC, MASTER)["t"]
     decided = decide_by_count(size, SERVER, target)
     assert (decided.resize_type, decided.resize_seq_number) == (decision, number)
     assert decided.reason == CountCompared(count, 128)
@@ -242,7 +244,7 @@ def test_a_resize_under_way_is_for_twice_or_half_as_many(
 ) -> None:
     """Until its average, in tenths of the target, would ask for the opposite afterwards."""
     size = TableSize("t", count, 1, tenths * TARGET * count // 10, resize)
-    assert by_size(size, SERVER) == wants
+    assert by_size(size, MASTER) == wants
 
 
 def test_rules_where_there_is_nothing_to_count() -> None:
@@ -270,3 +272,44 @@ def test_a_table_shrinks_only_for_racks_that_it_is_in() -> None:
     shards = {"dc1": {"r1": 4}, "dc2": {"r1": 1}}
     counts = {"a": SHARD_GOAL, "b": 2 * SHARD_GOAL, "c": 1}
     assert within_goal(counts, factors, shards) == {"a": SHARD_GOAL, "b": SHARD_GOAL, "c": 1}
+
+
+BY_RELEASE = """
+tablets under way | size | published so far | desired-by-size
+8 none            | 8    | 8                | 8
+8 none            | 16   | 8                | 8
+8 none            | 17   | 16               | 17
+8 none            | 128  | 16               | 128
+8 split           | 9    | 16               | 16
+8 split           | 100  | 16               | 100
+8 none            | 3    | 4                | 3
+8 none            | 0    | 4                | 1
+8 merge           | 7    | 4                | 4
+5 merge           | 1    | 3                | 1
+1 none            | 0    | 1                | 1
+"""
+
+
+@pytest.mark.parametrize("line", BY_RELEASE.strip().splitlines()[1:])
+def test_what_a_size_asks_for_by_release(line: str) -> None:
+    """Sizes in tablets of the target size: up to 2026.3 twice or half as many, whatever is needed;
+    later all at once (published ``make_sizing_plan``, commit 5cb3525306).
+    """
+    now, size, before, after = (each.split() for each in line.split("|"))
+    table = TableSize("t", int(now[0]), 1, int(size[0]) * TARGET, now[1])  # type: ignore[arg-type]
+    for release, wants in (("2025.4", before), ("2026.3", before), ("master", after)):
+        limits = limits_of("server", release, TARGET)  # type: ignore[arg-type]  # a release
+        assert by_size(table, limits) == int(wants[0])
+
+
+def test_a_large_table_is_not_kept_small_by_many_others() -> None:
+    """One of four tablets and 64 targets beside 30 of the default count, on one node of a shard:
+    scaled to 100 tablets, twice as many is no more than there are; all that it needs is.
+    """
+    names = ["big", *(f"t{number}" for number in range(30))]
+    sizes = {name: TableSize(name, 16, 1, 0) for name in names}
+    sizes["big"] = TableSize("big", 4, 1, 64 * TARGET)
+    asked = (sizes, {}, {name: {"dc1": 1} for name in names}, {"dc1": {"r1": 1}})
+    so_far, at_once = (target_counts(*asked, limits)["big"] for limits in (SERVER, MASTER))
+    assert (so_far.rules["size"], at_once.rules["size"]) == (8, 64)
+    assert (so_far.resize_type, at_once.resize_type) == ("none", "split")
