@@ -366,7 +366,8 @@ def rules_of(
     shards: Shards,
     limits: Thresholds,
 ) -> dict[str, int]:
-    """What each rule asks for. A rack that is named has a replica of each tablet.
+    """What each rule asks for; of rules that ask for as many the first counts. A rack that is named
+    has a replica of each tablet.
 
     Co-located tables share the target size: a tablet of one of them holds its part of it.
     """
@@ -380,11 +381,11 @@ def rules_of(
     ]
     share = max(1, limits.target // size.tables)
     return {
-        "size": by_size(size, limits),
         "initial": options.initial,
         "min_tablet_count": options.min_tablet_count,
         "expected_data_size_in_gb": options.expected_data_size_in_gb * GIB // share,
         "min_per_shard_tablet_count": max(by_shards, default=0),
+        "size": by_size(size, limits),
     }
 
 

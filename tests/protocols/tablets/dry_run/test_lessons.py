@@ -96,7 +96,7 @@ def test_who_is_split_and_who_is_merged(cluster: OpenedTablets) -> None:
     }
     rows = {row[0]: row for row in resize_table(cluster).rows}
     assert rows["shop.orders"][-2:] == ("64", "size")
-    assert rows["shop.events"][-1] == "min_per_shard_tablet_count"
+    assert rows["shop.events"][-2:] == ("64", "size")
 
 
 def test_what_cannot_be_asked_is_named(cluster: OpenedTablets) -> None:
