@@ -203,13 +203,13 @@ def _elsewhere(
     change = CHANGES[CHANGED[action]]
     here = change.holds(opened.release)
     others = [release for release in SUPPORTED if change.holds(release) != here]
-    told: dict[str, str] = dict.fromkeys(others, change.before if here else change.after)
+    elsewhere: dict[str, str] = dict.fromkeys(others, change.before if here else change.after)
     if change.name == "complete-statistics":
         said = f"{change.before}; the moves shown are those of {change.first} and later"
-        told = {each: said for each in SUPPORTED if not change.holds(each)}
+        elsewhere = {each: said for each in SUPPORTED if not change.holds(each)}
     elif ACTIONS[action][3](replace(opened, release=others[0]), rest).data == data:
         return
-    for where, what in spans(told).items():
+    for where, what in spans(elsewhere).items():
         yield from wrap(what, f"{GAP}on {where}: ", GAP * 2)
 
 
