@@ -150,9 +150,8 @@ def _parts(advice: dry_run.RecoveryAdvice) -> Iterator[Part]:
 def _group0(lines: Sequence[dry_run.QuorumLine]) -> Iterator[str]:
     known_by = [line for line in lines if line.told_by]
     if not known_by:
-        yield from wrap(
-            "it is not known which nodes vote. The worst and the best case:", "group 0: ", GAP
-        )
+        cases = "The worst and the best case:" if len(lines) > 1 else "All cases are like this one:"
+        yield from wrap(f"it is not known which nodes vote. {cases}", "group 0: ", GAP)
     elif len(lines) > 1:
         yield from wrap("the voters, as these nodes see them:", "group 0: ", GAP)
     for line in lines:

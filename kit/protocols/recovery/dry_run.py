@@ -46,7 +46,7 @@ from kit.protocols.recovery.rules.procedure import (
 from kit.protocols.topology.dry_run.opening import elsewhere, open_topology, read_status
 from kit.protocols.topology.rules.columns import JOINING, without_vote
 from kit.protocols.topology.rules.machines import NODE_STATES, Edition
-from kit.protocols.topology.rules.remedies import ProcedureStep, Remedy, remedy_steps
+from kit.protocols.topology.rules.remedies import LostNode, ProcedureStep, Remedy, steps_for_dead
 
 Status = Literal["up", "down", "lost"]
 Name = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[!-~]+$")]
@@ -370,8 +370,6 @@ WHO_VOTES = "which nodes vote in group 0"
 UNDECIDED = "the procedure depends on {}: ask a live node first"
 IF_LIVES = "it is not known whether it lives, so both cases count"
 LEARN = "nodetool status on a live node tells"
-SHRINK = "to shrink the cluster instead, if each datacenter keeps RF nodes: {}"
-NEXT = "then the same for {}; ignore only nodes that are still dead"
 ENDS = (
     "{} was joining or leaving: the coordinator ends that operation; look in nodetool status "
     "afterwards, and replace or remove it only if it is a normal node"
@@ -495,7 +493,7 @@ def advise(
     voters_known = views or cluster.told_to_vote
     unknown = tuple(name for name in strangers if name not in cluster.left)
     vague = cluster.unplaced if cases[0].told_by == "" else ()
-    decided_by = f"whether {first_of(unknown)} lives" if unknown else WHO_VOTES
+    decided_by = f"whether {first_of(unknown)} {lives(unknown)}" if unknown else WHO_VOTES
     known = len({case.procedure for case in cases}) == 1
     procedure, reason = worst.procedure, worst.reason
     if not known:
@@ -603,10 +601,9 @@ def _cases(
             mine = sorted(voters.difference(names, cluster.left))
             fates = {lost: ""}
             if mine:
-                fates = {lost: f"{first_of(mine)} {'live' if mine[1:] else 'lives'}"}
-                fates[lost | mask_of(at[n] for n in mine)] = (
-                    f"{first_of(mine)} {are(len(mine))} lost for good"
-                )
+                dead = lost | mask_of(at[n] for n in mine)
+                fates = {lost: f"{first_of(mine)} {lives(mine)}"}
+                fates[dead] = f"{first_of(mine)} {are(len(mine))} lost for good"
             for gone, assuming in fates.items():
                 both = (case(view.source, mask, gone, assuming) for mask in masks)
                 seen.append(min(both, key=rank))
@@ -618,7 +615,7 @@ def _cases(
         return (case(f"{all_vote}, in which every member votes", members),), ()
     together = cluster.died_together
     ends = extremes(cluster.places, members, down, lost, rules, together=together)
-    sure = f"release {rules.release}, in any case" if ends[0].voters == ends[1].voters else ""
+    sure = f"release {rules.release}, in any case" if ends[0].voters == members else ""
     return tuple(case(sure, each.voters) for each in dict.fromkeys(ends)), ()
 
 
@@ -734,28 +731,19 @@ def _remedies(
     release: Release,
     keyspaces: Iterable[KeyspaceLine],
 ) -> Iterable[ProcedureStep]:
-    """The steps for nodes that are down, then for those lost for good; at last what is forbidden.
-
-    A node that can be restarted is, whatever is not known. The first lost node is replaced with the
-    others ignored, then it is the turn of these.
-    """
+    """The steps for dead nodes, then what is forbidden. Who can be restarted is, in any case."""
+    at_rest = [node for node in cluster.nodes if node.settled]
+    down = [n.name for n in at_rest if n.status == "down" and procedure not in BY_HAND]
+    lost = [
+        LostNode(node.name, "/".join(filter(None, (node.dc, node.rack))), node.tokens)
+        for node in at_rest
+        if node.status == "lost" and procedure != NOT_KNOWN and cluster.able()
+    ]
     kind: Remedy = "remove" if procedure == "recovery mode" else "replace"
-    down = [node.name for node in cluster.nodes if node.status == "down" and node.settled]
-    if down and procedure not in BY_HAND:
-        yield from remedy_steps("restart", ", ".join(down), release=release)
+    shrinks = kind == "replace" and not [*_too_few(cluster)]
+    yield from steps_for_dead(down, lost, release, kind, shrinks=shrinks)
     if procedure == NOT_KNOWN or not cluster.able():
         return
-    lost = [node for node in cluster.nodes if node.status == "lost" and node.settled]
-    if lost:
-        first, *others = lost
-        names = [node.name for node in others]
-        place = "/".join(filter(None, (first.dc, first.rack)))
-        yield from remedy_steps(kind, first.name, names, release, place=place, tokens=first.tokens)
-        if kind == "replace" and not [*_too_few(cluster)]:
-            removal = {step.name: step for step in remedy_steps("remove", first.name, names)}
-            yield ProcedureStep("or remove", SHRINK.format(removal["remove"].what))
-        if names:
-            yield ProcedureStep("next", NEXT.format(", ".join(names)))
     if going := [n.name for n in cluster.nodes if n.status == "lost" and not n.settled]:
         yield ProcedureStep("wait", ENDS.format(first_of(going)))
     if names := [each.keyspace for each in keyspaces if each.replicas_left != "available"]:
@@ -821,6 +809,11 @@ def _warnings(
     if odd := cluster.able(False):
         yield f"live nodes must be normal first: {first_of(odd)}"
     yield from _too_few(cluster)
+
+
+def lives(names: Sequence[str]) -> str:
+    """The verb of one name, or of several."""
+    return "live" if names[1:] else "lives"
 
 
 def first_of(names: Sequence[str]) -> str:

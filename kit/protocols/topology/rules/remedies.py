@@ -7,7 +7,7 @@ excludenode; published code, ``join_node_request_handler``, ``raft_removenode``,
 ``topology_state_load``.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -114,6 +114,42 @@ def remedy_steps(
         for step in STEPS[kind]
         if excludes or step.name != "or exclude"
     )
+
+
+class LostNode(Struct, frozen=True):
+    """A normal node that is lost for good; ``place`` and ``tokens`` are those of its remedy."""
+
+    name: str
+    place: str = ""
+    tokens: bool = True
+
+
+def steps_for_dead(
+    down: Sequence[str],
+    lost: Sequence[LostNode],
+    release: Release = NEWEST,
+    kind: Remedy = "replace",
+    *,
+    shrinks: bool = False,
+) -> Iterator[ProcedureStep]:
+    """The steps for nodes that are down, then for those lost for good.
+
+    The first lost node is replaced (or removed: ``kind``) with the others ignored, then it is their
+    turn. Where the cluster ``shrinks``, a removal may take the place of the replacement.
+    """
+    if down:
+        yield from remedy_steps("restart", ", ".join(down), release=release)
+    if not lost:
+        return
+    first, names = lost[0], [node.name for node in lost[1:]]
+    place, tokens = first.place, first.tokens
+    yield from remedy_steps(kind, first.name, names, release, place=place, tokens=tokens)
+    if shrinks:
+        removal = {step.name: step.what for step in remedy_steps("remove", first.name, names)}
+        yield ProcedureStep("or remove", f"if each datacenter keeps RF nodes, {removal['remove']}")
+    if names:
+        which = f"{', '.join(names)}; ignore only nodes that are still dead"
+        yield ProcedureStep("next", f"then the same for {which}")
 
 
 def numbered(steps: Sequence[ProcedureStep]) -> list[tuple[str, str, str]]:
