@@ -111,6 +111,7 @@ VOCABULARY = (
     Command("nodetool gossipinfo", "what this node has heard about the other nodes", "gossipinfo"),
     Command("nodetool decommission", "this node leaves the cluster"),
     Command("nodetool assassinate {machine}", "take a dead node out at once"),
+    Command("nodetool removenode {host_id}", "the other nodes take out a dead node"),
     Command(
         "nodetool cancel {operation} {machine}", "undo what a node is doing (documents)", "cancel"
     ),
@@ -138,6 +139,12 @@ VOCABULARY = (
         )
         for sizes in (" ".join(DC_SIZES[:many]) for many in (1, 2, 3))
     ),
+    *(
+        Command(
+            f"nodetool cms reconfigure {words}", "leave a node out", "reconfigure_without", at < 1
+        )
+        for at, words in enumerate(("{size} --ignore {machine}", "--ignore {machine} {size}"))
+    ),
     Command("nodetool cms reconfigure --status", "how far along the change is", "change_status"),
     Command("nodetool cms reconfigure --resume", "continue the change"),
     Command("nodetool cms reconfigure --cancel", "give up the change"),
@@ -149,6 +156,7 @@ VOCABULARY = (
     Command("nodetool cms initialize -i {machine}", "the same as --ignore", offered=False),
     Command("nodetool cms abortinitialization --initiator {machine}", "give up starting the log"),
     Command("nodetool cms unregister {node_id}", "forget a node that has left"),
+    Command("nodetool cms resumedropaccordtable {value}", "continue to drop a table"),
     *(
         Command(
             f"nodetool cms dumplog{some}",
@@ -470,6 +478,8 @@ class Servers:
             words["machine"] = self.machine(now, given)
         if "node_id" in given:
             words["machine"] = self.numbered(now, given)
+        if "host_id" in given:
+            words["machine"] = now.model.names[self._host_ids(now).index(str(given["host_id"]))]
         like = self.does[command].format_map({k: escape(str(v)) for k, v in words.items()}).split()
         options = now.model.options(now.state)
         of_kind = [each for each in options if _fits(now.model.verb(each[0]).split(), like)]
@@ -624,13 +634,17 @@ class Servers:
     def _machines(self, now: DrillMoment) -> list[str]:
         return [*now.model.names, *(host.address for host in self.hosts(now))]
 
+    def _host_ids(self, now: DrillMoment) -> list[str]:
+        return [host.host_id for host in self.hosts(now)]
+
     def _dc_sizes(self, now: DrillMoment) -> list[str]:
         dcs = dict.fromkeys(host.dc for host in self.hosts(now))
         return [f"{dc}:{number}" for dc in dcs for number in _numbers(now)]
 
     def absence(self, command: Command) -> str:
         """Why the model has nothing of what a command is about; empty: the command is answered."""
-        of = (why for words, why in self.lacks.items() if command.text.startswith(words))
+        lacks = *self.lacks.items(), ("nodetool cms resumedrop", "no model has Accord")
+        of = (why for words, why in lacks if command.text.startswith(words))
         answered = command.text in self.does or (command.answer and hasattr(self, command.answer))
         return next(of, self._missing(command) if answered else "the model has nothing like that")
 
@@ -660,7 +674,9 @@ class Servers:
         So no drill leaves unknown what another one understands.
         """
         typed = {form.text for form in forms}
-        return (*forms, *(self._form(each) for each in VOCABULARY if each.text not in typed))
+        own = {form.text for form in forms if not form.absent}
+        there = (form for form in forms if not (form.absent and form.text in own))
+        return (*there, *(self._form(each) for each in VOCABULARY if each.text not in typed))
 
     def _form(self, command: Command) -> Form:
         if why := self.absence(command):
@@ -718,6 +734,7 @@ class Servers:
             "start": Slot("the first epoch"),
             "end": Slot("the last epoch"),
             "node_id": Slot("a node's number", _numbers),
+            "host_id": Slot("a node's host id", self._host_ids),
             "addresses": Slot("addresses", many=True),
             "operation": Slot("an operation", lambda now: self.operations),
             "sequence": Slot("its name in JMX", lambda now: self.operations.values()),

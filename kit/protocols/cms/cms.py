@@ -95,6 +95,11 @@ def alive(m: Any, s: CmsState) -> int:
     return s.where(lambda n: n.health == "up")
 
 
+def gone(m: Any, s: CmsState) -> int:
+    """The nodes of the cluster that are not up."""
+    return s.where(lambda n: n.health in ("down", "lost"))
+
+
 def is_forced(entry: Entry) -> bool:
     """Whether an operator injected the entry."""
     return entry.id == OPERATOR
@@ -280,6 +285,7 @@ class Cms(NodeModel[CmsState]):
         founding = Counter(each.dc for each in chosen(self.ring, self.founders))
         by_dc = ",".join(f"{dc}:{size}" for dc, size in sorted(founding.items()))
         given = {"by_dc": by_dc} if self.dcs > 1 else {"size": self.members}
+        given = given if self.edition == "server" else {}  # by the documents nobody asks for a size
         self.machine = Machine(Members((1 << present) - 1).but(**given), rules.enact)
 
     def start(self) -> CmsState:
@@ -353,19 +359,19 @@ class Cms(NodeModel[CmsState]):
 
     def wanted(self, s: CmsState, members: Members) -> int:
         """Who is to be a member: by the cluster's size, by an operator's size, or by hand."""
-        candidates = members.cluster & ~members.leaving
+        candidates = members.staying
         if members.chosen & candidates:
             return members.chosen & candidates
         candidates &= working(self, s) | members.writers  # a member that is down stays one
         if self.edition == "server":
-            return self.walked(candidates, members.by_dc or str(members.size))
+            return self.walked(candidates, members.sizes)
         return rules.placed(candidates, members.writers, *self.wanted_sizes(members).values())
 
     def wanted_sizes(self, members: Members) -> dict[str, int]:
         """How many members each datacenter is to have, be there as many nodes or not."""
         if self.edition == "server":
-            return rules.sizes_of(members.by_dc or str(members.size), self.datacenters)
-        there = members.cluster & ~members.leaving
+            return rules.sizes_of(members.sizes, self.datacenters)
+        there = members.staying
         size = rules.size_for(there.bit_count(), *self.thresholds)
         return {min(self.datacenters): (members.chosen & there).bit_count() or size}
 
@@ -544,24 +550,42 @@ class Cms(NodeModel[CmsState]):
         return self.commit(s, member, by, f"{rules.JOIN} {self.names[node]}")
 
     @order(
-        each=lambda m, s: m.votes_on(s, lambda known: known.cluster & ~known.leaving & alive(m, s)),
+        each=lambda m, s: m.votes_on(s, lambda known: known.staying & alive(m, s)),
         travels=asks_first,
     )
     @purpose("A node that leaves the cluster has to hand over its part of the log first.")
     def decommission(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
         """{node} begins to leave: {member} commits this as epoch {epoch}, stored by {who}."""
-        members = self.known(s, member)
-        if (members.cluster & ~members.leaving).bit_count() == 1:
+        return self.begins_to_go(s, member, node, by, rules.LEAVE)
+
+    @order(
+        each=lambda m, s: m.votes_on(s, lambda known: known.staying & gone(m, s)), hand=off_stage
+    )
+    @purpose("A node that is gone can't leave by itself. If it was a member, its place is filled.")
+    def removenode(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
+        """The other nodes begin to take {node} out: {member} commits this as epoch {epoch}, stored
+        by {who}.
+        """
+        return self.begins_to_go(s, member, node, by, rules.REMOVE_NODE)
+
+    def begins_to_go(self, s: CmsState, member: int, node: int, by: By, kind: str) -> Next:
+        """A node is to leave. On the server the place of a member is filled first, by those that
+        the event names. Source: published ``ReconfigureCMS.maybeReconfigureCMS``.
+        """
+        members, event = self.known(s, member), f"{kind} {self.names[node]}"
+        if not members.staying & ~(1 << node):
             return refused("no other node would be left")
         # In the published code a member hands over first, which would be a second change.
         changing = self.changing(s, members)
         if self.edition == "server" and changing and (members.writers | changing) >> node & 1:
             return refused("a change of the CMS has to end first", self.named(changing))
-        return self.commit(s, member, by, f"{rules.LEAVE} {self.names[node]}")
+        if self.edition == "server" and members.readers >> node & 1:
+            return self.resize_to(s, member, by, members.sizes, 1 << node, event)
+        return self.commit(s, member, by, event)
 
     @voted(
         tag="depart",
-        each=lambda m, s: m.votes_on(s, lambda known: known.leaving & alive(m, s)),
+        each=lambda m, s: m.votes_on(s, lambda known: known.leaving & alive(m, s) | known.given_up),
         hand=off_stage,
     )
     @purpose("The node's disk leaves with it, so enough other nodes must have the log.")
@@ -570,22 +594,27 @@ class Cms(NodeModel[CmsState]):
         members, name = self.known(s, member), self.names[node]
         if self.hand_over and members.writers >> node & 1:
             return refused(f"{name} is a member of the CMS and has to hand over first")
-        return self.without(node, self.commit(s, member, by, f"{rules.LEFT} {name}"))
+        end = rules.LEFT if members.leaving >> node & 1 else rules.ASSASSINATE
+        return self.without(node, self.commit(s, member, by, f"{end} {name}"))
 
     def without(self, node: int, end: Next) -> Next:
         """The same, where it happens, and a node does not come back."""
         return end.at(node, health="left") if isinstance(end, CmsState) else end
 
     @order(
-        each=lambda m, s: m.votes_on(
-            s, lambda known: known.cluster & s.where(lambda n: n.health in ("down", "lost"))
-        ),
-        hand=off_stage,
+        each=lambda m, s: m.votes_on(s, lambda known: known.cluster & gone(m, s)), hand=off_stage
     )
-    @purpose("A node that is gone can't hand anything over, so it leaves both sets at once.")
+    @purpose("A node that is gone can't hand anything over, so the others take it out.")
     def assassinate(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
-        """{node} is removed at once: {member} commits this as epoch {epoch}, stored by {who}."""
+        """{node} is taken out: {member} commits “{event}” as epoch {epoch}, stored by {who}.
+
+        At once; on the server its place in the CMS is filled first.
+        """
         members = self.known(s, member)
+        if self.edition == "server":
+            if members.readers >> node & 1:
+                return self.begins_to_go(s, member, node, by, rules.WITHOUT)
+            return self.without(node, self.begins_to_go(s, member, node, by, rules.ASSASSINATE))
         if members.readers >> node & 1 and (half := members.pending):
             who = ", ".join(self.named(half))
             return refused(f"{who} is halfway through a change, which has to end first")
@@ -607,7 +636,7 @@ class Cms(NodeModel[CmsState]):
         return self.commit(s, member, by, f"{rules.UNREGISTER} {self.names[node]}")
 
     @order(
-        each=lambda m, s: m.votes_on(s, lambda known: known.cluster & ~known.leaving),
+        each=lambda m, s: m.votes_on(s, lambda known: known.staying),
         when=lambda m: m.edition == "documents",
         says=lambda m, s, a, _: (
             f"An operator {'takes {node} out of' if is_member(m, s, a) else 'puts {node} into'} "
@@ -658,16 +687,21 @@ class Cms(NodeModel[CmsState]):
         """
         return self.resize_to(s, member, by, sizes)
 
-    def resize_to(self, s: CmsState, member: int, by: By, sizes: str, ignored: int = 0) -> Next:
-        """An operator's size for each datacenter; the event names the members, if need be."""
+    def resize_to(
+        self, s: CmsState, member: int, by: By, sizes: str, ignored: int = 0, goes: str = ""
+    ) -> Next:
+        """An operator's size for each datacenter; the event names the members, if need be.
+
+        ``goes`` is the event with which an ignored member begins to go.
+        """
         members, out = self.known(s, member), ignored | ~working(self, s)
-        there = members.cluster & ~members.leaving
+        there = members.staying
         nodes = chosen(self.ring, there)
         by_dc = rules.sizes_of(sizes, self.datacenters)
         if why := rules.too_many(nodes, by_dc, self.named(members.cluster & out)):
             return refused(why)
-        event = f"{rules.RECONFIGURE} {sizes}"
-        if ignored or members.writers & out:
+        event = f"{goes}:" if goes else f"{rules.RECONFIGURE} {sizes}"
+        if goes or ignored or members.writers & out:
             event += f" {letters(self.walked(there & ~out, sizes))}"
         return self.commit(s, member, by, event)
 
@@ -684,8 +718,7 @@ class Cms(NodeModel[CmsState]):
         """An operator asks for a CMS without {ignored}: {member} commits this as epoch {epoch},
         stored by {who}.
         """
-        known = self.known(s, member)
-        sizes = known.by_dc or str(known.size)
+        sizes = self.known(s, member).sizes
         return self.resize_to(s, member, by, sizes, self.mask(ignored))
 
     @order(
@@ -881,7 +914,7 @@ class Cms(NodeModel[CmsState]):
         newest, up = self.newest(s), alive(self, s)
         up &= newest.cluster
         able = newest.readers & up or up & -up
-        state = newest.but(readers=able, writers=able, leaving=0, chosen=0)
+        state = newest.but(readers=able, writers=able, leaving=0, given_up=0, chosen=0)
         return Snapshot(top + 1, state)
 
     @forcing(tag="load-snapshot", each=lambda m, s: alive(m, s) if s.open else 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -369,5 +370,42 @@ def test_shrinking_to_one_with_a_lost_member(lost: str, removed: str, stuck: boo
     assert next(each for each in events if "removal" in each) == f"removal of {removed}"
     assert timeline.model.has_quorum(timeline.state) is not stuck
     safe = after("cms", given, f"lose {lost}", f"assassinate {survivor} {lost} {others}")
-    go_on(safe, f"reconfigure {survivor} 1 {others}")
+    go_on(by_itself(safe), f"reconfigure {survivor} 1 {others}")
     assert by_itself(safe).model.has_quorum(safe.state)
+
+
+ROWS = Path(__file__).with_name("nodes_that_go.txt").read_text(encoding="utf-8").splitlines()
+GOING = [
+    tuple(cell.strip() for cell in line.split("|"))
+    for line in ROWS
+    if line.startswith(("server", "documents"))
+]
+
+
+@pytest.mark.parametrize("case", GOING, ids=" | ".join)
+def test_who_goes_leaves_the_service_first(case: tuple[str, ...]) -> None:
+    """What is committed when an operator asks for it, and by itself then; or why it is refused."""
+    edition, nodes, members, down, submitted, log = case
+    faults = [f"crash {name}" for name in down.split() if name != "-"]
+    given = {"edition": edition, "nodes": int(nodes), "members": int(members), "longest": 12}
+    given |= {
+        "crashes": len(faults),
+        "changes": 0,
+        "orders": 2,
+        "up_to": ["9"],
+        "sizes": [members, "9"],
+    }
+    timeline = after("cms", given, *faults)
+    model: Any = timeline.model
+    for act in submitted.split("; "):
+        kind, what = act.split()
+        fits = [each for each, _ in model.options(timeline.state)
+                if (words := model.verb(each).split())[0] == kind and words[2] == what]  # fmt: skip
+        action = min(fits, key=lambda each: model.refusal(timeline.state, each) is not None)
+        if why := model.refusal(timeline.state, action):
+            assert why.reason == log
+            return
+        timeline.do(action)
+    by_itself(timeline)
+    events = [row.event for row in facts.log(model, timeline.state)][1:]
+    assert ", ".join(events) == log

@@ -38,6 +38,8 @@ KINDS = {
     rules.INITIALIZE: "INITIALIZE_CMS",
     rules.JOIN: "UNSAFE_JOIN",
     rules.LEAVE: "PREPARE_LEAVE",
+    rules.REMOVE_NODE: "PREPARE_LEAVE",
+    rules.WITHOUT: "PREPARE_SIMPLE_CMS_RECONFIGURATION",
     rules.LEFT: "FINISH_LEAVE",
     rules.ASSASSINATE: "ASSASSINATE",
     SNAPSHOT: "TRIGGER_SNAPSHOT",
@@ -63,6 +65,7 @@ NO_SNAPSHOT = "nobody can ask for a snapshot in this model; in the commit model 
 RESUME = ("nodetool cms reconfigure --resume", "nodetool cms reconfigure -r")
 CANCEL = ("nodetool cms reconfigure --cancel", "nodetool cms reconfigure -c")
 IGNORE = tuple(f"nodetool cms initialize {word} {{machine}}" for word in ("--ignore", "-i"))
+IGNORING = "nodetool cms reconfigure {size} --ignore {machine}"
 BY_DC = "nodetool cms reconfigure {sizes}"
 HEALTH = ("members", "answering", "can_commit", "needs_reconfiguration", "commits_paused")
 
@@ -110,7 +113,7 @@ def of_members(m: Cms, entry: Entry, members: int) -> LoggedEvent:
     """
     (what, nodes), said = rules.parsed(entry.event), entry.event
     kind = KINDS.get(what, STEPS.get(what, REMOVAL) if m.edition == "documents" else STEP)
-    if m.edition == "server" and what == rules.LEAVE and members & nodes:
+    if m.edition == "server" and what in rules.GOES and members & nodes:
         kind = KINDS[rules.REPLACE]
     node = nodes.bit_length() - 1 if nodes.bit_count() == 1 and what not in OF_ALL else None
     more = dict[str, str]()
@@ -222,7 +225,9 @@ class CmsServers(LoggingServers):
     does: Mapping[str, str] = {
         "nodetool decommission": "decommission * {here} *",
         "nodetool assassinate {machine}": "assassinate * {machine} *",
+        "nodetool removenode {host_id}": "removenode * {machine} *",
         "nodetool cms reconfigure {size}": "reconfigure * {size} *",
+        IGNORING: "ignore * {machine} *",
         BY_DC: "resize * {sizes} *",
         "nodetool cms unregister {node_id}": "unregister * {machine} *",
         **dict.fromkeys(RESUME, "advance *"),
@@ -288,7 +293,7 @@ class CmsServers(LoggingServers):
             return "no change of the members is under way"
         if command in CANCEL:
             return "no node is half added to the CMS: there is nothing to give up"
-        if (known.by_dc or str(known.size)) in (given.get("size"), given.get("sizes")):
+        if known.sizes in (given.get("size"), given.get("sizes")):
             return "this size was already asked for"
         return super().idle(now, given, command)
 
@@ -341,6 +346,12 @@ class CmsServers(LoggingServers):
         if {*sizes} == {min(dcs)}:
             return self.acted(now, {"size": sizes[min(dcs)]}, "nodetool cms reconfigure {size}")
         return self.acted(now, {"sizes": ",".join(map(":".join, pairs))}, BY_DC)
+
+    def reconfigure_without(self, now: DrillMoment, given: Given) -> CommandReply:
+        """``nodetool cms reconfigure 3 --ignore HOST``, for the size that the CMS is to have."""
+        if now.model.newest(now.state).sizes != str(given["size"]):
+            raise Refused(f"{tools.NOT_MODELLED}another size and --ignore at once")
+        return self.acted(now, given, IGNORING)
 
     def change_status(self, now: DrillMoment, given: Given) -> CommandReply:
         """What is half done, what is to be added and removed, by this node's log."""

@@ -37,6 +37,9 @@ REPLACE, RECONFIGURE, CHOOSE, CANCEL = "replace members", "reconfigure", "choose
 INITIALIZE, FORCE, CHANGE = "initialize", "force members", "change"
 JOIN, LEAVE, LEFT, ASSASSINATE = "bootstrap", "decommission", "left", "assassinate"
 STARTUP, UNREGISTER = "startup", "unregister"
+REMOVE_NODE, WITHOUT = "removenode", "members without"
+GOES = LEAVE, REMOVE_NODE, WITHOUT
+"""With these a node begins to go. Behind a colon may be whom the CMS then has."""
 REPAIRED_FIRST = START_ADD, START_REMOVE, REMOVE
 """Before one of these comes a Paxos repair."""
 PREPARE, END = "prepare reconfiguration", "end of reconfiguration"
@@ -49,6 +52,7 @@ class Members(Struct, frozen=True, cache_hash=True):
     readers: int = 0
     writers: int = 0
     leaving: int = 0  # the nodes that are to leave the cluster
+    given_up: int = 0  # those that are down, and that the others take out of it
     size: int = 0  # what an operator asked for in the first datacenter
     by_dc: str = ""  # the same in any of them
     chosen: int = 0  # whom an operator asked for by hand; 0: nobody did
@@ -58,6 +62,16 @@ class Members(Struct, frozen=True, cache_hash=True):
     def pending(self) -> int:
         """The nodes that are written to, and not read from: one that comes or one that goes."""
         return self.writers & ~self.readers
+
+    @property
+    def sizes(self) -> str:
+        """The sizes that an operator asked for last."""
+        return self.by_dc or str(self.size)
+
+    @property
+    def staying(self) -> int:
+        """The nodes of the cluster that are not to leave it."""
+        return self.cluster & ~self.leaving & ~self.given_up
 
     def but(self, **fields: Any) -> Self:
         """The same but for these fields."""
@@ -70,8 +84,8 @@ def letters(mask: int) -> str:
 
 
 def parsed(event: str) -> tuple[str, int]:
-    """The kind of an event, and the nodes that it names."""
-    words = event.split()
+    """The kind of an event, and the nodes that it names before any colon."""
+    words = event.partition(": ")[0].split()
     names = [word for word in words if word in NAMES]  # others are not in capitals
     kind = " ".join(each for each in words if each not in names and not re.search("[0-9]", each))
     return kind, sum(1 << NAMES.index(name) for name in names)
@@ -88,7 +102,12 @@ def enact(members: Members, entry: Entry) -> Members:
     (kind, named), (size, by_dc), m = parsed(entry.event), sizes_in(entry.event), members
     readers, writers = m.readers & ~named, m.writers & ~named
     these, out = {"readers": named, "writers": named}, {"readers": readers, "writers": writers}
-    gone = {"cluster": m.cluster & ~named, "leaving": m.leaving & ~named, "chosen": 0}
+    rest = {"leaving": m.leaving & ~named, "given_up": m.given_up & ~named}
+    by_hand = m.chosen & ~named if m.size or m.by_dc else 0  # else the CMS sizes itself again
+    gone = {"cluster": m.cluster & ~named, "chosen": by_hand, **rest}
+    stays = {"leaving": m.leaving & ~m.readers, "given_up": m.given_up & ~m.readers}
+    chosen = parsed(entry.event.partition(": ")[2])[1] or m.chosen
+    leaves, others = {"leaving": m.leaving | named}, {"given_up": m.given_up | named}
     made: dict[str, dict[str, Any]] = {
         INITIALIZE: these,
         FORCE: these,
@@ -100,12 +119,14 @@ def enact(members: Members, entry: Entry) -> Members:
         REMOVE: out,
         ASSASSINATE: out | gone,
         JOIN: {"cluster": m.cluster | named, "chosen": 0},
-        LEAVE: {"leaving": m.leaving | named},
+        LEAVE: leaves | {"chosen": chosen},
+        REMOVE_NODE: leaves | others | {"chosen": chosen},
+        WITHOUT: others | {"chosen": chosen},
         LEFT: gone,
         RECONFIGURE: {"size": size, "by_dc": by_dc, "chosen": named},
         CHOOSE: {"chosen": named},
         STARTUP: {"moved": m.moved | named},
-        CANCEL: {"writers": m.readers, "chosen": m.readers},
+        CANCEL: {"writers": m.readers, "chosen": m.readers, **stays},
     }
     return m.but(**made.get(kind, {}))
 
@@ -130,13 +151,15 @@ def sizes_elsewhere(nodes: int, dcs: int) -> Iterator[str]:
 def every_event(nodes: int, dcs: int = 1) -> Iterator[str]:
     """All that may be committed in a cluster of so many nodes, in so many datacenters."""
     yield from (CHANGE, CANCEL)
-    of_one: tuple[str, ...] = (JOIN, LEAVE, LEFT, ASSASSINATE, STARTUP, UNREGISTER)
+    of_one: tuple[str, ...] = (JOIN, *GOES, LEFT, ASSASSINATE, STARTUP, UNREGISTER)
     of_one = (*of_one, *REPAIRED_FIRST, FINISH_ADD, FINISH_REMOVE)
     every = (*range(1, nodes + 1), *sizes_elsewhere(nodes, dcs))
     sizes = [f"{RECONFIGURE} {size}" for size in every]
     yield from (*sizes, *(f"{kind} {name}" for kind in of_one for name in NAMES[:nodes]))
     for kind, chosen in product((CHOOSE, *sizes), range(1, 1 << nodes)):
         yield f"{kind} {letters(chosen)}"
+    for kind, name, chosen in product(GOES, NAMES[:nodes], range(1, 1 << nodes)):
+        yield f"{kind} {name}: {letters(chosen)}"
 
 
 # -- how many, and which ones ----------------------------------------------------------------------

@@ -92,6 +92,7 @@ class TcmServers(MetadataServers):
     does: Mapping[str, str] = {
         "nodetool decommission": "decommission {here}",
         "nodetool assassinate {machine}": "assassinate {machine}",
+        "nodetool removenode {host_id}": "removenode {machine}",
     }
     lacks: Mapping[str, str] = {
         "nodetool cms reconfigure": NO_CMS,
