@@ -49,11 +49,11 @@ def test_who_stands_out_is_not_interchangeable(given: dict[str, Any], alike: str
 
 # racks of all nodes, release, whether a node leaves -> whether equal nodes may be chosen by number
 TIES: list[tuple[tuple[str, ...], Release, bool, bool]] = [
-    (("dc1/r1",) * 4, "newest", False, False),
-    (("dc1/r1",) * 5, "newest", False, True),
-    (("dc1/r1",) * 2, "newest", True, False),
-    (("dc1/r1",) * 3, "newest", True, True),
-    (("dc1/r1", "dc1/r2", "dc1/r2"), "newest", False, True),
+    (("dc1/r1",) * 4, "master", False, False),
+    (("dc1/r1",) * 5, "master", False, True),
+    (("dc1/r1",) * 2, "master", True, False),
+    (("dc1/r1",) * 3, "master", True, True),
+    (("dc1/r1", "dc1/r2", "dc1/r2"), "master", False, True),
     (("dc1/r1", "dc2/r1", "dc2/r1"), "2025.3", False, True),
     (("dc1/r1",) * 9, "2025.1", True, False),
 ]
