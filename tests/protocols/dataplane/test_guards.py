@@ -101,7 +101,7 @@ def test_every_safeguard_is_planted() -> None:
 REPAIR, PLANS = "protocols/storage/rules/levels.py", COORDINATING
 # a blocking repair that does not wait, and one that counts as a read does, without pending replicas
 UNREPAIRED: dict[str, tuple[str, str, str]] = {
-    "waits": (REPAIR, "    return not enough(wanted, kept)", "    return False"),
+    "waits": (REPAIR, 'return not ((kind == "mismatch" and', 'return False and ((kind == "x" and'),
     "write quorum": (PLANS, "[s.trail][now], True)", "[s.trail][now], False)"),
 }
 
