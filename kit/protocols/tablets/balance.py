@@ -145,8 +145,6 @@ class Balance(Hosts[BalanceState]):
             **dict.fromkeys(self.leaving, "leaving"),
             **dict.fromkeys(self.excluded, "excluded"),
         }
-        if self.unreported and self.edition == "documents":
-            raise BadInput("unreported", " ".join(self.unreported), "none in edition documents")
         for host, field in (*roles.items(), *((host, "unreported") for host in self.unreported)):
             if host not in self.names:
                 raise BadInput(field, host, "nodes among " + ", ".join(self.names))
@@ -268,9 +266,8 @@ class Balance(Hosts[BalanceState]):
     @purpose("The server plans by size, so it must know the size of every tablet on a node.")
     def report(self, s: BalanceState, node: str) -> Next:
         """{node} reports its disk and the sizes of its tablets."""
-        if node not in s.unreported:
-            return None
-        return s.but(unreported=tuple(each for each in s.unreported if each != node))
+        left = tuple(each for each in s.unreported if each != node)
+        return s.but(unreported=left) if node in s.unreported else None
 
     def why_here(self, before: BalanceState, action: Any, after: BalanceState) -> str:
         """Of a move from the fullest node to the emptiest, that it is."""

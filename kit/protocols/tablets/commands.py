@@ -184,9 +184,8 @@ def _answer(given: Namespace) -> Answer:
         opened = replace(open_tablets(dump, **files, **options), release=release)
         answered = answer(opened, rest)
         heading = [*answered.heading, *_elsewhere(opened, action, rest, answered.data)]
-    warnings = (*answered.warnings, *late)
-    data = marked(answered.data, given.anonymize)
-    return replace(answered, data=data, heading=heading, warnings=warnings)
+    more = {"heading": heading, "warnings": (*answered.warnings, *late)}
+    return replace(answered, data=marked(answered.data, given.anonymize), **more)
 
 
 CHANGED = dict.fromkeys(("balance", "drain", "why"), "complete-statistics")
@@ -198,18 +197,18 @@ def _elsewhere(
     opened: OpenedTablets, action: str, rest: Sequence[str], data: object
 ) -> Iterator[str]:
     """A line on other releases, where the answer is another one there."""
-    if opened.edition == "documents" or action not in CHANGED:
+    change = CHANGES.get(CHANGED.get(action, ""))
+    if opened.edition == "documents" or change is None:
         return
-    change = CHANGES[CHANGED[action]]
     here = change.holds(opened.release)
     others = [release for release in SUPPORTED if change.holds(release) != here]
-    elsewhere: dict[str, str] = dict.fromkeys(others, change.before if here else change.after)
+    what = change.before if here else change.after
     if change.name == "complete-statistics":
-        said = f"{change.before}; the moves shown are those of {change.first} and later"
-        elsewhere = {each: said for each in SUPPORTED if not change.holds(each)}
+        others = [release for release in SUPPORTED if not change.holds(release)]
+        what = f"{change.before}; the moves shown are those of {change.first} and later"
     elif ACTIONS[action][3](replace(opened, release=others[0]), rest).data == data:
         return
-    for where, what in spans(elsewhere).items():
+    for where in spans(dict.fromkeys(map(str, others), what)):
         yield from wrap(what, f"{GAP}on {where}: ", GAP * 2)
 
 
@@ -545,13 +544,10 @@ def _repair(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     ]
     parts = [Rows(rows, "tables")]
     times = [time for table in opened.repairs.values() for time in table.values() if time > moment]
-    warnings = [*opened.warnings]
-    if times:
-        ahead = (
-            f"{counted(len(times), 'tablet')} repaired after {report.at}, as late as {max(times)}"
-        )
-        warnings.append(f"{ahead}: was a clock wrong? They count as repaired in time")
-    return Answer(report, heading, parts, tuple(warnings), int(bool(skipped or late)))
+    ahead = f"{counted(len(times), 'tablet')} repaired after {report.at}, as late as "
+    ahead += f"{max(times, default='')}: was a clock wrong? They count as repaired in time"
+    warnings = (*opened.warnings, *[ahead] * bool(times))
+    return Answer(report, heading, parts, warnings, int(bool(skipped or late)))
 
 
 def _late(line: what_if.RepairLine) -> str:

@@ -64,7 +64,6 @@ _ROLES: dict[str | None, cluster.NodeRole] = {
     "removing": "removing",
     "left": "left",
 }
-HEARD = ("up", "down", "excluded")  # what a status says of who answers
 _STATES: dict[str | None, cluster.NodeRole] = {"leaving": "leaving", "joining": "joining"}
 _DRAINED_BY: dict[str | None, cluster.NodeRole] = {"leave": "leaving", "remove": "removing"}
 
@@ -432,7 +431,7 @@ def _add_status(known: KnownNodes, listed: Iterable[Seen], source: str) -> None:
                 known.warnings.append(f"{source} does not give the host id of {node.name}")
             continue
         known.addresses[node.name] = host
-        known.seen |= {host: node.health} if node.health in HEARD else {}
+        known.seen[host] = node.health or "unknown"
         if known.topology is not None:
             known.check(f"{source} node", host, place)
         else:
@@ -464,7 +463,7 @@ def _add_loads(known: KnownNodes, loads: PathLike, edition: Edition) -> None:
         if load.up is False:
             known.down.add(load.host)
         seen = known.seen.get(load.host)
-        if seen and load.up is not None and load.up != (seen == "up"):
+        if seen not in (None, "unknown") and load.up not in (None, seen == "up"):
             up = "up" if load.up else "down"
             known.warnings.append(
                 f"{load.host} is {up} in {source_name(loads)}, but {seen} in the status: it counts "

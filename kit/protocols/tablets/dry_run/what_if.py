@@ -161,10 +161,8 @@ def balance(opened: OpenedTablets) -> BalanceReport:
     pairs = zip(nodes, loads.node_load.tolist(), strict=True)
     after = _spread(loads), dict(zip(hosts, pairs, strict=True))
     stuck = _stuck(loads, step.failures)
-    unknown = step.waits_for, step.left_out
-    return BalanceReport(
-        step.moves, step.bytes, before, *after, stuck, stalled_by(opened), *unknown
-    )
+    waits = stalled_by(opened), step.waits_for, step.left_out
+    return BalanceReport(step.moves, step.bytes, before, *after, stuck, *waits)
 
 
 def stalled_by(opened: OpenedTablets) -> tuple[str, ...]:

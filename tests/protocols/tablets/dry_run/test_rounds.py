@@ -215,6 +215,32 @@ def test_a_drain_stalls_until_sizes_are_known(
     assert "so the plan leaves it out" in capsys.readouterr().out
 
 
+BY_RELEASE = """
+resize         |                    | on master: the size of a table asks for as many
+resize         | --release 2025.4   | on master: the size of a table asks for as many
+resize         | --release 2026.2.1 | on master: the size of a table asks for as many
+resize         | --release master   | on 2025.1 to 2026.3: the size of a table asks for twice
+resize         | --edition documents | (edition documents)
+balance        | --release 2026.1   | on 2025.1 to 2025.4: tablets are counted, whatever their size
+drain 00000001 | --release 2025.4   | the moves shown are those of 2026.1 and later
+show           | --release 2026.2   | (edition server 2026.2)
+"""
+
+
+@pytest.mark.parametrize("case", BY_RELEASE.strip().splitlines())
+def test_other_releases_are_told_where_they_answer_otherwise(
+    case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A tablet of 64 targets: two at first, or all at once."""
+    files = written(tmp_path, (SmallTable("x", (1, 2), 320 * GIB),), shards=(1, 1))
+    action, more, said = map(str.strip, case.split("|"))
+    options = ["--topology", str(files["topology"]), "--sizes", str(files["sizes"])]
+    tablets([str(files["dump"]), *options, *action.split(), *more.split()])
+    out = " ".join(capsys.readouterr().out.split())
+    assert said in out
+    assert ("on master" in out) == ("master" in said)
+
+
 @pytest.mark.parametrize(("ignored", "leaves"), [(0, {1}), (2, {1}), (1, set())])
 def test_who_is_excluded_is_not_drained(ignored: int, leaves: set[int], tmp_path: Path) -> None:
     """Its request to leave is cancelled: nothing may lose data where a node was to hand it over."""

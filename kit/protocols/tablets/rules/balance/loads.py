@@ -92,22 +92,18 @@ class Loads:
         """Leave incomplete nodes out, or hold up a whole scope while a node of it is drained: then
         all sizes must be known but those on nodes that are given up (published ``make_plan``).
         """
-        nodes, held = self.given.nodes, set(self.given.rows.nodes.ravel().tolist())
-        drained = {n for n in held - {cluster.NOBODY} if nodes[n].role in cluster.DRAINED}
+        nodes, held = self.given.nodes, set(self.given.rows.nodes[self.present].tolist())
+        drained = {node for node in held if nodes[node].role in cluster.DRAINED}
+        asked = {n for n in drained if nodes[n].role == "leaving"} | {*np.flatnonzero(self.takes)}
+        asked = {n for n in asked if nodes[n].host in self.given.incomplete}
         for datacenter in dict.fromkeys(self.dc.tolist()):
             for scope in self.scopes(datacenter):
                 inside = np.flatnonzero(scope).tolist()
-                lacking = [
-                    node
-                    for node in inside
-                    if nodes[node].host in self.given.incomplete
-                    and (self.takes[node] or (node in drained and nodes[node].role == "leaving"))
-                ]
+                lacking = sorted(asked.intersection(inside))
                 if drained.isdisjoint(inside):
                     self.left_out.update(lacking)
                 elif lacking:
-                    hosts = tuple(nodes[node].host for node in lacking)
-                    self.stalled.update(dict.fromkeys(inside, hosts))
+                    self.stalled |= dict.fromkeys(inside, tuple(nodes[n].host for n in lacking))
         self.takes[list(self.left_out)] = False
 
     def _of_both(self, sizes: cluster.Bytes) -> cluster.Bytes:

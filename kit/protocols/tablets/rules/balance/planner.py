@@ -119,10 +119,8 @@ EVEN: dict[Edition, Callable[[Loads, int], Iterator[TabletMove]]] = {
 
 
 class BalancePlan(Struct, frozen=True):
-    """What to begin, and which replicas on nodes to drain can go nowhere.
-
-    Until the server knows all sizes on the nodes that a drain ``waits_for``, nothing moves there;
-    those ``left_out`` neither give nor take.
+    """What to begin, and which replicas on nodes to drain can go nowhere; for want of sizes, the
+    nodes that a drain ``waits_for``, and those ``left_out``, which neither give nor take.
     """
 
     moves: tuple[TabletMove, ...]
