@@ -94,12 +94,12 @@ class Loads:
         """
         nodes, held = self.given.nodes, set(self.given.rows.nodes[self.present].tolist())
         drained = {node for node in held if nodes[node].role in cluster.DRAINED}
-        asked = {n for n in drained if nodes[n].role == "leaving"} | {*np.flatnonzero(self.takes)}
-        asked = {n for n in asked if nodes[n].host in self.given.incomplete}
+        needs = {n for n in drained if nodes[n].role == "leaving"} | {*np.flatnonzero(self.takes)}
+        needs = {n for n in needs if nodes[n].host in self.given.incomplete}
         for datacenter in dict.fromkeys(self.dc.tolist()):
             for scope in self.scopes(datacenter):
                 inside = np.flatnonzero(scope).tolist()
-                lacking = sorted(asked.intersection(inside))
+                lacking = sorted(needs.intersection(inside))
                 if drained.isdisjoint(inside):
                     self.left_out.update(lacking)
                 elif lacking:
