@@ -17,7 +17,7 @@ from kit.edge.reading import read_text
 from kit.engine.registry import one_of
 from kit.errors import BadInput, are, counted, misfit
 from kit.masks import mask_of, nodes_in, where
-from kit.operators.importers.nodetool import Listing, Seen
+from kit.operators.importers.nodetool import HOST_ID, Listing, Seen
 from kit.operators.importers.ringfile import LARGEST_FILE, by_name
 from kit.operators.importers.system_tables import RaftView, is_topology
 from kit.protocols.group0.rules.quorum import Place, Quorum, extremes
@@ -60,6 +60,7 @@ UNTOLD = (
     "assumed to be alive"
 )
 SURE = "make sure that it is dead"
+BANNED = "is excluded or ignored: it is banned, so it is lost for good"
 ALIVE = f"is --lost but up in nodetool status: {SURE}"
 MOST_NODES = 10_000
 MOST_KEYSPACES = MOST_DATACENTERS = 100
@@ -207,7 +208,8 @@ def open_cluster(
     rows = [row for row in opened.table.rows if row.node_state not in NO_MEMBERS]
     hosts = [row.host_id for row in rows]
     address = {seen.name: host for host, seen in opened.listed.items()}
-    for_good = {node_named(address.get(name, name), hosts, "--lost") for name in gone}
+    banned = opened.excluded & {*hosts}
+    for_good = {node_named(address.get(name, name), hosts, "--lost") for name in gone} | banned
     for name in may_return:
         host = address.get(name, name).lower()
         if any(each in for_good for each in hosts if each.startswith(host)):
@@ -221,7 +223,7 @@ def open_cluster(
     dead = opened.down or frozenset()
     going = without_vote(opened.table)
     untold = (UNTOLD,) if opened.down is None and not gone else ()
-    answering = for_good - dead if status is not None else set()
+    answering = for_good - dead - banned if status is not None else set()
     alive = tuple(f"{host} {ALIVE}" for host in hosts if host in answering)
     seen = {host: opened.listed.get(host, Seen(host)) for host in hosts}
     nodes = tuple(
@@ -239,7 +241,8 @@ def open_cluster(
     )
     left = tuple(row.host_id for row in opened.table.rows if row.node_state == "left")
     cluster = _checked(ClusterDescription(nodes, {"keyspace": rf} if rf else {}, left=left))
-    return cluster, (*opened.warnings, *untold, *alive)
+    bans = (f"{host} {BANNED}" for host in sorted(banned))
+    return cluster, (*opened.warnings, *untold, *alive, *bans)
 
 
 def _with_status(
@@ -261,7 +264,10 @@ def _with_status(
             warnings.append(f"{node.name} is {node.state} here, but {entry.state} in {source}")
         if status != "up" and entry.health == "up":
             warnings.append(f"{node.name} is {status} here, but up in {source}: {SURE}")
-        elif status == "up" and entry.health in ("down", "excluded"):
+        elif status != "lost" and entry.health == "excluded":
+            status = "lost"
+            warnings.append(f"{node.name} {BANNED}")
+        elif status == "up" and entry.health == "down":
             status = "down"
             warnings.append(f"{node.name} is down in {source}, so it counts as down")
         dc, rack = node.dc or entry.dc, node.rack or entry.rack
@@ -371,9 +377,14 @@ UNDECIDED = "the procedure depends on {}: ask a live node first"
 IF_LIVES = "it is not known whether it lives, so both cases count"
 LEARN = "nodetool status on a live node tells"
 ENDS = (
-    "{} was joining or leaving: the coordinator ends that operation; look in nodetool status "
+    "{} is on its way in or out: the coordinator ends that operation; look in nodetool status "
     "afterwards, and replace or remove it only if it is a normal node"
 )
+REGION = (
+    "if datacenter {} itself is gone for good, add nodes in a new one instead, let keyspaces "
+    "replicate there and no more in the old one, then remove the dead nodes"
+)
+NO_IDS = "nodetool status on a live node has the host ids: commands want these in place of {}"
 RESTORE = "data of {} may be lost: restore what is missing from a backup, at the end"
 NO_UPGRADE = (
     "done: the published server has neither a Raft upgrade nor RECOVERY mode; edition "
@@ -741,13 +752,18 @@ def _remedies(
     ]
     kind: Remedy = "remove" if procedure == "recovery mode" else "replace"
     shrinks = kind == "replace" and not [*_too_few(cluster)]
+    if names := [node.name for node in lost if not re.fullmatch(HOST_ID, node.name)]:
+        yield ProcedureStep("look up", NO_IDS.format(", ".join(names)))
     yield from steps_for_dead(down, lost, release, kind, shrinks=shrinks)
     if procedure == NOT_KNOWN or not cluster.able():
         return
+    live = {node.dc for node in cluster.nodes if node.status != "lost"}
+    for dc in sorted({node.dc for node in cluster.nodes if node.dc and None not in live} - live):
+        yield ProcedureStep("or elsewhere", REGION.format(dc))
     if going := [n.name for n in cluster.nodes if n.status == "lost" and not n.settled]:
         yield ProcedureStep("wait", ENDS.format(first_of(going)))
-    if names := [each.keyspace for each in keyspaces if each.replicas_left != "available"]:
-        yield ProcedureStep("restore", RESTORE.format(first_of(names)))
+    if spaces := [each.keyspace for each in keyspaces if each.replicas_left != "available"]:
+        yield ProcedureStep("restore", RESTORE.format(first_of(spaces)))
     if procedure in BY_HAND:
         yield from NEVER_BY_HAND
 

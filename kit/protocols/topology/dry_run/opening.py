@@ -290,13 +290,14 @@ def _down(
         going = {row.replaced_id for row in table.rows if row.node_state == "replacing"}
         going |= {row.host_id for row in table.rows if row.topology_request == "remove"}
         going |= {host for host, state in states.items() if state in ("left", "removing")}
+        going |= {*table.ignore_nodes}
         for node in listing.nodes:
             if node.host_id is None:
                 warnings.append(f"{source} does not give the host id of {node.name}")
                 continue
             if node.host_id in going and node.health == "up":
-                said = f"{source} shows {node.host_id} as up, but by the dump it is removed or"
-                warnings.append(f"{said} replaced: make sure that it is dead")
+                said = f"{source} shows {node.host_id} as up, but by the dump it is removed,"
+                warnings.append(f"{said} replaced or ignored: make sure that it is dead")
             if states.get(node.host_id) == "left":
                 continue
             if node.host_id not in hosts:

@@ -166,9 +166,9 @@ DISAGREE = [
     ("normal", "", "UN", "dc1", "r9", "in dc1/r9, the dump in dc1/r2"),
     ("normal", "", "UN", "dc9", "r2", "in dc9/r2, the dump in dc1/r2"),
     ("normal", "", "UJ", "dc1", "r2", "as joining, the dump as normal"),
-    ("left", "", "UN", "dc1", "r2", "as up, but by the dump it is removed or replaced"),
+    ("left", "", "UN", "dc1", "r2", "as up, but by the dump it is removed, replaced or ignored"),
     ("left", "", "DN", "dc1", "r2", ""),
-    ("normal", "remove", "UN", "dc1", "r2", "as up, but by the dump it is removed or replaced"),
+    ("normal", "remove", "UN", "dc1", "r2", "as up, but by the dump it is removed, replaced or ignored"),
     ("normal", "remove", "DN", "dc1", "r2", ""),
 ]
 
