@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from kit.edge.paths import Readable, source_name
 from kit.edge.reading import read_text
 from kit.engine.registry import edition_of, one_of
-from kit.errors import BadInput, counted
+from kit.errors import BadInput, counted, one_line
 from kit.operators.importers import system_tables as dumps
 from kit.operators.importers.anonymous import hidden
 from kit.operators.importers.nodetool import Listing, Seen, parse_status_text
@@ -29,6 +29,7 @@ from kit.protocols.topology.rules.columns import (
 from kit.protocols.topology.rules.machines import EDITIONS, IN_TRANSITION, NODE_STATE_OF, Edition
 
 PathLike = Readable
+MOST_FAILED = 5  # requests whose error is shown, the last ones
 UNTOLD = "unknown"
 """The type of a pending request that the files do not give."""
 HOST_OF_REQUEST = "a host id of system.topology, because no node has the id of this request"
@@ -245,6 +246,12 @@ def _requests(
         if each.done and each.id in waiting:
             said = f"{given.source} says request {each.id} ({each.request_type}) is done"
             warnings.append(f"{said}, but {waiting[each.id]} still has it")
+    failed = [each for each in _in_time(rows) if each.done and each.error]
+    for each in failed[-MOST_FAILED:]:
+        said = f"the {each.request_type} of {each.target_host or 'all nodes'} ended with an error"
+        warnings.append(f"{said}: {one_line(each.error or '')} (request {each.id})")
+    if more := len(failed[:-MOST_FAILED]):
+        warnings.append(f"{counted(more, 'earlier request')} ended with an error")
     return _in_time((*rows, *missing)), (*warnings, *_without_id(named))
 
 

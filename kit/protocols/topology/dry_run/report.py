@@ -35,20 +35,8 @@ def is_played(kind: str) -> bool:
     return kind in machines.NODE_REQUESTS or (known is not None and known.played)
 
 
-UNPLAYED_COLUMNS = {
-    "intended_storage_mode": "the migration of a keyspace from vnodes to tablets",
-    "ongoing_restore_requests": "a restore of tablets from a snapshot",
-    "ongoing_rf_changes": "RF changes between two of their steps",
-    "paused_rf_change_requests": "RF changes that wait for replicas to be co-located",
-}
-"""What a column tells of where it is not null, and no rule here reads."""
-
-
 def not_modelled(opened: OpenedTopology) -> Iterator[str]:
-    """States, requests and columns that are known, and not played here."""
-    for name, what in UNPLAYED_COLUMNS.items():
-        if opened.unknown.get(name) not in (None, "", {}, []):
-            yield f"{what} (column {name})"
+    """States and requests that are known, and not played here."""
     yield from unplayed_states(opened.table)
     for request in opened.requests:
         kind = request.request_type or UNTOLD
