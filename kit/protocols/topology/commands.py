@@ -109,9 +109,8 @@ def _passages(stays: Iterable[Passage]) -> Iterator[str]:
         times = f", {len(more) + 1:,} times until {more[-1].time}" if more else ""
         yield from wrap(f"{first.time}  {first.place}{way}{times}{took}", GAP)
         said = Counter(what for each in (first, *more) for what in each.said)
-        often = [f"{w} ({n:,} times)" if n > 1 else w for w, n in said.items()]
-        for what in often:
-            yield from wrap(what, GAP * 3, GAP * 4)
+        for what, n in said.items():
+            yield from wrap(f"{what} ({n:,} times)" if n > 1 else what, GAP * 3, GAP * 4)
 
 
 def _alike(passage: Passage) -> tuple[str, ...]:
