@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.engine.flows import host_id
 from kit.engine.par import par
 from kit.protocols.cms.cms import is_forced
 from kit.protocols.cms.drill import ALTER, BOOT, DUMP
@@ -170,6 +171,44 @@ def test_a_log_tells_which_entries_of_a_change_are_not_there(
     told = ([line.partition("idx=")[2][0], *filter(line.__contains__, (UNPREPARED, ENDED))]
             for line in logged)  # fmt: skip
     assert [" ".join(each) for each in told] == steps
+
+
+SIMPLE, COMPLEX = (f"PREPARE_{how}_CMS_RECONFIGURATION" for how in ("SIMPLE", "COMPLEX"))
+ADVANCES = "ADVANCE_CMS_RECONFIGURATION"
+
+
+@pytest.mark.parametrize(
+    ("line", "kinds"),
+    [
+        ("nodetool assassinate C", [SIMPLE, *[ADVANCES] * 3, "ASSASSINATE"]),
+        ("nodetool assassinate 10.0.0.13", [SIMPLE, *[ADVANCES] * 3, "ASSASSINATE"]),
+        (f"nodetool removenode {host_id(2)}", [SIMPLE, *[ADVANCES] * 3, "FINISH_LEAVE"]),
+        ("nodetool cms reconfigure 3 --ignore C", [COMPLEX, *[ADVANCES] * 3]),
+        ("nodetool cms reconfigure --ignore 10.0.0.13 3", [COMPLEX, *[ADVANCES] * 3]),
+        ("nodetool decommission", ["PREPARE_LEAVE", "FINISH_LEAVE"]),
+    ],
+)
+def test_a_command_is_these_entries(line: str, kinds: list[str]) -> None:
+    """C is lost, and D is no member: the place of C is filled before it goes."""
+    walked = typed(MEMBER, line, "on A", "nodetool cms dumplog")
+    assert not errors(walked)
+    logged = [each.split()[-1] for each in walked.transcript[-1].lines if " kind " in each]
+    assert logged[1:] == kinds
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("nodetool cms reconfigure 4 --ignore C", "not modelled here: another size and --ignore"),
+        ("nodetool cms resumedropaccordtable 42", "not modelled here: no model has Accord"),
+        (f"nodetool removenode {host_id(0)}", "nothing like that can be done"),
+        ("nodetool removenode C", "a node's host id"),
+    ],
+)
+def test_what_a_command_does_not_do_is_said(line: str, why: str) -> None:
+    """And changes nothing."""
+    [error] = errors(typed(MEMBER, line))
+    assert why in error
 
 
 @pytest.mark.parametrize(

@@ -303,6 +303,18 @@ def test_nothing_changes_where_nobody_can_be_chosen() -> None:
     assert CmsServers().change_status(now, {}).lines == ("No active reconfiguration",)
 
 
+@pytest.mark.parametrize(("edition", "needs"), [("server", True), ("documents", False)])
+def test_a_service_that_is_too_small_says_so(edition: str, needs: bool) -> None:
+    """Two of the three members that were asked for; by the documents a cluster of two wants two."""
+    given = {"nodes": 3, "members": 3, "edition": edition, "losses": 1, "crashes": 0, "longest": 8}
+    sizes = {"up_to": ["2"], "sizes": ["2", "3"]}
+    timeline = after("cms", given | sizes, "lose C", "assassinate A C A B")
+    while (action := timeline.model.suggest(timeline.state)) is not None:
+        timeline.do(action)
+    now = met(timeline.model, timeline.state)
+    assert CmsServers().service(now, 0).unsettled is needs
+
+
 def test_entries_are_dumped_by_epoch() -> None:
     """Of a log to which an operator's snapshot came behind its entries."""
     model: Any = build("cms")

@@ -65,7 +65,7 @@ NO_SNAPSHOT = "nobody can ask for a snapshot in this model; in the commit model 
 RESUME = ("nodetool cms reconfigure --resume", "nodetool cms reconfigure -r")
 CANCEL = ("nodetool cms reconfigure --cancel", "nodetool cms reconfigure -c")
 IGNORE = tuple(f"nodetool cms initialize {word} {{machine}}" for word in ("--ignore", "-i"))
-IGNORING = "nodetool cms reconfigure {size} --ignore {machine}"
+IGNORING = "nodetool cms reconfigure --ignore {machine}"
 BY_DC = "nodetool cms reconfigure {sizes}"
 HEALTH = ("members", "answering", "can_commit", "needs_reconfiguration", "commits_paused")
 
@@ -301,11 +301,12 @@ class CmsServers(LoggingServers):
         """The members, and whether they are to change, by a node's own log."""
         m, s, log = now.model, now.state, now.state.nodes[at].log
         known, first = m.known(s, at), log.entry(1)
+        few = known.readers.bit_count() != sum(m.wanted_sizes(known).values())
         return ServiceView(
             log.epoch,
             tuple(each.epoch for each in log.held),
             tuple(nodes_in(known.readers)) if log.epoch else (),
-            bool(log.epoch and m.step_of(s, known)),
+            bool(log.epoch and (m.step_of(s, known) or (few and m.edition == "server"))),
             sizes=m.wanted_sizes(known),
             identifier=str(number_of(m, first) if first else "?"),
         )

@@ -423,20 +423,12 @@ def _warnings(
     return tuple(warnings)
 
 
-OPTIONAL = ("pending", "remedy")
-"""What a report has in JSON only where the operation halts."""
-
-
 def json_parts(report: PlanReport) -> Iterator[str]:
     """A dry run as JSON in ASCII, piece by piece: as one text it may take gigabytes."""
     plain: dict[str, Any] = msgspec.structs.asdict(report)
-    left_out = ("conflicts",) if report.accepted else ()
-    for name in (
-        "steps",
-        "before",
-        *left_out,
-        *(each for each in OPTIONAL if not (report.reason and plain[each])),
-    ):
+    left_out = {"conflicts": not report.accepted, "pending": report.pending}
+    left_out["remedy"] = report.reason and report.remedy  # where it halts there is something to do
+    for name in ("steps", "before", *(name for name, there in left_out.items() if not there)):
         del plain[name]
     yield to_json(plain)[:-1] + ',"steps":['
     for number, step in enumerate(report.steps):

@@ -18,11 +18,6 @@ BEGUN = {
 RELAXED = "-Dcassandra.consistent.rangemovement=false"
 
 
-def id_of(name: str, ids: Mapping[str, str]) -> str:
-    """The id that ``nodetool`` wants of a node, or where it is printed."""
-    return ids.get(name) or f"ID (the Host ID of {name} in nodetool status)"
-
-
 def remedy(
     operation: Operation, ids: Mapping[str, str], absent: str, *, lost: bool, waits: bool
 ) -> Iterator[str]:
@@ -46,7 +41,7 @@ def remedy(
         yield f"once it is UN, on {node}: nodetool repair --full"
         yield f"never start {dead} again, and neither remove nor assassinate it"
     elif kind == "removenode":
-        removal = f"removenode {id_of(node, ids)}"
+        removal = f"removenode {ids.get(node) or f'ID (Host ID of {node} in nodetool status)'}"
         removal = f"assassinate {node}, which gives them up" if lost else removal
         yield f"on a live node: nodetool {removal}"
         yield REPAIR
