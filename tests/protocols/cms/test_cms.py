@@ -30,6 +30,7 @@ FILES = [name for name in files() if "model cms\n" in files()[name].read_text(en
         {"edition": "server", "longest": 7},
         {"electorate": "heard"},
         {"nodes": 2, "crashes": 1, "longest": 7},
+        {"nodes": 4, "members": 3, "crashes": 1, "edition": "server", "changes": 0, "longest": 8},
         {"nodes": 3, "newcomers": 1, "longest": 7},
         {"nodes": 2, "members": 2, "losses": 1, "changes": 0, "longest": 4},
         {"nodes": 4, "members": 3, "changes": 0, "electorate": "heard"},
