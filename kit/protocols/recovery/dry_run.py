@@ -208,12 +208,13 @@ def open_cluster(
     rows = [row for row in opened.table.rows if row.node_state not in NO_MEMBERS]
     hosts = [row.host_id for row in rows]
     address = {seen.name: host for host, seen in opened.listed.items()}
-    banned = opened.excluded & {*hosts}
-    for_good = {node_named(address.get(name, name), hosts, "--lost") for name in gone} | banned
+    for_good = {node_named(address.get(name, name), hosts, "--lost") for name in gone}
     for name in may_return:
         host = address.get(name, name).lower()
         if any(each in for_good for each in hosts if each.startswith(host)):
             raise BadInput("--down", name, "a node that is not also --lost")
+    banned = opened.excluded & {*hosts}
+    for_good |= banned
     known: dict[str, int] = {}
     for name, index in (commit or {}).items():
         host = node_named(address.get(name, name), hosts, "--commit")

@@ -146,7 +146,9 @@ def steps_for_dead(
     yield from remedy_steps(kind, first.name, names, release, place=place, tokens=tokens)
     if shrinks:
         removal = {step.name: step.what for step in remedy_steps("remove", first.name, names)}
-        yield ProcedureStep("or remove", f"if each datacenter keeps RF nodes, {removal['remove']}")
+        yield ProcedureStep(
+            "or remove", f"if each datacenter keeps RF nodes and its racks, {removal['remove']}"
+        )
     if names:
         which = f"{', '.join(names)}; ignore only nodes that are still dead"
         yield ProcedureStep("next", f"then the same for {which}")
