@@ -10,9 +10,11 @@ from kit.protocols.tcm.rules.operations import Operation
 
 REPAIR = "afterwards, on every node in turn: nodetool repair --full -pr"
 BOOTED = "restart {0}, which continues by itself", "stop {0}, nodetool abortbootstrap --ip {0}"
+CANCEL = "cancelInProgressSequences of {0} by JMX"
 BEGUN = {
     "move": ("nodetool move --resume", "nodetool move --abort"),
-    "decommission": ("nodetool decommission again", "cancelInProgressSequences of {0} by JMX"),
+    "decommission": ("nodetool decommission again", CANCEL),
+    "removenode": ("it continues by itself", CANCEL),
 }
 """How an operation continues that has stopped, and how it is undone; else by starting the node."""
 RELAXED = "-Dcassandra.consistent.rangemovement=false"
@@ -32,9 +34,10 @@ def remedy(
         yield "otherwise restore them from a backup: no repair brings them back"
     if absent:
         yield f"first start {absent} again (replace or remove what is gone for good)"
-    if absent and kind != "removenode":
+    if absent or (lost and kind == "removenode"):
         again, undone = BEGUN.get(kind, BOOTED)
-        yield f"if it has begun already: then {again}; to give it up: {undone}".format(node)
+        then = f"then {again}; to give it up: " * bool(absent)
+        yield f"if it has begun already: {then}{undone}".format(node)
     if kind == "replace":
         yield f"{dead} must be down (DN in nodetool status), and the disk of {node} empty"
         yield f"start {node} with -Dcassandra.replace_address_first_boot={dead}"
