@@ -296,7 +296,7 @@ def test_what_a_size_asks_for_by_release(line: str) -> None:
     later all at once (published ``make_sizing_plan``, commit 5cb3525306).
     """
     now, size, before, after = (each.split() for each in line.split("|"))
-    table = TableSize("t", int(now[0]), 1, int(size[0]) * TARGET, now[1])  # type: ignore[arg-type]
+    table = TableSize("t", int(now[0]), 1, int(size[0]) * TARGET, now[1])  # type: ignore[arg-type]  # a type
     for release, wants in (("2025.4", before), ("2026.3", before), ("master", after)):
         limits = limits_of("server", release, TARGET)  # type: ignore[arg-type]  # a release
         assert by_size(table, limits) == int(wants[0])

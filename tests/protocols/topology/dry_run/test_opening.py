@@ -168,7 +168,14 @@ DISAGREE = [
     ("normal", "", "UJ", "dc1", "r2", "as joining, the dump as normal"),
     ("left", "", "UN", "dc1", "r2", "as up, but by the dump it is removed, replaced or ignored"),
     ("left", "", "DN", "dc1", "r2", ""),
-    ("normal", "remove", "UN", "dc1", "r2", "as up, but by the dump it is removed, replaced or ignored"),
+    (
+        "normal",
+        "remove",
+        "UN",
+        "dc1",
+        "r2",
+        "as up, but by the dump it is removed, replaced or ignored",
+    ),
     ("normal", "remove", "DN", "dc1", "r2", ""),
 ]
 
