@@ -94,7 +94,6 @@ def asking(*, proposes: bool) -> Any:
 
 
 def _round_trip(m: Commit, before: CommitState, a: Any, after: CommitState) -> Iterable[Travel]:
-    """A prepare or an accept, and what comes back: nothing, if the reply is lost."""
     member, other = m.number(a.node), m.number(a.acceptor)
     work = before.nodes[member].handles
     what = "accept" if work.value else "prepare"

@@ -145,7 +145,6 @@ class _Projection:
         return metadata.ring, under_way, metadata.cancels, snapshot.placements, state.down
 
     def snapshot(self, state: TcmState) -> Snapshot:
-        """The metadata and placements of a state."""
         return self.tcm.snapshot(state.events)
 
     # -- an epoch's view, in codes ----------------------------------------------------------------
@@ -177,7 +176,6 @@ class _Projection:
     # -- the history, in the range's own numbers --------------------------------------------------
 
     def history(self) -> RangeHistory:
-        """All epochs."""
         named = [self.tcm.cluster.ring.nodes[code] for code in self.local]
         narrow = self._range()
         return RangeHistory(
@@ -191,7 +189,6 @@ class _Projection:
         )
 
     def _range(self) -> Range:
-        """The narrowest range around the token that any epoch has."""
         tables = (self.snapshot(state).placements[self.group].reads for state in self.states)
         return min(
             (

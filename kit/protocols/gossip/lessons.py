@@ -148,7 +148,6 @@ def same_split(apart: str = "C", nodes: int = 3, rf: int = 3) -> Sheet:
 
 
 def _by_gossip(name: str, here: tuple[str, ...], there: tuple[str, ...]) -> str:
-    """Whether a node of a split network may create a table by gossip."""
     line, split = f"create table ks.t at {name}", f"partition {' '.join(here)} | {' '.join(there)}"
     given = {"nodes": len(here) + len(there), "changes": (line,), "partitions": 1}
     return _answer(replay(Ground("gossip", given), [split])[0], line)
@@ -201,7 +200,6 @@ def same_crash() -> Sheet:
 
 
 def _by_driver(given: dict[str, Any], driver: str, stage: Any) -> tuple[str, ...]:
-    """What is passed by gossip when the driver dies as soon as it has streamed."""
     timeline = Timeline(build("gossip_join", given))
     _until(timeline, lambda state: state.streams)
     passed = _passed(timeline, driver, stage, lambda state: stage(state) in ("member", "removed"))
@@ -212,7 +210,6 @@ _TRANSITION = attrgetter("topology.transition")
 
 
 def _by_coordinator(given: dict[str, Any]) -> tuple[str, ...]:
-    """What is passed in group 0 when the coordinator dies while data are streamed."""
     timeline = Timeline(build("topology", given))
     _until(timeline, lambda state: state.attempted.streaming)
     passed = _passed(timeline, "A", _TRANSITION, lambda state: not _TRANSITION(state))
@@ -221,7 +218,6 @@ def _by_coordinator(given: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _stage(state: Any) -> str:
-    """How far the removal of the last node is, for whoever drives it."""
     said = {each.says(rules.STATUS) for node in state.nodes for each in node.view}
     if rules.REMOVED in said:
         return "removed"

@@ -250,7 +250,6 @@ def _said(at: int, row: ViewRow) -> str:
 
 
 def _view_columns(scene: Scene) -> list[Column]:
-    """What each has heard of who joins or goes; the picture says how far it is."""
     changing = enumerate(scene.model.changing)
     return [
         Column("node", "name"),

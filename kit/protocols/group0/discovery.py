@@ -433,7 +433,6 @@ def asked_again(peers: Peers) -> Names:
 
 
 def _to_new(before: Peers, after: Peers) -> tuple[Post, ...]:
-    """Requests to those that the node has just heard of; while it joins it asks nobody."""
     new = tuple(name for name in after.known if name not in before.known)
     return () if after.joining else requests(after, new)
 
@@ -458,7 +457,6 @@ def _under_way(in_flight: tuple[Envelope[Any], ...]) -> frozenset[tuple[str, str
 
 @lru_cache(maxsize=1 << 12)
 def _started_again(peers: Peers) -> Turn:
-    """What a crash and a start make of a node: without a group it runs discovery."""
     after = restarted(peers)
     return after, requests(after, after.unanswered) if boot(after) == "discovery" else ()
 

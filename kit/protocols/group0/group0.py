@@ -350,7 +350,6 @@ Group0Parameters = Group0.Parameters
 
 @lru_cache(1 << 14)
 def _ambiguous(log: Log, switches: Group0Safeguards) -> str | None:
-    """A table version that has other columns on another node, where all went through this log."""
     known: dict[tuple[str, int], tuple[int, tuple[str, ...]]] = {}
     for index in range(len(log) + 1):
         for table in tables_after(prefix(log, index), switches).schema.tables:

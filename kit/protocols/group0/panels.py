@@ -45,7 +45,6 @@ def role(row: MemberRow) -> str:
 
 
 def _stage(scene: Scene) -> Stage:
-    """Members with the step of their guards, clients with their answers, commands on their way."""
     m, s = scene.model, scene.state
     rows, guards = scene.of(facts.nodes), {row.node: row for row in scene.of(facts.guards)}
     sent = tuple(
@@ -252,7 +251,6 @@ def _local(scene: Scene) -> Iterator[tuple[str, str, str]]:
 
 
 def _tables(scene: Scene) -> Iterator[tuple[str, ...]]:
-    """Each table on each node; who made its version is the creator of the command with that id."""
     makers = {command.new: command.creator for command in scene.state.log}
     for node, name in enumerate(scene.model.names):
         for table in scene.model.tables(scene.state, node).schema.tables:

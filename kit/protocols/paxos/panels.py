@@ -59,7 +59,6 @@ def _card(scene: Scene, row: EpochRow) -> Card:
 
 
 def _gates(scene: Scene) -> Iterator[Gate]:
-    """A majority of each group: a round waits for its promises, then for acceptances."""
     for row in scene.of(facts.proposers):
         did, heard = ("accepted", row.accepts) if row.proposed else ("promised", row.promises)
         counted = f"accept {row.value} in" if row.proposed else "promises for"

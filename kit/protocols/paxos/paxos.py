@@ -355,7 +355,6 @@ class Paxos(MachineModel):
     # -- a change of the members -------------------------------------------------------------------
 
     def _turned_to(self, s: MachineState, phase: int) -> Next:
-        """All nodes know who the members are now; their rounds are void."""
         nodes = tuple(each.but(phase=phase, round=NO_ROUND) for each in s.nodes)
         return refused("a node has to write to its disk first") if s.unsaved else s.but(nodes=nodes)
 
@@ -476,7 +475,6 @@ class Paxos(MachineModel):
         return said
 
     def _brought_about(self, before: MachineState, name: str, after: MachineState) -> str:
-        """What a proposer's next move is, or what its log has got."""
         was, now = (s.nodes[self.number(name)] for s in (before, after))
         if len(now.log) > len(was.log):
             return f" {name} now knows that epoch {len(now.log)} is {now.log[-1]}."

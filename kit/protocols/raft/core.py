@@ -253,7 +253,6 @@ class _Turn:
         self.draw, self.aborted = draw, False
 
     def done(self) -> Output:
-        """What has come of it, once waiting clients have their answers."""
         self.settle()
         messages, answers = tuple(self.messages), tuple(self.answers)
         return Output(self.before, self.server, messages, answers, self.aborted)
@@ -328,7 +327,6 @@ class _Turn:
             self.ask_again(source)
 
     def follow(self, leader: str) -> None:
-        """It is a follower, whose wait begins; reads that waited for its reign are refused."""
         reads = self.role.reads if isinstance(self.role, Leader) else ()
         self.set(role=Follower(leader))
         if self.options.timers:
@@ -355,7 +353,6 @@ class _Turn:
         self.counted(me, granted=True)
 
     def ask(self, voter: str, *, forced: bool = False) -> None:
-        """A candidate asks for a vote."""
         s, log, trial = self.server, self.server.log, self.role.trial
         request = say.VoteRequest(s.term + trial, log.last_index, log.last_term, trial, forced)
         self.send(voter, request)
@@ -366,7 +363,6 @@ class _Turn:
             self.ask(voter)
 
     def counted(self, voter: str, *, granted: bool) -> None:
-        """One more vote, and what all of them come to."""
         role = self.role
         for_ = {*role.granted, voter} if granted else role.granted
         against = role.refused if granted else {*role.refused, voter}
@@ -397,7 +393,6 @@ class _Turn:
             self.counted(source, granted=m.granted)
 
     def awaits(self, voter: str) -> bool:
-        """Whether a candidate has no answer of a voter yet."""
         return voter not in (*self.role.granted, *self.role.refused)
 
     def told_to_lead(self, source: str, m: say.TimeoutNow) -> None:
@@ -423,7 +418,6 @@ class _Turn:
         self.commit_more()
 
     def progress(self, name: str) -> Progress | None:
-        """How far it knows a member to be, if it leads and that is one."""
         held = self.role.progress if isinstance(self.role, Leader) else ()
         for each in held:
             if each.id == name:
@@ -505,7 +499,6 @@ class _Turn:
             self.send(handing.heir, say.TimeoutNow(self.server.term))
 
     def hand_over(self, handing: Transfer) -> None:
-        """Leadership goes to a voter, as soon as one has all entries."""
         self.reign(transfer=handing)
         if heir := next(filter(self.is_heir, self.role.progress), None):
             self.tell_to_lead(heir.id)
@@ -513,14 +506,12 @@ class _Turn:
             self.send_to(handing.target, empty=True)
 
     def is_heir(self, p: Progress) -> bool:
-        """Whether it may hand over to this one, which votes and has all entries."""
         handing = self.role.transfer
         if handing is None or handing.heir or handing.target not in ("", p.id):
             return False
         return p.match == self.server.log.last_index and self.server.configuration.votes(p.id)
 
     def tell_to_lead(self, name: str) -> None:
-        """It names its heir; who is no member any more is a follower at once."""
         self.send(name, say.TimeoutNow(self.server.term))
         self.reign(transfer=replace(self.role.transfer, heir=name))
         if self.server.id not in self.server.configuration.members:
@@ -529,7 +520,6 @@ class _Turn:
     # -- entries -----------------------------------------------------------------------------------
 
     def append_asked(self, source: str, m: say.Append) -> None:
-        """Entries of the leader, which fit only behind one that both have."""
         s, log = self.server, self.server.log
         if not log.matches(m.before, m.before_term):
             newest = log.newest(m.before, m.before_term)
@@ -553,7 +543,6 @@ class _Turn:
         return known
 
     def accepted(self, source: str, m: say.Accepted) -> None:
-        """A member has stored entries: more may be committed, and more may follow."""
         if known := self.heard_of(source, m.commit):
             self.know(now := flow.accepted(known, m.last))
             if self.is_heir(now):
@@ -575,7 +564,6 @@ class _Turn:
     # -- snapshots ---------------------------------------------------------------------------------
 
     def install(self, source: str, m: say.Install) -> None:
-        """A snapshot of the leader, unless all of it is known to be committed here."""
         taken = m.snapshot.index > self.server.commit
         if taken:
             self.store(log=self.server.log.compacted(m.snapshot), commit=m.snapshot.index)
@@ -606,19 +594,16 @@ class _Turn:
         return self.resolve_reads()
 
     def ask_majority(self) -> None:
-        """The voters are asked whether they still follow."""
         s, number = self.server, self.role.barrier
         for each in self.role.progress:
             if each.id in s.configuration.voters:
                 self.send(each.id, say.ReadQuorum(s.term, min(each.match, s.commit), number))
 
     def follows(self, source: str, m: say.ReadQuorum) -> None:
-        """A follower hears that all up to an index is committed, and says that it follows."""
         self.store(commit=max(self.server.commit, m.commit))
         self.send(source, say.ReadQuorumReply(self.server.term, self.server.commit, m.number))
 
     def followed(self, source: str, m: say.ReadQuorumReply) -> None:
-        """A member still follows: all reads up to that number may have their majority."""
         if known := self.heard_of(source, m.commit):
             self.know(replace(known, read=max(known.read, m.number)))
             self.resolve_reads()
@@ -634,11 +619,9 @@ class _Turn:
             self.readable(read.source, read.request, read.index)
 
     def readable(self, target: str, request: str, index: int | None) -> None:
-        """Who wants to read is told up to where it has to apply the log."""
         self.send(target, say.ReadReply(request, index, self.server.leader))
 
     def read_told(self, source: str, m: say.ReadReply) -> None:
-        """Its client may read once that index is applied here."""
         for each in self.asking(m.request):
             if m.index is None:
                 self.end(each, "refused", leader=m.leader)
@@ -648,7 +631,6 @@ class _Turn:
     # -- clients -----------------------------------------------------------------------------------
 
     def forwarded(self, source: str, m: say.Forward) -> None:
-        """A member's client wants an entry."""
         s, takes = self.server, isinstance(self.role, Leader) and not self.role.transfer
         index = s.log.last_index + 1 if takes else 0
         self.send(source, say.ForwardReply(m.request, s.term, index, s.leader))
@@ -665,7 +647,6 @@ class _Turn:
                 self.wait(replace(each, term=m.term, index=m.index))
 
     def asking(self, request: str) -> tuple[Waiting, ...]:
-        """Whoever waits for a first answer to a request."""
         return tuple(w for w in self.server.waiting if w.request == request and not w.index)
 
     def wait(self, new: Waiting) -> None:
@@ -683,12 +664,10 @@ class _Turn:
         self.set(waiting=tuple(w for w in waiting if w))
 
     def end(self, each: Waiting, outcome: Outcome, leader: str = "") -> None:
-        """A client has its answer."""
         self.instead(each, None)
         self.answers.append(Answer(each.request, outcome, each.index, leader))
 
     def settle(self) -> None:
-        """All whose answer is known have it."""
         for each in self.server.waiting:
             if outcome := self.outcome(each):
                 self.end(each, outcome)

@@ -554,14 +554,12 @@ def _can_elect(
 
 @lru_cache(MOST)
 def _is_stale(answer: Answer) -> bool:
-    """Whether a read was answered, of less than the index after which it began."""
     floor = int(answer.request.partition(" after ")[2] or 0)
     return answer.outcome.startswith("read") and index_in(answer.outcome) < floor
 
 
 @lru_cache(MOST)
 def _agree(log: Log, other: Log) -> bool:
-    """Whether entries of one index and term are equal, and so are all that stand below them."""
     rest = log.part(log.shared(other) + 1)
     pairs = [(e, held) for e in rest if (held := other.entry(e.index))]
     equal = all(a == b for a, b in pairs if a.term == b.term)
@@ -575,7 +573,6 @@ def leading(s: MachineState) -> list[tuple[Server, Leader]]:
 
 @lru_cache(MOST)
 def _lacks(log: Log, other: Log, commit: int) -> int:
-    """The first index up to ``commit`` at which a log does not have the entry of another one."""
     rest = (e for e in other.part(log.shared(other) + 1) if e.index <= commit)
     return next((e.index for e in rest if not log.matches(e.index, e.term)), 0)
 

@@ -30,7 +30,6 @@ class _Renaming:
         self.envelope: Callable[[Any], Any] = lru_cache(MOST)(self._renamed)
 
     def _renamed(self, value: Any) -> Any:
-        """A value with other names of servers; sets of them are in order again."""
         match value:
             case str():
                 return self.new.get(value, value)

@@ -170,7 +170,6 @@ def _group0(lines: Sequence[dry_run.QuorumLine]) -> Iterator[str]:
 
 
 def _tables(rows: Iterable[availability.JudgedFailure]) -> Iterator[str]:
-    """The documents' tables of failures: their word, and below it what is computed."""
     factor = availability.RF
     yield (
         f"schema changes and data in clusters with three nodes per datacenter, RF {factor} in each"

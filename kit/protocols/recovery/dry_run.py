@@ -249,7 +249,6 @@ def open_cluster(
 def _with_status(
     cluster: ClusterDescription, listing: Listing
 ) -> tuple[ClusterDescription, tuple[str, ...]]:
-    """A description with what ``nodetool status`` says of its nodes, and where the two differ."""
     seen = {name: node for node in listing.nodes for name in (node.name, node.host_id) if name}
     known, source, nodes, warnings = {*cluster.left}, listing.source, [], list[str]()
     for node in cluster.nodes:
@@ -333,7 +332,6 @@ def _checked(given: ClusterDescription) -> ClusterDescription:
 
 
 def _members(given: ClusterDescription) -> ClusterDescription:
-    """Without nodes that are not there yet, or no more; refuse a state that no node has."""
     for at, node in enumerate(given.nodes):
         if node.state not in NODE_STATES:
             raise BadInput(f"nodes[{at}].state", node.state, one_of(node.state, list(NODE_STATES)))
@@ -634,7 +632,6 @@ def _cases(
 def _elsewhere(
     cluster: ClusterDescription, edition: Edition, procedure: Procedure
 ) -> dict[str, Procedure]:
-    """The releases on which another procedure follows than the one of the release at hand."""
     differs: dict[str, Procedure] = {}
     for other in SUPPORTED:
         cases, _ = _cases(cluster, edition, VoterRules(other), ())
@@ -681,7 +678,6 @@ def _strange(
 def _placeless(
     cluster: ClusterDescription, procedure: Procedure, vague: Sequence[str]
 ) -> Iterable[str]:
-    """What is said of nodes whose place is not known, where it matters."""
     apart = tuple(node.name for node in cluster.nodes if not node.dc)
     if names := vague if procedure == NOT_KNOWN else apart if vague or cluster.keyspaces else ():
         bare = any(not node.rack for node in cluster.nodes)
@@ -693,7 +689,6 @@ def _placeless(
 def _order(
     cluster: ClusterDescription, procedure: Procedure, leader: str | None
 ) -> tuple[str, ...]:
-    """Who is restarted after whom: the leader first; nobody while no leader can be named."""
     if procedure not in BY_HAND:
         return cluster.named("down") if procedure != NOT_KNOWN else ()
     able = cluster.able()
@@ -705,7 +700,6 @@ def _order(
 def _questions(
     procedure: Procedure, unknown: Sequence[str], vague: Sequence[str]
 ) -> Iterable[ProcedureStep]:
-    """What to find out first: of voters that are not in the file, of places, of votes."""
     if unknown:
         yield ProcedureStep(FIND.name, FIND.what.format(unknown=first_of(unknown)))
     if procedure == NOT_KNOWN:
@@ -840,7 +834,6 @@ def first_of(names: Sequence[str]) -> str:
 
 
 def _replicas(cluster: ClusterDescription) -> Iterable[str]:
-    """Where a keyspace wants more replicas than there are nodes."""
     nodes = Counter(node.dc for node in cluster.replicas.nodes)
     for name, factors in cluster.keyspaces.items():
         for dc, factor in factors.items():
@@ -852,7 +845,6 @@ def _replicas(cluster: ClusterDescription) -> Iterable[str]:
 
 
 def _too_few(cluster: ClusterDescription) -> Iterable[str]:
-    """Where a keyspace wants more replicas than a removal of the lost nodes would leave nodes."""
     left = Counter(n.dc for n in cluster.replicas.nodes if n.status != "lost" and n.settled)
     gone = {node.dc for node in cluster.nodes if node.status == "lost"}
     for name, factors in cluster.keyspaces.items():

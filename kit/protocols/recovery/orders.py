@@ -231,7 +231,6 @@ def order_harm(order: Sequence[str], parameters: Struct = USUAL) -> Harm:
 
 
 def _play(m: RecoveryMode, run: Timeline, actions: Sequence[Any]) -> Refusal | None:
-    """Do actions, servers first; the refusal of the first that a server does not let happen."""
     for action in actions:
         settle(m, run)
         if m.comes_to(run.state, action) is None:

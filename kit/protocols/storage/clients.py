@@ -241,7 +241,6 @@ def _writer(m: Any, s: StorageState, number: int) -> int | None:
 
 
 def _failed(m: Any, before: StorageState, after: Any, number: int) -> RowAnswer:
-    """A request that timed out, or whose answers are no longer enough."""
     request = before.requests[number]
     wanted = m.wanted(before, number, m.judged_by(before, number))
     stale = isinstance(after.action, Finish)  # it had its answers, but by another plan

@@ -369,7 +369,6 @@ class Coordinating(Range):
         return self._closed(s, request, DONE)
 
     def _retried(self, s: StorageState, number: int) -> StorageState:
-        """The plan is made again, by what is known now, and sent to those who have not done it."""
         request = s.requests[number]
         if request.phase == REPAIRING:
             group = levels.targets(self.wanted(s, number, request.coordinator_epoch))

@@ -194,7 +194,6 @@ def seat_of(key: str) -> str:
 
 
 def _exchange(event: Delivered, unit: str) -> Iterator[Travel]:
-    """A message and its answer; who is behind the other adopts its epoch between or after them."""
     asks, replica = f"n:{event.coordinator}", f"n:{event.replica}"
     there = f"{event.coordinator} → {event.replica}: "
     back = f"{event.replica} → {event.coordinator}: "
@@ -217,7 +216,6 @@ def _exchange(event: Delivered, unit: str) -> Iterator[Travel]:
 
 
 def _copy(event: Copied, source: str, target: str) -> Travel:
-    """The range is read at its source and on its way, or arrives, with the permit of its step."""
     permit = f"frozen_topology_guard of session {event.session}"
     label = f"{event.cell}, session {event.session}" if event.session else event.cell
     kind: FlowKind = "refusal" if event.refused else "data"

@@ -59,7 +59,6 @@ class _Leads:
         return self._up_to_now(s, name, s.known[self.model.code[name]])
 
     def _permits(self, s: storage.StorageState) -> Iterator[Lead]:
-        """What those know of sessions to whom late copies are on their way."""
         copies = self.model.late_copies(s)
         targets = dict.fromkeys(each.target for each in copies if not holds(s.down, each.target))
         each = (self._replica(s, self.model.everybody[i]) for i in targets)

@@ -107,7 +107,6 @@ class _Promises:
         )
 
     def begin(self) -> Memory:
-        """Nothing is promised yet."""
         return (0,) * len(self.model.workload), ""
 
     def step(
@@ -128,7 +127,6 @@ class _Promises:
         return (*masks[:number], mask, *masks[number + 1 :]), witness
 
     def _missed(self, deleted: bool, mask: int, before: StorageState, read: int) -> str:
-        """What the read should have seen and did not, in words; empty when all is well."""
         model, requests = self.model, before.requests
         owed = [n for n in range(len(requests)) if holds(mask, n) and self.kept[read][n]]
         if not owed:
@@ -163,7 +161,6 @@ class _Order:
     def step(
         self, memory: History, before: StorageState, action: Any, after: StorageState
     ) -> History:
-        """Notes starts and ends; judges whenever a read ends."""
         if not self.judged:
             return memory
         number, (events, witness) = action.request, memory

@@ -428,7 +428,6 @@ def goes_on(before: tuple[CopyTask, ...], after: tuple[CopyTask, ...]) -> bool:
 
 
 def _one_epoch_less(s: StorageState) -> StorageState:
-    """The state after the oldest epoch dropped out: every index goes down by one."""
     requests = tuple(
         replace(r, epoch=max(r.epoch - 1, 0), coordinator_epoch=max(r.coordinator_epoch - 1, 0))
         for r in s.requests

@@ -354,7 +354,6 @@ class Storage(Moving, Coordinating):
     # -- cleaning and collection ------------------------------------------------------------------
 
     def _left_over(self, s: StorageState) -> int:
-        """Those that are told to, or know that the range is no longer theirs; each once."""
         cleaners, done = self.newest(s).cleans, s.cleaned | s.down
         if cleaners is not None:
             return cleaners & ~done
@@ -455,7 +454,6 @@ class Storage(Moving, Coordinating):
         return self._apart(s.trail, s.known, s.down)
 
     def _missed(self, trail: int, known: tuple[int, ...], down: int) -> str | None:
-        """Quorums without a common replica, by any two epochs that requests may be planned by."""
         views = self._views[trail]
         able = tuple(self._answering(views, known, index) & ~down for index in range(len(views)))
         for read, write in self._promises:

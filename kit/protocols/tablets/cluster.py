@@ -536,7 +536,6 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         return None if way is None else self.table(way).state(way.stage)
 
     def _work(self, kind: TransitionKind, stage: str) -> tuple[tuple[machines.WorkRow, str], ...]:
-        """The work of a stage in order; data work once for each co-located table."""
         rows = TRANSITIONS[self.edition][kind].state(stage).work
         return tuple(
             (row, table) for row in rows for table in (("",) if row.barrier else self.tables)

@@ -196,7 +196,6 @@ CHANGED |= {"rf": "rf-changes", "resize": "desired-by-size"}
 def _elsewhere(
     opened: OpenedTablets, action: str, rest: Sequence[str], data: object
 ) -> Iterator[str]:
-    """A line on other releases, where the answer is another one there."""
     change = CHANGES.get(CHANGED.get(action, ""))
     if opened.edition == "documents" or change is None:
         return
@@ -322,7 +321,6 @@ def _known(node: TabletNode) -> str:
 
 
 def _standing(node: TabletNode) -> str:
-    """Its role, and whether it is down: of one that has left that goes without saying."""
     role = "" if node.role == "normal" else node.role
     down = "" if node.up or node.role in ("left", "down") else "down"
     return ", ".join(filter(None, (role, down)))
@@ -366,7 +364,6 @@ def _factors(factors: Mapping[str, Factor]) -> str:
 
 
 def _balance(opened: OpenedTablets, _words: Sequence[str]) -> Answer:
-    """The plan: loads before and after, moves with their reasons."""
     report, short = what_if.balance(opened), _short(opened)
     what = "shards, tablets" if opened.edition == "documents" else "nodes, storage"
     parts: list[Part] = [f"loads of {what}: {_spread(report.before, opened.edition)}"]
@@ -397,7 +394,6 @@ def _spread(spread: what_if.LoadSpread, edition: Edition) -> str:
 
 
 def _drain(opened: OpenedTablets, words: Sequence[str]) -> Answer:
-    """Who takes what of an emptied node, and what cannot go."""
     report, short = what_if.drain(opened, opened.host(words[0], "HOST")), _short(opened)
     moved = sum(report.targets.values())
     goes = f"{moved:,} can go, {report.replicas - moved:,} cannot"
@@ -433,7 +429,6 @@ def _waiting(hosts: Sequence[str], takes: Mapping[str, int], short: Short) -> It
 def _unknown(
     waits_for: Sequence[str] | None, left_out: Sequence[str], short: Short
 ) -> Iterator[str]:
-    """What the server does not do for want of sizes, and what tells until when."""
     tells = "storage_load in system.load_per_node (the same on any node) is"
     if waits_for is None:
         yield f"{GAP}Not known: whether the server has all tablet sizes. From release 2026.1 on, a"
@@ -446,7 +441,6 @@ def _unknown(
 
 
 def _stuck(stuck: Sequence[what_if.StuckTablet], short: Short, edition: Edition) -> Iterator[Rows]:
-    """What cannot leave its node, and what each other node has against it."""
     rows = [
         (
             f"{tablet.table} {' and '.join(map(str, tablet.tablets))}",
@@ -466,7 +460,6 @@ def _stuck(stuck: Sequence[what_if.StuckTablet], short: Short, edition: Edition)
 def _resized(
     rows: Sequence[ResizeLine], named: str, data: object, warnings: Sequence[str] = ()
 ) -> Answer:
-    """Each table's decision, and how far it is from another one."""
     decided = Counter(row.decision for row in rows)
     kinds = f"{decided['split']:,} to split, {decided['merge']:,} to merge"
     heading = [f"{kinds}, {decided['none']:,} as they are (edition {named})"]
@@ -618,7 +611,6 @@ def _lose(opened: OpenedTablets, words: Sequence[str]) -> Answer:
 
 
 def _refused(tablet: what_if.LostTablet) -> str:
-    """Which requests of a tablet fail: named where it is in transition, and they may differ."""
     where = f"no majority in {listed(tablet.datacenters)}" if tablet.datacenters else ""
     if not tablet.stage:
         return where
@@ -653,7 +645,6 @@ def _shard(opened: OpenedTablets, words: Sequence[str]) -> Answer:
 
 
 def _why(opened: OpenedTablets, words: Sequence[str]) -> Answer:
-    """One move that is asked about, and the reason for it or against it."""
     table, tablet, place = words
     if not re.fullmatch("[0-9]{1,9}", tablet, re.ASCII):
         raise BadInput("TABLET", tablet, "the number of a tablet, from 0 up")

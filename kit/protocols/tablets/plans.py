@@ -310,7 +310,6 @@ class DumpPlanner:
     """The balancer of a cluster that was read from a dump; the same state is planned once."""
 
     def __init__(self, model: Plans, dump: TabletDump) -> None:
-        """The planner on the tablets of a model."""
         self._model, self._dump = model, dump
         pairs = zip(dump.tables, dump.firsts, strict=False)
         self._spans = {each.name: slice(first, first + each.tablets) for each, first in pairs}
@@ -318,7 +317,6 @@ class DumpPlanner:
         self._plan = lru_cache(4)(self._planned)
 
     def _by_host(self, columns: tuple[tuple[int, ...], ...]) -> list[Mapping[str, int]]:
-        """For each tablet the bytes of its replicas by host, as far as they are known."""
         return [
             {place.host: b for place, b in zip(row.replicas, known, strict=False) if b >= 0}
             for row, known in zip(self._model.rows, columns, strict=False)
@@ -342,7 +340,6 @@ class DumpPlanner:
         return self._plan(s.tablets, self._model.roles(s), enabled, frozenset(self._rack_lists(s)))
 
     def _rack_lists(self, s: cluster.TabletsState) -> Iterator[tuple[str, str]]:
-        """The tables and datacenters of which racks are named, RF changes so far included."""
         changed = dict(s.control.topology.keyspaces)
         for table, datacenter in self._dump.rack_lists:
             if keyspace_of(table) not in changed:

@@ -351,7 +351,6 @@ class Tablet(Fenced):
         return self._short_of_a_set(wanted)
 
     def _short_of_a_set(self, view: View) -> str | None:
-        """A write that would succeed without its level in the old or in the new set."""
         for number, ask in enumerate(self.workload):
             if not self.mutations[number]:
                 continue
@@ -415,7 +414,6 @@ class Tablet(Fenced):
         return mask_of(i for i in members(request.in_flight) if self.begun(s, number, i))
 
     def _own_choice(self, s: StorageState) -> tuple[str, ShardChoice | None]:
-        """The node that has shards, if it is waited for, and what it makes of requests by now."""
         if self.split < 0 or holds(s.down, self.split):
             return "", None
         name = self.history.replicas[self.split]

@@ -99,7 +99,6 @@ class PauseInjection(Declared[PauseState]):
     State = PauseState
 
     def __init__(self, whats: tuple[str, ...]) -> None:
-        """Of all these verbs any may be held."""
         self.whats = whats
         super().__init__()
 
@@ -150,7 +149,6 @@ class BarrierLevels(Declared[LevelState]):
     State = LevelState
 
     def __init__(self, first: Level, last: str, nodes: Iterable[str]) -> None:
-        """Each barrier begins at the ``first`` level, and may fall back to the ``last``."""
         self.strictest, self.weakest, self.nodes = first, last, tuple(nodes)
         super().__init__()
 
@@ -249,7 +247,6 @@ class TcmCluster(Product):
     parameters: TcmParameters
 
     def __init__(self, parameters: TcmParameters | None = None, off: tuple[str, ...] = ()) -> None:
-        """A model of the cluster that ``parameters`` describe, without the safeguards ``off``."""
         self.tcm = Tcm(parameters, off)
         given = self.parameters = self.tcm.parameters
         self.off, self.names, self.codes = off, self.tcm.names, self.tcm.codes

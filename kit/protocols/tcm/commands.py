@@ -141,14 +141,12 @@ def _in_flight(text: str) -> Operation:
 
 
 def _without_a_ring(given: Collection[str]) -> NoReturn:
-    """Nothing can be planned: an option of an operation is named where there is one."""
     for option in filter(given.__contains__, OPTIONS):
         raise BadInput("option", option, "a ring file and an operation (plan --help)")
     raise BadInput("RINGFILE", None, "a ring file, then an operation (plan --help)")
 
 
 def _sizes(path: str | None, given: Imported) -> Sizes | None:
-    """The sizes of a file, or else the loads that the cluster's tools told."""
     if path is not None:
         return read_sizes(path, given)
     loads = {name: size for name, size in given.loads.items() if name in given.ring.names}
@@ -237,7 +235,6 @@ def _copied(copies: tuple[planning.Copy, ...]) -> Iterator[Part]:
 def _changes(
     before: dict[str, planning.Tables], after: dict[str, planning.Tables]
 ) -> Iterator[Part]:
-    """The rows that differ; keyspaces with equal tables are shown together."""
     together: dict[tuple[int, int], list[str]] = {}
     for name, tables in after.items():
         if tables.reads:
@@ -290,7 +287,6 @@ def _marked(was: tuple[str, ...], now: tuple[str, ...]) -> str:
 
 
 def _table(names: str, rows: Sequence[Cells]) -> Iterator[Part]:
-    """The changed rows; replicas below their range where they do not fit beside it."""
     heads = (f"{GAP}{names}", "reads", "writes")
     if fits([heads, *rows], WIDTH - len(GAP)):
         yield Rows(rows, "ranges", heads=heads)
@@ -323,7 +319,6 @@ def _sum(copies: Sequence[planning.Copy]) -> Iterator[Part]:
 
 
 def _sizes_of(parts: Collection[Sequence[planning.Copy]]) -> list[tuple[str, ...]]:
-    """The cell that says how many bytes each part is; nowhere one where none is known."""
     known = any(copy.bytes is not None for copies in parts for copy in copies)
     return [(_bytes(copies),) if known else () for copies in parts]
 
@@ -469,7 +464,6 @@ def _at(history: MetadataHistory, epoch: int) -> Answer:
 def _compared(
     first: tuple[str, metadata_log.DumpedMetadata], second: tuple[str, metadata_log.DumpedMetadata]
 ) -> Answer:
-    """Two of a kind: the first epoch that differs, or every difference of two nodes."""
     (name, dumped), (other, another) = first, second
     unlike = [*metadata_log.differences(dumped, another)]
     rows = [(what, f"{name}: {was}", f"{other}: {now}") for what, was, now in unlike]

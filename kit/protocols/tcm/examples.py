@@ -75,7 +75,6 @@ class _Editions:
         self.reading = lru_cache(_MOST_LOGS)(self._reading)
 
     def project(self, s: Any) -> Any:
-        """The coarser state: its log, who has applied how much of it, all else as it is."""
         log, applied = self.reading(s.tcm.events).log, self._applied(s)
         return self.coarse.State(
             tcm=replace(s.tcm, events=log), log=LogState(log, applied, (0,) * len(applied))
@@ -103,7 +102,6 @@ class _Editions:
         return tuple(actions)
 
     def _applied(self, s: Any) -> tuple[int, ...]:
-        """How many entries of the coarser log each node has applied."""
         reading = self.reading(s.tcm.events)
         known = [reading.ends[count] for count in s.log.applied]
         for code, count in reading.driven:

@@ -450,7 +450,6 @@ def _newcomer(ring: Ring) -> ops.Operation:
 
 
 def _menu(ring: Ring, operations: tuple[ops.Operation, ...]) -> tuple[ops.Operation, ...]:
-    """The given operations and, for every member, what else one may do to it."""
     members = [node for node in ring.nodes if node.tokens]
     kinds: tuple[ops.Kind, ...] = ("decommission", "removenode", "assassinate")
     menu = [*operations, *(ops.Operation(kind, node.name) for kind in kinds for node in members)]

@@ -151,7 +151,6 @@ def _of_old(holds: Callable[[JoinRow, JoinNodeRequest], bool]) -> Fails:
 
 
 def _down(tables: JoinTables, asks: JoinNodeRequest, up: Names) -> bool:
-    """Whether a normal node is down that a replacing node neither replaces nor ignores."""
     counted = {*up, *asks.replaces, *asks.ignores}
     normal = {row.host for row in tables.rows if row.state == "normal"}
     return bool(asks.replaces) and not normal <= counted

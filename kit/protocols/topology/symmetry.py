@@ -40,7 +40,6 @@ class ControlSymmetry:
     """The state that stands for all that differ in names only."""
 
     def __init__(self, model: Control) -> None:
-        """Who is alike at first."""
         self.alike = bystanders(model)
 
     def __call__(self, s: ControlState) -> tuple[ControlState, Places]:

@@ -217,7 +217,6 @@ MANAGER = (
 
 
 def _rows(m: TwoPhase) -> TransitionRows:
-    """The kinds of action, and the rows of the managers' diagram that a manager's own takes."""
     row = "manager: {} - {}".format
 
     def taken(before: TwoPhaseState, action: Any, after: TwoPhaseState) -> tuple[str, ...]:

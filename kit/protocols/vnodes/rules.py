@@ -119,7 +119,6 @@ def _leaving(ring: Ring, code: int, verb: Operation, dead: tuple[int, ...] = ())
 
 
 def _widest(change: _Change, moves: Movement) -> Range:
-    """The range with the most replicas; of several, one that ends at a token of the subject."""
     ring = change.after if change.joins else change.before
     own = ring.nodes[change.subject].tokens
     return min(
@@ -156,7 +155,6 @@ def _of_range(
 def _copies(
     moves: Movement, place: Range, old: tuple[str, ...], dead: tuple[str, ...], from_displaced: bool
 ) -> list[tuple[str, str]]:
-    """Who streams to whom: the displaced replica, else all old ones that live."""
     names, live = moves.after.names, tuple(name for name in old if name not in dead)
     copies = []
     for stream in moves.streams:
@@ -311,7 +309,6 @@ class _RangeProjection:
         self.next = _RangeProjection(rest, options, replicas, epochs) if rest else None
 
     def begin(self) -> None:
-        """Add all epochs, from the stable one."""
         dead = self._mask(self.moving.dead)
         self._add(_Standing(self._joined(_AT_REST), "stable", self.options.version, dead=dead))
 
@@ -348,7 +345,6 @@ class _RangeProjection:
         return machines.StateRow(OVER, (), ring, ring)
 
     def _moves(self, row: machines.StateRow, met: frozenset[str] = frozenset()) -> bool:
-        """Whether the range changes here or on some way from here."""
         if (row.reads, row.writes) != (_AT_REST.reads, _AT_REST.writes):
             return True
         return row.name not in met and any(
@@ -382,7 +378,6 @@ class _RangeProjection:
         return View(reads, writes, *owners, fence=place.at - place.fence)
 
     def _behind(self, place: _Standing, now: View) -> Iterator[Edge]:
-        """What may come next: a node goes, a fence is set, an edge of this table or the next."""
         for row in place.states:
             if self._drained(row) and self.options.drain_fails and not place.fenced:
                 fenced = replace(
@@ -403,7 +398,6 @@ class _RangeProjection:
             yield from self.next.follow(place, now)
 
     def follow(self, place: _Standing, now: View) -> Iterator[Edge]:
-        """How this operation begins, where the one before has come to its end."""
         waits = tuple(wait for row in place.states for wait in self._barrier(place, row))
         drained = any(self._drained(row) for row in place.states)
         stable = replace(

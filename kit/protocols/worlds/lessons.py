@@ -96,7 +96,6 @@ def _crashed(m: Any, step: PassedStep) -> bool:
 
 
 def _opened(m: Any, step: PassedStep) -> bool:
-    """Whether reads switch in an epoch while C is down."""
     now = Now(m, step.before, step.action, step.after)
     return "C" in step.after.tcm.down and epochs.step_of(now) == "mid"
 

@@ -45,7 +45,6 @@ class SideBySide(Product):
     parameters: WorldsParameters
 
     def __init__(self, given: Aligned) -> None:
-        """The models of an aligned pair, each at its start."""
         super().__init__("worlds", dict(zip(WORLDS, given.models, strict=True)))
         self.aligned, self.title = given, given.pair.question
         self.parameters = WorldsParameters(given.pair.name)

@@ -35,7 +35,6 @@ def _both_told(timeline: Timeline) -> str | None:
 
 
 def _began(timeline: Timeline) -> str | None:
-    """The goal that A has opened a ballot before B has, each for its own event."""
     steps = [each.action for each in timeline.passed()]
     nodes = {each.request: each.node for each in steps if isinstance(each, Commit.submit)}
     if {0: "A", 1: "B", **nodes} != {0: "A", 1: "B"}:

@@ -29,7 +29,6 @@ HEALTH: dict[str, Health] = {"up": "up", "down": "down", "lost": "gone", "left":
 
 
 def _stage(scene: Scene) -> Stage:
-    """Each node with its epoch and its part in the CMS; the cards of the log say who has them."""
     rows = scene.of(facts.nodes)
     return Stage(
         scene.model.names,

@@ -28,7 +28,6 @@ class VoterRules(Struct, frozen=True):
     limit: int = MOST_VOTERS
 
     def __post_init__(self) -> None:
-        """Refuse what no server has."""
         if self.release not in RELEASES:
             raise BadInput("release", self.release, f"one of {', '.join(RELEASES)}")
         if self.limit < 1:

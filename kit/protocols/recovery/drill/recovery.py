@@ -336,7 +336,6 @@ def replace_node(now: DrillMoment, given: Given) -> CommandReply:
 
 
 def _leaving(now: DrillMoment, given: Given, of: str = "the node") -> str:
-    """The name of a node that is to leave, or to be ignored: one that is up is alive."""
     number = SERVERS.number(now, given)
     name = str(now.model.names[number])
     if now.state.nodes[number].takes_part:
@@ -597,7 +596,6 @@ def _unfinished(m: Recovery, s: RecoveryState) -> Iterator[str]:
 
 
 def _looked_at(now: DrillMoment) -> Iterator[GradeRow]:
-    """The steps that only look. Whoever leaves them out breaks nothing, and does not know it."""
     looking = [step for step in checklist(now) if step.name in ("note id", "check")]
     left_out = ", ".join(step.name for step in looking if not step.done)
     looked = "the old group's id was noted, and the new id was found in each log"
@@ -650,12 +648,10 @@ Done = Callable[[RecoveryState, DrillMoment], bool]
 
 
 def _each(holds: Callable[[RecoveryNode, RecoveryState], bool]) -> Done:
-    """Whether something holds of all nodes that are counted on, once the recovery goes on."""
     return lambda s, now: all(holds(n, s) for n in s.nodes if n.takes_part)
 
 
 def _was_together(now: DrillMoment) -> bool:
-    """Whether all nodes that are counted on once ran in a new group."""
     return any(step.state.is_together and step.state.new_group > OLD for step in now.run)
 
 
@@ -685,7 +681,6 @@ MISSED: dict[str, Done] = {
 
 
 def _chosen_ill(now: DrillMoment) -> bool:
-    """Whether the leader was chosen against a rule that an operator may break in a drill."""
     guarded = Recovery(now.model.parameters)
     chosen = [(a.state, b.action) for a, b in pairwise(now.run) if isinstance(b.action, act.Choose)]
     return bool(chosen) and guarded.refusal(*chosen[-1]) is not None
@@ -703,7 +698,6 @@ def _checked(now: DrillMoment) -> bool:
 
 
 def _restarted_first(now: DrillMoment) -> bool:
-    """Whether each live node was started in the run while all of them had the old group's id."""
     started: set[str] = set()
     for step in now.run:
         if isinstance(step.action, act.Restart):

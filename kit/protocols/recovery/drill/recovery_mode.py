@@ -271,8 +271,6 @@ def _all(holds: Callable[[ModeNode], bool]) -> Callable[[drill.DrillMoment], boo
 
 
 def _each(kind: Any, behind: Any = None) -> Callable[[drill.DrillMoment], bool]:
-    """Whether a step was done on every live node, after the last of another one."""
-
     def done(now: drill.DrillMoment) -> bool:
         names: set[str] = set()
         begun = behind is None

@@ -143,8 +143,6 @@ def _button(scene: Scene, row: tuple[str, ...]) -> Frag | None:
 
 
 def _presses(scene: Scene) -> dict[str, Any]:
-    """What a press on each place does: the first such action that may happen now."""
-
     def work() -> dict[str, Any]:
         presses: dict[str, Any] = {}
         for action, refusal in scene.options():

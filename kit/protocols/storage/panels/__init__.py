@@ -70,7 +70,6 @@ def meeting(met: Delivered, because: str) -> Question:
 
 
 def _answer(scene: Scene, event: Completed) -> Question:
-    """What the client is told; every value that anybody holds is offered."""
     model, before = scene.model, scene.before
     offered = ["done", "failed"]
     if not model.workload[event.request].writes:

@@ -82,7 +82,6 @@ def _acting(scene: Scene, names: Container[str]) -> str:
 
 
 def _asking(scene: Scene) -> dict[str, AskedRow]:
-    """By what each client goes: what it has under way, a read or a write; else what it may ask."""
     lines = sorted(scene.of(facts.addressees), key=lambda row: row.number is not None)
     return {row.client: row for row in lines}
 

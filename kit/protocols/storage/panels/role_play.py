@@ -53,7 +53,6 @@ def _again(scene: Scene, step: int, name: str) -> Frag:
 
 
 def _buttons(scene: Scene, words: str, who: str, choices: Iterable[Choice]) -> Frag:
-    """Draw a line of buttons, one per epoch, each of which does what it says or says why not."""
     drawn = []
     for choice in choices:
         name = mark(scene.model, choice.action)
@@ -190,7 +189,6 @@ def _real_line(row: ReplicaRow) -> str:
 
 
 def _exchange(scene: Scene, step: int, event: Happened) -> Frag:
-    """A message of yours with its answer, or an epoch that the replica applied by itself."""
     if isinstance(event, Applied):
         words = f"applies epoch {event.epoch} on its own"
         return h("li", h("div", words, class_="bubble silent"), k=f"talk:{step}")
@@ -235,7 +233,6 @@ SENDS = Panel("sends", "You are the coordinators", draw_sends, sends_text, still
 
 
 def _question(scene: Scene) -> Question | None:
-    """Ask what the replica makes of a message: does it catch up, do it, or refuse?"""
     if scene.action is None:
         return None
     [event] = scene.model.happened(scene.before, scene.action, scene.state)

@@ -434,7 +434,6 @@ def _addressees(scene: Scene) -> list[str]:
 
 
 def _words(scene: Scene, drawing: Layout) -> str:
-    """The steps in the window as text, for who cannot see them, and whom clients ask now."""
     hidden = len({dot.step for dot in drawing.placed if not drawing.there(dot)})
     lines = [line(dot.event) for dot in drawing.placed if drawing.there(dot)]
     before = f"{hidden} earlier steps; " if hidden else ""
@@ -580,7 +579,6 @@ def _message(
 
 
 def _lead(seat: Box | None, right: float, high: float) -> Frag | None:
-    """A line from an open end to its words, where these stand over or under it."""
     if seat is None or abs(seat.y - high) < LINE / 2:
         return None
     near = seat.y + LINE / 2 * (1 if seat.y < high else -1)
@@ -596,7 +594,6 @@ def _open_end(key: str, at: float, y: float, mark: Kid) -> Frag:
 
 
 def _points(drawing: Layout) -> Iterator[Frag]:
-    """What happens on a lifeline: messages met, epochs applied, plans made, disks changed."""
     for dot in filter(drawing.there, drawing.placed):
         event, at, key = dot.event, x(dot.column), f"at:{dot.step}"
         if isinstance(event, what.Delivered):
@@ -650,7 +647,6 @@ def _held(event: what.Delivered) -> str:
 
 
 def _alarms(scene: Scene, drawing: Layout) -> list[Frag]:
-    """A sign over each first step to break a promise, beside the number of an epoch there."""
     placed = {dot.step: dot for dot in drawing.placed}
     titles = {breach.step: breach.title for breach in scene.breaches() if breach.step in placed}
     alarms = []

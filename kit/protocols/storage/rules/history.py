@@ -201,7 +201,6 @@ def _trail(history: RangeHistory, way: tuple[int, ...], leads: tuple[int, ...]) 
 
 
 def _numbers(history: RangeHistory, way: tuple[int, ...]) -> tuple[int, ...]:
-    """The number of each epoch along a way: one more than that before, unless it is quiet."""
     numbers = [history.epochs[way[-1]].epoch]
     for node in reversed(way[1:]):
         numbers.append(numbers[-1] - (not history.epochs[node].quiet))
@@ -209,7 +208,6 @@ def _numbers(history: RangeHistory, way: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _views(views: list[View]) -> tuple[View, ...]:
-    """The views along a way; each knows when its row was last modified."""
     along, row = [], None
     for index, view in enumerate(views):
         if (now := (view.reads, view.writes)) != row:

@@ -220,14 +220,12 @@ def _back(machine: Machine) -> set[str]:
 
 
 def _returned(lines: Sequence[TabletLine]) -> bool:
-    """Whether a tablet was headed for other replicas, and then has those of before."""
     heading = [frozenset(line.new_replicas or line.replicas) for line in lines]
     held = [frozenset(line.replicas) for line in lines]
     return any(heading[at] != held[at] and held[at] in heading[at:] for at in range(len(lines)))
 
 
 def _leavers(lines: Sequence[TabletLine], moments: Sequence[Moment]) -> set[str]:
-    """The hosts that had the tablet, and leave or have left by the end."""
     last = {node.host: node.role for node in moments[-1].opened.nodes}
     held = {host for line in lines for host, _ in (*line.replicas, *line.new_replicas)}
     return {host for host in held if last.get(host, "left") in DRAINED}

@@ -416,7 +416,6 @@ def _role(row: SystemTopologyRow) -> cluster.NodeRole:
 
 
 def _standing(role: cluster.NodeRole, down: bool, excluded: bool) -> cluster.NodeRole:
-    """The role of a node that is down or excluded, whichever tells; others keep theirs."""
     if excluded and role in ("normal", "down", "leaving"):
         return "excluded"
     return "down" if down and role == "normal" else role

@@ -44,7 +44,6 @@ class TabletRehearsal(Rehearsal):
     """A rehearsal: the Player, what was opened, and lines to read first."""
 
     def __init__(self, opened: OpenedTablets, timeline: Timeline, warnings: Sequence[str]) -> None:
-        """A Player on a history that stands where the operations begin."""
         self.opened = opened
         super().__init__(timeline, (*opened.warnings, *warnings))
 

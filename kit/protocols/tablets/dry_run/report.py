@@ -269,7 +269,6 @@ def table_size(opened: OpenedTablets, base: str) -> resize.TableSize:
 
 
 def _options(opened: OpenedTablets, name: str) -> resize.CountOptions:
-    """What the schema asks for of a table's tablets, beside their sizes."""
     if opened.schema is None:
         return resize.CountOptions()
     keyspace = opened.schema.keyspaces.get(keyspace_of(name))

@@ -234,7 +234,6 @@ def _refused(opened: OpenedTablets, host: str) -> str:
 
 
 def _entries(opened: OpenedTablets, hosts: Sequence[str]) -> tuple[cluster.NodeEntry, ...]:
-    """As much of nodes as the rules on racks read."""
     places = opened.places
     return tuple(
         cluster.NodeEntry(state="normal", tokens=True, rack="/".join(places[host]))
@@ -264,7 +263,6 @@ def _with_role(opened: OpenedTablets, host: str, role: NodeRole) -> OpenedTablet
 
 
 def _stuck(loads: Loads, failures: Sequence[DrainFailure]) -> tuple[StuckTablet, ...]:
-    """Each failure with the nodes that may not take it, by reason; asked of a shard of each."""
     if not failures:
         return ()
     stuck, given = [], loads.given

@@ -107,7 +107,6 @@ class ResizeLineFacts(Struct, frozen=True):
 
 
 def _awaited(m: Resize, s: ResizeState) -> Iterator[str]:
-    """Whose replica has to come, or to be divided, before the decision takes effect."""
     for tablet in s.map.tablets:
         yield from (each.host for each in tablet.sets.pending)
     if not s.moving:

@@ -138,7 +138,6 @@ def _up(opened: OpenedTablets) -> list[str]:
 
 
 def _losses(opened: OpenedTablets) -> list[what_if.LossReport]:
-    """What is lost now, and without each node that is up."""
     return [what_if.lose(opened, hosts) for hosts in ((), *((host,) for host in _up(opened)))]
 
 

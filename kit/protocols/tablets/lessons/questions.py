@@ -49,7 +49,6 @@ def stage_table(
 
 
 def _row(table: machines.Machine, stage: machines.StateRow) -> tuple[str, ...]:
-    """Of a stage: where its work leads; where failed work does, by condition, then without one."""
     work = ", ".join(row.name.replace("_", " ") for row in stage.work)
     edges = [edge for edge in table.edges if edge.source == stage.name]
     onward = next(_leads_to(edge) for edge in edges if edge.kind == "happy")

@@ -17,7 +17,6 @@ DONE, FAILS, WAITS = "it is done", "it ends with an error", "it waits forever"
 
 
 def _topology(state: Any) -> Any:
-    """The tables, of tablets or of a topology alone; None in other models."""
     return getattr(getattr(state, "control", state), "topology", None)
 
 

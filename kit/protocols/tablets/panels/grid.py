@@ -607,7 +607,6 @@ def _shard_heads(lies: GridLayout, grid: TabletGrid) -> Iterator[Frag]:
 
 
 def _exit(lies: GridLayout, gone: str) -> list[Frag]:
-    """Where flows begin and end in a cell: what left it in this step is a ghost there."""
     if not gone:
         return [h("rect", width=0, height=0, class_="paper", data_end=True)]
     wide, high = _chip_width(len(gone)) * lies.scale, CHIP * lies.scale
@@ -627,7 +626,6 @@ def _row(
     gone: Mapping[TabletReplica, str],
     news: Set[str],
 ) -> Frag:
-    """A node's name and the cells of its shards; its place is behind its name, where flows end."""
     note, spot = host.note or host.rack, host_spot(host.name)
     is_lit = not news.isdisjoint((spot, f"barrier:{spot}"))
     is_new, note_is_new = host.tag and f"tag:{spot}" in news, note and f"note:{spot}" in news
@@ -694,7 +692,6 @@ def _load(host: GridHost, left: float) -> Iterator[Frag]:
 
 
 def _signs(host: GridHost) -> Iterator[Frag]:
-    """Who is banned, joins or has left, right of the head as of any cast."""
     signs = ["ban"] * host.is_banned + [host.health] * (host.health in SIGNS_OF_NODES)
     for at, sign in enumerate(signs):
         place = f"translate({HEAD + 9:.0f} {16 * at - 6:.0f})"
@@ -832,7 +829,6 @@ def _comes(grid: TabletGrid, tablet: PlacedTablet) -> Iterator[HeldReplica]:
 
 
 def _arrow(prefix: str, name: str, held: HeldReplica, lies: GridLayout, marks: bool) -> Frag | None:
-    """From the half that leaves to the half that comes, bent so that it passes beside others."""
     tablet = held.tablet
     source = f"{tablet.table}:{tablet.number}:{held.slot}"
     if source not in lies.chips or held.key not in lies.chips:
@@ -1022,7 +1018,6 @@ NEAR_MEAN = 0.05
 
 
 def _draw_nodes(grid: TabletGrid) -> Frag:
-    """Draw very many nodes at once: their loads beside the mean, the tablets that come and go."""
     loads = {host.name: 0.0 for host in grid.hosts}
     for place in grid.places:
         loads[place.host] += grid.count(place)
@@ -1082,7 +1077,6 @@ def _cells(grid: TabletGrid, across: int) -> tuple[Sequence[tuple[str, Sequence[
 
 
 def _search(grid: TabletGrid) -> Frag:
-    """A box that finds tablets by number, node or shard; those in transition are listed first."""
     moving = {id(tablet) for tablet in grid.moving}
     rest = (tablet for tablet in grid.tablets if id(tablet) not in moving)
     listed = list(chain(grid.moving, rest))[:MOST_LISTED]

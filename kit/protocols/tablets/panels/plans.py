@@ -156,7 +156,6 @@ def plan_panel(
         return [(each, move) for each in plan(scene).priorities for move in each.moves]
 
     def lines(scene: Scene) -> Iterator[str]:
-        """A line for each priority, and below it one for each of its moves."""
         for each in plan(scene).priorities:
             yield f"{each.number} {each.name} ({each.when}): {counted(len(each.moves), 'move')}"
             for move in each.moves[:MOST_ROWS]:

@@ -222,7 +222,6 @@ def _draw_pairs(scene: Scene) -> Frag | None:
 
 
 def _pair(pair: SiblingPair, left: float, top: float, wide: float) -> Frag:
-    """Two tablets and the bracket over them: closed with an equals sign once both are together."""
     over, under = BRACKET, BRACKET + 10
     bracket = f"M{wide / 2:.0f} {over + 8:.0f}V{over:.0f}H{1.5 * wide:.0f}V{over + 8:.0f}"
     return h(
@@ -245,7 +244,6 @@ def _pair(pair: SiblingPair, left: float, top: float, wide: float) -> Frag:
 
 
 def _badges(scene: Scene) -> declared.Badges:
-    """The decision, and whether it is being finalized; until then how many tablets there are."""
     now = scene.of(facts.line)
     idle = not scene.state.transition  # its names leave room for little else
     yield "tablets", f"tablets {scene.state.map.count}" * idle, "plain"
@@ -291,7 +289,6 @@ def gates(scene: Scene) -> Iterator[Gate]:
 
 
 def _log_words(scene: Scene) -> str:
-    """What group 0 holds: the tablets, the decision, whether it is polled; later the phase."""
     s, now = scene.state, scene.of(facts.line)
     decision = f"{now.decided} {now.number}" if now.decided != "none" else ""
     if decision and now.polled == now.number:

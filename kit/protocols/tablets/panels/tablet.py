@@ -253,7 +253,6 @@ COLUMNS = ("reads", "writes", "replicas", "coordinators")
 
 
 def _drain(scene: Scene) -> Iterator[tuple[str, str]]:
-    """Requests that hold an older version, with a sign: barriers wait, or pass over them."""
     held = awaited_versions(scene.model, scene.state)
     for each in held:
         for words in each.requests:
@@ -347,7 +346,6 @@ def story(m: Tablet, way: Sequence[PassedStep]) -> tuple[str, ...]:
 
 
 def _taken(lines: list[str], beginning: str) -> str:
-    """The last line, taken off, where it begins so: more is to be said in it; else nothing."""
     return lines.pop().removesuffix(".") if lines[-1].startswith(beginning) else ""
 
 
@@ -366,7 +364,6 @@ def _on_all(m: Tablet, s: storage.StorageState, number: int) -> str:
 
 
 def _landed(m: Tablet, step: PassedStep) -> str:
-    """What a late stream did: brought back what was deleted, changed nothing, or was rejected."""
     before, action = step.before, step.action
     late, to, name = m.late_copy(before, action), action.target, f"s{action.session}"
     asks = zip(m.workload, before.requests, strict=True)
@@ -461,7 +458,6 @@ def _compared(scene: Scene) -> Iterator[declared.Part]:
     then, now = f"{', '.join(kept.leaving)} then", f"{', '.join(kept.coming)} now"
 
     def stands(each: KeptWrite) -> tuple[str, str]:
-        """A sign and words."""
         if each.kept:
             return "✓", "this write or a later one is there" if each.had else "not required"
         return ("!", "missing") if kept.due else ("…", "still to come")

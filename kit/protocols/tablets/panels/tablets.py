@@ -81,7 +81,6 @@ def above(scene: Scene) -> Above:
 
 
 def _badges(scene: Scene) -> Badges:
-    """The version, the transition state, how many tablets move, and who is missing."""
     s, m = scene.state, scene.model
     topology, moving = s.control.topology, sum(bool(row.transitions) for row in s.tablets)
     yield "version", f"version {topology.version}", "plain"
@@ -289,7 +288,6 @@ CALLED = {"replicas": "get_replicas()", "endpoints": "get_natural_endpoints()"}
 
 
 def _rows(scene: Scene) -> list[facts.TableRow]:
-    """The rows to show; of very many those in transition come first."""
     m, now, before = scene.model, scene.state, scene.before or scene.state
     numbers: Sequence[int] = range(len(now.tablets))
     if len(numbers) > MOST_ROWS:
@@ -350,7 +348,6 @@ TABLE = Table(
 
 
 def _sessions(scene: Scene) -> Iterator[tuple[str, str, str]]:
-    """A key, a sign and words for each open session, and for a late RPC, whose may be closed."""
     for each in scene.of(facts.stages):
         if each.session:
             name = scene.model.tablet_words(each.tablet)
@@ -417,7 +414,6 @@ NO_VERSION = "The two sharders are compared once there is a second map."
 
 
 def _differs(answer: tuple[Any, ...]) -> str:
-    """Whether the sharder names other shards than those that hold a replica."""
     _, _, holds, reads, writes, _ = answer
     return "" if {reads, *writes} == {*holds} else "≠"
 
@@ -445,7 +441,6 @@ def _cells(columns: Iterable[Column], row: Any) -> str:
 
 
 def _sharders(scene: Scene, host: str) -> Iterator[Part]:
-    """A row for each key; then both kinds of sharder, made before the newest version."""
     m, maps = scene.model, _versions(scene)
 
     yield Table(

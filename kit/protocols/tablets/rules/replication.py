@@ -114,7 +114,6 @@ class RfPlanner:
         steps_for: Callable[[int, tuple[str, ...]], Steps],
         replicas: Iterable[TabletReplica],
     ) -> None:
-        """Count the replicas that shards have."""
         self._held = {host: [0] * count for host, count in shards.items()}
         self._steps_for = steps_for
         for each in replicas:

@@ -390,7 +390,6 @@ def rules_of(
 
 
 def _widths(replication: Replication, shards: Shards) -> Iterator[tuple[int, int]]:
-    """The shards that have so many replicas of each tablet: of datacenters, of racks by name."""
     for datacenter, factor in replication.items():
         racks = shards.get(datacenter, {})
         if isinstance(factor, int):

@@ -167,7 +167,6 @@ class TabletPlaces:
     """
 
     def __init__(self, replicas: Replicas, plans: tuple[TransitionPlan, ...]) -> None:
-        """The places of a tablet with these replicas while these plans are carried out."""
         targets = (plan.target for plan in plans if plan.kind != "repair")
         every = (*replicas, *targets)
         self.split = next((p.target.host for p in plans if p.kind == WITHIN_NODE), "")
@@ -267,17 +266,14 @@ class _TransitionPlace(Struct, frozen=True):
 
     @property
     def moving(self) -> bool:
-        """Whether a transition is under way."""
         return self.stage.name != BOUNDARY
 
     @property
     def has_barrier(self) -> bool:
-        """Whether a barrier is to be met here."""
         return not self.fenced and any(work.barrier for work in self.stage.work)
 
     @property
     def to_fence(self) -> bool:
-        """Whether other work waits until the barrier has set the fence."""
         return self.has_barrier and any(work.name in _CLEANUPS for work in self.stage.work)
 
 
@@ -401,7 +397,6 @@ class _TabletHistory:
             yield self._event(now, (), excluding, f"exclude {self.options.excluded}", aside=True)
 
     def _table(self, number: int) -> Machine:
-        """The table of a plan's kind, without the stages whose safeguards are off."""
         table = stages.TRANSITIONS[self.options.edition][self.plans[number].kind]
         if not self.options.safeguards.allow_stage:
             table = without(table, "allow_write_both_read_old")
@@ -410,7 +405,6 @@ class _TabletHistory:
         return table
 
     def _begins(self, place: _TransitionPlace, now: View) -> Iterator[Edge]:
-        """The next plan; without its safeguard also while another one is carried out."""
         replicas = place.sets.old
         number = next_plan(self.plans, place.number + 1, replicas)
         if number == len(self.plans):

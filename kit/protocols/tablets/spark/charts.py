@@ -56,7 +56,6 @@ def size_histogram(
 
 
 def _bars(axes: Any, rows: Rows) -> None:
-    """A bar for each bucket, its decisions on top of each other; without a size there is none."""
     floor = np.zeros(len(PARTS) + 1, np.int64)
     for decision, (fill, hatch) in FILLS.items():
         heights = np.zeros_like(floor)

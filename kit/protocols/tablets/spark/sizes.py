@@ -295,7 +295,6 @@ class TabletCluster:
     """A drawn cluster as tables: its tablets on Spark, or as an Arrow table without it."""
 
     def __init__(self, spark: Any, size: TabletsSize) -> None:
-        """Nothing is drawn yet but what is known of each table."""
         self.spark = spark
         self.size = size
         self.tables = drawn_tables(size)
@@ -449,7 +448,6 @@ def spares(widest: int = WIDEST) -> list[int]:
 
 
 def _lost_on_spark(tablets: Any) -> Any:
-    """Rows of ``losses``, in Spark's own columns: every pair of replicas of a tablet."""
     spare = f"element_at(array({', '.join(map(str, spares()))}), size(nodes) + 1) as spare"
     sets = tablets.selectExpr("nodes", spare).where("spare in (0, 1)")
     firsts = sets.selectExpr("explode(nodes) as first", "nodes", "spare")

@@ -226,7 +226,6 @@ def _again(
 
 
 def _is_known(members: logs.Members, flights: Sequence[logs.Flight]) -> bool:
-    """Whether the files tell the whole ring, and all of what is under way."""
     owners = [member for member in members if member.state in logs.OWNING]
     newcomers = {flight.node for flight in flights if flight.kind in BRINGS}
     placed = [*owners, *(member for member in members if member.node in newcomers)]
@@ -350,7 +349,6 @@ def _reading(rows: Sequence[PlacedRange], events: int) -> Reads:
 
 
 def _steps(m: TcmCluster, s: Any) -> Iterator[tuple[Any, Any]]:
-    """Who comes back, applies and streams what there is, one by one; then each event."""
     for place in (("tcm", Restart), ("log", Apply), ("tcm", Stream)):
         if ready := m.lifted[place].ready(s):
             yield ready[0]

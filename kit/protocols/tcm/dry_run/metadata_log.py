@@ -198,7 +198,6 @@ class MetadataHistory:
                 yield f"epoch {epoch.epoch}: {epoch.say}"
 
     def _unlike(self, fold: _Fold) -> Iterator[str]:
-        """What the directory says otherwise than the log at its end."""
         for node, known in self.directory.items():
             member = fold.members.get(node)
             if member and member.name not in (known.address, f"node {node}"):
@@ -273,7 +272,6 @@ class _Fold:
         return after
 
     def take(self, entry: metadata_log.LogEntry) -> Epoch:
-        """What an entry does, in words."""
         if self.last and entry.epoch != self.last + 1:
             self.unseen |= {*self.flights}
             self.cms = self.cms and _NOT_KNOWN_WHERE
@@ -348,7 +346,6 @@ class _Fold:
         return self._epoch(entry, CMS_STEPS[step].format(name))
 
     def name(self, node: int | None) -> str:
-        """What a node is called at the epoch that was taken last."""
         return self.history.name(node, self.last)
 
     def _epoch(

@@ -371,7 +371,6 @@ def _locks(m: TcmCluster, metadata: Metadata, planned: Plan) -> dict[str, tuple[
 
 
 def _assumed_place(metadata: Metadata, given: operations.ResolvedOperation) -> list[str]:
-    """Where a joining node is put when nobody says, and there is a choice."""
     operation = given.operation
     if operation.kind != "bootstrap":
         return []

@@ -44,7 +44,6 @@ class DryRun(Rehearsal):
     """
 
     def __init__(self, ring: Imported, timeline: Timeline, *, controls: bool = False) -> None:
-        """What a finished history comes to; the player shows it where it stands."""
         self.ring = ring
         self.steps: tuple[history.StepSummary, ...] = history.steps(timeline)
         self.operations: tuple[facts.Planned, ...] = history.outcome(timeline)
@@ -57,7 +56,6 @@ class DryRun(Rehearsal):
         super().__init__(timeline, warnings, controls=controls)
 
     def _elsewhere(self) -> Iterator[str]:
-        """What stands against operations that are played, as the files show their nodes."""
         edition = self._opening[0].parameters.edition
         for planned in self.operations:
             operation = planned.operation

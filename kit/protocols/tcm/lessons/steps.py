@@ -32,7 +32,6 @@ def after(player: Player, verb: str) -> Player:
 
 
 def _beside(player: Player, verb: str, *, parent: bool = False) -> Player:
-    """A copy where the first step with this verb leads to, or begins."""
     timeline = player.timeline
     verbs = {
         timeline.model.verb(timeline.moments[moment].action): moment

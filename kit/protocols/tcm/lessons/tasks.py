@@ -329,7 +329,6 @@ def rings_of_two_leavers() -> Iterator[str]:
 
 
 def _under_way(m: Any, state: Any) -> set[str]:
-    """The nodes that have a step of an operation before them, each with its kind."""
     return {f"{x.plan.operation.kind} {x.node}" for x in m.tcm.sequences(state.tcm)}
 
 

@@ -40,7 +40,6 @@ def _draw_planned(scene: Scene) -> Frag:
 
 
 def _planned(scene: Scene, planned: facts.Planned, name: str) -> Frag:
-    """How an operation stands, and on its own tab why it has to wait."""
     words: list[Kid] = [h("b", planned.operation.title), f" {standing(scene, planned)}"]
     if planned.refusal is not None and name == "planned":
         words.append(h("small", f": {_reason(planned.refusal)}"))
@@ -131,7 +130,6 @@ def busiest(loads: Sequence[facts.Load]) -> str:
 
 
 def _matrix(scene: Scene, loads: Sequence[facts.Load]) -> Kid:
-    """How much each source sends to each target, those that send or get little together."""
     sources = _most([load.node for load in loads if load.sends])
     targets = _most([load.node for load in _by_received(loads) if load.receives])
     if len(sources) * len(targets) < 2:

@@ -68,7 +68,6 @@ def _said(said: Said, x: float, place: int) -> Frag:
 
 
 def _at_left(scene: Scene) -> Iterator[Said]:
-    """From the top: the line, the log, who has applied what, who holds a quiet range."""
     space = facts.space(scene.model)
     ends = f"the line ends at {space.label(space.high)}"
     yield Said("Ring", ends, (CENTRE[0] - 30, 28))

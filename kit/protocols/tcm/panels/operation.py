@@ -294,7 +294,6 @@ def _held_back(scene: Scene, operation: facts.OperationRow, i: int, action: obje
 
 
 def _waits(operation: facts.OperationRow, step: facts.StepRow) -> tuple[facts.BarrierRow, ...]:
-    """The barriers before a step, unmet ones first; only the next step has any."""
     if step.status != "next":
         return ()
     return tuple(sorted(operation.barriers, key=lambda row: row.met))[:MOST_BARRIERS]

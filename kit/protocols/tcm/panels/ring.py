@@ -129,7 +129,6 @@ def arcs(scene: Scene, keyspace: str, named: frozenset[str]) -> tuple[Arc, ...]:
 
 
 def _arc(space: TokenSpace, run: Sequence[placement.Lines]) -> Arc:
-    """Ranges that rest side by side as one arc, held ones apart from others; or one."""
     left, right, held = run[0].row.left, run[-1].row.right, run[0].row.locked_by
     ends = share(space, left), share(space, right)
     line = run[0] if len(run) == 1 else None
@@ -480,7 +479,6 @@ def ring_text(scene: Scene) -> str:
 
 
 def _marks_of_ring(scene: Scene) -> str:
-    """The same legend for the sheet beside a gate; else it is in sight below the ring."""
     if not gates_of(scene, gates):
         return ""
     return _legend(scene, scene.of(facts.token_count)).removesuffix(".").replace("; ", " · ")

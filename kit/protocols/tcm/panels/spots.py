@@ -348,7 +348,6 @@ def disks(spots: Sequence[TokenPlace], texts: Mapping[str, Labelled]) -> Mapping
 
 
 def _disk(place: TokenPlace, at: Box, share: float | None) -> Frag:
-    """How much has arrived of what is streamed to a node, inside of the ring."""
     left, top = place.middle
     words = h("title", f"{share or 0:.0%} of the data for {place.node.name} has arrived")
     moved = f"translate({at.x - left:.0f} {at.y - top:.0f}) scale(.62)"

@@ -135,7 +135,6 @@ def _logical(scene: Scene) -> tuple[LogicalRow, ...]:
 
 
 def _shown(scene: Scene) -> list[LogicalRow]:
-    """Those that move, if any do; a write replica of two nodes needs both answers."""
     rows = _logical(scene)
     return [row for row in rows if any(len(pair) > 1 for pair in row.writes)] or list(rows)
 
@@ -183,7 +182,6 @@ def _few(scene: Scene) -> bool:
 
 
 def _in_transition(scene: Scene) -> Iterator[tuple[str, Majorities]]:
-    """Ranges in the focus that are read and written differently; when stable, all of it."""
     for name in facts.keyspaces(scene.model):
         there = majorities(scene.model, scene.state, name)
         there = tuple(each for each in there if facts.inside(scene.model, each.row))

@@ -507,7 +507,6 @@ def _leaving(metadata: Metadata) -> set[int]:
 
 
 def _last_node(metadata: Metadata, given: ops.ResolvedOperation) -> Refusal | None:
-    """The last node that stays cannot go: nobody would own the tokens."""
     alone = _members(metadata.ring, None, _leaving(metadata)) == 1
     if given.operation.kind in SHRINKS and alone:
         return Refusal(

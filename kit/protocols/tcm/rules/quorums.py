@@ -344,7 +344,6 @@ def quorums_meet(pairings: Iterable[Pairing]) -> str | None:
 
 
 def _voters(metadata: Metadata, group: int) -> list[tuple[str, frozenset[int]]]:
-    """Among whom majorities are counted: all nodes, and each datacenter that has its factor."""
     voters = [("", frozenset(range(len(metadata.ring.nodes))))]
     replication = metadata.groups[group]
     if isinstance(replication, NetworkTopologyStrategy) and len(replication.factors) > 1:

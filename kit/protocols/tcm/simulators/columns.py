@@ -58,7 +58,6 @@ class Columns:
     """The columns for one model of a cluster."""
 
     def __init__(self, model: TcmCluster) -> None:
-        """Ready to look at the states of ``model``, at keyspaces that have an RF to be checked."""
         self.model = model
         self.names = model.names
         self.groups: list[tuple[int, simple.Factors]] = []
@@ -182,7 +181,6 @@ class Columns:
         return None
 
     def _settled(self, snapshot: Snapshot, plain: simple.PlainCluster) -> str | None:
-        """Both tables against the simple model's own replicas of the stable ring."""
         rest = plain.settled()
         for number, _ in self.groups:
             placement = snapshot.placements[number]

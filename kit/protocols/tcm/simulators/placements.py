@@ -124,7 +124,6 @@ def draw(seed: int, size: Size, off_menu: tuple[str, ...] = ()) -> DrawnCluster:
 
 
 def _stir(chance: Chance, known: list[str], fresh: list[tuple[int, ...]], number: int) -> Operation:
-    """A move of some node, or the replacement of one, whose name then stands for its place."""
     name = chance.pick(known)
     if chance.under(0.6):
         return Operation("move", name, fresh.pop())
@@ -151,7 +150,6 @@ def _parameters(
 
 
 def _place(i: int, size: Size) -> tuple[str, str]:
-    """Nodes are dealt to datacenters in turn, and within these to racks."""
     return f"dc{i % size.dcs + 1}", f"r{i // size.dcs % size.racks + 1}"
 
 
@@ -338,7 +336,6 @@ class _Run:
         self.failed: tuple[str, str] | None = None
 
     def run(self) -> Simulation:
-        """Grow, then shrink, then let everything come to its end."""
         for operations in (self.drawn.growing, self.drawn.shrinking):
             self.todo.extend(operations)
             self._carry_out()
@@ -348,7 +345,6 @@ class _Run:
         return Simulation(self.seed, self.size, self.model.off, *done, *counts, cancelled, *ends)
 
     def _carry_out(self) -> None:
-        """Begin, advance and cancel at random, what was refused again, until nothing is left."""
         idle, seen = 0, len(self.turns)
         while self.failed is None:
             idle = idle + 1 if len(self.turns) == seen else 0

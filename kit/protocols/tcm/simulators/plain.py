@@ -236,7 +236,6 @@ def regrouped(
 
 
 def _cut(rows: Rows, tokens: set[int]) -> Rows:
-    """Rows cut at these tokens: both halves keep their groups."""
     cut = dict(rows)
     for token in tokens - rows.keys():
         cut[token] = rows[min(bound for bound in rows if bound > token)]

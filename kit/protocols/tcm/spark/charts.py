@@ -116,7 +116,6 @@ def availability(job: Pipeline, group: int = 0) -> Chart:
 
 
 def _largest(names: pd.Series, values: pd.Series, order: dict[str, int]) -> list[str]:
-    """The names with the largest sums, in the nodes' order; ``others`` when there are more."""
     sums = values.groupby(names.to_numpy()).sum().sort_values(ascending=False, kind="stable")
     chosen = sorted(sums.index[:MOST_NAMED], key=order.__getitem__)
     return [*chosen, "others"] if len(sums) > MOST_NAMED else chosen
@@ -132,7 +131,6 @@ def _amount(value: float, sized: bool) -> str:
 
 
 def _merged_sides(table: pd.DataFrame) -> list[tuple[str, Any]]:
-    """A row for reads and one for writes, or one for both where they are equal."""
     rows = []
     for (level, loss), part in table.groupby(level=["level", "loss"], sort=False):
         sides = {key[2]: row.to_numpy() for key, row in part.iterrows()}

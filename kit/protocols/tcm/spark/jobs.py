@@ -159,7 +159,6 @@ class SharedValue:
     """
 
     def __init__(self, value: Any) -> None:
-        """Pack it."""
         self.packed = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
 
     @property

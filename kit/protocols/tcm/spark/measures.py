@@ -101,7 +101,6 @@ class Tally:
     """Adds up the measures of any rows of one history."""
 
     def __init__(self, history: History) -> None:
-        """Nothing counted yet."""
         self._alike = [alike(history, group) for group in range(len(history.groups))]
         self._sums: dict[tuple[int, tuple[int, ...]], dict[str, Sums]] = {}
 

@@ -135,7 +135,6 @@ def placements(
 
 
 def _with_gaps(placement: Placement, gaps: Tokens) -> Placement:
-    """The placement with a row without replicas wherever rows are left out."""
     table = placement.reads
     at = np.flatnonzero(table.lefts[1:] != table.rights[:-1]) + 1
     lefts = np.insert(table.lefts, at, table.rights[at - 1])

@@ -74,7 +74,6 @@ class Pipeline(ABC):
         return Path(folder)
 
     def _fill(self, place: Path) -> None:
-        """Every table in a folder of its own; what is in this process as one file."""
         for name in (schema.name for schema in tables.PLACEMENT_TABLES):
             table = self.small[name] if name in self.small else self.table(name)
             write_rows(table, place / name)

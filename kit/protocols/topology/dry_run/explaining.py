@@ -221,7 +221,6 @@ def _apart(
 
 
 def _edges(operations: Sequence[list[Passage]]) -> Iterator[Steps]:
-    """The steps of each operation; where a journal begins and ends, none says if one does."""
     for at, stays in enumerate(operations):
         yield _steps(stays, at > 0, at < len(operations) - 1)
 
@@ -236,7 +235,6 @@ def _steps(stays: Sequence[Passage], begins: bool, ends: bool) -> Steps:
 
 
 def _machines(whose: Tables) -> dict[str, Steps]:
-    """The steps that each kind of operation has; of equal ones the likeliest."""
     owned = {
         name: frozenset(
             step

@@ -103,7 +103,6 @@ def passages(entries: Sequence[JournalEntry], edition: Edition) -> tuple[Passage
 
 
 def _said(entry: JournalEntry, host: str) -> str:
-    """A line in words, with its node where that is not the coordinator's."""
     if entry.kind == "command":
         without = f" without {', '.join(entry.excluded)}" if entry.excluded else ""
         return f"{entry.words} to all nodes{without}"

@@ -160,7 +160,6 @@ def system_topology(given: dumps.TopologyTable) -> SystemTopology:
 
 
 def _struct(kind: type[Row], cells: Mapping[str, object]) -> Row:
-    """A row: null is the field's default, a map pairs, a token text again."""
     values: dict[str, object] = {}
     for name in kind.__struct_fields__:
         value = cells.get(name)
@@ -174,7 +173,6 @@ def _struct(kind: type[Row], cells: Mapping[str, object]) -> Row:
 
 
 def _unknown(given: dumps.TopologyTable) -> dict[str, object]:
-    """Unknown columns: null ones are left out, one value for all is told once."""
     columns: dict[str, object] = {}
     for name in given.unknown:
         by_host = {str(row["host_id"]): row[name] for row in given.rows}
@@ -260,7 +258,6 @@ def _in_time(requests: Iterable[SystemTopologyRequest]) -> tuple[SystemTopologyR
 
 
 def _without_id(named: Mapping[str, SystemTopologyRequest]) -> Iterator[str]:
-    """A line for each request whose place in the order of time is not known."""
     for each in named.values():
         if not each.id and len(named) > 1:
             kind, host = each.request_type, each.target_host
@@ -335,7 +332,6 @@ def _down(
 def _not_up(
     table: SystemTopology, loads: PathLike, dead: frozenset[str] | None
 ) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Who is down by the loads of a snapshot, beside those that are known to be."""
     source, loaded = source_name(loads), {load.host: load for load in dumps.read_loads(loads)}
     members = [row for row in table.rows if row.node_state in ("normal", *IN_TRANSITION)]
     places = ((load.host, load.datacenter, load.rack) for load in loaded.values())

@@ -302,11 +302,9 @@ class _Asking:
         self.places = tuple(place_of(entry.rack) for entry in topology.nodes)
 
     def named(self, mask: int) -> tuple[str, ...]:
-        """The host ids of the nodes in a mask."""
         return tuple(self.hosts[i] for i in nodes_in(mask))
 
     def cases(self) -> tuple[tuple[NextStep, ...], tuple[str, ...]]:
-        """The cases that differ, and the nodes whose death would change nothing."""
         first = self.step(self.alive)
         if self.opened.down is not None:
             return (replace(first, down=self.named(self.all & ~self.alive)),), ()
@@ -354,7 +352,6 @@ class _Asking:
         return f"group 0 has no majority: {held} of {counted(voters, 'voter')} up"
 
     def depends(self) -> Iterator[str]:
-        """That it is not known whether group 0 has a majority, if it is not."""
         worst, best = self.group0(self.alive)
         if best.holds and not worst.holds:
             yield (
@@ -385,7 +382,6 @@ class _Asking:
         return ""
 
     def step(self, alive: int) -> NextStep:
-        """What comes next when these nodes are up."""
         unplayed = self._unplayed(alive)
         if unplayed:
             return NextStep((), NOT_MODELLED, unplayed)
@@ -423,7 +419,6 @@ class _Asking:
         )
 
     def elsewhere(self) -> Iterator[tuple[str, str]]:
-        """The releases on which something else comes next, or waits, and what that is."""
         here = self.step(self.alive), self.queue_lines()
         for release in SUPPORTED if self.setting.edition == "server" else ():
             there = _Asking(self.opened, replace(self.setting, release=release), self.topology.rf)
@@ -442,7 +437,6 @@ class _Asking:
         return rules.addressees(self.topology, operation, piece)
 
     def queue_lines(self) -> tuple[QueueLine, ...]:
-        """The queue as it stands."""
         requests = self.opened.requests
         return tuple(
             QueueLine(

@@ -175,7 +175,6 @@ def _ways(
 
 
 def _of_all(opened: Sequence[OpenedTopology]) -> Iterator[str]:
-    """What was asked of the whole cluster, as far as dumps show it under way."""
     under_way = {
         each.table.global_topology_request_id: each.table.global_topology_request
         for each in opened

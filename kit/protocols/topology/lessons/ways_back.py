@@ -80,13 +80,11 @@ def failure_grid(operation: str = "join F", edition: Edition = "documents") -> S
 
 
 def _next(m: Any, s: Any) -> Any | None:
-    """The next step without luck; where there is none, what an operator is told to do."""
     sure = (each for each in m.actions(s) if m.relied(s, each))
     return next(sure, None) or next((each for each, _ in m.helped(s)), None)
 
 
 def _failed(m: Any, s: Any, failure: str, node: int) -> Any:
-    """The state after a failure; one that cannot happen there changes nothing."""
     dies = {LEADER: "A", MAJORITY: "BCD", FAILURES[0]: "B", LOST: ""}
     names = dies.get(failure, m.names[node] if node != cluster.NOBODY else "")
     faults = [Topology.crash_member(each) for each in names] or [Topology.fail_work()]
@@ -103,7 +101,6 @@ def _failed(m: Any, s: Any, failure: str, node: int) -> Any:
 
 
 def _end(m: Any, s: Any) -> str:
-    """How the first request has ended once nothing is left to do, or what all wait for."""
     while (not m.is_over(s) or s.made < len(m.plan.requests)) and (step := _next(m, s)) is not None:
         s = m.apply(s, step)
     if not s.topology.requests or not all(each.done for each in s.topology.requests):

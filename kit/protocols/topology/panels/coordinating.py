@@ -64,7 +64,6 @@ def _members(scene: Scene) -> Iterator[Member]:
 
 
 def _sessions(scene: Scene, node: str, known: int) -> Iterator[str]:
-    """The open one, and the guards that are held of it; those of late work of another."""
     held = dict(facts.guards(scene.model, scene.state, scene.model.number(node)))
     own = {known: held.pop(known, 0)} if known else {}
     for session, number in (own | held).items():
@@ -190,8 +189,6 @@ def _draw_configuration(scene: Scene) -> Frag:
 
 
 def _told_apart(scene: Scene) -> declared.ToldApart[int, tuple[str, ...]]:
-    """The members with their roles; of very many those that do not just follow."""
-
     def work() -> declared.ToldApart[int, tuple[str, ...]]:
         members = list(nodes_in(scene.state.topology.members))
         return declared.told_apart(members, lambda i: (_role(scene, i).strip(),), lambda i: False)

@@ -217,7 +217,6 @@ def _in_line(columns: Sequence[Column], row: Any) -> str:
 
 
 def _tried(scene: Scene) -> str:
-    """The retry counter: calls that were made again stand out by their number."""
     calls = ("QUERY", "REQUEST", "RESPONSE")
     made = zip(calls, tried(scene.way()), strict=True)
     return f"Calls so far: {', '.join(f'JOIN_NODE_{call} {times}' for call, times in made)}."

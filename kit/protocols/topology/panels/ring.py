@@ -109,7 +109,6 @@ def replicas_in_use(m: Topology, s: ControlState) -> tuple[int, int]:
 
 
 def _selectors(m: Topology, s: ControlState) -> StateRow:
-    """The state of the operation under way: which rings requests use meanwhile."""
     operation = under_way(s.topology)
     return StateRow("", ()) if operation is None else state_of(operation, m.setting)
 
@@ -176,7 +175,6 @@ def _before(scene: Scene) -> frozenset[RingArc]:
 def _apart(
     now: TokenRing, kept: frozenset[RingArc]
 ) -> tuple[Sequence[RingArc], Sequence[RingNode]]:
-    """The arcs and nodes that are drawn singly: of very many those of which something is said."""
     if len(now.arcs) <= MOST_SINGLE:
         return now.arcs, now.nodes
     arcs = [arc for arc in now.arcs if arc not in kept or arc.reads != arc.writes]
@@ -211,7 +209,6 @@ def _arc(places: int, arc: RingArc, sentence: str, is_new: bool) -> Frag:
 
 @lru_cache(MOST_KEPT)
 def _node(places: int, node: RingNode, takes_over: bool) -> Frag:
-    """A disc at the node's token; one that takes another's place stands within the ring."""
     x, y = circle.point(node.place / places, circle.RADIUS - takes_over * 2 * (circle.DISC + 2))
     words = (" joins" * node.comes, " leaves" * node.goes, " is down" * node.down)
     return h(

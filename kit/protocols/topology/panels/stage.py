@@ -155,7 +155,6 @@ def _cards(scene: Scene) -> Iterator[Card]:
 
 
 def _in_short(clauses: list[str]) -> str:
-    """The clause that says most: where the transition is now; and how many more there are."""
     ways = (each.partition(" → ") for each in clauses)
     now = next((after for before, arrow, after in ways if arrow and ":" not in before), "null")
     says_more = (each for each in clauses if not each.endswith(": none"))

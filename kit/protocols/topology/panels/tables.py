@@ -174,7 +174,6 @@ def _schema(scene: Scene) -> Iterator[tuple[str, str, str]]:
 
 
 def _cdc(scene: Scene) -> Iterator[tuple[str, str, str, str]]:
-    """Every CDC generation: when it begins, where it stands, and which members write logs by it."""
     s, times = scene.state, dict(_ids(scene)[1])
     newest = s.topology.generations
     for number in range(1, newest + 1):
@@ -288,7 +287,6 @@ def _requests(scene: Scene) -> list[columns.SystemTopologyRequest]:
 
 
 def _joined(scene: Scene) -> Iterator[tuple[str, str, str, str]]:
-    """The ids in ``global_requests``, and of the one under way, each with what its row says."""
     topology, rows = scene.state.topology, _requests(scene)[::-1]
     waiting = [("global_requests", number) for number in topology.queue]
     running = [("global_topology_request_id", topology.running)] if topology.running else []
@@ -412,7 +410,6 @@ DRIVER = panel_of(
 
 
 def _keyspaces(scene: Scene) -> Iterator[tuple[str, str, str]]:
-    """Each that is named, its replicas and those asked for; of several requests the first tells."""
     topology: ClusterTopology = scene.state.topology
     wanted: dict[str, Replication] = {}
     for request in topology.requests:

@@ -209,7 +209,6 @@ def refused_change(
 
 
 def _conversion(old: Factor, new: Factor, *, tables: bool) -> str:
-    """What stands against a number in the place of racks, and racks in that of a number."""
     if number_of(old) == 0 or number_of(new) == 0 or type(old) is type(new):
         return ""
     if not isinstance(old, int):
@@ -222,7 +221,6 @@ def _conversion(old: Factor, new: Factor, *, tables: bool) -> str:
 
 
 def _steps(old: Factor, new: Factor) -> int:
-    """How many replicas of a tablet come or go."""
     if isinstance(old, tuple) and isinstance(new, tuple):
         return len(set(old) ^ set(new))
     return abs(number_of(new) - number_of(old))

@@ -396,7 +396,6 @@ def may_tie(racks: Sequence[str], rules: VoterRules, *, leaves: bool = False) ->
 
 @lru_cache(maxsize=1 << 8)
 def _numbered(racks: tuple[str, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The datacenters and the racks of nodes as numbers, in the order of their names."""
     places = [place_of(rack) for rack in racks]
     dcs = {name: i for i, name in enumerate(sorted({dc for dc, _ in places}))}
     names = {place: i for i, place in enumerate(sorted(set(places)))}

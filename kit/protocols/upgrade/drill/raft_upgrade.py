@@ -212,7 +212,6 @@ def _one_of_each(s: Cluster) -> Iterator[drill.GradeRow]:
 
 
 def _looked_at(steps: Iterable[drill.CheckedStep]) -> drill.GradeRow:
-    """The steps that only look. Whoever leaves them out breaks nothing."""
     left_out = ", ".join(step.name for step in steps if not step.done and step.name in LOOKING)
     looked = f"skipped: {left_out}" if left_out else "every node was checked"
     return drill.GradeRow("looked at", None, looked)

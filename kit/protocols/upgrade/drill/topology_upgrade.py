@@ -28,7 +28,6 @@ BY_OPERATOR = (act.Upgrade, act.Post)
 
 
 def _topology(now: drill.DrillMoment, number: int) -> Iterator[Row]:
-    """A row of each node that was copied or served, and of each whose request is queued."""
     s, view = now.state, now.state.nodes[number].view
     if view == NOT_UPGRADED:
         return
@@ -206,7 +205,6 @@ def _graded(
 
 
 def _behind(node: TopologyNode) -> str:
-    """What a node of the cluster lacks: it is down, joins, or does not know the end."""
     if node.standing == "outside":
         return ""
     if not node.is_up:

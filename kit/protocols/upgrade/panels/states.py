@@ -55,7 +55,6 @@ MEANINGS = (
 
 
 def _lane(name: str, life: Iterable[Any]) -> list[Cell]:
-    """What a node has behind it, as long as that stays so; filled by what it says to a change."""
     cells = [Cell(name)]
     for (position, row), same in groupby(life, lambda node: (node.position, node.row)):
         fill = "removed" if row == SYNCHRONIZE else "added" if row == POST else "plain"

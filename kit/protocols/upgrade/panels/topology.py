@@ -124,7 +124,6 @@ def _answers(row: tuple[str, str, Frag]) -> str:
 
 
 def _joins(scene: Scene) -> Iterator[tuple[str, str, str]]:
-    """Every node on its way into the cluster: in the old way, or in the queue, and why it waits."""
     for name, node in zip(scene.model.names, scene.state.nodes, strict=True):
         if node.standing == "joining":
             yield name, "old way", ""

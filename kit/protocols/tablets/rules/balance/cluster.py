@@ -191,7 +191,6 @@ def _measured(
     weights: TabletSizes,
     target_size: int,
 ) -> Iterator[tuple[int, int]]:
-    """The size and the weight of each replica."""
     for base, table in bases.items():
         weighed = weights.get(base, ({},) * table.count)
         every = zip(table.tablets, group_rows(base, maps, sizes), weighed, strict=True)
@@ -245,7 +244,6 @@ def _pairs(bases: Mapping[str, TabletMap]) -> Iterator[tuple[int, int]]:
 def _streams(
     nodes: Sequence[BalancerNode], codes: Mapping[str, int], tablets: Sequence[Tablet]
 ) -> tuple[Codes, Codes]:
-    """How many streams each shard reads for and takes now."""
     first, unread = first_shards(nodes), unread_hosts(nodes)
     reads, writes = (np.zeros(first[-1], np.int32) for _ in range(2))
     for tablet in tablets:

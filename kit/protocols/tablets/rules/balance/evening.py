@@ -137,7 +137,6 @@ class _Evening:
                 yield place
 
     def _count(self, reason: EvensOut, moves: int) -> None:
-        """How many shards are no longer above the mean, or below it."""
         self.over -= moves * (reason.source > self.high >= reason.source_after)
         self.under -= moves * (reason.target < self.low <= reason.target_after)
 

@@ -107,7 +107,6 @@ class Loads:
         self.takes[list(self.left_out)] = False
 
     def _of_both(self, sizes: cluster.Bytes) -> cluster.Bytes:
-        """Sizes with those of the odd siblings added to the even ones that they are with."""
         rows = self.given.rows
         even, column = np.nonzero(rows.together == 2)
         if not len(even):
@@ -217,7 +216,6 @@ class Loads:
         return next((each for each in crowded if each is not None), None)
 
     def _crowded(self, row: int, source: int, target: int) -> reasons.Misplaced | None:
-        """Whether a tablet's other replicas are too near to a shard."""
         giver, taker = int(self.node_of[source]), int(self.node_of[target])
         there = [node for node in self.given.rows.nodes[row].tolist() if node != cluster.NOBODY]
         if taker in there and (taker != giver or source == target):

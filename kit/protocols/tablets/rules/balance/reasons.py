@@ -244,7 +244,6 @@ def sizes_said(*sizes: float) -> tuple[str, ...]:
 
 @lru_cache
 def _compared(kind: type[ToldReason]) -> tuple[str, ...]:
-    """The fields of a reason that are loads, which look different if they are."""
     return tuple(each.name for each in fields(kind) if each.type is float)
 
 
