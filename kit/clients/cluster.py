@@ -305,7 +305,6 @@ class ServedCluster:
                 self._acting = False
 
     def _begin_anew(self) -> None:
-        """Another history is shown: nobody will answer what was asked in the one before."""
         self._shown = self.timeline
         for tell in self.waiting.values():
             tell(RowAnswer("failure", why="a different history is shown now"))
@@ -339,7 +338,6 @@ class ServedCluster:
         return [known(self.catalog(at)) for at in range(len(self.names))]
 
     def _tell(self) -> None:
-        """What each node tells its clients, step for step where one leads to the other."""
         before, self._seen = self._seen, self._knowledge()
         for at, (was, has) in enumerate(zip(before, self._seen, strict=False)):
             for change in changes(was, has):

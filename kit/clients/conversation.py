@@ -268,7 +268,6 @@ def _columns(table: Table, wanted: Sequence[str]) -> list[Column]:
 def _shaped(
     statement: Statement, table: Table, rows: Sequence[Row]
 ) -> tuple[Table, Sequence[str], Sequence[Row]]:
-    """What a read returns of a table's rows: the same, each as JSON, or how many there are."""
     wanted = statement.columns or tuple(table.columns)
     if statement.shape == "rows":
         return table, wanted, rows
@@ -349,7 +348,6 @@ def _selected(statement: Statement, table: Table, given: Parameters) -> Reply:
 
 
 def _alike(held: Any, wanted: Any, kind: str) -> bool:
-    """Whether a cell holds what a statement wants: of texts the same letters."""
     if held is None:
         return False
     if kind == "text":

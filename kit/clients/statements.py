@@ -90,7 +90,6 @@ def parsed(text: str) -> Statement:
 
 
 def _begin(text: str) -> str:
-    """As the client wrote it, on one line: quotes of quotes are hard to read."""
     text = " ".join(text.split())
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 3]}..."
 
@@ -123,7 +122,6 @@ class _Parser:
         raise SyntaxFault(f"{said} (supported: {UNDERSTOOD})")
 
     def says(self, *words: str) -> bool:
-        """Whether the next word is one of these; it is passed over if so."""
         if self.at < len(self.words) and self.words[self.at].says(*words):
             self.at += 1
             return True

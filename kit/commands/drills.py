@@ -86,7 +86,6 @@ def _lines(under_way: Drill) -> Iterator[str]:
 
 
 def _read(before: int) -> str:
-    """The next line of a file or pipe, which may have no end, nor may a line of it."""
     if before >= MOST_ENTRIES:
         put(f"(a drill has at most {MOST_ENTRIES:,} lines: the rest is ignored)")
         raise EOFError

@@ -34,7 +34,6 @@ def _handout(given: Namespace) -> Answer:
 
 
 def _report(number: int, of: int) -> None:
-    """Say how far the reader has come, where somebody may look."""
     if sys.stderr.isatty():
         print(f"\rlesson {number} of {of}", end="\n" * (number == of), file=sys.stderr, flush=True)
 

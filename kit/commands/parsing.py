@@ -70,7 +70,6 @@ class Parser(argparse.ArgumentParser):
         return value
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """A word that is none of those to choose from is refused, and the nearest named."""
         choices = [str(choice) for choice in action.choices or ()]
         if choices and value not in choices:
             allowed = ", ".join(choices) + nearest(str(value), choices)

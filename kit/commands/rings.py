@@ -56,7 +56,6 @@ def _ring(given: Namespace) -> Answer:
 
 
 def _lines(given: RingFile, replication: Replication) -> list[Line]:
-    """The rows of a keyspace; none where each node keeps its own data."""
     if isinstance(replication, LocalStrategy):
         return []
     table = stable_placement(given.ring, replication).reads

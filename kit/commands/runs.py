@@ -24,7 +24,6 @@ MOST_PLAYED = 10_000
 
 
 def _play(given: Namespace) -> Answer:
-    """Run a trace, a scenario or a model; in words, or written as one HTML page."""
     what, html = given.what, given.html
     if html is not None:
         check_place(html, "--html", inputs=(what,))
@@ -40,7 +39,6 @@ def _play(given: Namespace) -> Answer:
 
 
 def _export(given: Namespace) -> Answer:
-    """Run the same, and give the run in a form that another tool reads."""
     from kit.views.runs import export_run
 
     if given.out is not None:
@@ -130,7 +128,6 @@ def _of_own(what: str, own: str) -> tuple[Timeline, tuple[str, ...]]:
 
 
 def _suggested(model: Model[Any, Any]) -> tuple[Timeline, tuple[str, ...]]:
-    """What a model itself suggests, from its start until a state comes again."""
     timeline = Timeline(model)
     seen = {timeline.state: 0}
     while len(timeline.moments) < MOST_PLAYED and timeline.forward() is not None:
@@ -144,7 +141,6 @@ def _suggested(model: Model[Any, Any]) -> tuple[Timeline, tuple[str, ...]]:
 
 
 def _script(path: str) -> tuple[Timeline, tuple[str, ...]]:
-    """The timeline of a scenario file; where it says something else than it shows, that is told."""
     from kit.engine.scenario import differences, open_script, parse, read
 
     script = parse(read(path), path)
@@ -192,7 +188,6 @@ def _steps(timeline: Timeline) -> list[str]:
 
 
 def _end(timeline: Timeline) -> tuple[str, ...]:
-    """That nothing more can happen where a run ends, if it is so: else one might go on."""
     model, state = timeline.model, timeline.state
     if next(model.actions(state), None) is not None:
         return ()

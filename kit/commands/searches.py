@@ -253,7 +253,6 @@ def _check_trace(given: Namespace) -> None:
 def _write(
     given: Namespace, model: Model[Any, Any], broken: Violation | Finding | None
 ) -> list[str]:
-    """Write the failing run, if there is one and it is asked for; what became of that, in words."""
     if given.trace is None:
         return []
     if broken is None:
@@ -265,7 +264,6 @@ def _write(
 
 
 def _searched(search: SearchPlan, symmetry: bool, partial_order: bool, most: int | None) -> Result:
-    """What the search finds; its run is told from the start of the whole model."""
     result = check(
         search.model,
         search.properties,
@@ -420,7 +418,6 @@ def _result_as_plain(model: Model[Any, Any], result: Result) -> dict[str, Any]:
 
 
 def _budgets(model: Model[Any, Any]) -> dict[str, int]:
-    """How often each thing may happen, those that may not among them."""
     given = model.parameters
     return {each.name: each.value_in(given) for each in budgets_of(given)}
 
@@ -485,7 +482,6 @@ def _result_parts(model: Model[Any, Any], result: Result, before: int) -> Iterat
 
 
 def _violation_parts(model: Model[Any, Any], violation: Violation) -> Iterator[Part]:
-    """Its run; of a lasso first the way to the loop, then the loop."""
     rows, loop = _run(model, violation.actions), violation.loop
     if loop is None or loop == len(violation.actions):
         yield rows
@@ -525,7 +521,6 @@ def _walk_parts(model: Model[Any, Any], result: Fuzzed) -> Iterator[Part]:
 
 
 def _run(model: Model[Any, Any], actions: Actions, what: str = "") -> Rows:
-    """The steps of a run; of very many, called ``what``, the first."""
     state = model.start()
     rows = []
     for number, action in enumerate(actions, start=1):

@@ -181,7 +181,6 @@ def _second_key(text: str) -> str:
 
 
 def _is_shallow(value: object) -> bool:
-    """Whether lists and objects stand at most ``DEEPEST`` deep in each other."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(DEEPEST):
         level = [

@@ -121,7 +121,6 @@ class NetworkModel(NodeModel[ActorState]):
     _receivers: ClassVar[dict[Any, tuple[str, str]]] = {}
 
     def __init_subclass__(cls) -> None:
-        """Know which method receives which message, and with which sentence."""
         super().__init_subclass__()
         said = ((n, getattr(each, "receives", None)) for n, each in vars(cls).items())
         own: dict[Any, tuple[str, str]] = {}

@@ -171,7 +171,6 @@ def _misfit(value: Any, _bytes: bytes) -> tuple[str, Any, str] | None:
 
 @cache
 def _shape(kind: type[Struct]) -> Any:
-    """The types of a struct's fields, as those of a tuple; of any where nobody can tell."""
     try:
         shape = _tuple_of(*(each.type for each in struct_fields(kind)))
         msgspec.convert((), shape)
@@ -511,7 +510,6 @@ def _choices(rule: Rule[Any, Any], s: Any) -> list[tuple[Any, Any]]:
 
 
 def _outcome(model: Model[Any, Any], action: Any) -> str:
-    """``outcome of add 1``; of what the model cannot tell, the name of its class."""
     try:
         return f"outcome of {model.verb(action)}"
     except Exception:  # what is told here is another fault of the same model

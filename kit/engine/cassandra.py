@@ -376,7 +376,6 @@ def _java(value: Any) -> str:
 
 
 def _blocks(title: str, rows: Iterable[Row]) -> Iterator[str]:
-    """A block for each row: its key, then a line for each column that it has a value of."""
     for row in rows:
         [(_, key), *values] = row.items()
         fields = [(name, _java(value)) for name, value in values if value is not None]

@@ -144,7 +144,6 @@ def _after(nodes: Nodes, judges: PropertyJudges, node: Any, action: Any) -> Any:
 def _reached(
     nodes: Nodes, judges: PropertyJudges, first: Any, step: int, most: int, report: Progress | None
 ) -> Possible | None:
-    """The shortest way to the break that a search breadth first finds."""
     came: dict[Any, tuple[Any, Any] | None] = {first: None}
     todo = deque([first])
     while todo:

@@ -131,7 +131,6 @@ def _parameters(model: Model[Any, Any], set_by_safeguards: set[str]) -> dict[str
 
 
 def _plain(parameters: Struct) -> dict[str, Any]:
-    """By their names, those of a struct one by one; as they are where types cannot be read."""
     try:
         return plainly(parameters)
     except (TypeError, NameError):
@@ -412,7 +411,6 @@ def check(  # noqa: PLR0913  # each way to search by its own name
 
 
 def _within_memory(search: Search, progress: Progress | None) -> Progress:
-    """Bound the search at what it has seen when it nears a limit on memory."""
     most = limits()
 
     def report(seen: int, looked_at: int) -> None:
@@ -488,7 +486,6 @@ def _timed(search: Search, order: OrderCheck | None, mode: Mode, progress: Progr
 
 
 def _bounds_met(model: Model[Any, Any], states: Iterable[Any]) -> str:
-    """Those of the model's bounds that left out what could have happened in these states."""
     waiting = list(model.bounds)
     ends = (r.seen(s, each) for s in states for r in model.rules for _, each in r.choices(s))
     while waiting and (met := next((b for end in ends for b in waiting if end is b), None)):

@@ -79,7 +79,6 @@ class Ahead:
     def _is_free(
         self, sent: Envelope[Any], states: list[dict[Any, None]], messages: list[dict[Any, None]]
     ) -> bool:
-        """Whether a delivery commutes with all that its node may yet do before it."""
         node = self.model.index[sent.target]
         watched = self.order.watched
         for state in states[node]:
@@ -155,7 +154,6 @@ class Ahead:
 
 
 def _in_order(options: NetworkOptions) -> bool:
-    """Whether messages keep an order, or stay in flight for good."""
     return options.fifo or options.duplicates is None
 
 

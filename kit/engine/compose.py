@@ -68,7 +68,6 @@ class Product(Model[Any, Any]):
         conditions: tuple[Condition, ...] = (),
         passive: tuple[type, ...] = (),
     ) -> None:
-        """A product of ``parts``, in the order in which their actions are listed."""
         self.name = name
         self.parts = dict(parts)
         self._link, self._passive = link, passive
@@ -275,7 +274,6 @@ class Product(Model[Any, Any]):
 
 
 def _rules_of(model: Model[Any, Any]) -> Iterator[tuple[Any, Rule[Any, Any]]]:
-    """The rules of a part by their types of action; those of a product have one type a part."""
     if isinstance(model, Product):
         yield from model.lifted.items()
     else:
@@ -305,7 +303,6 @@ class Lifted(Act):
     """
 
     def __init__(self, inner: Act, run: Callable[..., Any] | None = None, **more: Any) -> None:
-        """The action ``inner``, in the whole."""
         vars(self).update(vars(inner))
         self.inner, self.more, self.said = inner, more, replace(inner.said, **more)
         self.run, self.is_own = run or inner.run, run is not None
@@ -401,7 +398,6 @@ class Lifting(Declared[S]):
     part: str
 
     def __init_subclass__(cls) -> None:
-        """Take the inner model's actions over."""
         if "of" in vars(cls):
             for act in cls.of.acts.values():
                 if act.name not in vars(cls):
@@ -409,7 +405,6 @@ class Lifting(Declared[S]):
         super().__init_subclass__()
 
     def __init__(self, parameters: Any = None, off: tuple[str, ...] = (), **given: Any) -> None:
-        """As any declared model; what bounds the inner one bounds the whole."""
         super().__init__(parameters, off, **given)
         self.bounds = (*self.bounds, *self.inner.bounds)
 
@@ -454,7 +449,6 @@ class Lifting(Declared[S]):
         return True
 
     def _judges(self) -> Iterator[tuple[Property, bool]]:
-        """What the inner model promises, but for what the whole words itself; then its own."""
         own = [*super()._judges()]
         names = {prop.name for prop, _ in own}
         yield from ((self._of_part(p), False) for p in self.inner.properties if p.name not in names)

@@ -73,7 +73,6 @@ def check_contract(
 
 
 def _watches(name: str, monitor: Monitor) -> None:
-    """See that a monitor has functions that can be called, and a memory that lasts."""
     what = f"monitor {monitor.name}"
     _functions(name, monitor, ("begin", "step", "verdict"))
     check_call(what, monitor.begin)
@@ -88,7 +87,6 @@ def _watches(name: str, monitor: Monitor) -> None:
 
 
 def _declared(model: Model[Any, Any]) -> None:
-    """See that what a model says of itself is of the types that the class names."""
     kind, order = getattr(model, "State", None), model.partial_order
     classes = kind is None or isinstance(kind, type) or get_origin(kind) is not None
     for field, fine, allowed in (

@@ -70,7 +70,6 @@ class State(Struct, frozen=True):
     """
 
     def __init_subclass__(cls) -> None:
-        """No field is declared twice."""
         check_once(cls)
 
     if TYPE_CHECKING:
@@ -316,7 +315,6 @@ class Act:
     """
 
     def __init__(self, run: Callable[..., Any], said: action) -> None:
-        """The method ``run``, and what its decorator says."""
         self.run, self.said, self.__doc__ = run, said, run.__doc__
         self.says = said.says or " ".join(cleandoc(run.__doc__ or "").split("\n\n")[0].split())
         self.why: str = vars(run).get("purpose", "")
@@ -526,7 +524,6 @@ class _Made(dict[Any, tuple[Any, Any]]):
         return self[args]
 
     def given(self, action: Any) -> Any:
-        """The arguments of an action that comes from elsewhere."""
         row = zip(astuple(action), self.spans, strict=True)
         try:
             args = [a if places is None else places[a] for a, (_, places) in row]
@@ -689,7 +686,6 @@ def judges(model: Model[Any, Any]) -> Iterator[tuple[Property, bool]]:
 
 
 def _ordered(acts: Iterable[Act], first: Sequence[str]) -> list[Act]:
-    """Kinds of action, the ones that are named first before all others."""
     return sorted(acts, key=lambda act: first.index(act.name) if act.name in first else len(first))
 
 
@@ -767,7 +763,6 @@ def _check_protected(model: Declared[Any]) -> None:
 
 
 def _check_costs(model: Declared[Any]) -> None:
-    """See that each known cost of a configuration is the cost of something that it promises."""
     names = ["deadlock", *_promised(model)] if model.costs else []
     for cost in model.costs:
         if cost.property not in names and cost.when(model):
@@ -803,7 +798,6 @@ class Declared(Model[S, Any]):
     _given: Mapping[str, tuple[Any, Given]] = {}
 
     def __init_subclass__(cls) -> None:
-        """Take the declarations of a class apart."""
         check_once(cls)
         with declaring(f"class {cls.__name__}"):
             cls._take_apart()

@@ -210,7 +210,6 @@ class _Search:
             self.add((explained + 1, after), (pair, action))
 
     def run_to(self, pair: Pair) -> tuple[Pair, tuple[Any, ...]]:
-        """Where the way to a pair begins, and its actions."""
         actions = []
         while (before := self.parents[pair]) is not None:
             pair, action = before
@@ -218,7 +217,6 @@ class _Search:
         return pair, tuple(reversed(actions))
 
     def changing(self, names: set[str]) -> set[type]:
-        """The types of actions that have changed one of these values in any run."""
         steps = ((pair, before) for pair, before in self.parents.items() if before is not None)
         return {type(before[1]) for pair, before in steps if self._changes(before[0], pair, names)}
 
@@ -242,7 +240,6 @@ class _Search:
         return any(old.get(name) != new.get(name) for name in names)
 
     def nearest(self) -> list[Pair]:
-        """The pairs that explain the most, the nearest to the next observation first."""
         best = [pair for pair in self.parents if pair[0] == self.best]
         return sorted(best, key=self.distance)
 
@@ -354,7 +351,6 @@ def _nearest_refusal(search: _Search, bound: int, visited: Visited) -> tuple[str
 
 
 def _passed(search: _Search, end: Pair) -> str:
-    """What a way to an observation passes through, which should have been seen."""
     (explained, state), run = search.run_to(end)
     names = search.seen[explained].values
     passed: dict[str, None] = {}

@@ -376,7 +376,6 @@ def _several(what: str) -> BadInput:
 
 
 def _unknown(word: str, known: list[str]) -> BadInput:
-    """The error at a first word that no command has: what was meant, if it is like one."""
     near = get_close_matches(word.casefold(), [each.casefold() for each in known], n=1)
     meant = next((each for each in known if [each.casefold()] == near), "")
     ask = f" Did you mean {meant}?" if meant else ""

@@ -111,7 +111,6 @@ def entry(word: str, every: str = "kit.glossary()") -> tuple[str, Entry]:
 
 
 def _pattern(word: str, known: Entry) -> str:
-    """What a word looks like in a text, alone or with the ending of more than one."""
     plurals = rf"{re.escape(word)}(?:e?s)?"
     return "|".join([plurals, *map(re.escape, known.forms)])
 
@@ -149,7 +148,6 @@ def _marked(part: str) -> Iterator[tuple[str, Entry]]:
 
 
 def _spoken(family: Family) -> list[str]:
-    """The families whose words a family speaks, its own first."""
     known, names = {each.name: each for each in families()}, [family.name]
     for name in names:  # which grows meanwhile
         part = parts().get(name)

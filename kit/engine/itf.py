@@ -197,7 +197,6 @@ def _bigint(field: str, mark: str, held: Any) -> Any:
 
 
 def _collected(field: str, mark: str, held: Any) -> Any:
-    """The members of a set, or the pairs of a map, each once and in order."""
     known: dict[str, Any] = {}
     for number, each in enumerate(_value(field, _kind(list, field, held))):
         place = f"{field}[{number}]"
@@ -220,7 +219,6 @@ READ: Mapping[str, Callable[[str, str, Any], Any]] = {
 
 
 def _line(said: Any) -> str:
-    """A text that may stand in a title; empty for anything else."""
     return said[:100] if isinstance(said, str) and said.isprintable() else ""
 
 

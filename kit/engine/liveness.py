@@ -151,7 +151,6 @@ class Lassos:
         return [(action, end) for action, end in ends if end in self.at]
 
     def _at_first_sight(self, place: Any) -> list[tuple[Any, Any]]:
-        """The same, and more: bounds are looked at only where nothing has to happen without."""
         pace, ways = self.model.pace, list[tuple[Any, Any]]()
         for node in self.at[place]:
             state = self.state_of(node)
@@ -207,7 +206,6 @@ class Lassos:
         return self.turn(self.at[place][0])
 
     def _round(self, start: Any, loop: Mapping[Any, list[tuple[Any, Any]]]) -> tuple[Any, ...]:
-        """A fair way from a place back to it: always to the nearest of what it still lacks."""
         turns = {place: self._first(place) for place in loop}
         at, actions, seen = start, list[Any](), [turns[start]]
         while True:
@@ -247,7 +245,6 @@ def _leads_to(place: Any, action: Any, end: Any) -> bool:
 def _nearest(
     at: Any, loop: Mapping[Any, list[tuple[Any, Any]]], wanted: Callable[[Any, Any], bool]
 ) -> list[tuple[Any, Any]]:
-    """The shortest way whose last step is wanted: each action, and the place it leads to."""
     todo: deque[tuple[Any, list[tuple[Any, Any]]]] = deque([(at, [])])
     known = {at}
     while todo:

@@ -363,7 +363,6 @@ def _epochs(epochs: Sequence[int]) -> str:
 
 
 def _applied(s: LogState, node: int) -> LogState:
-    """The state in which a node has applied one more entry, and those it held right behind it."""
     applied, held = s.applied[node] + 1, s.held[node]
     while held >> applied & 1:
         applied += 1

@@ -238,7 +238,6 @@ class MachineModel(NetworkModel):
         return super()._sent(source, tuple(x for x in posts if not isinstance(x, Answer)))
 
     def _busy(self, s: MachineState, node: int) -> Refusal | None:
-        """Why a node takes no turn: it is down, or has to write first."""
         if s.down >> node & 1:
             return refused(f"{self.names[node]} is down")
         if self.persist_first and self.unsaved(s, node):

@@ -249,7 +249,6 @@ class Carrier:
         return (apart & bits[source] == 0) is not (apart & bits[target] == 0)
 
     def _in_turn(self, n: Network, envelope: Envelope[Any]) -> Refusal | None:
-        """Why a message has to wait for another on its link, or to be released."""
         if not self._fifo:
             return _held(envelope) if envelope not in n.in_flight else None
         link = _by_link(envelope)

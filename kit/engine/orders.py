@@ -37,7 +37,6 @@ class Ordered(Model[OrderedState, Any]):
         own: Iterable[type],
         always: Iterable[type] = (),
     ) -> None:
-        """See the class."""
         self.model, self.steps = model, tuple(steps)
         self.own, self.always = tuple(own), tuple(always)
         self.name, self.title = model.name, model.title
@@ -156,7 +155,6 @@ class _Orders:
                 yield at
 
     def _ways(self, done: int) -> int:
-        """How many orders the other steps have."""
         return sum(self.ways(done | 1 << at) for at in self._next(done)) if done != self.all else 1
 
     def _left(self, done: int, mishap: bool) -> int:
@@ -195,7 +193,6 @@ class _Orders:
         return state
 
     def settled(self, state: Any) -> Any:
-        """What happens by itself has happened, or a promise is broken by it."""
         while not isinstance(state, str):
             own = (a for a in self.model.actions(state) if isinstance(a, self.plan.by_itself))
             action = next(own, None)

@@ -94,7 +94,6 @@ def _passes(drill: Drill, typed: Sequence[TypedLine]) -> bool:
 
 
 def _is_done(drill: Drill) -> bool:
-    """Whether the drill is passed, and each step was done: none that keeps it safe is left out."""
     return drill.grade().passed and all(step.done for step in drill.checklist())
 
 

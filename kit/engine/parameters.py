@@ -159,7 +159,6 @@ def written(field: str, text: str, kind: schema.Type | None) -> Any:
 
 
 def _items(kind: schema.Type | None, count: int) -> tuple[schema.Type, ...]:
-    """The types of so many values of a list; none where its type does not say them."""
     if isinstance(kind, schema.VarTupleType | schema.ListType):
         return (kind.item_type,) * count
     fixed = kind.item_types if isinstance(kind, schema.TupleType) else ()

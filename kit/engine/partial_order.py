@@ -149,7 +149,6 @@ class OrderCheck:
     def __init__(
         self, larger: LargerSteps, properties: Sequence[Property], monitors: Sequence[Monitor]
     ) -> None:
-        """The model's own properties and monitors, as they are before they judge larger steps."""
         self.larger, self.waiting = larger, larger.order.waiting
         self.fine = Nodes(larger.model, monitors, symmetry=False)
         watching = tuple(map(larger.watching, monitors))
@@ -217,7 +216,6 @@ class OrderCheck:
             yield lead, node
 
     def _covered(self, node: Any, ends: list[tuple[Any, Any]], step: tuple[Any, ...]) -> None:
-        """One of the larger steps comes to the same, but for steps that wait, and is judged so."""
         lead, at, action, after = step
         shown = shorten(self.fine.state_of(at), SHOWN)
         reaching = [each for each in ends if self._leads_to(each[1], after, lead)]
@@ -234,11 +232,9 @@ class OrderCheck:
             )
 
     def _leads_to(self, end: Any, wanted: Any, lead: frozenset[Any]) -> bool:
-        """Whether steps that wait lead there: those that were taken before."""
         return any(at == wanted for _, at in self._all_ways(end, lead))
 
     def _broken(self, before: Any, action: Any, after: Any) -> frozenset[str]:
-        """What a step of the model breaks, from a state to that of a node."""
         now = self.fine.state_of(after)
         judged = ((p.name, p.of_step(before, action, now)) for p in self.of_steps)
         return frozenset(name for name, witness in judged if witness is not None)

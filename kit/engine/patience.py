@@ -203,7 +203,6 @@ def _idle(used: Callable[[], float]) -> Callable[[FrameType | None], bool]:
 
 @contextmanager
 def _naming() -> Iterator[None]:
-    """Say of what took too long which function it was."""
     try:
         yield
     except _TooLong as error:

@@ -47,7 +47,6 @@ class Terminal:
     """A line of a terminal."""
 
     def __init__(self, write: Callable[[str], object] | None = None) -> None:
-        """``write`` takes text; the error stream's by default."""
         self._write = write or sys.stderr.write
         self._widest = 0
 

@@ -234,7 +234,6 @@ def _has_rules(model: Model[Any, Any]) -> bool:
 
 
 def _asking_all(values: Iterable[Any]) -> AbstractContextManager[None]:
-    """The same around a call of a public function, for the first model that it is given."""
     for value in values:
         ours = any(base.__module__.startswith("kit.") for base in type(value).__mro__)
         model = getattr(value, "model", value) if ours else value

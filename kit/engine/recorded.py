@@ -30,7 +30,6 @@ class RecordedRun(Record):
     name = "recorded"
 
     def __init__(self, trace: ItfTrace) -> None:
-        """The model of a trace."""
         super().__init__(trace.states[1:])
         self.trace, self.title = trace, trace.source or say("A recorded run")
         self.ends = say("The recorded run ends here.")

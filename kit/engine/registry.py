@@ -220,7 +220,6 @@ def _place(own: type[Struct], name: str) -> str:
 
 
 def _check(entry: Entry, parameter: Parameter, name: str, place: str, plain: Any) -> None:
-    """Hold a parameter against its own field, where what is given as ``name`` says it."""
     path = dotted(parameter.path)
     if path != place:
         inside = path.removeprefix(f"{place}.")
@@ -242,7 +241,6 @@ def _check(entry: Entry, parameter: Parameter, name: str, place: str, plain: Any
 
 
 def _filled(own: type[Struct], plain: dict[str, Any]) -> dict[str, Any]:
-    """The same, where what lies within a parameter is complete by what that usually is."""
     filled = dict(plain)
     for name, default in _within(own).items():
         inner = plain.get(name)
@@ -253,7 +251,6 @@ def _filled(own: type[Struct], plain: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def _within(own: type[Struct]) -> dict[str, Struct]:
-    """The parameters that are structs themselves, as they usually are."""
     defaults = {each.name: each.default for each in msgspec.structs.fields(own)}
     return {name: usual for name, usual in defaults.items() if isinstance(usual, Struct)}
 

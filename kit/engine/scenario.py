@@ -190,7 +190,6 @@ def model_for(script: Script) -> Model[Any, Any]:
 
 
 def _blamed(header: list[ScriptLine], error: BadInput) -> ScriptLine:
-    """The line of a header that an error of the model speaks of; the model's own when unsure."""
     for line in header:
         if {error.field, str(error.value)} & set(line.text.split()):
             return line
@@ -242,7 +241,6 @@ class _Player:
         return tuple(shown)
 
     def do(self, line: ScriptLine) -> list[str]:
-        """Do or show what a line says."""
         command = line.text
         word, _, rest = command.partition(" ")
         if command in self.moves:
@@ -279,7 +277,6 @@ class _Player:
         return [self.timeline.do(action).say if refusal is None else f"refused: {refusal.reason}"]
 
     def _catch_up(self) -> list[str]:
-        """Every node applies all that it can, as one step of the picture."""
         model = self.timeline.model
         done = list(catch_up(model, self.timeline.state))
         self.timeline.run(done)

@@ -91,7 +91,6 @@ class Nodes:
         return KitError(f"{self.model.name}: {why}; after {steps} steps a run cannot be replayed")
 
     def _watched(self, node: Any) -> Iterator[tuple[Any, Any]]:
-        """Every step from a watched node: the monitors see it, too."""
         before, *memories = node
         for action, after in self._model_steps(before):
             kind = type(action)
@@ -146,7 +145,6 @@ class SymmetryCheck:
     """
 
     def __init__(self, nodes: Nodes, properties: Sequence[Property]) -> None:
-        """Walks of a search whose nodes have a ``canonical``, and which judges the properties."""
         assert nodes.canonical is not None
         self.nodes, self.canonical = nodes, nodes.canonical
         self.state = nodes.state_of
@@ -172,7 +170,6 @@ class SymmetryCheck:
                 self._go_on_alike(end, self.canonical(end))
 
     def _go_on_alike(self, node: Any, key: Any) -> None:
-        """The steps from a node and from what stands for it are the same, but for names."""
         self.compared += 1
         mine, theirs = self._ways(node), self._ways(key)
         if Counter(way for way, _ in mine) != Counter(way for way, _ in theirs):
@@ -191,7 +188,6 @@ class SymmetryCheck:
                     raise self._unfit(broken[0], f"a step {kind.__name__}", of, silent)
 
     def _states_of(self, ways: list[Way]) -> Counter[Any]:
-        """Where steps lead, whatever monitors remember of them."""
         return Counter((kind, self.state(after)) for (kind, after), _ in ways)
 
     def _tied(self, node: Any, key: Any) -> KitError:
@@ -671,7 +667,6 @@ class Search:
     # -- judging ----------------------------------------------------------------------------------
 
     def _look(self, node: Any, own: Any, action: Any, after: Any, key: Any) -> Violation | None:
-        """Judge a step, and remember it for possible progress."""
         if self.goals and (self.relied is None or self.relied(self.state_of(node), action)):
             self.sources.setdefault(key, []).append(own)
         kind = type(action)
@@ -690,7 +685,6 @@ class Search:
         return None
 
     def _judge(self, node: Any, key: Any) -> Violation | None:
-        """The first *always* property or monitor that a node breaks; *sometimes* are ticked off."""
         state = self.state_of(node)
         for prop in self.always:
             witness = prop.check(state)
@@ -714,7 +708,6 @@ class Search:
     def _unless_known(
         self, name: str, state: Any, broken: Callable[[], Violation]
     ) -> Violation | None:
-        """What is broken, unless it is a known cost: then the first of its kind is kept."""
         cost = self.model.known_cost(name, state) if self.past_costs else None
         if cost is None:
             return broken()
@@ -739,7 +732,6 @@ class Search:
         raise self.nodes.other_than_before(len(way))
 
     def _deadlock(self, node: Any, key: Any) -> Violation | None:
-        """A deadlock, when the model may come to rest at its goals only, and this is none."""
         state = self.state_of(node)
         if may_rest(self.model, state, self.goals):
             return None
@@ -760,7 +752,6 @@ class Search:
                 yield action, after
 
     def _helped_steps(self, goal: Property, node: Any) -> Iterator[tuple[Any, Any]]:
-        """Those, and what operators are told to do, beyond any budget, up to the goal."""
         if goal.check(self.state_of(node)):
             return
         for action, end in self.model.helped(self.state_of(node)):

@@ -748,7 +748,6 @@ def _stopped(name: str, stops: Iterable[Any]) -> dict[Any, str]:
 
 
 def _fits(verb: Sequence[str], like: Sequence[str]) -> bool:
-    """Whether a verb is of this form, word by word; a last ``*`` stands for any words."""
     most = len(verb) if like[-1] == "*" else len(like)
     return len(like) <= len(verb) <= most and all(map(fnmatchcase, verb, like))
 

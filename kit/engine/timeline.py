@@ -203,7 +203,6 @@ class Timeline:
 
     @contextmanager
     def _asking(self, *states: Any) -> Iterator[None]:
-        """Ask a model that is not the kit's, in these states: within a limit, faults named."""
         if self._own:
             yield
             return
@@ -540,7 +539,6 @@ class Timeline:
         return trace_of(self.model, steps, at=self.at, tip=self.tip)
 
     def _off(self, moment: int) -> tuple[str, ...] | UnsetType:
-        """The safeguards without which a step was done, unless they are the usual ones."""
         off = tuple(self.model_at(moment).off)
         return UNSET if off == tuple(self.model.off) else off
 
@@ -637,7 +635,6 @@ class Timeline:
         return self._on_line(moment)
 
     def _enter(self, moment: int) -> None:
-        """Make ``moment`` current, and its newest descendant the tip, unless on the branch."""
         self.at = moment
         if self._on_branch(moment):
             return

@@ -50,7 +50,6 @@ def _neighbours(table: Table, bound: int) -> tuple[int | None, int | None]:
 
 
 def _cut(table: Table, cuts: tuple[int, ...]) -> Table:
-    """Each row cut at the bounds strictly inside it, both halves with its group."""
     if not cuts:
         return table
     marks = np.array(cuts, np.int64)

@@ -205,7 +205,6 @@ def _equal(first: Tokens, second: Tokens) -> bool:
 
 
 def _trimmed(groups: Codes) -> Codes:
-    """The groups without columns that hold no node; what pads them is on the right."""
     used = groups.shape[1]
     while used and not (groups[:, used - 1] >= 0).any():
         used -= 1

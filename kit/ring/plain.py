@@ -336,7 +336,6 @@ def _column(cells: list[Any], dtype: Kind = int64) -> NDArray:
 
 
 def _both(act: Callable[[Any, Any], Any], left: Any, right: Any, kind: Kind | None = None) -> Any:
-    """What comes of two columns cell by cell; a single value is met by every cell."""
     first, second = asarray(left), asarray(right)
     if kind is None:
         weak = [each for each in (left, right) if type(each) in (bool, int)]

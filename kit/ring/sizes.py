@@ -62,7 +62,6 @@ def sizes_of(stored: Stored, ring: Ring, keyspaces: Iterable[Keyspace]) -> Sizes
 
 
 def _widths(ring: Ring, keyspaces: Iterable[Keyspace]) -> dict[str, int]:
-    """How many tokens each node replicates, of all keyspaces together."""
     # The width of a range takes all of 64 bits, so it is added up in two halves.
     words = np.zeros((2, len(ring.names)), np.int64)
     for keyspace in keyspaces:

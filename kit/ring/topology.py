@@ -93,7 +93,6 @@ class SortedRing(Struct, frozen=True):
 
 
 def _firsts(counts: Codes) -> NDArray[np.int64]:
-    """Where the tokens of each node begin, of those that stand node by node."""
     return np.cumsum(counts, dtype=np.int64) - counts
 
 

@@ -132,7 +132,6 @@ def start(
 
 
 def _close(place: Path) -> None:
-    """Make a folder that only its owner may enter, or see that it is one."""
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     status = place.lstat()
     if stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid():
@@ -143,7 +142,6 @@ def _close(place: Path) -> None:
 
 
 def _write_private(path: Path, content: bytes) -> None:
-    """Write a new file that only its owner may read."""
     path.unlink(missing_ok=True)
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:  # noqa: PTH123  # of a number
         file.write(content)
@@ -207,7 +205,6 @@ class _Launcher:
         self.daemons.append(Daemon(role, process.pid))
 
     def settled_by(self, name: str, given: Mapping[str, str]) -> list[str]:
-        """How to start a program with settings that no other user may see."""
         file = self.place / f"{name}.conf"
         _write_private(file, "".join(f"{key} {value}\n" for key, value in given.items()).encode())
         return ["--properties-file", str(file)]
@@ -226,7 +223,6 @@ class _Launcher:
         self.run(CONNECT, ["--master", master, *self.settled_by("connect", given)], "spark-submit")
 
     def logs(self, words: str) -> int:
-        """How many logs hold these words."""
         texts = (log.read_text(encoding="utf-8", errors="replace").lower() for log in self._logs)
         return sum(words in text for text in texts)
 
@@ -247,7 +243,6 @@ def _check_free(field: str, port: int) -> None:
 
 
 def _is_alive(pid: int) -> bool:
-    """Whether a process runs; one that we began and that has ended is collected."""
     with suppress(ChildProcessError):
         if os.waitpid(pid, os.WNOHANG)[0] == pid:
             return False

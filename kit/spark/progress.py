@@ -74,7 +74,6 @@ class TextBar:
     """A line of text that is written over, and stays when it is full."""
 
     def __init__(self, write: Callable[[str], object] | None = None) -> None:
-        """``write`` takes text; the error stream's by default."""
         self._write = write or sys.stderr.write
         self._terminal = Terminal(self._write)
         self._last: Status | None = None
@@ -95,7 +94,6 @@ class WidgetBar:
     """A progress widget; where it is not shown stands one line, the same before and after."""
 
     def __init__(self) -> None:
-        """Nothing is displayed yet."""
         widgets: Any = import_module("ipywidgets")
         self._progress = widgets.IntProgress(min=0, max=1, layout={"width": "20em"})
         self._label = widgets.Label()
@@ -229,7 +227,6 @@ class StartBar:
     """A bar of seconds and a label; where it is not shown stands one line."""
 
     def __init__(self) -> None:
-        """Nothing is displayed yet."""
         widgets: Any = import_module("ipywidgets")
         self.progress = widgets.IntProgress(min=0, max=USUAL, layout={"width": "20em"})
         self.label = widgets.Label()

@@ -77,7 +77,6 @@ def columns_of(field: str, table: Any, schema: Schema, *names: str) -> pa.Table:
 
 
 def _of_families(what: str, *given: Any) -> Timeline | None:
-    """What the first family that knows such rows makes of one."""
     for family in families():
         for place in getattr(family, what):
             run: Timeline | None = family.load(place)(*given)

@@ -155,7 +155,6 @@ class LiveChart:
     """One place in a notebook in which a chart of the lag is drawn again and again."""
 
     def __init__(self) -> None:
-        """Nothing is shown yet."""
         self.widget: Any = None
 
     def __call__(self, lag: pd.DataFrame) -> None:

@@ -122,7 +122,6 @@ def store(folder: str | Path, *runs: Tables) -> Path:
 
 
 def _whole(field: str, tables: Tables) -> tuple[str, Tables]:
-    """A run's name, which names its files, and its tables, each under its schema."""
     known = schemas()
     if RUNS.name not in tables or not tables.keys() <= known.keys():
         named = ", ".join(map(str, tables)) or "no table"
@@ -248,7 +247,6 @@ class Reports(ABC):
 
 
 def _spread(rows: Any, keys: list[str], steps: tuple[str, str]) -> pd.DataFrame:
-    """The steps of each run by some keys: of how many runs, mean and most."""
     per_run = grouped(rows, ["run", *keys], steps=steps)
     spread = {"runs": ("run", "count"), "mean": ("steps", "mean"), "most": ("steps", "max")}
     return report_of(grouped(per_run, keys, **spread), keys)

@@ -95,7 +95,6 @@ def seeded(
 
 
 def _countable(seeds: range) -> bool:
-    """Whether they are not too many, from 0 up, and no larger than what Spark counts with."""
     few = len(seeds[: MOST_SEEDS + 1]) <= MOST_SEEDS  # Python cannot say how long a long one is
     small = max(map(abs, (seeds.start, seeds.stop, seeds.step))) <= MOST
     return few and small and min(seeds, default=0) >= 0

@@ -57,7 +57,6 @@ class Pseudonyms:
     """Looks at all files first, then gives each one renamed."""
 
     def __init__(self) -> None:
-        """Nothing is looked at yet."""
         self.names: dict[str, set[str]] = {kind: set() for kind in KINDS.values()}
         self.hosts: set[str] = set()
         self.ids: set[str] = set()

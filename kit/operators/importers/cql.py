@@ -139,7 +139,6 @@ def parse_map(text: str, field: str) -> dict[str, Value]:
 
 
 def _plain(value: object, text: str, field: str, allowed: str) -> Value:
-    """A text or a number; nothing else may be in these sets and maps."""
     if not isinstance(value, str | int) or isinstance(value, Bare):
         raise BadInput(field, text, allowed)
     return value
@@ -302,7 +301,6 @@ def cql_columns(text: str, **reads: str) -> Mapping[str, ColumnType]:
 
 
 def _split(text: str) -> list[str]:
-    """The types between commas, not those within brackets."""
     parts, depth = [""], 0
     for letter in text:
         depth += (letter == "<") - (letter == ">")

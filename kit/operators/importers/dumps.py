@@ -256,7 +256,6 @@ def name_in(row: Row, column: str, where: str, allowed: str = "a string") -> str
 
 
 def _tokens(given: object, field: str) -> tuple[int, ...]:
-    """Tokens of a JSON list or of a CQL set; an unset one is empty."""
     members = parse_set(given, field) if isinstance(given, str) else given
     if members is None:
         return ()

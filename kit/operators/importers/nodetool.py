@@ -397,7 +397,6 @@ class _RingText:
         return _seen(row, dc, f"{self.source} line {number}")
 
     def _tokens(self, words: list[str], rows: list[str], at: int) -> list[int]:
-        """The tokens of the rows; refused is the first row without one, or with one had before."""
         read, line_of = tokens_of(words), self.line_of
         tokens = [token for token in read if token is not None]
         if len(set(tokens)) == len(read) and line_of.keys().isdisjoint(tokens):
@@ -414,7 +413,6 @@ class _RingText:
         raise AssertionError
 
     def _trailers(self, at: int, end: int) -> None:
-        """Refuse lines outside the tables that nodetool does not print there."""
         for place in range(at, end):
             line = self.lines[place].strip()
             if line and not line.startswith(TRAILERS):
@@ -495,7 +493,6 @@ def _details(rest: str, source: str, number: int, line: str) -> Details:
 
 
 def _check_cover(ranges: dict[int, Listed], line_of: dict[int, int], source: str) -> None:
-    """Each range begins where the one before it ends, the last before the first."""
     before = max(ranges)
     for right in sorted(ranges):
         left = ranges[right].left

@@ -231,7 +231,6 @@ def _with_listed_tokens(nodes: dict[str, Seen], listings: Sequence[Listing]) -> 
 
 
 def _check_counts(nodes: dict[str, Seen], said: dict[tuple[str, str], str]) -> None:
-    """Refuse a node that owns another number of tokens than are known, or whose are unknown."""
     for node in nodes.values():
         waits = node.state == "joining" and node.tokens is None
         if node.count and not waits and node.count != len(node.tokens or ()):
@@ -447,7 +446,6 @@ def _ring_file(text: str, source: str) -> Listing:
 
 
 def _ring(nodes: Iterable[Seen], listings: Sequence[Listing]) -> Ring:
-    """The nodes that own tokens now, by datacenter and address, or as a ring file has them."""
     members = [node for node in nodes if node.tokens and node.state != "joining"]
     given = next((listing.ring for listing in listings if listing.ring is not None), None)
     if given is not None and len(given.nodes) == len(members):

@@ -85,7 +85,6 @@ NULL: tuple[object, ...] = (None, "", [], {})  # neither CSV nor a collection te
 
 
 def _with_words(*every: str, some: Collection[str] = ("",)) -> Callable[[str], bool]:
-    """Whether a text, or its beginning, has these words of a dump, and some of the others."""
     return lambda text: all(map(text.__contains__, every)) and any(map(text.__contains__, some))
 
 
