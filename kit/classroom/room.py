@@ -239,7 +239,6 @@ class Room:
         return " · ".join(panel.legend(scene) for panel in own if panel.legend)
 
     def _button(self, action: Any) -> Frag:
-        """A button in words; beside it the verb by which the projector knows what a node does."""
         model, state = self.player.model, self.player.state
         verb = model.verb(action)
         said, beside = model.label(state, action), [h("small", verb)]

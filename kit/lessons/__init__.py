@@ -21,5 +21,4 @@ __all__ = sorted(_PLACES)  # noqa: PLE0605  # families add the rest: `public` of
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name on first use: the package's own, or one that a protocol family adds."""
     return import_module("kit.engine.family").public_name(__name__, _PLACES, name)

@@ -110,7 +110,6 @@ def _judged(sent: dict[str, Any]) -> Marks:
 
 
 def _verdict(task: Task, marks: Marks) -> Judgement:
-    """The judge's counts in words, noted where all passed."""
     counts = counted_in(task, marks)
     if marks.passed:
         return Judgement(True, say("Passed."), (counts, *_kept(task)))
@@ -133,7 +132,6 @@ def counted_in(task: Task, marks: Marks) -> str:
 
 
 def _kept(task: Task) -> tuple[str, ...]:
-    """Note on the learner's map that it is solved; what hinders that is said, and is no failure."""
     try:
         keep(task.name)
     except BadInput as error:

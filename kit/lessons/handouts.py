@@ -97,7 +97,6 @@ def read_lesson(path: str | Path) -> LessonText:
 
 
 def _behind(heading: str, paragraphs: list[str]) -> str:
-    """What stands behind a heading in bold letters, up to the next one."""
     for paragraph in paragraphs:
         head = re.search(rf"\*\*{heading}[^*]*\.\*\* (.*?)(?=\*\*[A-Z][^*]*\.\*\*|$)", paragraph)
         if head:
@@ -161,7 +160,6 @@ def shown_by(lesson: LessonText, folder: str | Path) -> Iterator[tuple[int, Any]
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """What is printed goes nowhere."""
     nowhere = io.StringIO()
     with redirect_stdout(nowhere), redirect_stderr(nowhere):
         yield
@@ -188,7 +186,6 @@ def _staying() -> Iterator[None]:
 
 @contextmanager
 def _named(number: int) -> Iterator[None]:
-    """Name the cell in the error that it fails with, whatever its code raises."""
     try:
         yield
     except KeyboardInterrupt:  # of whoever waits
@@ -287,7 +284,6 @@ def handout_of(notebook: str | Path) -> Handout:
 
 
 def _headings(lesson: LessonText) -> Iterator[str]:
-    """Of each code cell the heading of its section; empty above the first one."""
     heading = ""
     for cell in lesson.cells:
         if cell.cell_type == "code":
@@ -430,5 +426,4 @@ def _answered(question: Prediction) -> Frag:
 
 
 def _solved(task: Task) -> Frag:
-    """A right answer: a run that was found, or what the engine gives; else the hint."""
     return h("li", h("b", task.title), [h("p", line) for line in right_answers(task)])

@@ -303,7 +303,6 @@ def refuted(variant: Variant, number: int, safeguard: Safeguard) -> tuple[tuple[
 def _run_between(
     head: str, run: Timeline, end: str, shown: Timeline
 ) -> tuple[tuple[str, ...], Still]:
-    """A run between two lines, and a picture of the moment at which two models part."""
     steps = (f"{at}. {verb}" for at, verb in enumerate(verbs_to(run), start=1))
     panel = next(panel.name for panel in for_model(shown.model).panels if panel.still)
     return (head, *steps, end), still(shown, panel)
@@ -311,7 +310,6 @@ def _run_between(
 
 @cache
 def _shortest(name: str, code: str) -> tuple[Timeline, str]:
-    """The shortest run that breaks something without the safeguard ``code``; what it breaks."""
     safeguard = next(each for each in entry_of(name).safeguards if each.id == code)
     if (run := broken_run(build(name, safeguard.smallest, (safeguard.name,)), LIMIT)) is None:
         raise KitError(f"without {safeguard.id}, no run of {name} breaks anything")

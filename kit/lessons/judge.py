@@ -118,7 +118,6 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def _read(answers: Path) -> list[CallOutcome]:
-    """The results that were written, up to the first line that is none."""
     done: list[CallOutcome] = []
     try:
         if answers.stat().st_size > LONGEST_RESULT:

@@ -50,7 +50,6 @@ class Task(Struct, frozen=True):
 
 
 def _declared() -> Iterator[Task]:
-    """Every exercise; what declares one is loaded when it is its turn."""
     for family in families():
         for place in family.tasks:
             yield from family.load(place).TASKS

@@ -51,7 +51,6 @@ def teacher_of(notebook: str | Path, folder: str | Path) -> tuple[Path, str]:
 
 
 def _open(cell: dict[str, Any]) -> None:
-    """Open the folds of a text, in place; answer the exercise that a cell of code checks."""
     source = "".join(cell["source"])
     if cell["cell_type"] != "code":
         cell["source"] = source.replace(FOLD, OPEN)

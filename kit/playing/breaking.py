@@ -62,7 +62,6 @@ class Breaks:
     """The questions about the first break on the way to the moment that is shown."""
 
     def __init__(self, player: Session) -> None:
-        """Nothing was asked yet."""
         self.player = player
         self.work: Work = Background[Any]()
 

@@ -136,7 +136,6 @@ class Terminal:
         return h("div", steps, grade_part(self.grade()))
 
     def _par(self) -> Par | None:
-        """How far what was typed is from par, once the drill is passed; worked out once."""
         if not self.grade().passed:
             return None
         if self._told[0] != self.drill.timeline.at:

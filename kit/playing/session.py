@@ -450,7 +450,6 @@ class Session:
         return self.timeline.now
 
     def _follow(self) -> None:
-        """Another branch may be shown, with other switches: others see where one stands."""
         for watch in self.watchers:
             watch()
 

@@ -244,7 +244,6 @@ def is_hidden(parameter: Parameter) -> bool:
 
 
 def _shown(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters with the ring's figures taken from its members, where it has some."""
     shown = dict(parameters)
     members = shown.get("members")
     if members and isinstance(members, list | tuple):  # elsewhere it is how many there are

@@ -174,7 +174,6 @@ def _plain(values: object) -> dict[str, Any]:
 
 
 def _title(model: Model[Any, Any], name: str) -> str:
-    """A property or monitor with its invariant: ``INV-VISIBLE broken, visible``."""
     promises: tuple[Any, ...] = (*model.properties, *model.monitors)
     known = ((each.invariant, each.title) for each in promises if each.name == name)
     invariant, title = next(known, ("", name))

@@ -132,7 +132,6 @@ def _lessons() -> Iterator[str]:
 
 
 def _gallery(pictures: Collection[str]) -> Iterator[str]:
-    """A picture of each model that has one: it leads to the model's first story."""
     if pictures:
         yield f'<section class="gallery" aria-label="{escape(say("Gallery"))}">'
         for entry in entries().values():

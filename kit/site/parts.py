@@ -88,7 +88,6 @@ class Drilled:
             self.done.append(Done(here.at, here.tip, content))
 
     def _again(self, kept: object) -> None:
-        """Do what was done before; it is told if that does not lead to the same."""
         try:
             known = msgspec.convert(kept, list[Done])
         except msgspec.ValidationError:

@@ -31,7 +31,6 @@ def single_page(name: str, site: Path) -> str:
     text = page.read_text(encoding="utf-8")
 
     def put(pattern: re.Pattern[str], form: str) -> bytes:
-        """Put what a part of the page leads to in its place."""
         nonlocal text
         match = pattern.search(text)
         file = (page.parent / match[1]).resolve() if match else site

@@ -129,7 +129,6 @@ def draw_actions(
 
 
 def _waits(refusal: Refusal | None) -> bool:
-    """Whether somebody's answer would let a refused action happen."""
     return refusal is not None and bool(refusal.awaited or refusal.missing)
 
 
@@ -277,7 +276,6 @@ def _lacking(refusal: Refusal) -> Groups:
 
 
 def _waits_for(groups: Groups) -> str:
-    """Say for whom something waits: for all without whom it cannot be, and how many others."""
     sure = {each: None for names, needed in groups if needed >= len(names) for each in names}
     others: tuple[str, ...] = ()
     number = 0

@@ -63,7 +63,6 @@ def draw_cover(story: Story, scene: Scene, picture: Frag | None) -> Frag:
 
 
 def _stake(story: Story, scene: Scene, danger: Danger | None) -> Iterator[Frag]:
-    """What could go wrong; where a safeguard is off, whether it does in this run."""
     model = scene.model
     gone = ", ".join(each.id for each in model.safeguards if each.name in model.off)
     promise = next((each.title for each in model.properties if each.kind == "always"), "")

@@ -176,7 +176,6 @@ def _part(group: ElementTree.Element, dress: Dress) -> Frag:
 
 
 def _drawn_of(group: ElementTree.Element) -> Iterator[Frag]:
-    """The shapes and words of a node or an edge, in the kit's own classes."""
     is_node = group.get("class") == "node"
     for child in group.iter():
         tag = child.tag.removeprefix(_SVG)
@@ -287,7 +286,6 @@ def dot_source(diagram: StateDiagram) -> str:
 
 
 def _shape(state: str) -> str:
-    """What is said of a state: round without a name, a long name on two lines."""
     if state in _ROUND:
         return f" [{_ROUND[state]}]"
     breaks = [i + 1 for i, letter in enumerate(state) if letter in "_ "]
@@ -333,8 +331,6 @@ NOT_PASSED, PASSED, NOW = later("not passed"), later("passed"), later("now")
 
 
 def _looks(standing: Standing, prefix: str, *, titled: bool) -> Dress:
-    """The look of each part; those of a picture, which readers walk through, are ``titled`` too."""
-
     def look(kind: str, name: str, id_: str) -> PartLook:
         if kind == "node":
             lit, said = ("", NOT_PASSED) if name not in standing.path else (" passed", PASSED)

@@ -149,7 +149,6 @@ def opening(frag: Frag) -> str:
 
 @lru_cache(1 << 14)
 def _opening(tag: str, key: str | None, attrs: tuple[tuple[str, str], ...]) -> str:
-    """The same of its parts: from one frame to the next most stay."""
     named = "" if key is None else f' data-k="{escape(key)}"'
     attributes = "".join([f' {name}="{escape(value)}"' for name, value in attrs])
     return f"<{tag}{named}{attributes}>"
@@ -171,7 +170,6 @@ def _write(frag: Frag, parts: list[str]) -> None:
 
 
 def _words(frag: Frag, pieces: list[str]) -> None:
-    """Words with spaces around every part but one that is within a sentence."""
     around = "" if frag.get("class") == PRESSED else " "
     pieces.append(around)
     if frag.tag == "img":
@@ -185,7 +183,6 @@ def _words(frag: Frag, pieces: list[str]) -> None:
 
 
 def _pieces(frag: Frag, pieces: list[str]) -> None:
-    """Words with a new line around blocks and a tab before cells; spaces between all others."""
     around = "\n" if frag.tag in BLOCKS else "\t" if frag.tag in ("td", "th") else " "
     around = "" if frag.get("class") == PRESSED else around
     pieces.append(around)
@@ -238,7 +235,6 @@ def number(value: float) -> str:
 
 @lru_cache(1024)
 def _attribute(raw: str) -> str:
-    """The name of an attribute as it is written; empty for one that is not allowed."""
     name = raw.rstrip("_").replace("_", "-")
     return name if name in ATTRIBUTES or _NAME.fullmatch(name) else ""
 

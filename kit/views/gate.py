@@ -409,7 +409,6 @@ def _control(scene: Scene, name: str, step: Any, nth: int) -> dict[str, Any]:
 
 
 def _steps(scene: Scene, names: Sequence[str]) -> dict[str, Any]:
-    """What each of these nodes can do now that is no fault: what is suggested first."""
     model, steps = scene.model, dict[str, Any]()
     able = (action for action, why in scene.options() if why is None)
     for action in (*filter(None, [scene.suggested]), *able):

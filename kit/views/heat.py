@@ -174,7 +174,6 @@ def _marks(
     lines: Mapping[str, str],
     keys: Mapping[str, str],
 ) -> Iterator[Frag]:
-    """The marks of a block; of very many those of one value are one path, but for uncommon ones."""
     marks, size = looks(aspect), block.size * 0.76
     known = [(at, name) for at, name in enumerate(names) if name in aspect.values]
     apart = {name for _, name in known}
@@ -225,7 +224,6 @@ def _shape(mark: int, x: float, y: float, size: float) -> str:
 
 
 def _arc(begin: tuple[float, float], end: tuple[float, float], key: str, many: int) -> Frag:
-    """A way between two cells, bent, as thick as much moves."""
     (x1, y1), (x2, y2) = begin, end
     bend = (x1 + x2) / 2 + (y2 - y1) / 3, (y1 + y2) / 2 - (x2 - x1) / 3
     path = f"M{x1:.0f} {y1:.0f}Q{bend[0]:.0f} {bend[1]:.0f} {x2:.0f} {y2:.0f}"

@@ -159,6 +159,5 @@ def changed_parts(scene: Scene, tabs: dict[str, bool] | None = None) -> Question
 
 
 def _part(path: str, names: tuple[str, ...]) -> str:
-    """What of the model a field of the state belongs to: the node of that place, or itself."""
     node = _OF_NODE.search(path)
     return names[int(node[1])] if node and int(node[1]) < len(names) else path

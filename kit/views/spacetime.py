@@ -277,7 +277,6 @@ def is_seen(run: Spacetime, seat: Box) -> bool:
 
 
 def _places_of_mark(run: Spacetime, mark: Mark) -> list[Box]:
-    """Words beside a dot, else over or under it; or at the right end of a line across all."""
     width = wide(mark.label, LETTERS)
     if not mark.node:
         return [Box(run.width - 4 - width / 2, y(mark.at) - LINE / 2 - 2, width, LINE)]
@@ -415,7 +414,6 @@ def _mark(run: Spacetime, mark: Mark, key: str, seen: Mapping[str, Box]) -> Frag
 
 
 def _overview(run: Spacetime, height: float) -> Frag:
-    """The whole run, small: how many messages end in each part of it, and where the window is."""
     part = (run.steps + 1) / BUCKETS
     full = Counter(int(a.ended_at / part) for a in run.arrows if a.ended_at is not None)
     most, x, tall = max([1, *full.values()]), run.width + 2, height - TOP
@@ -559,7 +557,6 @@ class Journal:
     """The messages of a run in the order in which they came to be, and which are under way."""
 
     def __init__(self, model: NetworkModel) -> None:
-        """Nothing was sent."""
         self.model, self.arrows, self.marks = model, list[Arrow](), list[Mark]()
         self.last: tuple[Any, Any, Any] = (None, None, None)
         self.written = 0

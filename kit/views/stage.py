@@ -408,7 +408,6 @@ class _Set:
         return Body(at, looks.head, tuple(boxes))
 
     def _side_body(self, side: Character) -> Body:
-        """What somebody who stands aside covers: the head, and the words beside it."""
         at = self.at[side.name]
         tag, what = _side_words(side, self.side_room, self.side)
         if not (tag or what):
@@ -417,7 +416,6 @@ class _Set:
         return Body(at, 0, (frame,))  # wires end at the frame, not at the head in it
 
     def sent(self, message: Message) -> Way | None:
-        """The wire of a message; one on its way to the log goes to its own card."""
         said, tape = (message.words, message.title), self.tape
         card = tape.next.get(said) if tape and message.target == tape.key else None
         return self.way(message.source, card or message.target)
@@ -440,7 +438,6 @@ class _Set:
 
 
 def _high(tag: Sequence[str], what: Sequence[str]) -> float:
-    """How high the frame is around somebody aside, with the lines of words."""
     return max(2 * HEAD, LINE * (len(tag) + len(what))) + 6
 
 
@@ -620,7 +617,6 @@ def _signs(each: Character) -> Iterator[tuple[int, str]]:
 
 
 def _switch(scene: Scene, action: Any, head: float) -> Frag:
-    """What a press on it does, at the left shoulder; the menu of the character says it in words."""
     return h(
         "g",
         h("title", scene.model.label(scene.state, action)),
@@ -634,7 +630,6 @@ def _switch(scene: Scene, action: Any, head: float) -> Frag:
 
 
 def _lines(holds: Sequence[str], wide: float, most: int) -> list[str]:
-    """What a disk says; what is too long for a line goes on in those that are to spare."""
     spare, lines = most - len(holds), list[str]()
     for words in holds:
         parts = wrapped(words, wide, spare + 1)
@@ -756,7 +751,6 @@ def _halo(kind: Kind, reach: float) -> Frag:
 
 
 def _side(laid: _Set, each: Character, was: Character | None, *, acts: bool) -> Frag:
-    """A client or operator: a square with a letter, and beside it what it asks and was told."""
     was = was or each
     tag, what = _side_words(each, laid.side_room, laid.side)
     had, former = _side_words(was, laid.side_room, laid.side)
@@ -787,7 +781,6 @@ def _key(sent: Message, look: str) -> str:
 
 
 def _piles(stage: Stage) -> dict[tuple[str, str, str, str], list[Message]]:
-    """The messages, equal ones together: from whom, to whom, what they say, how they look."""
     alike: dict[tuple[str, str, str, str], list[Message]] = {}
     for kind, sent in (("", stage.messages), ("torn", stage.lost)):
         for each in sent:
@@ -797,7 +790,6 @@ def _piles(stage: Stage) -> dict[tuple[str, str, str, str], list[Message]]:
 
 
 def _envelopes(laid: _Set, labels: Labels, before: Stage | None) -> Iterator[tuple[Frag, Frag]]:
-    """Each wire with messages, and the envelope that is parked on it: equal ones are counted."""
     was = None if before is None else _piles(before)
     on_wire: dict[tuple[str, str], int] = {}
     shown = list(_piles(laid.stage).items())[:MOST_PARKED]
@@ -837,7 +829,6 @@ def _envelopes(laid: _Set, labels: Labels, before: Stage | None) -> Iterator[tup
 
 
 def _tip(way: Way, pinned: Sheet) -> str:
-    """The head of an arrow on a wire, towards who shall get it, where nothing covers it."""
     for share in HEADED:
         at = on(way, share)
         box = Box(at.real, at.imag, 10, 10)
@@ -848,7 +839,6 @@ def _tip(way: Way, pinned: Sheet) -> str:
 
 
 def _envelope(key: str, place: Place, look: str, title: str, thing: str, *, is_new: bool) -> Frag:
-    """A closed envelope; a held one has two bars, a torn one a rift, many are a pile."""
     return h(
         "g",
         h("title", title),
@@ -898,7 +888,6 @@ def _unheard(scene: Scene, stage: Stage, before: Stage | None) -> set[str]:
 
 
 def _wall(laid: _Set, wall: Wall, edges: Sequence[Edge], labels: Labels) -> Frag:
-    """A thick line around a group: between all its places and those of others."""
     key = f"wall:{','.join((*wall.group, wall.beyond))}:{wall.words}"
     values = {"what": say(wall.words), "group": ", ".join(wall.group), "beyond": wall.beyond}
     title = say("{what}: {group} and {beyond}" if wall.beyond else "{what}: {group}", **values)
@@ -1075,7 +1064,6 @@ def _marks_seen(scene: Scene, stage: Stage, before: Stage | None) -> Iterator[st
 
 
 def _keys(stage: Stage) -> dict[str, str]:
-    """What names each that a heat map shows: the characters, who stands aside, the tape."""
     aside = {each.name: each.key for each in stage.sides}
     tape = {stage.tape[-1].words: stage.tape_key} if stage.tape else {}
     return {each.name: each.key for each in stage.characters} | aside | tape

@@ -141,7 +141,6 @@ def _places(model: Model[Any, Any], states: list[Any]) -> tuple[PicturedState, .
 
 
 def _shared(values: list[str]) -> int:
-    """How many first characters all values share and need not be repeated: whole words only."""
     first, last = min(values), max(values)
     common = first[: next((i for i, c in enumerate(first) if last[i : i + 1] != c), len(first))]
     end = max(common.rfind(sign) for sign in " ,;:/")

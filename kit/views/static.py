@@ -82,7 +82,6 @@ def _lean_style(body: str) -> str:
 
 
 def _svg(part: Frag | str) -> str:
-    """Write a part of a drawing without what only a live page needs."""
     if isinstance(part, str):
         return escape(part)
     kept = _attributes(part, ("data-", "aria-"), ("tabindex", "role"))

@@ -132,7 +132,6 @@ def _sent(path: Path) -> str:
 
 
 def _joined(paths: Iterable[Path]) -> str:
-    """Sheets as one, each run of rules for parts of a player within one rule."""
     return _WITHIN.sub(_one_rule, "".join(map(_sent, paths)))
 
 
@@ -143,7 +142,6 @@ def _one_rule(run: re.Match[str]) -> str:
 
 
 def _tight(line: str) -> str:
-    """A line of a sheet; only in a declaration no space is needed after a colon."""
     if line.endswith(("{", ",")):
         return line.replace(" {", "{").replace(", ", ",")
     name, colon, value = line.partition(": ")

@@ -207,7 +207,6 @@ class _Label(Struct, frozen=True):
 
     @property
     def place(self) -> tuple[Place, ...]:
-        """Where the one thing is that they are about, if it is one."""
         return self.points if len(self.points) == 1 else ()
 
 

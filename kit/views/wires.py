@@ -163,7 +163,6 @@ class Ground:
 
     @cached_property
     def _cells(self) -> dict[tuple[float, float], list[Body]]:
-        """The bodies by the cells of a grid, each with the air around it."""
         cells: dict[tuple[float, float], list[Body]] = defaultdict(list)
         for body, box in self.bodies:
             for cell in cells_of(box.widened(AIR)):
@@ -171,7 +170,6 @@ class Ground:
         return cells
 
     def _crossed(self, points: Iterable[Place], own: list[Body], least: int) -> int:
-        """How many points lie on others, or outside; no more are counted than the ``least``."""
         crossed = 0
         for at in points:
             crossed += self._is_taken(at, own) + (not self.inside.covers(at))
@@ -186,7 +184,6 @@ class Ground:
         return False
 
     def _curves(self, start: Place, end: Place, bends: Sequence[float]) -> Iterator[Way]:
-        """Curves from the middle of a body to that of another: more and more bent, then angular."""
         yield from self._bent(start, end, SHAPES, bends)
         for corner in (Place(start.real, end.imag), Place(end.real, start.imag)):
             yield start, corner, corner, end
@@ -210,7 +207,6 @@ class Ground:
             yield start, near_start, near_end, end
 
     def _along_rows(self, start: Place, end: Place) -> Iterator[Way]:
-        """Curves that leave and come straight up or down, and between run beside a row."""
         levels = {
             round(body.y + side * (body.height / 2 + CLEAR))
             for _, body in self.bodies

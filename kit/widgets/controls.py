@@ -53,7 +53,6 @@ class SearchBoard:
         self.box = ipywidgets.VBox([row, self.found])
 
     def _bound(self, change: Mapping[str, Any]) -> None:
-        """A bound out of its limits is refused beside its field, which has its former one again."""
         most = change["new"]
         self.wrong.value = ""
         try:
@@ -162,7 +161,6 @@ class Controls:
         return box
 
     def _settle(self) -> None:
-        """Show the parameters and switches of the model that is shown now."""
         self._quiet = True
         safeguards, off = self.setup.safeguards, self.setup.off
         self.fields = {each.name: _widget(each) for each in self.setup.fields}
@@ -199,7 +197,6 @@ class Controls:
         self._quiet = False
 
     def _turn_to(self, change: Mapping[str, Any]) -> None:
-        """Show the page of the button that was pressed, and no other; pressed again, none."""
         if self._quiet:
             return
         self._quiet = True
@@ -233,7 +230,6 @@ class Controls:
             self.board.forget()
 
     def _offer_zoom(self) -> None:
-        """Only a step that has a finer view can be looked at so; of others the button says it."""
         line = self.player.timeline
         self.zoom.disabled = finer_run(line, line.at) is None
         here, none = later("show how a finer model does this step"), later("no finer view here")
@@ -268,14 +264,12 @@ class Controls:
             self._say(say("Saved {file}.", file=self.player.save(self.file.value)))
 
     def _zoom(self, _button: Any) -> None:
-        """Open the finer run below the stage, in the place of a former one."""
         with self._reporting():
             finer = self.player.zoom()
             self.player.children = [*self.player.children[:2], finer]
             self._say(say("Below: {story}.", story=finer.timeline.story))
 
     def _zoom_out(self, _button: Any) -> None:
-        """Close the finer run below the stage."""
         self.player.children = self.player.children[:2]
         self._say(say("show this run alone again"))
 
@@ -298,7 +292,6 @@ class Controls:
             self._say(say("Wrote {file} ({n:,} bytes).", file=made.path, n=made.size) + left)
 
     def _say(self, text: str, *, wrong: bool = False, control: Any = None) -> None:
-        """Say it on top of the drawer, or right below the control that it is about."""
         place = self.places.get(control, self.home)
         if place is not self.place:
             self.place.children = self.place.children[:-1]

@@ -46,7 +46,6 @@ class PicturesOfWidgets(Preprocessor):
 
 
 def _at(data: Any, *names: Any) -> Any:
-    """What stands at a place inside of nested dictionaries; None where there is none."""
     for name in names:
         data = data.get(name) if isinstance(data, dict) and isinstance(name, str) else None
     return data

@@ -94,7 +94,6 @@ def _addressed(
 
 
 def _player(names: dict[str, Any], name: str) -> Player | Timeline:
-    """The cluster of this name, or the only one; a model stands for its start."""
     known = {k: v for k, v in names.items() if isinstance(v, Player | Timeline | Model)}
     shown = {k: v for k, v in known.items() if not k.startswith("_")} or known
     if not name and len({id(each) for each in shown.values()}) == 1:

@@ -137,12 +137,10 @@ class Player(Session, ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ship
         self.hear(content)
 
     def _rest(self) -> None:
-        """Draw the next step as soon as the kernel's answer has left."""
         with contextlib.suppress(RuntimeError):  # no loop: nobody comes back to it
             asyncio.get_running_loop().call_later(LEAVES, self.foresee)
 
     def _follow(self) -> None:
-        """Let the drawer show the switches of the branch, too."""
         if self.controls is not None:
             self.controls.follow()
         super()._follow()

@@ -26,7 +26,6 @@ class Rehearsal:
     def __init__(
         self, timeline: Timeline, warnings: Iterable[str], *, controls: bool = False
     ) -> None:
-        """A Player on a history, which shows it where it stands."""
         self.timeline = timeline
         self.warnings = tuple(warnings)
         self.player = Player(timeline, controls=controls)
@@ -34,12 +33,10 @@ class Rehearsal:
         self.box = ipywidgets.VBox([introduction, self.player])
 
     def _introduction(self) -> list[Frag]:
-        """What stands above the Player: here the warnings."""
         lines = [h("li", h("b", "! "), line, class_="soft") for line in self.warnings]
         return [h("ul", lines, aria_label=say("warnings"))]
 
     def _lines(self) -> Sequence[str]:
-        """What stands between the warnings and the moment, as text: here nothing."""
         return ()
 
     def text(self) -> str:
@@ -93,7 +90,6 @@ def rehearse(source: Any, *arguments: Any, **options: Any) -> Any:
 
 
 def _misfit(opens: Callable[..., Any], *arguments: Any, **options: Any) -> str:
-    """Why a function cannot be called so, in Python's own words; empty: it can."""
     try:
         signature(opens).bind(*arguments, **options)
     except TypeError as error:
