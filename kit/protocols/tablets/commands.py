@@ -18,7 +18,7 @@ from kit.errors import BadInput, counted
 from kit.operators.importers.anonymous import hidden
 from kit.operators.importers.cql import ColumnType, from_json
 from kit.operators.importers.snapshots import is_snapshot
-from kit.protocols.group0.rules.releases import CHANGES, SUPPORTED, release_of, spans
+from kit.protocols.group0.rules.releases import CHANGES, SUPPORTED, has, release_of, spans
 from kit.protocols.tablets.dry_run import what_if
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, few, open_tablets
 from kit.protocols.tablets.dry_run.report import (
@@ -46,6 +46,12 @@ from kit.protocols.tablets.rules.resize import TARGET_SIZE, CountCompared, resiz
 from kit.protocols.topology.commands import ANONYMIZE, EDITION, RELEASE, marked, short_names
 from kit.protocols.topology.rules.cluster import Factor
 from kit.protocols.topology.rules.machines import Edition
+from kit.protocols.topology.rules.remedies import (
+    LostNode,
+    numbered,
+    remedy_steps,
+    steps_for_dead,
+)
 
 MOST_TABLETS = 8  # that a line names
 MOST_HOSTS = 3  # that a reason names
@@ -258,7 +264,7 @@ def _show(opened: OpenedTablets, _words: Sequence[str]) -> Answer:
     heading += [] if report.balancing else ["balancing is disabled"]
     if report.transitions:
         heading.append(f"{GAP}tablets per node are counted as if each transition had succeeded")
-        heading += _waiting(what_if.stalled_by(opened), {}, _short(opened))
+        heading += _waiting(opened, what_if.stalled_by(opened), {}, _short(opened))
     return Answer(report, heading, _show_parts(report), report.warnings)
 
 
@@ -381,8 +387,8 @@ def _balance(opened: OpenedTablets, _words: Sequence[str]) -> Answer:
         parts.append(f"{GAP}after this plan: {_spread(report.after, opened.edition)}")
         parts.append(Rows(moves, "moves", "moves"))
     parts += _stuck(report.stuck, short, opened.edition)
-    heading = [f"{counted(len(report.moves), 'move')}, {bytes_said(report.bytes)} to copy"]
-    heading += _waiting(report.stalled_by, {}, short)
+    heading = [f"{counted(len(report.moves), 'move')}, {_copied(opened, report.bytes)}"]
+    heading += _waiting(opened, report.stalled_by, {}, short)
     heading += _unknown(report.waits_for, report.left_out, short)
     status = int(bool(report.stuck or report.waits_for))
     return Answer(report, heading, parts, opened.warnings, status)
@@ -398,7 +404,7 @@ def _drain(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     moved = sum(report.targets.values())
     goes = f"{moved:,} can go, {report.replicas - moved:,} cannot"
     held = f"{short[report.host]} has {counted(report.replicas, 'replica')}"
-    heading = [f"{held}: {goes}; {bytes_said(report.bytes)} to copy"]
+    heading = [f"{held}: {goes}; {_copied(opened, report.bytes)}"]
     if report.in_transition:
         moving = counted(report.in_transition, "tablet")
         heading.append(f"{GAP}{moving} in transition, judged as if the transition were over")
@@ -406,16 +412,29 @@ def _drain(opened: OpenedTablets, words: Sequence[str]) -> Answer:
         heading.append(f"{GAP}it is down, so this is a removenode: others rebuild what it has")
     heading += [f"{GAP}the request would be refused: {report.refused}"] * bool(report.refused)
     waits = report.stalled_by if report.replicas else ()
-    heading += _waiting(waits, report.targets, short)
+    heading += _waiting(opened, waits, report.targets, short)
+    if waits and report.host not in opened.down:
+        heading.append(f"{GAP}No decommission begins while a node is down.")
     sizes = report.waits_for if report.replicas else ()
     heading += _unknown(sizes, (), short)
     takes = Rows([(short[host], f"takes {n:,}") for host, n in report.targets.items()], "nodes")
-    parts = (takes, *_stuck(report.stuck, short, opened.edition))
+    parts = [takes, *_stuck(report.stuck, short, opened.edition)]
+    if report.host in opened.down and opened.edition == "server":
+        others = [n.host for n in opened.nodes if n.role == "excluded" and n.host != report.host]
+        rows = numbered(remedy_steps("remove", report.host, others, opened.release))
+        parts.append(Rows(rows, title="steps"))
     status = int(bool(report.stuck or waits or sizes or report.refused))
     return Answer(report, heading, parts, opened.warnings, status)
 
 
-def _waiting(hosts: Sequence[str], takes: Mapping[str, int], short: Short) -> Iterator[str]:
+def _copied(opened: OpenedTablets, size: int) -> str:
+    assumed = " (no sizes are known: each tablet counts as the target size)"
+    return f"{bytes_said(size)} to copy{assumed * (opened.sizes is None and size > 0)}"
+
+
+def _waiting(
+    opened: OpenedTablets, hosts: Sequence[str], takes: Mapping[str, int], short: Short
+) -> Iterator[str]:
     if hosts:
         them = "it" if len(hosts) == 1 else "them"
         are = f"{few([short[host] for host in hosts], MOST_HOSTS)}: down, not excluded"
@@ -423,7 +442,9 @@ def _waiting(hosts: Sequence[str], takes: Mapping[str, int], short: Short) -> It
         given = sum(takes.get(host, 0) for host in hosts)
         if given:
             yield f"{GAP}{counted(given, 'replica')} would go there, because a drain skips no node."
-        yield f"{GAP}Start {them} again, or exclude {them} for good: nodetool excludenode."
+        way = "exclude {} for good: nodetool excludenode"
+        way = way if has("excludenode", opened.release) else "remove or replace {}"
+        yield f"{GAP}Start {them} again, or {way.format(them)} (recover prints the steps)."
 
 
 def _unknown(
@@ -536,6 +557,9 @@ def _repair(opened: OpenedTablets, words: Sequence[str]) -> Answer:
         for line in report.tables
     ]
     parts = [Rows(rows, "tables")]
+    if skipped or late:
+        repair = numbered(remedy_steps("repair", "", release=opened.release))
+        parts.append(Rows(repair, title="steps"))
     times = [time for table in opened.repairs.values() for time in table.values() if time > moment]
     ahead = f"{counted(len(times), 'tablet')} repaired after {report.at}, as late as "
     ahead += f"{max(times, default='')}: was a clock wrong? They count as repaired in time"
@@ -607,6 +631,11 @@ def _lose(opened: OpenedTablets, words: Sequence[str]) -> Answer:
         for tablet in report.lost
     ]
     heading, parts = [f"{head}; no LOCAL_QUORUM: {local}"], [Rows(rows, "tablets")]
+    if report.down and opened.edition == "server":
+        places = {host: "/".join(filter(None, opened.places[host])) for host in report.down}
+        dead = [LostNode(host, place) for host, place in places.items()]
+        rows = numbered([*steps_for_dead((), dead, opened.release, shrinks=True)])
+        parts.append(Rows(rows, title="if they never come back"))
     return Answer(report, heading, parts, opened.warnings, int(bool(report.lost)))
 
 

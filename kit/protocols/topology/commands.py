@@ -160,8 +160,9 @@ def _parts(report: TopologyReport, short: Mapping[str, str]) -> Iterator[Part]:
             yield from wrap(state.about, GAP) if state.current else ()
     yield ""
     yield from _cases(report, short)
-    for releases, said in spans(report.elsewhere).items():
-        yield from wrap(said, f"{GAP}on {releases}: ", GAP * 2)
+    steps = {name: _step(step, short, "", is_any=False) for name, step in report.elsewhere.items()}
+    for names, said in spans({name: " ".join(lines) for name, lines in steps.items()}).items():
+        yield from wrap(said, f"{GAP}on {names}: ", GAP * 2)
     queue = [
         (
             entry.kind,
@@ -196,6 +197,10 @@ def _cases(report: TopologyReport, short: Mapping[str, str]) -> Iterator[str]:
         down = report.cases[0].down
         yield f"next, with {_hosts(down, short)} down" if down else "next, with all nodes up"
         yield from _step(report.cases[0], short, GAP, is_any=False)
+        if report.release and report.cases[0].waits_for:
+            yield from wrap(
+                f"{GAP}start them again; if one is lost for good, recover prints the steps", ""
+            )
         return
     yield "next, case by case, because nothing says which nodes are up (see --status and --down)"
     for step in report.cases:

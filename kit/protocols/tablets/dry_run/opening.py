@@ -684,8 +684,9 @@ def sizes_of(
     if unknown:
         known.warnings.append(
             f"no size is known of replicas on {few(sorted(unknown))}: where sizes count, here each "
-            "is the target size. The server leaves such a node out of its plans until it reports, "
-            "and drains no other node beside it unless it is excluded. A Player does not wait"
+            "is the target size. From 2026.1 on, a server plans without such a node until it "
+            "reports, and drains no other node beside it unless it is excluded. A Player does not "
+            "wait"
         )
     if of_none:
         known.warnings.append(

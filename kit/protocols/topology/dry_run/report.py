@@ -73,7 +73,7 @@ def untold(opened: OpenedTopology, setting: Setting, rf: int) -> Iterator[str]:
             f"racks before a {' or a '.join(sorted(asks))}"
         )
     for row in begins:
-        if row.topology_request in ("leave", "remove"):
+        if row.topology_request in ("leave", "remove") and setting.has("paused-drain"):
             held = None if opened.tablets is None else opened.tablets.get(row.host_id, 0)
             words = f"the dump does not say whether {row.host_id} has tablets"
             if held:
@@ -183,7 +183,7 @@ class TopologyReport(Struct, frozen=True):
     indifferent: tuple[str, ...]
     queue: tuple[QueueLine, ...]
     release: str = ""
-    elsewhere: Mapping[str, str] = field(default_factory=dict)
+    elsewhere: Mapping[str, NextStep] = field(default_factory=dict)
     not_modelled: tuple[str, ...] = ()
     unknown_columns: Mapping[str, object] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
@@ -418,21 +418,31 @@ class _Asking:
             fails,
         )
 
-    def elsewhere(self) -> Iterator[tuple[str, str]]:
-        here = self.step(self.alive), self.queue_lines()
+    def elsewhere(self) -> Iterator[tuple[str, NextStep]]:
+        """The releases on which something else comes next, or waits, and what that is."""
+        here, queue = self._told()
+        state = (self.opened.table.transition_state or "").replace(" ", "_")
         for release in SUPPORTED if self.setting.edition == "server" else ():
-            there = _Asking(self.opened, replace(self.setting, release=release), self.topology.rf)
-            step, queue = there.step(self.alive), there.queue_lines()
-            if (step, queue) != here:
-                others = (f"{line.kind} {line.standing}: {line.reason}" for line in queue)
-                same = step == here[0]
-                yield release, "; ".join(others) if same else f"{step.decision}: {step.reason}"
+            setting = replace(self.setting, release=release)
+            there = _Asking(self.opened, setting, self.topology.rf)
+            if machines.tables_with([state], "server") != "server" == setting.tables:
+                continue  # it never has such a state
+            step, lines = there._told()
+            if lines != queue and step == here:
+                said = (f"{line.kind} {line.standing}: {line.reason}" for line in lines)
+                step = replace(step, decision="wait", work=(), reason="; ".join(said))
+            if step != here:
+                yield release, step
+
+    def _told(self) -> tuple[NextStep, tuple[QueueLine, ...]]:
+        step = self.step(self.alive)
+        return replace(step, work=step.work[:1], needs=()), self.queue_lines()
 
     def addressees(self, operation: rules.TopologyOperation, piece: machines.WorkRow) -> int:
         """Whom a piece of work needs: transitions of tablets have barriers of their own, which wait
         for every node that is not excluded.
         """
-        if piece.name == rules.FINISHES:
+        if piece.name in (rules.FINISHES, "drain_tablets"):
             return in_state(self.topology, "normal") & ~self.excluded
         return rules.addressees(self.topology, operation, piece)
 

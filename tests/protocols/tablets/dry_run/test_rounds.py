@@ -190,7 +190,7 @@ def test_sizes_that_are_missing_are_told(tmp_path: Path) -> None:
         if "no size is known" in line
     ]
     assert f"on {NODE.format(2, 2)}: where sizes count" in said
-    assert "The server leaves such a node out of its plans until it reports" in said
+    assert "a server plans without such a node until it reports" in said
 
 
 def test_a_drain_stalls_until_sizes_are_known(
