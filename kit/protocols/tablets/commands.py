@@ -387,7 +387,8 @@ def _balance(opened: OpenedTablets, _words: Sequence[str]) -> Answer:
         parts.append(f"{GAP}after this plan: {_spread(report.after, opened.edition)}")
         parts.append(Rows(moves, "moves", "moves"))
     parts += _stuck(report.stuck, short, opened.edition)
-    heading = [f"{counted(len(report.moves), 'move')}, {_copied(opened, report.bytes)}"]
+    heading = [f"{counted(len(report.moves), 'move')}, {bytes_said(report.bytes)} to copy"]
+    heading += _assumed(opened, report.bytes)
     heading += _waiting(opened, report.stalled_by, {}, short)
     heading += _unknown(report.waits_for, report.left_out, short)
     status = int(bool(report.stuck or report.waits_for))
@@ -404,7 +405,8 @@ def _drain(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     moved = sum(report.targets.values())
     goes = f"{moved:,} can go, {report.replicas - moved:,} cannot"
     held = f"{short[report.host]} has {counted(report.replicas, 'replica')}"
-    heading = [f"{held}: {goes}; {_copied(opened, report.bytes)}"]
+    heading = [f"{held}: {goes}; {bytes_said(report.bytes)} to copy"]
+    heading += _assumed(opened, report.bytes)
     if report.in_transition:
         moving = counted(report.in_transition, "tablet")
         heading.append(f"{GAP}{moving} in transition, judged as if the transition were over")
@@ -427,9 +429,9 @@ def _drain(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     return Answer(report, heading, parts, opened.warnings, status)
 
 
-def _copied(opened: OpenedTablets, size: int) -> str:
-    assumed = " (no sizes are known: each tablet counts as the target size)"
-    return f"{bytes_said(size)} to copy{assumed * (opened.sizes is None and size > 0)}"
+def _assumed(opened: OpenedTablets, size: int) -> list[str]:
+    said = f"{GAP}No sizes are known: each tablet counts as the target size."
+    return [said] * (opened.sizes is None and size > 0)
 
 
 def _waiting(

@@ -199,7 +199,8 @@ def _cases(report: TopologyReport, short: Mapping[str, str]) -> Iterator[str]:
         yield from _step(report.cases[0], short, GAP, is_any=False)
         if report.release and report.cases[0].waits_for:
             yield from wrap(
-                f"{GAP}start them again; if one is lost for good, recover prints the steps", ""
+                f"{GAP}Start what is down again; if a node is lost for good, recover prints the steps.",
+                "",
             )
         return
     yield "next, case by case, because nothing says which nodes are up (see --status and --down)"
