@@ -198,10 +198,7 @@ def _cases(report: TopologyReport, short: Mapping[str, str]) -> Iterator[str]:
         yield f"next, with {_hosts(down, short)} down" if down else "next, with all nodes up"
         yield from _step(report.cases[0], short, GAP, is_any=False)
         if report.release and report.cases[0].waits_for:
-            yield from wrap(
-                f"{GAP}Start what is down again; if a node is lost for good, recover prints the steps.",
-                "",
-            )
+            yield f"{GAP}Start what is down again; for a node that is lost, see recover."
         return
     yield "next, case by case, because nothing says which nodes are up (see --status and --down)"
     for step in report.cases:

@@ -420,21 +420,21 @@ class _Asking:
 
     def elsewhere(self) -> Iterator[tuple[str, NextStep]]:
         """The releases on which something else comes next, or waits, and what that is."""
-        here, queue = self._told()
+        here, queue = self._compared()
         state = (self.opened.table.transition_state or "").replace(" ", "_")
         for release in SUPPORTED if self.setting.edition == "server" else ():
             setting = replace(self.setting, release=release)
             there = _Asking(self.opened, setting, self.topology.rf)
             if machines.tables_with([state], "server") != "server" == setting.tables:
                 continue  # it never has such a state
-            step, lines = there._told()
+            step, lines = there._compared()
             if lines != queue and step == here:
                 said = (f"{line.kind} {line.standing}: {line.reason}" for line in lines)
                 step = replace(step, decision="wait", work=(), reason="; ".join(said))
             if step != here:
                 yield release, step
 
-    def _told(self) -> tuple[NextStep, tuple[QueueLine, ...]]:
+    def _compared(self) -> tuple[NextStep, tuple[QueueLine, ...]]:
         step = self.step(self.alive)
         return replace(step, work=step.work[:1], needs=()), self.queue_lines()
 
