@@ -94,7 +94,7 @@ def _recover(given: Namespace) -> Answer:
     )
     which = f"edition {advice.edition}"
     if advice.edition == "server":
-        which += f", release {advice.release}"
+        which += f", release {given.release}"
     said = f"{advice.source}: {advice.procedure}: {advice.reason} ({which})"
     status = HOLDS if all(line.holds for line in advice.group0) else LOST
     return Answer(advice, wrap(said, "", GAP), _parts(advice), advice.warnings, status)

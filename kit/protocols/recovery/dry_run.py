@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta, Struct, ValidationError, field
@@ -21,19 +21,21 @@ from kit.operators.importers.nodetool import HOST_ID, Listing, Seen
 from kit.operators.importers.ringfile import LARGEST_FILE, by_name
 from kit.operators.importers.system_tables import RaftView, is_topology
 from kit.protocols.group0.rules.quorum import Place, Quorum, extremes
-from kit.protocols.group0.rules.releases import NEWEST, SUPPORTED, Release, has
+from kit.protocols.group0.rules.releases import NEWEST, RELEASES, Release, has
 from kit.protocols.group0.rules.voters import VoterRules
 from kit.protocols.recovery.rules import availability
 from kit.protocols.recovery.rules.procedure import (
     ASK,
     BY_HAND,
     FIND,
+    IN_STATUS,
+    IN_TOPOLOGY,
     MODE_STEPS,
     NEVER_BY_HAND,
     NEW_STEPS,
-    NO_VOTE,
     NOT_KNOWN,
     PLACES,
+    ROWS,
     Procedure,
     ProcedureChoice,
     choices,
@@ -49,6 +51,7 @@ from kit.protocols.topology.rules.machines import NODE_STATES, Edition
 from kit.protocols.topology.rules.remedies import LostNode, ProcedureStep, Remedy, steps_for_dead
 
 Status = Literal["up", "down", "lost"]
+WORDS = {"status`": "one of up, down, lost", "upgrade`": "one of done, stuck"}
 Name = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[!-~]+$")]
 Index = Annotated[int, Meta(ge=0, le=2**62)]
 Factor = Annotated[int, Meta(ge=0, le=1000)]
@@ -123,8 +126,8 @@ class ClusterDescription(Struct, frozen=True, forbid_unknown_fields=True):
         return tuple(node.name for node in self.nodes if node.status in statuses)
 
     def mask(self, *statuses: Status) -> int:
-        """The same as a mask."""
-        return where(node.status in statuses for node in self.nodes)
+        """The members of these statuses, as a mask."""
+        return where(node.status in statuses and not node.joins for node in self.nodes)
 
     @property
     def able_to_vote(self) -> int:
@@ -135,6 +138,11 @@ class ClusterDescription(Struct, frozen=True, forbid_unknown_fields=True):
     def told_to_vote(self) -> int:
         """Who votes as the description says (a mask); 0: it does not."""
         return where(node.votes is True for node in self.nodes)
+
+    @property
+    def returning(self) -> tuple[str, ...]:
+        """The members that are down and can be restarted."""
+        return tuple(n.name for n in self.nodes if n.status == "down" and not n.joins)
 
     def able(self, able: bool = True) -> tuple[str, ...]:
         """Who lives or may be restarted, and may take part in a recovery by hand (or may not).
@@ -281,7 +289,8 @@ def _with_status(
 
 def is_description(text: str) -> bool:
     """Whether a text, or its beginning, looks like a description: nodes, and who is lost."""
-    return text.lstrip().startswith("{") and '"nodes"' in text and OWN.search(text) is not None
+    own = OWN.search(text) is not None or '"tokens"' not in text
+    return text.lstrip().startswith("{") and '"nodes"' in text and own
 
 
 def parse_cluster(text: str) -> ClusterDescription:
@@ -293,8 +302,7 @@ def parse_cluster(text: str) -> ClusterDescription:
     try:
         return _checked(msgspec.convert(value, ClusterDescription))
     except (ValidationError, UnicodeError) as error:
-        of_status = str(error).endswith(".status`")
-        allowed = f"one of {', '.join(get_args(Status))}" if of_status else FORM
+        allowed = WORDS.get(str(error).rpartition(".")[2], FORM)
         raise located(misfit("FILE", value, error, allowed), text) from None
     except BadInput as error:
         raise located(error, text) from None
@@ -376,19 +384,25 @@ UNDECIDED = "the procedure depends on {}: ask a live node first"
 IF_LIVES = "it is not known whether it lives, so both cases count"
 LEARN = "nodetool status on a live node tells"
 ENDS = (
-    "{} is on its way in or out: the coordinator ends that operation; look in nodetool status "
-    "afterwards, and replace or remove it only if it is a normal node"
+    "{} died on its way out: first wait until nodetool status tells what became of it; if it is a "
+    "normal node again, it is ignored and replaced below; if it is gone, leave it out there"
+)
+JOINS = (
+    "{} was joining, so it is no member yet and cannot be replaced: stop it (nodetool drain first, "
+    "if it answers), clear its data, and start it again, or a new node"
 )
 REGION = (
-    "if datacenter {} itself is gone for good, add nodes in a new one instead, let keyspaces "
-    "replicate there and no more in the old one, then remove the dead nodes"
+    "if datacenter {} itself is gone for good, add nodes in a new one instead{}, then remove the "
+    "dead nodes"
 )
+MOVED = ", let keyspaces replicate there and no more in the old one"
 NO_IDS = "nodetool status on a live node has the host ids: commands want these in place of {}"
 RESTORE = "data of {} may be lost: restore what is missing from a backup, at the end"
 NO_UPGRADE = (
-    "done: the published server has neither a Raft upgrade nor RECOVERY mode; edition "
-    "documents covers the releases that had them"
+    "done: since 2025.2 the published server has neither a Raft upgrade nor RECOVERY mode; "
+    "--release names an older one, and edition documents covers those"
 )
+NO_ZERO = "{}: no tokens, but on release {} every node owns some: check the file, or --release"
 
 
 STOP = (
@@ -490,14 +504,17 @@ def advise(
     as nodes see it; without them, and where the description does not tell either, edition
     ``server`` leaves that open, and what follows from the ``release`` is said.
 
-    Raises BadInput for a stuck upgrade in edition ``server``, whose server has neither that upgrade
-    nor RECOVERY mode; for a leader that is no node that lives or may be restarted, or whose commit
-    index is not told; for a view of a server that joins.
+    Raises BadInput for a stuck upgrade in edition ``server`` from 2025.2 on, which has neither that
+    upgrade nor RECOVERY mode; for a leader that is no node that lives or may be restarted, or whose
+    commit index is not told; for a view of a server that joins.
     """
     down, stuck = cluster.mask("down"), cluster.upgrade == "stuck"
-    if stuck and edition == "server":
+    rules, bare = VoterRules(release), list[str]()
+    if edition == "server" and not has("zero-tokens", release):
+        bare = [node.name for node in cluster.nodes if not (node.tokens or node.joins)]
+        cluster = replace(cluster, nodes=tuple(replace(n, tokens=True) for n in cluster.nodes))
+    if stuck and edition == "server" and rules.knows_recovery_leader:
         raise BadInput("upgrade", "stuck", NO_UPGRADE)
-    rules = VoterRules(release)
     cases, strangers = _cases(cluster, edition, rules, views)
     worst, best = cases[0], cases[-1]
     voters_known = views or cluster.told_to_vote
@@ -512,7 +529,7 @@ def advise(
         reason = f"depending on {decided_by}, {worst.reason} or {best.reason}"
     lost = cluster.named("lost")
     indexes, having = cluster.indexes, cluster.replicas
-    able = tuple(sorted(leaders(indexes), key=lambda name: (name in cluster.named("down"), name)))
+    able = tuple(sorted(leaders(indexes), key=lambda name: (name in cluster.returning, name)))
     chosen = able[0] if able else None
     if leader is not None:
         chosen = node_named(leader, cluster.able(), "--leader")
@@ -529,6 +546,7 @@ def advise(
     )
     lines = tuple(_line(cluster, case, strangers) for case in cases)
     leading = _by_leader(edition, rules)
+    in_group0 = has("topology-in-group-0", release)
     tables = [
         choices(case.quorum, down, case.lost, stuck, edition, leading) for case in (worst, best)
     ]
@@ -545,7 +563,7 @@ def advise(
         group0=lines,
         elsewhere={} if voters_known else _elsewhere(cluster, edition, procedure),
         keyspaces=keyspaces,
-        down=cluster.named("down"),
+        down=cluster.returning,
         lost=lost,
         unknown=unknown,
         unplaced=cluster.unplaced,
@@ -555,16 +573,17 @@ def advise(
         order=order,
         regressing=regressing(indexes, chosen) if chosen and by_leader else {},
         steps=(
-            *_questions(procedure, unknown, vague),
+            *_questions(procedure, unknown, vague, ROWS[in_group0]),
             *_steps(cluster, procedure, edition, release, order),
         ),
         remedies=tuple(_remedies(cluster, procedure, release, keyspaces)),
         worst=tuple(_worst(cluster, only_lost, chosen, by_leader, keyspaces)),
         warnings=(
             *warnings,
-            *_strange(cluster, views, strangers),
+            *_strange(cluster, views, strangers, in_group0),
             *_placeless(cluster, procedure, vague),
             *_warnings(cluster, procedure, chosen),
+            *(NO_ZERO.format(first_of(bare), release) for _ in bare[:1]),
         ),
         choices=choices_between(tables[0], tables[1], (if_worst, if_best)),
     )
@@ -633,7 +652,7 @@ def _elsewhere(
     cluster: ClusterDescription, edition: Edition, procedure: Procedure
 ) -> dict[str, Procedure]:
     differs: dict[str, Procedure] = {}
-    for other in SUPPORTED:
+    for other in RELEASES:
         cases, _ = _cases(cluster, edition, VoterRules(other), ())
         ends = {case.procedure for case in cases}
         there = ends.pop() if len(ends) == 1 else NOT_KNOWN
@@ -657,7 +676,7 @@ def _line(cluster: ClusterDescription, case: _Case, strangers: tuple[str, ...]) 
 
 
 def _strange(
-    cluster: ClusterDescription, views: Sequence[RaftView], strangers: Iterable[str]
+    cluster: ClusterDescription, views: Sequence[RaftView], strangers: Iterable[str], new: bool
 ) -> Iterable[str]:
     for name in strangers:
         if name in cluster.left:
@@ -666,7 +685,9 @@ def _strange(
             yield f"{name} votes in group 0 but is not in the file: {IF_LIVES}"
     names = {*(node.name for node in cluster.nodes), *strangers}
     silent = {name for view in views for of in view.configurations for name in of} - names
-    yield from (NO_VOTE.format(unknown=name) for name in sorted(silent))
+    tells = f"{ROWS[new]} on a live node tells what it is: {IN_TOPOLOGY if new else IN_STATUS}"
+    for name in sorted(silent):
+        yield f"{name} is in group 0 without a vote, but not in the file. {tells.format(name)}"
     for view in views:
         if view.previous:
             yield (
@@ -690,7 +711,7 @@ def _order(
     cluster: ClusterDescription, procedure: Procedure, leader: str | None
 ) -> tuple[str, ...]:
     if procedure not in BY_HAND:
-        return cluster.named("down") if procedure != NOT_KNOWN else ()
+        return cluster.returning if procedure != NOT_KNOWN else ()
     able = cluster.able()
     if procedure == "recovery mode":
         return able
@@ -698,10 +719,10 @@ def _order(
 
 
 def _questions(
-    procedure: Procedure, unknown: Sequence[str], vague: Sequence[str]
+    procedure: Procedure, unknown: Sequence[str], vague: Sequence[str], rows: str
 ) -> Iterable[ProcedureStep]:
     if unknown:
-        yield ProcedureStep(FIND.name, FIND.what.format(unknown=first_of(unknown)))
+        yield ProcedureStep(FIND.name, FIND.what.format(unknown=first_of(unknown), rows=rows))
     if procedure == NOT_KNOWN:
         yield from (PLACES, ASK) if vague else () if unknown else (ASK,)
 
@@ -738,29 +759,38 @@ def _remedies(
     keyspaces: Iterable[KeyspaceLine],
 ) -> Iterable[ProcedureStep]:
     """The steps for dead nodes, then what is forbidden. Who can be restarted is, in any case."""
-    at_rest = [node for node in cluster.nodes if node.settled]
-    down = [n.name for n in at_rest if n.status == "down" and procedure not in BY_HAND]
-    lost = [
-        LostNode(node.name, "/".join(filter(None, (node.dc, node.rack))), node.tokens)
-        for node in at_rest
-        if node.status == "lost" and procedure != NOT_KNOWN and cluster.able()
-    ]
-    kind: Remedy = "remove" if procedure == "recovery mode" else "replace"
-    shrinks = kind == "replace" and not [*_too_few(cluster)]
-    if names := [node.name for node in lost if not re.fullmatch(HOST_ID, node.name)]:
+    by_mode, hand = procedure == "recovery mode", procedure in BY_HAND
+    down = [n.name for n in cluster.nodes if n.status == "down" and n.settled and not hand]
+    known = procedure != NOT_KNOWN and cluster.able()
+    dead = [n for n in cluster.nodes if n.status == "lost" and not n.joins and known]
+    dead.sort(key=lambda node: (not node.settled, not node.tokens))
+    lost = [LostNode(n.name, "/".join(filter(None, (n.dc, n.rack))), n.tokens) for n in dead]
+    if names := [node.name for node in dead if not re.fullmatch(HOST_ID, node.name)]:
         yield ProcedureStep("look up", NO_IDS.format(", ".join(names)))
-    yield from steps_for_dead(down, lost, release, kind, shrinks=shrinks)
-    if procedure == NOT_KNOWN or not cluster.able():
+    if going := [node.name for node in dead if not node.settled]:
+        yield ProcedureStep("wait", ENDS.format(first_of(going)))
+    racks = {(n.dc, n.rack) for n in cluster.replicas.nodes if n.status != "lost" and n.settled}
+    kept = all({(n.dc, n.rack), (n.dc, None)} & racks or not (n.rack and n.tokens) for n in dead)
+    shrinks = not by_mode and kept and not [*_too_few(cluster)]
+    kind: Remedy = "remove" if by_mode else "replace"
+    for step in steps_for_dead(down, lost, release, kind, shrinks=shrinks):
+        if not by_mode or step.name != "count":
+            yield step
+    if not known:
         return
+    fates = ("lost",) if hand else ("lost", "down")
+    if joining := [n.name for n in cluster.nodes if n.joins and n.status in fates]:
+        yield ProcedureStep("join again", JOINS.format(first_of(joining)))
     live = {node.dc for node in cluster.nodes if node.status != "lost"}
     for dc in sorted({node.dc for node in cluster.nodes if node.dc and None not in live} - live):
-        yield ProcedureStep("or elsewhere", REGION.format(dc))
-    if going := [n.name for n in cluster.nodes if n.status == "lost" and not n.settled]:
-        yield ProcedureStep("wait", ENDS.format(first_of(going)))
+        has_data = any(node.tokens for node in cluster.nodes if node.dc == dc)
+        if not by_mode:
+            how = MOVED if has_data else ", with join_ring: false, and RF 0 there"
+            yield ProcedureStep("or elsewhere", REGION.format(dc, how))
     if spaces := [each.keyspace for each in keyspaces if each.replicas_left != "available"]:
         yield ProcedureStep("restore", RESTORE.format(first_of(spaces)))
-    if procedure in BY_HAND:
-        yield from NEVER_BY_HAND
+    if hand:
+        yield from NEVER_BY_HAND[cluster.upgrade == "stuck" :]
 
 
 def _worst(
@@ -819,7 +849,7 @@ def _warnings(
         yield f"the commit index is not given for {first_of(untold)}: {chosen}"
     if odd := cluster.able(False):
         yield f"live nodes must be normal first: {first_of(odd)}"
-    yield from _too_few(cluster)
+    yield from _too_few(cluster, procedure == "recovery mode")
 
 
 def lives(names: Sequence[str]) -> str:
@@ -844,7 +874,12 @@ def _replicas(cluster: ClusterDescription) -> Iterable[str]:
                 )
 
 
-def _too_few(cluster: ClusterDescription) -> Iterable[str]:
+def _too_few(cluster: ClusterDescription, by_mode: bool = False) -> Iterable[str]:
+    then = (
+        "add nodes after RECOVERY mode"
+        if by_mode
+        else "replace nodes there instead of removing them"
+    )
     left = Counter(n.dc for n in cluster.replicas.nodes if n.status != "lost" and n.settled)
     gone = {node.dc for node in cluster.nodes if node.status == "lost"}
     for name, factors in cluster.keyspaces.items():
@@ -852,5 +887,5 @@ def _too_few(cluster: ClusterDescription) -> Iterable[str]:
             if {dc, None} & gone and (there := left[dc] + left[None]) < factor:
                 yield (
                     f"{name} has RF {factor}, but {counted(there, 'node')} {are(there)} left "
-                    f"in {dc}: replace nodes there instead of removing them"
+                    f"in {dc}: {then}"
                 )

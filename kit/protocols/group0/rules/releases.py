@@ -32,6 +32,10 @@ topology-in-group-0 | 6.0
   only the schema is in group 0, and the topology is gossiped
   the schema and the topology are in group 0
   db/config.cc: consistent-topology-changes
+zero-tokens | 6.2
+  every node owns tokens, and join_ring is not read
+  join_ring: false makes a node without tokens, which votes and has no data
+  db/config.cc, join_ring
 cluster-repair | 2025.1.2
   nodetool repair is the only repair of nodetool
   nodetool cluster repair repairs keyspaces with tablets, and nodetool repair only the others
@@ -183,10 +187,10 @@ def release_of(text: str, *changes: str) -> tuple[Release, tuple[str, ...]]:
 def spans(answers: Mapping[str, str]) -> dict[str, str]:
     """What single releases answer, by the releases that answer the same.
 
-    ``2025.1 to 2025.4`` are neighbours among those supported.
+    ``2025.1 to 2025.4`` are neighbours.
     """
     said: dict[str, str] = {}
-    runs = groupby(SUPPORTED, key=answers.get)
+    runs = groupby(RELEASES, key=answers.get)
     for text, run in runs:
         first, *more = run
         if text is not None:

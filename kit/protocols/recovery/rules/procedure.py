@@ -52,7 +52,7 @@ def which_procedure(
     if stuck:
         return "restart", "the Raft upgrade needs every node to be up, then a rolling restart"
     if not down | lost:
-        return "nothing", "all nodes are up"
+        return "nothing", "all members are up"
     if not quorum.holds and Quorum(quorum.voters, quorum.voters & ~lost).holds:
         return "restart", "group 0 has no quorum, but enough voters can come back"
     if not quorum.holds:
@@ -127,7 +127,7 @@ def choices_between(
     rows = []
     tables = [{each.procedure: each for each in table} for table in (best, worst)]
     for procedure in tables[0] | tables[1]:
-        none = ProcedureChoice(procedure, False, "not all nodes are up")
+        none = ProcedureChoice(procedure, False, "not all members are up")
         at_best, at_worst = (table.get(procedure, none) for table in tables)
         whys = ", or ".join(dict.fromkeys((at_worst.why, at_best.why)))
         depends = at_worst.offered != at_best.offered
@@ -151,23 +151,31 @@ PLACES = ProcedureStep(
 """How to learn where nodes are."""
 FIND = ProcedureStep(
     "find",
-    "on a live node, look for {unknown} in nodetool status and in SELECT host_id, node_state FROM "
-    "system.topology; then add it to the file as up, down (it can be restarted) or lost (for "
-    "good), or with the state left if it has no row there (a dump: save it again)",
+    "on a live node, look for {unknown} in nodetool status and in {rows}; then add it to the file "
+    "as up, down (it can be restarted) or lost (for good), or with the state left if it has no row "
+    "there (a dump: save it again)",
 )
 """How to learn of a voter that is not in the file whether it lives."""
-NO_VOTE = (
-    "{unknown} is in group 0 without a vote, but not in the file. SELECT host_id, node_state FROM "
-    "system.topology on a live node tells what it is: none, bootstrapping or replacing: it joins, "
-    "so leave it alone; normal: it is a member, so add it to the file; left, or no row: it is a "
-    "ghost, which the coordinator takes out, or else nodetool removenode"
+ROWS = (
+    "SELECT peer, host_id, up FROM system.cluster_status",
+    "SELECT host_id, node_state FROM system.topology",
 )
-"""Of a member of group 0 that does not vote. Sources: published coordinator, which takes those that
-left out of group 0; the manual of 5.4, on ghost members.
+"""Where a live node has the members: before topology was in group 0, and since."""
+IN_STATUS = (
+    "not there, or no node of yours: a ghost: nodetool removenode {}; else add it to the file"
+)
+IN_TOPOLOGY = (
+    "none, bootstrapping or replacing: it joins, so leave it alone; normal: add it to the file; "
+    "left: the coordinator takes it out; no row: nothing does (removenode refuses it), but it has "
+    "no vote"
+)
+"""Of a member of group 0 that is not in the file. Sources: manual of 5.4 on ghost members;
+published coordinator, which takes those that left out of group 0, and ``raft_removenode``.
 """
+DOWNTIME = "; decide before whether to keep serving: a restart may end levels that are available"
 NEW = {
     "isolate": "use a firewall to make sure that {dead} cannot reach the live nodes again",
-    "rolling restart": "restart the live nodes one by one; each must be normal again",
+    "rolling restart": f"restart the live nodes one by one; each must be normal again{DOWNTIME}",
     "note id": "note raft_group0_id in system.scylla_local: it is the id of the old group",
     "read": "read commit_idx in system.raft on each live node",
     "delete": (
@@ -185,8 +193,8 @@ NEW = {
     ),
     "unset": "remove recovery_leader from every configuration and reload it",
     "clean": (
-        "delete the rows with the old group id from system.raft, raft_snapshots and "
-        "raft_snapshot_config"
+        "on every live node, delete the rows with the old group id from system.raft, "
+        "raft_snapshots and raft_snapshot_config"
     ),
 }
 DOCUMENTED = NEW | {
@@ -200,9 +208,12 @@ DOCUMENTED = NEW | {
 OLD = {
     "isolate": NEW["isolate"],
     "enter": "on each live node, set group0_upgrade_state to recovery in system.scylla_local",
-    "rolling restart": "restart the live nodes one by one",
+    "rolling restart": f"restart the live nodes one by one{DOWNTIME}",
     "check mode": "look for RECOVERY mode in each node's log",
-    "remove": "remove {dead} with the node removal procedure",
+    "remove": (
+        "remove {dead} with the node removal procedure; nothing can join or be replaced in this "
+        "mode, so add nodes once it has ended, where a datacenter has fewer than RF"
+    ),
     "truncate": (
         "on each live node, truncate system.discovery and system.group0_history, and "
         "delete the value of raft_group0_id"

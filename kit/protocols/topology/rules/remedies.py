@@ -33,7 +33,10 @@ def _steps(*rows: str) -> tuple[ProcedureStep, ...]:
 
 
 CLUSTER_REPAIR = "nodetool cluster repair on any one node"
-_SURE = "make sure| {node} never comes back; if it can, start it and stop here"
+_SURE = (
+    "make sure| {node} never comes back; if it can, start it and stop here; else take it off the "
+    "network{unbanned}, and delete its data if you can reach it"
+)
 _EXCLUDE = "or exclude| nodetool excludenode {ids}: then {option} below can be left out"
 _BANNED = "never| start {banned} again, even if this fails halfway{ban}"
 STEPS: Mapping[Remedy, tuple[ProcedureStep, ...]] = {
@@ -41,28 +44,29 @@ STEPS: Mapping[Remedy, tuple[ProcedureStep, ...]] = {
         "start| on {node}: sudo systemctl start scylla-server",
         "verify| nodetool status on a live node: {node} must be UN before you go on",
         "if not| read its log; if its disk is gone, it is lost for good: replace it",
-        "never| start a node that was replaced, removed, excluded or ignored: it is banned",
+        "never| start a node that was replaced, removed, excluded or ignored{ban}",
     ),
     "replace": _steps(
         _SURE,
         _EXCLUDE,
-        "install| on a new machine, the same patch release as on the live nodes; in the datacenter "
-        "and the rack of {node} ({place}), or it is rejected; do not start it yet",
+        "install| on a new machine, the same patch release as on the live nodes; it must be in the "
+        "datacenter and the rack of {node} ({place}){checked}; do not start it yet",
         "configure| in its scylla.yaml: cluster_name, seeds (live nodes), endpoint_snitch, "
-        "listen_address, rpc_address, replace_node_first_boot: {node}{ignored}{tokens}",
-        "start| start the new node and wait: it copies data, and tablets are rebuilt",
+        "listen_address, rpc_address, {managed}replace_node_first_boot: {node}{ignored}{tokens}",
+        "start| start the new node and wait{copies}",
         "verify| nodetool status on a live node: the new node is UN, and {node} is gone",
         "repair| nodetool repair on the new node, for keyspaces without tablets, if repair-based "
         "node operations are off for replace (they are on by default)",
         _BANNED,
-        "never| use removenode in its place where a datacenter would keep fewer nodes than RF",
+        "never| use removenode in its place where a datacenter would keep fewer nodes than RF, or "
+        "a rack would keep none and a keyspace has a replica in each",
     ),
     "remove": _steps(
         _SURE,
-        _EXCLUDE,
         "count| each datacenter must keep RF nodes or more (and its racks, if a keyspace has a "
         "replica in each); where it would not, replace {node} instead",
         "repair| first repair everything: {repair}",
+        _EXCLUDE,
         "remove| on a live node: nodetool removenode {ignored}{node}",
         "verify| nodetool status on a live node: {node} is gone",
         _BANNED,
@@ -75,6 +79,8 @@ _OPTION: Mapping[str, str] = {
     "remove": "--ignore-dead-nodes",
 }
 """Where the other dead nodes are listed."""
+FULL = " (without -pr, which skips a dead node's ranges; it reports errors, and syncs who lives)"
+ZERO_TOKEN = "join_ring: false, as it has no tokens"
 
 
 def remedy_steps(
@@ -90,29 +96,37 @@ def remedy_steps(
 
     ``dead`` are the other nodes that are lost for good; of these only normal ones can be ignored.
     ``place`` is the node's datacenter and rack, such as ``dc1/r1``; empty: not known. A node
-    without ``tokens`` is replaced by one that has none either. ``release`` is the server's.
+    without ``tokens`` is replaced by one that has none either: there is no data to count, copy or
+    repair. ``release`` is the server's.
     """
     option, listed = _OPTION.get(kind, ""), ",".join(dead)
-    repair = "nodetool repair -pr on every live node, one after another"
+    how = ("-pr ", "") if kind == "repair" else ("", FULL)
+    repair = "nodetool repair {}on every live node, one after another{}".format(*how)
     if has("cluster-repair", release):
         repair = f"keyspaces without tablets: {repair}; keyspaces with tablets: {CLUSTER_REPAIR}"
     ignored = f", {option}: {listed}" if kind == "replace" else f"{option} {listed} "
+    banned = has("topology-in-group-0", release)
     words = {
         "node": node,
         "place": place or "nodetool status on a live node shows them",
         "option": option,
         "ids": " ".join(dead),
         "ignored": ignored if dead else "",
-        "tokens": "" if tokens else ", join_ring: false (the node that it replaces has no tokens)",
+        "tokens": "" if tokens else f", {ZERO_TOKEN}",
+        "copies": ": it copies data, and tablets are rebuilt" if tokens else "",
         "banned": f"{node}, or a node that you ignore," if dead else node,
-        "ban": ": it is banned" if has("topology-in-group-0", release) else "",
+        "ban": ": it is banned" if banned else "",
+        "unbanned": "" if banned else " (this release bans nobody)",
+        "checked": ", or it is rejected" if banned else "; this release does not check that",
+        "managed": "" if banned else "consistent_cluster_management (as on the live nodes), ",
         "repair": repair,
     }
-    excludes = bool(dead) and has("excludenode", release)
+    skipped = ["or exclude"] * (not dead or not has("excludenode", release))
+    skipped += ["count", "repair"] * (not tokens)
     return tuple(
         ProcedureStep(step.name, step.what.format_map(words))
         for step in STEPS[kind]
-        if excludes or step.name != "or exclude"
+        if step.name not in skipped
     )
 
 
@@ -142,16 +156,17 @@ def steps_for_dead(
     if not lost:
         return
     first, names = lost[0], [node.name for node in lost[1:]]
-    place, tokens = first.place, first.tokens
-    yield from remedy_steps(kind, first.name, names, release, place=place, tokens=tokens)
+    given = first.name, names, release
+    yield from remedy_steps(kind, *given, place=first.place, tokens=first.tokens)
     if shrinks:
-        removal = {step.name: step.what for step in remedy_steps("remove", first.name, names)}
-        yield ProcedureStep(
-            "or remove", f"if each datacenter keeps RF nodes and its racks, {removal['remove']}"
-        )
+        removal = {step.name: step.what for step in remedy_steps("remove", *given)}
+        what = "if group 0 can do without its vote,"
+        if first.tokens:
+            what = f"if each datacenter keeps RF nodes and each rack one, {removal['repair']}; then"
+        yield ProcedureStep("or remove", f"{what} {removal['remove']}")
     if names:
-        which = f"{', '.join(names)}; ignore only nodes that are still dead"
-        yield ProcedureStep("next", f"then the same for {which}")
+        which = ", ".join(n.name if n.tokens else f"{n.name} ({ZERO_TOKEN})" for n in lost[1:])
+        yield ProcedureStep("next", f"then the same for {which}; ignore only those still dead")
 
 
 def numbered(steps: Sequence[ProcedureStep]) -> list[tuple[str, str, str]]:

@@ -79,6 +79,8 @@ def test_a_case_is_answered_as_worked_out(lines: list[str], tmp_path: Path) -> N
     if "rf" in of:
         dc, _, factor = of["rf"][0].partition("=")
         cluster["keyspaces"] = {"ks": {dc: int(factor)}}
+    if "upgrade" in of:
+        cluster["upgrade"] = of["upgrade"][0]
     words = [written(tmp_path, cluster, "cluster.json"), "--release", of["release"][0]]
     for at, text in enumerate(of.get("view", [])):
         words += ["--raft-state", written(tmp_path, view(text), f"view{at}.json")]

@@ -120,7 +120,7 @@ def test_voters_without_nodes_are_named_in_order() -> None:
 
 
 FEW = "which has fewer nodes (1): levels still count the missing replicas"
-LEFT = "replace nodes there instead of removing them"
+LEFT = "add nodes after RECOVERY mode"
 UNTOLD_INDEX = "the commit index is not given for"
 
 

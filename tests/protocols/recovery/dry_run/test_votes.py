@@ -18,7 +18,7 @@ from kit.errors import BadInput
 from kit.masks import mask_of, nodes_in
 from kit.operators.importers.system_tables import read_raft_state
 from kit.protocols.group0.rules.quorum import extremes
-from kit.protocols.group0.rules.releases import NEWEST, SUPPORTED, Release
+from kit.protocols.group0.rules.releases import NEWEST, RELEASES, SUPPORTED, Release
 from kit.protocols.group0.rules.voters import NEWEST_RULES, VoterRules
 from kit.protocols.recovery.dry_run import RecoveryAdvice, advise, parse_cluster
 from kit.protocols.recovery.rules.quorum import after_deaths
@@ -74,18 +74,19 @@ BY_RELEASE = [
 
 
 @pytest.mark.parametrize(("nodes", "procedures"), BY_RELEASE)
-@pytest.mark.parametrize("release", SUPPORTED)
+@pytest.mark.parametrize("release", RELEASES)
 def test_the_procedure_by_release(
     nodes: str, procedures: tuple[str, str, str], release: Release
 ) -> None:
     """Recovery is offered only where no set of voters that the release may have chosen lives."""
-    column = 0 if release == "2025.1" else 1 if release in ("2025.2", "2025.3") else 2
+    columns = {other: other in SUPPORTED[1:] for other in RELEASES}
+    columns |= dict.fromkeys(SUPPORTED[3:], 2)
     advice = advised(nodes, release)
-    assert advice.procedure == procedures[column]
+    assert advice.procedure == procedures[columns[release]]
     assert (LEADS in [each.procedure for each in advice.choices if each.offered]) == (
         advice.procedure == LEADS
     )
-    there = {other: procedures[(other > "2025.1") + (other > "2025.3")] for other in SUPPORTED}
+    there = {other: procedures[column] for other, column in columns.items()}
     differs = {other: each for other, each in there.items() if each != advice.procedure}
     assert advice.elsewhere == differs
 

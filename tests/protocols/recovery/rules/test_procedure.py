@@ -116,7 +116,7 @@ def test_a_stuck_upgrade_with_a_lost_node_is_not_restarted() -> None:
 @pytest.mark.parametrize(
     ("live", "down", "lost", "stuck", "by_leader", "procedure", "why"),
     [
-        (FIVE, 0, 0, False, True, "nothing", "all nodes are up"),
+        (FIVE, 0, 0, False, True, "nothing", "all members are up"),
         (FIVE, 0, 0, True, True, "restart", "needs every node to be up"),
         (0b11110, 1, 0, True, True, "restart", "needs every node to be up"),
         (0b11110, 0, 1, True, True, "recovery mode", "stuck because it needs nodes that are lost"),
