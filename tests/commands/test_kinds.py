@@ -39,6 +39,7 @@ def titles_of(text: str) -> list[str]:
         ('{"nodes": []}', [RING]),
         ('[{"peer": "::1"}]', [RING]),
         ('{"nodes": [{"name": "A", "status": "lost"}]}', [RING, LOST]),
+        ('{"nodes": [{"name": "A", "dc": "d"}], "keyspaces": {"ks": {"d": 1}}}', [RING, LOST]),
         ("table_id,last_token,tablet_count,replicas\n", [TABLETS]),
         ("table_id,last_token,replicas,stage,transition\n", [TABLETS]),
         ('[{"keyspace_name": "ks", "replication": {}}]', [RING]),

@@ -289,7 +289,7 @@ def _with_status(
 
 def is_description(text: str) -> bool:
     """Whether a text, or its beginning, looks like a description: nodes, and who is lost."""
-    own = OWN.search(text) is not None or '"tokens"' not in text
+    own = OWN.search(text) is not None or ('"name"' in text and '"tokens"' not in text)
     return text.lstrip().startswith("{") and '"nodes"' in text and own
 
 
