@@ -105,7 +105,8 @@ def edition_in(given: Struct, words: str = "{}") -> str:
     for each in (given, *own):
         edition, release = getattr(each, "edition", None), getattr(each, "release", "")
         if isinstance(edition, str):
-            return words.format(f"{edition} {release}" if edition == "server" else edition).rstrip()
+            server = f"{edition} {release}".strip()
+            return words.format(server if edition == "server" else edition)
     return ""
 
 

@@ -93,7 +93,7 @@ def test_refusal_in_words(tmp_path: Path) -> None:
     answer = call("plan", written(tmp_path, ring_of()), *words)
     assert answer.status == 1
     lines = answer.out.splitlines()
-    assert lines[0] == "decommission n3: refused (edition server)"
+    assert lines[0] == "decommission n3: refused (Cassandra, edition server)"
     assert line_with(lines[1], "(100, 200]", "locked", "bootstrap x")
     assert "  ks  (100, 200]  held by bootstrap x --tokens 350" in lines
 

@@ -42,8 +42,9 @@ usage: python -m kit plan RINGFILE OPERATION [--while OPERATION]... [--edition E
                           [--barrier LEVEL] [--force] [--with FILE]... [--keyspace KS={...}]...
                           [--sizes FILE] [--json]
 
-Rehearse an operation on a ring: every event it commits with the read and write tables after it,
-the ranges it locks, the data to copy, and which nodes must know each event before the next one.
+Rehearse an operation of Apache Cassandra with CEP-21 on a ring (for ScyllaDB there are recover,
+topology and tablets): every event it commits with the read and write tables after it, the ranges
+it locks, the data to copy, and which nodes must know each event before the next one.
 
 OPERATION is one of
   bootstrap NODE --tokens T,... [--dc DC] [--rack RACK]
@@ -123,7 +124,7 @@ def plan(argv: list[str]) -> int:
     answer = Answer(
         planning.json_parts(report),
         [
-            *wrap(f"{_verdict(report)} (edition {edition})", "", GAP),
+            *wrap(f"{_verdict(report)} (Cassandra, edition {edition})", "", GAP),
             *(wrap(report.reason, GAP) if report.reason else ()),
         ],
         _step_parts(report) if report.accepted else [_once(conflicts, "ranges")],

@@ -31,7 +31,7 @@ def remedy(
     kind, node, dead = operation.kind, operation.node, operation.dead
     if lost:
         yield f"if {dead} still has its disk, start it again instead: only it has those ranges"
-        yield "otherwise restore them from a backup: no repair brings them back"
+        yield "otherwise restore them from a backup at the end: no repair brings them back"
     if absent:
         yield f"first start {absent} again (replace or remove what is gone for good)"
     if absent or (lost and kind == "removenode"):
