@@ -210,12 +210,7 @@ WORDS = (
     Word("--down", "HOST", "a node that can be restarted (repeatable)", several=True),
     Word("--lost", "HOST", "a node that is lost for good (repeatable)", several=True),
     Word("--commit", "HOST=INDEX", "a node's commit index (repeatable)", several=True),
-    Word(
-        "--rf",
-        "DATACENTER=N",
-        "a datacenter's replication factor (repeatable)",
-        several=True,
-    ),
+    Word("--rf", "DATACENTER=N", "a datacenter's replication factor (repeatable)", several=True),
     Word("--leader", "HOST", "show what happens if this node leads"),
     Word(
         "--raft-state",

@@ -652,7 +652,8 @@ def _elsewhere(
     cluster: ClusterDescription, edition: Edition, procedure: Procedure
 ) -> dict[str, Procedure]:
     differs: dict[str, Procedure] = {}
-    for other in RELEASES:
+    whole = all(node.tokens or node.joins for node in cluster.nodes)
+    for other in (each for each in RELEASES if whole or has("zero-tokens", each)):
         cases, _ = _cases(cluster, edition, VoterRules(other), ())
         ends = {case.procedure for case in cases}
         there = ends.pop() if len(ends) == 1 else NOT_KNOWN
@@ -781,12 +782,11 @@ def _remedies(
     fates = ("lost",) if hand else ("lost", "down")
     if joining := [n.name for n in cluster.nodes if n.joins and n.status in fates]:
         yield ProcedureStep("join again", JOINS.format(first_of(joining)))
-    live = {node.dc for node in cluster.nodes if node.status != "lost"}
+    live = {node.dc for node in cluster.nodes if node.status != "lost" or by_mode}
     for dc in sorted({node.dc for node in cluster.nodes if node.dc and None not in live} - live):
         has_data = any(node.tokens for node in cluster.nodes if node.dc == dc)
-        if not by_mode:
-            how = MOVED if has_data else ", with join_ring: false, and RF 0 there"
-            yield ProcedureStep("or elsewhere", REGION.format(dc, how))
+        how = MOVED if has_data else ", with join_ring: false, and RF 0 there"
+        yield ProcedureStep("or elsewhere", REGION.format(dc, how))
     if spaces := [each.keyspace for each in keyspaces if each.replicas_left != "available"]:
         yield ProcedureStep("restore", RESTORE.format(first_of(spaces)))
     if hand:

@@ -160,17 +160,15 @@ ROWS = (
     "SELECT peer, host_id, up FROM system.cluster_status",
     "SELECT host_id, node_state FROM system.topology",
 )
-"""Where a live node has the members: before topology was in group 0, and since."""
 IN_STATUS = (
     "not there, or no node of yours: a ghost: nodetool removenode {}; else add it to the file"
 )
 IN_TOPOLOGY = (
     "none, bootstrapping or replacing: it joins, so leave it alone; normal: add it to the file; "
-    "left: the coordinator takes it out; no row: nothing does (removenode refuses it), but it has "
-    "no vote"
+    "left: the coordinator takes it out; no row: nothing does (nor removenode), but it has no vote"
 )
-"""Of a member of group 0 that is not in the file. Sources: manual of 5.4 on ghost members;
-published coordinator, which takes those that left out of group 0, and ``raft_removenode``.
+"""Of a member of group 0 that is not in the file, before topology was in group 0, and since.
+Sources: manual of 5.4, ghost members; published coordinator, cleanup of those that left.
 """
 DOWNTIME = "; decide before whether to keep serving: a restart may end levels that are available"
 NEW = {

@@ -79,7 +79,7 @@ _OPTION: Mapping[str, str] = {
     "remove": "--ignore-dead-nodes",
 }
 """Where the other dead nodes are listed."""
-FULL = " (without -pr, which skips a dead node's ranges; it reports errors, and syncs who lives)"
+FULL = " (without -pr, which skips a dead node's ranges; it reports errors, but syncs live nodes)"
 ZERO_TOKEN = "join_ring: false, as it has no tokens"
 
 

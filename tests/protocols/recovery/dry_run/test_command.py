@@ -119,6 +119,9 @@ def test_an_unknown_status_is_answered_with_those_that_there_are() -> None:
     with pytest.raises(BadInput) as caught:
         parse_cluster('{"nodes": [{"name": "A", "status": "missing"}]}')
     assert says(caught.value, "FILE.nodes[0].status | missing | one of up, down, lost")
+    with pytest.raises(BadInput) as caught:
+        parse_cluster('{"nodes": [{"name": "A"}], "upgrade": "failed"}')
+    assert says(caught.value, "FILE.upgrade | failed | one of done, stuck")
 
 
 def test_a_factor_above_the_nodes_is_warned_of() -> None:
