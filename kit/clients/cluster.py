@@ -312,7 +312,6 @@ class ServedCluster:
             each.clear()
 
     def _go_on(self) -> bool:
-        """One action that a request of a program comes to by itself; whether there was one."""
         rows = row_servers(self.tools)
         if rows is None:
             return False

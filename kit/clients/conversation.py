@@ -107,7 +107,6 @@ class Conversation:
         return frames.prepared(known, bound, key, result)
 
     def _shape(self, statement: Statement, used: str) -> tuple[Result, int | None, Result]:
-        """The columns that are bound, the place of the key among them, and those of the result."""
         if statement.verb in ("use", "describe"):
             if statement.markers:
                 raise BadInput("?", statement.verb, "no markers in this statement")

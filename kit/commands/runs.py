@@ -157,7 +157,6 @@ def _exists(path: str) -> bool:
 
 
 def _steps(timeline: Timeline) -> list[str]:
-    """Every step in words, with the witness of what it breaks; at milestones also the pictures."""
     from kit.views.panel import scene_at
     from kit.views.registry import for_model
 

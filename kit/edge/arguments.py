@@ -178,7 +178,6 @@ def _culprit(field: str, value: Any, hint: Any) -> tuple[str, Any, Any]:
 
 
 def _looked_at(field: str, value: Any, hint: Any) -> Any:
-    """An argument whose values are checked as they come, where ``fits`` could not look at them."""
     inside = _inside(hint)
     if type(value) in (list, tuple) and inside in (int, float):
         return type(value)(_own_number(item, inside) for item in value)
@@ -193,13 +192,11 @@ def _looked_at(field: str, value: Any, hint: Any) -> Any:
 
 
 def _inside(hint: Any) -> Any:
-    """What each of several values must be; None where no annotation speaks of several."""
     of = (each for each in (hint, *get_args(hint)) if get_origin(each) in (Iterable, Iterator))
     return next((get_args(each)[0] for each in of), None)
 
 
 def _watched(field: str, values: Iterable[T], inside: Any) -> Iterator[T]:
-    """The same values, each of them checked as it comes: they may be had once only."""
     try:
         given = iter(values)
     except TypeError:

@@ -154,7 +154,6 @@ def _is_tar(data: bytes) -> bool:
 
 
 def _unpacked(packed: bytes, field: str, value: str) -> bytes:
-    """The content of what is packed, unpacked bit by bit up to what may come of so many bytes."""
     which = next((sign for sign in _PACKED if packed.startswith(sign)), None)
     if which is None:
         if len(packed) > MOST_UNPACKED:
@@ -248,7 +247,6 @@ def _check_name(name: str, field: str) -> None:
 
 
 def _pax(content: bytes, field: str) -> dict[str, str]:
-    """What an extended header says of the next member: its path and its size."""
     said: dict[str, str] = {}
     at, whole = 0, len(content.rstrip(b"\0"))
     while at < whole:

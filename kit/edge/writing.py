@@ -178,7 +178,6 @@ def _lock(file: Any, *, waits: bool = False) -> None:
 
 
 def _take_away(folder: Path) -> None:
-    """Take away what processes that were killed have left in a folder, where nobody holds it."""
     with suppress(OSError), os.scandir(folder) as names:
         left = [each.path for each in islice(names, MOST_LOOKED_AT) if _LEFT.fullmatch(each.name)]
         for path in left:

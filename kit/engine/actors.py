@@ -226,7 +226,6 @@ class NetworkModel(NodeModel[ActorState]):
         return after, self._sent(envelope.target, posts)
 
     def _sent(self, source: str, posts: tuple[Any, ...]) -> tuple[Envelope[Any], ...]:
-        """What a node sends, on its way. Raises BadInput for what nobody could receive."""
         sends = f"{source} sends"
         for post in posts:
             if not isinstance(post, Post):
@@ -258,7 +257,6 @@ class NetworkModel(NodeModel[ActorState]):
         return self.bounds[0] if most and count > max(most, len(before.network.in_flight)) else end
 
     def _tidied(self, after: Any) -> Any:
-        """The state without messages that can change nothing any more."""
         nodes, index, bag = after.nodes, self.index, after.network.in_flight
         kept = tuple(each for each in bag if not self._idle(nodes[index[each.target]], each))
         if len(kept) == len(bag):

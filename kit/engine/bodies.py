@@ -85,7 +85,6 @@ def _only_types(said: ast.stmt) -> bool:
 
 
 def _mentions(said: ast.stmt, name: str) -> bool:
-    """Whether what a statement makes is made of what had the name before."""
     made = said.decorator_list if isinstance(said, Method) else [getattr(said, "value", None)]
     nodes = (node for each in made if each for node in ast.walk(each))
     return any(isinstance(node, ast.Name) and node.id == name for node in nodes)

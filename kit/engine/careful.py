@@ -97,7 +97,6 @@ def truth_of(name: str, judge: Callable[..., Any], answer: Any) -> bool:
 
 
 def _close(answer: Any) -> None:
-    """Let nobody be told besides that a coroutine was never awaited."""
     if isinstance(answer, Coroutine):
         answer.close()
 
@@ -157,7 +156,6 @@ def _packed(value: Any) -> bytes:
 
 @lru_cache(1 << 14)  # searches come to a state by several steps, and to its parts in many states
 def _misfit(value: Any, _bytes: bytes) -> tuple[str, Any, str] | None:
-    """The first field of a value that is not of its type, what it holds, and what it may."""
     if not isinstance(value, _PARTED):
         return None
     parts = astuple(value) if isinstance(value, Struct) else tuple(value)
@@ -486,7 +484,6 @@ def asked_twice(
 
 
 def _contents(values: Iterable[Any]) -> list[bytes]:
-    """What could have been changed: not what is frozen, which is large and many."""
     configurations = [(each, getattr(type(each), "__struct_config__", None)) for each in values]
     return [content(each) for each, config in configurations if not (config and config.frozen)]
 

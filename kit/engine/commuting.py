@@ -124,7 +124,6 @@ class Ahead:
     def _saturated(
         self, nodes: tuple[Any, ...], bag: tuple[Envelope[Any], ...]
     ) -> tuple[list[dict[Any, None]], list[dict[Any, None]]] | None:
-        """Every state that each node may yet be in, and every message that it may yet receive."""
         states: list[dict[Any, None]] = [{} for _ in nodes]
         messages: list[dict[Any, None]] = [{} for _ in nodes]
         index, size = self.model.index, 0

@@ -309,7 +309,6 @@ def _without(model: Model[Any, Any]) -> Iterator[tuple[str, Model[Any, Any]]]:
 
 
 def _own_refusal(search: _Search) -> tuple[str, str, str]:
-    """As ``_nearest_refusal``, where the sight knows what the next observation shows."""
     model, (explained, state) = search.model, search.nearest()[-1]
     assert search.sight.refuses is not None
     action, said = search.sight.refuses(model, state, search.seen[explained].values)

@@ -233,7 +233,6 @@ def _action(read: Mapping[str, Any], meta: Mapping[str, Any]) -> str:
 
 
 def _picked(value: Any) -> Any:
-    """What was picked, without the option that Quint puts around it."""
     is_option = isinstance(value, dict) and [*value] == VARIANT
     return value["value"] if is_option else value
 
@@ -261,7 +260,6 @@ def is_tlc(text: str) -> bool:
 
 
 def _printed(text: str) -> dict[str, Any]:
-    """The error trace in what TLC prints, as the format would have it."""
     text, states = text.replace("\r\n", "\n"), []
     loop = int(back[1]) - 1 if (back := BACK.search(text)) else None
     stutters = False

@@ -177,7 +177,6 @@ class Lassos:
                 return
 
     def _fair(self) -> Iterator[dict[Any, list[tuple[Any, Any]]]]:
-        """The places that lead to one another with the steps between them, where that is fair."""
         for wide in strongly_connected(self.at, self._at_first_sight):
             if len(wide) == 1 and all(end != wide[0] for _, end in self._at_first_sight(wide[0])):
                 continue
@@ -222,7 +221,6 @@ class Lassos:
         return tuple(actions)
 
     def _replays(self, start: Any, actions: Iterable[Any]) -> Any | None:
-        """A node of this place from which all this can be done, within the model's bounds."""
         for first in self.at[start]:
             node: Any = first
             for action in actions:

@@ -158,7 +158,6 @@ class _Orders:
         return sum(self.ways(done | 1 << at) for at in self._next(done)) if done != self.all else 1
 
     def _left(self, done: int, mishap: bool) -> int:
-        """How many runs are behind a point at which an order is given up."""
         gaps = len(self.plan.moves) - done.bit_count() + 1
         return self.ways(done) * (gaps * len(self.plan.mishaps) if mishap else 1)
 
@@ -180,7 +179,6 @@ class _Orders:
             total.update(dict(self.outcomes(after, done, mishap)))
 
     def _played(self, state: Any, actions: Sequence[Any]) -> Any:
-        """The state after some actions, or the outcome at which they come to a stop."""
         for action in actions:
             end = self.model.comes_to(state, action)
             if end is None:

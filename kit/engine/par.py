@@ -74,7 +74,6 @@ def _on_the_way(drill: Drill) -> list[TypedLine]:
 
 
 def _needless(drill: Drill, typed: Sequence[TypedLine]) -> list[TypedLine]:
-    """The changing commands without which, all together, what was typed still passes."""
     kept, lost = list(typed), list[TypedLine]()
     if not _passes(drill, kept):
         return lost  # the way was not typed alone, or does not pass
@@ -156,7 +155,6 @@ def _look(drill: Drill) -> None:
 
 
 def _commands(drill: Drill) -> list[tuple[str, str, int]]:
-    """Every command that is offered here and may change something, and what it costs."""
     commands = list[tuple[str, str, int]]()
     for place in _machines(drill):
         drill.place = place

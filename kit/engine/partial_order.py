@@ -196,7 +196,6 @@ class OrderCheck:
     def _all_ways(
         self, node: Any, steps: Collection[Any] | None = None
     ) -> Iterator[tuple[frozenset[Any], Any]]:
-        """Every node that steps that wait lead to, or some of them, and which steps those are."""
         ways = {node: frozenset[Any]()}
         pending = [node]
         for at in pending:  # grows while it is walked along

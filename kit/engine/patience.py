@@ -89,13 +89,11 @@ def _leaves(frame: FrameType | None) -> TypeGuard[FrameType]:
 
 
 def _is_entered(frame: FrameType) -> bool:
-    """Whether a frame is a context manager's, on the way into what happens inside."""
     caller = frame.f_back
     return _leaves(caller) and caller.f_code.co_name == "__enter__"
 
 
 def _woken(_number: int, frame: FrameType | None) -> None:
-    """Stop the main thread, also out of a sleep."""
     works = [work for work in _STOPPED if not work.ended]
     _STOPPED.clear()
     if works and not _leaves(frame):
@@ -103,7 +101,6 @@ def _woken(_number: int, frame: FrameType | None) -> None:
 
 
 def _ticked(_number: int, frame: FrameType | None) -> None:
-    """Stop the main thread where it is to be stopped, also while no other thread can look."""
     for work in () if _leaves(frame) else _WATCH.works:
         if work.worker == _MAIN and not work.ended and work.due(frame):
             raise work.error
@@ -161,7 +158,6 @@ _WATCH = _Watch()
 
 @contextmanager
 def _watched(due: Due, error: type[BaseException]) -> Iterator[None]:
-    """Look after what happens inside; an error that comes while that ends arrives here, too."""
     if ALONE:
         yield
         return

@@ -55,7 +55,6 @@ def compiled(pattern: str, letters: str = "") -> re.Pattern[str]:
 
 
 def _turned(match: re.Match[str]) -> str:
-    """A token of an extended regular expression as a basic one has it."""
     bare = match[0].replace("\\", "")
     if bare[:1] not in EXTENDED:
         return match[0]

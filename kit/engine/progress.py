@@ -144,7 +144,6 @@ HERE: list[Paper] = []
 
 
 def _paper() -> Paper | None:
-    """The one of this place, the notebook's cell, or a terminal; None where nobody looks."""
     if HERE:
         return HERE[-1]
     shell = sys.modules.get("IPython")

@@ -84,7 +84,6 @@ class RecordedRun(Record):
         return tuple(sorted(best, key=order))
 
     def _naming(self, keys: Iterable[str]) -> int:
-        """How many variables name one of the keys of a map in their values, itself among them."""
         texts = [to_json([each[n] for each in self.trace.states]) for n in self.trace.states[0]]
         quoted = [to_json(key) for key in keys]
         return sum(any(key in text for key in quoted) for text in texts)

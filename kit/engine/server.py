@@ -649,7 +649,6 @@ class Servers:
         return next(of, self._missing(command) if answered else "the model has nothing like that")
 
     def _missing(self, command: Command) -> str:
-        """Why the shared method of a command cannot answer here; a drill's own one always can."""
         needed, why = NEEDS.get(command.answer, ("", ""))
         is_shared = getattr(type(self), command.answer, None) is getattr(
             Servers, command.answer, None
@@ -743,7 +742,6 @@ class Servers:
 
 
 def _stopped(name: str, stops: Iterable[Any]) -> dict[Any, str]:
-    """What is said of these actions: a model's words are those of a server that fails."""
     return dict.fromkeys(stops, f"The server on {name} stops. Its disk stays.")
 
 

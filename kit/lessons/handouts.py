@@ -293,7 +293,6 @@ def _headings(lesson: LessonText) -> Iterator[str]:
 
 
 def _pictures(number: int, value: Any) -> Iterator[Picture]:
-    """The drawings that a cell shows, as a stored notebook has them; a class shows none."""
     if isinstance(value, type):
         return
     with _named(number):
@@ -319,7 +318,6 @@ def pages_of(notebook: str | Path, folder: str | Path) -> list[tuple[Path, str]]
 
 
 def _place(folder: str | Path, name: str) -> Path:
-    """The path of a page, refused before any cell runs where nothing could be written."""
     if not Path(folder).is_dir():
         raise BadInput("--out", str(folder), "a folder that is there")
     return check_place(Path(folder) / name, "--out")

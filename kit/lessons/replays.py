@@ -181,7 +181,6 @@ def run_to(model: Model[Any, Any], goals: Goals) -> tuple[str, ...] | None:
 
 
 def _one_by_one(model: Model[Any, Any], goals: Goals) -> Any:
-    """The actions of a walk that met one goal more than another one, until it meets all."""
     begun, met = (), _count(goals, Timeline(model))
     for seed in range(MORE_SEEDS):
         walk = _walk(model, goals, begun, met + 1, seed, MORE_LEAVES)
@@ -222,7 +221,6 @@ def _count(goals: Goals, timeline: Timeline) -> int:
 
 
 def _meeting(model: Model[Any, Any], goals: Goals, actions: Sequence[Any]) -> Any:
-    """Those of the actions that can be done one after the other, if they meet every goal."""
     timeline = Timeline(model)
     for action in actions:
         if model.refusal(timeline.state, action) is None:

@@ -112,7 +112,6 @@ class Setup:
         return said
 
     def _switched(self, model: Model[Any, Any]) -> str:
-        """Do the run again with other safeguards, as a branch, if there is any and it begins so."""
         timeline, done, of = self.session.timeline, 0, 0
         known = (timeline.model_at(tip) for tip in (0, *timeline.branches()))
         model = next((each for each in known if {*each.off} == {*model.off}), model)

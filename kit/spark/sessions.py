@@ -348,7 +348,6 @@ def _busy(spark: Any) -> bool:
 
 
 def _alive() -> bool:
-    """Whether there is a session that was not stopped behind our back."""
     spark = _Running.spark
     if spark is None:
         return False

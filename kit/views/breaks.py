@@ -264,7 +264,6 @@ def _cause(scene: Scene, breach: Breach, inquiry: Inquiry, picture: Frag | None)
 def _become(
     model: Model[Any, Any], way: Sequence[PassedStep], steps: Iterable[int]
 ) -> Iterator[tuple[int, str]]:
-    """The steps of a cause that are called otherwise where the others are left out, and how."""
     state = way[0].before
     for number in steps:
         action = way[number].action

@@ -228,7 +228,6 @@ class Table(Struct, frozen=True):
     def _listed(
         self, scene: Scene
     ) -> tuple[Sequence[Any], Iterable[tuple[tuple[str, ...], int]], int]:
-        """The rows to list, how many others there are of each look, and how many are cut off."""
         rows = self._rows(scene)
         if self.alike is None:
             most = self.most or len(rows)

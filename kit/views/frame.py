@@ -251,7 +251,6 @@ def _pane(pages: Sequence[tuple[Panel, Frag]], changed: Collection[str]) -> Frag
 
 
 def _all_tabs(tabs: Sequence[Panel], changed: Collection[str]) -> Frag:
-    """Draw the list of all tabs, with their whole titles: some of the line are out of sight."""
     marked = sum(panel.name in changed for panel in tabs)
     summary = h(
         "summary",

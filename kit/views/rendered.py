@@ -245,7 +245,6 @@ class RenderedTimeline:
                 del self._rest[key]
 
     def _origin(self, number: int) -> tuple[Any, ...]:
-        """What a moment's picture follows from, by pure rules: where it began, what was done."""
         moment = self.timeline.moments[number]
         scene = scene_of(self.timeline, number, self.closed, number)
         said = scene.say, scene.why, scene.milestone, scene.suggested
@@ -334,7 +333,6 @@ class RenderedTimeline:
         return self._rest[key]
 
     def _resting(self, moment: int) -> Scene:
-        """A state, whatever led to it; the two latest are kept, with all that was worked out."""
         if moment not in self._still:
             while len(self._still) > 1:
                 self._still.pop(next(iter(self._still)))

@@ -132,7 +132,6 @@ def _numbers(part: Frag, size: float, *names: str) -> Iterator[float]:
 
 
 def _body(part: Frag, at: Place, size: float) -> Body | None:
-    """A word, a disc or a box; a glyph reaches as far around its place as its pen begins."""
     if part.tag == "text" and (words := part.text()):
         x, y, dy = _numbers(part, size, "x", "y", "dy")
         wide = measured(words, SIZE * size, bold=True)

@@ -69,7 +69,6 @@ def _pack(kept: Any, name: Any) -> bytes | None:
 
 
 def _beside(resources: Any, pack: bytes) -> str:
-    """Put a page to the files that are written beside the notebook's own; return its name."""
     written = resources.setdefault("outputs", {})
     folder = resources.get("output_files_dir")
     number = sum(name.endswith(".html") for name in written) + 1

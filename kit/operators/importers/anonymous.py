@@ -126,7 +126,6 @@ def _numbered(names: Collection[str]) -> Iterator[tuple[int, str]]:
 
 
 def _rows(file: HeldFile, table: SystemTable) -> tuple[list[str], Iterator[list[str]]]:
-    """The header and the fields below it; a null is empty."""
     with hidden(active=True):
         text = text_of(file.content, file.name, file.name)
         if text.lstrip()[:1] in ("[", "{"):

@@ -118,7 +118,6 @@ def nulls(text: str) -> tuple[str, ...]:
 
 
 def _header(text: str) -> str:
-    """The first line with anything in it; the rest of a large text is not copied for it."""
     first = _FIRST.match(text)
     assert first is not None  # any text has one
     return first[1].rstrip()

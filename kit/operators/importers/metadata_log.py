@@ -258,7 +258,6 @@ def _blocks(text: str, source: str) -> tuple[str, list[Row]]:
 
 
 def _width(lines: list[str], names: set[str]) -> int:
-    """Where values begin: the name that is longest in the first block, and one blank."""
     for line in lines:
         field = _FIELD.match(line)
         if field and field[1] in names:
@@ -364,7 +363,6 @@ def _exists(time: str) -> bool:
 
 
 def _parts(kind: str, text: str, where: str) -> dict[str, Any]:
-    """What is known of a rendered transformation; a base state names everybody, so nobody."""
     if kind in ("PRE_INITIALIZE_CMS", "INITIALIZE_CMS", "FORCE_SNAPSHOT", "SCHEMA_CHANGE"):
         return {}
     matches = {name: part.search(text) for name, part in _PARTS.items()}

@@ -473,7 +473,6 @@ def parse_describering_text(text: str, source: str) -> Listing:
 
 
 def _details(rest: str, source: str, number: int, line: str) -> Details:
-    """The replicas of a range in order, from what stands behind ``endpoints:[``."""
     endpoints, first, rest = rest.partition("], rpc_endpoints:[")
     _, second, details = rest.partition("], endpoint_details:[EndpointDetails(")
     field = f"{source} line {number}"

@@ -169,7 +169,6 @@ def _refuse_difference(
 
 
 def _check_names(listings: Sequence[Listing]) -> None:
-    """Refuse a node that a file which should list it does not."""
     dumps = [listing for listing in listings if listing.form == "dump" and listing.nodes]
     others = [listing for listing in listings if listing.form != "dump" and listing.complete]
     whole = [(listing.source, _names([listing])) for listing in others]
@@ -408,7 +407,6 @@ def is_rows(text: str) -> bool:
 
 
 def _of_a_ring(names: Set[str]) -> bool:
-    """Whether columns are those of nodes, or of keyspaces; many a table names its keyspace."""
     return bool(names & NODE_COLUMNS) or set(KEYSPACE_COLUMNS) <= names
 
 

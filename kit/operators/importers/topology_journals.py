@@ -171,7 +171,6 @@ def is_journal(text: str) -> bool:
 
 
 def _check_dates(text: str, source: str) -> None:
-    """See that every line's date is one. Raises BadInput for the first that is none."""
     for month, day, whole in dict.fromkeys(_DATE.findall(text)):
         try:
             if month:
@@ -231,7 +230,6 @@ def _entries(text: str, source: str, others: Counter[str]) -> Iterator[_Timed]:
 
 
 def _beside(logger: str, head: str, said: str) -> tuple[Kind, str]:
-    """The kind of a line beside those of the coordinator's track, or why it is left out."""
     level = grade[1] if (grade := _GRADE.search(head)) else ""
     if level in ("TRACE", "DEBUG"):
         return "said", f"at level {level}"

@@ -119,7 +119,6 @@ class _Projection:
                 yield action, bare, self._number(bare)
 
     def _number(self, state: TcmState) -> int:
-        """The node of a state: one that means the same, if the lag is bounded, else a new one."""
         meaning = len(self.states) if self.lag is None else self._meaning(state)
         if meaning not in self.numbers:
             if len(self.states) >= MOST_EPOCHS:
@@ -132,7 +131,6 @@ class _Projection:
         return self.numbers[meaning]
 
     def _meaning(self, state: TcmState) -> Any:
-        """All that decides what can happen from here on: the metadata but for its epoch."""
         snapshot = self.snapshot(state)
         metadata = snapshot.metadata
         under_way = tuple(

@@ -246,7 +246,6 @@ class PassedBarrier(Struct, frozen=True):
 
 
 def _passed(ways: tuple[Trail, ...]) -> list[tuple[PassedBarrier, ...]]:
-    """What had to be known, and by how many, for all the events on the way to each trail."""
     passed: list[tuple[PassedBarrier, ...]] = [()] * len(ways)
     for at, trail in enumerate(ways):
         newest = len(trail.nodes) - 1

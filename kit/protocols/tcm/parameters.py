@@ -345,7 +345,6 @@ def _resolved(
 
 
 def _about(operation: ops.Operation) -> str | None:
-    """The member that an operation is about; another of the list may have to bring it first."""
     if operation.kind == "replace":
         return operation.target
     return None if operation.kind == "bootstrap" else operation.node

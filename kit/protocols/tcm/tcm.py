@@ -440,7 +440,6 @@ class Tcm(Declared[TcmState]):
             )
 
     def _ends(self, s: TcmState, source: str, target: str, first: Range) -> tuple[int, int]:
-        """A token of the source, far enough to see a way, and the target's of the first range."""
         line = self.cluster.ring.space
         planned = planned_tokens(self.snapshot(s.events).metadata.sequences, target)
         tokens = planned or self.tokens_of(s, target)

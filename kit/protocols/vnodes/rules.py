@@ -497,7 +497,6 @@ class _RangeProjection:
     def _barrier(
         self, place: _Standing, row: machines.StateRow, until: str = ""
     ) -> tuple[Condition, ...]:
-        """What the barriers of a state wait for, as far as they come before the work ``until``."""
         before = takewhile(lambda work: work.name != until, row.work)
         barriers, drain = {work.barrier for work in before} - {""}, self._drain(place)
         return drain if "global" in barriers else drain[: len(barriers)]

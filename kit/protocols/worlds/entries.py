@@ -18,7 +18,6 @@ _played = cache(aligned)
 
 
 def _built(given: WorldsParameters, off: tuple[str, ...]) -> SideBySide:
-    """A pair whose models lack the safeguards ``off``. BadInput for one that it does not have."""
     sound = SideBySide(_played(pair_named(given.pair)))
     known = [each.name for each in sound.safeguards]
     for name in off:

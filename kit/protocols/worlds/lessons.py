@@ -90,7 +90,6 @@ def _states(s: Any) -> list[str]:
 
 
 def _crashed(m: Any, step: PassedStep) -> bool:
-    """Whether C goes down while E gets writes."""
     up, after = (each.up >> 2 & 1 for each in (step.before, step.after))
     return bool(up > after) and step.before.topology.transition == "write_both_read_old"
 

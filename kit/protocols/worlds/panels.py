@@ -161,7 +161,6 @@ def _gates(own: Scene, drawn: Frag) -> Iterator[Frag]:
 
 
 def _waited_for(scene: Scene) -> Iterator[Gate]:
-    """The gates of both worlds, which say in which: each draws its own in its picture."""
     for world in WORLDS:
         own = part_scene(scene, world)
         declared = _panel(scene, world, "picture").gates or for_model(own.model).gates

@@ -22,7 +22,6 @@ TYPED = "cms/cms-lost"
 
 
 def _overtakes(model: Any, step: PassedStep) -> bool:
-    """Whether epoch 1 becomes the second request, after the first one has had a ballot."""
     log = model.history(step.after)
     return bool(log) and log[0].id == "r2" and not model.history(step.before)
 
@@ -133,7 +132,6 @@ def passing() -> tuple[str, ...]:
 
 
 def _skips(m: Any, step: PassedStep) -> bool:
-    """Whether a node starts from a snapshot, and never gets the entry of it."""
     logs = (node.log for node in step.after.nodes if node.log.snapshots)
     return any(log.entry(log.snapshots[-1].epoch) is None for log in logs)
 

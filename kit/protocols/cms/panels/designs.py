@@ -34,7 +34,6 @@ def _lines(scene: Scene, design: str) -> Iterator[tuple[str, str, int, int | Non
 
 
 def _ends(scene: Scene) -> int:
-    """The last step that is drawn: in two steps a run takes longer."""
     steps = (use or 0 for design in DESIGNS for *_, use in _lines(scene, design))
     return max(len(scene.way()), *steps, 1)
 

@@ -141,7 +141,6 @@ def received(log: NodeLog, entry: Entry, machine: Machine, *, in_order: bool = T
 
 
 def _taken(log: NodeLog, new: Iterable[Entry], machine: Machine) -> NodeLog:
-    """The log after entries have arrived: as many applied as have no gap below, others held."""
     by_epoch = {each.epoch: each for each in (*log.held, *new) if each.epoch > log.epoch}
     waiting = tuple(by_epoch[epoch] for epoch in sorted(by_epoch))
     ready = sum(at == each.epoch for at, each in enumerate(waiting, log.epoch + 1))

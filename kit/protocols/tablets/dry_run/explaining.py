@@ -201,7 +201,6 @@ def _seen(lines: Sequence[TabletLine], moments: Sequence[Moment], names: Names) 
 
 
 def _begun(lines: Sequence[TabletLine]) -> int:
-    """How many transitions began at least: of replicas that came, or are on their way; repairs."""
     moves = int(bool(lines[0].transition))
     for before, after in pairwise(lines):
         heading, goal = ({*each.new_replicas} for each in (before, after))

@@ -588,7 +588,6 @@ def copies(m: TcmCluster, s: Any) -> Iterator[RangeCopy]:
 
 
 def _begun(m: TcmCluster, s: Any) -> Iterator[tuple[rules.Sequence, int]]:
-    """Every operation begun and not taken back, with the bit mask of the tasks it has done."""
     begun: list[rules.Sequence] = []
     for epoch, event in enumerate(s.tcm.events, m.parameters.epoch + 1):
         if isinstance(event, rules.Begin):

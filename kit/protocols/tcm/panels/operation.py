@@ -355,7 +355,6 @@ def _of(row: facts.StreamRow) -> tuple[str, int, str]:
 
 
 def _sources_then(scene: Scene) -> dict[tuple[str, str, int, str], tuple[str, ...]]:
-    """Who streamed what was done while not the same nodes were down as now."""
     m, then = scene.model, dict[tuple[str, str, int, str], tuple[str, ...]]()
     for step in scene.way():
         action = getattr(step.action, "action", step.action)  # the operator's, in a composition

@@ -457,7 +457,6 @@ def draw_nodes(scene: Scene) -> Frag:
 
 
 def _kept(scene: Scene, key: str, draw: Callable[[list[NodeRow], Mapping[str, str]], Kid]) -> Frag:
-    """A part that changes with events and deaths alone is drawn once for all frames between."""
     state = scene.state
 
     def work() -> Frag:

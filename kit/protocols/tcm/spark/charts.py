@@ -199,7 +199,6 @@ def touched(job: Pipeline, group: int) -> pd.DataFrame:
 
 
 def _spans(rows: pd.DataFrame, low: int, width: int) -> list[tuple[float, float]]:
-    """Where ranges begin on the line (0 to 1) and how far they reach, wide enough to be seen."""
     left = (rows["left"].to_numpy(dtype="float64") - low) / width
     reach = (rows["right"].to_numpy(dtype="float64") - low) / width - left
     return list(zip(left, np.maximum(reach, THINNEST), strict=True))

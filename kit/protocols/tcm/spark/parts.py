@@ -144,7 +144,6 @@ def _with_gaps(placement: Placement, gaps: Tokens) -> Placement:
 
 
 def _rows_around(history: History, group: int, part: Part) -> Index:
-    """The stable rows that reach into a part, and those that are ever merged with them."""
     rights = history.ring.rights
     merged = {bound for stage in history.stages for bound in stage.deltas[group].merges}
     first = int(np.searchsorted(rights, part.left, side="right"))

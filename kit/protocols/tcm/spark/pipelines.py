@@ -31,7 +31,6 @@ MEMBERS_A_PART = 1_200_000  # of all groups of a part, at one step
 
 
 def _width(rows: pd.DataFrame) -> pd.Series:
-    """Exact sums of words as one floating-point number of tokens."""
     return rows["high"].astype("float64") * 2.0**32 + rows["low"].astype("float64")
 
 
@@ -386,6 +385,5 @@ def same_as_engine(job: Pipeline, other: Pipeline | None = None) -> str:
 
 
 def _sorted(table: pa.Table) -> pa.Table:
-    """The rows in an order that does not depend on tasks; types as the first engine has them."""
     names = [f.name for f in table.schema if not pa.types.is_list(f.type)]
     return table.sort_by([(name, "ascending") for name in names]).combine_chunks()

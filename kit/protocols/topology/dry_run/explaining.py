@@ -91,7 +91,6 @@ def in_one_order(m: Topology, s: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _one_by_one(m: Topology, s: Any) -> Iterator[tuple[Any, Any]]:
-    """The same, where each request is made once those before it are done: no line shows a queue."""
     waits = s.topology.transition or pending(s.topology)
     return (e for e in in_one_order(m, s) if not waits or type(e[0]) not in (REQUEST, CRASH))
 
@@ -156,7 +155,6 @@ def of_journals(
 
 
 def _left(history: Sequence[Passage]) -> str:
-    """What failed and led to no way back: of that no run of the model tells why."""
     ways = [*(stay.edge for stay in history if stay.state), ""]
     left = list[JournalEntry]()
     entered = 0
@@ -226,7 +224,6 @@ def _edges(operations: Sequence[list[Passage]]) -> Iterator[Steps]:
 
 
 def _steps(stays: Sequence[Passage], begins: bool, ends: bool) -> Steps:
-    """The states and edges of stays, those of a state without a source."""
     states = [stay.state for stay in stays]
     path = [BOUNDARY] * begins + states + [BOUNDARY] * ends
     return frozenset(

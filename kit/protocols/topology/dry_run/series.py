@@ -147,7 +147,6 @@ def _seen(
 
 
 def _begun(each: History) -> tuple[int, int]:
-    """The dumps that first show what happens to a node, and in another state; many for none."""
     others = [at for at, state in enumerate(each.states) if state != each.begins]
     changed = min(others, default=len(each.states))
     return min([*each.requests.values(), changed]), changed

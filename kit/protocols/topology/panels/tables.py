@@ -269,7 +269,6 @@ def _parameters(row: columns.SystemTopologyRequest) -> str:
 
 
 def _requests(scene: Scene) -> list[columns.SystemTopologyRequest]:
-    """The rows, newest first, with the state ids of the run as ids and times."""
     steps = scene.way()
     ids, ends = dict(run_ids(steps)[0]), ends_of(steps)
 

@@ -208,7 +208,6 @@ def feature_bits(table: SystemTopology) -> dict[str, int]:
 
 
 def _replication(request: SystemTopologyRequest) -> cluster.Replication:
-    """The replicas by datacenter among the options, of which ``dc1:0`` and so on are racks."""
     factors: dict[str, cluster.Factor] = {}
     for name, value in request.new_keyspace_rf_change_data:
         datacenter, _, place = name.rpartition(":")

@@ -178,7 +178,6 @@ def _standings(
 
 
 def _missing(topology: ClusterTopology, request: RequestEntry, alive: int) -> int:
-    """The nodes without which a request of a node may not begin, as far as they are down."""
     # Only removal and replace pass over ignored nodes; a rebuild needs its own node alone.
     if request.node == NOBODY:
         return 0

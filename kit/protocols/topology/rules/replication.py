@@ -147,7 +147,6 @@ def _token_owners(topology: ClusterTopology, judged: int = 0) -> tuple[int, int]
 def _misfit(
     topology: ClusterTopology, keyspaces: Keyspaces, own: int, passing: int, by_racks: bool = True
 ) -> str:
-    """The first datacenter or rack that does not fit a keyspace, with these owners; empty: none."""
     racks = _racks(topology, own)
     nodes = [place_of(topology.nodes[node].rack) for node in nodes_in(own)]
     unsure = {datacenter for datacenter, _ in _racks(topology, passing) - racks}
@@ -239,7 +238,6 @@ def newly_invalid(
 
 
 def _without_place(topology: ClusterTopology, datacenter: str, old: Factor, factor: Factor) -> str:
-    """Why a datacenter cannot hold the replicas that come; empty: it can."""
     places = [place_of(topology.nodes[node].rack) for node in nodes_in(_token_owners(topology)[0])]
     racks = [rack for name, rack in places if name == datacenter]
     if not isinstance(factor, int):

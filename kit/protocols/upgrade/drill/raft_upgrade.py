@@ -161,7 +161,6 @@ def _there(s: Cluster) -> list[UpgradingNode]:
 
 
 def _looked(what: str) -> Callable[[drill.DrillMoment], bool]:
-    """Whether something was seen on each node that is not lost: it leaves no trace there."""
     return lambda now: {seen(what, i) for i in nodes_in(now.state.left)} <= now.marks
 
 
