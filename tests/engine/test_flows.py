@@ -38,6 +38,7 @@ RARE = {
     "addresses": 1,
     "kind": "repair",
     "operation": "removenode",
+    "losses": 1,
     "dump": {"shards": (1, 1, 1, 1), "tables": ({"name": "ks.t", "tablets": 2},)},
 }.items()
 WALKS, STEPS = 12, 300

@@ -99,7 +99,7 @@ def test_the_typed_recovery_is_graded_by_its_run() -> None:
     lines = typed_recovery()
     assert task.check(lines).passed
     left_out = " ".join(task.check([lines[0], *lines[2:]]).lines)
-    assert "Left out: restart the live nodes one by one; each must be normal again." in left_out
+    assert "Left out: restart the live nodes one by one; each must be normal again" in left_out
     verdict = task.check([line for line in lines if not line.endswith("recovery_leader:")])
     assert "recovery_leader is still set: A, B" in " ".join(verdict.lines)
     assert "Refused: rm -rf /: command: got 'rm'" in " ".join(task.check(["rm -rf /"]).lines)
