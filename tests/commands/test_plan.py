@@ -74,7 +74,7 @@ def test_the_server_is_the_default_edition(ten: str) -> None:
     assert plan(ten, *words) == plan(ten, *words, "--edition=server")
     for edition in ("server", "documents"):
         said = call("plan", ten, *words, f"--edition={edition}").out.splitlines()[0]
-        assert said.endswith(f"(edition {edition})")
+        assert said.endswith(f"(Cassandra, edition {edition})")
     assert call("plan", ten, *words).out == call("plan", ten, *words, "--edition=server").out
     assert "server (the default)" in call("plan", "--help").out
 

@@ -38,10 +38,11 @@ RARE = {
     "addresses": 1,
     "kind": "repair",
     "operation": "removenode",
-    "losses": 1,
     "dump": {"shards": (1, 1, 1, 1), "tables": ({"name": "ks.t", "tablets": 2},)},
 }.items()
 WALKS, STEPS = 12, 300
+FOLLOWED = 4
+"""More walks, which mostly do what the model suggests: they come to what follows a procedure."""
 
 
 def test_a_delivered_message_travels_from_its_sender_to_its_receiver() -> None:
@@ -117,7 +118,7 @@ def moved(name: str) -> Iterator[tuple[Model[Any, Any], type]]:
     for more in rare:
         model = build(name, {**entry.fuzzing.parameters, **more}, off)
         weights = fuzzing_of(model).weights if not more else {}  # what is rare is looked for, then
-        for seed in range(WALKS):
+        for seed in range(WALKS + FOLLOWED):
             chance, state = random.Random(seed), model.start()
             for _ in range(STEPS):
                 enabled = list(model.actions(state))
@@ -125,6 +126,8 @@ def moved(name: str) -> Iterator[tuple[Model[Any, Any], type]]:
                     break
                 shares = [weights.get(model.kind(one), 1.0) for one in enabled]
                 [action] = chance.choices(enabled, shares)
+                if seed >= WALKS and chance.random() < 0.9:
+                    action = model.suggest(state) or action
                 after = model.apply(state, action)
                 if flows(model, state, action, after):
                     yield model, type(getattr(action, "action", action))

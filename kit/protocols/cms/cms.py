@@ -1118,6 +1118,6 @@ ENTRY = entry(
     ),
     fuzzing=Fuzzing(
         {"nodes": 4, "members": 3, "longest": 9, "orders": 3, "requests": 1, "crashes": 1},
-        {"choose": 0.3, "decommission": 0.5, "cancel": 4, "assassinate": 4},
+        {"choose": 0.3, "decommission": 0.5, "cancel": 4, "assassinate": 4, "removenode": 4},
     ),
 )
