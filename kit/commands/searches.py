@@ -367,7 +367,7 @@ def parameters_given(
     given: dict[str, str] = {}
     if release is not None:
         if "release" not in {each.name for each in parameters_of(entry.parameters)}:
-            raise BadInput("--release", release, f"no release: {entry.name} is the same in all")
+            raise BadInput("--release", release, f"nothing: {entry.name} has no parameter release")
         given = {"edition": "server", "release": release}
     for text in words:
         field, equals, value = text.partition("=")
