@@ -157,7 +157,7 @@ class Balance(Hosts[BalanceState]):
 
     def start(self) -> BalanceState:
         """Every tablet where the parameters have it."""
-        return BalanceState(self.first_replicas, self.unreported)
+        return BalanceState(self.first_replicas, tuple(dict.fromkeys(self.unreported)))
 
     # What the planner sees and says. ``given``, ``loads``, ``plan`` and ``planned`` ask once for a
     # placement.

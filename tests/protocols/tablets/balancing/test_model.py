@@ -278,3 +278,12 @@ def test_each_tablet_has_its_row_and_may_go_to_every_other_shard() -> None:
         for target in shards
         if target != source
     ]
+
+
+def test_a_node_named_twice_reports_once() -> None:
+    """A search of a list that names it twice is that of one that names it once."""
+    once, twice = (
+        check(build("balance", {"edition": "server", "unreported": names})).states
+        for names in (("B",), ("B", "B"))
+    )
+    assert once == twice
