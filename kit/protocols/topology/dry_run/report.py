@@ -5,6 +5,7 @@ case that differs: with all nodes up, and with one node of a kind down.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from functools import cache
 from typing import Literal
 
@@ -228,12 +229,17 @@ def coordinator(
     files = {"requests": requests, "status": status}
     opened = open_topology(dump, **files, down=names, edition=edition, anonymize=anonymize)
     setting = Setting(edition, release=release)
-    state = opened.table.transition_state or ""
-    whose = machines.tables_with([state.replace(" ", "_")], edition)
-    if whose != setting.tables == "server":
+    if _is_before(opened, setting):
         allowed = f"a state of release {release}; releases before 2026.1 have it (--release 2025.4)"
-        raise BadInput(f"{opened.source} transition_state", state, allowed)
+        raise BadInput(f"{opened.source} transition_state", opened.table.transition_state, allowed)
     return report(opened, setting, rf)
+
+
+def _is_before(opened: OpenedTopology, setting: Setting) -> bool:
+    """Whether the dump is in a state that only releases before that of the setting have."""
+    state = machines.transition_state(opened.table.transition_state or "")
+    whose = machines.tables_with([state.name if state else ""], setting.edition)
+    return whose != setting.tables == "server"
 
 
 def report(opened: OpenedTopology, setting: Setting, rf: int = 0) -> TopologyReport:
@@ -421,12 +427,12 @@ class _Asking:
     def elsewhere(self) -> Iterator[tuple[str, NextStep]]:
         """The releases on which something else comes next, or waits, and what that is."""
         here, queue = self._compared()
-        state = (self.opened.table.transition_state or "").replace(" ", "_")
         for release in SUPPORTED if self.setting.edition == "server" else ():
-            setting = replace(self.setting, release=release)
-            there = _Asking(self.opened, setting, self.topology.rf)
-            if machines.tables_with([state], "server") != "server" == setting.tables:
-                continue  # it never has such a state
+            there = copy(self)  # of the same tables, which are loaded once
+            there.setting = replace(self.setting, release=release)
+            there.group0 = cache(there._group0)
+            if _is_before(self.opened, there.setting):
+                continue
             step, lines = there._compared()
             if lines != queue and step == here:
                 said = (f"{line.kind} {line.standing}: {line.reason}" for line in lines)
