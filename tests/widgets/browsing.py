@@ -164,6 +164,8 @@ class Desk:
         page.wait_for_selector(".kp-frame")
         if not cover:
             page.evaluate("document.querySelector('.kp').setAttribute('data-my-begun', '')")
+        # What is drawn when the browser tells a size (the names of the time bar) stands after that.
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
         self.settle()
 
     def _post(self, content: dict[str, Any], **_: Any) -> None:
