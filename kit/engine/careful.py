@@ -34,7 +34,10 @@ from kit.errors import BadInput, BadType, Refusal
 
 KIT = f"{Path(__file__).parent.parent}{os.sep}"
 PROTOCOLS = f"{KIT}protocols{os.sep}"
-LIBRARY = tuple({str(Path(place)) for name, place in get_paths().items() if "lib" in name})
+LIBRARY = tuple(
+    {str(Path(place)) for name, place in get_paths().items() if "lib" in name}
+    | {str(Path(dataclasses.__file__).parent)}  # within a page it is an archive
+)
 """Where Python's own modules and installed packages are."""
 LASTING = "values that never change: numbers, text, tuples, frozen structs"
 NO_CHANCE = (
