@@ -148,15 +148,17 @@ def majority_refusal(s: ControlState) -> Refusal | None:
     return None if has_majority(s) else NO_MAJORITY
 
 
-def reconfigured(s: ControlState, rules: VoterRules) -> ControlState:
+def reconfigured(before: ControlState, s: ControlState, rules: VoterRules) -> ControlState:
     """The state with the voters that the published server chooses, if a majority can commit it.
 
-    It looks at them after every command, and whenever a node dies or is back. Who was to be removed
-    or replaced, and is not, never votes again: it is banned.
+    It looks at them after every command, and whenever a node dies or is back: until then nobody
+    gets a vote. Who was to be removed or replaced, and is not, never votes again: it is banned.
     """
-    if s.coordinator == cluster.NOBODY or not has_majority(s):
-        return s
-    chosen = limited_voters(s.topology, s.reachable, s.coordinator, s.chosen, rules)
+    able = voters(s.topology)
+    votes = voting(before) & able or able
+    if s.coordinator != cluster.NOBODY and is_majority(s.reachable, votes):
+        votes = limited_voters(s.topology, s.reachable, s.coordinator, votes, rules) or able
+    chosen = votes if votes != able else 0
     return s.but(chosen=chosen) if chosen != s.chosen else s
 
 
@@ -431,7 +433,7 @@ class Control(VotingModel[ControlState]):
                 **{name: getattr(self, name) for name in FaultBudget.__struct_fields__}
             ),
         )
-        return reconfigured(start, self.voter_rules) if self.limited else start
+        return reconfigured(start, start, self.voter_rules) if self.limited else start
 
     def settled(self, before: ControlState, after: ControlState) -> ControlState:
         """No step leaves ghosts in the state; voters are chosen again where nodes have changed."""
@@ -444,7 +446,7 @@ class Control(VotingModel[ControlState]):
             if before.applied is after.applied:  # then it is as settled as it was
                 return after
         elif self.limited:
-            after = reconfigured(after, self.voter_rules)
+            after = reconfigured(before, after, self.voter_rules)
         return settled(after if self.lag else caught_up(after, after.reachable))
 
 

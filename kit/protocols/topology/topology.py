@@ -200,6 +200,12 @@ class Topology(Serving, coordinator.Coordinator, Outages):
             DRAIN,
             when=lambda m: drains_fail(m) and m.clients > 0,
         ),
+        Cost(
+            "older-over",
+            "After a drain has failed, a node that was cut off may still serve an older request.",
+            DRAIN,
+            when=lambda m: drains_fail(m) and m.clients > 0 and m.cuts > 0,
+        ),
     )
     first = (
         "make_request", "take_decision", "commit_decision", "do_work", "answer_barrier",

@@ -181,7 +181,7 @@ def test_who_votes_once_nodes_are_gone(coordinator: int, up: int, chosen: int) -
     """Of seven members five vote. The coordinator chooses, where a majority commits it."""
     model = made(edition="server", nodes=7, operations=("rebuild A",), racks=RACKS)
     state = standing(model, coordinator=coordinator, up=up)
-    after = control.reconfigured(state, model.voter_rules)
+    after = control.reconfigured(state, state, model.voter_rules)
     assert after == replace(state, chosen=chosen)
     assert (after is state) is (chosen == state.chosen)
 

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from kit.engine.check import check
-from kit.engine.model import always
+from kit.engine.model import always, step
 from kit.engine.registry import build
+from kit.protocols.topology.control import voting
+from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 
 OPERATIONS = ("join D", "replace D C", "leave C", "remove C", "rebuild C")
@@ -128,6 +130,20 @@ def test_a_failed_drain_costs_edition_server_a_promise(
     assert (code.violation, code.complete) == (None, True)
     assert broken in [met.property for met in code.costs]
     assert searched("documents", words, **given)
+
+
+def test_only_a_coordinator_gives_a_vote() -> None:
+    """A node that has joined does not vote before the published server's coordinator chose it, as
+    where the command that made it normal came through after the coordinator had died.
+    """
+
+    def given(before: Any, action: Any, after: Any) -> str | None:
+        new = voting(after) & ~voting(before)
+        return "a vote that nobody gave" if new and after.coordinator == NOBODY else None
+
+    model = build("topology", {"edition": "server", "operations": ("join D",), "crashes": 1})
+    result = check(model, (step("voters", "Voters", given),), symmetry=True)
+    assert (result.violation, result.complete) == (None, True)
 
 
 def test_work_that_cannot_succeed_fails_for_nothing() -> None:
