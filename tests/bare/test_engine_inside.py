@@ -31,6 +31,7 @@ NOT_INSIDE = (
     "test_registry.py::test_deep_data_is_refused",
     "test_registry.py::test_what_is_not_used_is_not_loaded",
     "test_search_modes.py::test_a_search_stops_before_memory_ends",
+    "test_search_modes.py::test_memory_that_becomes_short_ends_a_search_within_a_level",
     "test_timeline.py::test_the_player_and_a_cell_make_the_same_trace",
     "test_trace_damage.py::test_a_text_that_is_no_trace_is_named[deep nesting]",
     "test_trace_damage.py::test_a_text_that_is_no_trace_is_named[deep objects]",
