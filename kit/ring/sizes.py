@@ -43,7 +43,7 @@ class Sizes(Struct, frozen=True):
         known of it, or of a part of it. A source of which nothing is known has as much as the
         fullest other one.
         """
-        senders = len(sources) if each else 1
+        senders = len(sources) if each else min(len(sources), 1)
         share = _share(self.ranges.get(keyspace, ()), left, right)
         if share is not None:
             return share * senders
