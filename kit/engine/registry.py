@@ -1,6 +1,6 @@
 """The models by name: what they are called, what they take, which scenarios come with them."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
 from operator import index
@@ -343,7 +343,7 @@ def _scenarios_named(name: str) -> Iterator[tuple[Entry, Scenario]]:
 
 
 @checked
-def edition_of(given: object, editions: Iterable[E], name: str = "edition") -> E:
+def edition_of(given: object, editions: tuple[E, ...], name: str = "edition") -> E:
     """One of a protocol's editions, by its name.
 
     Raises BadInput for any other word; ``name`` says where it was given.

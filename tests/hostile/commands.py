@@ -102,6 +102,8 @@ def _words(chance: Random, folder: Path) -> list[str]:
         words += BOUND
     if command == "fuzz":
         words += ["--seeds", "0:2", "--steps", "5"]
+    if command == "handout":  # all of them are minutes of work
+        words = [word for word in words if word != "--all"]
     return words
 
 

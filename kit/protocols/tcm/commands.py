@@ -106,7 +106,7 @@ def plan(argv: list[str]) -> int:
     if "--help" in given or "-h" in words:
         put(PLAN_HELP.rstrip())
         return ACCEPTED
-    edition = edition_of(given.get("--edition", "server"), EDITIONS, "--edition")
+    edition = edition_of(given.get("--edition", "server"), tuple(EDITIONS), "--edition")
     if not words:
         _without_a_ring(given)
     ring = replicated(words[0], given["--with"], given["--keyspace"])

@@ -121,7 +121,7 @@ def rehearse(
     check_work(given, PLAYER)
     if not planned:
         raise BadInput("operations", operations, f"one line or several: {FORM}")
-    edition = edition_of(edition, EDITIONS)
+    edition = edition_of(edition, tuple(EDITIONS))
     begun = _lines("in_flight", in_flight)
     if isinstance(sizes, Mapping):
         sizes = Stored(ringfile.checked_nodes(sizes, given))
