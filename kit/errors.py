@@ -38,9 +38,9 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in words)
 
 
-def counted(number: int, noun: str) -> str:
-    """Write how many: ``1 range``, ``1,024 ranges``."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+def counted(number: int, noun: str, many: str = "") -> str:
+    """Write how many: ``1 range``, ``1,024 ranges``; ``many`` is a plural without an s."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {many or noun + 's'}"
 
 
 def are(number: int) -> str:

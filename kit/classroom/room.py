@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from kit.edge.words import say
 from kit.engine.actors import NetworkModel
 from kit.engine.network import DeliverMessage
 from kit.engine.registry import entries
@@ -152,7 +151,7 @@ class Room:
         if node not in self.nodes:
             raise BadInput("node", node, f"one of {', '.join(self.nodes)}")
         if node in self.tickets.values():
-            raise Refused(say("Node {node} is already taken: choose another one.", node=node))
+            raise Refused(f"Node {node} is already taken: choose another one.")
         ticket = secrets.token_urlsafe(24)
         self.tickets[ticket] = node
         return ticket
@@ -160,7 +159,7 @@ class Room:
     def seat_of(self, ticket: str) -> str:
         """Whose seat a ticket is for. Raises Refused for one that is for none (any more)."""
         if ticket not in self.tickets:
-            raise Refused(say("Your seat was freed. Type the code of the class to come back."))
+            raise Refused("Your seat was freed. Type the code of the class to come back.")
         return self.tickets[ticket]
 
     def free(self, node: str) -> None:
@@ -178,14 +177,14 @@ class Room:
         of which there are none while the projector shows an earlier step.
         """
         if self.looks_back:
-            raise Refused(say("The projector shows an earlier step: wait for the newest one."))
+            raise Refused("The projector shows an earlier step: wait for the newest one.")
         if len(self.player.timeline.moments) >= LONGEST_RUN:
-            raise Refused(say("This run has reached its limit. Ask for a new one."))
+            raise Refused("This run has reached its limit. Ask for a new one.")
         for action in self.known()[node].acts:
             if mark(self.player.model, action) == said.act:
                 self.player.act(action)
                 return
-        raise Refused(say("Node {node} cannot do that now.", node=node))
+        raise Refused(f"Node {node} cannot do that now.")
 
     @property
     def looks_back(self) -> bool:
@@ -198,19 +197,19 @@ class Room:
     def seen(self, node: str) -> Frag:
         """What a node knows, and its buttons."""
         known = self.known()[node]
-        past = say("The projector shows an earlier step, so this is what you knew then. Wait.")
+        past = "The projector shows an earlier step, so this is what you knew then. Wait."
         marks = self.marks()
         return h(
             "div",
-            h("h2", say("You are node {node}", node=node)),
+            h("h2", f"You are node {node}"),
             h("p", h("b", past)) if self.looks_back else self._buttons(known),
-            h("h3", say("What you know")),
+            h("h3", "What you know"),
             h("dl", [h("div", h("dt", name), h("dd", value)) for name, value in known.row.items()]),
             h("p", h("small", marks)) if marks else None,
             _section(
-                say("What you did and received, newest first"),
+                "What you did and received, newest first",
                 [h("li", line) for line in known.did[: -MOST_LINES - 1 : -1]],
-                say("Nothing."),
+                "Nothing.",
             ),
         )
 
@@ -218,17 +217,17 @@ class Room:
         inbox, own = list[Frag](), list[Frag]()
         for action in known.acts:
             (inbox if isinstance(action, DeliverMessage) else own).append(self._button(action))
-        idle = say("You can do nothing now. Wait for a message.")
+        idle = "You can do nothing now. Wait for a message."
         if known.is_down:
-            idle = say("Your node is down: it does nothing and hears nothing.")
+            idle = "Your node is down: it does nothing and hears nothing."
         elif inbox:
-            idle = say("You can only receive what is in your inbox.")
+            idle = "You can only receive what is in your inbox."
         elif self.player.timeline.suggest() is None:
-            idle = say("You can do nothing now, and nothing more happens by itself.")
+            idle = "You can do nothing now, and nothing more happens by itself."
         return [
-            *_section(say("Your inbox"), inbox, say("No message has arrived.")),
-            h("p", h("b", say("Your node is down."))) if known.is_down and own else None,
-            *_section(say("What you can do"), own, idle),
+            *_section("Your inbox", inbox, "No message has arrived."),
+            h("p", h("b", "Your node is down.")) if known.is_down and own else None,
+            *_section("What you can do", own, idle),
         ]
 
     def marks(self) -> str:
@@ -243,8 +242,8 @@ class Room:
         verb = model.verb(action)
         said, beside = model.label(state, action), [h("small", verb)]
         if isinstance(action, DeliverMessage) and isinstance(model, NetworkModel):
-            texts = {"what": model.in_full(action.envelope.message), "name": action.envelope.source}
-            said, beside = say("receive from {name}: {what}", **texts), []
+            what = model.in_full(action.envelope.message)
+            said, beside = f"receive from {action.envelope.source}: {what}", []
         elif said == verb:  # nobody wrote more for a button: what the step will say
             said = model.describe(state, action, model.apply(state, action))
         return h("li", h("button", said, type="button", data_act=mark(model, action)), beside)

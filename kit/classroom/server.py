@@ -25,7 +25,6 @@ from kit.classroom.pages import head_of, nodes_of, room_style, seat_page, sheet,
 from kit.classroom.room import Enter, Leave, Press, Return, Room, Said, Sit
 from kit.edge.door import door
 from kit.edge.json_text import decoded
-from kit.edge.words import say
 from kit.errors import BadInput, KitError
 from kit.views.shell import browser_module, raw_module
 from kit.views.styles import widget_style
@@ -197,7 +196,7 @@ class SeatLine(Line):
             return None
         if not self.bucket.take():
             self.too_many += 1
-            self.say(wrong=say("Too fast: wait a moment."))
+            self.say(wrong="Too fast: wait a moment.")
             return self.close(1008) if self.too_many > PATIENCE else None
         if len(message) > LARGEST:
             return self.close(1009)
@@ -230,7 +229,7 @@ class SeatLine(Line):
             self.is_in = True
             self.show()
         elif not self.node:
-            self.say(wrong=say("Type the code of the class first."))
+            self.say(wrong="Type the code of the class first.")
         elif isinstance(said, Leave):
             room.free(self.node)
             self.node = self.ticket = ""
@@ -247,8 +246,8 @@ class SeatLine(Line):
             return
         self.wrong += 1
         is_last = self.wrong >= MOST_WRONG
-        again = say("That was not the code {count} times. Look at the projector.", count=MOST_WRONG)
-        self.say(wrong=again if is_last else say("That is not the code. Look at the projector."))
+        again = f"That was not the code {MOST_WRONG} times. Look at the projector."
+        self.say(wrong=again if is_last else "That is not the code. Look at the projector.")
         if is_last:
             self.close(1008)
 
@@ -256,7 +255,7 @@ class SeatLine(Line):
         """Show the node that one is, or which ones are free; who lost a seat is told so."""
         room, lost = self.hall.room, {}
         if self.node and self.ticket not in room.tickets:
-            freed = say("Your seat as {node} was freed. Choose a node.", node=self.node)
+            freed = f"Your seat as {self.node} was freed. Choose a node."
             self.node, self.ticket, lost = "", "", {"out": True, "wrong": freed}
         if self.node:
             step = room.player.timeline.at
@@ -267,7 +266,7 @@ class SeatLine(Line):
 
 def not_the_key() -> str:
     """What the projector's page says to whom the room does not know."""
-    return say(
+    return (
         "This address does not have the key of this class. Open the projector's address that the "
         "terminal has printed, with all that follows the #."
     )

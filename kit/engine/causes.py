@@ -7,7 +7,6 @@ from typing import Any
 from msgspec import Struct
 
 from kit.edge.arguments import checked, whole_number
-from kit.edge.words import later
 from kit.engine.fuzz import PropertyJudges, Trial
 from kit.engine.model import Model
 from kit.engine.progress import Progress, shown
@@ -103,7 +102,7 @@ def first_possible(
     judges = judging(model, name)
     nodes = Nodes(model, judges.monitors, symmetry=False)
     way = [nodes.first()]
-    words = later("{done:,} states searched from step {now}")
+    words = "{done:,} states searched from step {now}"
     with exploring(model), shown(progress, words, max_states) as report:
         for action in actions:
             way.append(_after(nodes, judges, way[-1], action))

@@ -20,7 +20,6 @@ from msgspec.structs import replace
 
 from kit.edge.arguments import checked
 from kit.edge.limits import is_tight, limits, usage
-from kit.edge.words import later, say
 from kit.engine.careful import raised_at
 from kit.engine.commuting import larger_steps
 from kit.engine.contract import check_contract
@@ -60,13 +59,13 @@ class Scope(Struct, frozen=True):
         """``edition documents, rf=1; without S-01 progress-barrier``."""
         named = ("edition", "release")[: 1 + self.edition.startswith("server ")]
         said = {name: _value(v) for name, v in self.parameters.items() if name not in named}
-        values = [say("edition {name}", name=self.edition)] if self.edition else []
+        values = [f"edition {self.edition}"] if self.edition else []
         values += [f"{name}={value}" for name, value in said.items()]
         if not said:
-            rest = later("every other parameter at its default")
-            values.append(say(rest if values else "every parameter at its default"))
+            rest = "every other parameter at its default"
+            values.append(rest if values else "every parameter at its default")
         what, names = ", ".join(values), ", ".join(self.off)
-        return say("{what}; without {names}", what=what, names=names) if names else what
+        return f"{what}; without {names}" if names else what
 
     def without(self, names: tuple[str, ...]) -> Scope:
         """The same, when these could not be judged in the end."""
@@ -80,11 +79,11 @@ class Scope(Struct, frozen=True):
         """What it was about, in two or three lines."""
         judged = [f"{kind} {', '.join(names)}" for kind, names in self.judged.items() if names]
         lines = [
-            say("configuration: {what}", what=self.configuration),
-            say("judged: {what}", what="; ".join(judged) or say("nothing")),
+            f"configuration: {self.configuration}",
+            "judged: {what}".format(what="; ".join(judged) or "nothing"),
         ]
         if self.left_out:
-            lines.append(say("not judged: {names}", names=", ".join(self.left_out)))
+            lines.append(f"not judged: {', '.join(self.left_out)}")
         return tuple(lines)
 
     def as_plain(self) -> dict[str, Any]:
@@ -187,7 +186,7 @@ def _size(value: Any, known: set[int]) -> int:
     return total
 
 
-WORDS = later("{done:,} states, {now:,} being examined")
+WORDS = "{done:,} states, {now:,} being examined"
 
 __all__ = ["Mode", "Progress", "Result", "Violation", "check", "check_refinement"]
 
@@ -330,14 +329,14 @@ class Result(Struct, frozen=True):
         return "".join(f"<div>{escape(line)}</div>" for line in self.lines())
 
 
-RECORDED = later("There is nothing to search: this is a record of one run, without promises.")
+RECORDED = "There is nothing to search: this is a record of one run, without promises."
 
 
 @checked
 def check_searchable(model: Model[Any, Any]) -> None:
     """Raises Refused for a record: nothing is chosen in it, and nothing promised."""
     if isinstance(model, Record):
-        raise Refused(say(RECORDED))
+        raise Refused(RECORDED)
 
 
 @checked

@@ -14,16 +14,15 @@ import msgspec
 from msgspec import Struct
 
 from kit.edge.arguments import checked
-from kit.edge.words import later
 from kit.engine.registry import one_of
 from kit.errors import BadInput
 
 TRACKS = MappingProxyType(
     {
-        0: later("Start"),
-        1: later("Epochs: CEP-21 of Apache Cassandra"),
-        30: later("Topology over Raft: ScyllaDB"),
-        90: later("Appendices"),
+        0: "Start",
+        1: "Epochs: CEP-21 of Apache Cassandra",
+        30: "Topology over Raft: ScyllaDB",
+        90: "Appendices",
     }
 )
 """Title of each track by the number of its first lesson, in the order of the numbers."""

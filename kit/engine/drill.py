@@ -16,7 +16,6 @@ from typing import Any
 from msgspec import Struct, structs
 
 from kit.edge.arguments import checked
-from kit.edge.words import say
 from kit.engine.family import drill_places
 from kit.engine.forms import HAPPEN, LONGEST_LINE, Form, Given, Grammar, Slot
 from kit.engine.model import Model
@@ -102,7 +101,7 @@ class CheckedStep(Struct, frozen=True):
     @property
     def text(self) -> str:
         """What to do, and that it is too late for it."""
-        return say("{what} (no longer possible)", what=self.what) if self.missed else self.what
+        return f"{self.what} (no longer possible)" if self.missed else self.what
 
 
 def procedure(
@@ -156,7 +155,7 @@ def steps_needed(model: Model[Any, Any], kinds: tuple[type, ...]) -> int:
 def operator_steps(now: DrillMoment, kinds: tuple[type, ...], needed: int) -> GradeRow:
     """How many steps of an operator a run took, beside those that are ``needed``."""
     used = sum(isinstance(step.action, kinds) for step in now.run)
-    words = say("{n} by the operator, and the procedure needs {needed}", n=used, needed=needed)
+    words = f"{used} by the operator, and the procedure needs {needed}"
     return GradeRow("steps", None, words)
 
 
@@ -275,9 +274,9 @@ class Drill:
             changed = bool(said or noted) and not asks
             if not (lines or said or answer.place or form.looks or self.is_own(form)):
                 if not noted:
-                    lines = (say("(nothing changed: this was already the case)"),)
+                    lines = ("(nothing changed: this was already the case)",)
                 elif not form.own:
-                    lines = (say("(done on {place}: {what})", place=place, what=form.about),)
+                    lines = (f"(done on {place}: {form.about})",)
         except KitError as wrong:
             error = one_line(str(wrong))
         typed = one_line(line) if len(line) <= LONGEST_LINE else shorten(line)
@@ -373,7 +372,7 @@ def grade_lines(grade: Grade) -> tuple[str, ...]:
     """A grade as text."""
     signs = {True: "✓", False: "!", None: "–"}
     rows = tuple(f"{signs[row.holds]} {row.name}: {row.why}" for row in grade.rows)
-    return (say("Passed.") if grade.passed else say("Not passed."), *rows)
+    return ("Passed." if grade.passed else "Not passed.", *rows)
 
 
 OWN_SLOTS: dict[str, Slot] = {"command": Slot("the first word of a command")}
@@ -388,9 +387,9 @@ def _own_forms(drill: Drill) -> Iterator[Form]:
         shown = (form for form in forms if not form.absent)
         return CommandReply(tuple(f"{form.usage} – {form.meaning}" for form in shown))
 
-    yield Form("help", say("all commands"), helped, own=True)
+    yield Form("help", "all commands", helped, own=True)
     yield Form(
-        "help {command}", say("the commands that start this way"), helped, offered=False, own=True
+        "help {command}", "the commands that start this way", helped, offered=False, own=True
     )
 
     def prints(lines: Callable[[DrillMoment], Iterable[str]]) -> Callable[..., CommandReply]:
@@ -398,27 +397,27 @@ def _own_forms(drill: Drill) -> Iterator[Form]:
 
     def remembered(now: DrillMoment) -> Iterable[str]:
         typed = [f"{each.number + 1:>4}  {each.typed}" for each in drill.transcript]
-        return typed or [say("nothing has been typed yet")]
+        return typed or ["nothing has been typed yet"]
 
     def hinted(now: DrillMoment) -> Iterator[str]:
         left = [step for step in checklist(now) if not step.done]
         step = next((step for step in left if not step.missed), None)
         if step is not None:
-            yield say("next, {name}: {what}", name=step.name, what=step.what)
+            yield f"next, {step.name}: {step.what}"
         elif left:
             missed = ", ".join(step.name for step in left)
-            yield say("every other step is done, and it is too late for {steps}", steps=missed)
+            yield f"every other step is done, and it is too late for {missed}"
         else:
-            yield say("every step of the procedure is done: grade shows what else counts")
+            yield "every step of the procedure is done: grade shows what else counts"
 
     checklist, grade = drill.kind.checklist, drill.kind.grade
-    yield Form(HINT, say("the next step of the procedure"), prints(hinted), own=True)
-    yield Form("history", say("what you have typed so far"), prints(remembered), own=True)
-    yield Form(CLEAR, say("clear the screen"), prints(lambda now: ()), own=True)
+    yield Form(HINT, "the next step of the procedure", prints(hinted), own=True)
+    yield Form("history", "what you have typed so far", prints(remembered), own=True)
+    yield Form(CLEAR, "clear the screen", prints(lambda now: ()), own=True)
     graded = prints(lambda now: grade_lines(grade(now)))
-    ended = prints(lambda now: (*grade_lines(grade(now)), say("You can keep typing.")))
-    about = say("how the run is graded so far; on the command line it also ends the drill")
+    ended = prints(lambda now: (*grade_lines(grade(now)), "You can keep typing."))
+    about = "how the run is graded so far; on the command line it also ends the drill"
     yield Form("exit", about, ended, own=True)
-    about = say("the steps of the procedure, ticked off as they are done")
+    about = "the steps of the procedure, ticked off as they are done"
     yield Form("checklist", about, prints(lambda now: checklist_lines(checklist(now))), own=True)
-    yield Form("grade", say("how the run would be graded now"), graded, own=True)
+    yield Form("grade", "how the run would be graded now", graded, own=True)

@@ -21,7 +21,6 @@ from msgspec.structs import replace
 from kit.edge import reading
 from kit.edge.arguments import checked
 from kit.edge.bundles import beginning
-from kit.edge.words import later
 from kit.engine.family import families
 from kit.engine.model import Model
 from kit.engine.progress import Progress, shown
@@ -33,7 +32,7 @@ BOUND = 20_000
 """States that may be visited for one question, where nobody says."""
 MOST_BOUND = 10_000_000
 WITHOUT = 200  # pairs from which it is looked what a missing safeguard would allow
-WORDS = later("{done:,} states searched, {now:,} questions answered")
+WORDS = "{done:,} states searched, {now:,} questions answered"
 TURN = 500  # pairs that a search visits before another one continues
 
 

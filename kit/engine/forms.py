@@ -16,7 +16,6 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.edge.words import say
 from kit.engine.registry import one_of
 from kit.errors import BadInput
 
@@ -95,7 +94,7 @@ class Form(Struct, frozen=True):
     @property
     def meaning(self) -> str:
         """What it is for, and whether the word is the kit's own."""
-        return say("{what} (own word)", what=self.about) if self.own else self.about
+        return f"{self.about} (own word)" if self.own else self.about
 
     @property
     def looks(self) -> bool:

@@ -19,7 +19,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.edge.arguments import checked, whole_number
-from kit.edge.words import later
 from kit.engine.careful import careful_monitor, careful_property, witness_of
 from kit.engine.check import Scope, scope_of
 from kit.engine.contract import check_contract
@@ -605,7 +604,7 @@ def fuzz(
     began = perf_counter()
     with exploring(model):
         try:
-            words = later("{done:,} walks of {now:,}")
+            words = "{done:,} walks of {now:,}"
             with shown(progress, words, len(numbers)) as report:
                 tally.walk_all(numbers, report)
                 tally.shrink_all()

@@ -12,9 +12,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.edge.words import say
 from kit.engine.drill import Drill, TypedLine
 from kit.engine.forms import HAPPEN, WAIT
+from kit.errors import counted
 
 MOST_STATES = 200_000
 SECONDS = 4.0
@@ -39,15 +39,14 @@ class Par(Struct, frozen=True):
 
     def lines(self) -> tuple[str, ...]:
         """It in words."""
-        taken = say("{n} changing commands", n=self.used)
+        taken = counted(self.used, "changing command")
         if self.least is None:
             return (f"{taken}.",)
-        reached = say("{taken}; par is {least}.", taken=taken, least=self.least)
+        reached = f"{taken}; par is {self.least}."
         if not self.fewest:
-            searched = say("after {n:,} states of a search", n=self.states)
-            values = {"taken": taken, "searched": searched, "least": self.least}
-            reached = say("{taken}; best known, {searched}, is {least}.", **values)
-        lost = say("It also passes without: {lines}.", lines="; ".join(self.needless))
+            searched = f"after {counted(self.states, 'state')} of a search"
+            reached = f"{taken}; best known, {searched}, is {self.least}."
+        lost = f"It also passes without: {'; '.join(self.needless)}."
         return (reached, lost) if self.needless else (reached,)
 
 

@@ -12,8 +12,6 @@ from importlib import import_module
 from time import monotonic
 from typing import Any, Protocol
 
-from kit.edge.words import say
-
 Progress = Callable[[int, int], None]
 PATIENCE = 0.5  # seconds before anything is shown
 PAUSE = 0.1  # seconds between two pictures
@@ -112,7 +110,7 @@ class ProgressBar:
         """Show it, if it is time."""
         if self._paper is None or self._clock() < self._next:
             return
-        self._paper.draw(done, self._total, say(self._words, done=done, now=now))
+        self._paper.draw(done, self._total, self._words.format(done=done, now=now))
         self._drawn_on = self._paper
         self._next = self._clock() + PAUSE
 

@@ -15,7 +15,6 @@ from msgspec import Struct
 from kit.edge.arguments import checked
 from kit.edge.json_text import to_json
 from kit.edge.reading import read_text
-from kit.edge.words import say
 from kit.engine.declared import NodeModel
 from kit.engine.itf import MAP, META, TUPLE, ItfTrace, members, order, parse, plain, words
 from kit.engine.model import Model, content
@@ -31,10 +30,10 @@ class RecordedRun(Record):
 
     def __init__(self, trace: ItfTrace) -> None:
         super().__init__(trace.states[1:])
-        self.trace, self.title = trace, trace.source or say("A recorded run")
-        self.ends = say("The recorded run ends here.")
+        self.trace, self.title = trace, trace.source or "A recorded run"
+        self.ends = "The recorded run ends here."
         if trace.loop is not None:
-            self.ends = say("From step {step}, the run repeats itself.", step=trace.loop)
+            self.ends = f"From step {trace.loop}, the run repeats itself."
 
     def label(self, s: RecordState, action: ReadOn) -> str:
         """The action that leads to the next state, where somebody says."""
@@ -48,11 +47,11 @@ class RecordedRun(Record):
         names = ", ".join(changed) or "–"
         repeats = after.read == len(self.entries) and self.trace.loop is not None
         again = f" {self.ends}" if repeats else ""
-        return f"{self.label(before, action)}. {say('Changed: {names}.', names=names)}{again}"
+        return f"{self.label(before, action)}. {f'Changed: {names}.'}{again}"
 
     def milestone(self, before: RecordState, action: ReadOn, after: RecordState) -> str | None:
         """The run comes to what it repeats."""
-        return say("the loop begins") if after.read == self.trace.loop else None
+        return "the loop begins" if after.read == self.trace.loop else None
 
     def readable(self, s: RecordState) -> dict[str, Any]:
         """Each variable by its name, as a person reads it."""

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from kit import __version__
 from kit.edge.arguments import checked, finite, whole_number
-from kit.edge.words import later, say
 from kit.engine.careful import careful_monitor
 from kit.engine.contract import check_contract
 from kit.engine.liveness import loop_of, loop_words
@@ -125,7 +124,7 @@ def first_breaches(model: Model[Any, Any], steps: Iterable[PassedStep]) -> tuple
 
 
 LONGEST_RUN = 10_000
-OF_ANOTHER = later(
+OF_ANOTHER = (
     "this trace was saved with {version} of {model}: its steps were replayed, but their results "
     "were not compared"
 )
@@ -185,7 +184,7 @@ class Timeline:
                 check_seen(model, start)
                 check_start(model, start)
         title = model.title + edition_in(model.parameters, ", edition {}")
-        self.moments = [Moment(0, -1, None, start, say("{what}: the start.", what=title))]
+        self.moments = [Moment(0, -1, None, start, f"{title}: the start.")]
         self.children: list[list[int]] = [[]]
         self.at = self.tip = 0
         self.script = finite("script", script, LONGEST_RUN)
@@ -556,8 +555,8 @@ class Timeline:
             raise BadInput("model", trace.model, f"{model.name}, the model to replay on")
         timeline = cls(model or model_of(trace))
         if trace.revision != timeline.model.revision:
-            made = say("revision {name}", name=trace.revision)
-            timeline.notes = (say(OF_ANOTHER, version=made, model=timeline.model.name),)
+            made = f"revision {trace.revision}"
+            timeline.notes = (OF_ANOTHER.format(version=made, model=timeline.model.name),)
         models = {tuple(timeline.model.off): timeline.model}
         try:
             for number, recorded in enumerate(trace.steps):

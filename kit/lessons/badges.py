@@ -14,7 +14,6 @@ from typing import Any
 from msgspec import Struct
 
 from kit.edge.arguments import checked
-from kit.edge.words import later, say
 from kit.edge.writing import check_place
 from kit.engine.family import families
 from kit.engine.timeline import PassedStep
@@ -22,7 +21,7 @@ from kit.lessons.progress import keep_names, names_in
 from kit.lessons.stills import timeline_of
 from kit.views.static import Sheet
 
-HEADINGS = later("seen"), later("sight"), later("scenario that shows it")
+HEADINGS = "seen", "sight", "scenario that shows it"
 
 
 class Badge(Struct, frozen=True):
@@ -73,5 +72,5 @@ def badges(*runs: Any, kept: str | PathLike[str] | None = None) -> Sheet:
         ("✓" if each.sight in now else "–", each.sight, each.scenario) for each in every_badge()
     )
     count = sum(sign == "✓" for sign, _, _ in rows)
-    title = say("Have you seen it? {n} of {all}", n=count, all=len(rows))
-    return Sheet(title, tuple(map(say, HEADINGS)), rows)
+    title = f"Have you seen it? {count} of {len(rows)}"
+    return Sheet(title, HEADINGS, rows)

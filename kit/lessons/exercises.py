@@ -19,7 +19,6 @@ import msgspec
 
 from kit.edge.limits import ALONE
 from kit.edge.reading import read_text
-from kit.edge.words import later, say
 from kit.engine.timeline import Timeline
 from kit.engine.trace import Trace
 from kit.errors import BadInput, KitError
@@ -35,8 +34,8 @@ from kit.views.parts import prose
 from kit.views.static import Shown
 
 MOST_VERBS = 1000
-HINT = later("Hint: {hint}")
-SOLVED = later("✓ You have solved it.")
+HINT = "Hint: {hint}"
+SOLVED = "✓ You have solved it."
 BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from kit.lessons.judge import main; main()"
 
 
@@ -59,11 +58,11 @@ class Exercise(Shown):
 
     def key(self) -> Judgement:
         """Right answers, for whoever teaches: a run that was found, or what the kit's own gives."""
-        return Judgement(True, say("Right answers"), right_answers(self.task))
+        return Judgement(True, "Right answers", right_answers(self.task))
 
     def draw(self) -> Frag:
         """The exercise's title and text."""
-        done = h("p", say(SOLVED)) if self.is_solved else None
+        done = h("p", SOLVED) if self.is_solved else None
         return h("div", h("h4", self._head()), h("p", prose(self.task.text)), done)
 
     @property
@@ -74,10 +73,10 @@ class Exercise(Shown):
         return False
 
     def _head(self) -> str:
-        return say("Exercise: {title}", title=self.task.title)
+        return f"Exercise: {self.task.title}"
 
     def __repr__(self) -> str:
-        done = f"\n{say(SOLVED)}" if self.is_solved else ""
+        done = f"\n{SOLVED}" if self.is_solved else ""
         return f"{self._head()}\n{textwrap.fill(self.task.text, 96)}{done}"
 
 
@@ -88,7 +87,7 @@ def exercise(name: str) -> Exercise:
 
 def right_answers(task: Task) -> tuple[str, ...]:
     """What the judge can say of right answers; else the hint."""
-    return tuple(getattr(task.judge, "answers", tuple)()) or (say(HINT, hint=task.hint),)
+    return tuple(getattr(task.judge, "answers", tuple)()) or (HINT.format(hint=task.hint),)
 
 
 def _judged(sent: dict[str, Any]) -> Marks:
@@ -112,23 +111,19 @@ def _judged(sent: dict[str, Any]) -> Marks:
 def _verdict(task: Task, marks: Marks) -> Judgement:
     counts = counted_in(task, marks)
     if marks.passed:
-        return Judgement(True, say("Passed."), (counts, *_kept(task)))
+        return Judgement(True, "Passed.", (counts, *_kept(task)))
     notes = tuple(case.note for case in marks.public if case.note)
-    return Judgement(False, say("Not yet."), (counts, *notes, say(HINT, hint=task.hint)))
+    return Judgement(False, "Not yet.", (counts, *notes, HINT.format(hint=task.hint)))
 
 
 def counted_in(task: Task, marks: Marks) -> str:
     """How many cases passed. Of hidden cases only the counts are told."""
     passed = sum(case.passed for case in marks.public)
-    public, hidden = len(marks.public), {"passed": sum(marks.hidden), "all": len(marks.hidden)}
-    counts = say("Public cases: {passed} of {all} passed.", passed=passed, all=public)
-    if marks.hidden and task.seeded:
-        counts += " " + say(
-            "Hidden cases: {passed} of {all} passed (seed {seed}).", **hidden, seed=SEED
-        )
-    elif marks.hidden:
-        counts += " " + say("Hidden cases: {passed} of {all} passed.", **hidden)
-    return counts
+    counts = f"Public cases: {passed} of {len(marks.public)} passed."
+    if not marks.hidden:
+        return counts
+    seed = f" (seed {SEED})" if task.seeded else ""
+    return f"{counts} Hidden cases: {sum(marks.hidden)} of {len(marks.hidden)} passed{seed}."
 
 
 def _kept(task: Task) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from msgspec import Struct
 
 from kit.edge.arguments import checked
-from kit.edge.words import later, say
 from kit.engine.glossary import Entry, drawing_file, entry, lesson_file, lesson_title, words
 from kit.engine.scenario import files, open_file
 from kit.engine.timeline import Timeline
@@ -14,12 +13,12 @@ from kit.views.parts import prose
 from kit.views.registry import for_model
 from kit.views.static import Sheet, Shown, file_image, static_html
 
-HEADS = later("word"), later("what it means")
+HEADS = "word", "what it means"
 ABSENCE = (
-    later("Who says so: {what}."),
-    later("Who knows it: {what}."),
-    later("Does a barrier wait for it? {what}."),
-    later("Can it come back? {what}."),
+    "Who says so: {what}.",
+    "Who knows it: {what}.",
+    "Does a barrier wait for it? {what}.",
+    "Can it come back? {what}.",
 )
 
 
@@ -55,7 +54,7 @@ class Explained(Struct, Shown, frozen=True):
     def lesson(self) -> str:
         """Which lesson explains it; empty: none does."""
         title = lesson_title(self.entry.lesson)
-        return say("Lesson {title}", title=title) if title else ""
+        return f"Lesson {title}" if title else ""
 
     def still(self) -> Still | None:
         """The step of a story that shows it: the picture of the Player."""
@@ -70,14 +69,14 @@ class Explained(Struct, Shown, frozen=True):
             return f"images/{self.entry.picture}"
         name, step = self.entry.scene or ("", 0)
         text = timeline.moments[timeline.at].say
-        return say("{name}, step {step}: {text}", name=name, step=step, text=text)
+        return f"{name}, step {step}: {text}"
 
     def draw(self) -> Frag:
         """The word, what it means, and its picture with the same in words."""
         lines = [h("p", prose(line)) for line in self.lines]
         shown = self.still()
         file = drawing_file(self.entry.picture)
-        alt = say("a drawing of {word}", word=self.word)
+        alt = f"a drawing of {self.word}"
         drawn = shown.draw() if shown else file and file_image(file, alt)
         return h("div", h("h4", self.word), lines, drawn or None)
 
@@ -89,12 +88,12 @@ class Explained(Struct, Shown, frozen=True):
         return {"text/plain": repr(self), "text/html": f"{drawn}{link}</div>"}
 
     def __repr__(self) -> str:
-        picture = say("Picture: {what}", what=self.caption()) if self.entry.picture else ""
+        picture = f"Picture: {self.caption()}" if self.entry.picture else ""
         return "\n".join(filter(None, [self.word, *self.lines, picture, self.lesson]))
 
 
 def _filled(words: str, what: str) -> str:
-    return say(words, what=what if ":" in words else what[0].upper() + what[1:])
+    return words.format(what=what if ":" in words else what[0].upper() + what[1:])
 
 
 @checked
@@ -105,7 +104,7 @@ def glossary(word: str | None = None) -> Explained | Sheet:
     """
     if word is not None:
         return Explained(*entry(word))
-    return Sheet(say("Glossary"), tuple(map(say, HEADS)), sorted_words())
+    return Sheet("Glossary", HEADS, sorted_words())
 
 
 def sorted_words() -> tuple[tuple[str, str], ...]:

@@ -20,7 +20,6 @@ from msgspec import Struct
 
 from kit.edge.json_text import decoded
 from kit.edge.reading import read_text
-from kit.edge.words import say
 from kit.edge.writing import check_place, write_all
 from kit.engine.course import without_magics
 from kit.engine.glossary import entry, glossary_anchor, words
@@ -338,8 +337,8 @@ def write_reader(
         sheets.append(sheet_of(handout))
         keys.append(key_of(handout))
         progress(number, len(notebooks))
-    page = _page(say("Course reader"), sheets)
-    key = _page(say("{title}: answers", title=say("Course reader")), keys)
+    page = _page("Course reader", sheets)
+    key = _page(f"{'Course reader'}: answers", keys)
     written, written_key = write_all([(place, page), (key_place, key)], "--out")
     return written, written_key
 
@@ -358,29 +357,29 @@ def sheet_of(handout: Handout) -> Sheet:
     tasks = (h("li", h("b", task.title), f": {plain(task.text)}") for task in handout.exercises)
     return _sheet(
         lesson.title,
-        h("p", say("name: {line}", line="_" * 20), class_="name"),
+        h("p", f"name: {'_' * 20}", class_="name"),
         h("h2", lesson.title),
         h("p", lesson.goals),
         h("p", lesson.time, class_="soft") if lesson.time else None,
-        _section(say("Words"), [*terms]),
+        _section("Words", [*terms]),
         h("img", src=picture[0], alt=picture[1]) if picture else None,
         _section(
-            say("What do you expect?"),
+            "What do you expect?",
             [_question(each, handout.sections[each.text]) for each in handout.questions],
         ),
-        _section(say("Exercises"), [*tasks]),
+        _section("Exercises", [*tasks]),
     )
 
 
 def key_of(handout: Handout) -> Sheet:
     """The sheet for teachers."""
-    title = say("{title}: answers", title=handout.lesson.title)
+    title = f"{handout.lesson.title}: answers"
     return _sheet(
         title,
         h("h2", title),
-        h("p", say("These answers were worked out from the models when this page was made.")),
-        _section(say("What do you expect?"), [_answered(each) for each in handout.questions]),
-        _section(say("Exercises"), [_solved(task) for task in handout.exercises]),
+        h("p", "These answers were worked out from the models when this page was made."),
+        _section("What do you expect?", [_answered(each) for each in handout.questions]),
+        _section("Exercises", [_solved(task) for task in handout.exercises]),
     )
 
 
@@ -408,7 +407,7 @@ def _section(title: str, items: list[Frag]) -> list[Frag]:
 
 def _question(question: Prediction, section: str) -> Frag:
     choices = [h("span", f"☐ {choice}") for choice in question.choices]
-    where = h("small", " ", say("(The state is in “{section}”.)", section=section))
+    where = h("small", " ", f"(The state is in “{section}”.)")
     return h(
         "li",
         question.text,

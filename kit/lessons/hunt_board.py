@@ -8,7 +8,6 @@ from typing import Any
 
 import ipywidgets
 
-from kit.edge.words import say
 from kit.errors import KitError
 from kit.lessons.hunting import Hunt
 from kit.lessons.stills import Judgement
@@ -29,16 +28,14 @@ class HuntBoard(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no t
         self.hunt = hunt
         numbers = [str(number) for number in range(1, hunt.variants + 1)]
         self.variant = ipywidgets.ToggleButtons(
-            options=numbers, description=say("Variant"), style={"button_width": "3em"}
+            options=numbers, description="Variant", style={"button_width": "3em"}
         )
-        self.play = button(
-            say("Play"), say("open this variant in a Player"), self._play, "max-content"
-        )
-        finds = say("find the shortest run that breaks something")
-        self.search = button(say("Search"), finds, self._search, "max-content")
-        self.suspect = ipywidgets.Dropdown(description=say("Missing"), layout=WIDE)
-        says = say("say that this safeguard is missing")
-        self.accuse = button(say("Accuse"), says, self._accuse, "max-content")
+        self.play = button("Play", "open this variant in a Player", self._play, "max-content")
+        finds = "find the shortest run that breaks something"
+        self.search = button("Search", finds, self._search, "max-content")
+        self.suspect = ipywidgets.Dropdown(description="Missing", layout=WIDE)
+        says = "say that this safeguard is missing"
+        self.accuse = button("Accuse", says, self._accuse, "max-content")
         self.table, self.reply = ipywidgets.HTML(), ipywidgets.HTML()
         self.place = ipywidgets.VBox()
         self.variant.observe(self._turn, "value")
@@ -79,7 +76,7 @@ class HuntBoard(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no t
 
     def _accuse(self, _button: Any) -> None:
         if self.suspect.value is None:
-            self.reply.value = h("p", say("Choose a safeguard first."), role="alert").html()
+            self.reply.value = h("p", "Choose a safeguard first.", role="alert").html()
             return
         try:
             verdict = self.hunt.accuse(self.number, self.suspect.value)

@@ -13,13 +13,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.edge.words import say
 from kit.engine.family import HuntGround, families
 from kit.engine.fuzz import Chance
 from kit.engine.model import Model, Safeguard
 from kit.engine.registry import build, entry_of, one_of
 from kit.engine.timeline import Timeline
-from kit.errors import BadInput, KitError, Refused
+from kit.errors import BadInput, KitError, Refused, counted
 from kit.lessons.replays import broken_run, shortest_breach, verbs_to
 from kit.lessons.stills import Judgement, Still, still
 from kit.views.registry import for_model
@@ -60,12 +59,9 @@ class ShortestRun:
         rows = tuple((str(i), verb, say) for i, (verb, say) in enumerate(steps, start=1))
         broken = [verdict.title for verdict in line.verdicts() if not verdict.ok]
         notes = (f"✗ {'; '.join(broken)}: {self.witness}.",)
-        title = say(
-            "Variant {variant}: the shortest run that breaks something, {n} steps",
-            variant=self.number,
-            n=len(rows),
-        )
-        return Sheet(title, (say("step"), say("action"), say("what happened")), rows, notes)
+        steps_ = counted(len(rows), "step")
+        title = f"Variant {self.number}: the shortest run that breaks something, {steps_}"
+        return Sheet(title, ("step", "action", "what happened"), rows, notes)
 
     def __repr__(self) -> str:
         return self.sheet().text()
@@ -102,7 +98,7 @@ class Hunt:
     def model(self, number: int) -> Model[Any, Any]:
         """A variant as a model: for a Player (``controls=False``), a search, random walks."""
         model = self._variant(number).build()
-        model.title = say("Variant {variant}", variant=number)
+        model.title = f"Variant {number}"
         return model
 
     def timeline(self, number: int) -> Timeline:
@@ -126,8 +122,8 @@ class Hunt:
     def suspects(self, number: int) -> Sheet:
         """What may be missing in a variant: each with its id and its sentence."""
         rows = tuple((g.id, g.title) for g in self.suspected(number))
-        title = say("Variant {variant}: one of these is missing", variant=number)
-        return Sheet(title, (say("id"), say("safeguard")), rows)
+        title = f"Variant {number}: one of these is missing"
+        return Sheet(title, ("id", "safeguard"), rows)
 
     def accuse(self, number: int, word: str) -> Judgement:
         """Say which safeguard is missing, by id or name; it is kept for the exercise, and once it
@@ -155,8 +151,8 @@ class Hunt:
     def score(self) -> str:
         """How many of the variants have their right name by now, and after how many accusations."""
         right = sum(map(self._is_named, range(1, VARIANTS + 1)))
-        values = {"right": right, "all": VARIANTS, "n": self.accusations}
-        return say("Score: {right} of {all} named, {n} accusations.", **values)
+        tries = counted(self.accusations, "accusation")
+        return f"Score: {right} of {VARIANTS} named, {tries}."
 
     def sheet(self) -> Sheet:
         """The variants, nameless, and what was said of each."""
@@ -165,18 +161,13 @@ class Hunt:
             for n, each in enumerate(self._variants, start=1)
         )
         headings = (
-            say("variant"),
-            say("about"),
-            say("what can be under way"),
-            say("your answer"),
+            "variant",
+            "about",
+            "what can be under way",
+            "your answer",
         )
-        title = say(
-            "Eight broken protocols, seed {seed}"
-            if self.of == OF
-            else "Eight broken variants of {protocol}, seed {seed}",
-            protocol=self.of,
-            seed=self.seed,
-        )
+        what = "protocols" if self.of == OF else f"variants of {self.of}"
+        title = f"Eight broken {what}, seed {self.seed}"
         return Sheet(title, headings, rows, (self.score(),))
 
     def __repr__(self) -> str:
@@ -261,10 +252,9 @@ def judged(variant: Variant, number: int, word: Any) -> Judgement:
         raise BadInput("safeguard", word, one_of(word, list(known)))
     safeguard = known[word]
     if safeguard == variant.missing:
-        heading = say("Right: that is what variant {variant} lacks.", variant=number)
+        heading = f"Right: that is what variant {number} lacks."
         return Judgement(True, heading, (f"{safeguard.title}.",))
-    values = {"name": safeguard.id, "variant": number}
-    heading = say("No: {name} is not what variant {variant} lacks.", **values)
+    heading = f"No: {safeguard.id} is not what variant {number} lacks."
     return Judgement(False, heading, *refuted(variant, number, safeguard))
 
 
@@ -280,23 +270,20 @@ def refuted(variant: Variant, number: int, safeguard: Safeguard) -> tuple[tuple[
         run, title = _shortest(variant.model, safeguard.id)
         shown = Timeline(build(variant.model, safeguard.smallest, (variant.missing.name,)))
         if (parted := _parting(run, shown)) is not None:
-            head = say("With only {name} missing, this run breaks “{title}”:",
-                       name=safeguard.id, title=title)  # fmt: skip
-            end = say(
-                "With the safeguards of variant {variant}, {parted}", variant=number, parted=parted
-            )
+            head = f"With only {safeguard.id} missing, this run breaks “{title}”:"  # fmt: skip
+            end = f"With the safeguards of variant {number}, {parted}"
             return _run_between(head, run, end, shown)
         shown = Timeline(build(variant.model, variant.parameters, (safeguard.name,)))
     own = broken_run(variant.build(), LIMIT)
     assert own is not None
     if shown is None:
         [model] = (each for each in hunts() if safeguard in entry_of(each).safeguards)
-        values = {"name": safeguard.id, "about": hunts()[model].about}
-        end = say("No step of this run needs {name}: that safeguard belongs to {about}.", **values)
+        about = hunts()[model].about
+        end = f"No step of this run needs {safeguard.id}: that safeguard belongs to {about}."
     else:
-        parted = _parting(own, shown) or say("the run does not fail in the same way.")
-        end = say("With only {name} missing, {parted}", name=safeguard.id, parted=parted)
-    head = say("This run breaks variant {variant}:", variant=number)
+        parted = _parting(own, shown) or "the run does not fail in the same way."
+        end = f"With only {safeguard.id} missing, {parted}"
+    head = f"This run breaks variant {number}:"
     return _run_between(head, own, end, shown or own)
 
 
@@ -328,14 +315,14 @@ def _parting(run: Timeline, other: Timeline) -> str | None:
             other.do(moment.action)
         except Refused as refused:
             reason = refused.reason.removeprefix(f"{verb}: ")
-            values = {"step": number, "verb": repr(verb), "why": reason}
-            return say("step {step}, {verb}, is refused: {why}.", **values)
+            return f"step {number}, {verb!r}, is refused: {reason}."
         if other.now.say != moment.say:
-            values = {"step": number, "verb": repr(verb), "what": other.now.say}
-            return say("step {step}, {verb}, does this: {what}", **values)
+            return f"step {number}, {verb!r}, does this: {other.now.say}"
     if any(not verdict.ok for verdict in other.verdicts()):
         return None
-    return say("all {n} steps can be done, and nothing breaks.", n=len(run.path()) - 1)
+    number = len(run.path()) - 1
+    steps = "its only step" if number == 1 else f"all {number} steps"
+    return f"{steps} can be done, and nothing breaks."
 
 
 def _planned(variant: Variant) -> str:

@@ -21,10 +21,9 @@ import msgspec
 from msgspec import Struct
 
 from kit.edge.limits import ALONE
-from kit.edge.words import later, say
 from kit.engine.drill import open_drill
 from kit.engine.progress import shown
-from kit.errors import KitError, shorten
+from kit.errors import KitError, counted, shorten
 from kit.lessons.solo import SOLO, outcomes
 from kit.lessons.tasks import SEED, Case, Marks, Task, task_named
 
@@ -32,7 +31,7 @@ SECONDS = 10  # of computing, for all cases of a learner's function together
 WAITING = 120  # seconds by the clock, for a function that waits and computes nothing
 LONGEST_RESULT = 1_000_000  # bytes
 OUT_OF_TIME = (-signal.SIGXCPU, -signal.SIGKILL)  # the limit, and the one that is not caught
-CASES = later("{done} of {now} cases")
+CASES = "{done} of {now} cases"
 HOME = str(Path(__file__).resolve().parents[2])
 """The folder that this process has the kit from: a fresh one takes the same."""
 
@@ -72,11 +71,11 @@ def results_of(
     if ALONE:
         results, total = [], len(cases)
         lines = outcomes(answer["source"], answer["name"], json.loads(json.dumps(cases)))
-        with shown(True, CASES, total) as counted:
+        with shown(True, CASES, total) as tell:
             for line in lines:
                 results.append(msgspec.json.decode(line, type=CallOutcome))
-                if counted is not None:
-                    counted(len(results), total)
+                if tell is not None:
+                    tell(len(results), total)
         return results
     with tempfile.TemporaryDirectory() as folder:
         questions, answers = Path(folder, "asked.json"), Path(folder, "told.jsonl")
@@ -91,14 +90,14 @@ def results_of(
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        ended, before = say("it ended the process"), _computed()
+        ended, before = "it ended the process", _computed()
         try:
             # The limit's own signals, unless somebody else sent them early. Two ways of counting
             # seconds differ, the more the busier the machine is.
             if process.wait(WAITING) in OUT_OF_TIME and _computed() - before >= seconds / 2:
-                ended = say("it was stopped after {n} seconds of computing", n=seconds)
+                ended = f"it was stopped after {counted(seconds, 'second')} of computing"
         except subprocess.TimeoutExpired:
-            ended = say("it was stopped after {n} seconds", n=WAITING)
+            ended = f"it was stopped after {counted(WAITING, 'second')}"
         _stop(process)
         done = _read(answers)[: len(cases)]
     return done + [CallOutcome(error=ended)] * (len(cases) - len(done))
@@ -169,17 +168,17 @@ class FunctionJudge(Struct, frozen=True):
         expected = self.truth(*case)
         if outcome.error is None and json.dumps(expected) == json.dumps(outcome.value):
             return Case(True)
-        words = later("{call} returned {what}. Expected: {expected}.")
+        words = "{call} returned {what}. Expected: {expected}."
         if outcome.error:
-            words = later("{call} failed: {what}. Expected: {expected}.")
+            words = "{call} failed: {what}. Expected: {expected}."
         if (outcome.error or "").startswith("NameError"):
-            words = later(
+            words = (
                 "{call} failed: {what} (only your function is run: put what it needs inside it). "
                 "Expected: {expected}."
             )
         what = outcome.error or shorten(outcome.value, LONGEST)
         call, right = shorten_call(self.name, case), shorten(expected, LONGEST)
-        return Case(False, say(words, call=call, what=what, expected=right))
+        return Case(False, words.format(call=call, what=what, expected=right))
 
     def answers(self) -> tuple[str, ...]:
         """What the engine's own function gives for the public cases, a line for each."""
@@ -249,12 +248,12 @@ class TypedJudge(Struct, frozen=True):
         """Judge lines that were typed; each judged row of the grade is a case."""
         under_way = open_drill(self.drill)
         refused = [f"{e.typed}: {e.error}" for e in map(under_way.enter, lines) if e.error]
-        refusals = "".join(f" {say('Refused: {what}.', what=each)}" for each in refused[:MOST_TOLD])
+        refusals = "".join(f" {f'Refused: {each}.'}" for each in refused[:MOST_TOLD])
         rows = (row for row in under_way.grade().rows if row.holds is not None)
         whys = [(row.holds, f"{row.name}: {row.why}.{refusals}") for row in rows]
         if self.procedure:
             left = next((step.what for step in under_way.checklist() if not step.done), "")
-            whys.append((not left, say("Left out: {what}.", what=left) + refusals))
+            whys.append((not left, f"Left out: {left}." + refusals))
         return Marks(tuple(Case(True) if holds else Case(False, why) for holds, why in whys))
 
     def answers(self) -> tuple[str, ...]:

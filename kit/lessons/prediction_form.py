@@ -4,7 +4,6 @@ from typing import Any
 
 import ipywidgets
 
-from kit.edge.words import say
 from kit.errors import KitError
 from kit.lessons.predictions import Prediction
 from kit.lessons.stills import Judgement
@@ -28,13 +27,13 @@ def form(prediction: Prediction) -> ipywidgets.VBox:
     def judged(_button: Any) -> None:
         reply.value = reply_to(prediction, [box.description for box in boxes if box.value])
 
-    answer = button(say("Answer"), say("compare with the model"), judged, "max-content")
+    answer = button("Answer", "compare with the model", judged, "max-content")
     return ipywidgets.VBox([text, *boxes, answer, reply])
 
 
 def reply_to(prediction: Prediction, chosen: list[str]) -> str:
     """The HTML of the verdict on what was ticked; nothing ticked is said in place, too."""
-    verdict = Judgement(False, say("Tick at least one box."))
+    verdict = Judgement(False, "Tick at least one box.")
     try:
         verdict = prediction.answer(*chosen) if chosen else verdict
     except KitError as error:

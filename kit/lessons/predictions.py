@@ -14,7 +14,6 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from kit.edge.arguments import taken
-from kit.edge.words import later, say
 from kit.engine.model import Model
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
@@ -25,7 +24,7 @@ from kit.playing.opening import open_named
 from kit.views.fragment import Frag, h
 from kit.views.static import FOLDED, bundle_of, static_html
 
-NONE = later("none of these")
+NONE = "none of these"
 
 
 class Prediction:
@@ -35,7 +34,7 @@ class Prediction:
         self.posed = posed
         self.tells_answer = tells_answer
         self.text = posed.question.text
-        self.choices = (*posed.question.choices, say(NONE))
+        self.choices = (*posed.question.choices, NONE)
 
     def answer(self, *chosen: str | int) -> Judgement:
         """Judge an answer: the choices that the learner takes to be right, all of them.
@@ -44,7 +43,7 @@ class Prediction:
 
         Raises BadInput when nothing was chosen, or something that was not offered.
         """
-        given = [say(NONE) if choice == NONE else _word(choice) for choice in chosen]
+        given = [NONE if choice == NONE else _word(choice) for choice in chosen]
         for choice in given:
             if choice not in self.choices:
                 raise BadInput("answer", choice, one_of(choice, list(self.choices)))
@@ -55,14 +54,14 @@ class Prediction:
         lacking = [choice for choice in self.right if choice not in given]
         bad = [choice for choice in dict.fromkeys(given) if choice not in good]
         if not (bad or lacking):
-            return Judgement(True, say("Right."), because)
+            return Judgement(True, "Right.", because)
         if not good:
-            lines = [say("You said: {choices}.", choices=", ".join(bad))]
-            heading = say("That is not right.")
+            lines = [f"You said: {', '.join(bad)}."]
+            heading = "That is not right."
         else:
-            lines = [say("Wrong: {choices}.", choices="; ".join(bad))] if bad else []
-            lines += [say("Missing: {choices}.", choices="; ".join(lacking))] if lacking else []
-            heading = say("Partly right: {choices}.", choices="; ".join(good))
+            lines = [f"Wrong: {'; '.join(bad)}."] if bad else []
+            lines += [f"Missing: {'; '.join(lacking)}."] if lacking else []
+            heading = f"Partly right: {'; '.join(good)}."
         return Judgement(False, heading, (*lines, *because), self.posed.evidence)
 
     def with_answer(self) -> Prediction:
@@ -72,7 +71,7 @@ class Prediction:
     @property
     def right(self) -> tuple[str, ...]:
         """The choices that are right, in the order in which they are offered."""
-        right = self.posed.question.right or (say(NONE),)
+        right = self.posed.question.right or (NONE,)
         return tuple(choice for choice in self.choices if choice in right)
 
     def draw(self) -> Frag:
@@ -82,14 +81,14 @@ class Prediction:
         answer = h("p", h("strong", ", ".join(self.right)), h("br"), question.because)
         reasons = h("ul", [h("li", reason) for reason in question.reasons])
         facts = (answer, reasons) if question.reasons else answer
-        head = h("summary", say("Show the answer"), class_=FOLDED)
+        head = h("summary", "Show the answer", class_=FOLDED)
         folded = h("details", head, facts, class_=FOLDED) if self.tells_answer else None
         return h("div", h("p", h("strong", self.text)), choices, folded)
 
     def __repr__(self) -> str:
         lines = [self.text, *(f"  [ ] {choice}" for choice in self.choices)]
         if self.tells_answer:
-            lines += [say("Answer: {choices}", choices=", ".join(self.right))]
+            lines += [f"Answer: {', '.join(self.right)}"]
             lines += [f"  {self.posed.question.because}"]
             lines += [f"  - {reason}" for reason in self.posed.question.reasons]
         return "\n".join(lines)

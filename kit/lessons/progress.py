@@ -10,7 +10,6 @@ from xml.etree import ElementTree
 
 from kit.edge.json_text import decoded, to_json
 from kit.edge.reading import read_text
-from kit.edge.words import later, say
 from kit.edge.writing import held, write_whole
 from kit.engine.course import COURSE, TRACKS, Lesson
 from kit.engine.glossary import drawing_file
@@ -20,8 +19,6 @@ from kit.views.static import OPENING, file_image
 
 VARIABLE = "KIT_SOLVED"
 LARGEST = 1 << 16  # bytes
-COUNT = later("{n} of {all} exercises solved")
-OF_ONE = later("{n} of {all}")
 MAP = "course.svg"
 NARROWEST = 1300  # pixels of the map: in fewer its words are too small, so that one scrolls
 ABOVE = "position:absolute;display:block;text-decoration:none;"
@@ -95,14 +92,15 @@ class LessonList:
         """Raises BadInput when there is a file of progress that cannot be read."""
         self._solved = {*solved()}
 
-    def _counts(self, exercises: tuple[str, ...]) -> dict[str, int]:
-        return {"n": len(self._solved & {*exercises}), "all": len({*exercises})}
+    def _counts(self, exercises: tuple[str, ...]) -> tuple[int, int]:
+        return len(self._solved & {*exercises}), len({*exercises})
 
     def _head(self) -> str:
-        return say(COUNT, **self._counts(tuple(x for lesson in COURSE for x in lesson.exercises)))
+        done, of = self._counts(tuple(x for lesson in COURSE for x in lesson.exercises))
+        return f"{done} of {of} exercises solved"
 
     def _of(self, lesson: Lesson) -> str:
-        return say(OF_ONE, **self._counts(lesson.exercises))
+        return "{} of {}".format(*self._counts(lesson.exercises))
 
     def _repr_mimebundle_(self, **_options: object) -> dict[str, str]:
         # A fragment has no links: these are to notebooks beside the reader's own.
@@ -110,7 +108,7 @@ class LessonList:
         for title in TRACKS.values():
             of = [lesson for lesson in COURSE if lesson.track == title]
             items = "".join(f"<li>{_link(lesson)} {escape(self._of(lesson))}</li>" for lesson in of)
-            lists.append(f"<h4>{escape(say(title))}</h4><ul>{items}</ul>")
+            lists.append(f"<h4>{escape(title)}</h4><ul>{items}</ul>")
         html = f"{OPENING}<p>{escape(self._head())}</p>{self._map()}{''.join(lists)}</div>"
         return {"text/plain": repr(self), "text/html": html}
 
@@ -122,7 +120,7 @@ class LessonList:
         file = drawing_file(MAP)
         if file is None:
             return ""
-        alt = say(
+        alt = (
             "A map of the course. Each arrow shows what you need first. The lessons are listed "
             "below."
         )
@@ -132,8 +130,8 @@ class LessonList:
             lesson = by_file[name]
             names = ("left", "top", "width", "height")
             at = ";".join(f"{what}:{size:.2%}" for what, size in zip(names, sizes, strict=True))
-            counts = self._counts(lesson.exercises)
-            done = "✓" if counts["n"] == counts["all"] else f"{counts['n']}/{counts['all']}"
+            solved, of = self._counts(lesson.exercises)
+            done = "✓" if solved == of else f"{solved}/{of}"
             title = escape(lesson.title)
             links.append(
                 f'<a href="{escape(name)}" title="{title}" tabindex="-1" aria-hidden="true" '

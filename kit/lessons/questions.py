@@ -11,14 +11,13 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.edge.words import later, say
 from kit.engine.check import Result, check
 from kit.engine.model import Model
 from kit.engine.patience import ended_after
 from kit.engine.registry import entry_for, made_again, one_of
 from kit.engine.search import DEADLOCK, STUCK
 from kit.engine.timeline import Timeline
-from kit.errors import BadInput, KitError
+from kit.errors import BadInput, KitError, counted
 from kit.lessons.replays import broken_run, guards_goals, verbs_to
 from kit.lessons.stills import Still, scene_of, still
 from kit.views.panel import is_shown
@@ -38,7 +37,7 @@ def model_of(timeline: Timeline, kind: type[M], what: str = "") -> M:
 _MOST = 100_000  # states of a search that a question may take
 _SECONDS = 10.0  # of computing for it
 _OFFERED = 4
-SHORTEST = later("The shortest run that breaks one: {verbs}. {broken}")
+SHORTEST = "The shortest run that breaks one: {verbs}. {broken}"
 
 
 class PosedQuestion(Struct, frozen=True):
@@ -106,10 +105,10 @@ def allowed(timeline: Timeline, *kinds: str) -> PosedQuestion:
     if not free and not barred:
         raise KitError("predict: no action to try here")
     return posed(
-        say("Which of these can happen now?"),
+        "Which of these can happen now?",
         sorted({*free, *barred}),
         free,
-        say("Possible now: {actions}.", actions=listed(free)),
+        f"Possible now: {listed(free)}.",
         reasons=[f"{label}: {why}" for label, why in barred.items()],
     )
 
@@ -131,24 +130,19 @@ def breaks(timeline: Timeline, safeguard: str) -> PosedQuestion:
     missing = known[safeguard]
     smallest = made_again(model, missing.smallest, (missing.name,))
     if (run := broken_run(smallest)) is None:
-        unseen = say("; goals were not judged") if guards_goals(smallest, missing) else ""
+        unseen = "; goals were not judged" if guards_goals(smallest, missing) else ""
         raise KitError(f"predict: without {missing.id}, no run breaks any property{unseen}")
     verdicts = run.verdicts()
     broken = [verdict for verdict in verdicts if not verdict.ok]
-    stuck = () if broken else (say(STUCK),)  # the run ends where nothing is possible any more
+    stuck = () if broken else (STUCK,)  # the run ends where nothing is possible any more
     return posed(
-        say(
-            "{name} is off: “{title}”. Which property breaks first?",
-            name=missing.id,
-            title=missing.title,
-        ),
+        f"{missing.id} is off: “{missing.title}”. Which property breaks first?",
         [*(verdict.title for verdict in verdicts), *stuck],
         [*(verdict.title for verdict in broken), *stuck],
-        say(
-            SHORTEST,
+        SHORTEST.format(
             verbs=listed(verbs_to(run)),
             broken=" ".join(f"{verdict.title}: {verdict.witness}." for verdict in broken)
-            or f"{say(STUCK)}.",
+            or f"{STUCK}.",
         ),
         still(run, *for_model(run.model).evidence, "lamps"),
     )
@@ -164,21 +158,18 @@ def fails(timeline: Timeline) -> PosedQuestion:
     violation = result.violation
     judged: list[Any] = [p for p in model.properties if p.kind in ("always", "step", "goal")]
     titles = {each.name: each.title for each in [*judged, *model.monitors]}
-    text = say("{title}: every run is searched. Which of these breaks first?", title=model.title)
+    text = f"{model.title}: every run is searched. Which of these breaks first?"
     if model.rests_at_goals:
-        titles[DEADLOCK] = say("It comes to rest where no goal holds")
+        titles[DEADLOCK] = "It comes to rest where no goal holds"
     if violation is None:
-        none = say("The search is complete: no run breaks any of them.")
+        none = "The search is complete: no run breaks any of them."
         if result.bound:
-            none = say(
-                "No run breaks any of them. Nothing was searched beyond a bound of the model "
-                "({bound}).",
-                bound=result.bound,
-            )
+            beyond = f"Nothing was searched beyond a bound of the model ({result.bound})."
+            none = f"No run breaks any of them. {beyond}"
         return posed(text, titles.values(), (), none)
     run = Timeline.along(model, violation.actions)
-    verbs = ", ".join(verbs_to(run)) or say("the start itself")
-    because = say(SHORTEST, verbs=verbs, broken=f"{violation.witness}.")
+    verbs = ", ".join(verbs_to(run)) or "the start itself"
+    because = SHORTEST.format(verbs=verbs, broken=f"{violation.witness}.")
     return posed(
         text,
         titles.values(),
@@ -202,10 +193,7 @@ def shortest(timeline: Timeline) -> PosedQuestion:
     run, steps = Timeline.along(model, violation.actions), len(violation.actions)
     first = max(1, steps - 2)
     return posed(
-        say(
-            "{title}: a promise can be broken. In how few steps?",
-            title=model.title,
-        ),
+        f"{model.title}: a promise can be broken. In how few steps?",
         map(str, range(first, first + _OFFERED)),
         [str(steps)],
         f"{steps}: {', '.join(verbs_to(run))}. {violation.witness}.",
@@ -226,16 +214,12 @@ def how_many(timeline: Timeline) -> PosedQuestion:
         raise KitError(f"predict: not all states of {model.name} are counted: {why}")
     choices = sorted({result.states, result.transitions, result.depth + 1, 2 * result.states})
     return posed(
-        say("{title}: in how many different states can it be?", title=model.title),
+        f"{model.title}: in how many different states can it be?",
         [f"{n:,}" for n in choices],
         [f"{result.states:,}"],
-        say(
-            "The search visits {states} through {steps}. The state furthest from the start is "
-            "{far} away.",
-            states=say("{n:,} states", n=result.states),
-            steps=say("{n:,} steps", n=result.transitions),
-            far=say("{n:,} steps", n=result.depth),
-        ),
+        f"The search visits {counted(result.states, 'state')} through "
+        f"{counted(result.transitions, 'step')}. The state furthest from the start is "
+        f"{counted(result.depth, 'step')} away.",
     )
 
 
@@ -267,4 +251,4 @@ def copied(timeline: Timeline, to: int | None = None) -> Timeline:
 
 def listed(words: Iterable[str]) -> str:
     """Words with commas between them."""
-    return ", ".join(words) or say("nothing")
+    return ", ".join(words) or "nothing"

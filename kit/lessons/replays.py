@@ -5,13 +5,12 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from kit.edge.words import later, say
 from kit.engine.check import Result, check
 from kit.engine.fuzz import Chance, least
 from kit.engine.model import Model, Safeguard
 from kit.engine.registry import build, model_names, scenario_of
 from kit.engine.timeline import PassedStep, Timeline
-from kit.errors import Refused
+from kit.errors import Refused, counted
 from kit.lessons.tasks import Case, Marks, Task
 
 Goal = Callable[[Timeline], str | None]
@@ -43,7 +42,7 @@ def broken(timeline: Timeline) -> set[str]:
 
 def after_its_steps(timeline: Timeline) -> str:
     """How a message on a whole run begins: ``After 3 steps``."""
-    return say("After {n} steps,", n=len(timeline.path()) - 1)
+    return f"After {counted(len(timeline.path()) - 1, 'step')},"
 
 
 def ends(holds: Callable[[Any], bool], otherwise: str) -> Goal:
@@ -72,13 +71,13 @@ def replay(ground: Ground, verbs: list[str]) -> tuple[Timeline, str | None]:
     for number, verb in enumerate(verbs, start=1):
         if (option := model.find(timeline.state, verb.strip())) is None:
             free = ", ".join(model.verb(action) for action in model.actions(timeline.state))
-            words = later("Step {step}, {verb}: there is no such action. Possible now: {free}.")
-            return timeline, say(words, step=number, verb=repr(verb), free=free)
+            words = "Step {step}, {verb}: there is no such action. Possible now: {free}."
+            return timeline, words.format(step=number, verb=repr(verb), free=free)
         try:
             timeline.do(option[0])
         except Refused as refused:
-            words = later("Step {step}, {verb}, is refused: {why}.")
-            return timeline, say(words, step=number, verb=repr(verb), why=refused)
+            words = "Step {step}, {verb}, is refused: {why}."
+            return timeline, words.format(step=number, verb=repr(verb), why=refused)
     return timeline, None
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.edge.words import say
 from kit.engine.registry import one_of
 from kit.engine.timeline import LONGEST_RUN, Moment, Timeline
 from kit.errors import BadInput
@@ -36,11 +35,11 @@ class Still(Shown):
         if head:
             drawn = [panel.draw(self.scene) for panel in self.panels]
             return h("div", h("h4", head), drawn, narration(self.scene), class_="frame")
-        bodies = [(h("h4", say(panel.title)), panel.draw(self.scene)) for panel in self.panels]
+        bodies = [(h("h4", panel.title), panel.draw(self.scene)) for panel in self.panels]
         return h("div", narration(self.scene), bodies)
 
     def __repr__(self) -> str:
-        parts = [f"{say(panel.title)}\n{panel.text(self.scene)}".rstrip() for panel in self.panels]
+        parts = [f"{panel.title}\n{panel.text(self.scene)}".rstrip() for panel in self.panels]
         return "\n\n".join([self.scene.say, *parts])
 
 
@@ -57,10 +56,10 @@ class Frames(Shown):
 
     def _head(self, place: int) -> str:
         scene = self.stills[place].scene
-        broke = say("a promise broke") if breaking(scene) else ""
+        broke = "a promise broke" if breaking(scene) else ""
         names = ", ".join(filter(None, (scene.milestone, broke)))
-        names = names or (say("the end") if place else say("the start"))
-        return say("Frame {n} of {all}: {names}", n=place + 1, all=len(self.stills), names=names)
+        names = names or ("the end" if place else "the start")
+        return f"Frame {place + 1} of {len(self.stills)}: {names}"
 
     def __repr__(self) -> str:
         return "\n\n".join(f"{self._head(i)}\n{each!r}" for i, each in enumerate(self.stills))

@@ -14,7 +14,6 @@ from typing import Any
 
 from kit.edge.json_text import decoded
 from kit.edge.reading import read_text
-from kit.edge.words import say
 from kit.edge.writing import check_place, write_all
 from kit.errors import BadInput, KitError
 from kit.lessons.exercises import Exercise, counted_in, exercise, source_of
@@ -76,7 +75,7 @@ def answered(an_exercise: Exercise) -> tuple[str, Judgement]:
     marks = task.judge(sent)
     if not marks.passed:
         raise KitError(f"teacher: the kit's own answer to {task.name} does not pass")
-    judged = Judgement(True, say("Passed."), (counted_in(task, marks),))
+    judged = Judgement(True, "Passed.", (counted_in(task, marks),))
     return f"{code}\n\n{call}.check({name})", judged
 
 

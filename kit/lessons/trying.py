@@ -13,7 +13,6 @@ from msgspec import Struct
 import kit
 from kit.edge.arguments import checked
 from kit.edge.paths import whole_path
-from kit.edge.words import later, say
 from kit.engine.registry import entry_of
 from kit.engine.search import DEADLOCK, STUCK
 from kit.engine.timeline import Timeline, played_out
@@ -25,7 +24,7 @@ from kit.views.fragment import Frag, h
 from kit.views.static import Sheet, Shown
 from kit.widgets.player import Player
 
-NOT_ALL = later("not all states seen")
+NOT_ALL = "not all states seen"
 
 
 class Attempt(Struct, frozen=True):
@@ -39,8 +38,8 @@ class Attempt(Struct, frozen=True):
     @property
     def head(self) -> str:
         """Whether it was done, and what happened."""
-        words = later("done: {what}") if self.done else later("must wait: {what}")
-        return say(words, what=self.said)
+        words = "done: {what}" if self.done else "must wait: {what}"
+        return words.format(what=self.said)
 
 
 class Attempts(Struct, Shown, frozen=True):
@@ -77,7 +76,7 @@ def _tried(player: Player, verb: str) -> Attempt:
     why = option and option[1]
     if why is None:
         return Attempt(verb, player.act(verb).say, done=True)
-    missing = (say("missing: {names}", names=", ".join(why.missing)),) if why.missing else ()
+    missing = (f"missing: {', '.join(why.missing)}",) if why.missing else ()
     return Attempt(verb, why.reason, False, (*why.evidence, *missing))
 
 
@@ -110,9 +109,9 @@ def harms(source: str, *safeguards: str, **parameters: Any) -> Sheet:
     The last row is the search with every safeguard on.
     """
     rows = [_harm(Ground(source, parameters, off)) for off in (*((s,) for s in safeguards), ())]
-    heads = say("off"), say("safeguard"), say("states seen"), say("steps to the break")
-    title = say("What breaks first: {names}", names=source)
-    return Sheet(title, (*heads, say("what is broken")), tuple(rows))
+    heads = "off", "safeguard", "states seen", "steps to the break"
+    title = f"What breaks first: {source}"
+    return Sheet(title, (*heads, "what is broken"), tuple(rows))
 
 
 @checked
@@ -129,14 +128,14 @@ def side_by_side(first: str, second: str, *safeguards: str) -> Sheet:
     models = first, second
     rows = [_row_of(models, id_, off=True) for id_ in safeguards]
     rows += [_row_of(models, id_, off=False) for id_ in safeguards[:1]]
-    each = say("steps"), say("states seen")
-    heads = (say("off"), *(word for name in models for word in (name, *each)))
+    each = "steps", "states seen"
+    heads = ("off", *(word for name in models for word in (name, *each)))
     names = ", ".join(models)
-    return Sheet(say("What breaks first: {names}", names=names), heads, tuple(rows))
+    return Sheet(f"What breaks first: {names}", heads, tuple(rows))
 
 
 def _row_of(models: tuple[str, str], id_: str, *, off: bool) -> tuple[str, ...]:
-    cells = [id_ if off else say("nothing")]
+    cells = [id_ if off else "nothing"]
     for name in models:
         known = {safeguard.id: safeguard for safeguard in entry_of(name).safeguards}
         if id_ not in known:
@@ -146,7 +145,7 @@ def _row_of(models: tuple[str, str], id_: str, *, off: bool) -> tuple[str, ...]:
         harm = result.violation
         watched: list[Any] = [*model.properties, *model.monitors]
         titles = {each.name: each.title for each in watched}
-        whole = say("nothing") if result.complete else say(NOT_ALL)
+        whole = "nothing" if result.complete else NOT_ALL
         words = titles[harm.property] if harm else whole
         cells += [words, str(len(harm.actions)) if harm else "–", f"{result.states:,}"]
     return tuple(cells)
@@ -155,12 +154,12 @@ def _row_of(models: tuple[str, str], id_: str, *, off: bool) -> tuple[str, ...]:
 def _harm(ground: Ground) -> tuple[str, ...]:
     model = ground.model()
     result = shortest_breach(model)
-    off = ground.off[0] if ground.off else say("nothing")
+    off = ground.off[0] if ground.off else "nothing"
     rule = next((each for each in model.safeguards if off in (each.id, each.name)), None)
     title = rule.title if rule else ""
     if (violation := result.violation) is None:
-        whole = say("every state seen: nothing breaks" if result.complete else NOT_ALL)
-        whole += say("; goals were not judged") if rule and guards_goals(model, rule) else ""
+        whole = "every state seen: nothing breaks" if result.complete else NOT_ALL
+        whole += "; goals were not judged" if rule and guards_goals(model, rule) else ""
         return off, title, f"{result.states:,}", "–", whole
     # Of a deadlock every action has its reason: too many for a cell.
     broken = STUCK if violation.property == DEADLOCK else violation.witness
@@ -188,7 +187,7 @@ def versions() -> str:
         try:
             installed[name] = version(name)
         except PackageNotFoundError:
-            installed[name] = say("not installed")
+            installed[name] = "not installed"
     return "\n".join(f"{name:<12} {number}" for name, number in installed.items())
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.edge.words import later, say
 from kit.engine import causes
 from kit.engine.parameters import plainly
 from kit.engine.progress import Progress, seldom
@@ -21,11 +20,11 @@ from kit.views.lanes import mermaid
 if TYPE_CHECKING:
     from kit.playing.session import Session
 
-WHOLE = later("No promise is broken on the way to this step.")
-BUSY = later("A search is running: stop it first.")
+WHOLE = "No promise is broken on the way to this step."
+BUSY = "A search is running: stop it first."
 COUNTS = {
-    "cause": later("parts of the run tried: {done:,}"),
-    "possible": later("{done:,} states searched from step {now}"),
+    "cause": "parts of the run tried: {done:,}",
+    "possible": "{done:,} states searched from step {now}",
 }
 
 
@@ -91,7 +90,7 @@ class Breaks:
         timeline = self.player.timeline
         breaches = timeline.broken_by(timeline.at) or timeline.breaches(timeline.at)
         if not breaches:
-            raise Refused(say(WHOLE))
+            raise Refused(WHOLE)
         return timeline.path(timeline.at)[breaches[0].step + 1], breaches[0]
 
     # What takes a moment, for a cell that waits for it.
@@ -126,7 +125,7 @@ class Breaks:
         model = timeline.model_at(moment)
         known = {each.id: each for each in model.safeguards if each.name in model.off}
         if not known:
-            raise Refused(say("No safeguard is off, so there is none to put back."))
+            raise Refused("No safeguard is off, so there is none to put back.")
         wanted = safeguard or next(iter(known))
         chosen = next((s for s in known.values() if wanted in (s.id, s.name)), None)
         if chosen is None:
@@ -138,9 +137,8 @@ class Breaks:
         off = tuple(name for name in model.off if name != chosen.name)
         restored = made_again(model, plainly(model.parameters), off)
         if restored.start() != timeline.moments[0].state:
-            words = say(
-                "With {name} on, the run starts differently: switch it on under Safeguards.",
-                name=chosen.id,
+            words = (
+                f"With {chosen.id} on, the run starts differently: switch it on under Safeguards."
             )
             raise Refused(words)
         at, tip = timeline.at, timeline.tip
@@ -168,14 +166,14 @@ class Breaks:
     def _begin(self, about: Literal["cause", "possible"]) -> None:
         moment, breach = self.place()
         if self.work.running:
-            raise Refused(say(BUSY))
+            raise Refused(BUSY)
         player, timeline = self.player, self.player.timeline
         model, run = timeline.model_at(moment), timeline.actions(moment)
         on_loop = on_this_loop()
 
         @seldom
         def report(done: int, now: int) -> None:
-            on_loop(player.tell_progress, say(COUNTS[about], done=done, now=now))
+            on_loop(player.tell_progress, COUNTS[about].format(done=done, now=now))
 
         def ended(outcome: Any) -> None:
             player.tell_progress("")

@@ -8,7 +8,6 @@ from typing import Any
 
 from msgspec import Struct, ValidationError, convert
 
-from kit.edge.words import say
 from kit.engine.drill import Drill, Grade, checklist_lines, grade_lines, open_drill
 from kit.engine.par import Par, par
 from kit.engine.timeline import Moment
@@ -49,7 +48,7 @@ class DrillSession(Session):
             Refused: for a step that nobody has typed yet.
         """
         if not (self.hinted or message.control == "fork"):
-            raise Refused(say("Type the commands in the terminal. Type hint to see the next step."))
+            raise Refused("Type the commands in the terminal. Type hint to see the next step.")
         return super().perform(message)
 
 

@@ -18,7 +18,6 @@ from typing import Any, Protocol
 import msgspec
 
 from kit.edge.arguments import checked, finite
-from kit.edge.words import say
 from kit.engine import trace as traces
 from kit.engine.causes import MOST_STATES, Cause, Possible, Restored
 from kit.engine.check import Progress, Result, check
@@ -494,7 +493,7 @@ class Session:
             raise BadInput("macro", name, f"one of {', '.join(runs) or 'none'}")
         actions = list(runs[name](self.timeline.here, self.state))
         if not actions:
-            raise Refused(say("Nothing to do here: every step of this run is already done."))
+            raise Refused("Nothing to do here: every step of this run is already done.")
         return self.timeline.run(held(self.timeline, actions))
 
     def _find(self, action: Any) -> Any:

@@ -9,11 +9,11 @@ import msgspec
 from msgspec import Struct
 from msgspec.inspect import BoolType, IntType
 
-from kit.edge.words import later, say
 from kit.engine.model import Model, Safeguard
 from kit.engine.parameters import Parameter, parameters_of, plainly
 from kit.engine.registry import Entry, build, registered
 from kit.engine.timeline import Timeline
+from kit.errors import counted
 from kit.playing.links import run_of
 from kit.playing.session import Session
 
@@ -123,10 +123,8 @@ class Setup:
             done, of = timeline.switch(model)
 
         self.session.after(switch)
-        again = later(
-            "The run was repeated as a branch on the map: {n} of {all} steps were possible."
-        )
-        return say(again, n=done, all=of) if done else ""
+        were = f"{done} of {counted(of, 'step')} {'was' if done == 1 else 'were'} possible"
+        return f"The run was repeated as a branch on the map: {were}." if done else ""
 
     def replace(self, other: Timeline) -> str:
         """Show the history of another configuration, and keep the one that is shown until then.
@@ -139,13 +137,12 @@ class Setup:
         known = self.kept.get(configuration(other))
         self.session.put(other if known is None else known)
         if known is None and left:
-            kept = later(
-                "A new run begins. Yours ({n} steps) is kept: undo the change to get it back."
-            )
-            return say(kept, n=left)
+            kept = f"Yours ({counted(left, 'step')}) is kept: undo the change to get it back."
+            return f"A new run begins. {kept}"
         if known is None:
             return ""
-        return say("You are back in the history for these switches ({n} steps).", n=_steps(known))
+        steps = counted(_steps(known), "step")
+        return f"You are back in the history for these switches ({steps})."
 
     def open(self, timeline: Timeline, former: str = "", name: str = "") -> str:
         """Show another history, to which a reset goes back from then on, and say so if it is known.
@@ -164,7 +161,7 @@ class Setup:
         self.follow()
         if known is timeline or not _steps(known):
             return ""
-        return say("You are back in the history of this story ({n} steps).", n=_steps(known))
+        return f"You are back in the history of this story ({counted(_steps(known), 'step')})."
 
     def open_link(self, text: str) -> str:
         """Show the run that a link carries, as a branch where its configuration is shown; say so.
@@ -180,7 +177,7 @@ class Setup:
             self.keep()
             session.put(linked)
             self.follow()
-        return say("This is the run from the link: {n} steps.", n=linked.tip)
+        return f"This is the run from the link: {counted(linked.tip, 'step')}."
 
     def reset(self) -> str:
         """Begin again as it was opened, and say so where that is another configuration."""
@@ -191,7 +188,7 @@ class Setup:
             del self.kept[former]
             return ""
         self.follow()
-        return say("The story has started again with its own ring, model and safeguards.")
+        return "The story has started again with its own ring, model and safeguards."
 
     def keep(self) -> None:
         """Keep the history that is shown, for a return to its configuration."""

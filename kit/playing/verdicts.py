@@ -7,14 +7,13 @@ from typing import Any
 
 import msgspec
 
-from kit.edge.words import say
 from kit.engine.check import Result, Violation
 from kit.engine.model import Model
 from kit.engine.patience import patient
 from kit.engine.purity import rules_of
 from kit.engine.search import DEADLOCK, LOST, may_rest, out_of_reach
 from kit.engine.timeline import Timeline
-from kit.errors import BadInput, KitError
+from kit.errors import BadInput, KitError, counted
 from kit.views.dangers import written
 from kit.views.fragment import Frag, h
 
@@ -28,38 +27,32 @@ WHOLE = "complete: no violation"
 
 def verdict(model: Model[Any, Any], result: Result) -> str:
     """What a search says, in one or two sentences."""
-    seen = say("{n:,} states", n=result.states)
+    seen = counted(result.states, "state")
     if result.violation is not None:
-        steps = len(result.violation.actions)
-        if result.mode == "breadth":
-            return say(
-                "Broken after {n} steps (the shortest run; {seen} searched).", n=steps, seen=seen
-            )
-        return say("Broken after {n} steps ({seen} searched).", n=steps, seen=seen)
+        steps = counted(len(result.violation.actions), "step")
+        shortest = "the shortest run; " if result.mode == "breadth" else ""
+        return f"Broken after {steps} ({shortest}{seen} searched)."
     if result.interrupted:
-        at_work = (
-            " " + say("The search stopped in {what}.", what=result.at_work)
-            if result.at_work
-            else ""
-        )
+        at_work = " " + f"The search stopped in {result.at_work}." if result.at_work else ""
         return stopped(result.states) + at_work
     if not result.complete:
-        reached = say("The search is not complete: it reached its bound of {seen}.", seen=seen)
-        return f"{reached} {say('It found no violation, but nothing is proven.')} " + say(
+        reached = f"The search is not complete: it reached its bound of {seen}."
+        return (
+            f"{reached} It found no violation, but nothing is proven. "
             "Raise the bound, or use a smaller configuration."
         )
     never = ""
     if result.unreached:
-        never = " " + say("Never reached: {names}.", names=", ".join(result.unreached))
+        never = " " + f"Never reached: {', '.join(result.unreached)}."
     if result.sentence != WHOLE:
         return f"{seen}: {result.sentence}.{never}"
-    return say("Complete: {seen}, no violation.", seen=seen) + never
+    return f"Complete: {seen}, no violation." + never
 
 
 def check_bound(most: int) -> None:
     """Raises BadInput for a number of states that no search looks at."""
     if not 1 <= most <= LARGEST_BOUND:
-        raise BadInput(say("states at most"), most, f"1 to {LARGEST_BOUND:,}")
+        raise BadInput("states at most", most, f"1 to {LARGEST_BOUND:,}")
 
 
 def ending(model: Model[Any, Any], violation: Violation) -> str:
@@ -97,17 +90,17 @@ def _ended(model: Model[Any, Any], name: str, last: Any) -> str:
     if cost := model.known_cost(name, last):
         return f"{_title(model, name)}: {cost.remark()}"
     if name == DEADLOCK:
-        return say("Nothing more can happen here, and no goal is reached: a deadlock.")
-    lost = say("From here this is out of reach: {goal}.", goal=_title(model, name))
+        return "Nothing more can happen here, and no goal is reached: a deadlock."
+    lost = f"From here this is out of reach: {_title(model, name)}."
     if _stands(model, last):
-        return f"{lost} {say('Nothing more can happen.')}"
-    return f"{lost} {say('Steps go on, but none that is sure to happen leads there.')}"
+        return f"{lost} Nothing more can happen."
+    return f"{lost} Steps go on, but none that is sure to happen leads there."
 
 
 def stopped(states: int) -> str:
     """What is said of a search that somebody stopped after so many states."""
-    seen = say("{n:,} states", n=states)
-    return say("Stopped after {seen}: no violation so far, but nothing is proven.", seen=seen)
+    seen = counted(states, "state")
+    return f"Stopped after {seen}: no violation so far, but nothing is proven."
 
 
 def stopped_box(model: Model[Any, Any], states: int) -> Frag:
@@ -117,8 +110,8 @@ def stopped_box(model: Model[Any, Any], states: int) -> Frag:
 
 def _judged(model: Model[Any, Any], sign: str, sentence: str, budgets: str = "") -> Frag:
     off = ", ".join(safeguard.id for safeguard in model.safeguards if safeguard.name in model.off)
-    which = f" {say('with every safeguard on')}" if model.safeguards else ""
-    which = f" {say('without {names}', names=off)}" if off else which
+    which = " with every safeguard on" if model.safeguards else ""
+    which = f" {f'without {off}'}" if off else which
     return h("p", h("strong", f"{sign} {sentence}"), f" ({model.name}{which}{budgets})")
 
 
@@ -132,19 +125,15 @@ def outcome_box(model: Model[Any, Any], result: Result) -> Frag:
     if broken is not None:
         parts += [
             h("p", f"{_title(model, broken.property)}: ", h("strong", broken.witness)),
-            h("p", say("The run is now a branch of the history, shown at its last step:")),
+            h("p", "The run is now a branch of the history, shown at its last step:"),
             h("ol", [h("li", model.verb(action)) for action in broken.actions[:MOST_VERBS]]),
         ]
         if len(broken.actions) > MOST_VERBS:
-            parts.append(h("p", say("and {n} more steps", n=len(broken.actions) - MOST_VERBS)))
+            parts.append(h("p", f"and {counted(len(broken.actions) - MOST_VERBS, 'more step')}"))
     parts += [h("p", f"{each.property}: {each.remark}") for each in result.costs]
     parts += [h("p", line, class_="say") for line in result.scope.lines()]
-    parts += [
-        h("p", say("not judged: goal {name}", name=name), class_="say") for name in result.unjudged
-    ]
-    parts += [
-        h("p", say("not judged: live {name}", name=name), class_="say") for name in result.endless
-    ]
+    parts += [h("p", f"not judged: goal {name}", class_="say") for name in result.unjudged]
+    parts += [h("p", f"not judged: live {name}", class_="say") for name in result.endless]
     return h("div", parts, class_="kit-found", role="status")
 
 
@@ -156,10 +145,11 @@ def elsewhere(model: Model[Any, Any], result: Result) -> str:
     off = [each for each in model.safeguards if each.name in model.off]
     said = [f"{each.id}: {kept.sentence}." for each in off for kept in each.kept]
     said += [
-        say(
-            "{id} is needed in another scenario: {which}.",
-            id=each.id,
-            which=written(_plain(each.smallest)) or say("its own"),
+        (
+            "{id} is needed in another scenario: {which}.".format(
+                id=each.id,
+                which=written(_plain(each.smallest)) or "its own",
+            )
         )
         for each in off
         if each.protects
@@ -177,4 +167,4 @@ def _title(model: Model[Any, Any], name: str) -> str:
     promises: tuple[Any, ...] = (*model.properties, *model.monitors)
     known = ((each.invariant, each.title) for each in promises if each.name == name)
     invariant, title = next(known, ("", name))
-    return say("{promise} broken: {title}", promise=invariant, title=title) if invariant else title
+    return f"{invariant} broken: {title}" if invariant else title

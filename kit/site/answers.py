@@ -12,7 +12,6 @@ from contextlib import redirect_stdout
 import msgspec
 from msgspec import Struct
 
-from kit.edge.words import say
 from kit.engine.progress import HERE
 from kit.errors import KitError
 from kit.lessons.stills import Judgement
@@ -69,7 +68,7 @@ def answered(program: str) -> Answered:
     except (Exception, SystemExit) as error:
         wrong = f"{_line(error)}{type(error).__name__}: {error}"
     if not wrong and not isinstance(verdict, Judgement):
-        wrong = say("The last line has to call the judge: exercise(…).check(…).")
+        wrong = "The last line has to call the judge: exercise(…).check(…)."
     parts: list[Frag] = []
     if text := printed.getvalue():
         parts.append(h("pre", text))
@@ -86,4 +85,4 @@ def _line(error: BaseException) -> str:
         if trace.tb_frame.f_code.co_filename == FILE:
             number = trace.tb_lineno
         trace = trace.tb_next
-    return say("line {n}: ", n=number) if number else ""
+    return f"line {number}: " if number else ""

@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from kit.edge.words import say
 from kit.engine import trace as traces
 from kit.engine.check import check, check_searchable
 from kit.engine.progress import Progress
@@ -150,7 +149,7 @@ class Drawer:
             run, step = known or (link_of(timeline, story.model), None)
             there = {} if step is None else {"step": step}
             self.tell({"link": str(run), "quiet": said.quiet, **there})
-            return say("The address of this page now leads to this run, so you can share it.")
+            return "The address of this page now leads to this run, so you can share it."
         if isinstance(said, Linked):
             return self._forgetting(self.setup.open_link(said.run))
         if isinstance(said, Search):
@@ -205,17 +204,17 @@ class Drawer:
         most = h("input", type="number", value=MOST_STATES, min=1, max=LARGEST_BOUND)
         search = h(
             "div",
-            _button("search", say("Search for a violation"), say("try every run of this model")),
-            _button("stop", say("Stop"), say("stop the search and keep what it found")),
-            h("label", h("span", say("states at most")), most),
+            _button("search", "Search for a violation", "try every run of this model"),
+            _button("stop", "Stop", "stop the search and keep what it found"),
+            h("label", h("span", "states at most"), most),
             h("span", class_="kit-count", role="status"),
         )
         where, words, is_wrong = self._note
         note = None if where else _note(words, is_wrong)
-        link = _button("link", say("Link"), say("put this run into the page's address"))
-        begin = _button("reset", say("Reset"), say("restart with this model"))
-        heads = [h("h3", say("Safeguards"))] if switches else []
-        ring = [h("h3", say("Ring and model")), *fields] if fields else []
+        link = _button("link", "Link", "put this run into the page's address")
+        begin = _button("reset", "Reset", "restart with this model")
+        heads = [h("h3", "Safeguards")] if switches else []
+        ring = [h("h3", "Ring and model"), *fields] if fields else []
         return [h("div", begin, link, note), search, h("div", heads, switches, ring)]
 
     def _row(self, name: str, *kids: Frag, title: str | None = None) -> Frag:

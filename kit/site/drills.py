@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import msgspec
 
-from kit.edge.words import say
 from kit.engine.drill import drills, open_drill
 from kit.engine.registry import scenario_of
 from kit.playing.drilling import DrillSession, Terminal
@@ -37,11 +36,11 @@ def drill_page(name: str) -> tuple[str, bytes]:
     picture = shell(readable_frame(scene, rendered.panels, rendered.views)).html()
     root = "../" * (1 + name.count("/"))
     nav = (
-        f'<nav aria-label="{escape(say("drills"))}">'
-        f'<a href="{root}index.html">{escape(say("all drills"))}</a>'
-        f'<a id="again" href="">{escape(say("start again"))}</a>'
+        f'<nav aria-label="drills">'
+        f'<a href="{root}index.html">all drills</a>'
+        f'<a id="again" href="">start again</a>'
         f"<b>{escape(drill.kind.title)}</b>"
-        f'<span id="engine" role="status">{escape(say("The engine is starting. You can type."))}'
+        f'<span id="engine" role="status">The engine is starting. You can type.'
         f"</span>{memory_note()}</nav>"
     )
     room = (
@@ -55,7 +54,7 @@ def drill_page(name: str) -> tuple[str, bytes]:
         "pack": f"{root}packs/drills/{name}.pack",
         "engine": f"{root}engine/",
         "parts": msgspec.json.encode(terminal.parts()).decode(),
-        "live": say("Live: your commands take effect."),
-        "failed": say("This browser cannot start the engine. Your commands have no effect."),
+        "live": "Live: your commands take effect.",
+        "failed": "This browser cannot start the engine. Your commands have no effect.",
     }
     return page_of(drill.kind.title, nav + room, root, data), line.pack

@@ -13,7 +13,6 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.edge.words import say
 from kit.engine import trace as traces
 from kit.engine.causes import Cause, Possible
 from kit.engine.progress import Progress, seldom
@@ -81,7 +80,7 @@ class Elsewhere:
     def search(self, trace: str, most: int) -> None:
         """Let the model of a trace be searched. Raises Refused while something is under way."""
         if self.running:
-            raise Refused(say(BUSY))
+            raise Refused(BUSY)
         self.is_searching = True
         self.tell({"search": {"trace": trace, "most": most, "program": self.program}})
 

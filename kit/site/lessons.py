@@ -15,7 +15,6 @@ import nbformat
 from msgspec import Struct
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
-from kit.edge.words import later, say
 from kit.engine.course import COURSE, Lesson, without_magics
 from kit.engine.drill import drills
 from kit.playing.stored import StoredRun, run_stored
@@ -57,36 +56,33 @@ def lesson_page(lesson: Lesson, folder: Path) -> LessonPage:
     html, pictures = led(cells, "../")
     place = COURSE.index(lesson)
     ways = (
-        (say("before: {title}", title=other.title), f"{other.name}.html")
+        (f"before: {other.title}", f"{other.name}.html")
         for other in COURSE[max(0, place - 1) : place]
     )
     after = COURSE[place + 1 : place + 2]
     ahead = "".join(
-        f'<p class="ahead"><a href="{each.name}.html">'
-        f"{escape(say('Next: {title}', title=each.title))}</a></p>"
+        f'<p class="ahead"><a href="{each.name}.html">{escape(f"Next: {each.title}")}</a></p>'
         for each in after
     )
     back = "".join(f'<a href="{file}">{escape(words)}</a>' for words, file in ways)
-    resting = say("Press anywhere in a picture with buttons to start its engine.")
+    resting = "Press anywhere in a picture with buttons to start its engine."
     nav = (
-        f'<nav aria-label="{escape(say("lessons"))}">'
-        f'<a href="../index.html">{escape(say("all lessons"))}</a>{back}'
+        f'<nav aria-label="lessons">'
+        f'<a href="../index.html">all lessons</a>{back}'
         f"<b>{escape(lesson.title)}</b>"
         f'<span id="engine" role="status">{escape(resting if parts else "")}</span>'
         f"{memory_note()}</nav>"
     )
     data = {
         "engine": "../engine/",
-        "judge": say("The judge is starting."),
-        "judging": say("The judge is working."),
-        "stopped": say("Stopped: nothing was judged."),
-        "solved": say("✓ You have solved it."),
-        "starts": say("The engine is starting. You can keep reading."),
-        "live": say("Live: every button works."),
-        "failed": say(
-            "This browser cannot start the engine. You can read the runs, but not change them."
-        ),
-        "lost": say(
+        "judge": "The judge is starting.",
+        "judging": "The judge is working.",
+        "stopped": "Stopped: nothing was judged.",
+        "solved": "✓ You have solved it.",
+        "starts": "The engine is starting. You can keep reading.",
+        "live": "Live: every button works.",
+        "failed": "This browser cannot start the engine. The runs can be read, but not changed.",
+        "lost": (
             "This browser cannot start the engine, so your run is not shown. Reload the page to "
             "try again."
         ),
@@ -102,9 +98,9 @@ def lesson_page(lesson: Lesson, folder: Path) -> LessonPage:
 def glossary_page(text: str) -> LessonPage:
     """The glossary as a page, to which the words of lessons lead."""
     html, pictures = led(_prose(text), "")
-    nav = f'<nav><a href="index.html">{escape(say("all lessons"))}</a></nav>'
+    nav = '<nav><a href="index.html">all lessons</a></nav>'
     body = f'{nav}<main class="lesson">{html}</main>'
-    return LessonPage(page_of(say("Glossary"), body, "", styled=True), (), pictures)
+    return LessonPage(page_of("Glossary", body, "", styled=True), (), pictures)
 
 
 def led(html: str, root: str) -> tuple[str, frozenset[str]]:
@@ -159,30 +155,30 @@ def _cell(cell: Any, lesson: Lesson, folder: Path, parts: list[Part], before: li
     if hunt and BOARD.match(python.rpartition("\n")[2]):
         shown += f"<p>{_hunted(program_of(before, f'bugs = {hunt[0]}'))}</p>"
     code = f"<pre><code>{escape(cell.source)}</code></pre>"
-    head = escape(say("Code"))
+    head = escape("Code")
     return f'{shown}<details class="code"><summary>{head}</summary>{code}</details>'
 
 
 def _hunted(program: str) -> str:
-    words = later(
+    words = (
         "On this page the table has no buttons (to play a variant, you need JupyterLab): to search "
         "one, write {search} above the last line in the answer box of an exercise and press Check; "
         "to accuse, add {accuse}."
     )
     lines = [*filter(None, program.splitlines()), "print(bugs.search(1))"]
     code = {"search": "; ".join(lines), "accuse": 'print(bugs.accuse(1, "S-?"))'}
-    return say(words, **{name: f"<code>{escape(text)}</code>" for name, text in code.items()})
+    return words.format(**{name: f"<code>{escape(text)}</code>" for name, text in code.items()})
 
 
 def _answer(name: str, program: str) -> str:
     rows = max(5, program.count("\n") + 3)
-    label = escape(say("your answer"))
+    label = escape("your answer")
     return (
         f'<div class="answer" data-exercise="{escape(name)}">'
         f'<textarea rows="{rows}" spellcheck="false" autocapitalize="off" aria-label="{label}">'
         f"\n{escape(program)}</textarea>"
-        f'<button type="button" data-do="check">{escape(say("Check"))}</button>'
-        f'<button type="button" data-do="stop" hidden>{escape(say("Stop"))}</button>'
+        f'<button type="button" data-do="check">Check</button>'
+        f'<button type="button" data-do="stop" hidden>Stop</button>'
         '<span class="told" role="status"></span><div class="verdict"></div></div>'
     )
 
@@ -201,7 +197,7 @@ def _output(output: Any, lesson: Lesson, parts: list[Part], program: str, folder
         return f'<img src="data:image/png;base64,{data.strip()}" alt="{words}">'
     run, drill = run_stored(output.metadata), output.metadata.get("drill")
     if drill in drills():
-        words = escape(say("Type in this drill"))
+        words = escape("Type in this drill")
         data += f'<p><a href="../drills/{drill}.html">{words}</a></p>'
     if run is None:
         return f'<div class="shown">{data}</div>'

@@ -10,7 +10,6 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from kit.edge.words import say
 from kit.engine.course import COURSE, TRACKS
 from kit.engine.family import families
 from kit.engine.registry import entries, entry_of
@@ -81,12 +80,12 @@ def start_page(drawing: str, drills: Iterable[Listed] = (), pictures: Collection
     ``drawing`` is the map as SVG, ``pictures`` are the names of the files in the folder of the
     gallery.
     """
-    title = say("Cluster metadata, step by step")
-    parts = [_list(say("Drills"), "drills", drills)]
+    title = "Cluster metadata, step by step"
+    parts = [_list("Drills", "drills", drills)]
     parts += [_list(family, "stories", stories) for family, stories in listed()]
     course = f'<div class="map">{_map(drawing)}</div>{"".join(_lessons())}'
-    whole = f'<a href="{ARCHIVE}" download>{escape(say("The whole site as one archive"))}</a>'
-    serve = say("Unpack it and serve it with any file server, such as python -m http.server.")
+    whole = f'<a href="{ARCHIVE}" download>The whole site as one archive</a>'
+    serve = "Unpack it and serve it with any file server, such as python -m http.server."
     body = (
         f'<main class="start"><h1>{escape(title)}</h1>{"".join(_gallery(pictures))}'
         f"{course}{''.join(parts)}<p>{whole}. {escape(serve)}</p></main>"
@@ -112,10 +111,7 @@ def _map(drawing: str) -> str:
         drawing[drawing.index("<svg") :],
     )
     alt = escape(
-        say(
-            "A map of the course. Each arrow shows what you need first. The lessons are listed "
-            "below."
-        )
+        "A map of the course. Each arrow shows what you need first. The lessons are listed below."
     )
     return linked.replace("<svg ", f'<svg role="group" aria-label="{alt}" ', 1)
 
@@ -128,12 +124,12 @@ def _lessons() -> Iterator[str]:
             for each in COURSE
             if each.track == title
         )
-        yield f"<section><h2>{escape(say(title))}</h2><ol>{items}</ol></section>"
+        yield f"<section><h2>{escape(title)}</h2><ol>{items}</ol></section>"
 
 
 def _gallery(pictures: Collection[str]) -> Iterator[str]:
     if pictures:
-        yield f'<section class="gallery" aria-label="{escape(say("Gallery"))}">'
+        yield '<section class="gallery" aria-label="Gallery">'
         for entry in entries().values():
             file = f"{entry.name.replace('_', '-')}.png"
             if entry.scenarios and file in pictures:
@@ -151,10 +147,10 @@ def story_page(name: str, title: str, rendered: RenderedTimeline) -> str:
     scene = rendered.scene(rendered.timeline.path()[0])
     place = shell(readable_frame(scene, rendered.panels, rendered.views))
     model = rendered.model.title
-    starts = say("The engine is starting. You can keep reading.")
+    starts = "The engine is starting. You can keep reading."
     nav = (
-        f'<nav aria-label="{escape(say("stories"))}">'
-        f'<a href="../../index.html">{escape(say("all stories"))}</a>'
+        f'<nav aria-label="stories">'
+        f'<a href="../../index.html">all stories</a>'
         f"<span>{escape(model)}</span><b>{escape(title)}</b>"
         f'<span id="engine" role="status">{escape(starts)}</span></nav>'
     )
@@ -166,12 +162,10 @@ def story_page(name: str, title: str, rendered: RenderedTimeline) -> str:
         "story": name,
         "pack": f"../../packs/{name}.pack",
         "engine": "../../engine/",
-        "live": say("Live: every button works."),
-        "opening": say("The run of this link is being opened."),
-        "failed": say(
-            "This browser cannot start the engine. You can read the story, but not change it."
-        ),
-        "lost": say(
+        "live": "Live: every button works.",
+        "opening": "The run of this link is being opened.",
+        "failed": "This browser cannot start the engine. The story can be read, but not changed.",
+        "lost": (
             "This browser cannot start the engine, so the run of this link is not shown. Reload "
             "the page to try again."
         ),
@@ -182,7 +176,7 @@ def story_page(name: str, title: str, rendered: RenderedTimeline) -> str:
 
 def memory_note() -> str:
     """Where a page says that its browser remembers nothing of it."""
-    unkept = say("This browser remembers nothing: what you do here is lost when you leave.")
+    unkept = "This browser remembers nothing: what you do here is lost when you leave."
     return f'<span id="note" role="status" data-unkept="{escape(unkept)}"></span>'
 
 

@@ -9,7 +9,6 @@ import msgspec
 from msgspec import Struct
 
 from kit.edge.json_text import decoded
-from kit.edge.words import say
 from kit.engine.drill import open_drill
 from kit.errors import BadInput
 from kit.playing.drilling import DrillSession, Terminal
@@ -99,7 +98,7 @@ class Drilled:
                 self._do(each.said)
         self.session.after(lambda: None)  # the page goes there, too
         if [*self.done, self._here()] != known:
-            self.session.tell_refused(say("Not all that you did here before could be repeated."))
+            self.session.tell_refused("Not all that you did here before could be repeated.")
 
 
 class Parts:

@@ -15,7 +15,6 @@ from typing import Any
 import msgspec
 
 from kit.edge.json_text import decoded
-from kit.edge.words import say
 from kit.engine.progress import PAUSE
 from kit.engine.registry import entry_of, model_names
 from kit.engine.scenario import files, open_file
@@ -106,7 +105,7 @@ def search(trace: str, most: int, tell: Tell, program: str = "") -> None:
         nonlocal spoken
         if monotonic() - spoken >= PAUSE:
             spoken = monotonic()
-            words = say("{n:,} states, {now:,} being examined", n=states, now=now)
+            words = f"{states:,} states, {now:,} being examined"
             tell(msgspec.json.encode({"states": states, "count": words}).decode())
 
     try:

@@ -17,7 +17,6 @@ from typing import Any, Protocol, runtime_checkable
 from msgspec import Struct
 
 from kit.edge.arguments import checked
-from kit.edge.words import say
 from kit.engine.progress import Terminal
 from kit.spark.sessions import Spark, is_remote, living
 
@@ -107,9 +106,7 @@ class WidgetBar:
         self._label.value = f"{title}: {status.text}"
         if not self._shown:
             self._shown = True
-            display_widget(
-                self.box, say(("{title}: progress of Spark's tasks is shown here"), title=title)
-            )
+            display_widget(self.box, f"{title}: progress of Spark's tasks is shown here")
 
     def end(self, title: str, status: Status) -> None:
         """The last status stays."""
@@ -236,14 +233,12 @@ class StartBar:
     def show(self, seconds: float) -> None:
         """So long it has taken. The bar is full only at the end."""
         self.progress.value = min(int(seconds), USUAL - 1)
-        self.label.value = say(
-            "Spark is starting: {s} s ({usual} s is usual)", s=round(seconds), usual=USUAL
-        )
+        self.label.value = f"Spark is starting: {round(seconds)} s ({USUAL} s is usual)"
 
     def end(self, seconds: float) -> None:
         """It has started, or given up; the line below says which."""
         self.progress.value = USUAL
-        self.label.value = say("after {s} s", s=round(seconds))
+        self.label.value = f"after {round(seconds)} s"
 
 
 @contextmanager
@@ -252,7 +247,7 @@ def starting(bar: StartBar | None = None) -> Iterator[StartBar | None]:
     began = monotonic()
     if bar is None and in_notebook():
         bar = StartBar()
-        display_widget(bar.box, say("Spark is starting: progress is shown here"))
+        display_widget(bar.box, "Spark is starting: progress is shown here")
     if bar is None:
         yield None
         return

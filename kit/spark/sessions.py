@@ -32,7 +32,6 @@ from msgspec import Struct
 
 from kit.edge.arguments import whole_number
 from kit.edge.limits import MOST_TASKS, most_cores
-from kit.edge.words import later, say
 from kit.errors import BadInput, KitError
 from kit.spark import machine
 
@@ -72,7 +71,7 @@ COUNTED = {
 CONNECT_MODE = "SPARK_CONNECT_MODE_ENABLED"
 
 
-UNUSED = later("Spark cannot be used here: {why}. A smaller run with the plain engine follows.")
+UNUSED = "Spark cannot be used here: {why}. A smaller run with the plain engine follows."
 
 
 class SparkUnavailable(KitError):
@@ -83,7 +82,7 @@ class JobCancelled(KeyboardInterrupt):
     """Somebody interrupted a job of Spark's, which is cancelled; in a notebook it is one line."""
 
     def __str__(self) -> str:
-        return say("Spark's job is cancelled, and its session can go on")
+        return "Spark's job is cancelled, and its session can go on"
 
     def _render_traceback_(self) -> list[str]:
         return [f"KeyboardInterrupt: {self}"]
@@ -118,7 +117,7 @@ class About(Struct, frozen=True):
         if self.link is None:
             return words
         link = f'href="{escape(self.link)}" target="_blank" style="text-decoration: underline"'
-        return f"{words}: <a {link}>{say('its pages')}</a>"
+        return f"{words}: <a {link}>its pages</a>"
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         widget = import_module("ipywidgets").HTML(self.html())
@@ -192,7 +191,7 @@ def session_or_none(
         with starting():
             return session(master)
     except SparkUnavailable as why:
-        tell(say(UNUSED, why=why))
+        tell(UNUSED.format(why=why))
         return None
 
 
@@ -234,7 +233,7 @@ def about(spark: Spark | None) -> About:
     Raises KitError for one that has ended.
     """
     if spark is None:
-        return About("", "", None, say("the plain engine, in this process"))
+        return About("", "", None, "the plain engine, in this process")
     living(spark)
     link = None if is_remote(spark) else spark.sparkContext.uiWebUrl
     master = _Running.master if _Running.spark is spark else str(spark.conf.get("spark.master"))

@@ -17,7 +17,6 @@ import pyarrow as pa
 
 from kit.edge.arguments import checked
 from kit.edge.paths import whole_path
-from kit.edge.words import say
 from kit.errors import BadInput, KitError
 from kit.spark.progress import display_widget, in_notebook
 from kit.spark.schemas import EPOCHS
@@ -165,7 +164,7 @@ class LiveChart:
         image = f'<img src="data:image/png;base64,{picture}" alt="{words}">'
         if self.widget is None:
             self.widget = import_module("ipywidgets").HTML(image)
-            display_widget(self.widget, say("Epochs behind: a chart grows here as runs come in"))
+            display_widget(self.widget, "Epochs behind: a chart grows here as runs come in")
         else:
             self.widget.value = image
 

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from kit.edge.words import say
 from kit.engine.model import Model
 from kit.engine.search import awaits_operator
-from kit.errors import Refusal
+from kit.errors import Refusal, are, counted
 from kit.views.cover import draw_end
 from kit.views.fragment import Frag, h
 from kit.views.labels import clause, measured, shortened, wrapped
@@ -78,14 +77,14 @@ def refusal_text(refusal: Refusal, most: int = MOST_EVIDENCE) -> str:
     """
     parts = [refusal.reason.rstrip("."), *some_of(refusal.evidence, most, refusal.untold)]
     if refusal.missing:
-        parts.append(say("missing: {names}", names=", ".join(some_of(refusal.missing, most))))
+        parts.append("missing: {names}".format(names=", ".join(some_of(refusal.missing, most))))
     return "; ".join(parts) + "."
 
 
 def some_of(words: tuple[str, ...], most: int, untold: int = 0) -> list[str]:
     """The first of these words; the rest is counted."""
     rest = max(len(words) - most, 0) + untold
-    return [*words[:most], say("and {n} more", n=rest)] if rest > 0 else list(words)
+    return [*words[:most], f"and {rest} more"] if rest > 0 else list(words)
 
 
 # The slot below the picture.
@@ -108,14 +107,12 @@ def draw_actions(
         if not (gate.missing and any(names.issuperset(gate.missing) for names in absent))
     ]
     number = len(waiting) + len(closed)
-    must_wait = h("summary", say("{n} must wait", n=number) if number else say("nothing waits"))
-    possible = h("summary", say("{n} can happen", n=len(options) - len(refused)))
+    must_wait = h("summary", f"{number} must wait" if number else "nothing waits")
+    possible = h("summary", f"{len(options) - len(refused)} can happen")
     impossible = [option for option in refused if not _waits(option[1])]
     reasons = (
-        _reasons(
-            scene, say("What must wait, and why"), waiting, say("Nothing has to wait."), closed
-        ),
-        _reasons(scene, say("What is not possible now"), impossible),
+        _reasons(scene, "What must wait, and why", waiting, "Nothing has to wait.", closed),
+        _reasons(scene, "What is not possible now", impossible),
     )
     faults = _faults(scene, options)
     parts = (
@@ -145,7 +142,7 @@ def _next(scene: Scene, closed: Sequence[Gate]) -> Frag:
     is_closed = bool(scene.closed) and recorded is None
     return h(
         "button",
-        h("small", say("next")),
+        h("small", "next"),
         h("span", shown),
         type="button",
         title=verb if shown != verb else None,
@@ -155,7 +152,7 @@ def _next(scene: Scene, closed: Sequence[Gate]) -> Frag:
         data_moment=recorded if fork else None,
         data_key=1,
         aria_disabled="true" if is_closed else None,
-        aria_label=say("next: {verb}", verb=verb),
+        aria_label=f"next: {verb}",
     )
 
 
@@ -194,7 +191,7 @@ def _awaited(scene: Scene, closed: Sequence[Gate], wide: float) -> Frag:
         class_="kp-awaited",
         tabindex=0,
         role="region",
-        aria_label=say("What must wait, and why"),
+        aria_label="What must wait, and why",
     )
 
 
@@ -212,19 +209,19 @@ def first_waiting(scene: Scene) -> tuple[Any, Refusal] | None:
 
 def end_words(scene: Scene, closed: Sequence[Gate] = ()) -> str:
     """Say kindly that this is the end, and what holds up the rest, or else what was reached."""
-    words = [say("This is the end.")]
+    words = ["This is the end."]
     cause = first_waiting(scene)
     reasons = [cause[1].reason] if cause else [gate.why or gate.sentence for gate in closed]
     if down := awaits_operator(scene.model, scene.state):
         reasons = [down]
     if reasons:
-        words.append(say("Nothing more happens on its own: {why}.", why=reasons[0].rstrip(".")))
+        words.append(f"Nothing more happens on its own: {reasons[0].rstrip('.')}.")
     else:
         goals = (each for each in scene.model.properties if each.kind == "sometimes")
         reached = [each.title for each in goals if each.check(scene.state)]
         words += (f"{title}." for title in reached[-1:])
         if not reached and scene.milestone:
-            words = [say("This is the end: {what}.", what=scene.milestone)]
+            words = [f"This is the end: {scene.milestone}."]
     return " ".join(words)
 
 
@@ -252,7 +249,7 @@ def _faults(scene: Scene, options: Sequence[Option]) -> Frag | None:
     for action in shown:
         verb, name = model.label(scene.state, action), mark(model, action)
         buttons.append(act_button(verb, f"fault:{name}", f"do:{name}", scene.closed))
-    return h("div", buttons, class_="kp-faults", role="group", aria_label=say("what can go wrong"))
+    return h("div", buttons, class_="kp-faults", role="group", aria_label="what can go wrong")
 
 
 Groups: TypeAlias = Sequence[tuple[Sequence[str], int]]
@@ -284,12 +281,8 @@ def _waits_for(groups: Groups) -> str:
         left = needed - (len(names) - len(rest))
         if left > 0 and not number:
             others, number = rest, left
-    values = {"names": _named([*sure]), "needed": number, "others": _named(others)}
-    if not number:
-        return say("waits for {names}", **values)
-    if not sure:
-        return say("waits for {needed} of {others}", **values)
-    return say("waits for {names}, and for {needed} of {others}", **values)
+    some = [f"{number} of {_named(others)}"] if number else []
+    return f"waits for {', and for '.join([_named([*sure])] * bool(sure) + some)}"
 
 
 def _line(refusal: Refusal) -> tuple[str, Frag | None]:
@@ -297,14 +290,14 @@ def _line(refusal: Refusal) -> tuple[str, Frag | None]:
         return _waits_for([(refusal.missing, len(refusal.missing))]), None
     first = refusal.awaited[0]  # the sheet has the others
     done, needed = min(first.done, first.needed), first.needed
-    label = say("{done} of {needed}, {what}", done=done, needed=needed, what=first.what)
+    label = f"{done} of {needed}, {first.what}"
     meter = h("progress", value=done, max=needed, aria_label=label)
     return _waits_for(_lacking(refusal)), meter
 
 
 def _named(nodes: Sequence[str]) -> str:
     names = ", ".join(nodes)
-    return names if len(names) <= MOST_NAMED else say("{n:,} nodes", n=len(nodes))
+    return names if len(names) <= MOST_NAMED else counted(len(nodes), "node")
 
 
 def _reasons(
@@ -316,7 +309,7 @@ def _reasons(
     shown += [_reason(scene, action, why) for action, why in waiting[:MOST_WAITING] if why]
     rest = len(waiting) + len(closed) - len(shown)
     listed = h("ul", shown, class_="kp-reasons") if shown else h("p", none)
-    more = soft(say("and {n:,} more actions", n=rest) if rest else "")
+    more = soft(f"and {counted(rest, 'more action')}" if rest else "")
     return h("div", h("h3", title), listed, more)
 
 
@@ -328,7 +321,7 @@ def _reason(scene: Scene, action: Any, refusal: Refusal) -> Frag:
         h("strong", scene.model.label(scene.state, action)),
         h("span", f" {refusal.reason.rstrip('.')}."),
         h("ul", [h("li", fact) for fact in facts]) if facts else None,
-        h("small", " " + say("missing: {names}", names=missing)) if missing else None,
+        h("small", " " + f"missing: {missing}") if missing else None,
         k=f"wait:{mark(scene.model, action)}",
     )
 
@@ -350,9 +343,7 @@ def action_board(scene: Scene, macros: Sequence[Macro] = ()) -> Frag:
     boards = []
     for kind, group in groupby(rows, key=lambda row: row[0]):
         items = [(action, refusal) for _, action, refusal in group]
-        boards.append(
-            _kind(kind, say("actions: {kind}", kind=kind), _buttons(scene, items, numbers), kind)
-        )
+        boards.append(_kind(kind, f"actions: {kind}", _buttons(scene, items, numbers), kind))
     runs = []
     for macro in macros:
         key, digit = f"macro:{macro.name}", _digit(scene.closed, numbers)
@@ -361,13 +352,11 @@ def action_board(scene: Scene, macros: Sequence[Macro] = ()) -> Frag:
     find = h("input", type="search", data_filter=True, autocomplete="off")
     return h(
         "div",
-        h("label", h("h3", say("All actions")), find) if options else h("h3", say("All actions")),
+        h("label", h("h3", "All actions"), find) if options else h("h3", "All actions"),
         h(
             "div",
-            boards or soft(say("Nothing can happen here.")),
-            _kind(say("runs"), say("runs of several actions"), [h("ul", runs)], " runs")
-            if runs
-            else None,
+            boards or soft("Nothing can happen here."),
+            _kind("runs", "runs of several actions", [h("ul", runs)], " runs") if runs else None,
             data_find="all",
         ),
         class_="actions",
@@ -410,8 +399,8 @@ def _buttons(scene: Scene, items: list[Option], numbers: Iterator[int]) -> list[
         buttons.append(_item(verb, name, why or scene.closed, *given))
     lines = [h("ul", buttons)]
     if many:
-        few = say("; {n} are listed", n=len(listed)) if len(listed) < len(items) else ""
-        words = say("{n} of {all} can happen now", n=len(ready), all=len(items)) + few
+        few = f"; {len(listed)} {are(len(listed))} listed" if len(listed) < len(items) else ""
+        words = f"{len(ready)} of {len(items)} can happen now" + few
         lines.insert(0, h("small", words, class_="soft"))
     return lines
 

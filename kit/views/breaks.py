@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from kit.edge.words import say
 from kit.engine.causes import Inquiry, Possible, Restored
 from kit.engine.model import Model
 from kit.engine.timeline import Breach, PassedStep
+from kit.errors import are, counted
 from kit.views.actions import concerned
 from kit.views.fragment import Frag, h
 from kit.views.lanes import how_seen, known_parts, mermaid, seen
@@ -88,29 +88,29 @@ def draw_break(scene: Scene, picture: Frag | None, named: Named) -> Frag | None:
     step = scene.counted(first.step)
     others = "; ".join(each.title for each in broken[1:])
     former = "; ".join(
-        say("{title} (step {step})", title=each.title, step=scene.counted(each.step))
+        f"{each.title} (step {scene.counted(each.step)})"
         for each in scene.breaches()
         if each not in broken
     )
     judges = (*scene.model.properties, *scene.model.monitors)
     invariant = next((each.invariant for each in judges if each.name == first.name), "")
     blamed = culprits(scene, picture, first.witness, named)
-    head = say("Broken at step {step}", step=step)
+    head = f"Broken at step {step}"
     if first.cost:
-        head = say("A known cost of the protocol, at step {step}", step=step)
+        head = f"A known cost of the protocol, at step {step}"
     return h(
         "div",
-        h("button", "×", type="button", data_do="unbreak", aria_label=say("close")),
+        h("button", "×", type="button", data_do="unbreak", aria_label="close"),
         h("h3", h("span", "!", class_="bulb broken", aria_hidden="true"), " ", head),
         h("p", h("strong", first.title), f" ({invariant})" if invariant else None),
         h("p", first.cost.sentence, " ", h("small", first.cost.source)) if first.cost else None,
-        h("p", say("Evidence:")),
+        h("p", "Evidence:"),
         h("ul", [h("li", fact, class_="witness") for fact in facts(first.witness)]),
-        soft(say("Also broken in this step: {others}.", others=others) if others else ""),
-        soft(say("Already broken: {others}.", others=former) if former else ""),
+        soft(f"Also broken in this step: {others}." if others else ""),
+        soft(f"Already broken: {former}." if former else ""),
         h("p", _buttons(scene, inquiry), class_="kp-asks"),
         h("p", role="status", class_="kp-told"),
-        act_button(say("Stop"), "break:stop", "break:stop", scene.closed, kind="act kp-stop"),
+        act_button("Stop", "break:stop", "break:stop", scene.closed, kind="act kp-stop"),
         [h("p", line) for line in _answers(scene, inquiry)],
         _cause(scene, first, inquiry, picture) if inquiry.cause else None,
         k="break",
@@ -123,20 +123,20 @@ def draw_break(scene: Scene, picture: Frag | None, named: Named) -> Frag | None:
 
 
 def _buttons(scene: Scene, inquiry: Inquiry) -> Iterator[Frag]:
-    yield _button(say("Why?"), "why", kind="act suggested")
+    yield _button("Why?", "why", kind="act suggested")
     loop = next((breach.loop for breach in breaking(scene)), None)
     if loop is not None:  # no single step makes a run go on for ever
         if scene.moments():
             there = (0, *scene.moments())[loop]
             yield _button(
-                say("Go to where the loop begins"), "visit", "break:loop", moment=there, loop=there
+                "Go to where the loop begins", "visit", "break:loop", moment=there, loop=there
             )
     elif inquiry.possible is None or inquiry.possible.stopped:
-        words = say("Show where the break became possible")
+        words = "Show where the break became possible"
         yield act_button(words, "break:possible", "break:possible", scene.closed)
     elif scene.moments():
         moment = (0, *scene.moments())[inquiry.possible.step]
-        yield _button(say("Go to where the break became possible"), "visit", moment=moment)
+        yield _button("Go to where the break became possible", "visit", moment=moment)
     done = {each.safeguard: each for each in inquiry.restored}
     for safeguard in scene.model.safeguards:
         if safeguard.name not in scene.model.off:
@@ -144,10 +144,10 @@ def _buttons(scene: Scene, inquiry: Inquiry) -> Iterator[Frag]:
         again, name = done.get(safeguard.id), safeguard.id
         key = f"break:back:{name}"
         if again is None:
-            words = say("Put {name} back and compare", name=name)
+            words = f"Put {name} back and compare"
             yield act_button(words, key, key, scene.closed)
         else:
-            yield _button(say("Compare with {name} on", name=name), "compare", key, leaf=again.tip)
+            yield _button(f"Compare with {name} on", "compare", key, leaf=again.tip)
 
 
 def _button(
@@ -171,53 +171,36 @@ def _answers(scene: Scene, inquiry: Inquiry) -> Iterator[str]:
 
 def possible_words(scene: Scene, possible: Possible) -> str:
     """From where the break is possible, as far as searches saw, and where they did not find it."""
-    steps = say("{n} steps suffice", n=len(possible.actions))
-    suffice = f"{steps} ({say('{n:,} states searched', n=possible.states)})"
+    number = len(possible.actions)
+    steps = f"{counted(number, 'step')} {'suffices' if number == 1 else 'suffice'}"
+    suffice = f"{steps} ({counted(possible.states, 'state')} searched)"
     if not possible.step:
-        return say("The break is possible from the start: {suffice}.", suffice=suffice)
+        return f"The break is possible from the start: {suffice}."
     step = scene.counted(possible.step - 1)
     if possible.stopped:
-        return say(
-            "The search was stopped. As far as it got, the break is possible from step {step}: "
-            "{suffice}.",
-            step=step,
-            suffice=suffice,
-        )
-    here = say("The break became possible at step {step}: {suffice}.", step=step, suffice=suffice)
+        far = f"As far as it got, the break is possible from step {step}: {suffice}."
+        return f"The search was stopped. {far}"
+    here = f"The break became possible at step {step}: {suffice}."
     if possible.step == 1:
         return (
-            f"{here} "
-            f"{say('A search from the start found no break within {n:,} states.', n=possible.most)}"
+            f"{here} {f'A search from the start found no break within {possible.most:,} states.'}"
         )
     before = scene.counted(possible.step - 2)
-    beyond = say(
-        ("A search from step {step} found no break within {n:,} states."),
-        step=before,
-        n=possible.most,
-    )
+    beyond = f"A search from step {before} found no break within {possible.most:,} states."
     return f"{here} {beyond}"
 
 
 def restored_words(scene: Scene, again: Restored) -> str:
     """What becomes of a run when a safeguard is put back."""
     name = again.safeguard
-    words = say("With {name} on, every step is still possible.", name=name)
+    words = f"With {name} on, every step is still possible."
     if again.left_out:
         number, reason = again.left_out[0]
-        words = say(
-            "With {name} on, step {step} is refused: {reason}.",
-            name=name,
-            step=scene.counted(number),
-            reason=reason.rstrip("."),
-        )
-    if len(again.left_out) > 1:
-        words += " " + say("{n} more steps are refused as well.", n=len(again.left_out) - 1)
+        words = f"With {name} on, step {scene.counted(number)} is refused: {reason.rstrip('.')}."
+    if (others := len(again.left_out) - 1) > 0:
+        words += f" {counted(others, 'more step')} {are(others)} refused as well."
     still = "; ".join(again.broken)
-    after = (
-        say(("It still breaks a promise: {still}."), still=still)
-        if still
-        else say("No promise breaks.")
-    )
+    after = f"It still breaks a promise: {still}." if still else "No promise breaks."
     return f"{words} {after}"
 
 
@@ -237,25 +220,25 @@ def _cause(scene: Scene, breach: Breach, inquiry: Inquiry, picture: Frag | None)
     parts = {
         node: json.dumps(known_parts(picture, node)) for node in sorted(known_steps) if picture
     }
-    needed = say("Leave out any one of these, and the break does not happen.")
+    needed = "Leave out any one of these, and the break does not happen."
     if len(steps) < len(way):
-        needed += " " + say("The other steps do not matter.")
+        needed += " " + "The other steps do not matter."
     if become:
-        needed += " " + say("In brackets is what a step becomes without the others.")
-    unknown = soft(say("This model does not say what a single node has seen."))
+        needed += " " + "In brackets is what a step becomes without the others."
+    unknown = soft("This model does not say what a single node has seen.")
     return h(
         "div",
-        h("h4", say("The smallest cause: {n} of {all} steps", n=len(steps), all=len(way))),
+        h("h4", f"The smallest cause: {len(steps)} of {len(way)} steps"),
         h("p", needed),
         [only_of(parts, data_names=parts), soft(how_seen(scene))] if parts else unknown,
         h("ol", rows),
-        _button(say("Copy as Mermaid"), "copy"),
+        _button("Copy as Mermaid", "copy"),
         h(
             "pre",
             mermaid(scene.model, way, steps, breach),
             tabindex=0,
             role="region",
-            aria_label=say("as Mermaid"),
+            aria_label="as Mermaid",
         ),
         class_="kp-cause",
     )
@@ -284,7 +267,7 @@ def _row(
     verb = scene.model.label(step.before, step.action)
     words = f"{scene.counted(number)}. {verb}{f' ({becomes})' if becomes else ''}"
     button = h("button", words, type="button", data_do="visit", data_moment=moment)
-    sign = h("span", "●", role="img", aria_label=say("needed")) if needed else h("span", "·")
+    sign = h("span", "●", role="img", aria_label="needed") if needed else h("span", "·")
     return h(
         "li",
         sign,
@@ -304,12 +287,12 @@ def break_lines(scene: Scene) -> list[str]:
         return []
     first, inquiry = broken[0], scene.inquiry or Inquiry()
     lines = [
-        say("Broken: {title}.", title=first.title),
+        f"Broken: {first.title}.",
         *([first.cost.remark()] if first.cost else []),
-        say("Evidence: {facts}.", facts=". ".join(facts(first.witness))),
+        f"Evidence: {'. '.join(facts(first.witness))}.",
         *_answers(scene, inquiry),
     ]
     if inquiry.cause is not None:
         steps = ", ".join(str(scene.counted(number)) for number in inquiry.cause.steps)
-        lines.append(say("The smallest cause: steps {steps}.", steps=steps))
+        lines.append(f"The smallest cause: steps {steps}.")
     return lines

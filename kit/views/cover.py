@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from kit.edge.words import say
+from kit.errors import counted
 from kit.views.dangers import Danger, worst
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
@@ -38,26 +38,26 @@ def draw_cover(story: Story, scene: Scene, picture: Frag | None) -> Frag:
     ]
     rest = sum(map(len, [*alike.values()][MOST_NAMED:]))
     guarded = worst(scene.model)
-    watch = say("Watch ({n} seconds)", n=story.steps) if story.steps else say("Watch")
+    watch = f"Watch ({counted(story.steps, 'second')})" if story.steps else "Watch"
     return h(
         "div",
-        h("button", "×", type="button", data_do="uncover", aria_label=say("close the cover")),
+        h("button", "×", type="button", data_do="uncover", aria_label="close the cover"),
         h("h3", story.title),
         h("p", story.premise) if story.premise else None,
         list(_stake(story, scene, guarded)),
         h(
             "p",
             h("button", watch, type="button", class_="act suggested", data_do="watch"),
-            h("button", say("Step by hand"), type="button", class_="act", data_do="myself"),
+            h("button", "Step by hand", type="button", class_="act", data_do="myself"),
             class_="kp-begin",
         ),
         soft(f"{guarded.safeguard.id}: {guarded.safeguard.title}." if guarded else ""),
-        h("h4", say("Who is who")) if known else None,
-        h("ul", known, h("li", say("and {n} more", n=rest)) if rest else None) if known else None,
+        h("h4", "Who is who") if known else None,
+        h("ul", known, h("li", f"and {rest} more") if rest else None) if known else None,
         k="cover",
         class_="kp-cover kp-sheet",
         role="group",
-        aria_label=say("cover"),
+        aria_label="cover",
         data_quiet=True,
     )
 
@@ -67,21 +67,21 @@ def _stake(story: Story, scene: Scene, danger: Danger | None) -> Iterator[Frag]:
     gone = ", ".join(each.id for each in model.safeguards if each.name in model.off)
     promise = next((each.title for each in model.properties if each.kind == "always"), "")
     if danger is None:
-        words = say("What must always hold: {title}.", title=promise) if promise else ""
+        words = f"What must always hold: {promise}." if promise else ""
     elif gone:
-        words = say("With {ids} off, {danger}.", ids=gone, danger=danger.clause)
+        words = f"With {gone} off, {danger.clause}."
     else:
-        words = say("Without {id}, {danger}.", id=danger.safeguard.id, danger=danger.clause)
+        words = f"Without {danger.safeguard.id}, {danger.clause}."
     needs = danger.needs if danger else ""
     if words:
         yield h("p", h("strong", words))
     if needs:
-        yield h("p", say("A search finds this in another configuration: {which}.", which=needs))
+        yield h("p", f"A search finds this in another configuration: {needs}.")
     if gone and story.breaks:
-        yield h("p", say("Watch what happens."))
+        yield h("p", "Watch what happens.")
     elif gone:
-        more = "" if scene.closed or needs else say("Choose other actions until a promise breaks.")
-        yield h("p", say("This story breaks no promise."), f" {more}" if more else "")
+        more = "" if scene.closed or needs else "Choose other actions until a promise breaks."
+        yield h("p", "This story breaks no promise.", f" {more}" if more else "")
 
 
 def _cast(picture: Frag) -> Iterator[tuple[str, str]]:
@@ -106,10 +106,10 @@ def _is_a(part: Frag, kind: str) -> bool:
 def draw_end(scene: Scene, head: str) -> Frag:
     """Draw the last word in the place of the next action: look again, or break something."""
     words, good = promises_badge(scene)
-    judged = say("{badge} kept.", badge=words) if good else f"{words}."
+    judged = f"{words} kept." if good else f"{words}."
     broken = h(
         "button",
-        say("break a safeguard"),
+        "break a safeguard",
         type="button",
         data_do="break",
         aria_disabled="true" if scene.closed else None,
@@ -117,7 +117,7 @@ def draw_end(scene: Scene, head: str) -> Frag:
     return h(
         "div",
         h("span", h("strong", head), h("small", judged)),
-        h("button", say("again"), type="button", data_do="first") if scene.action else None,
+        h("button", "again", type="button", data_do="first") if scene.action else None,
         broken if scene.model.safeguards else None,
         class_="kp-next rest",
     )

@@ -15,7 +15,6 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.edge.words import later, say
 from kit.errors import counted
 from kit.views.fragment import Frag, Kid, h, row_lines
 from kit.views.panel import Panel, Scene, T
@@ -58,10 +57,7 @@ def told_apart(
 
 def others_lines(others: Iterable[tuple[tuple[str, ...], int]]) -> list[str]:
     """Write what is not listed, a line for each look: ``950 more: normal, version 3``."""
-    return [
-        say("{n:,} more: {what}", n=count, what=", ".join(filter(None, look)))
-        for look, count in others
-    ]
+    return [f"{count:,} more: {', '.join(filter(None, look))}" for look, count in others]
 
 
 def draw_others(others: Iterable[tuple[tuple[str, ...], int]]) -> list[Frag]:
@@ -193,7 +189,7 @@ class Table(Struct, frozen=True):
         yield from h("div", draw_others(others), soft(self._more(rest))).lines()
 
     def _more(self, rest: int) -> str:
-        return say("and {things} more", things=counted(rest, self.thing)) if rest else ""
+        return f"and {counted(rest, self.thing)} more" if rest else ""
 
     def _columns(self, scene: Scene) -> list[Column]:
         def columns() -> list[Column]:
@@ -393,9 +389,9 @@ def status(
             for key, words, look, *title in badges(scene)
             if words
         ]
-        return h("ul", drawn, class_="badges", aria_label=say("status"))
+        return h("ul", drawn, class_="badges", aria_label="status")
 
-    return Panel(name, later("Status"), draw, wording, still=True)
+    return Panel(name, "Status", draw, wording, still=True)
 
 
 def of_state(work: Callable[[Any, Any], Any]) -> Callable[[Scene], Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from kit.edge.words import later, say
+from kit.errors import counted
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import heads, scroll, soft
@@ -66,10 +66,10 @@ def draw_table(scene: Scene) -> Frag:
     paths = list(now) if len(now) <= LIMIT else [path for path in now if path in moved]
     rest, title = len(now) - len(paths), scene.model.title
     rows = [_row(path, now[path], then.get(path), path in moved) for path in paths]
-    head, body = heads(say("field"), say("value")), h("tbody", rows)
+    head, body = heads("field", "value"), h("tbody", rows)
     table = h("table", h("caption", title), head, body, class_="state")
-    unchanged = soft(say("{n} more fields did not change.", n=rest) if rest else "", "rest")
-    return scroll(say("state of {what}", what=title), table, unchanged)
+    unchanged = soft(f"{counted(rest, 'more field')} did not change." if rest else "", "rest")
+    return scroll(f"state of {title}", table, unchanged)
 
 
 def table_text(scene: Scene) -> str:
@@ -89,9 +89,7 @@ def _now_and_then(scene: Scene) -> tuple[dict[str, str], dict[str, str]]:
 
 def _row(path: str, text: str, former: str | None, changed: bool) -> Frag:
     was = (
-        h("small", " " + say("was {former}", former=former), class_="soft")
-        if changed and former is not None
-        else None
+        h("small", " " + f"was {former}", class_="soft") if changed and former is not None else None
     )
     now = h("span", text, class_="changed" if changed else None)
     return h("tr", h("th", path, scope="row"), h("td", now, was), k=f"field:{path}")
@@ -126,5 +124,5 @@ def _actors(scene: Scene) -> Stage:
     return Stage(m.names, tuple(drawn), lines=ON_DISK)
 
 
-ACTORS = stage_panel("actors", later("Nodes"), _actors)
-STATE = Panel("state", later("State"), draw_table, table_text, still=True)
+ACTORS = stage_panel("actors", "Nodes", _actors)
+STATE = Panel("state", "State", draw_table, table_text, still=True)

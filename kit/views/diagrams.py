@@ -21,7 +21,6 @@ from xml.etree import ElementTree
 
 from msgspec import Struct
 
-from kit.edge.words import later, say
 from kit.views.fragment import Frag, h, number
 from kit.views.palette import OUTLINE, SIGNS
 from kit.views.panel import Panel, Scene
@@ -321,13 +320,12 @@ def draw_diagram(standing: Standing, prefix: str, *, fits: bool = False) -> Frag
     left, top, width, height = measures(svg)
     wide, high = map(max, (width, height), _LEAST if fits else (0, 0))
     box = (left - (wide - width) / 2, top - (high - height) / 2, wide, high)
-    values = {"label": diagram.label, "state": standing.state, "passed": _passed(standing)}
-    words = say("{label}; now: {state}; passed: {passed}", **values)
+    words = f"{diagram.label}; now: {standing.state}; passed: {_passed(standing)}"
     look = _looks(standing, prefix, titled=fits)
     return picture(svg, look, words, box, None if fits else LEGIBLE * wide)
 
 
-NOT_PASSED, PASSED, NOW = later("not passed"), later("passed"), later("now")
+NOT_PASSED, PASSED, NOW = "not passed", "passed", "now"
 
 
 def _looks(standing: Standing, prefix: str, *, titled: bool) -> Dress:
@@ -335,7 +333,7 @@ def _looks(standing: Standing, prefix: str, *, titled: bool) -> Dress:
         if kind == "node":
             lit, said = ("", NOT_PASSED) if name not in standing.path else (" passed", PASSED)
             lit, said = (" lit", NOW) if name == standing.state else (lit, said)
-            words = f"{name}: {say(said)}" if titled else ""
+            words = f"{name}: {said}" if titled else ""
             return PartLook(f"{prefix}state:{name}", f"state{lit}", words, f"state:{name}")
         way = standing.diagram.transitions[int(id_.removeprefix("way"))]
         back = " back" if way[1] in standing.diagram.rollbacks else ""
@@ -350,7 +348,7 @@ def state_panel(
     name: str,
     title: str,
     standing: Callable[[Scene], Standing | None],
-    nothing: str = later("No operation is in progress."),
+    nothing: str = "No operation is in progress.",
     tab: str = "",
 ) -> Panel:
     """Make the panel of a state diagram, as a family's picture or as a tab.
@@ -363,16 +361,16 @@ def state_panel(
     def draw(scene: Scene) -> Frag:
         place = standing(scene)
         if place is None:
-            return h("div", h("p", say(nothing), class_="soft"))
+            return h("div", h("p", nothing, class_="soft"))
         ways = "; ".join(f"{event or 'on'} → {after}" for _, event, after in place.ways)
-        words = f": {ways or say('nothing follows')} "
-        back = h("small", say("(hollow arrowhead: back)")) if place.diagram.rollbacks else None
+        words = f": {ways or 'nothing follows'} "
+        back = h("small", "(hollow arrowhead: back)") if place.diagram.rollbacks else None
         said = h("p", h("b", place.state), words, back, k=f"{name}:ways")
         return h("div", draw_diagram(place, f"{name}:", fits=True), said)
 
     def text(scene: Scene) -> str:
         place = standing(scene)
-        return f"  {say(nothing)}" if place is None else diagram_text(place)
+        return f"  {nothing}" if place is None else diagram_text(place)
 
     return Panel(name, title, draw, text, still=True, tab=tab)
 
@@ -400,6 +398,5 @@ def _as_list(standing: Standing, prefix: str) -> Frag:
     for i, way in enumerate(diagram.transitions):
         here = "here" if way[0] == standing.state else None
         lines.append(h("li", _sentence(way), k=f"{prefix}line:{i}", class_=here))
-    note = say("{label} (as text, because Graphviz is not installed)",
-               label=diagram.label)  # fmt: skip
+    note = f"{diagram.label} (as text, because Graphviz is not installed)"  # fmt: skip
     return h("div", h("p", note, class_="soft"), h("ul", lines))

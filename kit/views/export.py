@@ -18,10 +18,9 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from kit.edge.arguments import checked, whole_number
-from kit.edge.words import say
 from kit.edge.writing import check_place, write_whole
 from kit.engine.timeline import Timeline
-from kit.errors import KitError
+from kit.errors import KitError, counted
 from kit.views.fragment import Frag, escape
 from kit.views.frame import readable_frame
 from kit.views.panel import Panel
@@ -90,7 +89,7 @@ document.getElementById(`pack${link.search}`).id = "pack";
 
 def closed_words() -> str:
     """What is said to a reader of a page who wants to act."""
-    return say("This page is an export. To act, open the trace in the notebook.")
+    return "This page is an export. To act, open the trace in the notebook."
 
 
 class Exported(Struct, frozen=True):
@@ -102,15 +101,11 @@ class Exported(Struct, frozen=True):
 
     def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
         place = Path(os.path.relpath(self.path)).as_posix()
-        lacks = (
-            " " + say(("The page leaves out: {parts}."), parts=", ".join(self.left_out))
-            if self.left_out
-            else ""
-        )
+        lacks = " " + f"The page leaves out: {', '.join(self.left_out)}." if self.left_out else ""
         link = f'<a href="{escape(quote(place))}">{escape(place)}</a>'
         return {
-            "text/plain": say("The run as a page: {place}.", place=place) + lacks,
-            "text/html": f"<p>{say('The run as a page: {place}.', place=link)}{escape(lacks)}</p>",
+            "text/plain": f"The run as a page: {place}." + lacks,
+            "text/html": f"<p>{f'The run as a page: {link}.'}{escape(lacks)}</p>",
         }
 
 
@@ -160,11 +155,7 @@ def export_stories(
 
 def page(rendered: RenderedTimeline, left_out: Sequence[str] = ()) -> bytes:
     """Return the page that shows a timeline rendered for reading only."""
-    note = (
-        say("Left out to keep this page small: {parts}.", parts=", ".join(left_out))
-        if left_out
-        else ""
-    )
+    note = f"Left out to keep this page small: {', '.join(left_out)}." if left_out else ""
     pack = rendered.pack().ordered().compressed()
     model = rendered.model
     return _page(model.title, model.name, _place([rendered], note), {"": pack})
@@ -199,8 +190,8 @@ def _page(title: str, model: str | None, place: Frag, packs: Mapping[str, bytes]
         for number, (name, pack) in enumerate(packs.items(), start=1):
             links += f'<a href="?{number}">{escape(name)}</a>'
             packed[f"pack?{number}"] = pack
-        nav = f'<nav aria-label="{escape(say("stories"))}">{links}</nav>\n'
-    heading = f"<header><h1>{escape(title)}</h1><h2>{escape(say('The run'))}</h2></header>"
+        nav = f'<nav aria-label="stories">{links}</nav>\n'
+    heading = f"<header><h1>{escape(title)}</h1><h2>The run</h2></header>"
     parts = (
         f'<script type="text/plain" id="{name}">{packed_text(data)}</script>\n'
         for name, data in packed.items()
@@ -251,7 +242,7 @@ def _fit(timeline: Timeline, limit: int) -> tuple[bytes, tuple[str, ...]]:
         source = _only_branch(timeline) if one_branch else timeline
         rendered = RenderedTimeline(source, panels=panels, closed=closed_words())
         undrawn = rendered.undrawn
-        inner = [say("{n} steps inside long runs", n=undrawn)] if undrawn else []
+        inner = [f"{counted(undrawn, 'step')} inside long runs"] if undrawn else []
         made = page(rendered, [*inner, *left_out])
         if len(made) <= limit:
             return made, (*inner, *left_out)
@@ -259,10 +250,10 @@ def _fit(timeline: Timeline, limit: int) -> tuple[bytes, tuple[str, ...]]:
         if spare:
             victim = max(spare, key=lambda panel: _weight(rendered, panel))
             panels.remove(victim)
-            left_out.append(say("panel {name}", name=victim.title))
+            left_out.append(f"panel {victim.title}")
         elif not one_branch:
             one_branch, others = True, len(timeline.branches()) - 1
-            left_out += [say("{n} other branches", n=others)] * (others > 0)
+            left_out += [counted(others, "other branch", "other branches")] * (others > 0)
         else:
             parts = biggest(rendered.store.texts)
             names = ", ".join(f"{kind} ({count:,} characters)" for kind, count in parts)

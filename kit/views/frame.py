@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
 
-from kit.edge.words import say
 from kit.engine.flows import Flow, FlowKind
 from kit.engine.parameters import edition_in
 from kit.views.actions import Macro, draw_actions, ends_well
@@ -128,7 +127,7 @@ def frame(
             class_="kp-said",
             tabindex=0,
             role="region",
-            aria_label=say("what happened"),
+            aria_label="what happened",
         ),
         h("div", draw_actions(scene, macros, gates), k="acts", class_="kp-acts", data_quiet=True),
         draw_cover(story, scene, drawn) if story and scene.action is None else None,
@@ -167,7 +166,7 @@ def stored_frame(scene: Scene, panels: Sequence[Panel], slots: Slots = PLAIN) ->
         [h("p", line) for line in break_lines(scene)],
         [panel.draw(scene) for panel in panels if panel.name == slots.badges],
         h("p", words, class_="badge kept" if good else "badge broken") if judged else None,
-        h("p", say("edition {name}", name=edition), class_="badge") if edition else None,
+        h("p", f"edition {edition}", class_="badge") if edition else None,
         h("div", [h("div", panel.draw(scene)) for panel in beside], class_="beside"),
     )
 
@@ -184,7 +183,7 @@ def _filled(
 def _badges(scene: Scene, panels: Sequence[Panel], slots: Slots) -> Frag:
     shown = {panel.name: panel for panel in panels if is_shown(panel, scene)}
     badges = shown.get(slots.badges)
-    status = scroll(say("status"), badges.draw(scene)) if badges else None
+    status = scroll("status", badges.draw(scene)) if badges else None
     promises = draw_promises(scene, slots.named) if LAMPS.name in shown else None
     return h("div", status, promises, class_="kp-badges")
 
@@ -194,12 +193,12 @@ def _picture(scene: Scene, panel: Panel, declared: Declared) -> Frag:
     zoom = [
         h("button", sign, type="button", data_do=f"zoom-{way}", aria_label=word)
         for way, sign, word in (
-            ("out", "−", say("picture smaller")),
-            ("in", "+", say("picture larger")),
+            ("out", "−", "picture smaller"),
+            ("in", "+", "picture larger"),
         )
     ]
     edition = edition_in(scene.model.parameters, " · {}")
-    title = [say(panel.title), h("span", edition, class_="edition") if edition else None]
+    title = [panel.title, h("span", edition, class_="edition") if edition else None]
     drawn = scene.kept["picture"] = panel.draw(scene)  # for the question about the next step
     former, above = scene.former(), None
     if not panel.gates:
@@ -207,7 +206,7 @@ def _picture(scene: Scene, panel: Panel, declared: Declared) -> Frag:
         above = gates_above(scene, gates, drawn, then)
     legend = _legend(scene, panel, drawn, gated=above is not None)
     top = h("div", h("h3", title), above, legend, zoom, class_="kp-top")
-    body = section(panel, drawn, "kp-scroll", say("picture: {title}", title=say(panel.title)))
+    body = section(panel, drawn, "kp-scroll", f"picture: {panel.title}")
     return h("div", top, body, k="picture", class_="kp-picture")
 
 
@@ -218,8 +217,8 @@ def _legend(scene: Scene, panel: Panel, drawn: Frag, *, gated: bool) -> Frag | N
     legends = (part.text() for part in drawn.walk() if "legend" in (part.get("class") or ""))
     words = panel.legend(scene) if panel.legend else next(legends, "").replace("; ", " · ")
     marks = [*filter(None, words.split(" · "))]
-    shown = say("marks") if gated else [h("span", each) for each in marks]
-    summary = h("summary", shown, title=say("what the marks mean"))
+    shown = "marks" if gated else [h("span", each) for each in marks]
+    summary = h("summary", shown, title="what the marks mean")
     mark = Marker(scene.model.name)
     listed = h("ul", [h("li", mark(each)) for each in marks])
     kind = "kp-pop" if gated else "kp-pop kp-marks"
@@ -243,7 +242,7 @@ def _pane(pages: Sequence[tuple[Panel, Frag]], changed: Collection[str]) -> Frag
         k="tabs",
         class_="kp-tabs",
         role="group",
-        aria_label=say("panels"),
+        aria_label="panels",
         data_quiet=True,
     )
     shown = [section(panel, drawn, "kp-page kp-scroll") for panel, drawn in pages]
@@ -254,12 +253,10 @@ def _all_tabs(tabs: Sequence[Panel], changed: Collection[str]) -> Frag:
     marked = sum(panel.name in changed for panel in tabs)
     summary = h(
         "summary",
-        say("all {n}", n=len(tabs)),
+        f"all {len(tabs)}",
         k="all-tabs",
         class_="changed-tab" if marked else None,
-        aria_label=say(
-            "all {n} panels; changed in this step: {marked}", n=len(tabs), marked=marked
-        ),
+        aria_label=f"all {len(tabs)} panels; changed in this step: {marked}",
     )
     few = "kp-pop few" if len(tabs) <= MOST_IN_LINE else "kp-pop"
     listed = [_tab(panel, panel.name in changed, listed=True) for panel in tabs]
@@ -267,16 +264,16 @@ def _all_tabs(tabs: Sequence[Panel], changed: Collection[str]) -> Frag:
 
 
 def _tab(panel: Panel, changed: bool, *, listed: bool = False) -> Frag:
-    title = say(panel.title)
+    title = panel.title
     return h(
         "button",
-        title if listed else say(panel.tab or panel.title),
+        title if listed else (panel.tab or panel.title),
         k=f"{'list' if listed else 'tab'}:{panel.name}",
         type="button",
         class_="changed-tab" if changed else None,
         data_tab=panel.name,
         aria_pressed="false",
-        aria_label=say("{panel}: changed in this step", panel=title) if changed else title,
+        aria_label=f"{title}: changed in this step" if changed else title,
     )
 
 
@@ -305,7 +302,7 @@ def brief_narration(scene: Scene) -> list[Frag]:
         return [_said(milestone, mark(scene.say)), *_brief_why(mark, why, LINE)]
     in_full = Marker(scene.model.name)
     words = [h("p", in_full(text)) for text in (scene.say, why) if text]
-    whole = sheet(h("summary", say("full text")), words, key="said", quiet=True)
+    whole = sheet(h("summary", "full text"), words, key="said", quiet=True)
     beside = lines * LINE - badge - SHEET
     # Where no clause has room beside it, the smallest board leaves the milestone to the time bar.
     roomy = measured(clause(scene.say, beside, size), size) <= beside

@@ -12,7 +12,6 @@ from typing import Any, get_args
 
 from msgspec import Struct
 
-from kit.edge.words import later, say
 from kit.errors import Refusal
 from kit.masks import majority
 from kit.views.actions import first_waiting, mark, some_of
@@ -31,8 +30,8 @@ MOST_COME = 7
 """Nodes that stand behind a gate one by one; of more, they are counted."""
 MOST_NAMED = 24
 """Nodes that the sentence of a gate names on each side."""
-MISSING, THERE = later("Missing: {names}."), later("Present: {names}.")
-AGAINST = later("Refused: {names}.")
+MISSING, THERE = "Missing: {names}.", "Present: {names}."
+AGAINST = "Refused: {names}."
 HIGH = 42.0
 """How high a gate at the foot of a stage is."""
 _MIDDLE = 16.0
@@ -97,7 +96,7 @@ class Gate(Struct, frozen=True):
     def title(self) -> str:
         """The name of the step, and which of its gates this is."""
         what = self.what.partition(" (")[0]
-        return say("{what} for {where}", what=what, where=self.where) if self.where else self.what
+        return f"{what} for {self.where}" if self.where else self.what
 
     @property
     def is_open(self) -> bool:
@@ -108,31 +107,22 @@ class Gate(Struct, frozen=True):
     def sentence(self) -> str:
         """The gate in words: how many have come, who is missing, who is there."""
         come, all_ = len(self.there), len(self.there) + len(self.missing)
-        values = {"what": self.title, "n": come, "all": all_, "needed": self.needed}
-        values |= {"knows": self.knows, "why": self.why.rstrip(".")}
-        if self.why:
-            said = say("{what} must wait: {why}.", **values)
-        elif self.is_open:
-            said = say(
-                "The gate for “{what}” is open. {n} of {all} have {knows} ({needed} needed).",
-                **values,
-            )
-        else:
-            said = say(
-                "The gate for “{what}” is closed. {n} of {all} have {knows} ({needed} needed).",
-                **values,
-            )
+        said = f"{self.title} must wait: {self.why.rstrip('.')}."
+        if not self.why:
+            know = f"{'has' if come == 1 else 'have'} {self.knows} ({self.needed} needed)"
+            way = "open" if self.is_open else "closed"
+            said = f"The gate for “{self.title}” is {way}. {come} of {all_} {know}."
         for words, names in (
             (MISSING, self.awaited), (AGAINST, self.against), (THERE, self.there)
         ):  # fmt: skip
             if names:
-                said += f" {say(words, names=', '.join(some_of(names, MOST_NAMED)))}"
+                said += f" {words.format(names=', '.join(some_of(names, MOST_NAMED)))}"
         return said
 
     @property
     def absent(self) -> str:
         """How many are missing, where they are too many to stand there one by one."""
-        return say("{n} missing", n=len(self.missing))
+        return f"{len(self.missing)} missing"
 
     @property
     def count(self) -> str:
@@ -140,8 +130,8 @@ class Gate(Struct, frozen=True):
         if not (self.there or self.missing):
             return ""
         if len(self.there) + len(self.missing) > self.needed:  # some of them are enough
-            return say("{n} ({all} needed)", n=len(self.there), all=self.needed)
-        return say("{n} of {all}", n=len(self.there), all=self.needed)
+            return f"{len(self.there)} ({self.needed} needed)"
+        return f"{len(self.there)} of {self.needed}"
 
 
 Declared = Callable[[Scene], Iterable[Gate]]
@@ -159,7 +149,7 @@ def of_members(
     """The majority of each group of members, or ``enough`` of them; those ``against`` have said
     no. Two groups are those before and after a change of the members.
     """
-    wheres = ("",) if len(groups) == 1 else (say("the old members"), say("the new members"))
+    wheres = ("",) if len(groups) == 1 else ("the old members", "the new members")
     for group, where in zip(groups, wheres, strict=True):
         there = tuple(name for name in group if name in done)
         missing = tuple(name for name in group if name not in done)
@@ -213,7 +203,7 @@ def awaited_gates(scene: Scene) -> Iterator[Gate]:
     """The gates that refusals tell of: whatever the model, where it counts nodes."""
     for refusal in filter(None, (refusal for _, refusal in scene.options())):
         for group, lacking, there in refusal.counts():
-            yield Gate(group.what, group.what, say("done it"), there, lacking, group.needed)
+            yield Gate(group.what, group.what, "done it", there, lacking, group.needed)
 
 
 # -- drawing ---------------------------------------------------------------------------------------
@@ -248,7 +238,7 @@ def gate_below(
     if not gates:
         return None
     gate, y = gates[0], bottom - HIGH / 2
-    said = say("{n} have arrived", n=len(gate.there))
+    said = f"{len(gate.there)} {'has' if len(gate.there) == 1 else 'have'} arrived"
     come = _some(gate.there, MOST_COME)
     behind = cast.heads(come).wide(len(come)) or measured(said) * bool(gate.there)
     post = min(300.0, width - 24 - behind - measured(gate.count, bold=True))
@@ -316,7 +306,7 @@ def _above(scene: Scene, gate: Gate, cast: Cast, is_first: bool) -> Frag:
             aria_label=gate.sentence,
             data_rove=True,
         ),
-        h("b", say("open") if gate.is_open else gate.count),
+        h("b", "open" if gate.is_open else gate.count),
         k=f"gate:{gate.thing}",
         class_="gate open" if gate.is_open else "gate",
         data_of=gate.thing,
@@ -373,7 +363,7 @@ def _crowd(
     behind = [
         h(
             "g",
-            h("title", say("{name} has arrived", name=name)),
+            h("title", f"{name} has arrived"),
             fresh(0, 0, 2 * small.reach + 2, 2 * small.reach + 6) if name in new else None,
             head_of("node", small.reach),
             letter_of(letters.get(name, name), small.reach),
@@ -397,7 +387,7 @@ def _dead(head: float) -> Frag:
 
 
 def _control(scene: Scene, name: str, step: Any, nth: int) -> dict[str, Any]:
-    words = say("{name} is missing", name=name)
+    words = f"{name} is missing"
     attrs: dict[str, Any] = {"role": "button", "tabindex": "-1" if nth else "0", "data_of": name}
     if step is None:
         return attrs | {"aria_label": words, "data_roving": True, "data_spot": name}

@@ -2,7 +2,6 @@
 
 from functools import cache
 
-from kit.edge.words import say
 from kit.engine.glossary import finder, lesson_title, words
 from kit.views.fragment import PRESSED, Frag, Kid, h
 
@@ -36,6 +35,6 @@ def meaning(word: str) -> str:
     """What is said of a word: its meaning, its lesson, and how to see its picture."""
     entry = words()[word]
     title = lesson_title(entry.lesson)
-    lesson = say("Lesson {title}.", title=title) if title else ""
-    picture = say("Picture: {what}", what=f'kit.glossary("{word}")')
+    lesson = f"Lesson {title}." if title else ""
+    picture = "Picture: {what}".format(what=f'kit.glossary("{word}")')
     return "\n".join(filter(None, [f"{word}: {entry.means.replace('`', '')}", lesson, picture]))

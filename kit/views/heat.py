@@ -12,7 +12,7 @@ from math import ceil
 
 from msgspec import Struct
 
-from kit.edge.words import say
+from kit.errors import counted
 from kit.views.fragment import Frag, h
 from kit.views.labels import shortened
 from kit.views.parts import soft, word
@@ -88,7 +88,7 @@ def shares(aspect: Aspect) -> str:
     common = zip(LOOKS, values[:3], strict=False)
     parts = [f"{mark} {value} ×{count}" for mark, (value, count) in common]
     rest = len(values) - 3
-    return ", ".join(parts) + (" " + say("and {n} more", n=rest) if rest > 0 else "")
+    return ", ".join(parts) + (" " + f"and {rest} more" if rest > 0 else "")
 
 
 def heat_lines(aspects: Sequence[Aspect]) -> Iterator[str]:
@@ -134,7 +134,7 @@ def draw_heat(
         if source in number and target in number
     ]
     rest = len(thickest) - MOST_ARCS
-    more = say("and {n} more pairs", n=rest) if rest > 0 else ""
+    more = f"and {counted(rest, 'more pair')}" if rest > 0 else ""
     return h(
         "div",
         h(

@@ -5,7 +5,6 @@ import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
-from kit.edge.words import say
 from kit.engine.actors import NetworkModel
 from kit.engine.flows import Flow, flows, whose
 from kit.engine.recorded import RecordedRun
@@ -73,12 +72,10 @@ def _heard(scene: Scene) -> Mapping[str, frozenset[int]]:
 def how_seen(scene: Scene) -> str:
     """What is meant by that, in a sentence."""
     if isinstance(scene.model, NetworkModel):
-        return say("A node has seen its own steps and whatever it has heard through messages.")
+        return "A node has seen its own steps and whatever it has heard through messages."
     if isinstance(scene.model, RecordedRun):
-        return say("What a node hears was not recorded. These are the steps that change the node.")
-    return say(
-        "This model has no lanes. A node has seen the steps in which it acts, sends or receives."
-    )
+        return "What a node hears was not recorded. These are the steps that change the node."
+    return "This model has no lanes. A node has seen the steps in which it acts, sends or receives."
 
 
 def known_parts(picture: Frag, name: str) -> list[str]:
@@ -203,7 +200,7 @@ def shiviz(scene: Scene, numbers: Container[int]) -> str:
     arrived = {a.ended_at: a for a in run.arrows if a.fate == "received"}
     acts = {mark.at: mark.node for mark in run.marks if not mark.alarm}
     for name in dict.fromkeys(arrow.source for arrow in run.arrows if not arrow.sent_at):
-        event(name, 0, say("begins"))
+        event(name, 0, "begins")
     for number, step in enumerate(scene.way(), start=1):
         said = model.describe(step.before, step.action, step.after)
         if run.nodes:

@@ -7,7 +7,6 @@ a script all lines are there. A family declares it in one line: ``LOG = log_pane
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from kit.edge.words import later, say
 from kit.engine.flows import OWN_WORDS, ServerLine, ServerLog
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
@@ -16,10 +15,10 @@ from kit.views.parts import moved, scroll
 
 def nothing() -> str:
     """What is said before anything is written."""
-    return say("No node has written a line yet.")
+    return "No node has written a line yet."
 
 
-def log_panel(log: ServerLog, title: str = later("Logs of the nodes")) -> Panel:
+def log_panel(log: ServerLog, title: str = "Logs of the nodes") -> Panel:
     """Make the panel ``log`` that shows the lines of a server log."""
 
     def draw(scene: Scene) -> Frag:
@@ -32,7 +31,7 @@ def log_panel(log: ServerLog, title: str = later("Logs of the nodes")) -> Panel:
             written.append(f"  {phase}{line.node} {line.marked}")
         return "\n".join(written) or "  " + nothing()
 
-    return Panel("log", title, draw, wording, optional=True, tab=later("Log"))
+    return Panel("log", title, draw, wording, optional=True, tab="Log")
 
 
 def _lines(scene: Scene, log: ServerLog) -> tuple[tuple[ServerLine, ...], ...]:
@@ -46,18 +45,18 @@ def _draw(scene: Scene, steps: tuple[tuple[ServerLine, ...], ...]) -> Frag:
     if not written:
         return h("p", nothing(), class_="soft")
     pickers = [
-        _picker("node", say("of all nodes"), (line.node for line in written)),
-        _picker("component", say("of all components"), (line.component for line in written)),
+        _picker("node", "of all nodes", (line.node for line in written)),
+        _picker("component", "of all components", (line.component for line in written)),
     ]
     find = h(
         "input",
         type="search",
         data_filter=True,
         autocomplete="off",
-        placeholder=say("find in the log"),
-        aria_label=say("find in the log"),
+        placeholder="find in the log",
+        aria_label="find in the log",
     )
-    listed = scroll(say("log"), _parts(scene, steps), searched="all")
+    listed = scroll("log", _parts(scene, steps), searched="all")
     return h("div", h("p", pickers, find), listed, k="search:log", data_sift=True)
 
 
@@ -68,7 +67,7 @@ def _picker(name: str, everything: str, values: Iterable[str]) -> Frag:
         "select",
         options,
         data_choose=f"log-{name}",
-        aria_label=say("lines {which}", which=everything),
+        aria_label=f"lines {everything}",
     )
 
 

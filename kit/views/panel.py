@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct, field
 
-from kit.edge.words import say
 from kit.engine.causes import Inquiry
 from kit.engine.flows import Flow, flows
 from kit.engine.timeline import Breach, PassedStep, Timeline, first_breaches
@@ -234,11 +233,11 @@ def section(panel: Panel, body: Kid, kind: str, label: str = "") -> Frag:
     """Frame a panel's picture with its title; it scrolls when it is larger than its slot."""
     return h(
         "section",
-        h("h3", say(panel.title)),
+        h("h3", panel.title),
         body,
         k=f"panel:{panel.name}",
         class_=f"{kind} panel {panel.name}",
         tabindex=0,
         role="region",
-        aria_label=label or say(panel.title),
+        aria_label=label or panel.title,
     )

@@ -6,7 +6,6 @@ Each is drawn with a sign or a shape beside its colour.
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from kit.edge.words import say
 from kit.errors import counted
 from kit.views.fragment import Frag, Kid, h
 
@@ -84,9 +83,7 @@ def act_button(
         data_key=digit,
         data_refused=why,
         aria_disabled="true" if why else None,
-        aria_label=say("{what} is not possible now: {why}", what=said or words, why=why)
-        if why
-        else said or None,
+        aria_label=f"{said or words} is not possible now: {why}" if why else said or None,
         **more,
     )
 
@@ -143,7 +140,7 @@ def volume(size: int | None) -> str:
     if size is None:
         return "?"
     if size < 1024:
-        return say("{n:,} bytes", n=size)
+        return counted(size, "byte")
     amount = float(size)
     for unit in UNITS:
         amount /= 1024

@@ -7,9 +7,9 @@ import json
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
-from kit.edge.words import later, say
 from kit.engine.model import Verdict, verdicts
 from kit.engine.timeline import Breach
+from kit.errors import counted
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import lamp, sheet
@@ -52,13 +52,11 @@ def _lamp(scene: Scene, verdict: Verdict, breach: Breach | None, named: Named) -
     cost = breach.cost if breach else verdict.cost
     return h(
         "li",
-        lamp(good, say("holds"), say("a known cost") if cost else say("broken"), "bulb kept"),
+        lamp(good, "holds", "a known cost" if cost else "broken", "bulb kept"),
         h("span", verdict.title),
         None if good else h("strong", witness, class_="witness"),
         h("small", cost.remark()) if cost else None,
-        h("small", say("broken at step {step}", step=scene.counted(breach.step)))
-        if breach
-        else None,
+        h("small", f"broken at step {scene.counted(breach.step)}") if breach else None,
         _to_the_break(scene, breach) if breach else None,
         k=f"lamp:{verdict.name}",
         class_="lamp ok" if good else "lamp bad",
@@ -72,7 +70,7 @@ def _to_the_break(scene: Scene, breach: Breach) -> Frag | None:
     if not moments:
         return None
     there = moments[breach.step]
-    return h("button", say("show the break"), type="button", data_do="broke", data_moment=there)
+    return h("button", "show the break", type="button", data_do="broke", data_moment=there)
 
 
 def step_key(step: int) -> str:
@@ -105,14 +103,13 @@ def promises_badge(scene: Scene) -> tuple[str, bool]:
     judged = scene_verdicts(scene)
     bad = {verdict.name for verdict in judged if not verdict.ok} | broken.keys()
     if not bad:
-        return say("✓ {n} promises", n=len(judged)), True
+        return f"✓ {counted(len(judged), 'promise')}", True
     steps = {scene.counted(breach.step) for breach in broken.values()}
-    counts = {"n": len(bad), "all": len(judged), "step": min(steps, default=0)}
+    step = f"step {min(steps, default=0)}"
+    what = f"broken, first at {step}" if len(steps) > 1 else f"broken at {step}"
     if broken and all(breach.cost for breach in broken.values()):
-        return say("! {n} of {all} at known costs, from step {step} on", **counts), False
-    if len(steps) > 1:
-        return say("! {n} of {all} broken, first at step {step}", **counts), False
-    return say("! {n} of {all} broken at step {step}", **counts), False
+        what = f"at known costs, from {step} on"
+    return f"! {len(bad)} of {len(judged)} {what}", False
 
 
 def draw_promises(scene: Scene, named: Named = nothing) -> Frag:
@@ -125,7 +122,7 @@ def draw_promises(scene: Scene, named: Named = nothing) -> Frag:
 
 LAMPS = Panel(
     "lamps",
-    later("Properties"),
+    "Properties",
     draw_lamps,
     lamps_text,
     shown=lambda scene: bool(
@@ -138,5 +135,5 @@ def judged(scene: Scene) -> str:
     """All verdicts in a few words, for a status line: what is broken, or that nothing is."""
     broken = [verdict.title for verdict in scene_verdicts(scene) if not verdict.ok]
     if not broken:
-        return say("all promises hold")
-    return say("BROKEN: {titles}", titles="; ".join(broken))
+        return "all promises hold"
+    return f"BROKEN: {'; '.join(broken)}"

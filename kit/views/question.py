@@ -6,8 +6,8 @@ from itertools import zip_longest
 
 from msgspec import Struct
 
-from kit.edge.words import say
 from kit.engine.flows import OF_NODES, whose
+from kit.errors import counted
 from kit.views.default import compared
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
@@ -40,7 +40,7 @@ class Question(Struct, frozen=True):
 
     def draw(self) -> Frag:
         """Draw the question as a form that the player's module can judge."""
-        none = say("none of these")
+        none = "none of these"
         offered, right = (*self.choices, none), self.right or (none,)
         labels = []
         for key, choice, thing in zip_longest(VOTED, offered, self.things, fillvalue=""):
@@ -51,18 +51,16 @@ class Question(Struct, frozen=True):
                 named = h("kbd", key) if key else None
                 labels.append(h("label", box, " ", named, f" {choice} ", votes, h("b")))
         where = (
-            h("small", say("Tick an answer, or press it in the picture."))
-            if any(self.things)
-            else None
+            h("small", "Tick an answer, or press it in the picture.") if any(self.things) else None
         )
         keys = ", ".join(VOTED[: len(offered)])
-        each = say("each press of {keys} is one vote; no names are stored", keys=keys)
+        each = f"each press of {keys} is one vote; no names are stored"
         return h(
             "div",
             h("fieldset", h("legend", self.text), where, labels),
-            _button(say("Answer"), "answer", "act suggested"),
-            _button(say("Show without answering"), "reveal"),
-            _button(say("Let the class vote"), "vote", aria_pressed="false", title=each),
+            _button("Answer", "answer", "act suggested"),
+            _button("Show without answering", "reveal"),
+            _button("Let the class vote", "vote", aria_pressed="false", title=each),
             k="question",
             class_="question",
             data_because=" ".join((self.because, *self.reasons)),
@@ -77,8 +75,8 @@ def coming(scene: Scene, behind: int = 0) -> str:
     """Which step a question is about, ``behind`` so many others that nobody asks about."""
     verb = scene.model.verb(scene.action)
     if behind:
-        return say("After {n} other steps: {verb}.", n=behind, verb=verb)
-    return say("Next: {verb}.", verb=verb)
+        return f"After {counted(behind, 'other step')}: {verb}."
+    return f"Next: {verb}."
 
 
 def receivers(scene: Scene, picture: Panel | None) -> Question | None:
@@ -103,7 +101,7 @@ def receivers(scene: Scene, picture: Panel | None) -> Question | None:
     if not right <= things.keys() or not len(right) < len(things) <= MOST:
         return None
     return Question(
-        f"{coming(scene)} {say('Which nodes get {what}?', what=flows[0].label or say('it'))}",
+        f"{coming(scene)} {'Which nodes get {what}?'.format(what=flows[0].label or 'it')}",
         tuple(things),
         tuple(name for name in things if name in right),
         scene.say,
@@ -148,12 +146,12 @@ def changed_parts(scene: Scene, tabs: dict[str, bool] | None = None) -> Question
     kept = {*right, *others[: MOST - len(right)]}
     offered = tuple(part for part in parts if part in kept)
     are_nodes = all(part in names for part in offered)
-    ask = say("Which nodes change?") if are_nodes else say("Which of these change?")
+    ask = "Which nodes change?" if are_nodes else "Which of these change?"
     return Question(
         f"{coming(scene)} {ask}",
         offered,
         tuple(right),
-        f"{scene.say} {say('Changed: {parts}.', parts=', '.join(right))}",
+        f"{scene.say} {'Changed: {parts}.'.format(parts=', '.join(right))}",
         things=tuple(part if part in names else "" for part in offered),
     )
 

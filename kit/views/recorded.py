@@ -1,6 +1,5 @@
 """A recorded run in the Player: the nodes that its maps name, what each variable says of them."""
 
-from kit.edge.words import later, say
 from kit.views.fragment import Frag, h
 from kit.views.labels import shortened
 from kit.views.panel import Panel, Scene
@@ -18,13 +17,13 @@ def draw_nodes(scene: Scene) -> Frag:
         cells = [h("th", node, scope="row")]
         for place in ((node, column) for column in columns):
             said, was = (shortened(table.get(place, "–"), CELL) for table in (now, then))
-            former = say("was {former}", former=was) if now.get(place) != then.get(place) else None
+            former = f"was {was}" if now.get(place) != then.get(place) else None
             words = h("span", said, class_="changed" if former else None)
             small = h("small", " ", former, class_="soft") if former else None
             cells.append(h("td", words, small, title=now.get(place)))
         rows.append(h("tr", cells, k=f"n:{node}", data_of=node))
-    head, caption = heads(say("node"), *columns), h("caption", scene.model.title)
-    return scroll(say("Nodes"), h("table", caption, head, h("tbody", rows), class_="state"))
+    head, caption = heads("node", *columns), h("caption", scene.model.title)
+    return scroll("Nodes", h("table", caption, head, h("tbody", rows), class_="state"))
 
 
-NODES = Panel("nodes", later("Nodes"), draw_nodes, still=True, shown=lambda s: bool(s.model.nodes))
+NODES = Panel("nodes", "Nodes", draw_nodes, still=True, shown=lambda s: bool(s.model.nodes))

@@ -6,7 +6,6 @@ what has arrived of what it is to hold.
 
 from collections.abc import Container, Mapping, Sequence
 
-from kit.edge.words import say
 from kit.views.fragment import Frag, h
 from kit.views.labels import LINE, SIZE, measured
 from kit.views.parts import fresh
@@ -32,14 +31,14 @@ GAP = 2.5
 
 def legend() -> str:
     """What the signs at a replica mean."""
-    return say("eye: read; pencil: written; filled: asked now")
+    return "eye: read; pencil: written; filled: asked now"
 
 
 def asked_words(read: bool, written: bool) -> str:
     """Say what is asked of a replica."""
     if read:
-        return say("read and written") if written else say("read")
-    return say("written") if written else say("neither read nor written")
+        return "read and written" if written else "read"
+    return "written" if written else "neither read nor written"
 
 
 def eye(x: float, y: float, *, filled: bool) -> Frag:

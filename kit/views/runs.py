@@ -4,7 +4,6 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from kit.edge.arguments import checked
-from kit.edge.words import say
 from kit.engine.actors import NetworkModel
 from kit.engine.declared import NodeModel
 from kit.engine.recorded import RecordedRun, itf_of
@@ -37,7 +36,7 @@ def node_rows(scene: Scene, nodes: Collection[str]) -> dict[str, Row]:
     states = model.readable(scene.state) if apart else own_states(model, scene.state)
     for node in filter(states.__contains__, nodes):
         if isinstance(states[node], str):
-            rows.setdefault(node, {})[say("state")] = states[node]
+            rows.setdefault(node, {})["state"] = states[node]
         elif node not in rows:
             rows[node] = dict(rows_of(states[node]))
     return rows
@@ -90,17 +89,17 @@ def seen_by(scene: Scene, node: str, field: str = "node") -> list[tuple[int, str
 
 def _part(model: Any, step: PassedStep, node: str) -> str:
     if isinstance(model, RecordedRun):
-        return say("changes")
+        return "changes"
     travels, actor = ends(model, step), model.actor_of(step.before, step.action)
     if any(node == target for _, _, target in travels):
-        return say("receives")
+        return "receives"
     if isinstance(model, NetworkModel):  # what it sends here has been sent before
-        return say("does") if node == actor else say("hears of")
+        return "does" if node == actor else "hears of"
     kinds = {flow.kind for flow, source, _ in travels if node == source}
     if not kinds:
-        return say("does")
+        return "does"
     arrives = kinds == {"message"} and actor not in ("", node)  # who receives it does this step
-    return say("is heard") if arrives else say("sends")
+    return "is heard" if arrives else "sends"
 
 
 def _learnt(scene: Scene, number: int, node: str) -> str:

@@ -9,7 +9,6 @@ from pathlib import Path
 from string import ascii_letters
 from typing import Literal, TypeAlias
 
-from kit.edge.words import say, translated
 from kit.views.fragment import Frag, Kid, h
 from kit.views.frame import flow_markers
 
@@ -82,7 +81,7 @@ def browser_module(entry: Entry) -> str:
         for imported in _IMPORT.findall(text):
             if imported not in modules:
                 add(imported)
-        modules[name] = translated(_EXPORT.sub("", _IMPORT.sub("", text)))
+        modules[name] = _EXPORT.sub("", _IMPORT.sub("", text))
 
     add(entry)
     lines = "".join(map(_sent, "".join(modules.values()).splitlines()))
@@ -162,59 +161,59 @@ ICONS = {
 def keys_help() -> tuple[tuple[str, str], ...]:
     """The keys, and what each does."""
     return (
-        (say("→  or  j"), say("one step forward; at the end of a branch, what the model suggests")),
-        (say("←  or  k"), say("one step back")),
-        (say("Shift + →"), say("to the next milestone")),
-        (say("Shift + ←"), say("to the previous milestone")),
-        (say("Home, End"), say("first and last step")),
-        (say("Space"), say("play and pause")),
-        (say("1 to 9"), say("do the action with this number in the list of all; 1: the next")),
-        (say("1 to 9"), say("while a question is open: choose, or vote in a class")),
+        ("→  or  j", "one step forward; at the end of a branch, what the model suggests"),
+        ("←  or  k", "one step back"),
+        ("Shift + →", "to the next milestone"),
+        ("Shift + ←", "to the previous milestone"),
+        ("Home, End", "first and last step"),
+        ("Space", "play and pause"),
+        ("1 to 9", "do the action with this number in the list of all; 1: the next"),
+        ("1 to 9", "while a question is open: choose, or vote in a class"),
         (
-            say("[  and  ]"),
-            say("move through the picture; Enter shows what you can do with a part"),
+            "[  and  ]",
+            "move through the picture; Enter shows what you can do with a part",
         ),
-        ("m", say("move a thing by hand: arrows choose where, Enter drops it, Esc cancels")),
-        ("a", say("all actions, with a search box")),
-        (say("+  and  −"), say("a larger or smaller picture; 0: original size")),
-        ("w", say("why a promise breaks in this step")),
-        ("f", say("fork: begin a new branch at this step")),
-        ("o", say("film: the milestones as small pictures; Enter goes to one")),
-        ("p", say("projector: full screen, large type")),
+        ("m", "move a thing by hand: arrows choose where, Enter drops it, Esc cancels"),
+        ("a", "all actions, with a search box"),
+        ("+  and  −", "a larger or smaller picture; 0: original size"),
+        ("w", "why a promise breaks in this step"),
+        ("f", "fork: begin a new branch at this step"),
+        ("o", "film: the milestones as small pictures; Enter goes to one"),
+        ("p", "projector: full screen, large type"),
         (
-            say("Page Up, Page Down"),
-            say("on the projector: back and forward, also from a remote"),
+            "Page Up, Page Down",
+            "on the projector: back and forward, also from a remote",
         ),
-        (say("Esc"), say("close what covers the panels")),
-        ("?", say("this list")),
+        ("Esc", "close what covers the panels"),
+        ("?", "this list"),
     )
 
 
 def marks_help() -> tuple[tuple[str, str], ...]:
     """The marks of all pictures, and what each means."""
     return (
-        (say("dashed"), say("planned, or not yet true")),
-        (say("yellow"), say("changed in this step")),
-        (say("green ✓"), say("a promise that holds; green has no other meaning")),
-        (say("+ and −"), say("added, removed")),
-        (say("hollow"), say("down; grey with ✗: dead; with +: joining")),
-        (say("crown"), say("the leader")),
+        ("dashed", "planned, or not yet true"),
+        ("yellow", "changed in this step"),
+        ("green ✓", "a promise that holds; green has no other meaning"),
+        ("+ and −", "added, removed"),
+        ("hollow", "down; grey with ✗: dead; with +: joining"),
+        ("crown", "the leader"),
     )
 
 
 def _buttons() -> tuple[tuple[str, str, str], ...]:
     return (
-        ("first", say("first step"), say("Home")),
-        ("back", say("one step back"), "←"),
-        ("play", say("play"), say("Space")),
-        ("step", say("one step forward"), "→"),
-        ("milestone", say("to the next milestone"), say("Shift →")),
-        ("fork", say("fork here"), "f"),
+        ("first", "first step", "Home"),
+        ("back", "one step back", "←"),
+        ("play", "play", "Space"),
+        ("step", "one step forward", "→"),
+        ("milestone", "to the next milestone", "Shift →"),
+        ("fork", "fork here", "f"),
     )
 
 
 def _speeds() -> tuple[tuple[str, str], ...]:
-    words = say("slow"), say("normal"), say("fast"), say("very fast")
+    words = "slow", "normal", "fast", "very fast"
     return tuple(zip(("0.5", "1", "2", "5"), words, strict=True))
 
 
@@ -229,7 +228,7 @@ def shell(stage: Kid = None, note: str = "", *, idle: Container[str] = ()) -> Fr
         h(
             "div",
             _time(),
-            h("div", class_="kp-map", hidden=True, role="group", aria_label=say("branches")),
+            h("div", class_="kp-map", hidden=True, role="group", aria_label="branches"),
             _stepper(idle),
             h("div", stage, class_="kp-stage"),
             h(
@@ -237,19 +236,19 @@ def shell(stage: Kid = None, note: str = "", *, idle: Container[str] = ()) -> Fr
                 class_="kp-side",
                 hidden=True,
                 role="region",
-                aria_label=say("compared branch"),
+                aria_label="compared branch",
             ),
             _parting(),
             _modes(idle),
             _help(idle),
-            h("div", class_="kp-film kp-sheet", hidden=True, role="group", aria_label=say("film")),
+            h("div", class_="kp-film kp-sheet", hidden=True, role="group", aria_label="film"),
             h("div", class_="kp-peek kp-sheet", hidden=True, aria_hidden="true"),
             h(
                 "div",
                 class_="kp-ask kp-sheet",
                 hidden=True,
                 role="group",
-                aria_label=say("prediction"),
+                aria_label="prediction",
             ),
             class_="kp-board",
         ),
@@ -260,7 +259,7 @@ def shell(stage: Kid = None, note: str = "", *, idle: Container[str] = ()) -> Fr
             class_="kp-menu",
             hidden=True,
             role="group",
-            aria_label=say("menu"),
+            aria_label="menu",
             data_rove=True,
         ),
         h("div", class_="kp-note", hidden=True),
@@ -270,7 +269,7 @@ def shell(stage: Kid = None, note: str = "", *, idle: Container[str] = ()) -> Fr
 
 
 def _time() -> Frag:
-    slider = h("input", type="range", min=0, max=0, step=1, data_do="scrub", aria_label=say("step"))
+    slider = h("input", type="range", min=0, max=0, step=1, data_do="scrub", aria_label="step")
     ahead = h("div", class_="kp-ahead", aria_hidden="true")
     track = h(
         "div", slider, ahead, h("div", class_="kp-ticks", aria_hidden="true"), class_="kp-track"
@@ -281,15 +280,13 @@ def _time() -> Frag:
 def _stepper(idle: Container[str]) -> Frag:
     buttons = [_button(*each) for each in _buttons() if each[0] not in idle]
     where = h("span", "0 / 0", class_="kp-where", aria_hidden="true")
-    time = h("div", buttons, class_="kp-keys", role="group", aria_label=say("time"))
-    chip = h("button", type="button", data_do="open", hidden=True, title=say("open these steps"))
+    time = h("div", buttons, class_="kp-keys", role="group", aria_label="time")
+    chip = h("button", type="button", data_do="open", hidden=True, title="open these steps")
     return h("div", time, where, chip, class_="kp-stepper")
 
 
 def _parting() -> Frag:
-    close = h(
-        "button", say("close"), type="button", data_do="alone", aria_label=say("stop comparing")
-    )
+    close = h("button", "close", type="button", data_do="alone", aria_label="stop comparing")
     return h("div", h("span", class_="kp-parts"), close, class_="kp-diff", hidden=True)
 
 
@@ -297,51 +294,49 @@ def _modes(idle: Container[str]) -> Frag:
     speeds = [h("option", word, value=value, selected=value == "1") for value, word in _speeds()]
     return h(
         "div",
-        _toggle(
-            "setup", say("Set up"), hidden=True, title=say("model, parameters, safeguards, search")
-        ),
+        _toggle("setup", "Set up", hidden=True, title="model, parameters, safeguards, search"),
         _toggle(
             "predict",
-            say("Predict"),
+            "Predict",
             hidden="predict" in idle,
-            title=say("answer a question before a step is shown"),
+            title="answer a question before a step is shown",
         ),
-        _toggle("story", say("Story"), title=say("show what several nodes do alike as one step")),
-        _toggle("film", say("Film"), title=say("the milestones as small pictures")),
-        _toggle("unfold", say("Unfold runs"), hidden=True, title=say("show each step of a run")),
-        h("label", h("span", say("speed")), h("select", speeds, data_do="speed")),
-        _toggle("projector", say("Projector"), title=say("full screen, large type")),
+        _toggle("story", "Story", title="show what several nodes do alike as one step"),
+        _toggle("film", "Film", title="the milestones as small pictures"),
+        _toggle("unfold", "Unfold runs", hidden=True, title="show each step of a run"),
+        h("label", h("span", "speed"), h("select", speeds, data_do="speed")),
+        _toggle("projector", "Projector", title="full screen, large type"),
         h(
             "button",
             "?",
             type="button",
             data_do="help",
-            aria_label=say("list of keys"),
-            title=say("keys"),
+            aria_label="list of keys",
+            title="keys",
         ),
         class_="kp-modes",
         role="group",
-        aria_label=say("modes"),
+        aria_label="modes",
     )
 
 
 def _help(idle: Container[str]) -> Frag:
     copy = [
-        h("button", say("Copy as Mermaid"), type="button", data_do="copy"),
-        h("pre", tabindex=0, role="region", aria_label=say("as Mermaid")),
+        h("button", "Copy as Mermaid", type="button", data_do="copy"),
+        h("pre", tabindex=0, role="region", aria_label="as Mermaid"),
     ]
     return h(
         "div",
-        h("h3", say("Keys")),
+        h("h3", "Keys"),
         _listed(keys_help()),
-        h("h3", say("Marks")),
+        h("h3", "Marks"),
         _listed(marks_help()),
         [] if "copy" in idle else copy,
         class_="kp-help kp-sheet",
         hidden=True,
         tabindex="0",
         role="group",
-        aria_label=say("list of keys"),
+        aria_label="list of keys",
     )
 
 
@@ -362,7 +357,7 @@ def _button(name: str, label: str, key: str) -> Frag:
         type="button",
         data_do=name,
         aria_label=label,
-        title=say("{what} ({key})", what=label, key=key),
+        title=f"{label} ({key})",
         aria_pressed="false" if name == "play" else None,
     )
 

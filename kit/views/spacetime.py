@@ -24,11 +24,11 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.edge.words import later, say
 from kit.engine import network
 from kit.engine.actors import NetworkModel
 from kit.engine.machines import MachineModel
 from kit.engine.timeline import PassedStep
+from kit.errors import counted
 from kit.views.fragment import Frag, h
 from kit.views.labels import SIZE, Box, seated, wide
 from kit.views.panel import Panel, Scene
@@ -317,7 +317,7 @@ def draw_spacetime(run: Spacetime) -> Frag:
     height = round(TOP + ROW * (last - run.first + 1)) + FOOT
     rows, life, now, names = [], [], [], []
     for step in range(run.first, run.steps + 1):
-        number = tag(str(step or say("start")), 2, y(step) + 4, "soft", "start")
+        number = tag(str(step or "start"), 2, y(step) + 4, "soft", "start")
         rows.append(h("g", number, k=f"step:{step}"))
     for node in run.nodes:
         x, bottom = run.x(node), run.top + height
@@ -329,11 +329,11 @@ def draw_spacetime(run: Spacetime) -> Frag:
         now.append(h("g", circle, k=f"run:{node}", transform=here))
         words, there = h("text", node, x=0, y=0, text_anchor="middle"), run.top + 17
         where: dict[str, Any] = {"transform": f"translate({x} {there})", "data_lanes": node}
-        where |= {"role": "button", "tabindex": 0, "aria_label": say("fold {node}", node=node)}
+        where |= {"role": "button", "tabindex": 0, "aria_label": f"fold {node}"}
         names.append(h("g", words, k=f"who:{node}", class_="who", **where))
     paper = h("rect", x=0, y=run.top, width=run.width, height=TOP, class_="paper")
     width = run.width + OVERVIEW * (run.first > 0)
-    before = say("{n} earlier steps", n=run.first) + "; " if run.first else ""
+    before = counted(run.first, "earlier step") + "; " if run.first else ""
     run_words = f"{before}{'; '.join(_lines(run, run.first))}"
     picture = h(
         "svg",
@@ -347,7 +347,7 @@ def draw_spacetime(run: Spacetime) -> Frag:
         _overview(run, height) if run.first else None,
         viewBox=f"0 {run.top} {width} {height}",
         role="group",
-        aria_label=say("space-time diagram: {what}", what=run_words),
+        aria_label=f"space-time diagram: {run_words}",
         width=width,
         height=height,
         class_="lifelines",
@@ -355,12 +355,12 @@ def draw_spacetime(run: Spacetime) -> Frag:
         data_known=json.dumps(run.known, separators=(",", ":")) if run.known else None,
     )
     marks = (
-        *(say("open end: in flight"), say("dashed ‖: held"), say("✗ lost"), say("double: a copy")),
-        say("×2: two alike"),
+        *("open end: in flight", "dashed ‖: held", "✗ lost", "double: a copy"),
+        "×2: two alike",
     )
     legend = h("p", " · ".join(marks), class_="soft legend")
     chosen = only_of(run.known) if run.known else None
-    return scroll(say("messages in space and time"), picture, legend, chosen, kind="tall")
+    return scroll("messages in space and time", picture, legend, chosen, kind="tall")
 
 
 def only_of(names: Iterable[str], **facts: Mapping[str, str]) -> Frag:
@@ -369,8 +369,8 @@ def only_of(names: Iterable[str], **facts: Mapping[str, str]) -> Frag:
         h("option", name, value=name, **{key: of[name] for key, of in facts.items()})
         for name in names
     ]
-    chosen = h("select", h("option", say("everybody"), value=""), every, data_do="only")
-    return h("label", say("show only what this node knows"), " ", chosen)
+    chosen = h("select", h("option", "everybody", value=""), every, data_do="only")
+    return h("label", "show only what this node knows", " ", chosen)
 
 
 def _arrow(run: Spacetime, drawn: DrawnArrow, seen: Mapping[str, Box]) -> Frag:
@@ -426,7 +426,7 @@ def _overview(run: Spacetime, height: float) -> Frag:
     seen, low = tall * run.first / (run.steps + 1), tall * SHOWN / (run.steps + 1)
     return h(
         "g",
-        h("title", say("the whole run of {n} steps; the frame marks what you see", n=run.steps)),
+        h("title", f"the whole run of {run.steps} steps; the frame marks what you see"),
         h("path", d="".join(bars), class_="message"),
         h("path", d="".join(bad), class_="cross"),
         h("rect", x=x - 1, y=round(above + seen), width=OVERVIEW - 2, height=max(3, round(low)),
@@ -494,15 +494,15 @@ def spacetime_text(run: Spacetime) -> str:
     what is still on its way.
     """
     first = max(0, run.steps - TOLD)
-    before = [say("{n} earlier steps", n=first)] * (first > 0)
-    return "\n".join(before + _lines(run, first)) or say("nothing has happened yet")
+    before = [counted(first, "earlier step")] * (first > 0)
+    return "\n".join(before + _lines(run, first)) or "nothing has happened yet"
 
 
 def _lines(run: Spacetime, first: int) -> list[str]:
     alarms, lines, said = run.alarms, [], _events(run, first)
     for step in range(first, run.steps + 1):
         if said[step]:
-            number = f"{'!' if step in alarms else ' '}{step or say('start'):>5}"
+            number = f"{'!' if step in alarms else ' '}{step or 'start':>5}"
             lines.append(f"{number}  {'; '.join(said[step])}")
     for fate in ("in flight", "held"):
         waiting = Counter(arrow.what for arrow in run.arrows if arrow.fate == fate)
@@ -516,7 +516,7 @@ def _events(run: Spacetime, first: int) -> Mapping[int, list[str]]:
     sent: dict[int, Counter[tuple[str, str, str]]] = defaultdict(Counter)
     for arrow in run.arrows:
         if arrow.copied_at is not None and arrow.copied_at >= first:
-            said[arrow.copied_at].append(say("{what} is copied", what=arrow.what))
+            said[arrow.copied_at].append(f"{arrow.what} is copied")
         if arrow.ended_at is not None and arrow.ended_at >= first:
             said[arrow.ended_at].append(_story(arrow))
         if arrow.copied_at is None and arrow.sent_at >= first:
@@ -527,29 +527,25 @@ def _events(run: Spacetime, first: int) -> Mapping[int, list[str]]:
             said[mark.at].append(mark.label if named else f"{mark.node}: {mark.label}")
     for step, messages in sent.items():
         for (source, text, target), number in messages.items():
-            ends = {"source": source, "target": target}
-            said[step].append(
-                say("{source} sends to {target}: {what}", what=times(text, number), **ends)
-            )
+            said[step].append(f"{source} sends to {target}: {times(text, number)}")
     return said
 
 
 def _story(arrow: Arrow) -> str:
-    since = say("sent at {step}", step=_at(arrow.sent_at))
+    since = f"sent at {_at(arrow.sent_at)}"
     if arrow.copied_at is not None:
-        since = say("{since}, copied at {step}", since=since, step=_at(arrow.copied_at))
+        since = f"{since}, copied at {_at(arrow.copied_at)}"
     if arrow.fate == "received":
-        ends = {"target": arrow.target, "source": arrow.source, "what": arrow.text}
-        return say("{target} receives from {source}: {what} ({since})", since=since, **ends)
-    return say("{what} is {fate} ({since})", what=arrow.what, fate=_fate(arrow.fate), since=since)
+        return f"{arrow.target} receives from {arrow.source}: {arrow.text} ({since})"
+    return f"{arrow.what} is {_fate(arrow.fate)} ({since})"
 
 
 def _at(step: int) -> str:
-    return say("step {step}", step=step) if step else say("the start")
+    return f"step {step}" if step else "the start"
 
 
 def _fate(fate: Fate) -> str:
-    words = {"in flight": say("in flight"), "held": say("held"), "lost": say("lost")}
+    words = {"in flight": "in flight", "held": "held", "lost": "lost"}
     return words.get(fate, fate)
 
 
@@ -658,17 +654,17 @@ def run_of(scene: Scene) -> Spacetime:
     LATEST.append(journal)
     broken = tuple(Mark("", b.step + 1, b.witness, alarm=True) for b in scene.breaches())
     loops = {breach.loop for breach in scene.breaches()} - {None}
-    begins = tuple(Mark("", loop, say("the loop begins here")) for loop in loops if loop)
+    begins = tuple(Mark("", loop, "the loop begins here") for loop in loops if loop)
     marks = *journal.marks, *begins, *broken
     return Spacetime(model.names, len(steps), tuple(journal.arrows), marks, journal.known)
 
 
 MESSAGES = Panel(
     "messages",
-    later("Messages in space and time"),
+    "Messages in space and time",
     lambda scene: draw_spacetime(run_of(scene)),
     lambda scene: spacetime_text(run_of(scene)),
-    tab=later("Run"),
+    tab="Run",
     still=True,
 )
 """A tab beside a stage, on which messages travel."""

@@ -24,7 +24,6 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.edge.words import later, say
 from kit.engine import network
 from kit.engine.actors import NetworkModel
 from kit.engine.flows import Flow
@@ -68,7 +67,7 @@ MOST_SAID = 6
 """Lines beside a client, of which the first names what it is doing."""
 MOST_PARKED, MOST_ALIKE = 24, 4
 """Envelopes that are drawn, and of one sender with the same words; those of more are told once."""
-HEALTH = (later("up"), later("down"), later("gone"), later("joining"))
+HEALTH = ("up", "down", "gone", "joining")
 """The words for it."""
 Sign = Literal["lock", "key", "ban", "joining", "gone", "ballot", ""]
 
@@ -143,7 +142,7 @@ class Wall(Struct, frozen=True):
     """
 
     group: tuple[str, ...]
-    words: str = later("cut")
+    words: str = "cut"
     one_way: bool = False
     beyond: str = ""
     ends: str = ""
@@ -568,7 +567,7 @@ def _draw_guests(
     for side, x in zip(guests, _aside(each, looks, guests), strict=True):
         yield h(
             "g",
-            h("title", say("{node} has the request of {client}", node=each.name, client=side.name)),
+            h("title", f"{each.name} has the request of {side.name}"),
             None if side.key in known else fresh(0, 0, GUEST + 4, GUEST + 4),
             head_of("client", GUEST / 2 / 0.85),
             letter_of(tags([side.name])[side.name][:2], GUEST / 2),
@@ -889,11 +888,13 @@ def _unheard(scene: Scene, stage: Stage, before: Stage | None) -> set[str]:
 
 def _wall(laid: _Set, wall: Wall, edges: Sequence[Edge], labels: Labels) -> Frag:
     key = f"wall:{','.join((*wall.group, wall.beyond))}:{wall.words}"
-    values = {"what": say(wall.words), "group": ", ".join(wall.group), "beyond": wall.beyond}
-    title = say("{what}: {group} and {beyond}" if wall.beyond else "{what}: {group}", **values)
-    if wall.one_way:
-        way = say("{what}: {group} still reaches {beyond}", **values)
-        title = way if wall.beyond else say("{what} can still reach the others", what=title)
+    title = f"{wall.words}: {', '.join(wall.group)}"
+    if wall.one_way and wall.beyond:
+        title = f"{title} still reaches {wall.beyond}"
+    elif wall.one_way:
+        title = f"{title} can still reach the others"
+    elif wall.beyond:
+        title = f"{title} and {wall.beyond}"
     lines = sorted(edges, key=lambda line: -abs(line[1] - line[0]))
     way = "".join(f"M{a.real:.0f} {a.imag:.0f}L{b.real:.0f} {b.imag:.0f}" for a, b, _ in lines)
     tip = None
@@ -910,7 +911,7 @@ def _wall(laid: _Set, wall: Wall, edges: Sequence[Edge], labels: Labels) -> Frag
               class_="tip"),
         )  # fmt: skip
     around = [a * s + b * (1 - s) for a, b, _ in lines for s in (0.5, 0.3, 0.7, 0.1, 0.9)]
-    labels.ask(key, say(wall.words), around)
+    labels.ask(key, wall.words, around)
     wire = laid.way(wall.group[0], wall.beyond) if wall.beyond else None
     return h(
         "g",
@@ -973,24 +974,24 @@ def _between(laid: _Set, group: set[str]) -> Iterator[Edge]:
 def stage_lines(stage: Stage, gates: Sequence[Gate]) -> Iterator[str]:
     """The same in words, a line each."""
     for each in (*stage.sides, *stage.characters):
-        yield each.title or ", ".join((f"{each.name}: {say(each.health)}", each.tag, *each.holds))
+        yield each.title or ", ".join((f"{each.name}: {each.health}", each.tag, *each.holds))
     for card in stage.tape or ():
         yield card.title or card.words
     for message in stage.messages:
         said = f"{message.source} → {message.target}: {message.title or message.words}"
-        yield say("on its way: {what}", what=fate(said, message.look))
+        yield f"on its way: {fate(said, message.look)}"
     for message in stage.lost:
         said = f"{message.source} → {message.target}: {message.title or message.words}"
-        yield say("lost: {what}", what=said)
+        yield f"lost: {said}"
     for wall in stage.walls:
         group = ", ".join(wall.group)
-        beyond = wall.beyond or say("the others")
-        where = say("between {group} and {others}", group=group, others=beyond)
+        beyond = wall.beyond or "the others"
+        where = f"between {group} and {beyond}"
         if wall.one_way:
-            where = say("no node reaches {group}, but {group} can reach the others", group=group)
+            where = f"no node reaches {group}, but {group} can reach the others"
         if wall.one_way and wall.beyond:
-            where = say("nothing passes from {one} to {other}", one=wall.beyond, other=group)
-        yield f"{say(wall.words)}: {where}"
+            where = f"nothing passes from {wall.beyond} to {group}"
+        yield f"{wall.words}: {where}"
     for gate in gates:
         yield gate.sentence
 
@@ -1004,29 +1005,29 @@ def _unsaid(stage: Stage) -> Iterator[str]:
 
 
 MEANINGS = {
-    "crown": later("crown: leads"),
-    "lock": later("lock: its change is in progress"),
-    "key": later("key: session open"),
-    "ban": later("ban: banned"),
-    "+": later("+: joining"),
-    "✗": later("✗: dead"),
-    "hollow": later("hollow: down"),
-    "square": later("square: client"),
-    "diamond": later("diamond: operator"),
-    "guest": later("small square: whose request it has"),
-    "eye": later("eye: read; pencil: written; filled: asked now"),
-    "dashed card": later("dashed card: not committed"),
-    "struck": later("struck out: no effect"),
-    "letters": later("letters: stored; framed: committed; black: applied"),
-    "counts": later("counts: nodes that have applied it"),
-    "envelope": later("envelope: on its way"),
-    "with bars": later("with bars: held back"),
-    "dashed envelope": later("dashed envelope: leaves once its sender has written"),
-    "torn": later("torn: lost"),
-    "open envelope": later("open envelope: arrived"),
-    "dot": later("dot: no node here"),
-    "ring": later("yellow ring: acts in this step"),
-    "yellow": later("yellow: new in this step"),
+    "crown": "crown: leads",
+    "lock": "lock: its change is in progress",
+    "key": "key: session open",
+    "ban": "ban: banned",
+    "+": "+: joining",
+    "✗": "✗: dead",
+    "hollow": "hollow: down",
+    "square": "square: client",
+    "diamond": "diamond: operator",
+    "guest": "small square: whose request it has",
+    "eye": "eye: read; pencil: written; filled: asked now",
+    "dashed card": "dashed card: not committed",
+    "struck": "struck out: no effect",
+    "letters": "letters: stored; framed: committed; black: applied",
+    "counts": "counts: nodes that have applied it",
+    "envelope": "envelope: on its way",
+    "with bars": "with bars: held back",
+    "dashed envelope": "dashed envelope: leaves once its sender has written",
+    "torn": "torn: lost",
+    "open envelope": "open envelope: arrived",
+    "dot": "dot: no node here",
+    "ring": "yellow ring: acts in this step",
+    "yellow": "yellow: new in this step",
 }
 """What the marks mean, unless a family says better."""
 ALWAYS = ("below a node", "on a disk")
@@ -1076,9 +1077,9 @@ def _aspects(
     come to the gate.
     """
     values: dict[str, Callable[[Character], str]] = {
-        say("state"): lambda each: " ".join(say(sign) for sign in (each.health, each.sign) if sign),
-        say("works with"): lambda each: each.tag,
-        say("holds"): lambda each: ", ".join(each.holds),
+        "state": lambda each: " ".join(sign for sign in (each.health, each.sign) if sign),
+        "works with": lambda each: each.tag,
+        "holds": lambda each: ", ".join(each.holds),
     }
     former = {each.name: each for each in before.characters} if before else {}
     for title, value in values.items():
@@ -1088,12 +1089,12 @@ def _aspects(
             for each in stage.characters
             if each.name in former and value(former[each.name]) != value(each)
         )
-        if len(set(now.values())) > 1 or title == say("state"):
+        if len(set(now.values())) > 1 or title == "state":
             yield Aspect(title, now, frozenset(changed))
     for gate in gates[:1]:
-        standing = dict.fromkeys(gate.there, say("answered"))
-        standing |= dict.fromkeys(gate.awaited, say("missing"))
-        standing |= dict.fromkeys(gate.against, say("refused"))
+        standing = dict.fromkeys(gate.there, "answered")
+        standing |= dict.fromkeys(gate.awaited, "missing")
+        standing |= dict.fromkeys(gate.against, "refused")
         so_far = f"{len(gate.there)}/{gate.needed}"
         yield Aspect(gate.title, standing, frozenset(came(gate, then)), so_far)
 
@@ -1161,8 +1162,6 @@ def stage_panel(
             return ""
         there = (*_marks_seen(scene, stage, was(scene)), *examples)
         seen = dict.fromkeys((*(mark for mark in own if mark in there), *there))
-        return " · ".join(
-            meant[mark] if mark in own else say(meant[mark]) for mark in seen if mark in meant
-        )
+        return " · ".join(meant[mark] for mark in seen if mark in meant)
 
     return Panel(name, title, draw, words, still=True, gates=gates, legend=legend)

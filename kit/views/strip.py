@@ -1,6 +1,5 @@
 """The strip of a state machine: on one line the way taken, the state of now, what may follow."""
 
-from kit.edge.words import say
 from kit.views.diagrams import END, START, Standing
 from kit.views.fragment import Frag, h
 from kit.views.labels import measured
@@ -59,7 +58,7 @@ def draw_strip(standing: Standing | None, width: float) -> Frag:
             )
         )  # fmt: skip
         x += wide + GAP
-    title = say("{what}; now: {state}", what=standing.diagram.label, state=now)
+    title = f"{standing.diagram.label}; now: {now}"
     return h("g", h("title", title), drawn, k="strip", class_="state-strip")
 
 

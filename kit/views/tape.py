@@ -12,7 +12,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from kit.edge.words import say
+from kit.errors import counted
 from kit.views.fragment import Frag, Kid, h
 from kit.views.labels import LINE, Box, measured, wrapped
 from kit.views.parts import fresh
@@ -51,7 +51,7 @@ class Card(Struct, frozen=True):
         """How many have applied it, of those who store it."""
         done = sum(reach == "applied" for _, _, reach in self.marks)
         has = sum(reach != "" for _, _, reach in self.marks)
-        return say("{n} of {all}", n=done, all=has) if done < has else say("all {n}", n=done)
+        return f"{done} of {has}" if done < has else f"all {done}"
 
 
 class Tape:
@@ -154,7 +154,7 @@ class Tape:
         piles, room = Counter(coming), self.width - self.lefts[-1]
         if len(piles) * (NEXT_WIDE + APART) > room + APART:
             titles = "; ".join(dict.fromkeys(title for _, title in coming))
-            piles = Counter({(say("{n} on their way", n=len(coming)), titles): 1})
+            piles = Counter({(f"{len(coming)} on their way", titles): 1})
         x, share = self.lefts[-1], room / max(len(piles), 1) - APART
         for at, ((words, title), count) in enumerate(piles.items()):
             more = f"{count} × " if count > 1 else ""
@@ -170,7 +170,7 @@ class Tape:
             return None
         return h(
             "g",
-            h("title", say("{n} earlier entries", n=earlier)),
+            h("title", counted(earlier, "earlier entry", "earlier entries")),
             h("rect", x=1, y=self.y + 6, width=FOLD - 4, height=34, rx=3,
               class_="log-card"),
             h("text", f"+{earlier}" if earlier < 100 else "…", x=FOLD / 2 - 1, y=self.y + 28,
@@ -276,8 +276,8 @@ def _over(needed: Iterable[float], room: float) -> float:
 
 
 def _reach_words(reach: str) -> str:
-    words = {"stored": say("stored"), "known": say("known"), "applied": say("applied")}
-    return words.get(reach, reach or say("not stored"))
+    words = {"stored": "stored", "known": "known", "applied": "applied"}
+    return words.get(reach, reach or "not stored")
 
 
 def _at(place: Place) -> str:

@@ -15,7 +15,6 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.edge.words import say
 from kit.engine.flows import Flow, FlowKind
 from kit.views.fragment import Frag, h
 from kit.views.labels import LINE, SIZE, Box, Sheet, measured, seated, wrapped
@@ -580,10 +579,10 @@ def beads(way: Way) -> Iterator[Box]:
 def fate(title: str, look: str) -> str:
     """What became of something that was sent, by its look."""
     if look == "held":
-        return say("{what} (held)", what=title)
+        return f"{title} (held)"
     if look == "waits":
-        return say("{what} (not sent yet: its sender still has to write)", what=title)
-    return say("{what} (lost)", what=title) if look == "torn" else title
+        return f"{title} (not sent yet: its sender still has to write)"
+    return f"{title} (lost)" if look == "torn" else title
 
 
 def rift() -> Frag:

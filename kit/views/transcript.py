@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from kit.edge.words import say
 from kit.engine.drill import CLEAR, HINT, CheckedStep, Drill, Grade, TypedLine
 from kit.engine.forms import Form
 from kit.engine.par import Par
+from kit.errors import counted
 from kit.views.fragment import Frag, Kid, h
 
 SIGNS = {True: "✓", False: "○"}
@@ -28,7 +28,7 @@ def terminal_shell(drill: Drill) -> Frag:
             role="log",
             tabindex=0,
             aria_live="polite",
-            aria_label=say("what was typed, and what happened"),
+            aria_label="what was typed, and what happened",
             data_part="output",
         ),
         h(
@@ -40,7 +40,7 @@ def terminal_shell(drill: Drill) -> Frag:
                 autocomplete="off",
                 spellcheck="false",
                 disabled=True,
-                aria_label=say("command: Tab completes, arrow keys recall, Escape then Tab leaves"),
+                aria_label="command: Tab completes, arrow keys recall, Escape then Tab leaves",
                 data_part="line",
             ),
             class_="kit-line",
@@ -48,8 +48,8 @@ def terminal_shell(drill: Drill) -> Frag:
         h("p", class_="kit-options soft", role="status", data_part="options"),
         h(
             "div",
-            _sheet(say("Commands"), "buttons"),
-            _sheet(say("Checklist and grade"), "side"),
+            _sheet("Commands", "buttons"),
+            _sheet("Checklist and grade", "side"),
             class_="kit-sheets",
         ),
         class_="kp kit-terminal",
@@ -70,7 +70,7 @@ def entry_part(entry: TypedLine) -> Frag:
         "div",
         h("pre", f"{entry.place}$ {entry.typed}", class_="kit-command"),
         h("pre", "\n".join(shown)) if shown else None,
-        h("p", say("and {n} more lines", n=more), class_="soft") if more else None,
+        h("p", f"and {counted(more, 'more line')}", class_="soft") if more else None,
         [h("p", line, class_="soft") for line in entry.said],
         h("p", "! ", entry.error, class_="kit-error") if entry.error else None,
         data_clear=entry.typed.strip(" ;").casefold() == CLEAR,
@@ -87,7 +87,7 @@ def banner_part(reached: Par | None) -> Frag:
     if reached is None:
         return h("p", hidden=True)
     lines = [h("p", line) for line in reached.lines()]
-    return h("div", h("b", say("✓ Passed")), lines, class_="kit-passed")
+    return h("div", h("b", "✓ Passed"), lines, class_="kit-passed")
 
 
 def command_buttons(drill: Drill) -> Frag:
@@ -109,6 +109,6 @@ def checklist_part(steps: Iterable[CheckedStep]) -> Frag:
 
 def grade_part(grade: Grade) -> Frag:
     """How the run is graded as it stands."""
-    head = say("✓ Passed") if grade.passed else say("Not passed yet")
+    head = "✓ Passed" if grade.passed else "Not passed yet"
     rows = [h("li", f"{GRADE_SIGNS[r.holds]} ", h("b", r.name), f": {r.why}") for r in grade.rows]
-    return h("div", h("p", h("b", say("Grade: {how}", how=head))), h("ul", rows))
+    return h("div", h("p", h("b", f"Grade: {head}")), h("ul", rows))

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets
 
-from kit.edge.words import later, say
 from kit.engine.check import Result, check
 from kit.engine.model import Model, Safeguard
 from kit.engine.registry import entries
 from kit.engine.timeline import Timeline
 from kit.engine.zoom import finer_run, finer_runs
-from kit.errors import BadInput, KitError
+from kit.errors import BadInput, KitError, counted
 from kit.playing.opening import open_named
 from kit.playing.setup import Field, Setup
 from kit.playing.verdicts import MOST_STATES, check_bound, ending, outcome_box, stopped_box
@@ -34,16 +33,14 @@ class SearchBoard:
         self.work: Background[Result] = Background()
         self.seen = 0  # states, by the search that was begun last
         self.result: Result | None = None
-        self.button = button(
-            say("Search for a violation"), say("try every run of this model"), self._press
-        )
-        keeps = say("stop the search and keep what it found")
-        self.halt = button(say("Stop"), keeps, lambda _button: self.stop())
+        self.button = button("Search for a violation", "try every run of this model", self._press)
+        keeps = "stop the search and keep what it found"
+        self.halt = button("Stop", keeps, lambda _button: self.stop())
         self.halt.layout.display = "none"
         # A bounded field would put its limit in the place of what was typed, without a word.
         self.most = ipywidgets.IntText(
             value=MOST_STATES,
-            description=say("states at most"),
+            description="states at most",
             style={"description_width": "100px"},
             layout=ipywidgets.Layout(width="220px"),
         )
@@ -84,7 +81,7 @@ class SearchBoard:
 
     def _count(self, states: int, now: int) -> None:
         self.seen = states
-        self.count.value = say("{n:,} states, {now:,} being examined", n=states, now=now)
+        self.count.value = f"{states:,} states, {now:,} being examined"
 
     def _ended(self, model: Model[Any, Any], outcome: Result | KitError | None) -> None:
         self._show_running(False)
@@ -107,7 +104,7 @@ class SearchBoard:
     def _show_running(self, on: bool) -> None:
         self.button.disabled = on
         self.halt.layout.display = "" if on else "none"
-        self.count.value = say("searching …") if on else ""
+        self.count.value = "searching …" if on else ""
 
 
 def _wrong(error: KitError) -> Frag:
@@ -128,8 +125,8 @@ class Controls:
         self.message = ipywidgets.HTML()
         self.home = self.place = ipywidgets.VBox([self.message])
         self.places: dict[Any, ipywidgets.VBox] = {}  # of a control and the reason below it
-        self.file = ipywidgets.Text(value="trace.json", description=say("File"))
-        self.reset = button(say("Reset"), say("restart with this model"), self._reset)
+        self.file = ipywidgets.Text(value="trace.json", description="File")
+        self.reset = button("Reset", "restart with this model", self._reset)
         self.fields: dict[str, Any] = {}
         self.switches: dict[str, ipywidgets.Checkbox] = {}
         self.board = SearchBoard(player)
@@ -144,7 +141,7 @@ class Controls:
 
     def _source(self) -> ipywidgets.Dropdown:
         # None would leave the box blank: it stands for no choice at all.
-        choices = [(say("this model"), OWN)] if self.name is None else []
+        choices = [("this model", OWN)] if self.name is None else []
         for entry in entries().values():
             choices.append((f"{entry.name}: {entry.title}", entry.name))
             for scenario in entry.scenarios:
@@ -154,7 +151,7 @@ class Controls:
         box = ipywidgets.Dropdown(
             options=choices,
             value=self.name if self.name in names else names[0],
-            description=say("Scenario"),
+            description="Scenario",
             layout=ipywidgets.Layout(width="100%"),
         )
         box.observe(self._open, "value")
@@ -173,24 +170,24 @@ class Controls:
         switches = [self.places[switch] for switch in self.switches.values()]
         files = [
             self.file,
-            button(say("Save trace"), say("write the history to this file"), self._save),
-            button(say("Load trace"), say("replay the history in this file"), self._load),
-            button(say("Export page"), say("write an HTML page next to it"), self._export),
+            button("Save trace", "write the history to this file", self._save),
+            button("Load trace", "replay the history in this file", self._load),
+            button("Export page", "write an HTML page next to it", self._export),
         ]
         search = ipywidgets.VBox([self.board.box, _grid(switches, 300)])
         pages = {
-            say("Ring and model"): _grid(fields, 280),
-            say("Safeguards") if safeguards else say("Search"): search,
-            say("Files"): _row(files),
+            "Ring and model": _grid(fields, 280),
+            "Safeguards" if safeguards else "Search": search,
+            "Files": _row(files),
         }
         self.pages = {title: page for title, page in pages.items() if page.children}
         former = next((title for title, opener in self.openers.items() if opener.value), None)
         self.openers = {title: _opener(title, title == former) for title in self.pages}
         for opener in self.openers.values():
             opener.observe(self._turn_to, "value")
-        self.zoom = button(say("Zoom in"), "", self._zoom)
+        self.zoom = button("Zoom in", "", self._zoom)
         self._offer_zoom()
-        back = button(say("Zoom out"), say("show this run alone again"), self._zoom_out)
+        back = button("Zoom out", "show this run alone again", self._zoom_out)
         zooms = [self.zoom, back] * (finer_runs(self.player.model) is not None)
         self.row.children = (self.source, self.reset, *zooms, *self.openers.values())
         self.page.children = (self.pages[former],) if former in self.pages else ()
@@ -232,8 +229,8 @@ class Controls:
     def _offer_zoom(self) -> None:
         line = self.player.timeline
         self.zoom.disabled = finer_run(line, line.at) is None
-        here, none = later("show how a finer model does this step"), later("no finer view here")
-        self.zoom.tooltip = say(none if self.zoom.disabled else here)
+        here, none = "show how a finer model does this step", "no finer view here"
+        self.zoom.tooltip = none if self.zoom.disabled else here
 
     def follow(self) -> None:
         """Show the switches of the branch that is shown, if they are others."""
@@ -261,35 +258,31 @@ class Controls:
 
     def _save(self, _button: Any) -> None:
         with self._reporting():
-            self._say(say("Saved {file}.", file=self.player.save(self.file.value)))
+            self._say(f"Saved {self.player.save(self.file.value)}.")
 
     def _zoom(self, _button: Any) -> None:
         with self._reporting():
             finer = self.player.zoom()
             self.player.children = [*self.player.children[:2], finer]
-            self._say(say("Below: {story}.", story=finer.timeline.story))
+            self._say(f"Below: {finer.timeline.story}.")
 
     def _zoom_out(self, _button: Any) -> None:
         self.player.children = self.player.children[:2]
-        self._say(say("show this run alone again"))
+        self._say("show this run alone again")
 
     def _load(self, _button: Any) -> None:
         with self._reporting():
             self.player.load(self.file.value)
             self._open_on(self.player.timeline)
             notes = "; ".join(self.player.timeline.notes)
-            loaded = say("Loaded {file}.", file=self.file.value)
-            self._say(loaded + (" " + say("Note: {notes}.", notes=notes) if notes else ""))
+            loaded = f"Loaded {self.file.value}."
+            self._say(loaded + (" " + f"Note: {notes}." if notes else ""))
 
     def _export(self, _button: Any) -> None:
         with self._reporting():
             made = self.player.export(f"{self.file.value.removesuffix('.json')}.html")
-            left = (
-                " " + say("Left out: {parts}.", parts=", ".join(made.left_out))
-                if made.left_out
-                else ""
-            )
-            self._say(say("Wrote {file} ({n:,} bytes).", file=made.path, n=made.size) + left)
+            left = " " + f"Left out: {', '.join(made.left_out)}." if made.left_out else ""
+            self._say(f"Wrote {made.path} ({counted(made.size, 'byte')}).{left}")
 
     def _say(self, text: str, *, wrong: bool = False, control: Any = None) -> None:
         place = self.places.get(control, self.home)

@@ -7,7 +7,6 @@ from typing import Any
 import ipywidgets
 
 from kit.edge.bundles import beginning
-from kit.edge.words import say
 from kit.engine.family import families
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
@@ -34,7 +33,7 @@ class Rehearsal:
 
     def _introduction(self) -> list[Frag]:
         lines = [h("li", h("b", "! "), line, class_="soft") for line in self.warnings]
-        return [h("ul", lines, aria_label=say("warnings"))]
+        return [h("ul", lines, aria_label="warnings")]
 
     def _lines(self) -> Sequence[str]:
         return ()

@@ -13,7 +13,6 @@ import pytest
 
 from kit.classroom.room import Said
 from kit.edge.json_text import decoded
-from kit.edge.words import said_in
 from kit.engine.registry import build
 from kit.engine.trace import loads
 from kit.errors import BadInput, KitError
@@ -57,7 +56,6 @@ READERS: dict[str, Callable[[bytes, Path], Any]] = {
     "teacher": lambda content, folder: filed(lambda path: write_teacher(path, folder))(
         content, folder
     ),
-    "words": filed(said_in),
 }
 TEXTS = {
     "deep lists": b"[" * DEPTH + b"]" * DEPTH,

@@ -9,7 +9,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kit.edge.words import say
 from kit.engine.timeline import PassedStep
 from kit.protocols.worlds.alignment import TITLES, WORLDS, Meeting
 from kit.protocols.worlds.side_by_side import placed
@@ -235,7 +234,7 @@ ROWS = Panel(
 def _badges(scene: Scene) -> Badges:
     met, every = _met(scene), scene.model.aligned.met
     if met is None:
-        yield "row", say("{n} rows", n=len(every)), "plain"
+        yield "row", f"{len(every)} rows", "plain"
     else:
         yield "row", f"{every.index(met) + 1}/{len(every)} {met.row.verdict}", "busy"
 

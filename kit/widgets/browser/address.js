@@ -3,7 +3,6 @@
 
 import { leavesOf } from "./branches.js";
 import { all, partsOf } from "./picture.js";
-import { say } from "./words.js";
 
 const FIELDS = ["run", "step", "tab", "lit", "ask"];
 
@@ -21,7 +20,7 @@ export function follow(player, named) {
   const number = (field, least, most, usual) => {
     const value = named.get(field) ?? usual;
     if (/^\d+$/.test(value) && value >= least && value <= most) return Number(value);
-    refuse(field, say("a number from {least} to {most}", { least, most }));
+    refuse(field, `a number from ${least} to ${most}`);
     return value > most ? most : usual;
   };
   if (named.has("run") || named.has("step")) {
@@ -37,7 +36,7 @@ export function follow(player, named) {
     choices.light(lit);
     if (!isShown(player, lit)) {
       choices.dark();
-      refuse("lit", say("a thing in the picture"));
+      refuse("lit", "a thing in the picture");
     }
   }
   const tab = named.get("tab");
@@ -56,12 +55,12 @@ export function strange(named, fields) {
   const known = (field) => fields.includes(field);
   return [...new Set(named.keys())]
     .filter((field) => !known(field) || named.getAll(field).length > 1)
-    .map((field) => refusal(named, field, known(field) ? say("one value") : fields.join(", ")));
+    .map((field) => refusal(named, field, known(field) ? "one value" : fields.join(", ")));
 }
 
 export function refusal(named, field, allowed) {
   const value = named.getAll(field).join(", ");
-  return say("{field}: got '{value}', allowed: {allowed}.", { field, value, allowed });
+  return `${field}: got '${value}', allowed: ${allowed}.`;
 }
 
 function isShown(player, thing) {

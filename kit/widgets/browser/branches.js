@@ -1,7 +1,6 @@
 // The branches of the history: which there are, and how two of them differ.
 
 import { all } from "./picture.js";
-import { say } from "./words.js";
 
 const ALIKE = /^\S+ \S+$/; // an act and who does it
 
@@ -47,13 +46,13 @@ export function marksOf(path, moments, mark) {
 // and whether the other one does the same later.
 export function nameOf(path, base, first, moments) {
   const [own, other] = [path, base].map((ids) => moments[ids[first]]);
-  if (!own) return say("nothing yet");
+  if (!own) return "nothing yet";
   if (other && own.off !== other.off)
-    return own.off ? say("without {ids}", { ids: own.off }) : say("with {ids}", { ids: other.off });
+    return own.off ? `without ${own.off}` : `with ${other.off}`;
   const later = (ids, verb) => ids.slice(first).some((id) => moments[id].verb === verb);
   if (!other || !later(base, own.verb) || !later(path, other.verb)) return own.verb;
   const what = isAlike(own.verb, other.verb) ? own.verb.split(" ")[1] : own.verb;
-  return say("{what} first", { what });
+  return `${what} first`;
 }
 
 // Say where two paths part, and what each does there: without a safeguard the same steps differ.
@@ -61,10 +60,9 @@ export function parting(path, twin, moments) {
   const isSame = (id, other) => id === other || moments[id]?.verb === moments[other]?.verb;
   const longer = path.length < twin.length ? twin : path;
   const step = longer.findIndex((_, i) => !isSame(path[i], twin[i]));
-  if (step < 0) return say("The same steps lead to different states.");
-  const verb = (ids) => moments[ids[step]]?.verb || say("nothing more");
-  const values = { step, here: verb(path), there: verb(twin) };
-  return say("The branches part at step {step}: {here} here, {there} there.", values);
+  if (step < 0) return "The same steps lead to different states.";
+  const verb = (ids) => moments[ids[step]]?.verb || "nothing more";
+  return `The branches part at step ${step}: ${verb(path)} here, ${verb(twin)} there.`;
 }
 
 // Mark in both pictures the smallest parts that the other has not, or has otherwise.

@@ -3,7 +3,6 @@
 
 import { calm } from "./motion.js";
 import { all, partsOf, QUIET, unmark, withKey } from "./picture.js";
-import { say } from "./words.js";
 
 const STILL = 700; // milliseconds
 const FRAME = "[data-pinned],.legend"; // who is who, and what the marks mean
@@ -152,7 +151,7 @@ export class Breaks {
     if (words) text.textContent = words;
     getSelection().selectAllChildren(text);
     const isDone = document.execCommand("copy");
-    const told = isDone ? say("Copied.") : say("Copy the marked text by hand.");
+    const told = isDone ? "Copied." : "Copy the marked text by hand.";
     this.player.voice.tell(told, this.copier);
   }
 }

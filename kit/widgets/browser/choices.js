@@ -2,7 +2,6 @@
 
 import { Ghosts } from "./ghosts.js";
 import { all, partsOf, unmark, withKey } from "./picture.js";
-import { say } from "./words.js";
 
 export class Choices {
   chosen = {};
@@ -154,6 +153,6 @@ export function search(box) {
     const text = [item.textContent, item.dataset.tags].join().toLowerCase();
     found += item.toggleAttribute("data-my-hit", any && words.every((word) => text.includes(word)));
   }
-  if (any) return (list.dataset.myCount = say("{n} found", { n: found }));
+  if (any) return (list.dataset.myCount = `${found} found`);
   delete list.dataset.myCount;
 }

@@ -3,7 +3,6 @@
 import { partAt, search, thingAt } from "./choices.js";
 import { all } from "./picture.js";
 import { STEP } from "./spots.js";
-import { say } from "./words.js";
 
 // What can be done, by name.
 const BUTTONS = {
@@ -116,7 +115,7 @@ function click(player, target) {
     player.spots.follow(player.main); // it may have grown meanwhile
   }
   else if (button.getAttribute("aria-disabled") === "true")
-    player.voice.tell(player.step ? player.model.get("closed") : say("This is the first step."));
+    player.voice.tell(player.step ? player.model.get("closed") : "This is the first step.");
   else BUTTONS[button.dataset.do](player, button);
 }
 

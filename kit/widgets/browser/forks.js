@@ -4,7 +4,6 @@
 import { leavesOf, marksOf, nameOf } from "./branches.js";
 import { bounds, FAR } from "./motion.js";
 import { captioned } from "./paper.js";
-import { say } from "./words.js";
 
 const TARGETS = ".kp-fork,.kp-time,.kp-picture"; // on which a line can be dropped
 
@@ -75,12 +74,13 @@ export class Forks {
     row.style.cssText = `--x:${share(begun)};--end:${share(path.length - 1)};--up:${up}`;
     const name = nameOf(path, base, first, store.moments);
     const sign = isBroken ? "!" : isWell ? "✓" : "";
-    const how = isBroken ? say("a promise broke") : isWell ? say("ended well") : "";
-    const label = [say("go to: {name}", { name }), say("{n} steps", { n: path.length - 1 }), how];
+    const how = isBroken ? "a promise broke" : isWell ? "ended well" : "";
+    const steps = path.length - 1;
+    const label = [`go to: ${name}`, `${steps} step${steps === 1 ? "" : "s"}`, how];
     row.append(
       document.createElement("i"),
       pressed("show", leaf, name, label.filter(Boolean).join(", "), sign),
-      pressed("compare", leaf, "⇄", say("compare with: {name}", { name })),
+      pressed("compare", leaf, "⇄", `compare with: ${name}`),
     );
     row.lastChild.ariaPressed = leaf === other;
     return row;

@@ -1,8 +1,7 @@
 // Frames that the kernel has not drawn: asked for when they are looked at, or ahead, in idle time.
 
-import { say } from "./words.js";
 
-export const CUT = say("The kernel is new. Run this cell again.");
+export const CUT = "The kernel is new. Run this cell again.";
 const IDLE = 20; // milliseconds in which nothing happened, after which one is drawn ahead
 const NEAR = 12; // steps from the shown one that are drawn ahead
 

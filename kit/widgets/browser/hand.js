@@ -5,7 +5,6 @@ import { thingAt } from "./choices.js";
 import { middle, within } from "./flows.js";
 import { bounds, FAR } from "./motion.js";
 import { all, partsOf, unmark, withKey } from "./picture.js";
-import { say } from "./words.js";
 
 const NEXT = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
@@ -89,7 +88,7 @@ export class Hand {
     const { spots, choices } = player;
     const first = ways.find(({ best }) => best) || ways[0];
     if (!first) {
-      player.voice.tell(say("You can move nothing here."));
+      player.voice.tell("You can move nothing here.");
       return;
     }
     const { dataset } = document.activeElement;
@@ -140,7 +139,7 @@ export class Hand {
     if (!way) return;
     const { button, isCut, parts, ends, to, why, best } = way;
     this.light(isCut ? parts : ends);
-    const words = why || (best ? say("suggested") : say("possible"));
+    const words = why || (best ? "suggested" : "possible");
     player.voice.tell(`${button.textContent}: ${words}`, to && !isCut ? ends[0] : undefined);
   }
 
@@ -153,8 +152,8 @@ export class Hand {
     const { menu, voice } = this.player;
     const [way, other] = ways;
     this.release();
-    if (!way) voice.tell(say("That has no effect."));
-    else if (other) menu.open(way.parts[0], say("cut"), [], ways.map(({ button }) => button));
+    if (!way) voice.tell("That has no effect.");
+    else if (other) menu.open(way.parts[0], "cut", [], ways.map(({ button }) => button));
     else if (way.why) voice.tell(way.why, way.ends[0]);
     else way.button.click();
   }

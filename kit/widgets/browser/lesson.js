@@ -7,7 +7,6 @@ import { Answers } from "./answers.js";
 import { Engine } from "./engine.js";
 import { remember, remembered } from "./memory.js";
 import { Seat } from "./seat.js";
-import { say } from "./words.js";
 
 const place = document.body.dataset;
 const status = document.getElementById("engine");
@@ -72,7 +71,7 @@ function go({ newURL } = {}) {
     boxes[number].scrollIntoView();
     if (run) seat.open(run);
   } else if (number !== null || run !== null) {
-    const allowed = say("a number from {least} to {most}", { least: 0, most: boxes.length - 1 });
+    const allowed = `a number from 0 to ${boxes.length - 1}`;
     wrong.push(refusal(named, "part", allowed));
   }
   document.getElementById("note").textContent = wrong.join(" ");

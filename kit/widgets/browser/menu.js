@@ -3,7 +3,6 @@
 import { bounds } from "./motion.js";
 import { all, partsOf, QUIET } from "./picture.js";
 import { PICTURES } from "./spots.js";
-import { say } from "./words.js";
 
 const FACTS = 3;
 const NEARBY = 6; // pixels between a thing and its menu
@@ -46,7 +45,7 @@ export class Menu {
     const list = line("ul", "");
     list.append(...facts.map((fact) => line("li", fact)));
     this.box.replaceChildren(line("strong", name), list, ...actions.flatMap(copied));
-    this.box.ariaLabel = say("{thing}: what you can do", { thing: name });
+    this.box.ariaLabel = `${name}: what you can do`;
     this.box.hidden = false;
     this.place(part);
     this.box.querySelector("button,[tabindex]")?.focus(QUIET);

@@ -1,7 +1,6 @@
 // On paper: the milestones of the branch as captioned pictures, six a sheet, without controls.
 
 import { marksOf } from "./branches.js";
-import { say } from "./words.js";
 
 const ON_A_SHEET = 6;
 
@@ -35,7 +34,7 @@ export function chosen({ path, store }, whole = false) {
   const [reached, broken] = ["milestone", "broken"].map((mark) =>
     marksOf(path, store.moments, mark));
   const name = (i) =>
-    [reached[i], broken[i] && say("! a promise broke")].filter(Boolean).join(", ");
+    [reached[i], broken[i] && "! a promise broke"].filter(Boolean).join(", ");
   const far = (i) => Math.round((i * (path.length - 1)) / (ON_A_SHEET - 1));
   const isNamed = path.some((_, i) => name(i));
   const spread = new Set([...Array(ON_A_SHEET).keys()].map(far));
@@ -62,7 +61,7 @@ export function captioned({ store, wire }, id, step, name = "") {
     picture.inert = true;
     figure.append(picture);
   }
-  const place = [say("Step {step}", { step }), name].filter(Boolean).join(", ");
+  const place = [`Step ${step}`, name].filter(Boolean).join(", ");
   caption.textContent = `${place}. ${said}`;
   figure.append(caption);
   return figure;

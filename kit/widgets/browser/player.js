@@ -21,7 +21,6 @@ import { Spots } from "./spots.js";
 import { TimeBar } from "./timebar.js";
 import { Voice } from "./voice.js";
 import { Wire } from "./wire.js";
-import { say } from "./words.js";
 
 const SETTLED = 200; // milliseconds after which the kernel hears where the reader is
 
@@ -239,7 +238,7 @@ export class Player {
     const text = this.main.root.dataset.say || "";
     this.range.max = this.expected(last);
     this.range.value = step;
-    this.range.ariaValueText = say("step {step} of {last}: {text}", { step, last, text });
+    this.range.ariaValueText = `step ${step} of ${last}: ${text}`;
     this.bar.show(this.full, this.store.moments, step);
     this.part("where").textContent = `${step} / ${last}`;
     const isLast = step === last && !this.isLive;
@@ -247,7 +246,7 @@ export class Player {
     const chip = this.control("open");
     chip.hidden = !this.step || times < 2;
     chip.textContent = `×${times}`;
-    chip.ariaLabel = say("{n} steps in one: open them", { n: times });
+    chip.ariaLabel = `${times} steps in one: open them`;
     const disable = (name, on) => (this.control(name).ariaDisabled = on);
     for (const name of ["first", "back"]) disable(name, step === 0);
     for (const name of ["step", "milestone", "play"]) disable(name, isLast);
@@ -351,7 +350,7 @@ export class Player {
   }
 
   fork() {
-    const end = say("This is the end of a branch. Acting here extends it; acting earlier forks.");
+    const end = "This is the end of a branch. Acting here extends it; acting earlier forks.";
     if (this.isEnd && this.isLive) this.voice.tell(end);
     else this.act("fork");
   }
@@ -367,7 +366,7 @@ export class Player {
       return;
     }
     this.press("play", true);
-    this.control("play").ariaLabel = say("pause");
+    this.control("play").ariaLabel = "pause";
     const next = () => (this.isEnd && !this.isLive ? this.pause() : this.forward());
     this.playing = setInterval(next, 1000 / Number(this.control("speed").value));
   }
@@ -382,7 +381,7 @@ export class Player {
     clearInterval(this.playing);
     this.playing = 0;
     this.press("play", false);
-    this.control("play").ariaLabel = say("play");
+    this.control("play").ariaLabel = "play";
   }
 
   // -- predict, then reveal: the next step stays hidden until the reader has said what it will be
@@ -412,14 +411,14 @@ export class Player {
       const boxes = all(this.ask, "input");
       const votes = this.elect(boxes);
       if (!this.ask.querySelector(":checked")) {
-        this.voice.tell(say("Tick at least one box."), by);
+        this.voice.tell("Tick at least one box.", by);
         return;
       }
       this.bets = settled(boxes);
       this.score[0] += boxes.every((box) => box.checked === box.hasAttribute("data-right"));
       this.score[1] += 1;
       const [right, of] = this.score;
-      const score = say("Score: {right} of {of}.", { right, of });
+      const score = `Score: ${right} of ${of}.`;
       told = `${verdict(boxes)}${told}${votes} ${score}`;
     }
     this.go(this.asked, true);
@@ -462,7 +461,7 @@ export class Player {
     const most = Math.max(...labels.map(votesOf));
     for (const box of boxes) box.checked = votesOf(box.parentNode) === most;
     const counts = labels.map((one) => `${one.querySelector("input").value} ${votesOf(one)}`);
-    return say(" Votes: {counts}.", { counts: counts.join(", ") });
+    return ` Votes: ${counts.join(", ")}.`;
   }
 
   // The step stays hidden; the question is asked again. Tell whether one was asked.
@@ -520,6 +519,6 @@ function verdict(boxes) {
     const names = boxes.filter(meant).map(({ value }) => value).join("; ");
     return names && `${word}: ${names}. `;
   };
-  return named(say("Right"), true, true) + named(say("Wrong"), true, false)
-    + named(say("Missing"), false, true);
+  return named("Right", true, true) + named("Wrong", true, false)
+    + named("Missing", false, true);
 }

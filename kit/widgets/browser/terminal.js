@@ -5,7 +5,6 @@ const MOST_SHOWN = 400; // entries; older ones leave the page, the kernel has th
 const MOST_OPTIONS = 24;
 
 import { NOTEBOOK, Room } from "./room.js";
-import { say } from "./words.js";
 
 class Terminal {
   constructor(model, el) {
@@ -127,7 +126,7 @@ class Terminal {
   hear({ complete, lines }) {
     if (complete !== this.line.value) return;
     const [first, ...others] = lines;
-    this.options.textContent = first === undefined ? say("no command continues this") : "";
+    this.options.textContent = first === undefined ? "no command continues this" : "";
     if (first === undefined) return;
     const alike = others.length ? shared(lines) : `${first} `;
     if (alike.length > complete.length) this.line.value = alike;
@@ -137,7 +136,7 @@ class Terminal {
   tell(lines) {
     const from = shared(lines).search(/[^\s=,;]*$/);
     const n = lines.length - MOST_OPTIONS;
-    const more = n > 0 ? ` ${say("and {n} more", { n })}` : "";
+    const more = n > 0 ? ` and ${n} more` : "";
     const words = lines.slice(0, MOST_OPTIONS).map((line) => line.slice(from));
     this.options.textContent = words.join("   ") + more;
     this.toEnd();
