@@ -124,6 +124,7 @@ def first_breaches(model: Model[Any, Any], steps: Iterable[PassedStep]) -> tuple
 
 
 LONGEST_RUN = 10_000
+A_MODEL = "a model, such as kit.build(…)"
 OF_ANOTHER = (
     "this trace was saved with {version} of {model}: its steps were replayed, but their results "
     "were not compared"
@@ -271,7 +272,7 @@ class Timeline:
         Raises BadInput for no model, or one that does not begin as this one does.
         """
         if not isinstance(model, Model):
-            raise BadType("model", model, "a model, such as kit.build(…)")
+            raise BadType("model", model, A_MODEL)
         at, is_new = self.at, len(self.moments) == 1 and (self.script or self.story)
         while is_new and len(self.moments) < LONGEST_RUN and self.forward() is not None:
             pass
@@ -292,10 +293,12 @@ class Timeline:
         ``fold`` but 0 read as one. ``model`` has other safeguards from this step on.
 
         Raises Refused when the action is not enabled; the history stays as it was.
-        Raises BadInput for a fold that is no number, or below 0.
+        Raises BadInput for a fold that is no number, or below 0, and for what is no model.
         """
         fold = whole_number("fold", fold, most=MOST_FOLD)
-        model = model or self.here
+        model = self.here if model is None else model
+        if not isinstance(model, Model):
+            raise BadType("model", model, A_MODEL)
         for child in self.children[self.at]:
             if self.moments[child].action == action and self._places[child].model is model:
                 self._enter(child)

@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit import Timeline
 from kit.engine.check import check
@@ -159,7 +160,9 @@ FAULTS: dict[str, Callable[[Any], None]] = {
     "effect NaN": ruled(effect=lambda s, a: Count(s.number + 1, NAN)),
     "effect huge": ruled(effect=lambda s, a: Count(s.number + 1, 10**5000)),
     "effect writes": ruled(effect=lambda s, a: setattr(s, "number", 3)),
-    "effect no function": ruled(effect=None),
+    "outcome no function": lambda model: setattr(
+        model, "rules", (replace(model.rules[0], outcome=None), *model.rules[1:])
+    ),
     "action no class": ruled(action=7),
     "action twice": lambda model: setattr(model, "rules", (*model.rules, *model.rules)),
     "rules None": with_(rules=None),
