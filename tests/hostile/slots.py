@@ -23,8 +23,7 @@ from kit.lessons import questions
 from kit.widgets.player import Player
 from kit.widgets.states import states
 from tests.hostile.judging import kit_error
-from tests.hostile.students import UP, Count, Up, sound
-from tests.pairs import paired
+from tests.hostile.students import Count, Up, sound
 from tests.toy.slots import Slots
 
 SHORT = {"SECONDS": 0.4, "ASLEEP": 0.6, "_LOOK": 0.05}
@@ -188,7 +187,7 @@ HABITS: dict[str, Callable[..., Any]] = {
 PROPERTIES: dict[str, Any] = {"always": always, "sometimes": sometimes, "goal": goal, "step": step}
 METHODS = ("start", "describe", "milestone", "suggest", "verb", "kind", "label", "readable")
 SLOTS = (
-    *("candidates", "condition", "effect", "symmetry", "begin", "remember", "verdict"),
+    *("symmetry", "begin", "remember", "verdict"),
     *PROPERTIES,
     *METHODS,
     *("enter", "each", "allowed", "seen"),
@@ -200,9 +199,7 @@ def spoiled(slot: str, habit: Any) -> Any:
     if slot in ("enter", "each", "allowed", "seen"):
         return Slots.spoiled(slot, habit)
     model = sound()
-    if slot in UP:
-        model.rules = (paired(**{**UP, slot: habit}), *model.rules[1:])
-    elif slot in PROPERTIES:
+    if slot in PROPERTIES:
         model.properties = (*model.properties, PROPERTIES[slot]("odd", "Odd", habit))
     elif slot in ("begin", "remember", "verdict"):
         parts: dict[str, Any] = {
