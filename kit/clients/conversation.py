@@ -311,7 +311,7 @@ def _bound(statement: Statement, table: Table, given: Parameters) -> Statement:
             return tuple(fill(name, each) for each in value)
         if isinstance(value, Marker):
             return values[value]
-        return _literal(name, table.columns[name], value)
+        return None if value is None else fitted(name, table.columns[name], value)
 
     def filled(pairs: Mapping[str, Any]) -> dict[str, Any]:
         return {name: fill(name, value) for name, value in pairs.items()}
@@ -324,10 +324,6 @@ def _bound(statement: Statement, table: Table, given: Parameters) -> Statement:
         if value is None or (isinstance(value, tuple) and None in value):
             raise KitError(NULL.format(column=name))
     return replace(statement, sets=sets, where=where, limit=limit)
-
-
-def _literal(name: str, kind: str, value: Any) -> Any:
-    return value if value is None else fitted(name, kind, value)
 
 
 def _selected(statement: Statement, table: Table, given: Parameters) -> Reply:

@@ -332,13 +332,9 @@ def scenario_of(name: str) -> tuple[Entry, Scenario]:
     raise BadInput("scenario", name, one_of(name, list(full if "/" in name else [*bare, *hidden])))
 
 
-def _entries_named(model: str) -> Iterator[Entry]:
-    return (entry_of(name) for name in model_names() if model in ("", name))
-
-
 def _scenarios_named(name: str) -> Iterator[tuple[Entry, Scenario]]:
     model, _, bare = name.rpartition("/")
-    for entry in _entries_named(model):
+    for entry in (entry_of(name) for name in model_names() if model in ("", name)):
         yield from ((entry, each) for each in entry.scenarios if each.name == bare)
 
 

@@ -5,8 +5,7 @@ from msgspec import Struct
 from kit.edge.limits import check_room
 from kit.errors import BadInput
 from kit.operators.importers.ringfile import RingFile
-from kit.ring.replication import Keyspace, total
-from kit.ring.topology import Ring
+from kit.ring.replication import total
 
 ROW = 8  # a row's own cost, in replicas
 LONGEST = 60.0  # seconds
@@ -40,7 +39,9 @@ def check_work(given: RingFile, cost: Cost) -> None:
     """
     if not given.keyspaces:
         return
-    sizes = {keyspace.replication: _size(given.ring, keyspace) for keyspace in given.keyspaces}
+    ring, members = given.ring, sum(1 for node in given.ring.nodes if node.tokens)
+    replicas = {each.replication: total(each.replication, ring) for each in given.keyspaces}
+    sizes = {of: len(ring.tokens) * (ROW + min(many, members)) for of, many in replicas.items()}
     largest = max(given.keyspaces, key=lambda keyspace: sizes[keyspace.replication])
     field = f"keyspace {largest.name}"
     once = sum(sizes.values())
@@ -59,8 +60,3 @@ def estimate(ranges: int, replicas: int, cost: Cost) -> tuple[int, float]:
     """Bytes of memory and seconds that an answer about so many ranges costs, roughly."""
     size = ranges * (ROW + replicas)
     return size * (cost.bytes + cost.bytes_shown), size * (cost.seconds + cost.seconds_shown)
-
-
-def _size(ring: Ring, keyspace: Keyspace) -> int:
-    members = sum(1 for node in ring.nodes if node.tokens)
-    return len(ring.tokens) * (ROW + min(total(keyspace.replication, ring), members))

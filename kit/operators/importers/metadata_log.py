@@ -149,6 +149,12 @@ class ServiceView(Struct, frozen=True):
         """The last epoch that the asked node has applied."""
         return int(dict(self.values)["Epoch"])
 
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The addresses of the members of the CMS, with their ports; empty: none is told."""
+        every = _members(dict(self.values)["Members"])
+        return tuple(each for each in every if each not in ("", _UNTOLD))
+
 
 class Log(Struct, frozen=True):
     """The entries of a log, by epoch."""
@@ -464,9 +470,10 @@ def _view(text: str, source: str) -> ServiceView:
         if is_told and not re.fullmatch(words, values[label]):
             allowed = "a number" if "[" in words else words.replace("|", ", ")
             raise BadInput(f"{source} {label}", values[label], allowed)
-    for address in (each for each in _members(values["Members"]) if each not in ("", _UNTOLD)):
+    view = ServiceView(tuple(values.items()))
+    for address in view.members:
         node_name(address, f"{source} Members")
-    return ServiceView(tuple(values.items()))
+    return view
 
 
 def read_metadata(path: str | Path) -> DumpedMetadata:

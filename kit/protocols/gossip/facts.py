@@ -224,12 +224,8 @@ def _views(m: GossipJoin, s: RingState, _: str) -> str:
     )
 
 
-def _streams(m: GossipJoin, s: RingState, _: str) -> str:
-    return f"streams so far: {s.streams}"
-
-
 OUTPUT = {"versions": _versions, "schemas": schemas_shown, "changes": _changes}
-JOIN_OUTPUT = {"views": _views, "streams": _streams}
+JOIN_OUTPUT = {"views": _views, "streams": lambda m, s, _: f"streams so far: {s.streams}"}
 
 
 # -- what ``nodetool`` answers ---------------------------------------------------------------------

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from kit.errors import counted
 from kit.protocols.gossip import facts
 from kit.protocols.gossip.facts import ChangeRow, VersionRow, ViewRow
-from kit.protocols.gossip.rules import SCHEMA, EndpointState
+from kit.protocols.gossip.rules import SCHEMA
 from kit.views.busts import Health
 from kit.views.declared import NONE, Badges, Column, Table, of_state, panel_of
 from kit.views.fragment import Frag, h
@@ -68,16 +68,12 @@ def _client(number: int, row: ChangeRow) -> Character:
     return Character(name, name, tag=tag, holds=(row.text,), title=title, kind="client")
 
 
-def _digest(state: EndpointState) -> str:
-    return f"{state.generation}:{state.version}"
-
-
 def _heard(row: VersionRow) -> dict[str, str]:
     """What a node has heard of the others: whether it is its own version, how new that is. No short
     names: no node knows how many changes there are.
     """
     return {
-        each.endpoint: f"{'≠='[said == row.version]} {said} ({_digest(each)})"
+        each.endpoint: f"{'≠='[said == row.version]} {said} ({each.generation}:{each.version})"
         for each in row.heard
         for said in (each.says(SCHEMA),)
     }

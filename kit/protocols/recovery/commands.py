@@ -131,7 +131,7 @@ def _parts(advice: dry_run.RecoveryAdvice) -> Iterator[Part]:
         ("depends" if each.depends else OFFERED[each.offered], each.procedure, each.why)
         for each in advice.choices
     ]
-    yield Rows(choices, title="procedures")
+    yield from [Rows(choices, title="procedures")] * bool(choices)
     for keyspace in advice.keyspaces:
         levels = [(_level(each), each.standing) for each in keyspace.levels]
         yield Rows(levels, "levels", f"data in {keyspace.keyspace}: {LEFT[keyspace.replicas_left]}")
@@ -140,7 +140,9 @@ def _parts(advice: dry_run.RecoveryAdvice) -> Iterator[Part]:
         yield from wrap(advice.leader, "recovery leader: ")
         yield from wrap(_named(advice.leaders), f"{GAP}may lead: ")
         yield from wrap(_named(advice.order), f"{GAP}order: ")
-    for steps, title in ((advice.steps, "steps"), (advice.remedies, "nodes that are down or lost")):
+    at = next((n for n, name, _ in numbered(advice.steps) if name in ("replace", "remove")), "")
+    dead = f"step {at}: " * bool(at) + "nodes that are down or lost"
+    for steps, title in ((advice.steps, "steps"), (advice.remedies, dead)):
         if steps:
             yield Rows(numbered(steps), title=title)
     if advice.worst:
@@ -164,7 +166,7 @@ def _group0(lines: Sequence[dry_run.QuorumLine]) -> Iterator[str]:
             said = f"{_named(line.voters)} (from {line.told_by})"
             yield from wrap(said, f"{GAP}voters: ", GAP * 2)
         else:
-            voters = f"{_named(line.voters)} vote"
+            voters = f"{_named(line.voters)} {dry_run.lives(line.voters, 'vote')}"
             which = f"{line.told_by}: {if_so}{voters}, and" if known_by else f"if {voters},"
             yield from wrap(f"{which} group 0 {said}", GAP, GAP * 2)
 

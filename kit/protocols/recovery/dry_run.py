@@ -383,19 +383,35 @@ WHO_VOTES = "which nodes vote in group 0"
 UNDECIDED = "the procedure depends on {}: ask a live node first"
 IF_LIVES = "it is not known whether it lives, so both cases count"
 LEARN = "nodetool status on a live node tells"
-ENDS = (
-    "{} died on its way out: first wait until nodetool status tells what became of it; if it is a "
-    "normal node again, it is ignored and replaced below; if it is gone, leave it out there"
-)
+ENDS = {
+    False: "{} was on its way out, and nothing ends that by itself on this release: leave it out "
+    "below if nodetool status does not show it, else remove it there instead of replacing it",
+    True: "{} was on its way out: first wait until nodetool status tells what became of it; if it "
+    "is a normal node again, ignore it below, then remove or replace it; else leave it out",
+}
+LEAVES = {
+    False: "if the log of {0} has 'leaving token ring', or cannot be read, never start it: remove "
+    "it (nodetool removenode); else start it, and decommission it again once it is UN",
+    True: "start {0}: if nodetool status then shows it as UN, decommission it again",
+}
+"""By whether group 0 has the topology. Source: published manual of 5.4, on failed changes."""
 JOINS = (
     "{} was joining, so it is no member yet and cannot be replaced: stop it (nodetool drain first, "
-    "if it answers), clear its data, and start it again, or a new node"
+    "if it answers), clear its data{}, and start it again, or a new node"
 )
+GHOST = ", remove what nodetool status or system.raft_state still has of it (nodetool removenode)"
 REGION = (
-    "if datacenter {} itself is gone for good, add nodes in a new one instead{}, then remove the "
-    "dead nodes"
+    "if datacenter {} itself is gone for good: no node can join while one is down, so {}remove its "
+    "nodes first, then add nodes in a new datacenter{}"
 )
-MOVED = ", let keyspaces replicate there and no more in the old one"
+EXCLUDED = "exclude its nodes (nodetool excludenode), "
+EMPTIED = "ALTER KEYSPACE (no replicas there{}) and "
+"""Source: published manual, on adding nodes; published ``get_next_task``."""
+NOBODY = "no node is left to recover from"
+NO_RAFT = (
+    "on release {} there is a group 0 only where consistent_cluster_management is true; elsewhere "
+    "no quorum is needed: restart, replace or remove what is dead"
+)
 NO_IDS = "nodetool status on a live node has the host ids: commands want these in place of {}"
 RESTORE = "data of {} may be lost: restore what is missing from a backup, at the end"
 NO_UPGRADE = (
@@ -548,10 +564,13 @@ def advise(
     leading = _by_leader(edition, rules)
     in_group0 = has("topology-in-group-0", release)
     tables = [
-        choices(case.quorum, down, case.lost, stuck, edition, leading) for case in (worst, best)
-    ]
+        choices(case.quorum, down, case.lost, stuck, edition, leading)
+        for case in (worst, best)
+        if procedure != "restore"
+    ] or [(), ()]
     if_worst, if_best = (
-        line.assuming or f"{', '.join(line.voters)} vote" for line in (lines[0], lines[-1])
+        line.assuming or f"{', '.join(line.voters)} {lives(line.voters, 'vote')}"
+        for line in (lines[0], lines[-1])
     )
     only_lost = only_on(worst.lost, worst.quorum.voters, worst.quorum.needed)
     return RecoveryAdvice(
@@ -584,6 +603,7 @@ def advise(
             *_placeless(cluster, procedure, vague),
             *_warnings(cluster, procedure, chosen),
             *(NO_ZERO.format(first_of(bare), release) for _ in bare[:1]),
+            *(NO_RAFT.format(release) for _ in lost[:1] if edition == "server" and not in_group0),
         ),
         choices=choices_between(tables[0], tables[1], (if_worst, if_best)),
     )
@@ -616,6 +636,8 @@ def _cases(
         quorum, stuck = Quorum(voters, voters & ~(down | gone)), cluster.upgrade == "stuck"
         gone_nodes = gone & ~out if quorum.holds else gone  # Who has left is not replaced.
         procedure, reason = which_procedure(quorum, down, gone_nodes, stuck, by_leader)
+        if procedure in BY_HAND and not cluster.able():
+            procedure, reason = "restore", NOBODY
         return _Case(told_by, assuming, quorum, gone, procedure, reason)
 
     def rank(each: _Case) -> tuple[bool, bool, int, str]:
@@ -729,13 +751,10 @@ def _questions(
 
 
 def _steps(
-    cluster: ClusterDescription,
-    procedure: Procedure,
-    edition: Edition,
-    release: Release,
+    cluster: ClusterDescription, procedure: Procedure, edition: Edition, release: Release,
     order: tuple[str, ...],
-) -> Iterable[ProcedureStep]:
-    if procedure not in BY_HAND or not cluster.able():
+) -> Iterable[ProcedureStep]:  # fmt: skip
+    if procedure not in BY_HAND:
         return
     words = {
         "leader": order[0] if order else "the chosen node",
@@ -754,39 +773,47 @@ def _steps(
 
 
 def _remedies(
-    cluster: ClusterDescription,
-    procedure: Procedure,
-    release: Release,
+    cluster: ClusterDescription, procedure: Procedure, release: Release,
     keyspaces: Iterable[KeyspaceLine],
-) -> Iterable[ProcedureStep]:
+) -> Iterable[ProcedureStep]:  # fmt: skip
     """The steps for dead nodes, then what is forbidden. Who can be restarted is, in any case."""
     by_mode, hand = procedure == "recovery mode", procedure in BY_HAND
+    release = RELEASES[0] if by_mode else release  # its topology is not in group 0
+    new = has("topology-in-group-0", release)
     down = [n.name for n in cluster.nodes if n.status == "down" and n.settled and not hand]
-    known = procedure != NOT_KNOWN and cluster.able()
+    known = procedure not in (NOT_KNOWN, "restore")
     dead = [n for n in cluster.nodes if n.status == "lost" and not n.joins and known]
     dead.sort(key=lambda node: (not node.settled, not node.tokens))
     lost = [LostNode(n.name, "/".join(filter(None, (n.dc, n.rack))), n.tokens) for n in dead]
     if names := [node.name for node in dead if not re.fullmatch(HOST_ID, node.name)]:
         yield ProcedureStep("look up", NO_IDS.format(", ".join(names)))
-    if going := [node.name for node in dead if not node.settled]:
-        yield ProcedureStep("wait", ENDS.format(first_of(going)))
+    late = [n for n in cluster.nodes if n.status == "down" and not (n.settled or n.joins or hand)]
+    if back := [node.name for node in late if node.state != "removing"]:
+        yield ProcedureStep("start", LEAVES[new].format(first_of(back)))
+    if going := [n.name for n in (*dead, *late) if not (n.settled or n.name in back)]:
+        yield ProcedureStep("wait", ENDS[new].format(first_of(going)))
     racks = {(n.dc, n.rack) for n in cluster.replicas.nodes if n.status != "lost" and n.settled}
     kept = all({(n.dc, n.rack), (n.dc, None)} & racks or not (n.rack and n.tokens) for n in dead)
     shrinks = not by_mode and kept and not [*_too_few(cluster)]
     kind: Remedy = "remove" if by_mode else "replace"
     for step in steps_for_dead(down, lost, release, kind, shrinks=shrinks):
-        if not by_mode or step.name != "count":
+        if not hand or step.name not in ("make sure", "count"):
             yield step
+    if procedure == "restore":
+        yield ProcedureStep("restore", f"{NOBODY}: make a new cluster, and restore a backup there")
     if not known:
         return
     fates = ("lost",) if hand else ("lost", "down")
     if joining := [n.name for n in cluster.nodes if n.joins and n.status in fates]:
-        yield ProcedureStep("join again", JOINS.format(first_of(joining)))
+        yield ProcedureStep("join again", JOINS.format(first_of(joining), GHOST * (not new)))
     live = {node.dc for node in cluster.nodes if node.status != "lost" or by_mode}
     for dc in sorted({node.dc for node in cluster.nodes if node.dc and None not in live} - live):
-        has_data = any(node.tokens for node in cluster.nodes if node.dc == dc)
-        how = MOVED if has_data else ", with join_ring: false, and RF 0 there"
-        yield ProcedureStep("or elsewhere", REGION.format(dc, how))
+        how = ("", ", with join_ring: false, and RF 0 there")
+        if any(node.tokens for node in cluster.nodes if node.dc == dc):
+            known_dead = has("excludenode", release)
+            wait = "; but tablets wait for its nodes: with them, replace these" * (new > known_dead)
+            how = (f"{EXCLUDED * known_dead}{EMPTIED.format(wait)}", ", and replicas on them")
+        yield ProcedureStep("or elsewhere", REGION.format(dc, *how))
     if spaces := [each.keyspace for each in keyspaces if each.replicas_left != "available"]:
         yield ProcedureStep("restore", RESTORE.format(first_of(spaces)))
     if hand:
@@ -836,8 +863,6 @@ def _warnings(
         yield from _too_few(cluster)
     if procedure not in BY_HAND:
         return
-    if not cluster.able():
-        yield "no node is left to recover from"
     indexes = cluster.indexes
     untold = [name for name in cluster.able() if name not in indexes]
     if untold and procedure == "recovery leader":
@@ -852,9 +877,9 @@ def _warnings(
     yield from _too_few(cluster, procedure == "recovery mode")
 
 
-def lives(names: Sequence[str]) -> str:
+def lives(names: Sequence[str], verb: str = "live") -> str:
     """The verb of one name, or of several."""
-    return "live" if names[1:] else "lives"
+    return verb if names[1:] else f"{verb}s"
 
 
 def first_of(names: Sequence[str]) -> str:
@@ -875,11 +900,7 @@ def _replicas(cluster: ClusterDescription) -> Iterable[str]:
 
 
 def _too_few(cluster: ClusterDescription, by_mode: bool = False) -> Iterable[str]:
-    then = (
-        "add nodes after RECOVERY mode"
-        if by_mode
-        else "replace nodes there instead of removing them"
-    )
+    then = "replace nodes there instead of removing them", "add nodes after RECOVERY mode"
     left = Counter(n.dc for n in cluster.replicas.nodes if n.status != "lost" and n.settled)
     gone = {node.dc for node in cluster.nodes if node.status == "lost"}
     for name, factors in cluster.keyspaces.items():
@@ -887,5 +908,5 @@ def _too_few(cluster: ClusterDescription, by_mode: bool = False) -> Iterable[str
             if {dc, None} & gone and (there := left[dc] + left[None]) < factor:
                 yield (
                     f"{name} has RF {factor}, but {counted(there, 'node')} {are(there)} left "
-                    f"in {dc}: {then}"
+                    f"in {dc}: {then[by_mode]}"
                 )

@@ -6,7 +6,7 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from operator import itemgetter
-from typing import Any, NoReturn
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -17,13 +17,16 @@ from kit.edge.paths import source_name
 from kit.edge.writing import check_place
 from kit.engine.registry import edition_of, one_of
 from kit.errors import BadInput, about, counted
+from kit.masks import majority
 from kit.operators.importers import metadata_log
+from kit.operators.importers.metadata_log import Log
 from kit.operators.importers.opening import Imported
 from kit.operators.importers.ringfile import read_sizes, sizes_of_nodes
 from kit.operators.workload import DRY_RUN_AS_JSON, DRY_RUN_IN_WORDS, check_work
 from kit.protocols.tcm.dry_run import plan as planning
 from kit.protocols.tcm.dry_run.history import forced, operations_of
 from kit.protocols.tcm.dry_run.metadata_log import PREPARED, MetadataHistory, history_of
+from kit.protocols.tcm.dry_run.remedies import service_remedy
 from kit.protocols.tcm.parameters import OPTIONS, operation_of, parse_operation, read_words
 from kit.protocols.tcm.rules.operations import EDITIONS, LEVELS, Operation
 from kit.ring.ranges import Bounds, label
@@ -108,7 +111,9 @@ def plan(argv: list[str]) -> int:
         return ACCEPTED
     edition = edition_of(given.get("--edition", "server"), tuple(EDITIONS), "--edition")
     if not words:
-        _without_a_ring(given)
+        option = next(filter(given.__contains__, OPTIONS), None)
+        allowed = "a ring file, then an operation (plan --help)"
+        raise BadInput("option" if option else "RINGFILE", option, allowed)
     ring = replicated(words[0], given["--with"], given["--keyspace"])
     check_work(ring, DRY_RUN_AS_JSON if "--json" in given else DRY_RUN_IN_WORDS)
     operation = operation_of(words[1:], given)
@@ -141,12 +146,6 @@ def _in_flight(text: str) -> Operation:
         raise about(f"--while {text}", error) from None
 
 
-def _without_a_ring(given: Collection[str]) -> NoReturn:
-    for option in filter(given.__contains__, OPTIONS):
-        raise BadInput("option", option, "a ring file and an operation (plan --help)")
-    raise BadInput("RINGFILE", None, "a ring file, then an operation (plan --help)")
-
-
 def _sizes(path: str | None, given: Imported) -> Sizes | None:
     if path is not None:
         return read_sizes(path, given)
@@ -159,9 +158,7 @@ def _verdict(report: planning.PlanReport) -> str:
         return f"{report.operation}: refused"
     first, last = report.steps[0].epoch, report.steps[-1].epoch
     epochs = f"epoch {first}" if first == last else f"epochs {first} to {last}"
-    events = counted(len(report.steps), "event")
-    if report.reason:
-        return f"{report.operation}: accepted, halts after {events}, {epochs}"
+    events = "halts after " * bool(report.reason) + counted(len(report.steps), "event")
     return f"{report.operation}: accepted, {events}, {epochs}"
 
 
@@ -184,7 +181,8 @@ def _step_parts(report: planning.PlanReport) -> Iterator[Part]:
     waits: tuple[planning.Wait, ...] = ()
     for step in report.steps:
         yield from ("", f"epoch {step.epoch}: {step.name}")
-        said = [*_waits(step, waits), *_copies(step), *_changes(tables, step.keyspaces)]
+        copies = [f"{GAP}copy", *_copied(step.streams)] if step.streams else []
+        said = [*_waits(step, waits), *copies, *_changes(tables, step.keyspaces)]
         yield from said or [f"{GAP}changes no range"]
         tables, waits = step.keyspaces, step.barriers
     if report.pending:
@@ -194,8 +192,7 @@ def _step_parts(report: planning.PlanReport) -> Iterator[Part]:
     every = [*(copy for step in report.steps for copy in step.streams), *report.pending]
     yield from _sum(every)
     if report.remedy:
-        rows = [(f"{at}", what) for at, what in enumerate(report.remedy, 1)]
-        yield Rows(rows, title="what to do (server)")
+        yield _numbered(report.remedy)
 
 
 def _more(number: int, gap: str = " ") -> str:
@@ -217,12 +214,6 @@ def _waits(step: planning.PlanStep, before: tuple[planning.Wait, ...]) -> Iterat
         rows.append((wait.keyspace, label(wait.range), needed))
     yield heading
     yield _once(rows, "barriers", indent=GAP * 2)
-
-
-def _copies(step: planning.PlanStep) -> Iterator[Part]:
-    if step.streams:
-        yield f"{GAP}copy"
-        yield from _copied(step.streams)
 
 
 def _copied(copies: tuple[planning.Copy, ...]) -> Iterator[Part]:
@@ -371,7 +362,7 @@ SURVIVE = Command("survive", _survive, (*RING_WORDS, DOWN), SURVIVE_ABOUT, SURVI
 METADATA_ABOUT = """\
 The metadata log of a real cluster: every epoch in words, and the members and the operations under
 way at any epoch. Or compare two files of the same kind: two logs, directories or views of the
-service.
+service. Or ask whether the service (CMS) has a quorum with some nodes down, and what to do.
 """
 METADATA_AFTER = """\
 FILE is what nodetool cms dumplog, dumpdirectory (with --tokens) or describe printed, or rows of
@@ -390,6 +381,7 @@ examples
   python -m kit metadata log.txt directory.txt --at 41
   python -m kit metadata log.txt --html history.html
   python -m kit metadata monday.txt tuesday.txt
+  python -m kit metadata describe.txt --down 10.0.0.1
 """
 
 
@@ -397,15 +389,16 @@ def _metadata(given: Namespace) -> Answer:
     files = [(source_name(path), metadata_log.read_metadata(path)) for path in given.files]
     kinds = [type(dumped) for _, dumped in files]
     if len(files) == 2 and kinds[0] is kinds[1]:
-        for option in ("at", "html"):
-            if getattr(given, option) is not None:
+        for option in ("at", "html", "down"):
+            if getattr(given, option) not in (None, []):
                 raise BadInput(f"--{option}", getattr(given, option), "one log")
         return _compared(*files)
     if kinds == [metadata_log.ServiceView]:
         (_, view), *_ = files
         assert isinstance(view, metadata_log.ServiceView)
-        rows = [(label, value) for label, value in view.values]
-        return Answer({"view": dict(view.values)}, ["one node's own view"], [Rows(rows)])
+        return _service(view, {*given.down})
+    if given.down:
+        raise BadInput("--down", given.down[0], "one text of cms describe")
     if given.html is not None:
         check_place(given.html, "--html", inputs=tuple(given.files))
     history = history_of(files)
@@ -418,6 +411,31 @@ def _metadata(given: Namespace) -> Answer:
     odd = any(epoch.standing == "out of order" for epoch in history.epochs)
     shown = _at(history, given.at) if given.at is not None else _epochs(history)
     return replace(shown, warnings=history.warnings, status=REFUSED if odd else ACCEPTED)
+
+
+def _service(view: metadata_log.ServiceView, down: set[str]) -> Answer:
+    known = {each: {each, each.rpartition(":")[0].strip("[]")} for each in view.members}
+    dead = tuple(each for each, names in known.items() if names & down)
+    up, needed = len(known) - len(dead), majority(len(known)) if known else 0
+    remedy = tuple(service_remedy(dead, missing := needed - up))
+    said = f"{up} of {counted(len(known), 'member')} up, {needed} needed"
+    said = f"the CMS has {'no' if missing > 0 else 'a'} quorum: {said}"
+    if not known:
+        said = "this view does not tell the members of the CMS"
+    elif not down:
+        said = f"a quorum of the CMS is {needed} of {len(known)}: --down says which are down"
+    return Answer(
+        {"view": dict(view.values), "down": dead, "missing": max(missing, 0), "remedy": remedy},
+        ["one node's own view"],
+        [Rows([*view.values]), said, _numbered(remedy)],
+        [f"{each} is no member of the CMS" for each in sorted(down.difference(*known.values()))],
+        REFUSED if missing > 0 else ACCEPTED,
+    )
+
+
+def _numbered(remedy: Sequence[str]) -> Rows:
+    rows = [(f"{at}", what) for at, what in enumerate(remedy, 1)]
+    return Rows(rows, title="what to do (server)" if rows else "")
 
 
 def _epochs(history: MetadataHistory) -> Answer:
@@ -470,17 +488,13 @@ def _compared(
     rows = [(what, f"{name}: {was}", f"{other}: {now}") for what, was, now in unlike]
     data = {"files": (name, other), "differences": unlike}
     said = f"{name} and {other} {'differ' if unlike else 'have the same content'}"
-    if (
-        not unlike
-        and isinstance(dumped, metadata_log.Log)
-        and isinstance(another, metadata_log.Log)
-    ):
+    if not unlike and isinstance(dumped, Log) and isinstance(another, Log):
         said += _shared_epochs(name, dumped, other, another)
     verdict = wrap(said, "", GAP)
     return Answer(data, verdict, [Rows(rows, "differences")], (), REFUSED if unlike else ACCEPTED)
 
 
-def _shared_epochs(name: str, log: metadata_log.Log, other: str, another: metadata_log.Log) -> str:
+def _shared_epochs(name: str, log: Log, other: str, another: Log) -> str:
     first, second = ([entry.epoch for entry in each.rows] for each in (log, another))
     (begin, end), (since, until) = ((min(each), max(each)) for each in (first, second))
     if (begin, end) == (since, until):
@@ -493,5 +507,6 @@ LOG_WORDS = (
     Word("files", "FILE", "a log, a directory, or views", number="+"),
     Word("--at", "EPOCH", "show the nodes and operations at that epoch", read=whole),
     Word("--html", "OUT", "also write an HTML page to step through"),
+    Word("--down", "ADDRESS", "with cms describe: a node that is down (repeatable)", several=True),
 )
 METADATA = Command("metadata", _metadata, LOG_WORDS, METADATA_ABOUT, METADATA_AFTER)

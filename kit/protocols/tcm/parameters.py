@@ -334,7 +334,8 @@ def _resolved(
     for operation in operations:
         try:
             resolved[operation] = resolve(ring, operation)
-            if _about(operation) in brought:
+            node, kind = operation.node, operation.kind
+            if {"replace": operation.target, "bootstrap": None}.get(kind, node) in brought:
                 for at, token in enumerate(operation.tokens):
                     ring.space.check(token, f"tokens[{at}]")
             else:
@@ -342,12 +343,6 @@ def _resolved(
         except BadInput as error:
             raise error if len(operations) == 1 else about(operation.text, error) from None
     return resolved
-
-
-def _about(operation: ops.Operation) -> str | None:
-    if operation.kind == "replace":
-        return operation.target
-    return None if operation.kind == "bootstrap" else operation.node
 
 
 def level_of(given: TcmParameters) -> ops.Level | None:

@@ -197,8 +197,12 @@ def _cases(report: TopologyReport, short: Mapping[str, str]) -> Iterator[str]:
         down = report.cases[0].down
         yield f"next, with {_hosts(down, short)} down" if down else "next, with all nodes up"
         yield from _step(report.cases[0], short, GAP, is_any=False)
-        if report.release and report.cases[0].waits_for:
-            yield f"{GAP}Start what is down again; for a node that is lost, see recover."
+        banned = {node.host_id for node in report.nodes if node.ignored}
+        waits = report.cases[0].waits_for if report.release else ()
+        if back := tuple(host for host in waits if host not in banned):
+            yield f"{GAP}Start {_hosts(back, short)} again; for a node that is lost, see recover."
+        elif waits:
+            yield f"{GAP}What is ignored is banned: first replace or remove it (see recover)."
         return
     yield "next, case by case, because nothing says which nodes are up (see --status and --down)"
     for step in report.cases:

@@ -253,17 +253,8 @@ def checklist(now: drill.DrillMoment) -> tuple[drill.CheckedStep, ...]:
     """The documents' steps, ticked by the run."""
     words = {"dead": lost_majority.ever_dead(now)}
     steps = {step.name: (step.what.format(**words), DONE[step.name]) for step in OLD_STEPS}
-    return drill.procedure(steps, {**dict.fromkeys(steps, _is_over), "isolate": _is_removed})(now)
-
-
-def _is_removed(now: drill.DrillMoment) -> bool:
-    """Whether nobody is left whom a firewall would keep away."""
-    return not now.state.dead
-
-
-def _is_over(now: drill.DrillMoment) -> bool:
-    """Whether the cluster is whole: whoever did a step now would begin again."""
-    return bool(now.state.is_whole)
+    over = dict.fromkeys(steps, lambda now: bool(now.state.is_whole))  # a step would begin again
+    return drill.procedure(steps, {**over, "isolate": DONE["remove"]})(now)
 
 
 def _all(holds: Callable[[ModeNode], bool]) -> Callable[[drill.DrillMoment], bool]:

@@ -1,11 +1,10 @@
 """What the lesson on RECOVERY mode asks and checks."""
 
-import random
 from typing import Any
 
 from kit.engine.timeline import PassedStep, Timeline
 from kit.errors import BadInput, KitError
-from kit.lessons.judge import Arguments, TypedJudge, function_task
+from kit.lessons.judge import TypedJudge, function_task
 from kit.lessons.questions import PosedQuestion, copied, model_of, posed
 from kit.lessons.replays import Ground, ends, run_task, takes
 from kit.lessons.stills import still
@@ -61,10 +60,6 @@ VALUES = (
     *("", "recovery", "use_post_raft_procedures", "use_pre_raft_procedures", "synchronize"),
     *("RECOVERY", "recover", "none", "unknown"),
 )
-
-
-def _drawn(chance: random.Random) -> Arguments:
-    return [chance.choice(VALUES)]
 
 
 def dies_inside(m: Any, step: PassedStep) -> bool:
@@ -134,6 +129,6 @@ TASKS = (
         "four values have a meaning of their own, and any other value counts as recovery.",
         runs_as,
         (["recovery"], [""], ["use_post_raft_procedures"], ["RECOVERY"]),
-        _drawn,
+        lambda chance: [chance.choice(VALUES)],
     ),
 )

@@ -389,10 +389,6 @@ def _cells(columns: Sequence[Column], row: ModeRow) -> str:
     return f"{row.name}: {', '.join(cells)}".replace("\u200b", "")
 
 
-def _tables(row: ModeRow) -> str:
-    return f"{_cells(COLUMNS[1:], row)} ({facts.DIAGNOSES[row.node.value]})"
-
-
 def _steps(scene: Scene) -> tuple[ChecklistRow, ...]:
     return scene.once("steps", lambda: facts.checklist(scene.model, scene.state, scene.way()))
 
@@ -431,7 +427,7 @@ MODE_VIEWS = Views(
                 COLUMNS,
                 caption="The mode of each node, and its tables",
                 of="{0.name}",
-                line=_tables,
+                line=lambda row: f"{_cells(COLUMNS[1:], row)} ({facts.DIAGNOSES[row.node.value]})",
             ),
             still=True,
             tab="Tables",

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from kit.errors import are, counted
 from kit.masks import mask_of, nodes_in, within
-from kit.protocols.group0.rules.quorum import Place, Quorum, extremes
+from kit.protocols.group0.rules.quorum import Place, extremes
 from kit.protocols.group0.rules.voters import NEWEST_RULES
 from kit.protocols.recovery.rules.quorum import after_deaths, orders_of_deaths
 from kit.protocols.storage.rules.levels import LEVELS, Level, enough, quotas
@@ -334,20 +334,16 @@ def judged(row: FailureRow, factor: int = RF) -> JudgedFailure:
     quorums = [after_deaths("documents", places, [dead]) for dead in failures]
     factors = dict.fromkeys((dc for dc, _ in places), factor)
     tables = [standings(places, dead, factors) for dead in failures]
+    everybody = (1 << len(places)) - 1
+    ends = [extremes(places, everybody, 0, d, NEWEST_RULES, together=True) for d in failures]
     return JudgedFailure(
         row,
         outcome(quorum.holds for quorum in quorums),
-        outcome(end.holds for dead in failures for end in _ends(places, dead)),
+        outcome(end.holds for both in ends for end in both),
         outcome(holds for both in orders for holds in both),
         max(quorum.missing for quorum in quorums),
         tuple(_worst(cells) for cells in zip(*tables, strict=True)),
     )
-
-
-def _ends(places: tuple[Place, ...], dead: int) -> tuple[Quorum, Quorum]:
-    """What all dying at once leaves of the quorum, whoever votes."""
-    everybody = (1 << len(places)) - 1
-    return extremes(places, everybody, 0, dead, NEWEST_RULES, together=True)
 
 
 def outcome(holds: Iterable[bool]) -> Outcome:

@@ -33,7 +33,7 @@ def only_on(holders: int, voters: int, majority: int) -> bool:
 
 
 Procedure = Literal[
-    "nothing", "restart", "replace", "recovery leader", "recovery mode", "not known"
+    "nothing", "restart", "replace", "recovery leader", "recovery mode", "not known", "restore"
 ]
 NOT_KNOWN: Procedure = "not known"
 BY_HAND: tuple[Procedure, ...] = ("recovery leader", "recovery mode")
@@ -176,11 +176,11 @@ NEW = {
     "rolling restart": f"restart the live nodes one by one; each must be normal again{DOWNTIME}",
     "note id": "note raft_group0_id in system.scylla_local: it is the id of the old group",
     "read": "read commit_idx in system.raft on each live node",
+    "choose": "choose a node with the latest commit index as the recovery leader: {leader}",
     "delete": (
         "on each live node, truncate system.discovery and delete the value of "
         "raft_group0_id in system.scylla_local; leave system.group0_history alone"
     ),
-    "choose": "choose a node with the latest commit index as the recovery leader: {leader}",
     "set": "set recovery_leader to {leader} in the configuration of each live node",
     "restart leader": "restart {leader} first: it creates the new group 0",
     "restart others": "restart the others one by one ({order}); each joins the new group 0",
@@ -232,10 +232,7 @@ NEW_STEPS: Mapping[Edition, tuple[ProcedureStep, ...]] = {
         DOCUMENTED, "delete", "choose", "set", "restart leader", "restart others", "replace",
         "clean",
     ),
-    "server": _steps(
-        NEW, "isolate", "rolling restart", "note id", "read", "choose", "delete", "set",
-        "restart leader", "restart others", "check", "replace", "unset", "clean",
-    ),
+    "server": _steps(NEW, *NEW),
 }  # fmt: skip
 """The one order of each edition, for the command, the checklist, the drill and the model.
 

@@ -4,7 +4,7 @@ Sources: published ``nodetool`` (``removenode``, ``assassinate``, ``repair``, ``
 ``move``), ``BootstrapAndReplace``, ``SingleNodeSequences``.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from kit.protocols.tcm.rules.operations import Operation
 
@@ -56,3 +56,24 @@ def remedy(
     elif absent and kind != "decommission":
         risk = "leaves ranges empty" if waits else "copies from a replica that may lack writes"
         yield f"don't set {RELAXED} to get past this: it {risk}"
+
+
+def service_remedy(dead: Sequence[str], missing: int) -> Iterator[str]:
+    """The lines for members of the CMS that are down; ``missing`` is how many a quorum lacks.
+
+    Sources: published ``ReconfigureCMS``, ``Startup`` (RESET), ``CMSOperations``.
+    """
+    who = ", ".join(dead)
+    if missing > 0:
+        yield f"start {who} again: {missing} at least"
+        yield "until then data is served, but no change of schema, nodes or CMS is committed"
+        yield "so don't try removenode, assassinate, a replacement or cms reconfigure before"
+        yield (
+            "if they are gone for good, the last resort: dump the metadata of a live node with the "
+            "newest Epoch (by JMX, with unsafe_tcm_mode), and start it again with "
+            "-Dcassandra.unsafe_boot_with_clustermetadata=FILE; the dump must have it as a member"
+        )
+    elif dead:
+        yield f"start {who} again"
+        yield "if one is gone for good, nodetool removenode ID: first another takes its place there"
+        yield "nodetool cms reconfigure --status shows how far; --resume or --cancel if it stopped"

@@ -6,7 +6,7 @@ the tcm model: the ring as it was then, with every operation at the step that it
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from msgspec import structs
 
@@ -91,19 +91,11 @@ def _flights(scene: Scene) -> Iterator[tuple[str, str, str]]:
         yield "the CMS", "perhaps " * (cms == logs.PREPARED) + "a change of its members", cms
 
 
-def _tokens(member: logs.Member) -> str:
-    return "not known" if member.tokens is None else str(len(member.tokens))
-
-
 def _badges(scene: Scene) -> Badges:
     yield "epoch", f"epoch {scene.model.epoch(scene.state)}", "plain"
     yield "read", f"{scene.state.read} of {len(scene.model.entries)} read", "plain"
     flights = sum(last != logs.PREPARED for _, _, last in _flights(scene))
     yield "flights", f"{counted(flights, 'operation')} under way", "busy" if flights else "plain"
-
-
-def _lines(scene: Scene) -> list[Any]:
-    return list(reversed(scene.model.entries[: scene.state.read]))
 
 
 NODES = Table(
@@ -115,7 +107,7 @@ NODES = Table(
         Column("State", "state"),
         Column("Datacenter", "dc", "not known"),
         Column("Rack", "rack", "not known"),
-        Column("Tokens", _tokens),
+        Column("Tokens", lambda n: "not known" if n.tokens is None else str(len(n.tokens))),
     ),
     caption="Every node at this epoch",
     of="{0.name}",
@@ -131,7 +123,7 @@ FLIGHTS = Table(
     empty="No operation is in progress.",
 )
 EPOCHS = Table(
-    _lines,
+    lambda scene: list(reversed(scene.model.entries[: scene.state.read])),
     "epoch:{0.epoch}",
     (
         Column("Epoch", "epoch"),

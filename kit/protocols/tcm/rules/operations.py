@@ -126,7 +126,9 @@ def no_member(ring: Ring, name: str) -> BadInput:
     """That a name is no member's, with the members, those first that differ in case only."""
     members = [node.name for node in ring.nodes if node.tokens]
     near = [member for member in members if member.casefold() == name.casefold()]
-    return BadInput("node", name, "one of " + _names(list(dict.fromkeys([*near, *members]))))
+    names = list(dict.fromkeys([*near, *members]))
+    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+    return BadInput("node", name, f"one of {', '.join(names[:12])}{more}")
 
 
 def place(operation: Operation, beside: Node) -> tuple[str, str]:
@@ -153,11 +155,6 @@ def ring_after(ring: Ring, given: ResolvedOperation) -> Ring:
             return ring.replace(given.target, given.node)
         case _:
             return ring.leave(given.node)
-
-
-def _names(names: list[str]) -> str:
-    shown = ", ".join(names[:12])
-    return f"{shown} and {len(names) - 12} more" if len(names) > 12 else shown
 
 
 class TcmSafeguards(Struct, frozen=True, kw_only=True):

@@ -130,7 +130,8 @@ def of_journals(
         "assumed: no node dies except those that others remove or replace",
     ]
     about += [f"not read: {said_of(left_out)}"] * bool(left_out)
-    edges = [*_edges(operations)]
+    last = len(operations) - 1
+    edges = [_steps(stays, at > 0, at < last) for at, stays in enumerate(operations)]
     seen[0] = replace(seen[0], after_gap=True)
     questions = list[Question]()
     for first in range(0, len(operations), MOST_OPERATIONS):
@@ -216,11 +217,6 @@ def _apart(
                 fewest[last] = min(ways, key=len)
     for first, last in pairwise(fewest.get(count, [0, count])):
         yield [*stays[first:last]]
-
-
-def _edges(operations: Sequence[list[Passage]]) -> Iterator[Steps]:
-    for at, stays in enumerate(operations):
-        yield _steps(stays, at > 0, at < len(operations) - 1)
 
 
 def _steps(stays: Sequence[Passage], begins: bool, ends: bool) -> Steps:

@@ -1,7 +1,5 @@
 """A table of the nodes' rows."""
 
-from functools import partial
-
 from msgspec.structs import replace
 
 from kit.engine.flows import spot
@@ -32,10 +30,6 @@ def cells(node: NodeFacts) -> tuple[str, ...]:
     return row.state, *map(str, goes_by), ", ".join(filter(None, words))
 
 
-def _cell(at: int, node: NodeFacts) -> str:
-    return cells(node)[at]
-
-
 def _is_named(scene: Scene, node: NodeFacts) -> bool:
     ends = (key for flow in scene.flows() for key in (flow.from_key, flow.to_key))
     return node.is_coordinator or spot(node.name) in ends
@@ -58,10 +52,9 @@ TABLE = Table(
     "row:{0.name}",
     (
         Column("node", lambda node: f"{LEADS} {node.name}" if node.is_coordinator else node.name),
-        *(
-            Column(head, partial(_cell, at))
-            for at, head in enumerate(("state", "version", "fence"))
-        ),
+        Column("state", lambda node: cells(node)[0]),
+        Column("version", lambda node: cells(node)[1]),
+        Column("fence", lambda node: cells(node)[2]),
         Column("notes", lambda node: ", ".join(filter(None, _look(node)[-2:]))),
     ),
     caption=f"What each node has applied ({LEADS} coordinator)",

@@ -34,8 +34,8 @@ def _steps(*rows: str) -> tuple[ProcedureStep, ...]:
 
 CLUSTER_REPAIR = "nodetool cluster repair on any one node"
 _SURE = (
-    "make sure| {node} never comes back; if it can, start it and stop here; else take it off the "
-    "network{unbanned}, and delete its data if you can reach it"
+    "make sure| {node} never comes back; if it can{unless}, start it and stop here; else take it "
+    "off the network{unbanned}, and delete its data if you can reach it"
 )
 _EXCLUDE = "or exclude| nodetool excludenode {ids}: then {option} below can be left out"
 _BANNED = "never| start {banned} again, even if this fails halfway{ban}"
@@ -55,8 +55,8 @@ STEPS: Mapping[Remedy, tuple[ProcedureStep, ...]] = {
         "listen_address, rpc_address, {managed}replace_node_first_boot: {node}{ignored}{tokens}",
         "start| start the new node and wait{copies}",
         "verify| nodetool status on a live node: the new node is UN, and {node} is gone",
-        "repair| nodetool repair on the new node, for keyspaces without tablets, if repair-based "
-        "node operations are off for replace (they are on by default)",
+        "repair| nodetool repair on the new node{vnodes}, if repair-based node operations are off "
+        "for replace (they are on by default)",
         _BANNED,
         "never| use removenode in its place where a datacenter would keep fewer nodes than RF, or "
         "a rack would keep none and a keyspace has a replica in each",
@@ -105,7 +105,7 @@ def remedy_steps(
     if has("cluster-repair", release):
         repair = f"keyspaces without tablets: {repair}; keyspaces with tablets: {CLUSTER_REPAIR}"
     ignored = f", {option}: {listed}" if kind == "replace" else f"{option} {listed} "
-    banned = has("topology-in-group-0", release)
+    banned = has("topology-in-group-0", release)  # and the first release with tablets
     words = {
         "node": node,
         "place": place or "nodetool status on a live node shows them",
@@ -113,7 +113,9 @@ def remedy_steps(
         "ids": " ".join(dead),
         "ignored": ignored if dead else "",
         "tokens": "" if tokens else f", {ZERO_TOKEN}",
-        "copies": ": it copies data, and tablets are rebuilt" if tokens else "",
+        "copies": (": it copies data" + ", and tablets are rebuilt" * banned) * tokens,
+        "vnodes": ", for keyspaces without tablets" * banned,
+        "unless": " and is not banned" * banned,
         "banned": f"{node}, or a node that you ignore," if dead else node,
         "ban": ": it is banned" if banned else "",
         "unbanned": "" if banned else " (this release bans nobody)",

@@ -310,8 +310,8 @@ def test_no_leader_is_named_while_no_index_is_told() -> None:
     assert said["choose"].endswith(": the chosen node")
     assert "one by one (all but the leader)" in said["restart others"]
     nobody = of("lll")
-    assert (nobody.procedure, nobody.steps, nobody.leader) == ("recovery leader", (), None)
-    assert nobody.warnings == ("no node is left to recover from",)
+    assert (nobody.procedure, nobody.steps, nobody.leader) == ("restore", (), None)
+    assert nobody.reason == "no node is left to recover from"
 
 
 def test_what_is_taken_for_granted_is_told(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,10 +26,9 @@ from kit.protocols.tcm.dry_run.metadata_log import (
 )
 from kit.protocols.tcm.dry_run.time_machine import (
     EPOCHS,
+    NODES,
     _badges,
     _flights,
-    _lines,
-    _tokens,
     operation_of,
     ring_of,
     standing,
@@ -656,7 +656,7 @@ def test_what_a_record_shows_of_a_moment(history: MetadataHistory) -> None:
             ("flights", f"{count} operation{'s' * (count != 1)} under way",
              "busy" if count else "plain"),
         ]  # fmt: skip
-        assert _lines(scene) == list(history.epochs[:at])[::-1]
+        assert EPOCHS.rows(scene) == list(history.epochs[:at])[::-1]
     assert (
         [EPOCHS.of(each) for each in history.epochs[:2]]
         == [  # type: ignore[operator]  # a function
@@ -666,8 +666,9 @@ def test_what_a_record_shows_of_a_moment(history: MetadataHistory) -> None:
     assert EPOCHS.of(replace(history.epochs[0], node=None)) == ""  # type: ignore[operator]  # a function
     assert EPOCHS.of(replace(history.epochs[0], node="x")) == "x"  # type: ignore[operator]  # a function
     member = Member(1, "10.0.0.1", "JOINED", "dc1", "r1", (100, 200))
-    assert [_tokens(member), _tokens(replace(member, tokens=()))] == ["2", "0"]
-    assert _tokens(replace(member, tokens=None)) == "not known"
+    tokens = NODES.columns[-1].cell  # type: ignore[index, union-attr]  # a row of columns
+    cells = [tokens(replace(member, tokens=each)) for each in ((100, 200), (), None)]
+    assert cells == ["2", "0", "not known"]
 
 
 def test_a_step_that_the_model_cannot_take_is_named(
@@ -866,3 +867,20 @@ def test_the_command(tmp_path: Path) -> None:
     assert says(bad("metadata", str(LOG), "--at", "99"), "epoch | 99 | 31 to 42")
     assert says(bad("metadata", str(DIRECTORY)), "log | at least one log among the files")
     assert says(bad("metadata", str(LOG), "--html", str(LOG)), "--html | a different file")
+
+
+SERVICE = Path(__file__).with_name("members_down.txt").read_text("utf-8").split("\n")
+
+
+@pytest.mark.parametrize("line", [line for line in SERVICE if line and line[0] != "#"])
+def test_whether_the_cms_has_a_quorum(line: str, tmp_path: Path) -> None:
+    """With members down: how many are up and needed, what to do, and what not yet."""
+    members, down, status, says_, never = (cell.strip() for cell in line.split("|"))
+    view = VIEW.read_text("utf-8")
+    (tmp_path / "describe.txt").write_text(re.sub("(?<=Members: ).*", members, view), "utf-8")
+    words = [word for name in down.split() for word in ("--down", name)]
+    answer = call("metadata", str(tmp_path / "describe.txt"), *words)
+    said = " ".join((answer.out + answer.err).split())
+    assert answer.status == int(status)
+    assert [each for each in says_.split("; ") if each not in said] == []
+    assert never == "-" or never not in said

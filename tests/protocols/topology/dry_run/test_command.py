@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands.calling import bad, call
-from tests.operators.topology_printing import uuid
+from tests.operators.topology_printing import timeuuid, uuid
 from tests.protocols.topology.dry_run.dumps import FIXTURES
 from tests.protocols.topology.dry_run.test_report import STATUS
 from tests.saying import says
@@ -148,3 +148,22 @@ def test_what_contradicts_is_said(
     answer = call("topology", words["dump"], *(each for option in options for each in option))
     said = " ".join((answer.out + answer.err).split())
     assert [line for word, line in given if word == "says" and line not in said] == []
+
+
+@pytest.mark.parametrize(
+    ("down", "said"),
+    [
+        ("3", "What is ignored is banned: first replace or remove it (see recover)."),
+        ("2 3", "Start 00000002 again; for a node that is lost, see recover."),
+    ],
+)
+def test_what_is_ignored_is_not_started_again(down: str, said: str, tmp_path: Path) -> None:
+    """A join waits for nodes that are down, ignored ones too: these are banned."""
+    head = "host_id,node_state,ignore_nodes,topology_request,request_id,tokens"
+    rows = [f"{head},transition_state,version,fence_version"]
+    rows += [f"{uuid(n)},normal,\"{{'{uuid(3)}'}}\",,,\"{{'{n}'}}\",,5,5" for n in (1, 2, 3)]
+    rows += [f"{uuid(4)},none,\"{{'{uuid(3)}'}}\",join,{timeuuid(9)},,,5,5"]
+    (tmp_path / "topology.csv").write_text("\n".join(rows) + "\n", "utf-8")
+    words = [word for n in down.split() for word in ("--down", uuid(int(n)))]
+    answer = call("topology", str(tmp_path / "topology.csv"), *words, "--release", "2026.2")
+    assert said in answer.out
