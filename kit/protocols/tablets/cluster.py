@@ -25,7 +25,7 @@ from kit.protocols.tablets.hosts import HIDDEN, LOG, NETWORK, WRITTEN, Hosts, ho
 from kit.protocols.tablets.rules import replica_sets
 from kit.protocols.tablets.rules.maps import Tablet, keyspace_of
 from kit.protocols.tablets.rules.replication import Place, misfits
-from kit.protocols.tablets.rules.stages import TRANSITIONS, TransitionKind
+from kit.protocols.tablets.rules.stages import TRANSITIONS, TransitionKind, tables_for
 from kit.protocols.topology.control import MOST_FAULTS, ControlState
 from kit.protocols.topology.control import NETWORK as THEIR_NETWORK
 from kit.protocols.topology.coordinator import LOG as THEIR_LOG
@@ -370,6 +370,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         self.names, self.setting = self.control.names, self.control.setting
         # Servers drain nodes before their requests begin, from 2026.1 on.
         self.drains_first = self.setting.has("paused-drain")
+        self.stage_tables = tables_for(self.edition, self.setting.release)
         self.places = dict(zip(self.names, map(place_of, self.control.plan.racks), strict=True))
         self._check_survivors()
         self.everybody = mask_of(range(len(self.names)))
@@ -521,7 +522,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
 
     def table(self, transition: TabletTransition) -> machines.Machine:
         """The table of a transition's kind."""
-        return TRANSITIONS[self.edition][transition.kind]
+        return TRANSITIONS[self.stage_tables][transition.kind]
 
     def why_here(self, before: TabletsState, action: Any, after: TabletsState) -> str:
         """A command is committed for the sake of the stage that it leads to."""
@@ -536,7 +537,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         return None if way is None else self.table(way).state(way.stage)
 
     def _work(self, kind: TransitionKind, stage: str) -> tuple[tuple[machines.WorkRow, str], ...]:
-        rows = TRANSITIONS[self.edition][kind].state(stage).work
+        rows = TRANSITIONS[self.stage_tables][kind].state(stage).work
         return tuple(
             (row, table) for row in rows for table in (("",) if row.barrier else self.tables)
         )
@@ -679,7 +680,6 @@ def replication_before(
 def _counted(
     places: Sequence[Place], alike: Mapping[str, cluster.Factor] = MappingProxyType({})
 ) -> cluster.Replication:
-    """The factors that replicas have: racks where ``alike`` names some, else a number."""
     racks: dict[str, list[str]] = {}
     for datacenter, rack in sorted(places):
         racks.setdefault(datacenter, []).append(rack)

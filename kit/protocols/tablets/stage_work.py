@@ -411,9 +411,9 @@ class Stages(TabletCluster):
     def error_edge(self, s: TabletsState, transition: TabletTransition) -> EdgeRow | None:
         """The edge that failed work of the stage takes; None: it is tried again."""
         table = self.table(transition)
-        if transition.stage == "streaming" and (transition.full or self.leavers(s, transition)):
-            return table.edge("streaming", "rollback")
-        return replica_sets.after_failure(table, transition.stage, transition.sets, self.lost(s))
+        given_up = transition.full or bool(self.leavers(s, transition))
+        failed = table, transition.stage, transition.sets, self.lost(s)
+        return replica_sets.after_failure(*failed, given_up=given_up)
 
     def leavers(self, s: TabletsState, transition: TabletTransition) -> tuple[int, ...]:
         """The nodes that a transition drains for a request to leave.
@@ -421,7 +421,7 @@ class Stages(TabletCluster):
         The published coordinator gives such streaming up once it failed, and cancels the request;
         it gives up what fails on a full disk, too (its stage ``streaming``).
         """
-        if self.edition == "documents":
+        if not self.drains_first:
             return ()
         nodes, hosts = s.control.topology.nodes, transition.sets.leaving
         numbers = (self.number(each.host) for each in hosts)

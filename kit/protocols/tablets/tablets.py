@@ -772,7 +772,7 @@ def tables(m: Tablets) -> Iterator[Machine]:
     kinds: list[TransitionKind] = [*m.begun] * bool(m.moves)
     kinds += ["migration"] if "leave" in requested else []
     kinds += [m.rebuild] if rebuilds else []
-    return (TRANSITIONS[m.edition][kind] for kind in dict.fromkeys(kinds))
+    return (TRANSITIONS[m.stage_tables][kind] for kind in dict.fromkeys(kinds))
 
 
 def rows(m: Tablets) -> TransitionRows:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Literal
 
 import pytest
 
 from kit.engine.registry import entries
+from kit.protocols.group0.rules.releases import SUPPORTED, Supported
 from kit.protocols.tablets.rules.replica_sets import (
     CONDITIONS,
     ReplicaSets,
@@ -27,6 +29,7 @@ from kit.protocols.tablets.rules.stages import (
     in_words,
     onward,
     stages,
+    tables_for,
 )
 from kit.protocols.topology.rules.machines import (
     BOUNDARY,
@@ -213,16 +216,10 @@ def test_selectors_change_one_at_a_time_but_for_one_edge() -> None:
     ("edition", "stage", "excluded", "leads"),
     [
         ("documents", "streaming", "", "cleanup_target"),
-        ("server", "streaming", "", None),
-        ("server", "streaming", "B", "cleanup_target"),
         ("documents", "write_both_read_new", "", "use_new"),
         ("documents", "write_both_read_new", "A", "use_new"),
         ("documents", "write_both_read_new", "D", "cleanup_target"),
         ("documents", "write_both_read_new", "AD", "use_new"),
-        ("server", "write_both_read_new", "D", "write_both_read_old_fallback_cleanup"),
-        ("server", "write_both_read_new", "", None),
-        ("server", "write_both_read_new", "A", None),
-        ("server", "write_both_read_new", "AD", None),
         ("documents", "use_new", "D", None),
         ("documents", "cleanup_target", "A", None),
     ],
@@ -233,6 +230,25 @@ def test_where_a_failure_leads(
     """Before the switch back, afterwards by who is left; where no edge stands, again."""
     edge = after_failure(TRANSITIONS[edition]["migration"], stage, MOVE, excluded)
     assert (edge and edge.target) == leads
+
+
+PUBLISHED = Path(__file__).parent / "published" / "failures.txt"
+
+
+@pytest.mark.parametrize("release", SUPPORTED)
+@pytest.mark.parametrize(
+    "case", PUBLISHED.read_text(encoding="utf-8").partition("\n\n")[2].splitlines()
+)
+def test_published_failures(case: str, release: Supported) -> None:
+    """On each release, by its own table."""
+    kind, stage, excluded, before, since = map(str.strip, case.split("|"))
+    given_up = excluded == "full"
+    table = TRANSITIONS[tables_for("server", release)][kind]  # type: ignore[index]  # a kind
+    edge = after_failure(
+        table, stage, MOVE, () if given_up else excluded.split(), given_up=given_up
+    )
+    leads = since if release >= "2026.2" else before
+    assert (edge.target if edge else "again") == leads
 
 
 FALLBACK = "write_both_read_old_fallback_cleanup"

@@ -28,7 +28,7 @@ from kit.protocols.topology.panels.stage import waits
 from kit.protocols.topology.panels.states import STATES, machine_diagram
 from kit.protocols.topology.panels.tables import REQUESTS
 from kit.protocols.topology.rules.cluster import NOBODY
-from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, Edition, StateRow
+from kit.protocols.topology.rules.machines import BOUNDARY, StateRow, Tables
 from kit.views.declared import (
     MOST_ROWS,
     Badges,
@@ -210,27 +210,28 @@ def standing(scene: Scene) -> Standing:
     m, way = scene.model, facts.way_of(scene.way())
     if way is None:
         kind: TransitionKind = m.begun[0] if m.moves and m.begun else "migration"
-        return Standing(diagram(kind, m.edition), (START,))
+        return Standing(diagram(kind, m.stage_tables), (START,))
     path = (START, *way.stages, *((END,) * way.ended))
     failures = frozenset(number + 1 for number in way.failures)  # the path has its start before
-    return Standing(diagram(way.kind, m.edition), path, failures)
+    return Standing(diagram(way.kind, m.stage_tables), path, failures)
 
 
 # -- the kinds of transitions ----------------------------------------------------------------------
 
 
-def diagram(kind: TransitionKind, edition: Edition) -> StateDiagram:
+def diagram(kind: TransitionKind, whose: Tables) -> StateDiagram:
     """The stages of a kind; kinds with the same table share a drawing, named after the first."""
-    table, tables = TRANSITIONS[edition][kind], TRANSITIONS[edition].items()
-    same = (name for name, t in tables if (t.states, t.edges) == (table.states, table.edges))
-    first = next(same)
-    drawn = machine_diagram(table, f"state-tablet-{first}-{edition}", f"stages of a {first}")
+    table = TRANSITIONS[whose][kind]
+    tables = ((of, name, t) for of, each in TRANSITIONS.items() for name, t in each.items())
+    alike = (x for x in tables if (x[2].states, x[2].edges) == (table.states, table.edges))
+    of, first, _ = next(alike)
+    drawn = machine_diagram(table, f"state-tablet-{first}-{of}", f"stages of a {first}")
     return replace(drawn, tight=True)
 
 
 def diagrams() -> Iterator[StateDiagram]:
-    """Every table of stages of both editions, those that kinds share once."""
-    drawn = (diagram(kind, edition) for edition in EDITIONS for kind in KINDS)
+    """Every table of stages, those that kinds or releases share once."""
+    drawn = (diagram(kind, whose) for whose in TRANSITIONS for kind in KINDS)
     yield from {each.name: each for each in drawn}.values()
 
 
@@ -257,7 +258,7 @@ def _kind(scene: Scene, kind: TransitionKind) -> Iterator[Part]:
 
 
 def _stages(scene: Scene, kind: TransitionKind) -> Iterator[StateRow]:
-    table = TRANSITIONS[scene.model.edition][kind]
+    table = TRANSITIONS[scene.model.stage_tables][kind]
     stage = onward(table, BOUNDARY).target
     while stage != BOUNDARY:
         yield table.state(stage)
@@ -324,7 +325,6 @@ def _table(scene: Scene) -> Iterator[str]:
 
 
 def _references(scene: Scene) -> list[str]:
-    """The rows of co-located tables: they have no map, and name the table whose map is theirs."""
     references = facts.co_located(scene.model).items()
     return [f"{name}: base_table {base}" for name, base in references][:MOST_ROWS]
 

@@ -138,15 +138,24 @@ def repairing(sets: ReplicaSets, excluded: Collection[str] = ()) -> DataTask:
 
 
 def after_failure(
-    table: Machine, stage: str, sets: ReplicaSets, excluded: Collection[str]
+    table: Machine,
+    stage: str,
+    sets: ReplicaSets,
+    excluded: Collection[str],
+    *,
+    given_up: bool = False,
 ) -> EdgeRow | None:
     """The edge that a stage takes whose work failed; None: the work is tried again.
 
-    ``excluded`` are the hosts that are dead or ignored.
+    ``table`` is that of the transition's kind (``stages.TRANSITIONS``, which has one for older
+    releases), ``excluded`` are the hosts that are dead or ignored: ``sets`` names hosts, too
+    (``replicas_in``). A server has ``given_up`` what it streams to a full disk, and from 2026.1
+    on what it streams off a node that asked to leave.
     """
     edges = (edge for edge in table.edges if edge.source == stage)
     for edge in (edge for edge in edges if edge.kind in ("rollback", "proceed")):
-        if not edge.when or CONDITIONS[edge.when](sets, excluded):
+        streams = given_up and stage == "streaming"
+        if not edge.when or streams or CONDITIONS[edge.when](sets, excluded):
             return edge
     proceeds = any(each.on_failure == "proceed" for each in table.state(stage).work)
     return table.edge(stage, "happy") if proceeds else None

@@ -11,10 +11,10 @@ same).
 
 Edition ``server`` is the published topology coordinator and its tablet map. Where they differ from
 the documents: ``write_both_read_new`` is left backwards by way of
-``write_both_read_old_fallback_cleanup``, so that reads go back before writes do; within a node it
-is never left backwards. A failure leads back only where a participant is excluded, else the work is
-tried again; so is the barrier of ``write_both_read_new``, without which no tablet goes on (besides,
-streaming is given up on a full disk or for the sake of a node that leaves).
+``write_both_read_old_fallback_cleanup``, so that reads go back before writes do (from 2026.2 on);
+within a node it is never left backwards. A failure leads back only where a participant is excluded,
+else the work is tried again; so is the barrier of ``write_both_read_new``, without which no tablet
+goes on (besides, streaming is given up on a full disk or for the sake of a node that leaves).
 The session is opened with ``write_both_read_old``, which saves a barrier, and one session serves
 ``rebuild_repair`` and ``streaming``. A ``restore`` fills the replicas of a tablet from a snapshot,
 in one stage: it is read from dumps, and not played.
@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, get_args
 
+from kit.protocols.group0.rules.releases import NEWEST, Release, has
 from kit.protocols.topology.rules import machines
 
 PlayedKind = Literal["migration", "intranode_migration", "rebuild", "rebuild_v2", "repair"]
@@ -36,7 +37,8 @@ CLEANUP_LEAVING, CLEANUP_PENDING = "cleanup_leaving", "cleanup_pending"
 """The work of stages, besides barriers."""
 REPLACES = "replaces"  # the effect of the edge with which ``new_replicas`` become ``replicas``
 
-# A row that only one edition has begins with its letter: D for documents, S for server.
+# A row that only one edition has begins with its letter: D for documents, S for server; N for
+# servers from 2026.2 on, O for older ones.
 _STATES = """
   allow_write_both_read_old            | old | old  | barrier:rollback
   write_both_read_old                  | old | both | barrier:rollback
@@ -45,7 +47,7 @@ _STATES = """
   use_new                              | new | new  | barrier
   cleanup                              | new | new  | cleanup_leaving
   end_migration                        | new | new  | barrier
-S write_both_read_old_fallback_cleanup | old | both | barrier
+N write_both_read_old_fallback_cleanup | old | both | barrier
   cleanup_target                       | old | old  | barrier cleanup_pending
   revert_migration                     | old | old  | barrier
 """
@@ -70,9 +72,11 @@ D write_both_read_new | cleanup_target | error, more old replicas | rollback \
 S allow_write_both_read_old | cleanup_target | error | rollback | version when:excluded
 S write_both_read_old | cleanup_target | error | rollback | version closes when:excluded
 S streaming | cleanup_target | error | rollback | version closes when:excluded
-S write_both_read_new | write_both_read_old_fallback_cleanup \
+N write_both_read_new | write_both_read_old_fallback_cleanup \
         | error, more new replicas excluded | rollback | version when:more_new_excluded
-S write_both_read_old_fallback_cleanup | cleanup_target | | happy | version
+O write_both_read_new | cleanup_target \
+        | error, more new replicas excluded | rollback | version when:more_new_excluded
+N write_both_read_old_fallback_cleanup | cleanup_target | | happy | version
   cleanup_target | revert_migration | | happy | version
   revert_migration | * | | happy | version
 """
@@ -99,13 +103,19 @@ S repair | end_repair | error | proceed | version closes
 """
 
 
-def _of(edition: machines.Edition, table: str) -> str:
-    return "\n".join(machines.own_rows(edition, table.strip("\n").splitlines()))
+def tables_for(edition: machines.Edition, release: Release = NEWEST) -> machines.Tables:
+    """Which of ``TRANSITIONS`` an edition has, on a server's release: here 2026.1 is an old one."""
+    old = edition == "server" and not has("fallback-cleanup", release)
+    return "server-2025" if old else edition
+
+
+def _of(whose: machines.Tables, table: str) -> str:
+    return "\n".join(machines.own_rows(whose, table.strip("\n").splitlines()))
 
 
 def _within_node(table: str) -> str:
-    """A table without the way back of edition ``server``, which no transition within a node has."""
-    return "\n".join(line for line in table.splitlines() if "fallback_cleanup" not in line)
+    back = "fallback_cleanup", "more_new_excluded"
+    return "\n".join(line for line in table.splitlines() if not any(x in line for x in back))
 
 
 def _repaired_first(states: str, edges: str, rebuild: str) -> tuple[str, str]:
@@ -125,9 +135,9 @@ def _repaired_first(states: str, edges: str, rebuild: str) -> tuple[str, str]:
     return states.replace("streaming  ", repair), edges.replace(row, rebuild.strip("\n"))
 
 
-def _tables(edition: machines.Edition) -> dict[TransitionKind, machines.Machine]:
+def _tables(whose: machines.Tables) -> dict[TransitionKind, machines.Machine]:
     states, edges, rebuild, *repair = (
-        _of(edition, each) for each in (_STATES, _EDGES, _REBUILD, _REPAIR_STATES, _REPAIR_EDGES)
+        _of(whose, each) for each in (_STATES, _EDGES, _REBUILD, _REPAIR_STATES, _REPAIR_EDGES)
     )
     return {
         "migration": machines.machine("migration", states, edges),
@@ -140,9 +150,12 @@ def _tables(edition: machines.Edition) -> dict[TransitionKind, machines.Machine]
     }
 
 
-TRANSITIONS = {edition: _tables(edition) for edition in machines.EDITIONS}
-"""Each edition's table of each kind; the boundary of a table is a tablet without a transition."""
-TRANSITIONS["server"]["restore"] = machines.machine(
+TRANSITIONS = {whose: _tables(whose) for whose in machines.TABLES}
+"""The table of each kind, such as ``TRANSITIONS[tables_for("server", "2026.1")]["migration"]``.
+
+The boundary of a table is a tablet without a transition.
+"""
+TRANSITIONS["server"]["restore"] = TRANSITIONS["server-2025"]["restore"] = machines.machine(
     "restore",
     "    restore | old | old | restore:proceed",
     """
