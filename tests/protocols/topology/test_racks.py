@@ -111,6 +111,31 @@ def test_racks_by_name_keep_a_node(words: str, leaves: int, said: str) -> None:
     assert invalid_racks(replace(topology, nodes=spare), leaves=leaves) == ""
 
 
+@pytest.mark.parametrize(
+    ("racks", "joins", "leaves", "said"),
+    [
+        # test_add_node_in_new_rack_violating_rf_rack, test_remove_node_violating_rf_rack
+        ((*THREE, "dc1/r4"), 0b1000, 0, "dc1 would have 4 racks for 3 replicas"),
+        ((*THREE, "dc1/r1"), 0b1000, 0, ""),
+        ((*THREE, "dc1/r3"), 0, 0b1000, ""),
+        ((*THREE, "dc1/r1"), 0, 0b0100, "dc1 would have 2 racks for 3 replicas"),
+        ((*THREE, "dc1/r1"), 0, 0b1000, ""),
+        ((*THREE, "dc2/r1"), 0, 0b1000, ""),  # no keyspace has replicas there
+        (("dc1/r1", "dc1/r2", "dc1/r2"), 0, 0b0001, ""),  # it is invalid already
+    ],
+)
+def test_numbers_where_servers_enforce_racks(
+    racks: tuple[str, ...], joins: int, leaves: int, said: str
+) -> None:
+    """As many racks as replicas where that is enforced; elsewhere servers only warn."""
+    entries = ((1 << at & joins == 0, rack) for at, rack in enumerate(racks))
+    nodes = tuple(NodeEntry(state="normal" * is_in, tokens=is_in, rack=r) for is_in, r in entries)
+    topology = ClusterTopology(nodes=nodes, keyspaces=(("ks", (("dc1", 3),)),))
+    given = {"joins": joins, "leaves": leaves}
+    assert invalid_racks(topology, **given, enforced=True) == said
+    assert invalid_racks(topology, **given, enforced=False) == ""
+
+
 def test_of_several_datacenters_the_first_is_named() -> None:
     """In the order of their names, whichever nodes come first."""
     places = [f"dc{dc}/r{rack}" for dc in (7, 3, 5, 9, 2, 8) for rack in (1, 2)]

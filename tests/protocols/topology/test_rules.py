@@ -328,8 +328,9 @@ def test_who_replaces_a_node(subject: dict[str, Any], replaces: int) -> None:
     [("leave", LAST_OWNER), ("remove", "the node is up, so decommission it"), ("rebuild", "")],
 )
 def test_the_last_owner_of_tokens_stays(kind: str, why: str) -> None:
-    """It may rebuild itself; the other node, which owns none, is no other owner."""
-    assert refused(cluster(NORMAL), OperationRequest(kind, 0), 0b1) == why
+    """The other node, which owns none, is no other owner; alone, it has nobody to rebuild from."""
+    alone = why or "there is no other node to rebuild it from"
+    assert refused(cluster(NORMAL), OperationRequest(kind, 0), 0b1) == alone
     tokenless = replace(NORMAL, tokens=False)
     assert refused(cluster(tokenless, NORMAL), OperationRequest(kind, 1), 0b11) == why
     assert refused(cluster(NORMAL, NORMAL), OperationRequest("leave", 1), 0b11) == ""

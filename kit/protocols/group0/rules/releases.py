@@ -48,6 +48,10 @@ recovery-leader | 2025.2
   a lost majority is regained by RECOVERY mode
   a lost majority is regained by a node that the option recovery_leader names
   db/config.cc, recovery_leader
+request-queue | 2025.3
+  an RF change or a truncate is refused while another request of the whole cluster is pending
+  requests of the whole cluster wait in a queue
+  gms/feature_service.hh, TOPOLOGY_GLOBAL_REQUEST_QUEUE
 odd-voters | 2025.4
   an even number votes, but for two equal datacenters above two nodes
   an odd number votes
@@ -68,6 +72,14 @@ rack-checks | 2026.1
   a leave, removal or join is not asked about racks
   one that would make a keyspace RF-rack-invalid is refused
   service/storage_service.cc, "RF-rack-invalid"
+rack-lists | 2026.1
+  a keyspace has a number of replicas in each datacenter
+  a keyspace may name its racks, with a replica each, and has one RF change at a time
+  gms/feature_service.hh, RACK_LIST_RF
+left-out | 2026.1
+  ALTER KEYSPACE keeps the replicas of datacenters that it leaves out
+  ALTER KEYSPACE is refused if it leaves a datacenter out that has replicas
+  commit 76174d1f7a
 complete-statistics | 2026.1
   tablets are counted, whatever their size
   bytes are counted, and a node whose sizes are not all known is left out of plans
@@ -164,9 +176,15 @@ CHANGES = {change.name: change for change in _changes()}
 
 
 @cache
-def has(change: str, release: Release) -> bool:
-    """Whether the release does what this change brought: a name of ``CHANGES``."""
-    return CHANGES[change].holds(release)
+def has(change: str, release: str) -> bool:
+    """Whether a release does what a change brought.
+
+    ``change`` is a name of ``CHANGES``, ``release`` a line such as ``2026.1`` (its newest), or a
+    patch release such as ``2026.1.9``. Raises BadInput for others.
+    """
+    if change not in CHANGES:
+        raise BadInput("change", change, f"one of {', '.join(CHANGES)}")
+    return CHANGES[change].holds(*_parted(release))
 
 
 def release_of(text: str, *changes: str) -> tuple[Release, tuple[str, ...]]:

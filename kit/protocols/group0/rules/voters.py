@@ -86,7 +86,9 @@ def chosen_voters(
     members: int = -1,
     leaving: bool = False,
 ) -> int:
-    """Who is to vote, of nodes in these datacenters and racks (without ``racks`` each has one).
+    """Who is to vote (a mask), of nodes in these datacenters and racks (without ``racks`` each has
+    one): a number for each node. ``up`` and ``voters``, those that vote already, are masks; -1 is
+    no ``leader``.
 
     Candidates are nodes that are ``up`` and those that vote already. A vote goes to the datacenter
     that has fewest, then to that of a leader that is up, of more voters that are up and not chosen

@@ -44,8 +44,9 @@ def which_procedure(
 ) -> tuple[Procedure, str]:
     """The procedure, and why; nodes (masks) that are ``down`` may be restarted, ``lost`` may not.
 
-    ``stuck`` is the upgrade into Raft. ``by_leader`` says that the server has ``recovery_leader``;
-    before, a lost majority was recovered by RECOVERY mode.
+    ``Quorum(0b111, 0b011)`` are three voters of which two live. ``stuck`` is the upgrade into Raft.
+    ``by_leader`` is ``releases.has("recovery-leader", release)``: before, a lost majority was
+    recovered by RECOVERY mode.
     """
     if stuck and lost:
         return "recovery mode", "the Raft upgrade is stuck because it needs nodes that are lost"

@@ -122,8 +122,8 @@ def _wanted(
                 "kit.rehearse follows it without this line"
             )
             raise BadInput("operation", line, allowed)
-        elif word != RF_CHANGE and host in (*lost, *(each for _, each in requests)):
-            raise BadInput("operation", line, "each node once")
+        elif host.split()[0] in (*lost, *(each.split()[0] for _, each in requests)):
+            raise BadInput("operation", line, "each node and each keyspace once")
         elif word == "lose":
             lost.append(host)
         else:

@@ -219,7 +219,6 @@ def drain(opened: OpenedTablets, host: str) -> DrainReport:
 
 
 def _refused(opened: OpenedTablets, host: str) -> str:
-    """Why a node may not leave: a keyspace names its rack, of which it is the last node."""
     described = {} if opened.schema is None else opened.schema.keyspaces
     keyspaces = tuple(
         (name, tuple(opened.replication(name).items()))
@@ -242,7 +241,6 @@ def _entries(opened: OpenedTablets, hosts: Sequence[str]) -> tuple[cluster.NodeE
 
 
 def _on_their_way(opened: OpenedTablets) -> OpenedTablets:
-    """The same cluster, where a tablet on its way back has its old replicas for new ones."""
     tables = TRANSITIONS[opened.edition]
 
     def towards(tablet: Tablet) -> Tablet:
@@ -496,13 +494,12 @@ def rf_change(opened: OpenedTablets, keyspace: str, words: Sequence[str]) -> RfR
         "keyspace_rf_change", cluster.NOBODY, keyspace=keyspace, replication=wanted
     )
     after = replication.altered(topology, request)
-    refused = refused_change(
-        *(topology, request, cluster.Setting(opened.edition, release=opened.release)),
-        tables=bool(tablets),
-    )
+    setting = cluster.Setting(opened.edition, release=opened.release)
+    refused = refused_change(topology, request, setting, tables=bool(tablets))
+    refused = refused or (replication.not_played(topology, request) if tablets else "")
     changed = () if refused else tuple(_changed(opened, tablets, dict(after)))
     unfit = not refused and opened.edition == "server"
-    invalid = replication.newly_invalid(topology, dict(before), dict(after)) if unfit else ""
+    invalid = replication.misfit(topology, dict(after)) if unfit else ""
     sizes = opened.sizes
     moved = Counter(step.rpartition(":")[0] for each in changed for step in each.steps)
     racks = {places[host[1:]] for host in moved if host[0] == COMES}
@@ -522,7 +519,6 @@ def _changed(
     tablets: Mapping[tuple[str, int], Replicas],
     wanted: Mapping[str, cluster.Factor],
 ) -> Iterator[ChangedTablet]:
-    """The ways of all tablets, which go one step each before any goes the next."""
     places = opened.places
     able = [node.host for node in opened.nodes if node.role == "normal"]
     every = (tablet for table in opened.maps.values() for tablet in table.tablets)
@@ -552,7 +548,6 @@ def _changed(
 
 
 def _bytes(sizes: TabletSizes, maps: Mapping[str, TabletMap], changed: ChangedTablet) -> int:
-    """What is copied for a tablet: for each replica that comes as much as the largest one has."""
     columns = [sizes.get(name, ()) for name in group(changed.table, maps)]
     rows = [column[changed.tablet] for column in columns if changed.tablet < len(column)]
     largest = sum(max(row.values(), default=0) for row in rows)

@@ -16,10 +16,11 @@ from typing import Any, Literal
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
+from kit.errors import BadInput
 from kit.masks import mask_of, where
 from kit.protocols.group0.rules.commands import Group0Safeguards
-from kit.protocols.group0.rules.releases import NEWEST, Release, has
-from kit.protocols.topology.rules.machines import Edition, Tables
+from kit.protocols.group0.rules.releases import NEWEST, RELEASES, Release, has
+from kit.protocols.topology.rules.machines import EDITIONS, Edition, Tables
 
 NOBODY = -1
 NO_ROW = ""
@@ -226,11 +227,20 @@ class TopologySafeguards(Struct, frozen=True, kw_only=True):
 
 
 class Setting(Struct, frozen=True, cache_hash=True):
-    """How a cluster is run: its edition, which safeguards are on, a server's release."""
+    """How a cluster is run: its edition, which safeguards are on, a server's release.
+
+    ``Setting(release="2026.1")`` is the published server of that line. Raises BadInput for others.
+    """
 
     edition: Edition = "server"
     safeguards: TopologySafeguards = TopologySafeguards()
     release: Release = NEWEST
+
+    def __post_init__(self) -> None:
+        if self.edition not in EDITIONS:
+            raise BadInput("edition", self.edition, f"one of {', '.join(EDITIONS)}")
+        if self.release not in RELEASES:
+            raise BadInput("release", self.release, f"one of {', '.join(RELEASES)}")
 
     @property
     def tables(self) -> Tables:

@@ -461,7 +461,6 @@ def _states_with(
 
 
 def _tokens(table: SystemTopology) -> Iterator[Impossible]:
-    """Who owns tokens, and that each has one owner; a node that replaces holds the other's."""
     owners: dict[str, SystemTopologyRow] = {}
     for row in table.rows:
         if row.tokens and row.node_state in OWNERLESS:

@@ -28,7 +28,7 @@ from kit.protocols.topology.rules.cluster import (
     with_node,
 )
 from kit.protocols.topology.rules.editions import MACHINES
-from kit.protocols.topology.rules.replication import invalid_racks, refused_change
+from kit.protocols.topology.rules.replication import invalid_racks, not_played, refused_change
 from kit.protocols.topology.rules.work import (
     DROP_LEFT,
     EFFECTS,
@@ -74,7 +74,11 @@ def pending(topology: ClusterTopology) -> tuple[int, ...]:
 
 
 def queue(topology: ClusterTopology, alive: int, setting: Setting) -> tuple[QueueEntry, ...]:
-    """Every request that is not done: the one under way first, then as they would be taken."""
+    """Every request that is not done: the one under way first, then as they would be taken.
+
+    ``alive`` are the nodes that the coordinator sees up (a mask); ``requests.requested`` puts
+    requests into a topology.
+    """
     operation = under_way(topology)
     running = number_of(topology, operation.node) if operation else 0
     held = _held(topology, operation, alive, setting)
@@ -260,7 +264,8 @@ def _begin(topology: ClusterTopology, entry: QueueEntry, alive: int, setting: Se
         return _clean_up(topology, number, alive, setting)
     refused = ""
     if kind == "keyspace_rf_change":
-        refused = refused_change(topology, topology.requests[number - 1], setting)
+        asks = topology, topology.requests[number - 1]
+        refused = refused_change(*asks, setting) or not_played(*asks)
     elif kind in OF_NORMAL and topology.nodes[node].state != "normal":
         refused = "the node is no longer normal"
     elif setting.has("rack-checks") and kind in ("leave", "remove"):

@@ -12,6 +12,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from kit.errors import BadInput
 from kit.protocols.group0.rules.releases import NEWEST, Release, has
 
 Remedy = Literal["restart", "replace", "remove", "repair"]
@@ -97,8 +98,10 @@ def remedy_steps(
     ``dead`` are the other nodes that are lost for good; of these only normal ones can be ignored.
     ``place`` is the node's datacenter and rack, such as ``dc1/r1``; empty: not known. A node
     without ``tokens`` is replaced by one that has none either: there is no data to count, copy or
-    repair. ``release`` is the server's.
+    repair. ``release`` is the server's. Raises BadInput for another ``kind`` or release.
     """
+    if kind not in STEPS:
+        raise BadInput("kind", kind, f"one of {', '.join(STEPS)}")
     option, listed = _OPTION.get(kind, ""), ",".join(dead)
     how = ("-pr ", "") if kind == "repair" else ("", FULL)
     repair = "nodetool repair {}on every live node, one after another{}".format(*how)

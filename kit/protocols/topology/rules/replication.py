@@ -20,6 +20,7 @@ from kit.protocols.topology.rules.cluster import (
     Replication,
     RequestEntry,
     Setting,
+    in_state,
 )
 from kit.ring.replication import not_modelled
 
@@ -104,28 +105,34 @@ RACK_INVALID = "its removal would make some existing keyspace RF-rack-invalid"
 """Why a node may neither leave nor be removed. Source: published ``validate_removing_node``."""
 
 
-def invalid_racks(topology: ClusterTopology, *, joins: int = 0, leaves: int = 0) -> str:
+def invalid_racks(
+    topology: ClusterTopology, *, joins: int = 0, leaves: int = 0, enforced: bool | None = None
+) -> str:
     """The first datacenter or rack that would no longer fit a keyspace, and why; empty: none.
 
     ``joins`` and ``leaves`` are masks of nodes that become, and that are no more, owners of tokens.
     Another node that is to leave or to be removed is no owner any more, whatever it still holds.
-    A keyspace that is RF-rack-invalid already may stay so, and none has replicas in a datacenter
-    that was without nodes. One that names its racks needs a node in each. With ``rf``, the racks of
-    a datacenter are as many as its replicas, and nothing is refused once that is no longer so.
-    Without it, whether servers enforce that (``rf_rack_valid_keyspaces``) is not known, and numbers
-    need only as many nodes. Sources: published ``check_rf_rack_validity_with_topology_change``,
-    ``is_normal_token_owner``; the manual on rack lists.
+    ``enforced`` is what servers have for ``rf_rack_valid_keyspaces``: if true, racks must be as
+    many as replicas (of two or more), a keyspace that names racks needs a node in each, and nothing
+    is refused once a keyspace is invalid already; if false, nothing is. None: true if there is an
+    ``rf``, which stands for a keyspace with so many replicas in each datacenter, else not known;
+    then a number needs only as many nodes. No keyspace has replicas in a datacenter that was
+    without nodes. Servers before 2026.1 do not ask. Sources: published
+    ``check_rf_rack_validity_with_topology_change``, ``is_normal_token_owner``; the manual on rack
+    lists.
     """
+    if enforced is False:
+        return ""
     own, passing = _token_owners(topology, leaves)
-    keyspaces, enforced = topology.keyspaces, topology.rf > 0
-    if enforced:  # no keyspace names a datacenter without nodes
+    keyspaces, by_racks = topology.keyspaces, enforced or topology.rf > 0
+    if topology.rf:  # no keyspace names a datacenter without nodes
         known = sorted({datacenter for datacenter, _ in _racks(topology, own | passing)})
         keyspaces = (("", tuple((name, topology.rf) for name in known)), *keyspaces)
     fit = [each for each in keyspaces if not _misfit(topology, [each], own, passing)]
-    if enforced and len(fit) < len(keyspaces):
+    if by_racks and len(fit) < len(keyspaces):
         return ""
     own, passing = own & ~leaves | joins, passing & ~(joins | leaves)
-    return _misfit(topology, fit, own, passing, by_racks=enforced)
+    return _misfit(topology, fit, own, passing, by_racks=by_racks)
 
 
 def _token_owners(topology: ClusterTopology, judged: int = 0) -> tuple[int, int]:
@@ -170,80 +177,108 @@ def _racks(topology: ClusterTopology, nodes: int) -> set[tuple[str, str]]:
 def refused_change(
     topology: ClusterTopology, request: RequestEntry, setting: Setting, *, tables: bool = True
 ) -> str:
-    """Why a keyspace may not have the replication that a request asks for; empty: it may.
+    """Why ALTER KEYSPACE may not give a keyspace the replication of a request; empty: it may.
 
-    A tablet's next replica comes or goes when the one before has: so a request changes one. But
-    where all replicas are by racks, any datacenters may be added or dropped, if nothing else
-    changes. Without ``tables`` there is no tablet that would have to follow. Sources: published
-    ``alter_keyspace_statement::validate``, ``choose_keyspace_rf_change_kind``.
+    ``request`` has the keyspace and what the statement names, ``topology`` the nodes and the
+    ``keyspaces`` (empty: they are not known). With ``rf`` in it, RF-rack-validity is enforced. All
+    datacenters together gain or lose one replica; only where all replicas are by racks, whole
+    datacenters may come and go. A number becomes as many racks in a statement of its own. Without
+    ``tables`` no tablet has to find a place. Sources: published
+    ``alter_keyspace_statement::validate``, ``prepare_options``, ``reallocate_tablets``.
     """
-    after = dict(altered(topology, request))
-    before = dict(topology.keyspaces).get(request.keyspace)
-    if before is None and topology.keyspaces:
+    known, wanted = dict(topology.keyspaces), dict(request.replication)
+    if known and request.keyspace not in known:
         return f"there is no keyspace {request.keyspace}"
+    held = dict(known.get(request.keyspace, ()))
+    after = dict(altered(topology, request))
+    if not setting.has("rack-lists") and not all(isinstance(each, int) for each in after.values()):
+        whose = f"server {setting.release}" if setting.edition == "server" else "documents edition"
+        return f"the {whose} does not know rack names"
+    left_out = sorted(dc for dc, each in held.items() if number_of(each) and dc not in wanted)
+    if left_out and setting.has("left-out"):
+        return f"{left_out[0]} has replicas, so it must be named (with 0 if they are to go)"
     if tables and not sum(map(number_of, after.values())):
         return "no replica would be left"
-    if setting.edition == "documents" and not all(isinstance(each, int) for each in after.values()):
-        return "the documents edition does not know rack names"
-    if before is not None:
-        had = dict(before)
-        changed = {dc: (had.get(dc, 0), each) for dc, each in after.items() if had.get(dc) != each}
-        converted = (_conversion(*each, tables=tables) for each in changed.values())
-        if reason := next(filter(None, converted), ""):
+    enforced = topology.rf > 0 and setting.edition == "server"
+    if request.keyspace in known:
+        changed = {dc: (held.get(dc, 0), each) for dc, each in after.items()}
+        expands = enforced and setting.has("rack-lists")
+        if reason := _conversion(changed, expands=expands) or _too_many(changed, setting, tables):
             return reason
-        steps = {dc: _steps(*each) for dc, each in changed.items()}
-        whole = {dc for dc, each in changed.items() if 0 in map(number_of, each)}
-        by_racks = all(isinstance(f, tuple) for f in (*had.values(), *after.values()) if f)
-        by_racks &= setting.has("rf-changes")
-        single = all(steps[dc] < 2 for dc in changed.keys() - whole) and not tables
-        if sum(steps.values()) > 1 and not (by_racks and (single or whole == changed.keys())):
-            pairs = ((dc, *map(factor_text, each)) for dc, each in changed.items())
-            said = ", ".join(f"{dc} from {a or 0} to {b or 0}" for dc, a, b in pairs)
-            return f"a tablet gains or loses one replica at a time: {said}"
-    held = dict(before or ())
-    reasons = (_without_place(topology, dc, held.get(dc, 0), each) for dc, each in after.items())
-    enforced = topology.rf and setting.edition == "server"
-    invalid = newly_invalid(topology, held, after) if enforced else ""
+    reasons = (_without_place(topology, *each, held, tables=tables) for each in after.items())
+    named = {dc: each for dc, each in after.items() if dc in wanted}
+    invalid = misfit(topology, named) if enforced else ""
     return next(filter(None, reasons), invalid)
 
 
-def _conversion(old: Factor, new: Factor, *, tables: bool) -> str:
-    if number_of(old) == 0 or number_of(new) == 0 or type(old) is type(new):
-        return ""
-    if not isinstance(old, int):
-        return "a list of racks cannot become a number of replicas"
-    if number_of(new) != old:
-        return f"a list of racks must name as many racks as there are replicas, {old}"
-    if not tables:
-        return ""
-    return "changing a number of replicas to a list of racks is a separate conversion, not modelled"
+def not_played(topology: ClusterTopology, request: RequestEntry) -> str:
+    """Why models do not play a change that servers allow; empty: they do."""
+    before = dict(dict(topology.keyspaces).get(request.keyspace, ()))
+    if any(_converts(before.get(dc, 0), each) for dc, each in altered(topology, request)):
+        return "changing a number of replicas to a list of racks is a conversion, not modelled"
+    return ""
 
 
-def _steps(old: Factor, new: Factor) -> int:
-    if isinstance(old, tuple) and isinstance(new, tuple):
+def _converts(old: Factor, new: Factor) -> bool:
+    return isinstance(old, int) and old > 0 and isinstance(new, tuple)
+
+
+Changes = Mapping[str, tuple[Factor, Factor]]  # what a datacenter has, and what it is to have
+
+
+def _conversion(changed: Changes, *, expands: bool) -> str:
+    counts = any(number_of(old) != number_of(new) for old, new in changed.values())
+    if counts and any(_converts(*each) for each in changed.values()):
+        return "a number of replicas becomes a list of as many racks, and nothing else may change"
+    for datacenter, (old, new) in changed.items():
+        if isinstance(new, int) and old and new and old != new and isinstance(old, tuple):
+            return "a list of racks cannot become a number of replicas"
+        if isinstance(new, int) and old and new and old != new and expands:
+            return f"{datacenter} has a number of replicas, and that may only become racks"
+    return ""
+
+
+def _too_many(changed: Changes, setting: Setting, tables: bool) -> str:
+    """A tablet's next replica comes or goes when the one before has, unless all goes by racks."""
+    steps = {dc: _steps(*each, tables=tables) for dc, each in changed.items()}
+    by_racks = all(isinstance(each, tuple) for pair in changed.values() for each in pair if each)
+    whole = all(not steps[dc] or 0 in map(number_of, each) for dc, each in changed.items())
+    if sum(steps.values()) < 2 or (by_racks and whole and setting.has("rf-changes")):
+        return ""
+    pairs = ((dc, *map(factor_text, each)) for dc, each in changed.items() if steps[dc])
+    said = ", ".join(f"{dc} from {old or 0} to {new or 0}" for dc, old, new in pairs)
+    return f"a tablet gains or loses one replica at a time: {said}"
+
+
+def _steps(old: Factor, new: Factor, *, tables: bool) -> int:
+    if tables and isinstance(old, tuple) and isinstance(new, tuple):
         return len(set(old) ^ set(new))
     return abs(number_of(new) - number_of(old))
 
 
-def newly_invalid(
-    topology: ClusterTopology, before: Mapping[str, Factor], after: Mapping[str, Factor]
+def misfit(topology: ClusterTopology, replication: Mapping[str, Factor]) -> str:
+    """The first datacenter that has other racks than these replicas ask for; empty: none."""
+    keyspaces = [("", tuple(replication.items()))]
+    reason = _misfit(topology, keyspaces, *_token_owners(topology))
+    return reason.replace("would have", "has")
+
+
+def _without_place(
+    topology: ClusterTopology,
+    datacenter: str,
+    factor: Factor,
+    held: Mapping[str, Factor],
+    *,
+    tables: bool,
 ) -> str:
-    """The first datacenter that would have other racks than replicas; empty: none, or the keyspace
-    is RF-rack-invalid already, and may stay so.
-    """
-    owners = _token_owners(topology)
-    ways = ([("", tuple(factors.items()))] for factors in (before, after))
-    was, becomes = (_misfit(topology, way, *owners) for way in ways)
-    return "" if was else becomes.replace("would have", "has")
-
-
-def _without_place(topology: ClusterTopology, datacenter: str, old: Factor, factor: Factor) -> str:
-    places = [place_of(topology.nodes[node].rack) for node in nodes_in(_token_owners(topology)[0])]
-    racks = [rack for name, rack in places if name == datacenter]
+    owners = _token_owners(topology)[0] if tables else in_state(topology, "normal")
+    places = [place_of(topology.nodes[node].rack) for node in nodes_in(owners)]
+    racks, old = [rack for name, rack in places if name == datacenter], held.get(datacenter, 0)
     if not isinstance(factor, int):
         had = () if isinstance(old, int) else old
         missing = [rack for rack in factor if rack not in racks and rack not in had]
         return f"{datacenter} has no node in rack {missing[0]}" if missing else ""
-    if factor > number_of(old) and len(racks) < factor:
+    needed = factor if tables else min(factor, 1)
+    if factor > number_of(old) and len(racks) < needed:
         return f"{datacenter} has {counted(len(racks), 'node')} for {counted(factor, 'replica')}"
     return ""

@@ -39,10 +39,11 @@ BALANCING = {"balancing on": True, "balancing off": False}
 class OperationRequest(Struct, frozen=True, cache_hash=True):
     """What somebody asks for: a request of a node, or of the whole cluster (``NOBODY``).
 
-    ``replaced`` is the node that a replacing one stands in for; ``zero_token``: the joining node
-    will own no tokens; ``supported`` are its features. ``option`` is the datacenter that a rebuild
-    streams from, or the ``initial_token`` of a joining node. ``keyspace``, ``replication`` and
-    ``table`` are those of ``RequestEntry``.
+    ``kind`` is the tables' word, such as ``leave`` (BadInput says which there are). ``replaced`` is
+    the node that a replacing one stands in for; ``zero_token``: the joining node will own no
+    tokens; ``supported`` are its features. ``option`` is the datacenter that a rebuild streams
+    from, or the ``initial_token`` of a joining node. ``keyspace``, ``replication`` and ``table``
+    are those of ``RequestEntry``.
     """
 
     kind: str
@@ -55,6 +56,11 @@ class OperationRequest(Struct, frozen=True, cache_hash=True):
     replication: cluster.Replication = ()
     table: str = ""
 
+    def __post_init__(self) -> None:
+        kinds = (*NODE_REQUESTS, *GLOBAL_REQUEST, *BALANCING, LOCK)
+        if self.kind not in kinds:
+            raise BadInput("kind", self.kind, f"one of {', '.join(kinds)}")
+
 
 def refusal(
     topology: cluster.ClusterTopology,
@@ -65,13 +71,17 @@ def refusal(
 ) -> Refusal | None:
     """Why a request is refused at once, by whoever takes it; None when it joins the queue.
 
-    With the ``names`` of all nodes, the refusal says which ones stand in the way.
+    ``alive`` are the nodes that are seen up (a mask). Who joins has a row in ``topology.nodes``
+    without a state, and its rack. Nodes that the command ignores, too, are in ``topology.ignored``.
+    Why an RF change is invalid is told by ``refused_change``. With the ``names`` of all nodes, the
+    refusal says which ones stand in the way.
     """
     if asks.kind == LOCK:
         busy = under_way(topology) is not None
         return Refusal("an operation is under way") if busy else None
     if asks.kind in GLOBAL_REQUEST or asks.kind in BALANCING:
-        return None
+        reason = _against_altering(topology, asks, setting)
+        return Refusal(reason) if reason else None
     entry = topology.nodes[asks.node]
     if entry.request:
         return Refusal("there is already a request for this node")
@@ -135,6 +145,20 @@ DOWN_TOO = "another node is down: restart it, or exclude it if it is dead for go
 LAST_OWNER = "it is the last node that owns tokens"
 
 
+def _against_altering(
+    topology: cluster.ClusterTopology, asks: OperationRequest, setting: cluster.Setting
+) -> str:
+    """What a statement looks at: published ALTER KEYSPACE and TRUNCATE, by release."""
+    if setting.edition == "documents" or asks.kind not in OF_TABLETS:
+        return ""
+    pending = [topology.requests[number - 1] for number in topology.queue]
+    if not setting.has("request-queue") and (pending or topology.running):
+        return "another request of the whole cluster is pending"
+    same = any(each.kind == asks.kind and each.keyspace == asks.keyspace for each in pending)
+    alters = asks.kind == "keyspace_rf_change" and setting.has("rack-lists")
+    return "another RF change of this keyspace is pending" if alters and same else ""
+
+
 def _against_going(
     topology: cluster.ClusterTopology, asks: OperationRequest, alive: int, setting: cluster.Setting
 ) -> Against:
@@ -144,6 +168,8 @@ def _against_going(
     datacenter. A removal and a replace need every other normal node up or ignored, and no ignored
     node up (S-40).
     """
+    if asks.kind == "rebuild" and cluster.in_state(topology, "normal") == 1 << asks.node:
+        return "there is no other node to rebuild it from", 0
     if asks.kind in ("leave", "remove"):
         if cluster.owners(topology) == 1 << asks.node:
             return LAST_OWNER, 0

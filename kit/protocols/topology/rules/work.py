@@ -42,6 +42,7 @@ Effect = Callable[[ClusterTopology, int], ClusterTopology]
 def taken(topology: ClusterTopology, edge: EdgeRow, node: int, state_id: int) -> ClusterTopology:
     """The topology after an edge of the operation on ``node`` (``NOBODY``: on the whole cluster).
 
+    An edge is a machine's, as in ``MACHINES[setting.tables]["removing"].edge(state, "happy")``.
     ``state_id`` is the id of the command that commits it: a session that it opens is named so.
     """
     if edge.becomes:
@@ -179,7 +180,11 @@ COMMANDS_OF_WORK = (MARKS_DONE, CLOSES)
 
 
 class TopologyOperation(Struct, frozen=True, cache_hash=True):
-    """What holds the state machine: its machine, its node (``NOBODY``: none), its state's name."""
+    """What holds the state machine: its machine, its node (``NOBODY``: none), its state's name.
+
+    As in ``TopologyOperation("decommissioning", 2, "left_token_ring")``; ``editions.MACHINES`` has
+    the machines by name, ``under_way`` tells the operation of a topology.
+    """
 
     machine: str
     node: int
@@ -260,7 +265,8 @@ def still_to_do(
 ) -> int:
     """The place of the next piece of work in the state's list, from place ``step`` on.
 
-    What the tables show as done is passed over; past the end of the list nothing is left.
+    The list is ``state_of(operation, setting).work``. What the tables show as done is passed over;
+    past the end of the list nothing is left.
     """
     work = state_of(operation, setting).work
     while step < len(work) and _is_done(topology, operation, work, step, setting):

@@ -134,14 +134,14 @@ def test_what_the_cluster_waits_for_is_left_out(
         (("lose 00000005",), "operation | 'lose 00000005' | a node that is up"),
         (("removenode 00000005",), None),
         (("lose 00000004",), None),
-        (("rf shop dc1=4", "rf shop dc1=4"), None),
-        (("lose 00000004", "lose 00000004"), "operation | each node once"),
+        (("rf shop dc1=4", "rf shop dc1=4"), "operation | each node and each keyspace once"),
+        (("lose 00000004", "lose 00000004"), "operation | each node and each keyspace once"),
     ],
 )
 def test_an_operation_fits_its_node(
     operations: tuple[str, ...], said: str | None, tmp_path: Path
 ) -> None:
-    """Who is down cannot be lost; a keyspace may be changed twice."""
+    """Who is down cannot be lost; a second RF change is refused while one is pending."""
     dump, sizes = tmp_path / "tablets.csv", tmp_path / "sizes.csv"
     for path in (dump, sizes):  # all tablets of which have three replicas
         lines = (FIXTURES / path.name).read_text("utf-8").splitlines()

@@ -146,7 +146,7 @@ def test_a_replica_comes_to_the_rack_with_the_fewest(edition: Edition, left: str
     assert ended(**given).tablets[0].replicas[-1].host == "D"
     to_two = {**given, "tablets": ("A B C",), "words": "keyspace_rf_change ks dc1=2"}
     assert ended(**to_two).tablets[0].replicas[-1].host == left
-    elsewhere = ended(**given, words="keyspace_rf_change ks dc2=1")
+    elsewhere = ended(**given, words="keyspace_rf_change ks dc1=2 dc2=1")
     assert [each.host for each in elsewhere.tablets[0].replicas] == ["A", "C", "E"]
 
 
@@ -156,7 +156,7 @@ def test_a_replica_comes_to_the_rack_with_the_fewest(edition: Edition, left: str
         ("keyspace_rf_change ks dc1=3", {"nodes": 2, "tablets": ("A B",)}, "dc1 has 2 nodes for 3"),
         ("keyspace_rf_change ks dc1=4", {}, "one replica at a time: dc1 from 2 to 4"),
         ("keyspace_rf_change ks dc1=0", {"tablets": ("A",)}, "no replica would be left"),
-        ("keyspace_rf_change ks dc9=1", {}, "dc9 has 0 nodes for 1"),
+        ("keyspace_rf_change ks dc1=2 dc9=1", {}, "dc9 has 0 nodes for 1"),
     ],
 )
 @pytest.mark.parametrize("edition", EDITIONS)
@@ -176,8 +176,8 @@ def test_it_is_refused_with_its_reason(
     [
         (("r1", "r2"), "dc1=r1,r2,r3", "A C D"),
         (("r1", "r2"), "dc1=r1", "A"),
-        (("r1", "r2"), "dc2=r1", "A C E"),
-        (("r1", "r2"), "dc2=1", "A C E"),
+        (("r1", "r2"), "dc1=r1,r2 dc2=r1", "A C E"),
+        (("r1", "r2"), "dc1=2 dc2=1", "A C E"),
     ],
 )
 def test_racks_by_name(racks: tuple[str, ...], words: str, ends: str) -> None:
@@ -191,7 +191,7 @@ def test_racks_by_name(racks: tuple[str, ...], words: str, ends: str) -> None:
 def test_a_datacenter_that_is_added_with_racks_fills_replica_by_replica() -> None:
     """From none to a list of two racks: each transition adds one replica."""
     given = {
-        "words": "keyspace_rf_change ks dc2=r1,r2",
+        "words": "keyspace_rf_change ks dc1=r1,r2 dc2=r1,r2",
         "tablets": ("A B",),
         "racks": ("dc1/r1", "dc1/r2", "dc2/r1", "dc2/r2"),
         "keyspaces": ("ks dc1=r1,r2",),
@@ -212,8 +212,8 @@ def test_a_datacenter_that_is_added_with_racks_fills_replica_by_replica() -> Non
     ("words", "given", "why"),
     [
         ("dc1=r1,r9", {"keyspaces": ("ks dc1=r1",), "tablets": ("A",)}, "no node in rack r9"),
-        ("dc1=r1,r2", {"tablets": ("A",)}, "must name as many racks as there are replicas, 1"),
-        ("dc1=r1", {"tablets": ("A",)}, "a separate conversion, not modelled"),
+        ("dc1=r1,r2", {"tablets": ("A",)}, "becomes a list of as many racks, and nothing"),
+        ("dc1=r1", {"tablets": ("A",)}, "is a conversion, not modelled"),
         ("dc1=2", {"keyspaces": ("ks dc1=r1",), "tablets": ("A",)}, "a list of racks cannot"),
         ("dc1=r2", {"keyspaces": ("ks dc1=r1",), "tablets": ("A",)}, "dc1 from r1 to r2"),
         (
