@@ -376,7 +376,6 @@ class Cms(NodeModel[CmsState]):
         return {min(self.datacenters): (members.chosen & there).bit_count() or size}
 
     def _walked(self, candidates: int, sizes: str) -> int:
-        """Whom the published code chooses of these nodes, so many in each datacenter."""
         nodes = chosen(self.ring, candidates)
         return self.mask(rules.walked(nodes, rules.sizes_of(sizes, self.datacenters)))
 

@@ -148,7 +148,6 @@ class _Projection:
     # -- an epoch's view, in codes ----------------------------------------------------------------
 
     def _view(self, state: TcmState) -> tuple[set[int], ...]:
-        """Reads, writes, owners before and owners after, each as codes."""
         snapshot = self.snapshot(state)
         placement = snapshot.placements[self.group]
         reads = _together(placement.reads.groups_of(self.token))
@@ -249,7 +248,6 @@ class _Projection:
         return self.snapshot(state).metadata.epoch - epoch
 
     def _driver(self, state: TcmState, sequence: Sequence) -> tuple[MajorityKnows, ...]:
-        """A node that drives its operation has applied its own last step."""
         operation = sequence.plan.operation
         if OPERATION_SPECS[operation.kind].driver != "node" or sequence.undoing:
             return ()

@@ -225,7 +225,6 @@ def _stage(state: Any) -> str:
 
 
 def _passed(timeline: Timeline, driver: str, stage: Any, ended: Any) -> tuple[str, str, str]:
-    """The stages of an operation before and after its driver dies now, and those entered twice."""
     before = _entered(timeline, stage)
     option = timeline.model.find(timeline.state, f"crash {driver}")
     assert option is not None

@@ -242,7 +242,6 @@ def merged(mine: Mutations, theirs: Mutations) -> Mutations:
 
 
 def _covered(cell: SchemaCell, newest: dict[tuple[str, str, str], SchemaCell]) -> bool:
-    """Whether a tombstone of its table or its keyspace makes a cell void."""
     wider = [(cell.keyspace, "", "")] if cell.table or cell.name else []
     wider += [(cell.keyspace, cell.table, "")] if cell.table and cell.name else []
     return any(place in newest and newest[place].timestamp >= cell.timestamp for place in wider)
@@ -475,7 +474,6 @@ def parse_changes(
 
 
 def _statement(match: re.Match[str]) -> SchemaChange | None:
-    """The statement of a line; None where its parts do not belong together."""
     verb, table, rf = cast(ChangeVerb, match["verb"]), match["table"], match["rf"]
     column = match["added"] or match["dropped"]
     if bool(column) != (verb == "alter" and bool(table)) or column == KEY:

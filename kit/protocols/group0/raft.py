@@ -40,13 +40,11 @@ def in_flight(s: Group0State, state_id: int) -> Command:
 
 @lru_cache(1 << 12)  # few differ
 def _lagging(indexes: tuple[Indexes, ...]) -> int:
-    """The nodes that know of a command to apply, as a bit mask."""
     return where(at.applied < at.commit for at in indexes)
 
 
 @lru_cache(1 << 12)
 def _unaware(indexes: tuple[Indexes, ...], index: int) -> int:
-    """The nodes that do not know that the log is committed up to an index, as a bit mask."""
     return where(at.commit < index for at in indexes)
 
 

@@ -170,7 +170,6 @@ def change(command: commands.Command) -> str:
 
 @lru_cache(1 << 12)  # few differ
 def _storing_less(indexes: tuple[commands.Indexes, ...], index: int) -> int:
-    """The nodes that do not store the log up to an index, as a bit mask."""
     return where(at.stored < index for at in indexes)
 
 

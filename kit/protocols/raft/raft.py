@@ -541,7 +541,6 @@ def is_leader(server: Server) -> bool:
 def _can_elect(
     known: tuple[tuple[str, Configuration], ...], near: tuple[tuple[str, frozenset[str]], ...]
 ) -> bool:
-    """Whether voters that hear one another are a majority, each by what it knows of members."""
     configurations, hears = dict(known), dict(near)
     voters = [name for name in hears if configurations[name].votes(name)]
     groups = (some for n in range(1, len(voters) + 1) for some in combinations(voters, n))
@@ -579,7 +578,6 @@ def _lacks(log: Log, other: Log, commit: int) -> int:
 
 @lru_cache(MOST)
 def _is_kept(log: Log, commit: int, names: tuple[str, ...], disks: tuple[Log, ...]) -> bool:
-    """Whether an entry is stored by a majority of the voters of its time, or of today."""
     if (term := log.term(commit)) is None:
         return True
     storing = [n for n, d in zip(names, disks, strict=True) if d.matches(commit, term)]

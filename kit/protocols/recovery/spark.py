@@ -72,7 +72,6 @@ def layouts(bounds: LayoutBounds) -> tuple[ClusterLayout, ...]:
 
 
 def _shares(count: int, parts: int, largest: int) -> Iterator[tuple[int, ...]]:
-    """Every way to share ``count`` among at most so many parts, of which none grows."""
     if not count:
         yield ()
     if not count or not parts:
@@ -154,7 +153,6 @@ def _joined(group0: list[Row], data: list[Row], sets: int) -> pa.RecordBatch:
 
 
 def _group0(layout: ClusterLayout, in_orders: Callable[[int], Orders], dead: int) -> Iterator[Row]:
-    """The columns ``layout`` to ``advice`` for a set of dead nodes (a mask), by edition."""
     names = layout.names
     cluster = layout.text, layout.racks, " ".join(names[node] for node in nodes_in(dead))
     for edition in get_args(Edition):
@@ -171,7 +169,6 @@ def _group0(layout: ClusterLayout, in_orders: Callable[[int], Orders], dead: int
 
 
 def _data(layout: ClusterLayout, factors: Iterable[int], dead: int) -> Iterator[Row]:
-    """The columns ``rf`` to ``data`` for a set of dead nodes (a mask), by factor and level."""
     for rf in factors:
         for each in standings(layout.places, dead, layout.factors(rf)):
             yield rf, each.level, each.datacenter, each.standing

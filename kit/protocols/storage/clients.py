@@ -233,7 +233,6 @@ class StorageServers(RowServers):
 
 
 def _writer(m: Any, s: StorageState, number: int) -> int | None:
-    """The number of the request that wrote what a read found; a mutation finds nothing."""
     cell = s.requests[number].newest_seen
     if cell == NOTHING or is_tombstone(cell):
         return None

@@ -403,7 +403,6 @@ class Coordinating(Range):
         return self._closed(s, request, FAILED)
 
     def _closed(self, s: StorageState, number: int, phase: int) -> StorageState:
-        """The client has its answer; messages of a mutation that are on their way stay so."""
         request, ask = s.requests[number], self.workload[number]
         left = request.in_flight if self.writing(s, number) else 0
         seen = request.newest_seen if phase == DONE or left else NOTHING

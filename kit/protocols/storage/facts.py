@@ -256,7 +256,6 @@ def addressees(m: Storage, s: StorageState) -> tuple[AskedRow, ...]:
 
 
 def _does(m: Storage, s: StorageState, number: int) -> Iterator[bool]:
-    """Whether a request writes: a read does, too, while it writes back what it found."""
     yield m.workload[number].writes
     request = s.requests[number]
     if request.phase in AT_WORK or request.in_flight:

@@ -84,7 +84,6 @@ class Moving(Range):
         return super().happened(before, action, after)
 
     def _knows(self, s: StorageState, node: str) -> int:
-        """The index of the epoch that a node knows; of a coordinator, while it is at work."""
         i = self.code[node]
         at_work = i >= self.replicas
         return s.requests[self.serving(s, node)].coordinator_epoch if at_work else s.known[i]

@@ -212,7 +212,6 @@ class Storage(Moving, Coordinating):
         )
 
     def _asking(self, s: StorageState, *, back: bool = False) -> int:
-        """Messages that may be answered now, by who is at work: of requests, or that write back."""
         return self._beside(
             [
                 (r.in_flight if r.begun is UNSET else r.in_flight & r.begun)

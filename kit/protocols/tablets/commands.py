@@ -115,7 +115,6 @@ def tablets(argv: list[str]) -> int:
 
 
 def _options_first(argv: Sequence[str]) -> list[str]:
-    """The same words in an order that argparse understands: it takes free words in one piece."""
     options: list[str] = []
     free: list[str] = []
     words = iter(argv)
@@ -502,9 +501,6 @@ def _resized(
 
 
 def _reasons(row: ResizeLine) -> Iterator[str]:
-    """Why it is decided so; why a resize has to wait for another round; how far a size is from
-    asking for a resize, and which of all rules asks for the most.
-    """
     if isinstance(row.reason, CountCompared) and row.average is not None:
         yield f"{bytes_said(row.average)} per tablet"  # what a decision by count does not tell
     yield resize_said(row.reason, sizes_said)

@@ -325,7 +325,6 @@ class DumpPlanner:
     def _today(
         self, columns: list[Mapping[str, int]], rows: tuple[cluster.TabletRow, ...]
     ) -> TabletSizes | None:
-        """The same by table; a replica that came has as much as the largest of its tablet."""
         now = [
             known
             if row is first or not known

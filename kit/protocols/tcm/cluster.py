@@ -387,7 +387,6 @@ class TcmCluster(Product):
     def _unmet_of(
         self, events: Log, counts: tuple[int, ...], node: str, level: Level
     ) -> Refusal | None:
-        """The unmet barriers of an operation; all its streaming tasks ask for the same ones."""
         unmet = self._unmet(self._barriers(events, node, level), self._epochs(counts))
         if unmet is None or level == OWN_LEVEL[self.parameters.edition]:
             return unmet
@@ -435,7 +434,6 @@ class TcmCluster(Product):
         return next(filter(None, differences), None)
 
     def _differs(self, name: str, events: Log, count: int, gap: int) -> str | None:
-        """How the tables differ of a node that applied all but the gap; None: they do not."""
         newest, without = self.log.epoch_of(count), self.log.epoch_of(gap.bit_length())
         text = f"{name} has applied epoch {newest} without epoch {without}"
         while len(events) > count:

@@ -247,7 +247,6 @@ def _groups(tables: planning.Tables) -> dict[Bounds, Pair]:
 
 
 def _rows(was: dict[Bounds, Pair], now: dict[Bounds, Pair]) -> list[tuple[bool, Cells]]:
-    """Rows that went (−), came (+) or changed, from left to right; each after: is it there?"""
     runs: list[list[tuple[bool, Cells]]] = []
     reach = float("-inf")
     for range_ in sorted({*was, *now}, key=_place):

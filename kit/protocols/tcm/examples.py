@@ -145,7 +145,6 @@ class _Editions:
 
 
 def _steps_done(sequence: metadata.Sequence | None) -> int:
-    """How many of the four steps have no part left in the plan: all when the operation is over."""
     if sequence is None:
         return len(_FOUR)
     left = {_PART[step.name] for step in sequence.plan.steps[sequence.done :]}

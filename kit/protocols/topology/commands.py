@@ -114,7 +114,6 @@ def _passages(stays: Iterable[Passage]) -> Iterator[str]:
 
 
 def _alike(passage: Passage) -> tuple[str, ...]:
-    """What stays have in common that are told as one: a state that is entered again and again."""
     apart = "" if passage.edge == "again" else passage.time
     return passage.host, passage.state, passage.edge, apart
 

@@ -181,7 +181,6 @@ def caught_up(s: ControlState, nodes: int) -> ControlState:
 
 @lru_cache(maxsize=1 << 16)
 def _first_made(topology: cluster.ClusterTopology) -> cluster.ClusterTopology:
-    """The first of equal topologies: what depends on it is then looked up without comparing."""
     return topology
 
 

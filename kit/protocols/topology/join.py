@@ -857,7 +857,6 @@ def joining(s: ActorState) -> str:
 
 
 def _judged(state: JoinerState, source: str, verdict: str) -> Turn:
-    """The joiner goes on, unless the verdict is against it; what it has stored outweighs that."""
     if verdict != ACCEPTED:
         return (state if state.attempt else _stopped(state, verdict)), ()
     handled = (Post(source, ResponseHandled(state.host)),)

@@ -88,7 +88,6 @@ DEAD = ("remove", "replace")
 
 
 def _requests(chance: Chance, nodes: int, joining: int, count: int) -> Iterator[str]:
-    """So many requests; each node is asked for once, and few enough go or are dead."""
     members = list(ascii_uppercase[:nodes])
     newcomers = list(ascii_uppercase[nodes : nodes + joining])
     dead = (nodes - 1) // 3

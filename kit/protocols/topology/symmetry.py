@@ -51,10 +51,7 @@ class ControlSymmetry:
 
 
 def _in_order(s: ControlState, alike: tuple[int, ...]) -> list[int]:
-    """The bystanders by what sets each apart from the others, equal ones by their numbers.
-
-    All of them stay normal members, since no request names one.
-    """
+    """The bystanders by what sets each apart; all stay normal, since no request names one."""
     commands = (s.attempted.command, s.deposed)
     cells = [row for command in commands if command is not None for row in command.change.nodes]
 
@@ -81,10 +78,6 @@ def _in_order(s: ControlState, alike: tuple[int, ...]) -> list[int]:
 
 
 def _renamed(s: ControlState, places: Places) -> ControlState:
-    """The state with its nodes in these places, and the smallest state ids in the same order.
-
-    Neighbours among the ids stay so.
-    """
     ids = _ids(s)
     fresh = _fresh(ids)
     return replace(
@@ -155,7 +148,6 @@ def _attempted(given: Attempted, places: Places, ids: Ids) -> Attempted:
 
 @lru_cache(_MOST)
 def _command(given: Command | None, places: Places, ids: Ids) -> Command | None:
-    """A command with new names and ids. Who made it is forgotten: nothing depends on it."""
     if given is None:
         return None
     fresh = _fresh(ids)

@@ -216,7 +216,6 @@ def _row(row: machines.StateRow, safeguards: VnodeSafeguards) -> machines.StateR
 
 
 def _ways_back(machine: machines.Machine) -> list[machines.EdgeRow]:
-    """From each state that reads new replicas and writes both, the rollback of the one before."""
     switched = {row.name for row in machine.states if (row.reads, row.writes) == ("new", "both")}
     return [
         replace(back, source=edge.target)
@@ -318,7 +317,6 @@ class _RangeProjection:
     # -- the table, as a range sees it ------------------------------------------------------------
 
     def _joined(self, row: machines.StateRow) -> tuple[machines.StateRow, ...]:
-        """The states that follow this one without any request noticing."""
         rows = [row]
         for each in rows:  # grows while it is walked along
             for edge in self._edges(each):
@@ -354,7 +352,6 @@ class _RangeProjection:
     # -- epochs -----------------------------------------------------------------------------------
 
     def _add(self, place: _Standing) -> int:
-        """Append the epoch of a place, then those behind it; its number."""
         number, view = len(self.epochs), self._view(place)
         epoch = RangeEpoch(
             place.version,
@@ -408,7 +405,6 @@ class _RangeProjection:
     def _leads(
         self, place: _Standing, now: View, *, first: bool, waits: tuple[Condition, ...] = ()
     ) -> Iterator[Edge]:
-        """The edges of the table that requests can see; ways on which nothing moves begin none."""
         for row in place.states:
             for edge in self._edges(row):
                 target = self._target(edge, row)
@@ -502,7 +498,6 @@ class _RangeProjection:
         return drain if "global" in barriers else drain[: len(barriers)]
 
     def _drain(self, place: _Standing) -> tuple[Condition, ...]:
-        """The global barrier: all who live know the version, and older requests are over."""
         everyone = AllKnow(((1 << len(self.code)) - 1) & ~place.dead)
         drains = not place.fenced and self.options.safeguards.barrier_drains
         return (everyone, NothingBelow()) if drains else (everyone,)

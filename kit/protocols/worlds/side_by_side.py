@@ -69,7 +69,6 @@ class SideBySide(Product):
         return self.State(*(now.after for now in met.nows))
 
     def _promises(self) -> Iterator[Property]:
-        """What each world promises, by names that say in which; *sometimes* says nothing here."""
         for world, model in self.parts.items():
             for prop in model.properties:
                 if prop.kind in ("always", "step"):

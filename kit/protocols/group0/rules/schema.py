@@ -225,7 +225,6 @@ def parse_operations(lines: Sequence[str], nodes: Sequence[str]) -> tuple[Client
 
 
 def _statement(match: re.Match[str]) -> Statement | None:
-    """The statement of a line; None where its parts do not belong together."""
     verb, table = cast(Verb, match["verb"]), match["table"]
     column, rf = match["column"], match["rf"]
     wants_column, wants_rf = verb == "alter" and bool(table), verb == "alter" and not table

@@ -179,7 +179,6 @@ def leaves(now: DrillMoment, at: int) -> bool:
 
 
 def _topology(now: DrillMoment, number: int) -> Iterator[Row]:
-    """The rows in the order of host ids; a machine that was replaced has left."""
     busy = now.state.is_under_way
     every = all_machines(now.model, now.run)
     hosts = [(host, at, host is each[-1][1]) for at, each in enumerate(every) for _, host in each]

@@ -48,9 +48,6 @@ def _reads(model: Tablets, s: TabletsState) -> Values:
 
 
 def _distance(edition: Edition) -> Callable[[Values, Values], int]:
-    """How many stages away a state may be, a whole transition for each replica elsewhere, and for
-    each node that is given up too early.
-    """
     places = {
         (kind, state.name): place
         for kind, machine in TRANSITIONS[edition].items()
@@ -132,7 +129,6 @@ def _still(lines: Sequence[TabletLine]) -> bool:
 
 
 def _counts(lines: Sequence[TabletLine]) -> Iterator[tuple[int, int]]:
-    """How many replicas a tablet has, each time with how many it has next, or is to have."""
     yield from pairwise(len(line.replicas) for line in lines)
     yield from ((len(line.replicas), len(line.new_replicas or line.replicas)) for line in lines)
 
@@ -231,7 +227,6 @@ def _leavers(lines: Sequence[TabletLine], moments: Sequence[Moment]) -> set[str]
 
 
 def _model(lines: Sequence[TabletLine], moments: Sequence[Moment], names: Names) -> Tablets:
-    """A cluster of these nodes with this tablet, as it was before the first observation."""
     first = moments[0].opened
     gone = {host for moment in moments for host in moment.opened.down}
     excluded = [

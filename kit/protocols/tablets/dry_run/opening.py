@@ -422,7 +422,6 @@ def _standing(role: cluster.NodeRole, down: bool, excluded: bool) -> cluster.Nod
 
 
 def _add_status(known: KnownNodes, listed: Iterable[Seen], source: str) -> None:
-    """Addresses, and where no topology tells of nodes, these as well."""
     for node in listed:
         host, place = node.host_id, (node.dc, node.rack)
         if host is None:
@@ -440,7 +439,6 @@ def _add_status(known: KnownNodes, listed: Iterable[Seen], source: str) -> None:
 
 
 def _add_loads(known: KnownNodes, loads: PathLike, edition: Edition) -> None:
-    """Capacities, and where nothing else tells of nodes, these as well."""
     listed = bool(known.nodes)
     gone = known.topology.table.rows if known.topology else ()
     left = {row.host_id for row in gone} - known.nodes.keys()

@@ -228,7 +228,6 @@ def _keyspaces(opened: OpenedTablets) -> Iterator[TabletKeyspace]:
 def _differing(
     opened: OpenedTablets, tables: Sequence[str], replication: Replication
 ) -> Iterator[MisfitTablet]:
-    """The tablets that differ once their transitions are over; equal replica sets judged once."""
     places = opened.places
     known: dict[Replicas, tuple[Misfit, ...]] = {}
     for name in tables:

@@ -229,7 +229,6 @@ def way_of(steps: Sequence[PassedStep]) -> StageWay | None:
 
 
 def _left_by_failure(step: PassedStep) -> set[tuple[int, int]]:
-    """The transitions, by tablet and place, whose stage this step leaves by an error edge."""
     late = isinstance(step.action, CommitDeposed)
     command = step.before.deposed if late else step.before.command
     changes = command.changes if command else ()

@@ -294,7 +294,6 @@ def layout(
 
 
 def _beside(scale: float) -> tuple[float, float]:
-    """How much room the eye and the pencil of a chip take before it, its disk behind it."""
     return ASKED * min(scale, LARGEST), DISK * scale
 
 
@@ -330,7 +329,6 @@ def marked(grid: TabletGrid, room: Room = PICTURE) -> frozenset[str]:
 
 
 def _widths(grid: TabletGrid, room: float) -> Mapping[str, float]:
-    """Widths that stand to each other as bytes do; the fullest shard has at most some two lines."""
     every = [each for held in grid.held.values() for each in held]
     fullest = max(map(grid.bytes, grid.held), default=0) or 1
     largest = max((each.bytes or 0 for each in every), default=0) or 1
@@ -352,10 +350,6 @@ def _acts(scene: Scene, grid: TabletGrid, above: Above) -> Iterator[str]:
 def _over(
     above: Above, lies: GridLayout, y: float, led_by: str, news: Container[str]
 ) -> Iterator[Frag]:
-    """What stands over the grid: a card of the log each, with a crown where the coordinator is.
-
-    Only what it has room for is said. What travels to the first one goes to its edge over the lane.
-    """
     x = BESIDE
     for k, said in above.items():
         room = CROWN * (k == led_by)
@@ -379,9 +373,6 @@ def _whole(said: str, width: float) -> str:
 
 
 def _news(grid: TabletGrid, was: TabletGrid | None) -> frozenset[str]:
-    """What is new or otherwise than a step before: chips by their key, the work on a tablet by its
-    own, nodes by their row; and, where these were there before, each mark of theirs.
-    """
     if was is None:
         return frozenset()
     things, marks = dict(_things(was)), dict(_details(was))
@@ -551,9 +542,6 @@ def asked_lines(grid: TabletGrid) -> Iterator[str]:
 def _client(
     grid: TabletGrid, tablet: PlacedTablet, lies: GridLayout, high: float, *, above: Above
 ) -> Iterator[Frag]:
-    """A client of a tablet, below what stands over the grid, with lines to the eyes and the pencils
-    that it goes by: straight, or past the chips that are before.
-    """
     if above and lies.row >= LEAST_OF_CLIENT:
         high = lies.height - CLIENT
     half, size = CHIP * lies.scale / 2, min(lies.scale, LARGEST)
@@ -731,10 +719,6 @@ BARRIER_SIGNS = {"answered": "✓", "asked": "…", "unheard": "!", "passed over
 
 
 def _works(grid: TabletGrid, lies: GridLayout, news: Set[str]) -> Iterator[Frag]:
-    """The stage of each tablet, how its work stands, and the key of its session, below its last
-    chip; where several would meet, each names its tablet and has a place or a line of its own, and
-    those that come to one shard with the same words have one.
-    """
     low = CHIP * lies.scale / 2 + WORK - CHIP / 2 + 2
     if lies.row < _least_row(1, lies.scale) + WORK:
         return
@@ -849,11 +833,7 @@ def _arrow(prefix: str, name: str, held: HeldReplica, lies: GridLayout, marks: b
 def _drawn_way(
     lies: GridLayout, a: ChipPlace, b: ChipPlace, marks: bool, begun: bool
 ) -> Iterator[Frag]:
-    """From node to node a bow beside the chips between, within a row one over them.
-
-    Where chips have disks, it leads from disk to disk, straight if no chip is between, and is
-    dashed until it has ``begun``.
-    """
+    """A bow beside the chips between; where chips have disks, a line from disk to disk."""
     half, kind = CHIP * lies.scale / 2, "wire" if begun or not marks else "wire dashed"
     if marks and a.y != b.y:
         down = half if b.y > a.y else -half

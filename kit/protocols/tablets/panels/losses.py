@@ -311,10 +311,7 @@ def _late(each: RepairedRange) -> str:
 
 
 def _repair_words(scene: Scene) -> Iterator[str]:
-    """What is passed over, then who is warned of.
-
-    The day is left out: it is the Player's counter, and a new day alone changes nothing.
-    """
+    """Without the day, which is the Player's counter: a new day alone changes nothing."""
     ranges = repair_map(scene.model, scene.state, scene.way())
     yield f"a primary-range repair now: {_summary(ranges)}"
     yield from (_skipped(each) for each in ranges if each.skipped)

@@ -200,7 +200,6 @@ def awaited_shards(m: Tablet, s: storage.StorageState) -> Iterator[tuple[str, tu
 
 
 def _planners(m: Tablet, s: storage.StorageState) -> dict[str, int]:
-    """The coordinators with requests to come, none open: the oldest version each may plan by."""
     phases = [(c.coordinator, r.phase) for c, r in zip(m.workload, s.requests, strict=True)]
     busy = {name for name, phase in phases if phase in AT_WORK}
     waiting = {name for name, phase in phases if phase == WAITING} - busy

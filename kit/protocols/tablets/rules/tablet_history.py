@@ -419,7 +419,6 @@ class _TabletHistory:
     def _along(
         self, place: _TransitionPlace, table: Machine, row: EdgeRow, now: View
     ) -> Iterator[Edge]:
-        """The edge of a table; work that may fail and be passed over has two."""
         target = row.target if row.target != BOUNDARY else NO_TRANSITION
         work = table.state(row.source).work
         moves_data = any(each.name in (stages.STREAM, stages.REPAIR) for each in work)
@@ -495,7 +494,6 @@ class _TabletHistory:
     # -- what is waited for -----------------------------------------------------------------------
 
     def _barrier(self, place: _TransitionPlace) -> tuple[conditions.Condition, ...]:
-        """The barrier of a stage: all who live know its version, and older requests are over."""
         if not place.has_barrier:
             return ()
         kept = self.places.everywhere & ~(self.dead | self._excluded(place))
@@ -514,13 +512,11 @@ class _TabletHistory:
         )
 
     def _all_know(self, places: int) -> tuple[conditions.Condition, ...]:
-        """The nodes of all these places (a mask) know the newest version."""
         nodes = self.places.knowing(places)
         return (conditions.MajorityKnows(nodes, nodes.bit_count()),) if nodes else ()
 
 
 def _is_retry(table: Machine, row: EdgeRow) -> bool:
-    """Whether a failure leads where the work leads when it is done, a barrier being met."""
     return row.kind == "proceed" and any(work.barrier for work in table.state(row.source).work)
 
 

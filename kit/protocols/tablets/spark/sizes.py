@@ -239,7 +239,6 @@ def table_sums(parts: pa.Table) -> dict[int, TableSum]:
 
 
 def _of_part(batch: pa.RecordBatch) -> pa.Table:
-    """The sums of each run of rows of one table: a table's tablets lie together, where written."""
     lists, tables = batch.column("bytes"), batch.column("table").to_numpy(zero_copy_only=False)
     lengths = lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
     sizes = lists.flatten().fill_null(UNKNOWN).to_numpy()

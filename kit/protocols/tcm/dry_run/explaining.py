@@ -153,7 +153,6 @@ def _is_judged(entry: LogEntry) -> bool:
 
 
 def _stretches(opened: Opened) -> Iterator[Stretch]:
-    """The log in parts, each from where its ring and all that is under way are known."""
     history = opened.history
     older = _older(history)
     rings = _new_keyspaces(opened)
@@ -181,7 +180,6 @@ def _stretches(opened: Opened) -> Iterator[Stretch]:
 
 
 def _older(history: logs.MetadataHistory) -> list[tuple[int, logs.Flight]]:
-    """What was under way before the log begins, with the place of the entry that shows it."""
     heard, older = set[int | None](), []
     whole = history.entries[0].epoch == 1
     for at, entry in enumerate(history.entries):
@@ -213,7 +211,6 @@ def _new_keyspaces(opened: Opened) -> int | None:
 def _again(
     history: logs.MetadataHistory, stretch: Stretch, begun: logs.Flight | None, epoch: int
 ) -> bool:
-    """Whether what begins is about a node or a token that the stretch began with otherwise."""
     if begun is None:
         return False
     owners = {m.name: m.tokens or () for m in stretch.members if m.state in logs.OWNING}

@@ -162,7 +162,6 @@ class MetadataHistory:
             yield entry, members, flights
 
     def _base(self) -> dict[int, Member]:
-        """Who was there before the first entry: everybody whose registration is no entry."""
         came = {entry.node for entry in self.entries if entry.kind == "REGISTER"}
         first: dict[int, metadata_log.LogEntry] = {}
         moved = {node for entry in self.entries for node, *_ in moved_racks(entry)}

@@ -211,7 +211,6 @@ def majorities(m: TcmCluster, s: Any, keyspace: str | None = None) -> tuple[Majo
 
 @lru_cache(1024)
 def _shared(reads: tuple[Group, ...], writes: tuple[Group, ...]) -> tuple[tuple[Group, ...], ...]:
-    """Who is in both of each pair; ranges whose groups stay have the same pairs at each step."""
     return tuple(
         tuple(tuple(name for name in reading if name in writing) for writing in writes)
         for reading in reads

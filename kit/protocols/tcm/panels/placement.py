@@ -98,7 +98,6 @@ def search(scene: Scene, keyspace: str, count: int) -> Frag:
 
 
 def _chunk(scene: Scene, keyspace: str, first: int, last: int) -> Frag:
-    """Draw some rows of the list; most of them are the same after the next event."""
     model, state = scene.model, scene.state
 
     def draw() -> Frag:

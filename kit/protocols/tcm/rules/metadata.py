@@ -288,7 +288,6 @@ def _transfers(
     movements: tuple[Movement, ...],
     kind: ops.Kind,
 ) -> tuple[Transfer, ...]:
-    """Every range that some node must receive, with the replica whose place it takes there."""
     if not ops.OPERATION_SPECS[kind].streams:
         return ()
     transfers = []
@@ -551,7 +550,6 @@ def too_few_left(
 
 
 def _going(ring: Ring, given: ops.ResolvedOperation) -> int | None:
-    """The node that its datacenter loses: a replacement elsewhere takes one from it too."""
     if given.operation.kind in SHRINKS:
         return given.node
     if given.target is None:
@@ -560,7 +558,6 @@ def _going(ring: Ring, given: ops.ResolvedOperation) -> int | None:
 
 
 def _demands(replication: Replication) -> tuple[tuple[str | None, int], ...]:
-    """How many replicas a keyspace wants, a datacenter or (None) in all."""
     if isinstance(replication, SimpleStrategy):
         return ((None, replication.replication_factor),)
     return replication.factors if isinstance(replication, NetworkTopologyStrategy) else ()

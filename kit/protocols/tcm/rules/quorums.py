@@ -140,7 +140,6 @@ def levels(
 
 
 def _counted(members: Mask) -> Counts:
-    """How many slots of each range are marked: (k, n) gives (n,)."""
     narrow = np.int8 if len(members) < 128 else np.int32  # many ranges: bytes are added at once
     counts: NDArray[np.integer] = np.zeros(members.shape[1], narrow)
     for slot in members:  # each is looked at in a row, however they lie in memory

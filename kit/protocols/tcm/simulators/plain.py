@@ -207,7 +207,6 @@ def changed(line: Line, change: PlainOperation) -> Line:
 
 
 def _with(line: Line, flight: Flight) -> Line:
-    """The line after an operation that began when others, now done, were still to come."""
     owners = dict(line)
     for token in dict(flight.before).keys() - dict(flight.after).keys():
         owners.pop(token, None)

@@ -121,7 +121,6 @@ def _replicas(case: JobInput, number: int) -> Batches:
 
 
 def _counted(case: JobInput, numbers: Iterable[int]) -> Tally:
-    """The sums over the rows that end in some parts; those that no stage reaches are seen once."""
     history = case.history
     tally = Tally(history)
     for number, group in product(numbers, range(len(history.groups))):

@@ -251,7 +251,6 @@ def _losses(
 
 
 def _patterns(members: Codes, given: Frame, late: Mask | None) -> tuple[Index, Index]:
-    """The first row of each set of racks, of nodes dead or pending or not, and each row's set."""
     width, count = members.shape
     own = given.units["rack"] * 2 + given.dead
     base = int(own.max(initial=0)) + 2

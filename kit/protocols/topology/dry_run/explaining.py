@@ -61,7 +61,6 @@ CRASH, RESTART = Topology.crash_member.struct, Topology.restart_member.struct
 
 
 def _dies(m: Topology, s: Any) -> int:
-    """The node that the next request removes or replaces, which has to be dead for it (a mask)."""
     dead = {"remove": "node", "replace": "replaced"}
     following = m.plan.requests[s.made : s.made + 1]
     return sum(1 << getattr(each, dead[each.kind]) for each in following if each.kind in dead)
@@ -186,10 +185,6 @@ def _seen(entry: JournalEntry, edition: Edition, whose: Tables) -> Seen:
 
 
 def _operations(stays: Sequence[Passage], machines: Sequence[Steps]) -> Iterator[list[Passage]]:
-    """The stays of one operation after another.
-
-    What no edge leads to is at best another operation: what was before it is explained.
-    """
     firsts = [at for at, stay in enumerate(stays) if stay.edge in ("begins", "unknown")]
     for first, last in pairwise([0, *firsts, len(stays)]):
         yield from _apart(stays[first:last], machines, first > 0, last < len(stays))

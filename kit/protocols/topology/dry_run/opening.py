@@ -281,7 +281,6 @@ def _named(table: SystemTopology) -> Iterator[tuple[str, SystemTopologyRequest]]
 def _down(
     table: SystemTopology, listing: Listing | None, names: tuple[str, ...]
 ) -> tuple[frozenset[str] | None, frozenset[str], tuple[str, ...]]:
-    """The host ids that are down (None where nothing tells), and those that are excluded."""
     hosts = [row.host_id for row in table.rows if row.node_state != "left"]
     addresses: dict[str, str] = {}
     dead, excluded = set[str](), set[str]()

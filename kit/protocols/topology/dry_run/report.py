@@ -236,7 +236,6 @@ def coordinator(
 
 
 def _is_before(opened: OpenedTopology, setting: Setting) -> bool:
-    """Whether the dump is in a state that only releases before that of the setting have."""
     state = machines.transition_state(opened.table.transition_state or "")
     whose = machines.tables_with([state.name if state else ""], setting.edition)
     return whose != setting.tables == "server"
@@ -330,7 +329,6 @@ class _Asking:
         return (first, *cases), indifferent
 
     def _alike(self) -> Iterable[int]:
-        """The nodes in groups (masks) within which it makes no difference which one is down."""
         named = {row.replaced_id for row in self.opened.table.rows}
         groups: dict[object, int] = {}
         for i in nodes_in(self.all):
@@ -342,7 +340,6 @@ class _Asking:
         return groups.values()
 
     def _group0(self, alive: int) -> tuple[Quorum, Quorum]:
-        """What group 0 can do when these nodes are up: at worst and at best, by who votes."""
         able, down = rules.voters(self.topology), self.all & ~alive
         if self.setting.edition == "documents":
             every = Quorum(able, able & ~down)
@@ -379,7 +376,6 @@ class _Asking:
         )
 
     def _unplayed(self, alive: int) -> str:
-        """What comes next that is not played; the empty text: what comes next is."""
         if self.held_by:
             return f"the {self.held_by} is {NOT_MODELLED}"
         for entry in self.entries(alive):

@@ -155,7 +155,6 @@ def _begun(each: History) -> tuple[int, int]:
 def _ways(
     each: History, gone: Sequence[str], names: Mapping[str, str]
 ) -> Sequence[tuple[str, ...]]:
-    """The rows of requests that a node may have made; ``gone`` are members that do not stay."""
     name = names[each.host]
     rows = [row for row in each.rows if row is not None]
     kinds = sorted(each.requests, key=each.requests.__getitem__)
@@ -192,10 +191,7 @@ def _models(
     names: Mapping[str, str],
     edition: Edition,
 ) -> Iterator[Topology]:
-    """A cluster as it was before the first dump, for each row of requests that fits.
-
-    Raises BadInput for too many operations, or one that this model does not play.
-    """
+    """Raises BadInput for too many operations, or one that this model does not play."""
     members = [each for each in played if each.begins == "normal"]
     moving = sorted((each for each in played if not each.stands_still), key=_begun)
     if len(moving) > MOST_OPERATIONS:

@@ -88,9 +88,6 @@ def _character(scene: Scene, node: NodeFacts, in_use: tuple[int, int]) -> Charac
 
 
 def _runs(scene: Scene, node: NodeFacts, at: int) -> Iterator[str]:
-    """How far a node lags, what runs there (the coordinator's work, a request, late work), where
-    it moved to, what it asks for.
-    """
     s = scene.state
     if node.is_behind:
         yield f"lags by {len(s.views) - 1 - s.applied[at]}"

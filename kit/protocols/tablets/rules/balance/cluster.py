@@ -232,7 +232,6 @@ def _together(bases: Mapping[str, TabletMap]) -> Iterator[int]:
 
 
 def _pairs(bases: Mapping[str, TabletMap]) -> Iterator[tuple[int, int]]:
-    """The rows of siblings that are apart, of tables that are to be merged."""
     first = 0
     for table in bases.values():
         for even, odd in table.pairs:

@@ -47,7 +47,6 @@ def even_counts(loads: Loads, datacenter: int) -> Iterator[TabletMove]:
 
 
 def _may_cross(loads: Loads, inside: NDArray[np.bool_]) -> bool:
-    """Whether any tablet has a replica there that another rack could take."""
     racks = len(set(loads.rack[inside].tolist()))
     nodes = loads.given.rows.nodes
     if not nodes.size:
@@ -88,7 +87,6 @@ class _Evening:
             yield from self._between(sources[:pairs], targets[:pairs])
 
     def _between(self, sources: Places, targets: Places) -> Iterator[TabletMove]:
-        """Moves of the first pairs whose first tablets fit, or of one pair that is looked at."""
         loads = self.loads
         rows, columns, fit = first_fits(loads, self.shards[sources], self.shards[targets])
         in_turn = int(np.append(fit, False).argmin())
@@ -124,7 +122,6 @@ class _Evening:
         self.giving[source] = -np.inf
 
     def _targets(self, source: int, target: int) -> Iterator[int]:
-        """The emptiest shard, then one of each other node, ascending, while it is worth a move."""
         yield target
         tried = {int(self.loads.node_of[self.shards[target]])}
         worth = self.giving[source] - LEAST_GAP
@@ -141,7 +138,6 @@ class _Evening:
         self.under -= moves * (reason.target < self.low <= reason.target_after)
 
     def _look_again(self, places: Places) -> None:
-        """Counts as they are now; a shard whose streams are full is out of the question."""
         shards, given = self.shards[places], self.loads.given
         held = self.loads.held[shards]
         reads, writes = self.loads.reads[shards], self.loads.writes[shards]
@@ -218,7 +214,6 @@ def _held(held: dict[int, float], tables: Codes) -> Numbers:
 
 
 def _badness(ideal: Numbers, source_after: Numbers, target_after: Numbers) -> Numbers:
-    """By how much the source would have too little or the target too much; ideal loads are 1."""
     worst: Numbers = np.maximum(ideal - source_after, target_after - ideal) / ideal
     return worst
 
@@ -287,7 +282,6 @@ def _within_nodes(
 def _best(
     loads: Loads, spread: TableSpread, sources: Iterable[int], targets: Iterable[int]
 ) -> TabletMove | None:
-    """The least bad move off the first shard that has one, to the first one that takes a stream."""
     limit = loads.given.streams_write
     target = next((shard for shard in targets if loads.writes[shard] < limit), None)
     if target is None:

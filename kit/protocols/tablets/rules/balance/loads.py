@@ -394,10 +394,7 @@ def first_fits(
 
 
 def _first_of_its_own(rows: Shards, fit: NDArray[np.bool_]) -> Shards:
-    """For each line the place of the first row that fits and that no line before has taken.
-
-    What is taken before does not fit afterwards.
-    """
+    """For each line the place of the first row that fits and that no line before has taken."""
     lines = np.arange(len(rows))
     while True:
         first: Shards = fit.argmax(1)
@@ -411,7 +408,6 @@ def _first_of_its_own(rows: Shards, fit: NDArray[np.bool_]) -> Shards:
 
 
 def _have_room(loads: Loads, rows: cluster.Codes, source: int, target: int) -> NDArray[np.bool_]:
-    """Which tablets a shard may take from another one: ``misplaced`` of many."""
     giver, taker = loads.node_of[source], loads.node_of[target]
     open_to = loads.takes[taker] and loads.dc[giver] == loads.dc[taker] and source != target
     fit = np.full(len(rows), open_to, np.bool_)

@@ -65,7 +65,6 @@ def to_drain(loads: Loads, datacenter: int) -> list[int]:
 
 
 def _least_loaded(loads: Loads, row: int, column: int, nodes: NDArray[np.bool_]) -> int | None:
-    """The least loaded shard of the least loaded of these nodes; None while streams are full."""
     order = np.flatnonzero(nodes)
     order = order[np.argsort(loads.node_load[order], kind="stable")]
     for shard in (shard for node in order.tolist() for shard in loads.by_load(node)):
@@ -92,7 +91,6 @@ def brought_together(loads: Loads, datacenter: int) -> Iterator[TabletMove]:
 
 
 def _steps(loads: Loads, even: int, odd: int) -> Iterator[tuple[int, int]]:
-    """Columns of the odd sibling and where each should go: nearest pairs first."""
     wanted, held = _places(loads, even), _places(loads, odd)
     missing = [shard for shard in wanted.values() if shard not in held.values()]
     extra = {column: shard for column, shard in held.items() if shard not in wanted.values()}
@@ -243,7 +241,6 @@ def _column(loads: Loads, row: int, place: int, source: TabletReplica | None) ->
 def _obstacles(
     before: Loads, after: Loads, row: int, column: int, target: int
 ) -> Iterator[reasons.Reason]:
-    """All that keeps a replica from a shard, first what forbids it, then what else goes first."""
     source = int(before.place[row, column])
     refusal = before.refusal(row, column, target)
     if refusal is not None:
