@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from kit.engine.registry import build
 from kit.errors import BadInput
 from kit.protocols.tablets.dump import DumpedTable, DumpedTransition, TabletDump
 
@@ -69,3 +70,13 @@ def test_what_no_dump_can_have(columns: dict[str, object], said: str) -> None:
     with pytest.raises(BadInput) as error:
         dump.check(2, 5)
     assert str(error.value).endswith(said)
+
+
+def test_a_model_is_built_of_a_dump_that_fits() -> None:
+    """As many members as have shards, and as many tablets as are written."""
+    given = {"nodes": 3, "tablets": ("A", "B"), "tables": ("ks.t",)}
+    dump = {"shards": (1, 1, 1), "tables": ({"name": "ks.t", "tablets": 2},)}
+    assert build("tablets", {**given, "dump": dump}).layout.shards == (1, 1, 1)
+    for wrong, field in (({"shards": (1, 1)}, "shards"), ({"sizes": ((1,),)}, "sizes")):
+        with pytest.raises(BadInput, match=f"dump.{field}"):
+            build("tablets", {**given, "dump": {**dump, **wrong}})

@@ -24,7 +24,6 @@ from kit.protocols.tablets.rules.stages import (
     KINDS,
     TRANSITIONS,
     TransitionKind,
-    _tables,
     ends_well,
     in_words,
     onward,
@@ -89,21 +88,6 @@ ROWS = {
     ("server", "rebuild_v2"): f"{REBUILDS} {FALLS}",
     ("server", "repair"): "repair end_repair",
 }
-
-
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_each_kind_has_the_stages_of_its_own(edition: Edition) -> None:
-    """In their order. Within a node the server has no way back from ``write_both_read_new``; only a
-    rebuild of the second kind repairs first.
-    """
-    made = _tables(edition)
-    for kind in KINDS:
-        assert [row.name for row in made[kind].states] == ROWS[edition, kind].split()
-        assert made[kind] == TRANSITIONS[edition][kind]
-        back = [e.target for e in made[kind].edges if (e.source, e.kind) == (LEFT_BACK, "rollback")]
-        moves = kind != "repair"
-        falls = {"documents": BACK.split()[:1], "server": FALLS.split()[:1]}[edition] * moves
-        assert back == falls[: edition == "documents" or kind != "intranode_migration"]
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
@@ -308,13 +292,6 @@ def test_who_streams_to_whom() -> None:
     added = ReplicaSets(replicas("A"), replicas("A B"))
     assert streaming("rebuild", added).targets == replicas("B")
     assert streaming("rebuild", ReplicaSets(replicas("A B"), replicas("A"))).targets == ()
-
-
-def test_what_is_no_stage_leads_nowhere() -> None:
-    """A track of the topology is none."""
-    table = TRANSITIONS["documents"]["migration"]
-    with pytest.raises(KeyError):
-        onward(table, "tablet_draining")
 
 
 NUMBERS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from msgspec.structs import replace
 
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
@@ -89,10 +88,3 @@ def test_a_drain_in_the_model_goes_to_a_dead_node_and_stalls() -> None:
     assert option is None or option[1] is not None
     timeline.forward()
     assert timeline.moments[-1].say.startswith("C comes back")
-
-
-def test_a_down_node_counts_for_nothing_else() -> None:
-    """With an excluded node in its place, every other role gives the same plan."""
-    one = cluster("leaving", "normal", "dc1", "excluded")
-    nodes = (*one.nodes[:2], replace(one.nodes[2], role="zero-token"))
-    assert plan(one.input).moves == plan(replace(one, nodes=nodes).input).moves

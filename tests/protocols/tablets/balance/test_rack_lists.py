@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kit.protocols.tablets.rules.balance.cluster import BalancerInput
-from kit.protocols.tablets.rules.balance.loads import Loads, candidates
 from kit.protocols.tablets.rules.balance.planner import plan, why
 from kit.protocols.tablets.rules.balance.reasons import Drains, EvenByRack, RackNamed
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
@@ -91,15 +90,3 @@ def test_no_plan_changes_a_rack_that_is_named(cluster: DrawnCluster, all_tables:
             assert max(most_in_a_rack(cluster, moved).values()) <= max(
                 most_in_a_rack(cluster, replicas).values()
             )
-
-
-@given(clusters(("normal", "leaving", "excluded", "down")))
-def test_many_at_once_are_refused_as_one_by_one(cluster: DrawnCluster) -> None:
-    """The columns of candidates say of each replica what its refusal says."""
-    loads = Loads(named(cluster), "server")
-    for source in range(loads.count):
-        for target in range(loads.count):
-            fit = {tuple(pair) for pair in candidates(loads, source, target).tolist()}
-            slots = loads.slots[loads.starts[source] : loads.starts[source + 1]].tolist()
-            pairs = [(slot // loads.width, slot % loads.width) for slot in slots]
-            assert fit == {pair for pair in pairs if loads.refusal(*pair, target) is None}

@@ -11,13 +11,13 @@ from msgspec.structs import replace
 
 from kit.errors import BadInput
 from kit.protocols.tablets.rules.balance import reasons
-from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole
+from kit.protocols.tablets.rules.balance.cluster import BalancerNode
 from kit.protocols.tablets.rules.balance.planner import WhyAnswer, plan, why
 from kit.protocols.tablets.rules.balance.reasons import Reason
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.examples import examples
-from tests.protocols.tablets.balance.clusters import GIB, TARGET, DrawnCluster, clusters, counts
+from tests.protocols.tablets.balance.clusters import TARGET, DrawnCluster, clusters, counts
 from tests.protocols.tablets.balance.clusters import table as made
 
 
@@ -274,85 +274,6 @@ def test_a_move_from_a_place_without_the_tablet_is_refused() -> None:
         why(one.input, "t", 0, there, source=there)
 
 
-RACKS = (("A", "dc1", "x"), ("B", "dc1", "y"), ("C", "dc2", "y"), ("D", "dc1", "y"))
-HELD = tuple(TabletReplica(host) for host in "ABC")
-
-
-@pytest.mark.parametrize(
-    ("target", "leaving", "full", "source"),
-    [
-        ("B", "A", "C", "B"),  # the one that is there already
-        ("D", "A", "C", "A"),  # before it the one that has to go
-        ("D", "", "A", "B"),  # of the same rack
-        ("D", "", "C", "B"),
-        ("E", "", "A", "A"),  # of the same datacenter, whichever is fuller
-        ("E", "", "B", "B"),
-        ("F", "", "C", "C"),  # a rack of this name elsewhere is another one
-        ("F", "", "A", "A"),
-        ("F", "", "B", "B"),
-    ],
-)
-def test_which_replica_would_leave(target: str, leaving: str, full: str, source: str) -> None:
-    """The nearest one to the target, of those the fullest; E is in a rack of dc1 of its own, F
-    in a third datacenter.
-    """
-    places = (*RACKS, ("E", "dc1", "z"), ("F", "dc3", "y"))
-    nodes = tuple(
-        BalancerNode(host, dc, rack, 1, 2**40, "leaving" if host == leaving else "normal")
-        for host, dc, rack in places
-    )
-    more = [(TabletReplica(full),)] * 3
-    maps = {"t": made("t", HELD), "u": made("u", *more)}
-    one = DrawnCluster(nodes, maps, {"t": (GIB,), "u": (GIB,) * 3})
-    answer = why(replace(one.input, enabled=False), "t", 0, TabletReplica(target))
-    assert answer.source == TabletReplica(source)
-
-
-@pytest.mark.parametrize("role", ["excluded", "zero-token", "joining"])
-def test_who_takes_nothing_does_not_make_loads_uneven(role: NodeRole) -> None:
-    """C has no tablet and gets none: of A and B the loads are even."""
-    nodes = tuple(
-        BalancerNode(host, "dc1", "r1", 1, 2**40, role if host == "C" else "normal")
-        for host in "ABC"
-    )
-    tables = made("t", (TabletReplica("A"),), (TabletReplica("B"),))
-    one = DrawnCluster(nodes, {"t": tables}, {"t": (TARGET, TARGET)})
-    answer = why(one.input, "t", 0, TabletReplica("B"))
-    load = TARGET / 2**40
-    assert answer.reason == reasons.Balanced(load, load, 0.01 * load)
-
-
-@pytest.mark.parametrize(
-    ("edition", "said"),
-    [
-        ("documents", "Loads are even enough: from 4 to 5, within 1 of each other."),
-        ("server", "Loads are even enough: from 400.00% to 500.00%, within 100.00% of each other."),
-    ],
-)
-def test_loads_that_are_even_are_said_with_what_is_allowed(edition: Edition, said: str) -> None:
-    """As tablets, or in percent."""
-    text = reasons.reason_said(reasons.Balanced(5.0, 4.0, 1), edition)
-    assert f"{text[:1].upper()}{text[1:]}." == said
-
-
-@pytest.mark.parametrize(
-    ("loads", "said"),
-    [
-        ((0.5, 0.25), ("50.00%", "25.00%")),
-        ((0.5, 0.5), ("50.00%", "50.00%")),
-        ((0.5, 0.50001), ("50.000%", "50.001%")),
-        ((0.5, 0.5, 0.50001), ("50.000%", "50.000%", "50.001%")),
-        ((0.5, 0.5 + 1e-11), ("50.000000000%", "50.000000001%")),  # nine digits at the most
-        ((0.5, 0.5 + 1e-12), ("50.00%", "50.00%")),
-    ],
-)
-def test_loads_have_the_digits_that_tell_them_apart(
-    loads: tuple[float, ...], said: tuple[str, ...]
-) -> None:
-    """Two digits where they are equal, or differ by what rounding does to them."""
-    assert reasons.loads_said("server", *loads) == said
-
-
 @pytest.mark.parametrize(
     ("size", "said"),
     [
@@ -403,19 +324,3 @@ def test_different_sizes_look_different() -> None:
     """The same of bytes: a part in a thousand takes three digits."""
     assert reasons.sizes_said(2**30, 2**30 + 2**20) == ("1.000 GiB", "1.001 GiB")
     assert reasons.sizes_said(2**30, 2**31) == ("1.0 GiB", "2.0 GiB")
-
-
-@pytest.mark.parametrize(
-    ("reads", "streams", "does"),
-    [
-        (True, 1, "reads for 1 stream"),
-        (True, 2, "reads for 2 streams"),
-        (False, 1, "takes 1 stream"),
-    ],
-)
-def test_a_shard_is_full_of_what_it_reads_for_or_takes(
-    reads: bool, streams: int, does: str
-) -> None:
-    """A source reads, a target takes."""
-    said = reasons.reason_said(reasons.StreamsFull(reads, streams, 2, 4), "server")
-    assert said == f"a shard already {does}; 2 more would exceed its limit of 4"

@@ -116,23 +116,6 @@ def test_sizes_and_room_make_the_load() -> None:
     assert m.bytes_of(0) == TARGET_SIZE // 2
 
 
-@pytest.mark.parametrize(
-    ("edition", "move", "said"),
-    [
-        ("documents", "move 0 A:0 A:1", "tablets: A:0 goes from 2 to 1, A:1 from 2 to 3."),
-        ("documents", "move 0 A:0 D:1", "tablets: A:0 goes from 2 to 1, D:1 from 0 to 1."),
-        ("server", "move 0 A:0 A:1",
-         "loads: A:0 goes from 50.00% to 25.00%, A:1 from 50.00% to 75.00%."),
-        ("server", "move 0 A:0 D:1",
-         "loads: A goes from 50.00% to 37.50%, D from 0.00% to 12.50%."),
-    ],
-)  # fmt: skip
-def test_a_move_says_whose_load_it_changes(edition: str, move: str, said: str) -> None:
-    """The server compares nodes, or shards within one; the documents always count on shards."""
-    line = at("", move, **{**SCENARIOS["by-hand"], "edition": edition})
-    assert said in line.now.say
-
-
 def test_hand_and_planner_are_compared() -> None:
     """Each by moves and loads; of every move by hand the badness and the planner's reason."""
     line = at("by-hand", "move 0 A:0 D:0", "move 1 A:1 D:0", "move 2 B:0 D:0", "move 3 C:1 D:0")
@@ -241,43 +224,6 @@ def test_what_tablets_and_rooms_may_be(given: dict[str, Any], said: str) -> None
         return
     with pytest.raises(BadInput, match=said):
         build("balance", {"nodes": 2, **given})
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"room": ("x", "4", "4")}, "room | 'x' | numbers from 1"),
-        ({"room": ("4", "-1", "4")}, "room | '-1' | numbers from 1"),
-        ({"room": ("4", "4", "")}, "room | '' | numbers from 1"),
-        ({"tablets": ("150 ks.users",)}, "tablets | '150 ks.users' | at least one replica"),
-        ({"tablets": ("",)}, "tablets | '' | at least one replica"),
-        ({"tablets": ("A:0 A:1",)}, "tablets | 'A:0 A:1' | at least one replica"),
-    ],
-)
-def test_words_that_no_cluster_is_made_of(given: dict[str, Any], said: str) -> None:
-    """A room that is no number, a tablet without replicas or with two on a node."""
-    with pytest.raises(BadInput, match=like(said)):
-        build("balance", given)
-
-
-def test_each_tablet_has_its_row_and_may_go_to_every_other_shard() -> None:
-    """Rows stand table by table, in whichever order tablets are given."""
-    tablets = ("A 100 ks.b", "A 100 ks.a", "B 100 ks.b", "B 100 ks.a")
-    model: Any = build("balance", {"nodes": 2, "shards": 2, "tablets": tablets})
-    given = model.given(model.start())
-    rows = [model.row_of[tablet] for tablet in range(4)]
-    tables = [given.tables[given.rows.table[row]] for row in rows]
-    numbers = [int(given.rows.number[row]) for row in rows]
-    assert [*zip(tables, numbers, strict=True)] == [
-        *(("ks.b", 0), ("ks.a", 0), ("ks.b", 1), ("ks.a", 1))
-    ]
-    shards = ("A:0", "A:1", "B:0", "B:1")
-    assert [*model.everywhere(model.start())] == [
-        (tablet, source, target)
-        for tablet, source in enumerate(("A:0", "A:0", "B:0", "B:0"))
-        for target in shards
-        if target != source
-    ]
 
 
 def test_a_node_named_twice_reports_once() -> None:

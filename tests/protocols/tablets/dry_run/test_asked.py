@@ -6,14 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from kit.errors import BadInput
 from kit.protocols.tablets.dry_run.opening import open_tablets
-from kit.protocols.tablets.dry_run.what_if import drain, joined, lose, rf_change
+from kit.protocols.tablets.dry_run.what_if import drain, lose, rf_change
 from kit.protocols.topology.rules.machines import Edition
 from tests.protocols.tablets.dry_run.test_command import FIXTURES, host
 from tests.protocols.tablets.dry_run.test_opening import FILES, STATUS, described, edited
 from tests.protocols.tablets.dry_run.test_rf_change import ITEMS
-from tests.saying import says
 
 DUMP = FIXTURES / "tablets.csv"
 
@@ -105,14 +103,6 @@ def test_a_local_quorum_is_lost_before_that_of_all(
     assert report.no_quorum == sum(bool(each.without_quorum) for each in report.lost)
 
 
-def test_datacenters_are_counted_by_name(tmp_path: Path) -> None:
-    """Whichever loses a tablet first."""
-    topology = edited(tmp_path, "topology", 2, datacenter="dc2")
-    report = lose(open_tablets(DUMP, topology=topology), of_hosts(2, 3))
-    assert report.lost[0].datacenters == ("dc2",)
-    assert [*report.no_local_quorum] == ["dc1", "dc2"]
-
-
 def test_a_quorum_of_replicas_that_were_never_made_is_lost(tmp_path: Path) -> None:
     """The schema asks for three in dc2, which has none: QUORUM needs four, LOCAL_QUORUM two."""
     schema = described(tmp_path, "'dc1': 3, 'dc2': 3")
@@ -120,15 +110,6 @@ def test_a_quorum_of_replicas_that_were_never_made_is_lost(tmp_path: Path) -> No
     [lost] = lose(cluster, of_hosts(5)).lost
     assert (lost.table, lost.tablet) == ("shop.orders", 2)
     assert (lost.without_quorum, lost.datacenters) == (BOTH, ())
-
-
-def test_who_joins_is_new() -> None:
-    """And like a node that is there."""
-    cluster = open_tablets(DUMP, topology=FILES["topology"])
-    for name, like in ((host(1), host(2)), ("new", "nobody")):
-        with pytest.raises(BadInput):
-            joined(cluster, name, like)
-    assert joined(cluster, "new", host(2)).places["new"] == ("dc1", "r2")
 
 
 # -- a change of a keyspace's replication ----------------------------------------------------------
@@ -181,13 +162,6 @@ def test_who_is_to_leave_gets_no_replica(  # a case of the table
     assert bool(report.tablets) == (not refused)
 
 
-def test_a_tablet_that_stays_as_it_is_has_no_way(orders: Path) -> None:
-    """All have three replicas already."""
-    cluster = open_tablets(orders, topology=FILES["topology"])
-    assert rf_change(cluster, "shop", ["dc1=3"]).tablets == ()
-    assert len(rf_change(cluster, "shop", ["dc1=4"]).tablets) == 4
-
-
 def test_what_no_node_can_take_is_told(orders: Path, tmp_path: Path) -> None:
     """Hosts 4 and 5 count, but are down: of tablets on the other three nothing comes."""
     rows = [
@@ -202,36 +176,3 @@ def test_what_no_node_can_take_is_told(orders: Path, tmp_path: Path) -> None:
     assert [(each.datacenter, each.rack, each.has, each.wants) for each in stay.lacks] == [
         ("dc1", "", 3, 4)
     ]
-
-
-@pytest.mark.parametrize(("enabled", "is_one"), [("true", True), ("false", False)])
-def test_a_keyspace_without_tablets_has_no_tablets_to_change(
-    enabled: str, is_one: bool, orders: Path, tmp_path: Path
-) -> None:
-    """One that only the schema has may be empty so far."""
-    path = described(tmp_path, "'dc1': 3")
-    statement = path.read_text("utf-8").splitlines()[0]
-    plain = statement.replace("shop", "plain").rstrip(";")
-    tablets = f" AND tablets = {{'enabled': {enabled}}};"
-    path.write_text(f"{plain}{tablets}\n{statement}\n", "utf-8")
-    cluster = open_tablets(orders, topology=FILES["topology"], schema=path)
-    if is_one:
-        assert rf_change(cluster, "plain", ["dc1=2"]).after == {"dc1": 2}
-        return
-    with pytest.raises(BadInput) as error:
-        rf_change(cluster, "plain", ["dc1=2"])
-    assert says(error.value, "KEYSPACE | plain | shop")
-
-
-@pytest.mark.parametrize(("size", "gigabytes"), [(3 << 29, 20), (7, 20), (5 << 29, 21)])
-def test_a_new_replica_is_as_large_as_the_largest(
-    size: int, gigabytes: int, orders: Path, tmp_path: Path
-) -> None:
-    """Another size of one replica counts where it is larger: of 1.5 GiB or of 2.5 GiB."""
-    sizes = tmp_path / "sizes.csv"
-    lines = (FIXTURES / "sizes.csv").read_text("utf-8").splitlines()
-    text = "".join(f"{line}\n" for line in lines if not line.startswith(ITEMS))
-    one = f"{host(1)}: 1610612736"
-    sizes.write_text(text.replace(one, f"{host(1)}: {size}", 1), "utf-8")
-    cluster = open_tablets(orders, topology=FILES["topology"], sizes=sizes)
-    assert rf_change(cluster, "shop", ["dc1=4"]).bytes == gigabytes << 30

@@ -16,7 +16,6 @@ FIXTURES = ROOT / "tests" / "fixtures" / "tablets"
 DUMP = str(FIXTURES / "tablets.csv")
 TOPOLOGY = ("--topology", str(FIXTURES / "topology.csv"))
 SIZES = ("--sizes", str(FIXTURES / "sizes.csv"))
-SCHEMA = ("--schema", str(FIXTURES / "schema.cql"))
 LOADS = ("--loads", str(FIXTURES / "loads.csv"))
 STATUS = ("--status", str(FIXTURES / "status.txt"))
 ALL = (*TOPOLOGY, *SIZES, *LOADS)

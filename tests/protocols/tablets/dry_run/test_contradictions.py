@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from kit.errors import BadInput
-from kit.protocols.tablets.commands import tablets
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets
 from kit.protocols.topology.dry_run.opening import open_topology
 from tests.protocols.tablets.dry_run.test_command import FIXTURES
@@ -95,17 +94,3 @@ def test_what_no_model_plays_is_said(case: str, is_set: bool, tmp_path: Path) ->
     dump = file if name == "tablets.csv" else FIXTURES / "tablets.csv"
     found = [line for line in open_tablets(dump, **given).warnings if "not modelled" in line]
     assert [said in line and f"({column} of {name})" in line for line in found] == [True] * is_set
-
-
-def test_a_repair_of_a_year_to_come(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """It is told, with the time; the tablet is not called late."""
-    dump = tmp_path / "tablets.csv"
-    lines = (FIXTURES / "tablets.csv").read_text("utf-8").splitlines()
-    lines[0] += ",repair_time"
-    lines[1:] = [f"{line}," for line in lines[1:]]
-    lines[2] += "2999-01-01 00:00:00.000000+0000"
-    dump.write_text("\n".join([*lines, ""]), "utf-8")
-    tablets([str(dump), "--topology", str(FIXTURES / "topology.csv"), "repair"])
-    out = " ".join(capsys.readouterr().out.split())
-    assert out.count("1 tablet repaired after ") == 1
-    assert "2999-01-01 00:00:00+00:00: was a clock wrong?" in out

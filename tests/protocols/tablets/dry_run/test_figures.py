@@ -10,9 +10,7 @@ from msgspec.structs import replace
 
 from kit.errors import BadInput
 from kit.protocols.tablets.dry_run.report import resizes, tablets_report
-from kit.protocols.tablets.dry_run.what_if import balance, drain
-from kit.protocols.tablets.rules.balance.loads import Loads
-from kit.protocols.tablets.rules.balance.reasons import EvensOut
+from kit.protocols.tablets.dry_run.what_if import drain
 from kit.protocols.tablets.rules.resize import BelowMerge, StillGrowing
 from tests.protocols.tablets.dry_run.test_command import FIXTURES, host
 from tests.protocols.tablets.dry_run.test_opening import edited, opened
@@ -33,40 +31,6 @@ def test_bytes_are_those_of_the_dump(tmp_path: Path) -> None:
     assert cluster.sizes is not None
     untold = replace(cluster, sizes={"shop.items": cluster.sizes["shop.items"]})
     assert [node.bytes for node in tablets_report(untold).nodes] == [1, 1, 2, 0, 0]
-
-
-GIB = 2**30
-VIEW = "shop.orders_by_day"
-
-
-@pytest.mark.parametrize(
-    ("unknown", "moved"),
-    [
-        ((), 8 * GIB),
-        ((VIEW,), 11 * GIB),
-        (("shop.orders",), 7 * GIB),
-        (("shop.orders", VIEW), 10 * GIB),
-    ],
-)
-def test_only_what_is_unknown_counts_as_the_target_size(
-    unknown: tuple[str, ...], moved: int
-) -> None:
-    """The last tablet of orders and its view, 6 and 2 GiB: a move copies what it does to loads."""
-    cluster = opened()
-    assert cluster.sizes is not None
-    sizes = {name: rows for name, rows in cluster.sizes.items() if name not in unknown}
-    cluster = replace(cluster, sizes=sizes)
-    drained = {(move.table, *move.tablets): move.bytes for move in drain(cluster, host(1)).moves}
-    assert drained["shop.orders", 3] == moved
-    between = [move for move in balance(cluster).moves if move.kind == "migration"]
-    assert any(move.table == "shop.orders" for move in between)
-    for move in between:
-        assert isinstance(move.reason, EvensOut)
-        changed = (move.reason.source - move.reason.source_after) * 2**40
-        assert move.bytes == round(changed)
-    # The replica that the first tablet gets, too, has as much in each table as the others.
-    busy = Loads(cluster.input, "server").sizes()[cluster.input.rows.busy]
-    assert len({*busy.ravel().tolist()}) == 1
 
 
 @pytest.mark.spec("E-049")

@@ -9,57 +9,12 @@ import pytest
 
 import kit
 from kit.errors import BadInput
-from kit.protocols.tablets.dry_run import player
-from kit.protocols.tablets.dump import DumpedTable, DumpedTransition, TabletDump
 from tests.protocols.tablets.dry_run.test_command import FIXTURES, host
-from tests.protocols.tablets.dry_run.test_opening import FILES, STATUS, edited, opened
+from tests.protocols.tablets.dry_run.test_opening import FILES, STATUS, edited
 from tests.protocols.tablets.dry_run.test_player import everywhere, rehearsed
 from tests.protocols.tablets.dry_run.test_rf_change import ITEMS
 from tests.protocols.tablets.tablets.test_given_up import reached
 from tests.saying import says
-
-LEAVE = tuple(f"decommission {host(number)}" for number in range(1, 4))
-LOSE = tuple(f"lose {host(number)}" for number in range(1, 4))
-
-
-@pytest.mark.parametrize(
-    ("limit", "most", "operations", "said"),
-    [
-        ("MOST_NODES", 5, (), None),
-        ("MOST_NODES", 4, (), "nodes | 5 | at most 4 for a Player"),
-        ("MOST_FAULTS", 2, LEAVE[:2], None),
-        ("MOST_FAULTS", 2, LEAVE, "operations | 3 | at most 2 in one rehearsal"),
-        ("MOST_FAULTS", 2, LOSE[:2], None),
-        ("MOST_FAULTS", 2, LOSE, "lost nodes | 3 | at most 2 in one rehearsal"),
-    ],
-)
-def test_a_rehearsal_has_its_limits(
-    limit: str,
-    most: int,
-    operations: tuple[str, ...],
-    said: str | None,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """As many nodes, requests and losses as a Player can have, and no more."""
-    monkeypatch.setattr(player, limit, most)
-    if said is None:
-        assert rehearsed(*operations).timeline.model is not None
-        return
-    with pytest.raises(BadInput) as error:
-        rehearsed(*operations)
-    assert says(error.value, said), error.value
-
-
-@pytest.mark.parametrize(
-    ("most", "operations", "crashes"),
-    [(5, (), 3), (4, (), 0), (5, LOSE[:1], 4), (4, LOSE[:1], 1)],
-)
-def test_of_many_nodes_only_those_that_are_named_can_be_lost(
-    most: int, operations: tuple[str, ...], crashes: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Three more by the way, where there are few enough to choose from."""
-    monkeypatch.setattr(player, "MOST_TO_CHOOSE", most)
-    assert rehearsed(*operations).timeline.model.parameters.crashes == crashes
 
 
 def status_of(folder: Path, **marks: str) -> Path:
@@ -156,15 +111,6 @@ def test_an_operation_fits_its_node(
     assert says(error.value, said), error.value
 
 
-def test_work_that_cannot_be_done_fails_by_its_tablets_name() -> None:
-    """Tablets are counted through all tables, but called by their own."""
-    timeline = rehearsed("lose 00000004").timeline
-    model: Any = timeline.model
-    reached(timeline, "exclude 00000004")
-    labels = [model.label(timeline.state, each) for each in model.actions(timeline.state)]
-    assert "fail work on tablet 0 of shop.orders: stream" in labels
-
-
 @pytest.mark.parametrize(
     ("crashed", "done"),
     [
@@ -184,71 +130,6 @@ def test_work_on_all_tablets_is_done_where_it_can_be(crashed: str | None, done: 
         reached(timeline, f"crash {crashed}")
     reached(timeline, "work on all")
     assert timeline.moments[-1].say == done
-
-
-NUMBERS = ("00000001", "00000002", "00000003", "00000004", "00000005")
-RACKS = ("dc1/r1", "dc1/r2", "dc1/r3", "dc1/r1", "dc1/r2")
-OLD_SIZES = ((2**28,) * 2,) * 2
-DUMPED = TabletDump(
-    shards=(2,) * 5,
-    tables=(
-        DumpedTable("shop.items", 2, resize_type="merge"),
-        DumpedTable("shop.orders", 4, ("shop.orders_by_day",)),
-    ),
-    capacities=(2**40,) * 4 + (2**41,),
-    sizes=(*OLD_SIZES, *((number * 2**31,) * 3 for number in range(1, 5))),
-    weights=(*OLD_SIZES, *((number * 2**31,) * 3 for number in range(1, 5))),
-    transitions=(
-        DumpedTransition(
-            2, "migration", "streaming", "00000004:1 00000002:1 00000003:0", session=1
-        ),
-    ),
-    version=14,
-    fence_version=13,
-)
-
-
-@pytest.mark.parametrize(
-    ("operations", "moves", "crashes", "asked", "done"),
-    [
-        ((), 0, 3, (), []),
-        (("balance",), 1, 3, (), []),
-        (("lose 00000003",), 0, 4, (), ["crash 00000003"]),
-        (
-            ("decommission 00000004", "balance", "lose 00000003", "lose 00000002"),
-            *(1, 5, ("decommission 00000004",)),
-            ["crash 00000003", "crash 00000002", "leave 00000004"],
-        ),
-        (("rf shop dc1=4",), 0, 3, ("keyspace_rf_change shop dc1=4",), None),
-    ],
-)
-def test_a_rehearsal_is_built_of_the_files_and_the_lines(
-    operations: tuple[str, ...],
-    moves: int,
-    crashes: int,
-    asked: tuple[str, ...],
-    done: list[str] | None,
-    tmp_path: Path,
-) -> None:
-    """All that the files say, three more losses and exclusions than the lines ask for, and as many
-    failures as requests. Who is lost goes first, then the requests are made.
-    """
-    files: dict[str, Any] = {}
-    if done is None:  # an RF change is one of tablets that all have three replicas
-        for name in ("dump", "sizes"):
-            lines = (FIXTURES / f"{name.replace('dump', 'tablets')}.csv").read_text().splitlines()
-            files[name] = tmp_path / f"{name}.csv"
-            files[name].write_text("".join(f"{each}\n" for each in lines if ITEMS not in each))
-    made = rehearsed(*operations, **files)
-    given = made.timeline.model.parameters
-    assert (given.nodes, given.names, given.racks) == (5, NUMBERS, RACKS)
-    assert (given.moves, given.crashes, given.exclusions) == (moves, crashes, 3)
-    assert (given.operations, given.undone) == (asked, len(asked))
-    assert given.kinds == ("migration", "intranode_migration")
-    if done is not None:
-        assert given.dump == DUMPED
-        verbs = [made.timeline.model.verb(each.action) for each in made.timeline.moments[1:]]
-        assert verbs == done
 
 
 def test_a_rehearsal_says_what_it_is_of() -> None:
@@ -273,19 +154,3 @@ def test_what_the_files_ask_for_comes_first(asks: str, word: str, tmp_path: Path
         with pytest.raises(BadInput) as error:
             rehearsed(line, topology=topology)
         assert says(error.value, f"operation | '{line}' | the files already have {word}")
-
-
-def test_a_rehearsal_of_a_dump_alone_knows_no_more_than_it() -> None:
-    """Neither sizes nor capacities, and the versions of a cluster that has just begun."""
-    dump = kit.rehearse(FIXTURES / "tablets.csv").timeline.model.parameters.dump
-    assert (dump.sizes, dump.capacities) == ((), ())
-    assert (dump.version, dump.fence_version) == (1, 1)
-
-
-def test_hosts_are_called_by_their_addresses_where_all_are_known() -> None:
-    """One without an address: then by the beginnings of their ids."""
-    cluster = opened(status=FIXTURES / "status.txt")
-    known = [host(1), host(2)]
-    assert [*player.short_names(cluster, known).values()] == ["10.0.0.1", "10.0.0.2"]
-    names = player.short_names(cluster, [*known, host(6)])
-    assert [*names.values()] == ["00000001", "00000002", "00000006"]

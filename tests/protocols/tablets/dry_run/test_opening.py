@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -200,18 +199,6 @@ def test_a_status_of_other_racks_is_of_another_cluster(tmp_path: Path) -> None:
     )
 
 
-def test_what_is_not_known_of_nodes_is_told() -> None:
-    """Racks, where no file describes the nodes; shards, where a status alone does."""
-    tablets, status = FIXTURES / "tablets.csv", FIXTURES / "status.txt"
-    unknown = "no file describes the nodes (--topology, --status): racks are unknown"
-    assert unknown in open_tablets(tablets).warnings
-    seen = open_tablets(tablets, status=status)
-    guessed = "no --topology: each node is given as many shards as its replicas show"
-    assert guessed in seen.warnings
-    assert unknown not in seen.warnings
-    assert not {guessed, unknown} & {*opened(status=status).warnings}
-
-
 def test_sizes_of_no_replica_are_counted(tmp_path: Path) -> None:
     """As where sizes and replicas were read at different times."""
     cluster = opened(sizes=edited(tmp_path, "sizes", 3, replicas=f"{{{host(5)}: 7}}"))
@@ -219,71 +206,6 @@ def test_sizes_of_no_replica_are_counted(tmp_path: Path) -> None:
     assert "no size is known of replicas" in missing
     assert more == "sizes.csv has sizes for replicas that the dump does not have: 1"
     assert table_size(cluster, "shop.orders").bytes is None
-
-
-def test_no_resize_has_a_target_where_nothing_tells_of_datacenters() -> None:
-    """It follows from the shards of each."""
-    bare = open_tablets(FIXTURES / "tablets.csv")
-    assert [(line.table, line.target) for line in resizes(bare)] == [
-        ("shop.items", None),
-        ("shop.orders", None),
-    ]
-    assert all(line.target for line in resizes(opened()))
-
-
-def test_any_count_that_covers_the_tokens_is_taken(tmp_path: Path) -> None:
-    """Three tablets of different widths: no power of two is asked for."""
-    text = (FIXTURES / "tablets.csv").read_text("utf-8").split("\n")
-    lines = [line.replace(",4,", ",3,") for line in (*text[:2], *text[3:5])]
-    path = tmp_path / "tablets.csv"
-    path.write_text("\n".join([*lines, ""]), "utf-8")
-    cluster = open_tablets(path, topology=FILES["topology"])
-    assert cluster.maps["shop.orders"].count == 3
-
-
-def test_a_resize_number_is_none_below_0(tmp_path: Path) -> None:
-    """The column is static, so each row of a table has it."""
-    text = (FIXTURES / "tablets.csv").read_text("utf-8")
-    [number] = {row["resize_seq_number"] for row in rows_of(text) if row["table_name"] == "items"}
-    assert number == "5"
-    path = tmp_path / "tablets.csv"
-    path.write_text(text.replace(",5,merge,", ",-5,merge,"), "utf-8")
-    with pytest.raises(BadInput) as error:
-        opened(tablets=path)
-    assert says(error.value, "resize_seq_number | -5 | a number from 0 up"), error.value
-
-
-def rows_of(text: str) -> list[dict[str, str]]:
-    """The rows of a dump as CSV."""
-    return list(csv.DictReader(text.splitlines(), escapechar="\\"))
-
-
-@pytest.mark.parametrize(
-    ("name", "columns", "said"),
-    [
-        (
-            "topology",
-            {"shard_count": ""},
-            f"does not give the shard_count of {host(2)}, so it is taken",
-        ),
-        ("loads", {"storage_capacity": 0}, f"no capacity of {host(2)} (--loads)"),
-        ("loads", {}, f"no capacity of {host(2)} (--loads)"),
-    ],
-)
-def test_who_lacks_a_number_is_named(
-    name: str, columns: dict[str, object], said: str, tmp_path: Path
-) -> None:
-    """A warning names the nodes; without the row of a node it has no capacity either."""
-    warnings = opened(**{name: edited(tmp_path, name, 1, **columns)}).warnings
-    assert len(warnings) == 1
-    assert said in warnings[0]
-
-
-def test_more_shards_than_memory_are_refused(tmp_path: Path, monkeypatch: Any) -> None:
-    """Before they are counted one by one."""
-    monkeypatch.setattr("kit.edge.limits.spare", lambda: 10**6)
-    with pytest.raises(BadInput, match="65544 shards"):
-        opened(topology=edited(tmp_path, "topology", 1, shard_count=65_536))
 
 
 SHOP = "CREATE KEYSPACE shop WITH replication = {'class': 'NetworkTopologyStrategy', %s}%s;"
@@ -353,23 +275,6 @@ def test_a_schema_names_the_tables_and_their_counts() -> None:
     assert rules["shop.orders"]["min_tablet_count"] == 8
     assert rules["shop.items"]["initial"] == 4
     assert cluster.warnings == ("tables that schema.cql does not describe: 1, first shop.items",)
-
-
-def test_a_schema_names_tables_of_a_dump_without_names(tmp_path: Path) -> None:
-    """By their ids; those that it lacks keep theirs."""
-    text = (FIXTURES / "tablets.csv").read_text("utf-8")
-    bare = tmp_path / "tablets.csv"
-    bare.write_text(text.replace(",shop,", ",,"), "utf-8")
-    cluster = opened(tablets=bare, schema=FIXTURES / "schema.cql")
-    assert "shop.orders" in cluster.maps
-    assert ORDERS_BY_DAY in cluster.maps
-
-
-def test_racks_are_not_judged_where_nothing_tells_of_them(tmp_path: Path) -> None:
-    """Replicas alone say nothing of datacenters."""
-    cluster = open_tablets(FIXTURES / "tablets.csv", schema=described(tmp_path, "'dc1': 9"))
-    [shop] = tablets_report(cluster).keyspaces
-    assert (shop.replication, shop.differing) == ({}, ())
 
 
 @pytest.mark.parametrize(

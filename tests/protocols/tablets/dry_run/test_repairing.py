@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -35,16 +34,6 @@ def test_tablets_whose_primary_replica_has_left_are_passed_over(tmp_path: Path) 
             if primary_replica(given, tablet, places).host == host(2)
         )
     assert any(line.skipped for line in report.tables)
-
-
-def test_who_has_left_is_in_the_order_of_the_hosts(tmp_path: Path) -> None:
-    """Whatever the order of the dump's rows."""
-    dump = tmp_path / "topology.csv"
-    head, *rows = (FIXTURES / "topology.csv").read_text("utf-8").splitlines()
-    gone = [re.sub(r",normal,(.*)\{'\d+'\}", r",left,\1", row) for row in rows]
-    dump.write_text("\n".join([head, *reversed(gone), ""]), "utf-8")
-    report = repair_plan(opened(topology=dump), NOON)
-    assert report.left == tuple(host(number) for number in range(1, 6))
 
 
 @pytest.mark.spec("E-036")

@@ -14,10 +14,9 @@ from kit.protocols.tablets.dry_run.player import rehearse
 from kit.protocols.tablets.dry_run.what_if import balance, drain, rf_change
 from kit.protocols.tablets.rules.balance.reasons import RackNamed
 from kit.protocols.tablets.rules.maps import Tablet
-from kit.protocols.topology.control import with_topology
 from tests.commands.calling import call
 from tests.protocols.tablets.dry_run.test_command import FIXTURES, TOPOLOGY
-from tests.protocols.tablets.dry_run.test_opening import FILES, described, edited
+from tests.protocols.tablets.dry_run.test_opening import FILES, described
 
 ITEMS = "00000002-0000-11f0-8000-0000000000aa"
 
@@ -72,31 +71,6 @@ def test_what_is_copied(orders: Path, tmp_path: Path) -> None:
     ]
     assert rf_change(cluster, "shop", ["dc1=4"]).bytes == sum(largest)
     assert rf_change(cluster, "shop", ["dc1=2"]).bytes == 0
-
-
-ORDERS, COLOCATED = ITEMS.replace("2-0000", "1-0000", 1), ITEMS.replace("2-0000", "3-0000", 1)
-
-
-@pytest.mark.parametrize(
-    ("without", "gigabytes"),
-    [
-        ((), 20),  # 1.5 + 3 + 4.5 + 6, and a third of that of the co-located table
-        ((f"{ORDERS},-1,",), 17),
-        ((f"{ORDERS},-1,", f"{COLOCATED},-1,"), 16),
-        ((f"{COLOCATED},",), 15),
-        ((f"{ORDERS},", f"{COLOCATED},-1,"), 4),
-    ],
-)
-def test_a_tablet_of_which_no_size_is_known_adds_nothing(
-    without: tuple[str, ...], gigabytes: int, orders: Path, tmp_path: Path
-) -> None:
-    """Of one table or of both; what is known of others counts."""
-    sizes = tmp_path / "sizes.csv"
-    lines = (FIXTURES / "sizes.csv").read_text("utf-8").splitlines()
-    kept = (line for line in lines if not line.startswith((f"{ITEMS},", *without)))
-    sizes.write_text("".join(f"{line}\n" for line in kept), "utf-8")
-    report = rf_change(opened(orders, sizes=sizes), "shop", ["dc1=4"])
-    assert report.bytes == gigabytes << 30
 
 
 def test_a_rack_that_is_dropped_loses_its_replica(orders: Path, tmp_path: Path) -> None:
@@ -202,79 +176,6 @@ def test_a_rehearsal_ends_with_the_replicas_asked_for(
     assert timeline.state.control.topology.keyspaces == (("shop", (("dc1", replicas),)),)
 
 
-@pytest.mark.parametrize("words", ["dc1=4", "dc1=2"])
-def test_a_change_that_came_back_begins_again_before_loads_are_evened(
-    words: str, orders: Path
-) -> None:
-    """Of a tablet that is at rest without the change: one replica more, or one less."""
-    timeline = rehearse(orders, f"rf shop {words}", topology=FILES["topology"]).timeline
-    model = timeline.model
-    while not timeline.state.in_transition or any(map(model.free, timeline.state.tablets)):
-        assert timeline.forward() is not None
-    state = timeline.state
-    assert list(model.completing(state)) == []
-    rows = list(state.tablets)
-    for number, row in enumerate(rows):
-        back = (*rows[:number], row.but(transitions=()), *rows[number + 1 :])
-        after = state.but(tablets=back)
-        [(tablet, kind, removed, added)] = model.completing(after)
-        assert (tablet, kind) == (number, "rebuild_v2")
-        held = [str(each) for each in row.replicas]
-        if words == "dc1=4":
-            assert removed == ""
-            assert added.partition(":")[0] not in {each.host for each in row.replicas}
-        else:
-            assert added == ""
-            assert removed in held
-        assert list(model.plan(after)) == [(tablet, kind, removed, added)]
-
-
-@pytest.mark.parametrize(
-    ("lines", "wanted", "said"),
-    [
-        ("balance", None, "moved"),
-        ("balance", 3, "moved"),  # as many as there are
-        ("balance", 4, "added"),
-        ("balance", 2, "removed"),
-        ("", 4, "added"),
-        ("", None, ""),
-        ("decommission 00000004", 4, "moved"),  # off that node
-    ],
-)
-def test_what_an_rf_change_lacks_comes_before_loads_are_evened_out(
-    lines: str, wanted: int | None, said: str, orders: Path
-) -> None:
-    """The keyspace's tablets get or lose a replica each; only a drain goes before that."""
-    timeline = rehearse(orders, lines, topology=FILES["topology"]).timeline
-    model, drains = timeline.model, lines.startswith("decommission")
-    while drains and not any(model.drain_moves(timeline.state)):
-        timeline.forward()
-    s = timeline.state
-    if wanted is not None:
-        changed = replace(s.control.topology, keyspaces=(("shop", (("dc1", wanted),)),))
-        s = s.but(control=with_topology(s.control, changed))
-    begins = tuple(model.plan(s))
-    words = {(True, True): "moved", (False, True): "added", (True, False): "removed"}
-    assert {words[bool(old), bool(new)] for _, _, old, new in begins} == {*said.split()}
-    if said in ("added", "removed"):
-        free = [at for at in model.tablets_of("shop") if not s.tablets[at].transitions]
-        assert [at for at, *_ in begins] == free
-    if drains:
-        assert {old[:8] for _, _, old, _ in begins} == {"00000004"}
-
-
-def test_each_node_has_the_shards_of_its_own(orders: Path, tmp_path: Path) -> None:
-    """A node with more shards than the others gets replicas on those that are empty."""
-    topology = edited(tmp_path, "topology", 0, shard_count=8)
-    made = rehearse(orders, "rf shop dc1=4", topology=topology)
-    while made.timeline.forward() is not None:
-        pass
-    tablets = made.timeline.state.tablets
-    most = {node.host[:8]: node.shards for node in made.opened.nodes}
-    assert all(each.shard < most[each.host] for row in tablets for each in row.replicas)
-    assert any(each.shard > 1 for row in tablets for each in row.replicas)
-
-
 def test_a_rehearsal_with_racks_by_name(orders: Path, tmp_path: Path) -> None:
     """The schema's racks are the keyspace's before the change."""
     schema = racked(tmp_path, orders)
@@ -352,51 +253,6 @@ def test_the_last_node_of_a_named_rack_may_not_leave(orders: Path, tmp_path: Pat
         assert drain(opened(orders), host).refused == ""
 
 
-@pytest.mark.parametrize(
-    ("enabled", "named"), [("", True), ("true", True), ("false", False)], ids=str
-)
-def test_racks_that_are_named_bind_tablets_alone(
-    enabled: str, named: bool, orders: Path, tmp_path: Path
-) -> None:
-    """Of a keyspace without tablets, which the schema has besides, they keep nobody here."""
-    path = described(tmp_path, "'dc1': 3")
-    text = path.read_text("utf-8")
-    made = "CREATE KEYSPACE bare WITH replication = {'class': 'NetworkTopologyStrategy', "
-    made += "'dc1': ['r1', 'r2', 'r3']}"
-    made += f" AND tablets = {{'enabled': {enabled}}}" * bool(enabled)
-    path.write_text(f"{made};\n{text}", "utf-8")
-    cluster = opened(orders, schema=path)
-    said = "bare names rack r3 of dc1, which would have no node" if named else ""
-    assert drain(cluster, HOST3).refused == said
-
-
-def test_who_leaves_already_is_no_other_node_of_the_rack(orders: Path, tmp_path: Path) -> None:
-    """Of the two nodes of a rack one leaves: the other one has to stay, then."""
-    cluster = opened(orders, schema=racked(tmp_path, orders))
-    first = cluster.nodes[0]
-    [second] = (node for node in cluster.nodes[1:] if node.rack == first.rack)
-    assert drain(cluster, first.host).refused == drain(cluster, second.host).refused == ""
-    nodes = tuple(
-        replace(node, role="leaving") if node == second else node for node in cluster.nodes
-    )
-    assert f"names rack {first.rack} " in drain(replace(cluster, nodes=nodes), first.host).refused
-
-
-def test_a_datacenter_without_nodes_can_be_named_where_the_keyspace_has_it(
-    orders: Path, tmp_path: Path
-) -> None:
-    """What it asks for there may be given up."""
-    path = described(tmp_path, "'dc1': 3")
-    empty = "CREATE KEYSPACE empty WITH replication = {'class': 'NetworkTopologyStrategy', "
-    path.write_text(f"{empty}'dc1': 1, 'dc2': 1}};\n{path.read_text('utf-8')}", "utf-8")
-    cluster = opened(orders, schema=path)
-    report = rf_change(cluster, "empty", ["dc2=0"])
-    assert (report.before, report.after) == ({"dc1": 1, "dc2": 1}, {"dc1": 1, "dc2": 0})
-    for keyspace, words in (("empty", "dc3=0"), ("shop", "dc2=0")):
-        with pytest.raises(BadInput, match="DC=REPLICAS"):
-            rf_change(cluster, keyspace, [words])
-
-
 def test_a_datacenter_of_two_racks_comes_in_two_steps(orders: Path, tmp_path: Path) -> None:
     """The last two nodes, which hold nothing, are in it: each tablet goes there twice."""
     schema = racked(tmp_path, orders)
@@ -422,17 +278,3 @@ def test_a_datacenter_of_two_racks_comes_in_two_steps(orders: Path, tmp_path: Pa
     for down, aborts in (({to[0]}, True), ({HOST3}, False)):
         hurt = rf_change(replace(cluster, down=frozenset(down)), "shop", ["dc1=3", "dc2=r1,r2"])
         assert hurt.aborted_by == tuple(down) * aborts
-
-
-@pytest.mark.parametrize(
-    ("words", "gains", "losses"), [("dc1=4", [3, 4, 5], []), ("dc1=2", [], [1, 2])]
-)
-def test_hosts_are_told_in_their_order(
-    words: str, gains: list[int], losses: list[int], orders: Path
-) -> None:
-    """Whoever the first tablet comes to, or leaves."""
-    report = rf_change(opened(orders, edition="documents"), "shop", [words])
-    first = report.tablets[0].steps[0][1:].partition(":")[0]
-    assert first not in [*report.gains, *report.losses][:1]
-    told = [[int(host[:8]) for host in hosts] for hosts in (report.gains, report.losses)]
-    assert told == [gains, losses]

@@ -176,23 +176,6 @@ def test_each_table_of_a_group_counts_for_the_least(tmp_path: Path) -> None:
     assert (first[0], first[2:]) == (moves[0].tablets[0], ("00000001:0", "00000002:0"))
 
 
-def test_sizes_that_are_missing_are_told(tmp_path: Path) -> None:
-    """The server waits for them; who has no replica lacks none."""
-    tables = (SmallTable("x", (1, 2, 1, 2), GIB),)
-    assert not [
-        line
-        for line in opened(tmp_path, *tables, shards=(1, 1, 1)).warnings
-        if "no size is known" in line
-    ]
-    [said] = [
-        line
-        for line in opened(tmp_path, *tables, shards=(1, 1, 1), unknown=2).warnings
-        if "no size is known" in line
-    ]
-    assert f"on {NODE.format(2, 2)}: where sizes count" in said
-    assert "a server plans without such a node until it reports" in said
-
-
 def test_a_drain_stalls_until_sizes_are_known(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

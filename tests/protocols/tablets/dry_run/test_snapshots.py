@@ -17,10 +17,7 @@ from kit.engine.explain import Seen, search_explanation
 from kit.errors import BadInput
 from kit.operators.importers.snapshots import MARK
 from kit.protocols.tablets.dry_run.explaining import of_snapshots
-from kit.protocols.tablets.dry_run.moments import opened_moments
 from kit.protocols.tablets.dry_run.opening import open_tablets
-from kit.protocols.tablets.dry_run.series import Series, _stage
-from kit.views.panel import scene_of
 from tests.commands.calling import bad, call
 from tests.examples import examples
 
@@ -299,16 +296,6 @@ def test_snapshots_are_a_player_with_the_moves_between_them() -> None:
     assert [(flow.from_key, flow.to_key) for flow in flows] == [("n:172.20.0.11", "n:172.20.0.14")]
 
 
-def test_the_stage_shows_who_is_down_until_it_has_left() -> None:
-    """As the loads of each snapshot say."""
-    player = kit.replay_snapshots(FIRST, SECOND, THIRD)
-    stay = dict.fromkeys((f"172.20.0.1{number}" for number in range(1, 5)), "up")
-    down = stay | {"172.20.0.15": "down"}
-    for moment, there in zip(player.timeline.path(), (down, down, stay), strict=True):
-        scene = scene_of(player.timeline, moment)
-        assert {each.name: each.health for each in _stage(scene).characters} == there
-
-
 def test_a_snapshot_of_another_cluster_is_one_line(tmp_path: Path) -> None:
     """No node is in both; nor can one snapshot alone be stepped through."""
     other = tmp_path / "other"
@@ -430,44 +417,6 @@ def test_what_the_model_does_is_explained(random: Random, steps: int) -> None:
     )
     found = search_explanation(model, sight, seen, bound=50_000)
     assert found.verdict in ("explained", "unknown")
-
-
-def test_moments_are_those_of_the_files() -> None:
-    """Their versions, who is up, and how many replicas each node has."""
-    moments = opened_moments([SECOND, FIRST], "server")
-    assert [moment.version for moment in moments] == [41, 44]
-    assert [sum(moment.held.values()) for moment in moments] == [16, 16]
-    assert [len(moment.up) for moment in moments] == [5, 4]
-
-
-def test_a_moment_has_whom_the_loads_say_to_be_given_up_or_not(tmp_path: Path) -> None:
-    """Of those that do not run: who runs is not asked for, nor is one known of whom they say
-    nothing.
-    """
-    untold = edited(FIRST, tmp_path / "s", LOADS, ("False;172.20.0.15", "null;172.20.0.15"))
-    for folder, known in (
-        (FIRST, {"ea504e82": False}),
-        (SECOND, {"ea504e82": True}),
-        (THIRD, {}),
-        (untold, {}),
-    ):
-        [moment] = opened_moments([folder], "server")
-        assert {host[:8]: each for host, each in moment.excluded.items()} == known
-    assert roles(untold)["ea504e82"] == "down"
-
-
-def test_a_step_says_which_version_is_read_and_how_much_changed() -> None:
-    """A dump alone has no version."""
-    whole, alone = [FIRST, SECOND], [f"{each}/{TABLETS}" for each in (FIRST, SECOND)]
-    for files, said in (
-        (whole, f"{Path(SECOND).name}/{TABLETS}, version 44: 3 changes."),
-        (alone, f"{TABLETS}: 2 changes."),
-    ):
-        series = Series(opened_moments(files, "server"))
-        before = series.start()
-        action = series.suggest(before)
-        assert action is not None
-        assert series.describe(before, action, series.act(before, action)) == said
 
 
 def test_a_tablet_that_came_back_unseen_may_leave_again(tmp_path: Path) -> None:

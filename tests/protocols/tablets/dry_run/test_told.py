@@ -10,7 +10,7 @@ import pytest
 from kit.errors import BadInput
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets, sorted_out
 from kit.protocols.tablets.dry_run.report import imagined, tablets_report
-from tests.operators.test_snapshots import FIRST, THIRD, copied, text_of
+from tests.operators.test_snapshots import FIRST, copied, text_of
 from tests.protocols.tablets.dry_run.test_command import FIXTURES, host
 from tests.protocols.tablets.dry_run.test_opening import FILES, STATUS, described, edited, opened
 from tests.saying import says
@@ -85,76 +85,7 @@ def test_a_status_names_no_node_that_a_topology_lacks(tmp_path: Path) -> None:
         opened(status=status)
 
 
-def test_who_has_left_without_tablets_is_passed_over(tmp_path: Path) -> None:
-    """In the loads, too, as soon as no replica is there any more."""
-    left = {"normal": "left", "{'5000'}": "", host(5): host(6)}
-    files = {}
-    for name in ("topology", "loads"):
-        text = FILES[name].read_text("utf-8")
-        more = text.splitlines()[-1]
-        for old, new in left.items():
-            more = more.replace(old, new)
-        files[name] = tmp_path / f"{name}.csv"
-        files[name].write_text(f"{text}{more}\n", "utf-8")
-    assert sorted(opened(**files).places) == [host(number) for number in range(1, 6)]
-
-
-@pytest.mark.parametrize(
-    ("columns", "capacity", "warned"),
-    [
-        ({"storage_capacity": 7}, 7, False),
-        ({"storage_capacity": ""}, 0, True),
-        ({"storage_capacity": 0}, 0, True),
-    ],
-)
-def test_a_capacity_that_is_not_told_is_none(
-    columns: dict[str, object], capacity: int, warned: bool, tmp_path: Path
-) -> None:
-    """Null is as good as 0."""
-    cluster = opened(loads=edited(tmp_path, "loads", 0, **columns))
-    assert cluster.nodes[0].capacity == capacity
-    assert bool(told(cluster, "no capacity of", host(1))) == warned
-
-
-def test_the_gross_capacity_is_told_where_it_is_used(tmp_path: Path) -> None:
-    """Of a node that has one alone; a node without either is full by its tablets."""
-    effective = {1: 900, 2: ""}
-    lines = FILES["loads"].read_text("utf-8").splitlines()
-    head, *rows = lines
-    rows = [f"{row},{effective.get(number, 900)}" for number, row in enumerate(rows, 1)]
-    rows[2] = rows[2].replace("1099511627776", "").rpartition(",")[0] + ","
-    path = tmp_path / "loads.csv"
-    path.write_text("\n".join([f"{head},effective_capacity", *rows, ""]), "utf-8")
-    cluster = opened(loads=path)
-    [line] = told(cluster, "does not give the effective_capacity")
-    assert host(2) in line
-    assert host(3) not in line
-
-
 # -- files of no single moment ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("up", "warned"),
-    [((), 0), ((";True\n",), 0), ((";True\n", ";False\n"), 1)],
-)
-def test_loads_that_say_of_nobody_who_is_up(
-    up: tuple[str, ...], warned: int, tmp_path: Path
-) -> None:
-    """Of some they may be silent."""
-    cluster = snapshot(tmp_path, loads=tuple((each, ";\n") for each in up))
-    assert len(told(cluster, "does not say who is up")) == warned
-
-
-def test_files_given_one_by_one_are_of_one_moment(tmp_path: Path) -> None:
-    """Nothing is told of loads that do not say who is up, or who drains."""
-    rows = FILES["loads"].read_text("utf-8").replace(",True,", ",,").splitlines()
-    rows = [f"{row},{'draining' if at == 0 else 'True'}" for at, row in enumerate(rows)]
-    path = tmp_path / "loads.csv"
-    path.write_text("\n".join([*rows, ""]), "utf-8")
-    cluster = opened(loads=path)
-    assert not told(cluster, "who is up")
-    assert not told(cluster, "draining")
 
 
 @pytest.mark.parametrize(
@@ -168,61 +99,7 @@ def test_who_drains_in_one_of_two_dumps(draining: str, said: int, tmp_path: Path
     assert len(told(cluster, FIRST_HOST, "draining")) == said
 
 
-def test_without_a_topology_the_loads_alone_say_who_drains(tmp_path: Path) -> None:
-    """There is nothing that they could contradict."""
-    row = f"{FIRST_HOST};oslo;"
-    folder = copied(
-        FIRST, tmp_path / "snap", loads=text_of(FIRST, "loads").replace(f"{row}False", f"{row}True")
-    )
-    (folder / "system_topology.csv").unlink()
-    cluster = open_tablets(folder)
-    assert {node.host: node.role for node in cluster.nodes}[FIRST_HOST] == "leaving"
-    assert not told(cluster, "draining")
-
-
-def test_tablets_in_transition_before_the_topology_says_so(tmp_path: Path) -> None:
-    """A line only where both disagree."""
-    said = []
-    for folder in (FIRST, THIRD):  # a tablet is in transition, none is
-        resting = text_of(folder, "topology").replace(";tablet migration;", ";;")
-        assert resting != text_of(folder, "topology")
-        for topology in (text_of(folder, "topology"), resting):
-            to = tmp_path / f"{folder.name}{len(said)}"
-            cluster = open_tablets(copied(folder, to, topology=topology))
-            said.append(told(cluster, "1 tablet in transition, but none at topology version 41"))
-            assert said[-1] == told(cluster, "in transition, but none")
-    assert [len(lines) for lines in said] == [0, 1, 0, 0]
-
-
-def test_sizes_of_a_table_that_came_later(tmp_path: Path) -> None:
-    """In a snapshot they are left out and told; of files of one moment they cannot be."""
-    sizes = (("a1b2c3d0-", "a1b2c3df-"),)
-    cluster = snapshot(tmp_path, sizes=sizes)
-    assert told(cluster, "has table a1b2c3df-", "it was read at a different time")
-
-
 # -- tablets and schemas ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("shard", "known"), [(0, True), (1, True), (2, False), (-1, False)])
-def test_a_shard_is_one_of_its_node(shard: int, known: bool, tmp_path: Path) -> None:
-    """The first node has two of them."""
-    dump = edited(tmp_path, "tablets", 1, replicas=f"[({host(1)}, {shard})]")
-    if known:
-        assert opened(tablets=dump).maps["shop.orders"].tablets[1].replicas[0].shard == shard
-        return
-    with pytest.raises(BadInput, match="a shard from 0 to 1"):
-        opened(tablets=dump)
-
-
-def test_a_resize_of_no_kind_is_named(tmp_path: Path) -> None:
-    """With the kinds that there are."""
-    text = (FIXTURES / "tablets.csv").read_text("utf-8").replace(",none,", ",fold,")
-    path = tmp_path / "tablets.csv"
-    path.write_text(text, "utf-8")
-    with pytest.raises(BadInput) as error:
-        opened(tablets=path)
-    assert says(error.value, "resize_type | 'fold' | none, split, merge")
 
 
 def with_attic(folder: Path) -> Path:
@@ -268,16 +145,6 @@ def test_keyspaces_that_a_schema_lacks_are_counted(
     assert found == [f"keyspaces that schema.cql does not describe: {said}"] * (said is not None)
 
 
-def test_a_schema_of_keyspaces_alone_lacks_no_table(tmp_path: Path) -> None:
-    """Where it has tables, those of its keyspaces that are not there are counted."""
-    schema = schema_of(tmp_path, "NetworkTopologyStrategy", "shop")
-    assert told(opened(schema=schema), "tables that") == []
-    text = f"{schema.read_text('utf-8')}\nCREATE TABLE shop.carts (id int PRIMARY KEY);"
-    schema.write_text(text, "utf-8")
-    said = "tables that schema.cql does not describe: 3, first shop.orders"
-    assert told(opened(schema=schema), "tables that") == [said]
-
-
 def test_a_keyspace_has_its_own_tables(tmp_path: Path) -> None:
     """Those of the dump, and those of the schema that the dump lacks; no other keyspace is told."""
     dump = with_attic(tmp_path)
@@ -320,37 +187,6 @@ def test_the_numbers_of_an_imagined_table(words: str, known: bool) -> None:
         return
     with pytest.raises(BadInput, match="a number from 1 to"):
         imagined(words, "server")
-
-
-@pytest.mark.parametrize(
-    ("words", "size"),
-    [
-        ("count=1", None),
-        ("count=1,size=0", 0),
-        ("count=1,size=00", 0),
-        ("count=1,size=1", 1),
-        ("count=1,size=2.5K", 2560),
-        (f"count=1,size={2**62}", 2**62),
-    ],
-)
-def test_an_imagined_table_may_be_empty(words: str, size: int | None) -> None:
-    """Bytes, also of a table that has none."""
-    assert imagined(words, "server").size == size
-
-
-@pytest.mark.parametrize("words", ["target=0", "size=0.1", "size=x", "size=", f"size={2**63}"])
-def test_a_size_that_is_none(words: str) -> None:
-    """Of a target even nothing is too little."""
-    with pytest.raises(BadInput, match="a size in bytes above 0"):
-        imagined(f"count=1,{words}", "server")
-
-
-def test_only_the_server_asks_for_tablets_by_shard() -> None:
-    """The documents know no target count."""
-    words = "count=8,rf=3,size=400G,shards=16"
-    assert imagined(words, "documents").resize().target is None
-    assert imagined(words, "server").resize().target is not None
-    assert imagined("count=8,rf=3,size=400G", "server").resize().target is None
 
 
 def test_rows_in_any_order_are_the_same_cluster(tmp_path: Path) -> None:

@@ -13,9 +13,6 @@ from kit.engine.flows import flows
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.protocols.tablets.facts import resize as facts
-from kit.protocols.tablets.hosts import barrier
-from kit.protocols.tablets.rules.grid import PlacedTablet
-from kit.protocols.tablets.rules.replica_sets import replicas_in
 from kit.protocols.tablets.rules.resize import THRESHOLDS
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.fragment import Frag
@@ -90,50 +87,6 @@ def test_the_decision_and_its_number_stand_on_the_screen() -> None:
         *[("resize split", "number 1")] * 2,
         ("resize none", "number 2"),
     ]
-
-
-def test_the_grid_has_what_each_node_goes_by() -> None:
-    """A table of 15 GiB with one tablet: A divides it first, and is the first with two tablets."""
-    split = ("grow", "resize", "apply A", "apply B", "divide 0 A:0", "divide 0 B:0")
-    final = ("poll", "finalize", "apply A", "apply B", "barrier", "commit map", "apply A")
-    seen = [
-        facts.grid(scene.model, scene.state)
-        for scene in walked({"tablets": ("A B",), "nodes": 2}, *split, *final)
-    ]
-    a, b = replicas_in("A B")
-    whole, half = 15 * 2**30, 15 * 2**29
-    alike = {("ks.t", 0, a): whole, ("ks.t", 0, b): whole}
-    for shown, divided in zip(seen[4:7], ([], [(0, a)], [(0, a), (0, b)]), strict=True):
-        assert shown.divided == frozenset(divided)
-        assert shown.tablets == (PlacedTablet("ks.t", 0, (a, b)),)
-        assert shown.sizes == alike
-    behind = frozenset("B")
-    newest = (PlacedTablet("ks.t", number, (a, b), unknown_to=behind) for number in (0, 1))
-    assert seen[-1].tablets == (*newest, PlacedTablet("ks.t", 0, (b,), count=1))
-    assert seen[-1].divided == frozenset()
-    assert {key: seen[-1].sizes[key] for key in (*alike, ("ks.t", 1, a))} == {
-        ("ks.t", 0, a): half,
-        ("ks.t", 0, b): whole,
-        ("ks.t", 1, a): half,
-    }
-
-
-@pytest.mark.parametrize("name", ["resize", "truncate", "tablets", "balance"])
-def test_each_node_and_group_0_have_a_row_where_messages_end(name: str) -> None:
-    """A message of the coordinator begins and ends at the row of group 0."""
-    model: Any = build(name)
-    rows = {node: f"host:{node}" for node in model.names}
-    rows |= dict.fromkeys(("coordinator", "group 0"), "host:group0")
-    assert {place: model.spot(place) for place in rows} == rows
-
-
-def test_a_barrier_asks_all_nodes_before_any_answers() -> None:
-    """The coordinator's questions travel together, and then the answers do."""
-    sent = [(each.leg, each.source, each.target) for each in barrier("AB")]
-    assert sent == [
-        (0, "host:group0", "host:A"), (0, "host:group0", "host:B"),
-        (1, "host:A", "host:group0"), (1, "host:B", "host:group0"),
-    ]  # fmt: skip
 
 
 def _stands(scene: Scene) -> tuple[bool, bool]:
@@ -215,54 +168,6 @@ def test_numbers_are_copied_one_by_one_and_the_last_lets_a_split_end() -> None:
     polled = last(given, "grow", "resize", *APPLY, *verbs, "poll")
     assert is_offered(polled, "finalize")
     assert lines(polled, "resize")["polled"] == "every replica has reported number 1"
-
-
-SPLITS = ("grow", "resize", *APPLY)
-MOVES = (*SPLITS, "move 0 A:0 C:0")
-
-
-@pytest.mark.parametrize(
-    ("verbs", "awaited", "shown"),
-    [
-        (("grow",), "", ""),
-        (SPLITS, "A B C", ""),
-        ((*SPLITS, "divide 0 A:0"), "B C", "A"),
-        ((*SPLITS, "divide 0 B:0"), "A B C", ""),
-        ((*SPLITS, "divide 0 B:0", "divide 1 B:0"), "A C", "B"),
-        ((*SPLITS, *(f"divide {n} {at}" for n, at in ((0, "A:0"), (0, "B:0"), (1, "B:0")))),
-         "C", "A B"),
-        (MOVES, "C", "A B"),
-        ((*MOVES, "end move 0"), "B C", ""),
-        ((*MOVES, "end move 0", "divide 0 C:0"), "B C", ""),
-        ((*MOVES, "end move 0", "divide 0 C:0", "divide 1 C:0"), "B", "C"),
-    ],
-)  # fmt: skip
-def test_a_split_waits_for_what_moves_then_for_every_replica(
-    verbs: tuple[str, ...], awaited: str, shown: str
-) -> None:
-    """While a tablet moves only for its new node; then for each that has a replica not divided."""
-    given = {"tablets": ("A B", "B C"), "size": 75, "moves": 1}
-    scene = last(given, *verbs)
-    line = facts.line(scene.model, scene.state)
-    assert (line.awaited, line.shown) == (tuple(awaited.split()), tuple(shown.split()))
-
-
-@pytest.mark.parametrize(
-    ("tablets", "verbs", "awaited"),
-    [
-        (("A B", "A C"), ("shrink",), ""),
-        (("A B", "A C"), ("shrink", "resize"), "B"),
-        (("A B", "A C"), ("shrink", "resize", *APPLY, "move 1 C:0 B:0"), "B"),
-        (("A B", "A C"), ("shrink", "resize", *APPLY, "move 1 C:0 B:0", "end move 1"), ""),
-        (("A B", "A B"), ("shrink", "resize"), ""),
-    ],
-)
-def test_a_merge_waits_for_siblings_that_come_together(
-    tablets: tuple[str, ...], verbs: tuple[str, ...], awaited: str
-) -> None:
-    """The second tablet of a pair goes to where the first one is: its new node is waited for."""
-    scene = last({"tablets": tablets, **MERGES, "grows": 0}, *verbs)
-    assert facts.line(scene.model, scene.state).awaited == tuple(awaited.split())
 
 
 def _final(
@@ -588,16 +493,6 @@ def test_siblings_that_are_together_travel_as_one() -> None:
     action = model.find(before.state, begun[-3])[0]
     assert "tablets 0 and 1 begins" in model.describe(before.state, action, moving.state)
     assert lines(moving, "grid")["C"] == "+0, +1"
-
-
-def test_a_merge_waits_for_no_replica() -> None:
-    """Readiness is of a split: in a merge no row of it has the sign of what is missing."""
-    given = {"tablets": ("A", "A"), "nodes": 1, "size": 40, "shrinks": 2}
-    merging = last(given, "resize")
-    assert lines(merging, "resize")["decision"] == "merge, number 1"
-    row = drawn(merging, "readiness", "ready:0:A:0")
-    assert row is not None
-    assert "…" not in row.text()
 
 
 @pytest.mark.parametrize("story", ["table-splits", "table-merges", "split-is-revoked"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +18,6 @@ from kit.protocols.tablets.rules.maps import (
     faults,
     first_token,
     group,
-    has_replica,
     keyspace_of,
     last_token,
     last_tokens,
@@ -165,15 +166,6 @@ def test_a_map_without_pairs_is_not_resized() -> None:
         split(under_way)
 
 
-def test_pending_and_leaving() -> None:
-    """What a transition adds and takes away; without one nothing does."""
-    tablet = Tablet(0, (A, B, C), (D, B, C), "streaming", "migration", 7)
-    assert (tablet.sets.pending, tablet.sets.leaving) == ((D,), (A,))
-    assert (Tablet(0, (A,)).sets.pending, Tablet(0, (A,)).sets.leaving) == ((), ())
-    assert all(has_replica(tablet, replica) for replica in (A, B, C, D))
-    assert not has_replica(tablet, TabletReplica("A", 1))
-
-
 @pytest.mark.spec("E-056")
 def test_a_colocated_table_names_its_base() -> None:
     """Only the base table's map is complete; the others are found through it."""
@@ -213,21 +205,6 @@ def test_what_no_map_can_hold(table: TabletMap, said: str) -> None:
     """Each fault names the column, the value and what may stand there."""
     fault = next(faults(table))
     assert says(f"{fault.column}: {fault.value} {fault.allowed}", said)
-
-
-@pytest.mark.parametrize(
-    ("lasts", "numbers"),
-    [
-        ((INT64_LOW, 5, INT64_HIGH), [0]),
-        ((4, 4, 3, INT64_HIGH), [1, 2]),
-        ((INT64_LOW + 1, INT64_HIGH - 1), [1]),
-        ((INT64_LOW + 1, INT64_HIGH), []),
-    ],
-)
-def test_which_tablet_has_a_wrong_token(lasts: tuple[int, ...], numbers: list[int]) -> None:
-    """Each of them, counted from 0."""
-    found = faults(TabletMap("t", tuple(Tablet(last, (A,)) for last in lasts)))
-    assert [(fault.tablet, fault.column) for fault in found] == [(n, "last_token") for n in numbers]
 
 
 A0, A1_, B0_, C0_ = (TabletReplica(*place) for place in (("A", 0), ("A", 1), ("B", 0), ("C", 0)))
@@ -288,22 +265,15 @@ def test_the_keyspace_of_a_table(table: str, keyspace: str) -> None:
     assert keyspace_of(table) == keyspace
 
 
-SAME = TabletReplica("A", 0), TabletReplica("A", 1)
-MOVES = "replicas with at most one added and at most one removed"
+@pytest.mark.parametrize("wrong", [0, -1])
+def test_there_is_a_tablet_at_least(wrong: int) -> None:
+    """A table without tablets covers no token."""
+    with pytest.raises(BadInput, match=r"^tablet_count: .*a number from 1 up"):
+        last_tokens(wrong)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "allowed"),
-    [
-        ((A0, B0_), (C0_, B0_), []),
-        ((A0,), (B0_, C0_), [MOVES]),
-        ((A0, B0_), (C0_,), [MOVES]),
-        ((A0,), SAME, ["each host once"]),
-    ],
-)
-def test_how_many_replicas_one_transition_changes(
-    old: Replicas, new: Replicas, allowed: list[str]
-) -> None:
-    """One that comes and one that goes, on two hosts."""
-    one = TabletMap("ks.t", (Tablet(INT64_HIGH, old, new, "streaming", "rebuild"),))
-    assert [fault.allowed for fault in faults(one)] == allowed
+@pytest.mark.parametrize("wrong", [None, True, 1.0, "1", INT64_LOW - 1, INT64_HIGH + 1])
+def test_what_is_no_token_is_in_no_tablet(wrong: Any) -> None:
+    """Also where it is near to one."""
+    with pytest.raises(BadInput, match=r"^token: "):
+        tablet_of(wrong, last_tokens(2))

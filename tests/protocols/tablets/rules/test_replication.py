@@ -6,13 +6,10 @@ from collections import Counter
 
 import pytest
 
-from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.replication import (
     Misfit,
     Place,
-    ReplicaChange,
     Replication,
-    RfPlanner,
     misfits,
     steps,
 )
@@ -102,26 +99,6 @@ def test_the_documents_leave_open_which_replica_goes() -> None:
     """Any of the rack that has the most; a new one comes to any rack that has the fewest."""
     assert steps(1, "cab", {"dc1": 2}, HOSTS, ABLE, "documents") == ((), ("a", "b"))
     assert steps(1, "a", {"dc1": 2}, HOSTS, ABLE, "documents") == (("c", "d", "e"), ())
-
-
-def test_the_emptiest_shard_gets_and_the_fullest_loses() -> None:
-    """Each step counts as done: a has two on shard 0 and none on shard 1, b one on its only one."""
-    held = [TabletReplica(*each) for each in (("a", 0), ("a", 0), ("b", 0))]
-    growing = RfPlanner({"a": 2, "b": 1}, lambda tablet, hosts: (("b", "a"), ()), held)
-    added = [growing.next(number, ()) for number in range(6)]
-    got = [("a", 1), ("b", 0), ("a", 1), ("b", 0), ("a", 0), ("a", 1)]
-    assert added == [ReplicaChange(added=TabletReplica(*each)) for each in got]
-    shrinking = RfPlanner({"a": 2, "b": 1}, lambda tablet, hosts: ((), ("a", "b")), held)
-    row = held[1:]
-    lost = [shrinking.next(number, tuple(row)) for number in range(3)]
-    gone = [("a", 0), ("a", 0), ("b", 0)]
-    assert lost == [ReplicaChange(removed=TabletReplica(*each)) for each in gone]
-
-
-def test_without_hosts_to_come_or_go_there_is_no_step() -> None:
-    """A tablet has all that it is to have, or no host may get more."""
-    planner = RfPlanner({"a": 1}, lambda tablet, hosts: ((), ("b",)), [])
-    assert planner.next(0, (TabletReplica("a", 0),)) is None
 
 
 def test_a_replica_comes_to_one_datacenter_and_goes_from_another() -> None:

@@ -9,18 +9,12 @@ from msgspec.structs import replace
 
 from kit.protocols.tablets.rules.maps import ResizeType, TabletMap
 from kit.protocols.tablets.rules.resize import (
-    TARGET_SIZE,
     THRESHOLDS,
-    AboveSplit,
-    BelowMerge,
     OppositeAfterwards,
-    ResizeReason,
-    SingleTablet,
     SizesUnknown,
     StillGrowing,
     TableSize,
     Thresholds,
-    WithinThresholds,
     decide,
     decided,
     finalized,
@@ -140,27 +134,6 @@ def test_a_growing_table_is_not_merged() -> None:
     assert decide(replace(empty, count=16, growing=False), DOCUMENTS).resize_type == "merge"
 
 
-@pytest.mark.parametrize(
-    ("average", "count", "growing", "reason"),
-    [
-        (50, 1, False, WithinThresholds(50, 50, 200)),
-        (49, 1, False, SingleTablet(49, 50)),
-        (50, 2, True, WithinThresholds(50, 50, 200)),
-        (49, 2, True, StillGrowing(2, 4)),
-        (49, 1, True, StillGrowing(1, 4)),
-        (49, 2, False, BelowMerge(49, 50)),
-        (200, 1, False, WithinThresholds(200, 50, 200)),
-        (201, 1, False, AboveSplit(201, 200)),
-    ],
-)
-def test_at_a_threshold_nothing_is_asked_for(
-    average: int, count: int, growing: bool, reason: ResizeReason
-) -> None:
-    """Only beyond it; one tablet cannot be merged."""
-    size = TableSize("ks.t", count, 1, average * count, initial=4, growing=growing)
-    assert decide(size, Thresholds(100, 200, 50)).reason == reason
-
-
 def test_without_sizes_nothing_is_decided() -> None:
     """What is under way stays; a group's bytes are known where those of all its tables are."""
     unknown = replace(of_average(0, resize_type="split", resize_seq_number=3), bytes=None)
@@ -168,11 +141,6 @@ def test_without_sizes_nothing_is_decided() -> None:
     assert (decision.resize_type, decision.resize_seq_number) == ("split", 3)
     assert decision.reason == SizesUnknown()
     assert (group_bytes([1, 2]), group_bytes([1, None])) == (3, None)
-
-
-def test_a_single_tablet_is_not_merged() -> None:
-    """There is no sibling."""
-    assert decide(TableSize("ks.t", 1, 3, 0), SERVER).resize_type == "none"
 
 
 @pytest.mark.spec("E-044", "E-045")
@@ -225,11 +193,6 @@ def test_a_merge_is_looked_at_again_when_it_is_finalized(table: TabletMap) -> No
         refusal = not_final(table, {})
         assert refusal is not None
         assert "tablets 0 and 1" in refusal.evidence
-
-
-def test_the_default_target_is_5_gib() -> None:
-    """As the documents have it."""
-    assert DOCUMENTS.target == SERVER.target == TARGET_SIZE == 5368709120
 
 
 @given(st.sampled_from(["split", "merge"]), st.integers(0, 20 * GIB))

@@ -9,12 +9,11 @@ import pytest
 from kit.protocols.tablets.rules.availability import ServedTablet, served
 from kit.protocols.tablets.rules.maps import Tablet
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
-from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, TransitionKind, ends_well
+from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, TransitionKind
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.ring.tokens import INT64_HIGH
 
 PLACES = {"A": "dc1", "B": "dc1", "C": "dc1", "D": "dc1", "X": "dc2"}
-BACK = ("write_both_read_old_fallback_cleanup", "cleanup_target", "revert_migration")
 
 
 def tablet(old: str, new: str, kind: TransitionKind, stage: str) -> Tablet:
@@ -106,24 +105,6 @@ def test_who_leaves_is_missed_by_nobody_in_the_end() -> None:
         ("A", "C", "D"), ("A", "D"), both, ("dc1",)
     )
     assert served(row, "documents", "D", PLACES).without_quorum == ("writes",)
-
-
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_where_a_transition_leads(edition: Edition) -> None:
-    """To the new replicas, but on the way back, and in a repair, which changes none."""
-    for kind in KINDS:
-        table = TRANSITIONS[edition][kind]
-        for state in table.states:
-            expected = kind != "repair" and state.name not in BACK
-            assert ends_well(table, state.name) == expected
-
-
-def test_datacenters_without_a_quorum_are_told_in_order() -> None:
-    """Whichever replica comes first."""
-    for hosts in ("XA", "AX"):
-        row = tablet(hosts, hosts, "migration", "use_new")
-        assert served(row, "server", (*hosts,), PLACES).datacenters == ("dc1", "dc2")
-        assert served(row, "server", ("A",), PLACES).datacenters == ("dc1",)
 
 
 @pytest.mark.parametrize("edition", EDITIONS)

@@ -71,20 +71,6 @@ def test_a_request_that_is_one_stage_off_is_served(edition: Edition) -> None:
             assert (asked.shard_for_reads(7), asked.shard_for_writes(7)) == (shard, (shard,))
 
 
-def test_within_a_host_each_stage_has_its_shards() -> None:
-    """Reads change shards once, writes go to both from before that until after it."""
-    shards = {}
-    for row in TRANSITIONS["server"]["intranode_migration"].states:
-        table = TabletMap("ks.t", (replace(WITHIN_B, last_token=INT64_HIGH, stage=row.name),))
-        asked = Sharder("B", "holding", 4, table)
-        shards[row.name] = asked.shard_for_reads(7), asked.shard_for_writes(7)
-    assert shards["allow_write_both_read_old"] == (2, (2,))
-    assert shards["streaming"] == (2, (2, 5))
-    assert shards["write_both_read_new"] == (5, (2, 5))
-    assert shards["use_new"] == (5, (5,))
-    assert shards["revert_migration"] == (2, (2,))
-
-
 NO_REPLICAS = [
     (Tablet(0, (A1, B2)), "C"),
     (Tablet(0, (A1, B2), (A1, B2), "repair", "repair"), "C"),

@@ -33,28 +33,6 @@ TARGET = SERVER.target
 ONE_DC = {"dc1": {"r1": 8, "r2": 8, "r3": 8}}
 
 
-@pytest.mark.parametrize(
-    ("tablets", "count"), [(1, 1), (16, 8), (17, 17), (80, 80), (4, 8), (3, 3), (0, 1)]
-)
-def test_what_a_size_asks_for(tablets: int, count: int) -> None:
-    """Eight tablets: twice as many at the least, half as many at the most, else what fits."""
-    size = TableSize("t", 8, 3, tablets * TARGET * 3)
-    assert by_size(size, MASTER) == count
-    assert by_size(TableSize("t", 8, 3, None), MASTER) == 8
-
-
-@pytest.mark.parametrize(
-    ("resize", "tablets", "count"),
-    [("merge", 17, 17), ("merge", 12, 8), ("merge", 5, 4), ("split", 1, 1), ("split", 7, 8)],
-)
-def test_a_resize_under_way_may_be_wanted_the_other_way(
-    resize: ResizeType, tablets: int, count: int
-) -> None:
-    """Eight tablets: a merge of tablets that grew asks for a split, which revokes it first."""
-    size = TableSize("t", 8, 3, tablets * TARGET * 3, resize)
-    assert by_size(size, MASTER) == count
-
-
 def test_each_rule_has_its_say() -> None:
     """The largest counts; what the schema says of a count takes the default per shard away."""
     size = TableSize("t", 8, 3, 0)
@@ -75,15 +53,6 @@ def test_each_rule_has_its_say() -> None:
     pair = TableSize("t", 8, 3, 0, tables=2)
     asks = rules_of(pair, some, {"dc1": 3}, ONE_DC, SERVER)
     assert asks["expected_data_size_in_gb"] == 80  # each of two tables has half of the target
-
-
-def test_a_datacenter_without_replicas_asks_for_nothing() -> None:
-    """Its shards hold no tablet of the table; a rack that is named holds one of each."""
-    size, shards = TableSize("t", 8, 3, 0), ONE_DC | {"dc2": {"r1": 4}}
-    asks = rules_of(size, CountOptions(), {"dc1": 3, "dc2": 0}, shards, SERVER)
-    assert asks["min_per_shard_tablet_count"] == 10 * 24 // 3
-    asks = rules_of(size, CountOptions(), {"dc1": ("r1", "r2"), "dc2": ("r1",)}, shards, SERVER)
-    assert asks["min_per_shard_tablet_count"] == 10 * 8
 
 
 @given(
@@ -152,16 +121,6 @@ def test_the_target_count_decides(
     assert decide_by_count(size, SERVER, None).resize_type == by_its_size
 
 
-def test_racks_that_are_named_count_each_for_itself() -> None:
-    """Each has a replica of every tablet: the widest asks for most, and others get none."""
-    shards = {"dc1": {"r1": 4, "r2": 16, "r3": 8}}
-    size = TableSize("t", 8, 2, 0)
-    asks = rules_of(size, CountOptions(), {"dc1": ("r1", "r2")}, shards, SERVER)
-    assert asks["min_per_shard_tablet_count"] == 10 * 16
-    by_number = rules_of(size, CountOptions(), {"dc1": 2}, shards, SERVER)
-    assert by_number["min_per_shard_tablet_count"] == 10 * 28 // 2
-
-
 def test_the_goal_counts_the_racks_that_are_named() -> None:
     """A table of r1 shrinks with what r1 holds; one of r2 does not, as r2 has room."""
     shards = {"dc1": {"r1": 2, "r2": 2}}
@@ -227,51 +186,6 @@ def test_co_located_tables_ask_together(
 ) -> None:
     """The largest least count, the smallest most, the mean of sizes; a power of two is a must."""
     assert combined([CountOptions(**each) for each in several]) == CountOptions(**wanted_together)
-
-
-@pytest.mark.parametrize(
-    ("count", "resize", "tenths", "wants"),
-    [
-        (4, "split", 15, 8),  # six would fit
-        (4, "merge", 8, 2),  # four would fit
-        (5, "merge", 8, 3),
-        (1, "merge", 1, 1),
-        (4, "none", 21, 9),
-    ],
-)
-def test_a_resize_under_way_is_for_twice_or_half_as_many(
-    count: int, resize: ResizeType, tenths: int, wants: int
-) -> None:
-    """Until its average, in tenths of the target, would ask for the opposite afterwards."""
-    size = TableSize("t", count, 1, tenths * TARGET * count // 10, resize)
-    assert by_size(size, MASTER) == wants
-
-
-def test_rules_where_there_is_nothing_to_count() -> None:
-    """No datacenter, a rack without shards; a share of a target that is no byte is one."""
-    size = TableSize("t", 8, 3, 0)
-    for replication in ({}, {"dc1": 0}, {"dc9": 1}, {"dc1": ("r9",)}):
-        asks = rules_of(size, CountOptions(), replication, ONE_DC, SERVER)
-        assert asks["min_per_shard_tablet_count"] == 0
-    tiny, some = replace(SERVER, target=2), CountOptions(expected_data_size_in_gb=1)
-    for tables, count in ((1, 2**29), (2, 2**30), (3, 2**30)):
-        asks = rules_of(replace(size, tables=tables), some, {"dc1": 3}, ONE_DC, tiny)
-        assert asks["expected_data_size_in_gb"] == count
-
-
-@pytest.mark.parametrize(("sizes", "mean"), [((), 0), ((8,), 8), ((8, 0), 8), ((8, 3), 5)])
-def test_co_located_tables_expect_the_mean(sizes: tuple[int, ...], mean: int) -> None:
-    """Of those that say what they expect, rounded down."""
-    options = [CountOptions(expected_data_size_in_gb=size) for size in (0, *sizes)]
-    assert combined(options).expected_data_size_in_gb == mean
-
-
-def test_a_table_shrinks_only_for_racks_that_it_is_in() -> None:
-    """In dc2 a shard has twice its goal of ``b``; ``a`` is in dc1 alone."""
-    factors: dict[str, dict[str, int]] = {"a": {"dc1": 1}, "b": {"dc2": 1}, "c": {"dc1": 1}}
-    shards = {"dc1": {"r1": 4}, "dc2": {"r1": 1}}
-    counts = {"a": SHARD_GOAL, "b": 2 * SHARD_GOAL, "c": 1}
-    assert within_goal(counts, factors, shards) == {"a": SHARD_GOAL, "b": SHARD_GOAL, "c": 1}
 
 
 BY_RELEASE = """

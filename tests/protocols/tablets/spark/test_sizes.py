@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from kit.errors import BadInput
@@ -149,19 +148,6 @@ def test_what_is_written_is_added_up_as_it_is(spark: Any, tmp_path: Path) -> Non
         with pytest.raises(BadInput, match=like("folder")):
             cluster.write(folder)
     assert ours.tablets.count() == alone.tablets.num_rows
-
-
-def test_numbers_are_stored_in_pages_of_version_2(spark: Any, tmp_path: Path) -> None:
-    """Many numbers are stored as differences, and not one by one, which takes a third more."""
-    folder = tablets(spark, tables=1, tablets=70_000).write(tmp_path / "many")
-    [number, *_] = (
-        set(part.column(at).encodings)
-        for path in sorted(folder.glob("*.parquet"))
-        for part in [pq.read_metadata(path).row_group(0)]
-        for at in range(part.num_columns)
-        if part.column(at).path_in_schema == "tablet"
-    )
-    assert number == {"DELTA_BINARY_PACKED"}
 
 
 def sizes_by_table(rows: list[dict[str, Any]]) -> dict[int, list[int]]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from kit.engine.registry import build, entry_of
 from kit.engine.timeline import PassedStep, Timeline
@@ -85,30 +83,6 @@ def test_each_write_of_the_leaving_replica_stands_beside_the_new_one(edition: Ed
                 owed += had
             assert "nothing is missing" in panel(model).text(moment)
     assert owed
-
-
-def test_a_write_that_is_not_copied_is_named() -> None:
-    """Were D's cell empty as reads are switched, the row would have the sign, and a line the name;
-    before the switch it is still to come.
-    """
-    for steps in walks("server"):
-        for began, place in switched(steps):
-            model, _, _, then = steps[began]
-            if not then.cells[model.code["A"]]:
-                continue
-            write = model.title_of(timestamp(then.cells[model.code["A"]]) - 1)
-            for end, sign in ((began, "…"), (place, "!")):
-                model, _, _, after = steps[end]
-                d = model.code["D"]
-                without = tuple(0 if i == d else cell for i, cell in enumerate(after.cells))
-                past = partial(passed, steps[: end + 1])
-                moment = Scene(model, replace(after, cells=without), past=past)
-                tab = panel(model)
-                assert cells(tab.draw(moment), write)[2].startswith(sign)
-                verdict = tab.text(moment).splitlines()[-1]
-                assert (write in verdict and "missing." in verdict) == (sign == "!")
-            return
-    raise AssertionError("no walk copies a write")
 
 
 def test_nothing_is_compared_where_nothing_is_copied() -> None:

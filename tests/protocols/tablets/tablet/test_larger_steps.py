@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from kit.engine.check import Result, check
 from kit.engine.partial_order import LargerSteps
-from kit.errors import KitError
-from kit.protocols.storage.ranges import LateCopy
 from kit.protocols.storage.storage import (
     USUAL_REQUESTS,
     ApplyEpoch,
-    Cleanup,
-    CollectTombstones,
-    Commit,
-    Crash,
-    Fetch,
-    Finish,
-    LandLate,
-    Serve,
-    WriteBack,
 )
 from tests.protocols.storage.proofs import assert_needed
 from tests.protocols.tablets.tablet.runs import (
@@ -102,36 +89,6 @@ def test_each_safeguard_is_needed_in_larger_steps_too(name: str) -> None:
     assert_needed(found, model, GUARDS[name], harm)
 
 
-@pytest.mark.parametrize(
-    ("kind", "parameters"),
-    [
-        (Serve, WRITE),
-        (WriteBack, {**ONE, **SERVER, "repair": "blocking"}),
-        (Crash, {**WRITE, **CRASH}),
-        (CollectTombstones, REPAIRED),
-        pytest.param(LandLate, REPAIRED, marks=pytest.mark.deep),
-        (Finish, {**ONE, **SERVER, "requests": ("K1 write QUORUM", "K1 read QUORUM")}),
-        (Commit, WRITE),
-        (Fetch, WRITE),
-        (Cleanup, WRITE),
-    ],
-)
-def test_each_look_at_what_is_known_is_needed(
-    monkeypatch: pytest.MonkeyPatch, kind: type, parameters: dict[str, Any]
-) -> None:
-    """An order by which one of them is done without having learned anything is refused."""
-    model = built(parameters)
-    order = model.partial_order
-    assert order is not None
-
-    def ignorant(s: Any, action: Any) -> Any:
-        return ((),) if type(action) is kind else order.leads(s, action)
-
-    monkeypatch.setattr(model, "partial_order", replace(order, leads=ignorant))
-    with pytest.raises(KitError, match=rf"{kind.__name__}\(.* is left out"):
-        check(model, partial_order=True)
-
-
 def test_replicas_wait_for_slow_writes_of_a_coordinator_that_is_excluded() -> None:
     """What A began before it knew the fence is stored before A cleans up, not afterwards."""
     found = check(built({**WRITE, "slow": True, "excluded": "K1"}), partial_order=True)
@@ -186,40 +143,3 @@ def test_the_documents_stages_break_no_more_than_their_way_back(rf: int, states:
     found = larger(given, "one-stage-apart")
     assert (found.violation, found.complete, found.states) == (None, True, states)
     assert found.scope.left_out == ("one-stage-apart",)
-
-
-def test_who_is_down_learns_nothing_before_a_commit() -> None:
-    """Of those whom an event waits for the live alone catch up, just as far as it asks."""
-    model: Any = built(WRITE)
-    order, state = model.partial_order, model.start()
-    for _ in range(3):
-        for commit in (a for a, _ in model.options(state) if isinstance(a, Commit)):
-            for down in range(1 << len(state.cells)):
-                [lead] = order.leads(replace(state, down=down), commit)
-                dead = {name for i, name in enumerate(model.everybody) if down >> i & 1}
-                assert not dead & {each.node for each in lead}
-                [whole] = order.leads(state, commit)
-                assert lead == tuple(each for each in whole if each.node not in dead)
-        commit = next(a for a, _ in model.options(state) if isinstance(a, Commit))
-        [lead] = order.leads(state, commit)
-        state = reduce(model.apply, (*lead, commit), state)
-
-
-def test_a_tombstone_is_collected_after_any_knowledge_of_late_copies() -> None:
-    """Whoever lives and gets a late copy may learn any number of epochs before it; others none."""
-    model: Any = built(REPAIRED)
-    state = model.start()
-    while len(model.views(state)) < 3:
-        state = next(model.act(state, a) for a in model.actions(state) if isinstance(a, Commit))
-    newest = len(model.views(state)) - 1
-    late = tuple(LateCopy(0, target, 0, 0) for target in (0, 1, 1))
-    collect, order = CollectTombstones(model.everybody[0]), model.partial_order
-    for down in range(4):
-        s = replace(state, late_copies=late, down=down)
-        expected = {()}
-        for target in (0, 1):
-            learns = 1 if down >> target & 1 else newest - s.known[target] + 1
-            applies = ApplyEpoch(model.everybody[target])
-            expected = {(*lead, *[applies] * n) for lead in expected for n in range(learns)}
-        assert set(order.leads(s, collect)) == expected
-    assert list(order.leads(replace(state, late_copies=()), collect)) == [()]

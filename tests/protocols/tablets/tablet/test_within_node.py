@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.scenario import file_named, open_file
 from kit.engine.timeline import Timeline
 from kit.protocols.storage.rules.requests import NOTHING
-from kit.protocols.storage.storage import Admit, Commit, Crash, Serve
+from kit.protocols.storage.storage import Commit, Crash, Serve
 from kit.protocols.tablets.rules.availability import shard_for_reads, shard_for_writes
 from kit.protocols.tablets.rules.maps import Tablet
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
@@ -158,19 +156,6 @@ def test_what_concerns_other_nodes_alone_harms_nothing(off: str) -> None:
     assert found.complete
 
 
-def test_without_the_wait_for_the_node_alone_the_write_is_lost(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Requests by older versions are over, and all know the stage: that is not enough."""
-    monkeypatch.setattr(
-        "kit.protocols.storage.rules.conditions.NothingElsewhere.holds", lambda *_: True
-    )
-    model = built(WITHIN_SLOW)
-    found = check(model, (), monitors=model.monitors)
-    assert found.violation is not None
-    assert found.violation.property == "visible"
-
-
 def test_shards_die_with_their_node() -> None:
     """A crash of A takes what is on both shards out of reach; no shard crashes alone."""
     model = built({**TWO, **SERVER, **WITHIN, "crashes": 1})
@@ -180,15 +165,6 @@ def test_shards_die_with_their_node() -> None:
     )  # fmt: skip
     down = model.apply(model.start(), crash).down
     assert model.history.names(down) == ("A", "A:0", "A:1")
-
-
-def test_what_is_begun_stays_on_its_shards() -> None:
-    """A write that A began under double writes ends on both shards, also after use_new."""
-    timeline = held_up()
-    model = timeline.model
-    assert any(isinstance(m.action, Admit) for m in timeline.moments)
-    assert model.on_shards(timeline.state, 0, 0, write=True) == ("A:0",)
-    assert model.on_shards(timeline.state, 0, write=True) == ("A:0", "A:1")
 
 
 @pytest.mark.spec("E-065")
@@ -201,10 +177,3 @@ def test_cards_and_strips_name_the_shards() -> None:
     strips = [panel(timeline.model, m.state, "strips") for m in timeline.moments]
     assert "A:1 (no replica)" in strips[0]
     assert any("streaming: reads old: A:0, B; writes both: A:0, A:1, B" in text for text in strips)
-
-
-def test_the_file_shows_what_the_barrier_waits_for() -> None:
-    """The lesson that comes with the kit breaks the promise it is about."""
-    timeline = open_file(file_named("tablets/off-barrier-drains-within-a-node"))
-    timeline.goto(timeline.tip)
-    assert {v.name for v in timeline.verdicts() if not v.ok} == {"visible"}

@@ -11,7 +11,7 @@ from kit.engine.check import check
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.protocols.tablets.cluster import TabletsState, replication_before
+from kit.protocols.tablets.cluster import TabletsState
 from kit.protocols.tablets.rules.stages import TRANSITIONS
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.panel import scene_of
@@ -249,40 +249,3 @@ def test_bad_input_is_named(given: dict[str, Any], field: str) -> None:
     """A keyspace or table that there is not, words that are no replicas, tablets that differ."""
     with pytest.raises(BadInput, match=f"^{field}:"):
         altering(**given)
-
-
-IN_TWO = "dc2/r1 dc1/r2 dc1/r1"
-
-
-@pytest.mark.parametrize(
-    ("stated", "held", "said"),
-    [
-        (None, {"a": IN_TWO}, (("dc1", 2), ("dc2", 1))),
-        (None, {"a": IN_TWO, "b": "dc1/r1 dc1/r2 dc2/r1"}, (("dc1", 2), ("dc2", 1))),
-        ((("dc1", 2), ("dc2", 1)), {"a": IN_TWO}, (("dc1", 2), ("dc2", 1))),
-        (
-            None,
-            {"a": "dc1/r1", "b": IN_TWO, "c": "dc1/r1 dc2/r1 dc1/r1"},
-            "dc1=1 in a; dc1=2 dc2=1 in b, c",
-        ),
-        (
-            (("dc1", ("r2", "r1")), ("dc2", 0)),
-            {"a": IN_TWO, "b": "dc1/r2 dc1/r1"},
-            "dc1=r1,r2 in the schema, b; dc1=r1,r2 dc2=1 in a",
-        ),
-    ],
-)
-def test_replicas_are_counted_datacenter_by_datacenter(
-    stated: Any, held: dict[str, str], said: Any
-) -> None:
-    """In order, wherever a tablet names them; tables that have the same are told together."""
-    places = [
-        (table, [(dc, rack) for dc, _, rack in (each.partition("/") for each in words.split())])
-        for table, words in held.items()
-    ]
-    if not isinstance(said, str):
-        assert replication_before(places, stated, "tablets") == said
-        return
-    with pytest.raises(BadInput) as error:
-        replication_before(places, stated, "tablets")
-    assert str(error.value).endswith(f"was never completed: {said}")

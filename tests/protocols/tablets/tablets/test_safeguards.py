@@ -7,7 +7,6 @@ import pytest
 from kit.engine.check import check
 from kit.engine.model import Safeguard
 from kit.engine.registry import build
-from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.tablets import Tablets
 
 INVARIANTS = {prop.name: prop.invariant for prop in build("tablets").properties}
@@ -48,23 +47,6 @@ def test_a_second_migration_of_a_tablet_is_refused() -> None:
         ][:1]
         state = model.act(state, action)
     assert "migrate 0 B:0 C:0" in [model.verb(action) for action in model.actions(state)]
-
-
-@pytest.mark.parametrize(
-    ("replicas", "said"),
-    [
-        (("A", "B"), None),
-        (("A", "A"), "tablet 1 has two replicas on one node: A:0, A:0"),
-        (("B", "A", "B"), "tablet 1 has two replicas on one node: B:0, A:0, B:0"),
-    ],
-)
-def test_two_replicas_on_one_node_are_noticed(replicas: tuple[str, ...], said: str | None) -> None:
-    """Whichever they are, and of whichever tablet."""
-    model = build("tablets", {"nodes": 3, "tablets": ("A B", "B C")})
-    state = model.start()
-    row = state.tablets[1].but(replicas=tuple(map(TabletReplica, replicas)))
-    [prop] = [prop for prop in model.properties if prop.name == "one-per-host"]
-    assert prop.check(state.but(tablets=(state.tablets[0], row))) == said
 
 
 def test_without_exclusion_a_replica_is_left_on_who_has_left() -> None:

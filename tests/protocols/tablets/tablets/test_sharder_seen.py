@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from cassandra.metadata import Murmur3Token
 
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
@@ -61,17 +60,6 @@ def at_rest(timeline: Timeline) -> Timeline:
     while any(row.transitions for row in timeline.state.tablets):
         assert timeline.forward() is not None
     return timeline
-
-
-@pytest.mark.parametrize(
-    ("count", "tablets"), [(1, "00000000"), (2, "00011111"), (4, "01122223")], ids=str
-)
-def test_eight_keys_are_asked_about_by_token(count: int, tablets: str) -> None:
-    """Their hashes are the driver's; halves and quarters of the line are the tablets."""
-    rows = keys(count)
-    assert [each.key for each in rows] == ["K3", "K7", "K4", "K2", "K1", "K5", "K8", "K6"]
-    assert [each.token for each in rows] == [Murmur3Token.hash_fn(row.key) for row in rows]
-    assert "".join(str(each.tablet) for each in rows) == tablets
 
 
 @pytest.mark.spec("E-061")

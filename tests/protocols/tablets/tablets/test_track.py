@@ -1,4 +1,4 @@
-"""How the coordinator enters the tablet track and leaves it."""
+"""How the coordinator enters the tablet track and leaves it, and what may begin in it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from kit.engine.registry import build
 from kit.protocols.tablets.cluster import TabletsState
+from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 
 
@@ -109,3 +110,39 @@ def test_a_transition_works_on_every_co_located_table() -> None:
         for table in ("ks.base", "ks.view")
     ]
     assert list(map(str, state.tablets[0].replicas)) == ["C:0", "B:0"]
+
+
+@pytest.mark.parametrize(
+    ("given", "begins"),
+    [
+        ({"tablets": ("A",)}, ["migrate 0 A:0 B:0", "migrate 0 A:0 C:0"]),
+        (
+            {"tablets": ("A",), "racks": ("dc1/r1", "dc1/r2", "dc1/r1")},
+            ["migrate 0 A:0 C:0"],
+        ),
+        ({"tablets": ("A C",), "racks": ("dc1/r1", "dc1/r2", "dc1/r1")}, []),
+        (
+            {"tablets": ("A",), "nodes": 5, "kinds": ("add_tablet_replica",)},
+            [f"rebuild-tablet-v2 0 {name}:0" for name in "BCDE"],
+        ),
+        ({"tablets": ("A",), "kinds": ("migration", "repair"), "balancing": False},
+         ["repair-tablet 0"]),
+        ({"tablets": ("A",), "kinds": ("intranode_migration",), "balancing": False}, []),
+        ({"tablets": ("A",), "moves": 0, "kinds": ("repair",)}, []),
+    ],
+)  # fmt: skip
+def test_what_may_begin(given: dict[str, Any], begins: list[str]) -> None:
+    """Within a rack, by name; with balancing off what operators ask for, and nothing else."""
+    model: Any = build("tablets", {"nodes": 3, **given})
+    moves = [Tablets.begin_transition.struct(*each) for each in model.balance_moves(model.start())]
+    assert [model.verb(each) for each in moves] == begins
+
+
+@pytest.mark.parametrize(("off", "role"), [((), "leaving"), (("S-27",), "normal")])
+def test_without_its_drain_a_node_is_none_to_empty(off: tuple[str, ...], role: str) -> None:
+    """S-27: with the safeguard off the balancer does not see that it is to go."""
+    given = {"nodes": 3, "tablets": ("A",), "edition": "server", "operations": ("leave C",)}
+    model: Any = build("tablets", given, off=off)
+    asked = acted(model, model.start(), "leave C")
+    normal = ("normal", "normal")
+    assert model.roles(asked) == (*normal, role if not off else "zero-token")

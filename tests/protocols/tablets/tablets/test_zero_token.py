@@ -9,9 +9,6 @@ import pytest
 from kit.engine.check import check
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
-from kit.protocols.tablets import cluster
-from kit.protocols.tablets.cluster import TabletsState
-from kit.protocols.topology.rules.cluster import in_state
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.panel import scene_of
 from kit.views.registry import for_model
@@ -40,22 +37,6 @@ def test_no_tablet_comes_to_a_node_without_tokens(edition: Edition, given: dict[
     result = check(build("tablets", {"edition": edition, "tablets": ("A B",), **given}))
     assert result.violation is None, result.violation
     assert result.verdict == "complete"
-
-
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_a_planner_that_chose_it_would_be_found(
-    edition: Edition, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Were any normal node a target, the search would find the replica without tokens below it."""
-
-    def careless(s: TabletsState) -> int:
-        return in_state(s.control.topology, "normal") & s.control.reachable
-
-    monkeypatch.setattr(cluster, "targets", careless)
-    given = {"nodes": 2, "tablets": ("A B",), "operations": ("join C --zero-token",), "moves": 1}
-    violation = check(build("tablets", {"edition": edition, **given})).violation
-    assert violation is not None
-    assert violation.property == "replicas-on-owners"
 
 
 @pytest.mark.spec("D-035")

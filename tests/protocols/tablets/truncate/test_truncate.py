@@ -79,35 +79,3 @@ def test_a_late_rpc_has_no_effect_after_its_session() -> None:
     assert after.rows[0] == NEW_ROWS
     assert not any(rows & OLD_ROWS for rows in after.rows)
     assert after.late == 0
-
-
-def test_a_table_moves_once_at_a_time_and_keeps_a_truncate_from_its_end() -> None:
-    """Tablets move after the TRUNCATE, and nothing has ended before they have."""
-    model: Any = build("truncate", {"moves": 2})
-    state = played(model, *TO_SENDING)
-    while state.phase != "done":
-        state = model.act(state, model.suggest(state))
-    assert model.ends(state)
-    [move] = [each for each in model.actions(state) if isinstance(each, Truncate.move.struct)]
-    moving = model.act(state, move)
-    assert not model.ends(moving)
-    option = model.find(moving, model.verb(move))
-    assert option is None or option[1] is not None
-
-
-@pytest.mark.parametrize(("off", "accepted"), [((), False), (("S-42",), True)])
-def test_why_a_late_message_is_accepted(off: tuple[str, ...], accepted: bool) -> None:
-    """Without sessions nobody checks; of other steps that says nothing."""
-    model: Any = build("truncate", {"late": 1}, off)
-    state = model.start()
-    said: dict[str, str] = {}
-    for verb in (*TO_SENDING, "delay A"):
-        option = model.find(state, verb)
-        assert option is not None, verb
-        after = model.act(state, option[0])
-        said[verb] = model.why_here(state, option[0], after)
-        state = after
-    assert all("No node checks" not in words for words in said.values())
-    late = next(a for a in model.actions(state) if isinstance(a, Truncate.arrive.struct))
-    words = model.why_here(state, late, model.act(state, late))
-    assert ("No node checks the session" in words) == accepted
