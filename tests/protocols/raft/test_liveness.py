@@ -27,7 +27,7 @@ DEPOSED = {
     "detector": True,
 }
 WITH_ONE_DOWN = {
-    "begins": ("1", ", term 3", ""),
+    "begins": ("1", ", term 3", ", term 3"),
     "requests": (),
     "terms": 4,
     "most_in_flight": 4,
