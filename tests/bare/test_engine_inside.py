@@ -24,14 +24,10 @@ ELSEWHERE = {
 NOT_INSIDE = (
     # There is one process, and a stack that a thousand levels of data are too much for; no limit of
     # memory is known, no Jupyter, and who may write a file.
-    "test_actors.py::test_the_hash_seed_changes_nothing",
     "test_errors.py::test_strange_values_can_be_spoken_of[deep data]",
-    "test_explain.py::test_progress_is_seen",
     "test_fuzz.py::test_the_hash_seed_changes_no_walk",
     "test_registry.py::test_deep_data_is_refused",
     "test_registry.py::test_what_is_not_used_is_not_loaded",
-    "test_search_modes.py::test_a_search_stops_before_memory_ends",
-    "test_search_modes.py::test_memory_that_becomes_short_ends_a_search_within_a_level",
     "test_timeline.py::test_the_player_and_a_cell_make_the_same_trace",
     "test_trace_damage.py::test_a_text_that_is_no_trace_is_named[deep nesting]",
     "test_trace_damage.py::test_a_text_that_is_no_trace_is_named[deep objects]",

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import itertools
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec import Struct
-from msgspec.structs import replace
 
-from kit.engine import actors, registry
+from kit.engine import registry
 from kit.engine.actors import ActorState, NetworkModel, Next, Post, Turn, receives
 from kit.engine.check import check
 from kit.engine.declared import Node, action, parameter, refused
 from kit.engine.model import fingerprint
 from kit.engine.network import (
-    DeliverMessage,
-    DropMessage,
     Envelope,
     Heal,
     NetworkOptions,
@@ -30,9 +24,8 @@ from kit.engine.network import (
 from kit.engine.registry import build, register
 from kit.engine.timeline import Timeline, played_out
 from kit.engine.trace import dumps, loads
-from kit.errors import BadInput, Refusal, Refused
+from kit.errors import BadInput, Refused
 from tests.engine.counting import COUNTING, Add, Done, counting
-from tests.house.source import ROOT
 from tests.saying import like
 from tests.stories import rewritten
 
@@ -349,22 +342,6 @@ def test_a_message_that_changes_nothing_is_told_so() -> None:
     assert timeline.moments[-1].say == "A receives done 1 from B and does nothing."
 
 
-def test_a_state_is_read_by_its_nodes_and_its_network() -> None:
-    """The default view names each node's state, what is in flight, held and split, and budgets."""
-    model = counting(adds=1, holds=1, partitions=None)
-    state = model.act(model.start(), Partition(("B",)))
-    assert model.readable(state) == {
-        "A": 0, "B": state.nodes[1], "in flight": "A>B add 1", "held": "nothing",
-        "split": "A | B", "holds left": 1,
-    }  # fmt: skip
-
-
-def test_what_the_network_cannot_do_is_not_read() -> None:
-    """Where nothing can be held or cut off, a state says nothing of it."""
-    model = counting(adds=1)
-    assert set(model.readable(model.start())) == {"A", "B", "in flight"}
-
-
 def test_a_message_to_nobody_is_an_error_that_says_so() -> None:
     """A node that sends to a name that is no node's is told at once."""
 
@@ -516,39 +493,6 @@ def test_a_scenario_on_a_network(tmp_path: Path) -> None:
     assert rewritten(path) == STORY
 
 
-PROGRAM = """
-from kit.engine.check import check
-from kit.engine.model import fingerprint
-from tests.engine.counting import counting
-for fifo in (False, True):
-    model = counting(fifo=fifo, drops=1, duplicates=1, holds=1, partitions=1)
-    seen, todo = {model.start(): None}, [model.start()]
-    for state in todo:
-        print(fingerprint(state), [model.verb(a) for a in model.actions(state)])
-        for _, after in model.successors(state):
-            if after not in seen:
-                seen[after] = None
-                todo.append(after)
-    print(check(model).states, [(model.verb(a), why.reason) for a, why in model.waiting(state)])
-"""
-
-
-def test_the_hash_seed_changes_nothing() -> None:
-    """States, their order, verbs and refusals are the same whatever seed hashes have."""
-    outputs = [
-        subprocess.run(
-            [sys.executable, "-c", PROGRAM],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "99")
-    ]
-    assert outputs[0] == outputs[1]
-    assert len(outputs[0]) > 100_000
-
-
 def test_a_state_has_one_fingerprint_however_it_was_reached() -> None:
     """Two runs that differ only in the order of independent steps end in one state."""
     model = counting()
@@ -590,129 +534,6 @@ def test_a_model_may_receive_all_messages_in_one_method() -> None:
         pass
     assert timeline.state.nodes == (1, 1)
     assert Timeline.load(timeline.save(), model).state == timeline.state
-
-
-def test_what_is_one_message_too_many_is_refused_by_its_own_bound() -> None:
-    """A model may have other bounds besides."""
-    model = ping_pong(3, most_in_flight=1)
-    model.bounds = (*model.bounds, Refusal("another bound"))
-    before = model.start()
-    first = before.network.in_flight[0]
-
-    def crowded(most: int) -> Any:
-        return before.but(network=replace(before.network, in_flight=(first,) * most))
-
-    settled: Any = model.settled
-    assert settled(before, crowded(1)) == crowded(1)
-    assert settled(before, crowded(2)) is model.bounds[0]
-    assert model.bounds[0].reason == "most_in_flight=1: no more messages can be on their way"
-    assert settled(crowded(2), crowded(2)) == crowded(2)  # no more than there were
-
-
-def test_players_without_crashes_are_never_down() -> None:
-    """Whatever happens."""
-    model = ping_pong(3)
-    assert [model.is_down(model.start(), name) for name in model.names] == [False, False]
-
-
-def test_only_of_what_is_delivered_it_is_said_what_it_comes_to() -> None:
-    """Who sends it to whom is said of each message; of other steps nothing."""
-    model = ping_pong(3, drops=1, partitions=1)
-    s = model.start()
-    (sent,) = s.network.in_flight
-    told = {"source", "target", "short", "full", "sent"}
-    for step, known in (
-        (DropMessage(sent), told),
-        (DeliverMessage(sent), {*told, "received"}),
-        (Partition(("A",)), {"sides"}),
-        (Heal(), set()),
-    ):
-        assert {*model.words(s, step, s)} == known
-
-
-@pytest.mark.parametrize(
-    ("targets", "what", "said"),
-    [
-        (["B"], "a vote", "sends B a vote"),
-        (["B", "C"], "a vote", "sends B and C a vote"),
-        (["B", "C", "D"], "ping 1", "sends ping 1 to B, C and D"),
-    ],
-)
-def test_everybody_that_a_message_goes_to_is_named(
-    targets: list[str], what: str, said: str
-) -> None:
-    """A thing with an article stands behind them."""
-    assert actors._to(targets, what, "sends") == said
-
-
-@pytest.mark.parametrize(
-    ("adds", "verb", "found"),
-    [
-        (1, "deliver A>B", "deliver A>B add 1"),
-        (2, "deliver A>B", None),
-        (2, "deliver A>B add 2", "deliver A>B add 2"),
-        (2, "drop A>B add 1", "drop A>B add 1"),
-        (1, "deliver A", None),
-        (1, "partition", "partition A | B"),
-        (1, "lose", None),
-    ],
-)
-def test_whole_words_of_a_verb_are_enough_where_only_one_begins_so(
-    adds: int, verb: str, found: str | None
-) -> None:
-    """Of two it is none, and half a word is no beginning."""
-    model = counting(adds=adds, drops=1, partitions=1)
-    option = model.find(model.start(), verb)
-    assert (option and model.verb(option[0])) == found
-    assert option is None or option in list(model.options(model.start()))
-
-
-def test_a_button_calls_a_message_by_its_short_words_and_a_verb_by_its_own() -> None:
-    """A step that is about no message is called as ever."""
-    model = counting(adds=1, partitions=1)
-    model.in_short, model.in_verbs = (lambda m: f"+{m.number}"), (lambda m: f"plus {m.number}")
-    deliver, split = model.actions(model.start())
-    assert (model.label(model.start(), deliver), model.verb(deliver)) == (
-        "deliver A>B +1",
-        "deliver A>B plus 1",
-    )
-    assert model.label(model.start(), split) == "partition A | B"
-
-
-@pytest.mark.parametrize(
-    ("answers", "word", "said"),
-    [
-        ("", "hey", "B receives hey from A."),
-        ("x", "hey", "B receives hey from A and sends x to A."),
-        ("x y", "hey", "B receives hey from A, sends x to A, and sends y to A."),
-        ("x y z", "hey", "B receives hey from A, sends x to A, sends y to A, and sends z to A."),
-        ("", "a word that is long", "B receives A's word that is long."),
-        ("x", "a word that is long", "B receives A's word that is long. B sends x to A."),
-        ("x y", "a cry that is", "B receives A's cry that is. B sends x to A and sends y to A."),
-    ],
-)
-def test_what_a_node_does_with_a_message_is_one_sentence(
-    answers: str, word: str, said: str
-) -> None:
-    """Or two, where what came has a clause that the sentence would seem to go on with."""
-
-    def answered(self: Any, state: int, envelope: Envelope[Any]) -> Turn:
-        return state + 1, tuple(Post("A", Loud(each)) for each in answers.split())
-
-    def begins(self: Any, node: str) -> Turn:
-        return 0, (Post("B", Loud(word)),) if node == "A" else ()
-
-    parts = {"set_up": lambda m: m.connect(("A", "B")), "begin": begins, "receive": answered}
-    model = a_game(message=Loud, in_short=lambda self, m: m.word, **parts)()
-    timeline = Timeline(model)
-    timeline.forward()
-    assert timeline.now.say == said
-
-
-def test_what_is_on_its_way_is_read_also_where_it_is_nothing() -> None:
-    """All has been received."""
-    timeline = played_out(Timeline(counting(adds=1)))
-    assert timeline.model.readable(timeline.state)["in flight"] == "nothing"
 
 
 def test_on_a_network_that_keeps_messages_only_those_that_change_something_are_suggested() -> None:

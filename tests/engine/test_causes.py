@@ -8,13 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import structs
 
 from kit.engine.causes import Possible, first_possible, judging, smallest_cause
 from kit.engine.check import check
 from kit.engine.fuzz import CLEAN, Walker
 from kit.engine.model import Model, Monitor, always
-from kit.engine.model import step as step_of
 from kit.engine.registry import build, entries
 from kit.errors import BadInput
 from tests.engine.toys import Go, Graph, LiftModel, LiftParameters
@@ -122,29 +120,6 @@ def test_where_a_break_became_possible() -> None:
     assert found.states <= found.most == least[2]
 
 
-def test_one_goes_back_twice_as_far_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By one step, then by two more, up to the start: the last of six steps is known."""
-    monkeypatch.setattr("kit.engine.causes.REPORT_EVERY", 1)
-    model = Graph(LINE, always("end", "", lambda s: "there" if s.at == 6 else None))
-    run = tuple(Go(number) for number in range(1, 7))
-    seen: list[int] = []
-    first_possible(model, run, "end", progress=lambda done, at: seen.append(at))
-    assert list(dict.fromkeys(seen)) == [4, 2, 0]
-
-
-def test_behind_the_start_one_halves_what_is_between(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each step adds three states: 16 are enough for the last six of eight steps, not for more."""
-    monkeypatch.setattr("kit.engine.causes.REPORT_EVERY", 1)
-    longer = {number: (number + 1, 10 + number, 20 + number) for number in range(8)}
-    model = Graph(longer, always("end", "", lambda s: "there" if s.at == 8 else None))
-    run, seen = tuple(Go(number) for number in range(1, 9)), list[int]()
-    found = first_possible(
-        model, run, "end", max_states=16, progress=lambda done, at: seen.append(at)
-    )
-    assert found == Possible(2, run[2:], 16, 16)
-    assert list(dict.fromkeys(seen)) == [6, 4, 0, 2, 1]
-
-
 def test_a_stopped_search_tells_what_it_knows() -> None:
     """Interrupted, it says from where the break is known to be possible."""
 
@@ -180,119 +155,8 @@ def test_what_cannot_be_asked_is_refused() -> None:
     assert first_possible(model, (Go(1),), "bad") == Possible(0, (Go(1),), 1, 200_000)
 
 
-def test_a_step_back_hides_no_step_on() -> None:
-    """Whoever may stay, or go back, may go on, too; 1 and 2 lie before the break at 3."""
-    bad = always("bad", "", lambda s: "there" if s.at == 3 else None)
-    model, run = Graph({0: (0, 1), 1: (0, 1, 2), 2: (1, 0, 3)}, bad), (Go(1), Go(2), Go(3))
-    assert first_possible(model, run, "bad") == Possible(0, run, 3, 200_000)
-    assert first_possible(model, run, "bad", max_states=3).step == 0
-    assert first_possible(model, run, "bad", max_states=2).step == 2
-
-
 def test_what_a_run_is_to_reach_is_no_promise() -> None:
     """No step can break it."""
     model = LiftModel(LiftParameters())
     with pytest.raises(BadInput, match=r"^promise: got 'top'; allowed: one of inside$"):
         judging(model, "top")
-
-
-def test_whoever_waits_for_a_cause_hears_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of parts that are tried, and of states that are seen; nobody needs to."""
-    monkeypatch.setattr("kit.engine.causes.REPORT_EVERY", 2)
-    model = Graph(LINE, always("end", "", lambda s: "there" if s.at == 6 else None))
-    run = tuple(Go(number) for number in range(1, 7))
-    tried, seen = list[tuple[int, int]](), list[tuple[int, int]]()
-    cause = smallest_cause(model, run, "end", lambda done, left: tried.append((done, left)))
-    assert cause == smallest_cause(model, run, "end")
-    assert tried[0] == (0, 6)
-    found = first_possible(model, run, "end", progress=lambda done, at: seen.append((done, at)))
-    assert found == first_possible(model, run, "end")
-    assert seen
-    assert all(done % 2 == 0 for done, _ in seen)
-
-
-def _from_five_to_six(before: Any, action: Any, after: Any) -> str | None:
-    return "there" if (before.at, after.at) == (5, 6) else None
-
-
-PASSES = Monitor(
-    "passes",
-    "Nobody goes on from 5",
-    lambda: -1,
-    lambda memory, before, action, after: before.at,
-    lambda memory: "passed" if memory == 5 else None,
-)
-
-
-@pytest.mark.parametrize(
-    ("most", "step", "states", "asked"),
-    [
-        (16, 0, 16, [4, 2, 0]),
-        (15, 1, 13, [4, 2, 0, 1]),
-        (13, 1, 13, [4, 2, 0, 1]),
-        (12, 2, 10, [4, 2, 0, 1]),
-        (9, 3, 7, [4, 2, 3]),
-        (6, 4, 4, [4, 2, 3]),
-        (3, 5, 1, [4]),
-        (1, 5, 1, []),
-    ],
-)
-@pytest.mark.parametrize("kind", ["always", "step", "monitor"])
-def test_from_each_step_a_search_sees_three_states_more(
-    kind: str, most: int, step: int, states: int, asked: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """From number n on the line one sees the three numbers behind each, from n to 4, and n itself.
-
-    What follows the break in the run is not looked at.
-    """
-    monkeypatch.setattr("kit.engine.causes.REPORT_EVERY", 1)
-    properties = {
-        "always": always("end", "", lambda s: "there" if s.at == 6 else None),
-        "step": step_of("end", "", _from_five_to_six),
-    }
-    model = Graph(LINE, *([properties[kind]] if kind in properties else ()))
-    model.monitors = () if kind in properties else (PASSES,)
-    run, seen = tuple(Go(number) for number in range(1, 7)), list[int]()
-    name = "end" if kind in properties else "passes"
-    found = first_possible(
-        model, (*run, Go(99)), name, max_states=most, progress=lambda done, at: seen.append(at)
-    )
-    assert found == Possible(step, run[step:], states, most, stopped=False)
-    assert found.stopped is False
-    assert list(dict.fromkeys(seen)) == asked
-
-
-def test_who_stops_it_keeps_what_was_known_until_then(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The search from step 2 was not at its end."""
-    monkeypatch.setattr("kit.engine.causes.REPORT_EVERY", 1)
-
-    def stop(_done: int, at: int) -> None:
-        if at == 2:
-            raise KeyboardInterrupt
-
-    model = Graph(LINE, step_of("end", "", _from_five_to_six))
-    run = tuple(Go(number) for number in range(1, 7))
-    found = first_possible(model, run, "end", max_states=50, progress=stop)
-    assert found == Possible(4, run[4:], 4, 50, stopped=True)
-
-
-def test_a_promise_is_judged_alone() -> None:
-    """Neither another one nor another monitor, unless it has the same name."""
-    bad, end = always("bad", "Bad", lambda s: None), step_of("end", "End", _from_five_to_six)
-    model, other = Graph(LINE, bad, end), structs.replace(PASSES, name="other", title="Other")
-    model.monitors = (PASSES, other, structs.replace(PASSES, name="end", title="Monitor end"))
-    for name, judged in (
-        ("bad", ([bad], [], [])),
-        ("end", ([], [end], [model.monitors[2]])),
-        ("passes", ([], [], [PASSES])),
-        ("other", ([], [], [other])),
-    ):
-        judges = judging(model, name)
-        every = (judges.always, judges.steps, judges.monitors)
-        assert [[each.title for each in kind] for kind in every] == [
-            [each.title for each in kind] for kind in judged
-        ]
-    with pytest.raises(BadInput, match=r"one of bad, end, passes, other, end$"):
-        judging(model, "good")
-    with pytest.raises(BadInput, match=r"one of none: the model has no promises$"):
-        judging(Graph(LINE), "good")

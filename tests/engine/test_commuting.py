@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import reduce
-from types import SimpleNamespace
 from typing import Any, Literal
 
 import pytest
@@ -13,18 +12,16 @@ from msgspec.structs import replace
 from kit.engine import actors
 from kit.engine.actors import Post, receives
 from kit.engine.check import check
-from kit.engine.commuting import Ahead, StepsAndDeliveries
+from kit.engine.commuting import StepsAndDeliveries
 from kit.engine.declared import State, parameter
-from kit.engine.machines import Answer, MachineModel, MachineOptions, MachineState, Turn
+from kit.engine.machines import MachineModel, MachineOptions, MachineState, Turn
 from kit.engine.model import CommutingDeliveries, Monitor, sometimes, step
 from kit.engine.network import Envelope
 from kit.engine.partial_order import LargerStep, single_steps
 from kit.engine.registry import build, entry_of
-from kit.engine.search import NO_LIMIT
 from kit.errors import BadInput, KitError
 from kit.protocols.raft.state import Follower
 from tests.engine.keeping import keeping
-from tests.engine.toys import LiftModel, LiftParameters
 
 ELECTION: dict[str, Any] = {"requests": (), "terms": 1, "most_in_flight": 3}
 SMALL: tuple[dict[str, Any], ...] = (
@@ -208,17 +205,6 @@ def test_a_property_that_sees_a_delivery_is_found() -> None:
         check(model, (prop,), partial_order=True)
 
 
-def test_nothing_is_taken_at_once_where_too_much_may_follow(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Beyond a number of states and messages to come the search takes single steps."""
-    monkeypatch.setattr("kit.engine.commuting.LARGEST", 0)
-    model = build("raft", ELECTION)
-    assert states_of(StepsAndDeliveries(model)) == states_of(model)
-    monkeypatch.setattr("kit.engine.commuting.LARGEST", NO_LIMIT)
-    assert len(states_of(StepsAndDeliveries(model))) < 400
-
-
 def test_only_machines_with_messages_and_timers_have_it() -> None:
     """A model with actions of its own, or links in order, is refused; so is a monitor."""
     own = build("paxos")
@@ -233,127 +219,6 @@ def test_only_machines_with_messages_and_timers_have_it() -> None:
     watch = Monitor("all", "All is well", lambda: 0, lambda m, *_: m, lambda m: None)
     with pytest.raises(BadInput, match="no monitors"):
         check(build("raft", ELECTION), monitors=(watch,), partial_order=True)
-
-
-@pytest.mark.parametrize(
-    "befallen",
-    [{"down": 1}, {"cut": 1}, {"unsaved": (None,)}, {"held": (None,)}, {"apart": 1}],
-    ids=str,
-)
-def test_nothing_is_taken_at_once_while_anything_is_amiss(befallen: dict[str, Any]) -> None:
-    """Whoever is down or parted, and what is held back, may come back."""
-    model = Saying()
-    ahead, s = Ahead(model, declared(model)), model.start()
-    assert ahead.first(s) is not None
-    of_network = {"held", "apart"} & {*befallen}
-    spoiled = {"network": replace(s.network, **befallen)} if of_network else befallen
-    assert ahead.first(s.but(**spoiled)) is None
-
-
-def test_what_may_follow_is_counted_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A knows nothing, B any of the eight sets of words, of which three are on their way: twelve.
-
-    Beyond the limit nobody can tell whether a message may be received at once.
-    """
-    for largest, tells in ((12, True), (11, False)):
-        monkeypatch.setattr("kit.engine.commuting.LARGEST", largest)
-        model = Saying()
-        ahead, s = Ahead(model, declared(model)), model.start()
-        assert (ahead.first(s) is not None) == tells
-        assert [ahead.may_come_first(s, each) for each in s.network.in_flight] == [tells] * 3
-
-
-def test_what_matters_by_its_order_may_not_come_first() -> None:
-    """Of the last word each is another one."""
-    model = Saying(keeps="the last")
-    ahead, s = Ahead(model, declared(model)), model.start()
-    assert not any(ahead.may_come_first(s, each) for each in s.network.in_flight)
-
-
-class Echo(MachineModel):
-    """A word goes to and fro for ever, and nobody keeps it."""
-
-    name, title = "echo", "An echo"
-    partial_order = CommutingDeliveries(watched=lambda node: None)
-
-    def set_up(self) -> None:
-        """Nothing befalls them."""
-        self.connect(("A", "B"), MachineOptions())
-
-    def begin(self, node: str) -> actors.Turn:
-        """A calls."""
-        return Heard(), (Post("B", Say("x")),) if node == "A" else ()
-
-    @receives(Say)
-    def answer(self, state: Heard, envelope: Envelope[Say]) -> Turn:
-        """Who hears it calls back."""
-        return state, (Post(envelope.source, envelope.message),)
-
-
-class Twice(Echo):
-    """Each word is answered by two."""
-
-    @receives(Say)
-    def answer(self, state: Heard, envelope: Envelope[Say]) -> Turn:
-        """The same word, and another one."""
-        return state, (Post(envelope.source, envelope.message), Post(envelope.source, Say("y")))
-
-
-class Telling(Echo):
-    """A word is answered to a client."""
-
-    @receives(Say)
-    def answer(self, state: Heard, envelope: Envelope[Say]) -> Turn:
-        """Nobody else hears of it."""
-        return state, (Answer("a question", "done"),)
-
-
-class Fragile(Echo):
-    """Nobody can do anything with a word."""
-
-    @receives(Say)
-    def answer(self, state: Heard, envelope: Envelope[Say]) -> Turn:
-        """It is refused."""
-        raise BadInput("word", envelope.message.word, "nothing")
-
-
-@pytest.mark.parametrize(
-    ("model", "may"), [(Echo, True), (Twice, False), (Telling, False), (Fragile, True)]
-)
-def test_who_sends_two_messages_is_not_taken_at_once(model: type[Echo], may: bool) -> None:
-    """One that is sent alone is in no order with another one of the same step. What is told to
-    clients has an order; a pair that no run brings together is none of these.
-    """
-    made = model()
-    ahead, s = Ahead(made, declared(made)), made.start()
-    [sent] = s.network.in_flight
-    assert ahead.may_come_first(s, sent) is may
-
-
-def test_deliveries_that_lead_back_end_there() -> None:
-    """There and back again, once."""
-    model = Echo()
-    behind, end = StepsAndDeliveries(model).settled(model.start())
-    assert [action.envelope.target for action in behind] == ["B", "A"]
-    assert end == model.start()
-    assert model.is_settled(model.start())
-
-
-class Turning(Echo):
-    """The first word becomes another one, which goes to and fro."""
-
-    @receives(Say)
-    def answer(self, state: Heard, envelope: Envelope[Say]) -> Turn:
-        """Who hears any word says y."""
-        return state, (Post(envelope.source, Say("y")),)
-
-
-def test_deliveries_that_lead_back_to_one_of_them_end_there() -> None:
-    """Only the first word never comes back."""
-    model = Turning()
-    behind, end = StepsAndDeliveries(model).settled(model.start())
-    assert [action.envelope.target for action in behind] == ["B", "A", "B"]
-    assert end == model.act(model.start(), behind[0])
 
 
 class Ringing(Saying):
@@ -394,64 +259,3 @@ def test_a_timer_that_is_not_declared_is_met(whose: Literal["A", "B"], why: str)
     """A's sends another word, and B keeps the last; B's is not set any more once it has heard."""
     with pytest.raises(KitError, match=rf"Deliver.*taken at once after .*{why}"):
         check(Ringing(whose=whose), partial_order=True)
-
-
-def test_each_state_of_a_small_search_is_compared() -> None:
-    """Of the two that are left where nothing is told apart, both are."""
-    found = check(Saying(), partial_order=True)
-    assert (found.states, found.ordered) == (2, 2)
-
-
-def test_a_model_without_messages_has_no_deliveries() -> None:
-    """Nothing of it can commute."""
-    model = LiftModel(LiftParameters())
-    model.partial_order = CommutingDeliveries()
-    with pytest.raises(BadInput, match=r"^partial order: got 'lift'; allowed: a model of machines"):
-        check(model, partial_order=True)
-
-
-@pytest.mark.parametrize(
-    ("event", "turns", "commutes"),
-    [
-        ("m", "0m=1/x 1m=2/y", True),  # the same message, once more
-        ("n", "", True),  # from here on another message
-        ("n", "0m=1 0n=2 1n=3 2m=3", True),
-        ("n", "0m=1 0n=2 1n=3 2m=4", False),
-        ("n", "0m=1/x 0n=2/y 1n=3/y 2m=3/x", True),
-        ("n", "0m=1/x 0n=2/x 1n=3 2m=3", True),
-        ("n", "0m=1/x 0n=2 1n=3 2m=3/y", False),
-        ("n", "0m=1/x 0n=2 1n=3 2m=3/xx", False),
-        ("n", "0m=1 0n=1", True),
-        ("n", "0m=1/x 0n=0/x 1n=1/x", True),
-        ("timer", "0m=1 0t=2 1t=3 2m=3", True),  # from here on a timer: it may change both
-        ("timer", "0m=1/x 0t=2/x 1t=3/x 2m=3/x", True),
-        ("timer", "0m=1! 0t=2 1!t=3 2m=3", False),  # which is not set any more
-        ("timer", "0m=1 0t=2 1t=3 2m=4", False),
-        ("timer", "0m=1 0t=1", False),  # it is only before the message that it changes anything
-        ("timer", "0m=1", True),  # nothing, but what it would send is on its way
-        ("timer", "0m=1/x 0t=0/y 1t=1/y", True),
-        ("timer", "0m=1 0t=0/yz 1t=1/zy", True),
-        ("timer", "0m=1/x 0t=0/x 1t=1/x", False),  # or is not there yet
-        ("timer", "0m=1/x 0t=0/yx 1t=1/yx", False),
-        ("timer", "0m=1/x 0t=0 1t=1/y", False),
-    ],
-)
-def test_two_events_commute_where_both_orders_come_to_the_same(
-    event: str, turns: str, commutes: bool
-) -> None:
-    """``0m=1/xy``: the message m, in the state 0, leads to 1 and sends x and y; else nothing."""
-    taken = dict(turn.split("=") for turn in turns.split())
-
-    def turn(state: str, event: str) -> Turn:
-        after, _, words = taken.get(f"{state}{event}", state).partition("/")
-        return after, tuple(Post("A", Say(word)) for word in words)
-
-    model: Any = SimpleNamespace(
-        names=("A",),
-        receive=lambda state, sent: turn(state, sent.message.word),
-        fires=lambda name, state, timer: turn(state, timer[0]),
-    )
-    timers = {"1!": ()}
-    order = CommutingDeliveries(timers=lambda state: timers.get(state, ("timer",)))
-    sent = {word: Envelope("B", "A", Say(word)) for word in "mn"}
-    assert Ahead(model, order).commute(0, "0", sent["m"], sent.get(event, event)) == commutes

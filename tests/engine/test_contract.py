@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from kit.engine.model import (
-    KeptAnyhow,
     Model,
-    Monitor,
-    Safeguard,
-    always,
-    content,
     fingerprint,
-    sometimes,
-    step,
     verdicts,
 )
 from kit.engine.registry import build, entry_of
@@ -34,7 +25,7 @@ from kit.protocols.twophase.twophase import (
     TwoPhase,
 )
 from tests.engine.counting import counting
-from tests.engine.toys import Door, Down, Lift, LiftModel, LiftParameters, Up, walk
+from tests.engine.toys import Door, Lift, LiftModel, LiftParameters, Up, walk
 from tests.examples import examples
 
 SCENARIOS = ("bootstrap", "cancel", "crash-and-resume", "gap", "two-datacenters")
@@ -219,132 +210,3 @@ def test_lamps_tell_invariants_and_steps() -> None:
     assert (verdict.name, verdict.ok, verdict.witness) == ("inside", False, "it is on floor 7")
     (verdict,) = verdicts(model, Lift(2))
     assert (verdict.ok, verdict.witness) == (True, None)
-
-
-KEPT = KeptAnyhow("INV-A", {"n": 2, "m": 1}, 1234, "B waits, too")
-
-
-@pytest.mark.parametrize(
-    ("guard", "said"),
-    [
-        ({"protects": ("INV-B",)}, "Only a closed lift moves"),
-        (
-            {"protects": ("INV-B",), "kept": (KEPT,)},
-            (
-                "Only a closed lift moves; without it, the search shows no harm to INV-A "
-                "in n=2, m=1 (1,234 states): B waits, too"
-            ),
-        ),
-        (
-            {"protects": (), "kept": (KeptAnyhow("INV-A", {}, 9, "B waits"),)},
-            (
-                "Only a closed lift moves (redundant); without it, the search shows no harm "
-                "to INV-A in the default configuration (9 states): B waits"
-            ),
-        ),
-        ({"protects": ()}, "Only a closed lift moves"),
-    ],
-)
-def test_a_safeguard_says_what_is_kept_without_it(guard: Any, said: str) -> None:
-    """It is redundant if that is all that it could protect."""
-    assert Safeguard("door", "S-90", "Only a closed lift moves", **guard).in_full == said
-
-
-@pytest.mark.parametrize("of", [None, lambda s: s.door])
-def test_a_property_of_a_part_looks_at_that_part(of: Any) -> None:
-    """Of the part at all of it, or at what the property looks at; else it cannot have changed."""
-    closed = always("p", "", lambda s: None, of=of).within(lambda whole: whole["lift"])
-    here, there = Lift(1), Lift(2)
-    assert closed.stays({"lift": here, "time": 1}, {"lift": here, "time": 2})
-    assert closed.stays({"lift": here}, {"lift": there}) is (of is not None)
-    assert not closed.stays({"lift": here}, {"lift": Lift(1, door=True)})
-
-
-def test_a_step_property_looks_at_the_types_that_it_names() -> None:
-    """Without names it looks at all."""
-    for on, seen in (((), "seen"), ((Up,), "seen"), ((Door,), None), ((Door, Up), "seen")):
-        prop = step("p", "", lambda before, action, after: "seen", on=on)
-        assert prop.of_step(Lift(0), Up(), Lift(1)) == seen
-
-
-def test_an_action_that_comes_to_nothing_is_none() -> None:
-    """It is neither enabled nor waiting; one that has to wait is not applied."""
-    model = LiftModel(LiftParameters())
-    *moves, door = model.rules
-    model.rules = (*moves, replace(door, outcome=lambda s, given: None))
-    assert [action for action, _ in model.options(Lift(0))] == [Up(), Down()]
-    with pytest.raises(Refused, match="there is no such action here"):
-        model.apply(Lift(0), Door(True))
-    with pytest.raises(Refused, match=r"^the door is open$"):
-        model.apply(Lift(0, door=True), Up())
-
-
-def test_what_is_enabled_first_is_suggested() -> None:
-    """Unless a model knows better."""
-    model = LiftModel(LiftParameters())
-    assert model.suggest(Lift(0)) == Up()
-    assert model.suggest(Lift(2)) == Down()
-    model.rules = ()
-    assert model.suggest(Lift(0)) is None
-
-
-@pytest.mark.parametrize(
-    ("action", "things", "actor"),
-    [
-        ({"node": "A"}, (), "A"),
-        ({"member": "B"}, (), "B"),
-        ({"node": "A", "member": "B"}, ("C",), "A"),
-        ({"node": "", "member": "B"}, ("C",), "B"),
-        ({}, ("C",), "C"),
-        ({"node": ""}, ("C",), "C"),
-        ({}, ("C", "D"), ""),
-        ({}, (), ""),
-        ({"node": 7}, (), "7"),
-    ],
-)
-def test_who_takes_a_step(action: Any, things: tuple[str, ...], actor: str) -> None:
-    """Its node or its member, else the only thing that it concerns."""
-    model: Any = LiftModel(LiftParameters())
-    model.things = lambda action: things
-    assert model.actor_of(Lift(0), SimpleNamespace(**action)) == actor
-
-
-def test_lamps_tell_steps_and_monitors() -> None:
-    """In their order; what is to be reached has none, and of the start no step is told."""
-    model: Any = LiftModel(LiftParameters())
-    model.properties = (
-        sometimes("top", "", lambda s: True),
-        step("still", "", lambda before, action, after: f"to {after.floor}", on=(Up,)),
-        always("low", "", lambda s: None),
-    )
-    watch = Monitor("count", "", int, lambda m, b, a, n: m + 1, lambda m: "two" if m == 2 else None)
-    model.monitors = (watch,)
-
-    def lamps(*given: Any) -> list[tuple[str, bool, str | None]]:
-        return [(each.name, each.ok, each.witness) for each in verdicts(model, *given)]
-
-    low, still = ("low", True, None), ("still", True, None)
-    assert lamps(Lift(1), Lift(0), Up(), (1,)) == [
-        ("still", False, "to 1"), low, ("count", True, None)
-    ]  # fmt: skip
-    assert lamps(Lift(1), Lift(1), Door(True), (2,)) == [still, low, ("count", False, "two")]
-    assert lamps(Lift(1)) == [still, low]
-
-
-def test_numbers_of_any_size_have_a_content() -> None:
-    """Those of 64 bits as they are, also beside larger ones; each other as its fewest bytes."""
-    large = (2**64, -(2**63) - 1, 2**71 - 1, 2**71, -(2**71))
-    plain = (0, True, 2**64 - 1, -(2**63), "a", None)
-    read = msgspec.msgpack.decode(content((*large, *plain, {"a": (2**64,)})))
-    kept = read[: len(large)]
-    assert {each.code for each in kept} == {1}
-    assert [int.from_bytes(each.data, "big", signed=True) for each in kept] == [*large]
-    assert [len(each.data) for each in kept] == [9, 9, 9, 10, 10]
-    assert read[len(large) : -1] == [*plain]
-    assert read[-1] == {"a": [kept[0]]}
-
-
-def test_a_fingerprint_has_sixteen_digits() -> None:
-    """In hex."""
-    assert len(fingerprint(Lift(1))) == 16
-    assert int(fingerprint(Lift(1)), 16) != int(fingerprint(Lift(2)), 16)

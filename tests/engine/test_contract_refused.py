@@ -8,9 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from kit.engine.contract import METHODS, check_contract
-from kit.engine.model import Model, Monitor, PartialOrder, always, step
+from kit.engine.model import Monitor, PartialOrder, always, step
 from kit.engine.rule import Rule
-from kit.errors import KitError, Refused
+from kit.errors import KitError
 from tests.engine.toys import Lift, LiftModel, LiftParameters, Up
 
 RULE: Rule[Any, Any] = Rule(
@@ -131,49 +131,3 @@ def test_a_whole_model_passes() -> None:
     check_contract(a_lift(start=lambda: None))
     for kind in (None, Lift, Lift | Up, list[int]):
         check_contract(a_lift(State=kind))
-
-
-def test_rules_that_come_of_methods_are_not_looked_at_again() -> None:
-    """Those have been, when their class was made."""
-    rule = replace(RULE, choices=lambda: (), outcome=lambda s: s)
-    check_contract(a_lift(rules=(rule,), acts=()))
-    with pytest.raises(KitError, match=r"^choices of move"):
-        check_contract(a_lift(rules=(rule,)))
-
-
-@pytest.mark.parametrize(
-    ("made", "longest"),
-    [
-        (lambda text: {"rules": (replace(RULE, kind=text),)}, 200),
-        (lambda text: {"properties": (replace(PROPERTY, name=text),)}, 200),
-        (lambda text: {"properties": (replace(PROPERTY, title=text),)}, 1000),
-        (lambda text: {"monitors": (replace(MONITOR, title=text),)}, 1000),
-    ],
-)
-def test_names_and_titles_have_a_length(made: Any, longest: int) -> None:
-    """A title may be a sentence."""
-    check_contract(a_lift(**made(longest * "m")))
-    with pytest.raises(KitError, match=f"at most {longest} printable characters"):
-        check_contract(a_lift(**made((longest + 1) * "m")))
-
-
-def test_a_model_without_a_start_is_none() -> None:
-    """The first thing that is asked of a model; one that is set on the object will do."""
-
-    class Idle(Model[Any, Any]):
-        name, title, rules, properties = "idle", "Idle", (), ()
-
-    with pytest.raises(KitError, match=r"^start of idle: .*a method that returns the first state"):
-        check_contract(Idle())
-    begun = Idle()
-    vars(begun)["start"] = lambda: 0
-    check_contract(begun)
-    with pytest.raises(NotImplementedError):
-        Idle().start()
-
-
-def test_what_a_rule_has_no_end_for_is_no_action() -> None:
-    """To apply it is refused, in words of the kit."""
-    model = a_lift(rules=(replace(RULE, outcome=lambda s, action: None),))
-    with pytest.raises(Refused, match="there is no such action here"):
-        model.apply(Lift(0), Up())

@@ -22,11 +22,9 @@ from kit.engine.declared import (
 )
 from kit.engine.fuzz import fuzz
 from kit.engine.model import Monitor
-from kit.engine.registry import build, entries
+from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.playing.verdicts import outcome_box
-from kit.views.rendered import RenderedTimeline
 
 SOURCE = "the paper, section 4"
 
@@ -173,16 +171,6 @@ def test_walks_tell_a_cost_and_go_on() -> None:
     assert fuzz(counter("whole", crashes=1), range(40)).findings
 
 
-def test_the_player_says_it_on_the_step() -> None:
-    """The step that breaks the promise is called a known cost, with its sentence and source."""
-    model = counter(*ALL, crashes=1)
-    timeline = Timeline.along(model, [Counter.crash()])
-    shown = RenderedTimeline(timeline).html(timeline.at)
-    assert "A known cost of the protocol, at step 1" in shown
-    assert SOURCE in shown
-    assert "The counter is lost." in outcome_box(model, check(model)).html()
-
-
 def test_a_cost_must_be_one_of_the_models_promises() -> None:
     """A cost of something that the model does not promise is refused where the model is made."""
     wrong = type("Wrong", (Counter,), {"costs": (cost("hole"),)})
@@ -229,11 +217,3 @@ def test_what_gossip_and_weak_levels_cost_is_known(
     assert check(build(name), max_states=2_000).costs == ()
     ends_there = check(build(name, given), max_states=6_000, past_costs=False)
     assert ends_there.violation is not None
-
-
-@pytest.mark.parametrize("name", entries())
-def test_every_declared_cost_is_complete(name: str) -> None:
-    """Each says in a sentence what it costs, and names its source."""
-    for each in build(name).costs:
-        assert each.sentence.endswith(".")
-        assert each.source

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import sys
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 
 from kit.errors import (
     LONGEST_MESSAGE,
-    LONGEST_VALUE,
     BadInput,
     KitError,
     Refused,
@@ -50,13 +48,6 @@ def test_a_message_is_one_printable_line(field: str, value: Any, allowed: str) -
         assert str(error).isprintable()
         assert isinstance(error, KitError)
         assert len(str(error)) <= 10 * LONGEST_MESSAGE
-
-
-@given(ANYTHING)
-def test_a_value_is_shown_briefly(value: Any) -> None:
-    """A value takes at most sixty plain characters."""
-    assert len(shorten(value)) <= LONGEST_VALUE
-    assert shorten(value).isascii()
 
 
 STRANGE: dict[str, tuple[Any, str]] = {
@@ -123,24 +114,3 @@ def test_the_very_place_in_data_is_named(text: str) -> None:
     error = misfit(start, {"a": [1, {"b": 2}]}, ValueError(text), "as it should be")
     assert (error.field, error.value) == (field, value)
     assert error.allowed.startswith("as it should be (")
-
-
-@pytest.mark.parametrize(
-    ("said", "words"),
-    [
-        ("Expected `int`, got `str`", "a whole number"),
-        ("Expected `int | null`, got `array`", "a whole number or null"),
-        ("Expected `array` of length >= 1", "a list of length >= 1"),
-        ("Object missing required field `name`", "Object missing required field `name`"),
-        ("Expected `bool`, got `int`", "true or false"),
-    ],
-)
-def test_types_are_said_in_words(said: str, words: str) -> None:
-    """Nobody has to know what a library calls a list."""
-    assert misfit("x", 1, ValueError(said), "so").allowed == f"so ({words})"
-
-
-def test_describing_is_quick() -> None:
-    """Speaking of a huge value does not need its decimal digits, which Python limits."""
-    assert sys.get_int_max_str_digits() > 0
-    assert "bits" in str(BadInput("token", 1 << 10**6, "64 bits"))

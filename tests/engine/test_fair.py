@@ -12,8 +12,7 @@ from kit.engine.model import goal
 from kit.engine.registry import build, entries
 from kit.engine.search import LOST
 from kit.engine.timeline import Timeline
-from kit.errors import BadInput
-from tests.engine.toys import Go, Graph
+from tests.engine.toys import Graph
 
 ENDLESS = {"failures", "recovery_mode"}
 """Models in which somebody may undo for ever what was done."""
@@ -22,11 +21,6 @@ WITH_GOALS = [
     for name in entries()
     if name not in ENDLESS and any(prop.kind == "goal" for prop in build(name).properties)
 ]
-
-
-def test_some_models_have_goals() -> None:
-    """The test below is about something."""
-    assert "tcm" in WITH_GOALS
 
 
 @pytest.mark.sweep(3)
@@ -97,12 +91,6 @@ def test_a_goal_that_takes_luck_is_not_broken(rungs: int, found: bool) -> None:
     assert bool(fuzz(model, range(2), steps=1, within=200).findings) is found
 
 
-def test_a_ring_that_alternates_as_the_schedule_does_is_left_by_chance() -> None:
-    """Every other step is by chance, and only the others could lead home."""
-    model = Graph({0: (1,), 1: (0, 2), 2: (3,)}, HOME)
-    assert fuzz(model, range(20), steps=1, within=50).findings == ()
-
-
 def test_whatever_waits_longest_is_taken() -> None:
     """At least every other step is the one that has been enabled longest: none waits for ever."""
     model = Graph({0: (0, 1), 1: (3, 1)}, HOME)
@@ -112,29 +100,3 @@ def test_whatever_waits_longest_is_taken() -> None:
     lost = led_on(away, away.rules, away.start(), (HOME,), 0, 0)
     assert lost is not None
     assert lost[0] == ()
-
-
-def test_of_several_goals_the_first_one_missed_is_named() -> None:
-    """What is reached meanwhile is missed no more."""
-    goals = tuple(goal(f"at {n}", "", lambda s, n=n: s.at == n) for n in (1, 7, 9))
-    model = Graph({0: (1,), 1: (2,)}, *goals)
-    lost = led_on(model, model.rules, model.start(), goals, 0, 50)
-    assert lost is not None
-    assert lost[1] == "at 7"
-
-
-@pytest.mark.parametrize("within", [-1, 10**9, True])
-def test_within_has_limits(within: Any) -> None:
-    """A number of steps, or none."""
-    with pytest.raises(BadInput, match="within: got"):
-        fuzz(Graph({0: (1,)}, HOME), range(1), within=within)
-    assert Go(1) != Go(2)
-
-
-@pytest.mark.parametrize("ways", [(1, 9), (9, 1)])
-def test_what_has_been_enabled_longest_is_taken_every_other_time(ways: tuple[int, ...]) -> None:
-    """Home is a step away at the start and after one step, and lost after two elsewhere."""
-    model = Graph({0: ways, 1: (2, 9), 2: (2,), 9: (9,)})
-    home = goal("home", "", lambda s: s.at == 9)
-    for seed in range(8):
-        assert led_on(model, model.rules, model.start(), (home,), seed, 4) is None

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.forms import LONGEST_LINE, Bare, Form, Grammar, Slot
+from kit.engine.forms import LONGEST_LINE, Form, Grammar, Slot
 from kit.errors import BadInput
 
 
@@ -199,17 +199,6 @@ def test_a_line_is_completed_word_by_word() -> None:
     assert GRAMMAR.complete("say 'a' 'b", MOMENT) == ()
 
 
-def test_forms_with_few_values_are_offered_as_lines() -> None:
-    """Several values stand together; a form with too many has no line, another is not offered."""
-    offers = {form.about: lines for form, lines in GRAMMAR.offers(MOMENT)}
-    assert offers["one"][0] == "put apple on one"
-    assert len(offers["one"]) == 4
-    assert offers["several"][1] == "put all apple, pear on two"
-    assert "a statement" not in offers
-    assert {f.about: x for f, x in GRAMMAR.offers(MOMENT, most=1)}["one"] == ()
-    assert {f.about: x for f, x in GRAMMAR.offers(MOMENT, most=2)}["one"] == offers["one"]
-
-
 SHELL = Grammar(
     [
         Form("grep {options} {text} {file}", "search", _same),
@@ -266,37 +255,6 @@ def test_a_word_behind_a_text_in_quotes_is_completed(line: str, ends: tuple[str,
     assert all(whole.endswith(end) for whole, end in zip(lines, ends, strict=True))
 
 
-def test_what_the_model_lacks_is_read_last_and_never_completed() -> None:
-    """Wherever it stands among the forms; a line that is too long goes on with nothing."""
-    lacking = Form("put {fruit} away", "none", _same, absent=True)
-    wider = Form("put {fruit} on {table}", "none", _same, absent=True)
-    grammar = Grammar((lacking, wider, *FORMS), SLOTS)
-    assert grammar.read("put apple on one", MOMENT)[0] is FORMS[0]
-    assert grammar.read("put plum on seven", MOMENT)[0] is wider
-    assert grammar.read("put apple away", MOMENT)[0] is lacking
-    assert grammar.complete("put apple ", MOMENT) == ("put apple on",)
-    with pytest.raises(BadInput, match=r"one of on \(put FRUIT on TABLE\)$"):
-        grammar.read("put apple", MOMENT)
-    only = Grammar((Form("lose {fruit}", "none", _same, absent=True), FORMS[0]), SLOTS)
-    with pytest.raises(BadInput, match=r"allowed: one of put$"):
-        only.read("", MOMENT)
-    assert grammar.complete("put apple " + LONGEST_LINE * "x" + " ", MOMENT) == ()
-
-
-def test_a_form_is_offered_without_lines_where_there_is_nothing_to_name() -> None:
-    """Neither one thing nor several."""
-    offered = {form.about: lines for form, lines in GRAMMAR.offers(())}
-    assert offered == {"one": (), "several": (), "a fixed text in quotes": ("open 'the door'",)}
-
-
-def test_a_comma_in_quotes_parts_only_what_may_be_several() -> None:
-    """Where a slot has one value it is a part of that."""
-    slots = {"one": Slot("a text"), "more": Slot("texts", many=True)}
-    grammar = Grammar((Form("note {one}", "", _same), Form("list {more}", "", _same)), slots)
-    assert grammar.read("note 'a,b'", MOMENT)[1] == {"one": "a,b"}
-    assert grammar.read("list 'a,b'", MOMENT)[1] == {"more": ("a", "b")}
-
-
 OPTIONS = Grammar(
     [
         Form("grep {options} {text}", "search", _same),
@@ -339,118 +297,8 @@ def test_options_stand_alone_or_together(line: str, options: tuple[str, ...]) ->
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("grep -x a", "grep: got '-x'; allowed: options"),
-        ("grep -ix a", "grep: got '-ix'; allowed: options"),
-        ("grep -i -A", "grep -i -A: got 'nothing'; allowed: options"),
-        ("grep --allow a", "grep: got '--allow'; allowed: options"),
-        ("= a", "got '='; allowed: a command of this drill."),
-        ("gre a", "a command of this drill. Did you mean grep?"),
-    ],
-)
-def test_what_is_no_option_is_refused(line: str, said: str) -> None:
-    """Also among others behind one dash, and one that lacks its value."""
-    with pytest.raises(BadInput, match=re.escape(said)):
-        OPTIONS.read(line, MOMENT)
-
-
-def test_the_command_that_is_nearest_is_meant() -> None:
-    """Of two that are like what was typed."""
-    like_each_other = Grammar([Form("start", "", _same), Form("starter", "", _same)], {})
-    with pytest.raises(BadInput, match=re.escape("Did you mean start?")):
-        like_each_other.read("stort", MOMENT)
-
-
-QUOTES = Grammar(
-    [
-        Form("SELECT {word} FROM {more}", "a statement", _same),
-        Form("DELETE FROM a WHERE b IN ({texts}) AND c = {number}", "a list", _same),
-        Form("say {word} to {fruit}", "a line", _same),
-        Form("shut 'door'", "a word in quotes", _same),
-        Form("move {way}", "a value with a dash", _same),
-        Form("list {more}", "several", _same),
-    ],
-    {
-        "word": Slot("a word", quoted=True),
-        "more": Slot("more", many=True),
-        "texts": Slot("texts", many=True, quoted=True),
-        "number": Slot("a number"),
-        "fruit": Slot("a fruit", lambda moment: ("apple", "Pear", "7a")),
-        "way": Slot("a way", lambda moment: ("-1", "-2")),
-    },
-)
-
-
-@pytest.mark.parametrize(
-    ("line", "given"),
-    [
-        ("say 7 to apple", {"word": Bare("7"), "fruit": "apple"}),
-        ("say '7' to apple", {"word": "7", "fruit": "apple"}),
-        ("say 'a' to PEAR", {"word": "a", "fruit": "Pear"}),
-        ("say 'a' to 'Pear'", {"word": "a", "fruit": "Pear"}),
-        ("SELECT 7 FROM a", {"word": Bare("7"), "more": ("a",)}),
-        ("SELECT 'a' FROM b, c", {"word": "a", "more": ("b", "c")}),
-        ("SELECT '.a' FROM b", {"word": ".a", "more": ("b",)}),
-        ("SELECT 'a.' FROM b", {"word": "a.", "more": ("b",)}),
-        ("DELETE FROM a WHERE b IN ('c,d', 'e') AND c = 7", {"texts": ("c,d", "e"), "number": "7"}),
-        ('shut "door"', {}),
-        ("move -2", {"way": "-2"}),
-        ("list a,b, 'c,d'", {"more": ("a", "b", "c", "d")}),
-    ],
-)
-def test_what_stands_in_quotes(line: str, given: dict[str, Any]) -> None:
-    """A number needs none, and is told from one in quotes; a value may be in any case without."""
-    read_as = QUOTES.read(line, MOMENT)[1]
-    assert read_as == given
-    assert {name: type(each) for name, each in read_as.items()} == {
-        name: type(each) for name, each in given.items()
-    }
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "say a to apple",
-        "say 'a' to 'PEAR'",
-        "say 'a', 'b' to apple",
-        'SELECT "a b" FROM c',
-        "shut 'window'",
-        "shut door",
-        "move -3",
-        "list ,",
-        "list a,",
-        "list a b",
-    ],
-)
-def test_what_quotes_do_not_allow(line: str) -> None:
-    """A text without them, other letters within them, more than one where one may stand."""
-    with pytest.raises(BadInput):
-        QUOTES.read(line, MOMENT)
-
-
-def test_what_is_allowed_is_said_once_and_the_nearest_first() -> None:
-    """A value that is a word of a form, too, is told as a value; at most three forms are named."""
-    forms = [Form("go {table}", "", _same), *(Form(f"go {n} now", "", _same) for n in "1234")]
-    grammar = Grammar([*forms, Form("go one {number}", "", _same)], SLOTS)
-    with pytest.raises(
-        BadInput, match=re.escape("a table: one of two, one; or one of 1, 2, 3, 4 (")
-    ) as e:
-        grammar.read("go twoo", MOMENT)
-    assert str(e.value).endswith("(go TABLE or go 1 now or go 2 now)")
-    assert str(e.value).count("one of") == 2
-    with pytest.raises(BadInput, match=re.escape("got 'nothing'; allowed: a table: one of one,")):
-        grammar.read("go", MOMENT)
-
-
-@pytest.mark.parametrize(
     ("text", "looks"), [("SELECT {x} FROM y", True), ("get a", True), ("put all", False)]
 )
 def test_who_only_looks_changes_nothing(text: str, looks: bool) -> None:
     """As the beginning of the line says."""
     assert Form(text, "", _same).looks is looks
-
-
-def test_an_own_word_is_said_to_be_one() -> None:
-    """No real tool has it."""
-    assert [form.meaning for form in FORMS[1:3]] == ["several", "a statement (own word)"]

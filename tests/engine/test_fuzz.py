@@ -5,31 +5,24 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
-from kit.engine import declared
-from kit.engine.declared import Declared, State, budget
-from kit.engine.fuzz import MOST_STEPS, MOST_WEIGHT, SEEDS, Finding, Walker, fuzz, shrink
-from kit.engine.model import Monitor, always, rule_rows, sometimes, step
+from kit.engine.fuzz import SEEDS, Finding, Walker, fuzz
+from kit.engine.model import Monitor, always, sometimes, step
 from kit.engine.registry import build, entry_of, rows_of
-from kit.engine.rule import Rule
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
-from kit.errors import BadInput, Refusal, Refused
+from kit.errors import BadInput, Refused
 from kit.protocols.twophase.twophase import (
     Decide,
     GiveUp,
-    Prepare,
     ReceiveDecision,
     TwoPhase,
     TwoPhaseParameters,
 )
 from tests.engine.test_check import Rash
-from tests.engine.toys import LiftModel, LiftParameters
 from tests.house.source import ROOT
 from tests.saying import like
 
@@ -90,17 +83,6 @@ PINNED = [
 ]
 
 
-def test_seeds_differ() -> None:
-    """Different seeds give different walks, and a longer walk begins with the shorter one."""
-    walker = Walker(TwoPhase(TwoPhaseParameters(5)))
-    assert len({walker.walk(seed).actions for seed in range(30)}) > 20
-    short, long = Walker(TwoPhase(), steps=3), Walker(TwoPhase(), steps=30)
-    for seed in range(20):
-        one, other = short.walk(seed).actions, long.walk(seed).actions
-        assert other[: len(one)] == one
-        assert len(one) <= 3
-
-
 @pytest.mark.parametrize("name", ["twophase", "tcm"])
 def test_a_walk_replays(name: str) -> None:
     """Every walk is a run of the model: each action enabled where it was drawn."""
@@ -151,16 +133,6 @@ def test_what_was_never_taken_is_named() -> None:
     assert "receive decision" in found.untaken
     assert "manager: prepared - receive-decision" in found.untaken
     assert found.unreached == ("all-commit", "all-abort")
-
-
-def test_rows_of_a_students_model_are_its_rules() -> None:
-    """A model that says nothing of rows is covered by its rules; shared kinds name the action."""
-    model = LiftModel(LiftParameters())
-    assert rule_rows(model).names == ("move: up", "move: down", "door")
-    found = fuzz(model, range(5))
-    assert (found.untaken, found.unreached) == ((), ())
-    locked = fuzz(LiftModel(LiftParameters(1)), range(5))
-    assert locked.untaken == ("move: up", "move: down")
 
 
 # -- weights and limits ----------------------------------------------------------------------------
@@ -315,131 +287,3 @@ def test_progress_is_told() -> None:
     heard: list[tuple[int, int]] = []
     fuzz(TwoPhase(), range(64), progress=lambda done, all_: heard.append((done, all_)))
     assert heard == [(16, 64), (32, 64), (48, 64), (64, 64)]
-
-
-class Level(State, frozen=True):
-    """How high it is, and how often it may still rise."""
-
-    height: int = 0
-    rises: int = 0
-
-
-class Stairs(Declared[Level]):
-    """A walk of two stairs at a time, as far as there are any."""
-
-    name, title, State = "stairs", "Stairs", Level
-    rises: int = budget(3, "how often", le=9)
-
-    @declared.action(spends="rises")
-    def rise(self, s: Level) -> Level:
-        """One stair up."""
-        return s.but(height=s.height + 1)
-
-    def settled(self, before: Level, after: Level) -> Level:
-        """A second stair follows each."""
-        return after.but(height=after.height + 1)
-
-    @declared.always()
-    def low(self, s: Level) -> str | None:
-        """It stays low."""
-        return "high" if s.height > 5 else None
-
-
-def test_a_walk_takes_what_follows_its_steps() -> None:
-    """What a step spends, and what settles after it, is in the next state of a walk."""
-    (found,) = fuzz(Stairs(), range(1)).findings
-    assert (found.property, len(found.actions)) == ("low", 3)
-    assert fuzz(Stairs(rises=2), range(1)).findings == ()
-
-
-def says(rule: Rule[Any, Any], answer: Callable[[Any, Any], Any]) -> Rule[Any, Any]:
-    """The rule as somebody else wrote it, who says this of a state and an action."""
-    return Rule(
-        *(rule.action, rule.kind),
-        choices=lambda s: [(action, action) for action, _ in rule.choices(s)],
-        outcome=answer,
-        given=lambda action: action,
-    )
-
-
-def test_a_model_that_changes_its_state_is_named() -> None:
-    """Walks of a model that writes to its states end in one line with the place."""
-
-    def writes(s: Any, action: Any) -> Any:
-        s.prepared = 1
-        return s
-
-    def lists(s: Any, action: Any) -> Any:
-        return replace(s, tm=[s.tm])
-
-    for effect, said in (
-        (writes, "| writes, line | test_fuzz.py | (s.prepared = 1)"),
-        (lists, "| outcome of prepare RM0, line | test_fuzz.py | unhashable | 'list'"),
-    ):
-        model = TwoPhase()
-        prepare, *others = model.rules
-        model.rules = (says(prepare, effect), *others)
-        with pytest.raises(BadInput, match=like(said)):
-            fuzz(model, range(3))
-
-
-def test_a_late_wrong_is_found_by_looking_at_last_states() -> None:
-    """A state that cannot be told apart, made only later on, is found in a walk's last state."""
-
-    def late(s: Any, action: Any) -> Any:
-        return replace(s, prepared=s.prepared | 1 << action.rm, tm=[] if s.heard else s.tm)
-
-    model = TwoPhase()
-    prepare, *others = model.rules
-    model.rules = (says(prepare, late), *others)
-    assert isinstance(Prepare(0), Prepare)
-    with pytest.raises(BadInput, match="unhashable type: 'list'"):
-        fuzz(model, range(50))
-
-
-def test_what_is_sure_is_never_refused() -> None:
-    """A walk counts the choices of a sure rule without trying them, so each of them happens."""
-    model = build("discovery", dict(entry_of("discovery").fuzzing.parameters))
-    walker = Walker(model)
-    tried = 0
-    for walk in map(walker.walk, range(20)):
-        state = model.start()
-        for action in walk.actions:
-            for rule in (rule for rule in model.rules if rule.sure):
-                ends = [rule.outcome(state, given) for _, given in rule.choices(state)]
-                assert not [end for end in ends if end is None or isinstance(end, Refusal)]
-                tried += len(ends)
-            state = model.apply(state, action)
-    assert tried > 1000
-
-
-def test_both_limits_of_a_number_may_be_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of steps, of a weight and of seeds, which are more where they are a range."""
-    assert [Walker(TwoPhase(), steps=steps).steps for steps in (1, MOST_STEPS)] == [1, MOST_STEPS]
-    kinds = {"prepare": float(MOST_WEIGHT), "give up": 0.0}
-    walk = Walker(TwoPhase(), weights=kinds).walk(0)
-    assert GiveUp not in map(type, walk.actions)
-    with pytest.raises(BadInput, match=r"^weights\[prepare\]: "):
-        Walker(TwoPhase(), weights={"prepare": MOST_WEIGHT + 1.0})
-    monkeypatch.setattr("kit.engine.fuzz.MOST_LISTED", 2)
-    monkeypatch.setattr("kit.engine.fuzz.MOST_SEEDS", 3)
-    assert [fuzz(TwoPhase(), seeds, steps=1).walks for seeds in ((0, 1), range(3))] == [2, 3]
-    wrong: Any
-    for wrong in ((0, 1, 2), range(4), iter((True,)), (-1,), iter((1.0,)), range(-1, 1)):
-        with pytest.raises(BadInput, match=r"^seeds"):
-            fuzz(TwoPhase(), wrong, steps=1)
-
-
-def test_a_run_that_breaks_something_else_is_not_shrunk() -> None:
-    """It is given back as it is, without a witness."""
-    finding = fuzz(Rash(), range(20)).findings[0]
-    assert shrink(Rash(), finding.actions, finding.property) == (finding.actions, finding.witness)
-    assert shrink(Rash(), finding.actions, "another") == (finding.actions, "")
-
-
-def test_what_breaks_without_a_word_is_shrunk_too() -> None:
-    """A promise may say that it is broken in an empty text."""
-    late = always("low", "It stays low", lambda s: "" if s.floor == 2 else None)
-    model = LiftModel(LiftParameters(floors=3))
-    [finding] = fuzz(model, range(40), steps=30, properties=(late,)).findings
-    assert (finding.witness, len(finding.actions)) == ("", 2)

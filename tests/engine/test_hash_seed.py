@@ -10,7 +10,7 @@ from functools import cache
 import pytest
 from msgspec import Struct
 
-from kit.engine.model import content, fingerprint
+from kit.engine.model import fingerprint
 from tests.house.source import ROOT
 
 PROGRAM = """
@@ -98,15 +98,6 @@ print(fingerprint(Loose(frozenset(names), {name: 1 for name in set(names)})))
 """
 
 
-def test_numbers_beyond_64_bits_count_wherever_they_stand() -> None:
-    """In a mapping, in a tuple and alone: states that differ in one of them are told apart."""
-    large = (1 << 64, (1 << 64) + 1, -(1 << 63) - 1, (1 << 64) - 1, -(1 << 63))
-    for kind in (lambda n: {"n": n}, lambda n: (1, n), lambda n: n):
-        marks = [fingerprint(kind(number)) for number in large]
-        assert len(set(marks)) == len(large)
-        assert marks == [fingerprint(kind(number)) for number in large]
-
-
 def test_even_a_set_in_a_state_has_one_fingerprint() -> None:
     """A student's state that holds a set is told by its content, not by the set's order."""
     found = set()
@@ -125,22 +116,3 @@ def test_fingerprints_are_of_the_content() -> None:
     assert len(set(wide)) == 4
     with pytest.raises(TypeError, match="a state cannot hold a object"):
         fingerprint((object(),))
-
-
-@pytest.mark.parametrize(
-    ("number", "packed"),
-    [
-        (0, "00"),
-        (-1, "ff"),
-        (-(1 << 63), "d3 8000000000000000"),
-        (-(1 << 63) - 1, "c709 01 ff7fffffffffffffff"),
-        ((1 << 64) - 1, "cf ffffffffffffffff"),
-        (1 << 64, "c709 01 010000000000000000"),
-    ],
-)
-def test_only_numbers_beyond_64_bits_are_packed_as_bytes(number: int, packed: str) -> None:
-    """Beside such a one, too: others are numbers of MessagePack, negative ones as well."""
-    large = "c709 01 010000000000000000"
-    assert content(("n", None, 1 << 64)) == bytes.fromhex(f"93 a16e c0 {large}")
-    assert content((number, 1 << 64)) == bytes.fromhex(f"92 {packed} {large}")
-    assert content({"n": (number, 1 << 64)}) == bytes.fromhex(f"81 a16e 92 {packed} {large}")

@@ -9,21 +9,15 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import UNSET, Struct, UnsetType
 
 from kit import read_itf
-from kit.engine.declared import NodeModel
 from kit.engine.fuzz import Walker
 from kit.engine.itf import (
-    LARGEST,
-    LONGEST_TEXT,
-    MOST_DIGITS,
     is_itf,
     parse,
     plain,
     words,
 )
-from kit.engine.network import NetworkOptions
 from kit.engine.recorded import RecordedRun, itf_of
 from kit.engine.registry import build, entries
 from kit.engine.timeline import Timeline
@@ -42,17 +36,6 @@ def opened(name: str) -> tuple[RecordedRun, Timeline]:
 
 
 # -- what others write -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("first", "then", "changed"), [("1", "true", "a"), ("[0]", "[false]", "a"), ("1", "1", "–")]
-)
-def test_a_truth_value_is_no_number(first: str, then: str, changed: str) -> None:
-    """Where a variable changes its kind, it changes."""
-    model = RecordedRun(parse(f'{{"vars":["a"],"states":[{{"a":{first}}},{{"a":{then}}}]}}'))
-    timeline = Timeline(model)
-    timeline.forward()
-    assert timeline.now.say == f"read on. Changed: {changed}."
 
 
 def test_a_trace_of_quint_is_read() -> None:
@@ -164,58 +147,6 @@ def test_nodes_are_found_where_maps_name_them() -> None:
     assert nodes(p={"#map": [[{"#tup": ["a", 1]}, 1]]}, q={"#map": []}) == ("(a, 1)",)
 
 
-def test_a_map_that_grows_is_no_map_of_nodes() -> None:
-    """Of Quint: an epoch for each node, and who has acknowledged what, which is empty at first."""
-    epoch = {"#map": [["n1", 0], ["n2", 0]]}
-    acks = {"#map": [[{"#tup": ["n1", 1]}, {"#set": ["n1", "n2"]}]]}
-    states = [{"epoch": epoch, "acks": {"#map": []}}, {"epoch": epoch, "acks": acks}]
-    model = RecordedRun(parse(json.dumps({"vars": ["epoch", "acks"], "states": states})))
-    assert model.nodes == ("n1", "n2")
-
-
-@pytest.mark.parametrize("end", ["", "\n", "\n\n", "\n \n\nx = 2", "\n@!@!@ENDMSG 2217 @!@!@"])
-def test_a_state_ends_at_an_empty_line_or_with_the_text(end: str) -> None:
-    """Or where a message of TLC does. Before its variables a line may be empty."""
-    for head in ("State 1: <Initial predicate>\n", "State 1: <Initial predicate> \t\n\n"):
-        assert parse(f'{head}x = ""{end}').states == ({"x": ""},)
-
-
-def test_a_parameter_is_what_was_said_of_it_last() -> None:
-    """The states after say nothing of it."""
-    states = [{"x": 1, "N": 3}, {"x": 2, "N": 4}, {"x": 3}]
-    trace = parse(json.dumps({"params": ["N"], "vars": ["x"], "states": states}))
-    assert [state["N"] for state in trace.states] == [3, 4, 4]
-
-
-def test_a_map_whose_keys_change_is_none_of_nodes_however_often_they_are_named() -> None:
-    """The other one has the same keys in all states."""
-    steady = {"#map": [["a", 1], ["b", 1]]}
-    growing = [{"#map": [["x", 1]]}, {"#map": [["x", 1], ["y", 1]]}]
-    states = [{"p": steady, "q": each, "r": ["x", "y"]} for each in growing]
-    model = RecordedRun(parse(json.dumps({"vars": ["p", "q", "r"], "states": states})))
-    assert model.nodes == ("a", "b")
-
-
-def test_a_table_has_what_is_said_of_nodes_and_a_step_what_changes_in_it() -> None:
-    """Two variables share the keys a and b; x is no node. Without a loop a run just ends."""
-    states = [
-        {"p": {"#map": [["a", 1], ["b", 2]]}, "q": {"a": 3, "b": now}, "r": {"#map": [["x", now]]}}
-        for now in (4, 5)
-    ]
-    model = RecordedRun(parse(json.dumps({"vars": ["p", "q", "r"], "states": states})))
-    first, second = model.start(), model.read_through().moments[-1].state
-    assert model.table(first) == {
-        ("a", "p"): "1", ("b", "p"): "2", ("a", "q"): "3", ("b", "q"): "4"
-    }  # fmt: skip
-    assert model.changed(first, second) == {"b": {"q": "5"}}
-    assert model.ends == "The recorded run ends here."
-
-
-def test_a_run_of_which_nobody_says_where_it_is_from_has_a_title() -> None:
-    """A trace need not name its source."""
-    assert RecordedRun(parse('{"vars":["a"],"states":[{"a":1}]}')).title == "A recorded run"
-
-
 def test_tlc_prints_intervals() -> None:
     """``1..3`` is a set of three; one that ends before it begins is empty."""
     block = "/\\ x = 1..3\n/\\ y = <<-1..1, 2..1>>"
@@ -250,96 +181,6 @@ def test_what_each_node_has_is_a_map_by_the_names_of_nodes() -> None:
     timeline = Timeline(build("commit"))
     timeline.forward()
     assert RecordedRun(parse(itf_of(timeline))).nodes == timeline.model.names
-
-
-class Seats(Struct, frozen=True):
-    """What sits where."""
-
-    nodes: tuple[int, ...]
-
-
-class Sitting(NodeModel[Seats]):
-    """Seats of which nothing is said but what they hold."""
-
-    name, title, State = "sitting", "Seats", Seats
-
-    def __init__(self, names: tuple[str, ...], nodes: tuple[int, ...]) -> None:
-        super().__init__()
-        self.names, self.nodes = names, nodes
-
-    def start(self) -> Seats:
-        """As they are."""
-        return Seats(self.nodes)
-
-
-@pytest.mark.parametrize(
-    ("names", "nodes", "written"),
-    [
-        (("A", "B"), (7, 8), {"#map": [["A", 7], ["B", 8]]}),
-        (("A", "B"), (7,), {"#tup": [7]}),
-        ((), (), {"#tup": []}),
-    ],
-)
-def test_what_is_not_of_each_node_is_no_map(
-    names: tuple[str, ...], nodes: tuple[int, ...], written: Any
-) -> None:
-    """There is one name for each of them, and there are some."""
-    text = json.loads(itf_of(Timeline(Sitting(names, nodes))))
-    assert (text["vars"], text["states"][0]["nodes"]) == (["nodes"], written)
-
-
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [
-        (True, "true"),
-        (12, "12"),
-        ("a", "a"),
-        ([1, [2]], "[1, [2]]"),
-        ([], "[]"),
-        ({"#tup": [1, "a"]}, "(1, a)"),
-        ({"#tup": []}, "()"),
-        ({"#set": [1, {"#tup": [2, 3]}]}, "{1, (2, 3)}"),
-        ({"#set": []}, "{}"),
-        ({"#map": [["a", 1], ["b", 2]]}, "{a → 1, b → 2}"),
-        ({"#map": []}, "{}"),
-        ({"x": 1, "y": False}, "{x: 1, y: false}"),
-        ({"#bigint": "9007199254740992"}, "9007199254740992"),
-        ({"#unserializable": "0.5"}, "0.5"),
-        ({"tag": "None", "value": {"#tup": []}}, "None"),
-        ({"tag": "None", "value": {}}, "None"),
-        ({"tag": "Some", "value": 3}, "Some(3)"),
-        ({"tag": "Some", "value": {"#tup": [3]}}, "Some((3))"),
-        ({"tag": "Some"}, "{tag: Some}"),
-    ],
-)
-def test_each_kind_of_value_has_its_words(value: Any, said: str) -> None:
-    """As a person reads it."""
-    assert words(value) == said
-
-
-class Told(Struct):
-    """What may be said, and by whom."""
-
-    by: str = "A"
-    said: str | UnsetType = UNSET
-
-
-def test_values_are_written_in_the_words_of_the_format() -> None:
-    """Each kind of value that a state may hold."""
-    state = (
-        *(True, -3, 2**53 - 1, 2**53, -(2**53), "n", None),
-        *(frozenset({10, 9}), {2: "b"}, NetworkOptions(), 0.5),
-    )
-    assert plain(state)["#tup"][:9] == [
-        *(True, -3, 9007199254740991),
-        *({"#bigint": "9007199254740992"}, {"#bigint": "-9007199254740992"}),
-        *("n", {"tag": "None", "value": {"#tup": []}}),
-        *({"#set": [9, 10]}, {"#map": [[2, "b"]]}),
-    ]
-    assert plain(state)["#tup"][9]["drops"] == 0
-    assert plain(Told()) == {"by": "A"}
-    assert plain(0.5) == {"#unserializable": "0.5"}
-    assert plain(frozenset({8, 1})) == {"#set": [1, 8]}
 
 
 @pytest.mark.parametrize("name", entries())
@@ -461,12 +302,6 @@ HOSTILE: dict[str, tuple[str, str]] = {
 }
 
 
-@pytest.mark.parametrize("digits", ["9" * 1000, f"-{'9' * 999}"])
-def test_a_number_may_have_a_thousand_characters(digits: str) -> None:
-    """As many as Python turns into a number in no time."""
-    assert parse(itf(f'{{"#bigint": "{digits}"}}')).states[0]["x"] == {"#bigint": digits}
-
-
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_a_spoiled_trace_is_refused_in_a_line(kind: str) -> None:
     """The field, the value and what is allowed; nothing else ever comes of it."""
@@ -543,78 +378,3 @@ def test_a_file_is_read_by_the_one_way_in(tmp_path: Path) -> None:
 def test_a_trace_is_known_by_how_it_begins(text: str, is_one: bool) -> None:
     """An object with states, and the names of variables or what a tool says of it."""
     assert is_itf(text) == is_one
-
-
-@pytest.mark.parametrize(
-    ("value", "fine"),
-    [
-        ("x" * LONGEST_TEXT, True),
-        ("x" * (LONGEST_TEXT + 1), False),
-        (LARGEST, True),
-        (-LARGEST, True),
-        (LARGEST + 1, False),
-        ({"#bigint": "9" * MOST_DIGITS}, True),
-        ({"#bigint": "9" * (MOST_DIGITS + 1)}, False),
-    ],
-    ids=("text", "longer text", "largest", "least", "larger", "digits", "more digits"),
-)
-def test_values_have_limits(value: Any, fine: bool) -> None:
-    """What is just within them is read as it is."""
-    text = json.dumps({"vars": ["a"], "states": [{"a": value}]})
-    if fine:
-        assert parse(text).states[0]["a"] == value
-    else:
-        with pytest.raises(BadInput, match=r"^trace:1: states\[0\].a|^states\[0\].a"):
-            parse(text)
-
-
-@pytest.mark.parametrize(
-    ("meta", "state", "name"),
-    [
-        ({"action": "Go"}, {}, "Go"),
-        ({"action": "Go\nnow"}, {}, ""),
-        ({"action": 7}, {}, ""),
-        ({"action": "Go"}, {"mbt::nondetPicks": {"x": 1}}, "Go (x = 1)"),
-        ({}, {"mbt::nondetPicks": {"x": 1}}, ""),
-        ({"action": "x" * 101}, {}, "x" * 100),
-        ({"action": {"type": "Go", "to": 1}}, {}, "Go"),
-        ({"action": {"to": 1}}, {}, ""),
-        ({"action": "Go", "note": None}, {}, "Go"),
-        ({"action": "Go"}, {"mbt::nondetPicks": {"x": {"a": 1}}}, "Go (x = {a: 1})"),
-        (
-            {"action": "Go"},
-            {"mbt::nondetPicks": {"x": {"tag": "Some", "value": 1}}},
-            "Go (x = 1)",
-        ),
-    ],
-)
-def test_an_action_has_a_name_of_one_line(
-    meta: dict[str, Any], state: dict[str, Any], name: str
-) -> None:
-    """What was picked stands behind it, and never alone. What else tools note does not matter."""
-    whole = {"vars": ["a"], "states": [{"a": 1, "#meta": meta, **state}]}
-    assert parse(json.dumps(whole)).names == (name,)
-
-
-def test_an_interval_has_no_more_members_than_a_trace_has_states(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """It is written out."""
-    monkeypatch.setattr("kit.engine.itf.MOST_STATES", 3)
-    head = "State 1: <Initial predicate>\n/\\ x = "
-    assert parse(f"{head}1..3\n\n").states[0]["x"] == {"#set": [1, 2, 3]}
-    with pytest.raises(BadInput, match="variables and their values, as printed by TLC"):
-        parse(f"{head}1..4\n\n")
-
-
-def test_bytes_are_told_as_what_cannot_be_written() -> None:
-    """They are no list of numbers."""
-    assert plain(b"ab") == {"#unserializable": "b'ab'"}
-    assert plain((1, 2)) == {"#tup": [1, 2]}
-
-
-def test_a_map_that_is_always_empty_names_no_node() -> None:
-    """Beside it another one does."""
-    state = {"a": {"#map": []}, "b": {"#map": [["n1", 1], ["n2", 2]]}}
-    model = RecordedRun(parse(json.dumps({"vars": ["a", "b"], "states": [state]})))
-    assert model.nodes == ("n1", "n2")

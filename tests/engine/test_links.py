@@ -12,14 +12,13 @@ from kit.engine.actors import ActorState
 from kit.engine.check import check
 from kit.engine.network import DeliverMessage, DropMessage, Envelope, Heal
 from kit.engine.timeline import Timeline
-from tests.engine.counting import Add, Done, counting
+from tests.engine.counting import Add, counting
 from tests.engine.links import (
     at_least_once,
     at_most_once,
     in_order,
     link_monitors,
     link_properties,
-    posted,
 )
 from tests.quality.breaking import broken, doing, unguarded
 
@@ -78,29 +77,6 @@ def test_a_broken_promise_says_whose_message(
         pass
     verdict = timeline.verdicts()[-1]
     assert (verdict.ok, verdict.witness) == (False, witness)
-
-
-def test_a_copy_that_is_lost_loses_nothing() -> None:
-    """Losing one of two copies is no loss; the message is received from the other."""
-    model = counting(adds=1, drops=1, duplicates=1)
-    model.monitors = (at_least_once(model.start().network),)
-    timeline = Timeline(model, script=("duplicate A>B add 1", "drop A>B add 1"))
-    while timeline.forward() is not None:
-        pass
-    assert all(verdict.ok for verdict in timeline.verdicts())
-
-
-def test_what_a_step_sent() -> None:
-    """A step's messages are those its node sent: not a copy, not one that was there before."""
-    model = counting(duplicates=1)
-    timeline = Timeline(model, script=("duplicate A>B add 1",))
-    sent = []
-    while (moment := timeline.forward()) is not None:
-        before = timeline.moments[moment.parent].state
-        sent.append(
-            [e.message for e in posted(before.network, moment.action, moment.state.network)]
-        )
-    assert sent == [[], [Done(1)], [Done(1)], [Done(2)], [], [], []]
 
 
 def _miser(s: ActorState, action: Any) -> ActorState:

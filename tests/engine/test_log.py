@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.engine.log import Log, log_of
-from kit.engine.model import fingerprint
 
 MANY = 1500
 EVENTS = st.lists(st.text(max_size=3) | st.integers() | st.tuples(st.integers()), max_size=200)
@@ -84,14 +83,6 @@ def test_a_log_cannot_be_changed(name: str) -> None:
     assert (list(log), log.digest) == before
 
 
-def test_logs_share_their_chunks() -> None:
-    """Appending copies no full chunk: the longer log holds the very same ones."""
-    log = numbers(640)
-    longer = log.append("next")
-    assert all(one is other for one, other in zip(log._full, longer._full, strict=True))
-    assert longer.shorter() is log
-
-
 @given(EVENTS, EVENTS)
 def test_equality_is_that_of_the_entries(one: list[object], other: list[object]) -> None:
     """Two logs are equal, with equal hashes, exactly when they hold the same entries in order."""
@@ -110,20 +101,6 @@ def test_order_and_every_entry_count_in_the_digest() -> None:
     changed = [*entries[:64], "64", *entries[65:]]
     for forged in (swapped, changed, entries[:-1], entries[1:], [*entries, 100]):
         assert log_of(forged).digest != original
-
-
-def test_a_log_equals_no_other_thing() -> None:
-    """A log is not equal to a tuple with the same entries."""
-    assert log_of((1, 2)) != (1, 2)
-
-
-def test_a_log_shows_itself_briefly() -> None:
-    """However long it is, a log is shown by its length and is digested by its digest."""
-    log = numbers(MANY)
-    assert repr(log) == "Log(1500 events)"
-    assert len(fingerprint((log,))) == 16
-    assert fingerprint((log,)) == fingerprint((numbers(MANY),))
-    assert fingerprint((log,)) != fingerprint((log.shorter(),))
 
 
 @pytest.mark.parametrize("length", [0, 3, 5000])

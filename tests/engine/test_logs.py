@@ -12,7 +12,7 @@ import pytest
 from kit.engine.drill import open_drill
 from kit.engine.flows import ServerLine
 from kit.engine.forms import Form, Grammar, Slot
-from kit.engine.logs import GREP, JOURNAL, TIMELESS, grep, journal, options_in, whole
+from kit.engine.logs import GREP, JOURNAL, TIMELESS, grep, journal, options_in
 from kit.errors import BadInput
 
 TEXTS = ["a barrier", "Barrier b+c", "needs 2", "needs 22 barriers", "done", "", "in the end"]
@@ -137,24 +137,3 @@ def test_a_drill_understands_both_and_a_count_is_not_read() -> None:
     for line in (f"cat {log} | grep -vi NEEDS", "journalctl -u cassandra -n 1 -g needs"):
         assert not drill.enter(line).error
     assert drill.enter("journalctl -u scylla-server").error.startswith("-u: got 'scylla-server'")
-
-
-def test_a_number_is_written_in_digits_of_ascii() -> None:
-    """Python would read others, too."""
-    assert whole("epoch", "3") == 3
-    with pytest.raises(BadInput, match=r"^epoch: got "):
-        whole("epoch", "\u0663")
-
-
-def test_a_number_has_fewer_than_twenty_digits() -> None:
-    """A long one is refused before Python reads it."""
-    assert whole("epoch", "0" * 18 + "7") == 7
-    with pytest.raises(BadInput, match=r"^epoch: got .* with fewer than 20 digits"):
-        whole("epoch", "0" * 19 + "7")
-
-
-def test_a_number_may_have_a_least() -> None:
-    """That one is a number of its kind, the one below is none."""
-    assert whole("-n", "2", 2) == 2
-    with pytest.raises(BadInput, match=r"^-n: got '1'; allowed: a number from 2 on with fewer"):
-        whole("-n", "1", 2)

@@ -9,14 +9,12 @@ from typing import Any, ClassVar
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import structs
 
 from kit.engine import registry
 from kit.engine.check import check
-from kit.engine.declared import parameter
 from kit.engine.machines import Answer, MachineModel, MachineOptions, MachineState, Turn
 from kit.engine.model import Model, PartialOrder
-from kit.engine.network import DeliverMessage, DropMessage, Envelope, Heal, NetworkOptions, line
+from kit.engine.network import DeliverMessage, DropMessage, Envelope, Heal, line
 from kit.engine.registry import build, register
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
@@ -344,38 +342,6 @@ class Idle(Keeping):
         return envelope.target == "A" and not state.waits
 
 
-class Spared(Keeping):
-    """Says only what the network does, which is less than may befall nodes."""
-
-    def set_up(self) -> None:
-        """A network where a message may be lost."""
-        self.connect(("A", "B"), NetworkOptions(drops=1))
-
-
-def test_nothing_befalls_nodes_of_whom_nothing_is_said() -> None:
-    """Options of the network alone leave a budget of 0 for each crash, cut, timer and request."""
-    model = Spared()
-    assert structs.asdict(model.start().left) == dict.fromkeys(
-        ("crashes", "cuts", "ticks", "requests"), 0
-    )
-    assert not [*model.actions(model.start())]
-
-
-class Weather(Spared):
-    """Some of its parameters go by the names of options, and one does not."""
-
-    crashes: int = parameter(2, "how many")
-    ticks: int = parameter(4, "how often")
-    colour: str = parameter("red", "of nothing here")
-
-
-def test_what_befalls_nodes_is_read_off_the_parameters() -> None:
-    """Those that are named as options are, unless something else is said of them."""
-    model = Weather()
-    assert model.befallen() == MachineOptions(crashes=2, ticks=4)
-    assert model.befallen(ticks=None, drops=1) == MachineOptions(crashes=2, ticks=None, drops=1)
-
-
 def test_a_timer_that_would_change_nothing_does_not_run_out() -> None:
     """What it would send is on its way; once that is lost, it may."""
     model = Idle(network=MachineOptions(requests=1, ticks=2, drops=1))
@@ -394,54 +360,3 @@ def test_a_tidy_network_has_no_messages_that_change_nothing(tidy: bool, left: in
     state = played(model, "request A hello", f"duplicate {asks}", *[f"deliver {asks}"] * 2)
     (deliver,) = (each for each in model.actions(state) if model.verb(each) == f"deliver {answers}")
     assert len(in_flight(model.apply(state, deliver))) == left
-
-
-def test_what_is_tidied_away_counts_for_no_bound() -> None:
-    """A network may be tidy and bounded: both hold."""
-    options = MachineOptions(requests=1, duplicates=1, tidy=True, most_in_flight=2)
-    model = Idle(network=options)
-    asks, answers = "A>B keep hello", "B>A kept hello"
-    state = played(model, "request A hello", f"duplicate {asks}", *[f"deliver {asks}"] * 2)
-    (deliver,) = (each for each in model.actions(state) if model.verb(each) == f"deliver {answers}")
-    assert not in_flight(model.apply(state, deliver))
-    assert [each.reason for each in model.bounds] == [
-        "most_in_flight=2: no more messages can be on their way"
-    ]
-    assert not Idle(network=structs.replace(options, most_in_flight=0)).bounds
-
-
-def test_who_is_down_or_cut_off_is_not_heard() -> None:
-    """A node hears itself, and of the others those that are up and reach it, if it is up."""
-    model = keeping(crashes=1, cuts=1)
-    assert model.heard(model.start(), 1) == ("B", "A")
-    cut, down = played(model, "cut A>B"), played(model, "crash B")
-    assert [model.heard(cut, place) for place in (0, 1)] == [("A", "B"), ("B",)]
-    assert [model.heard(down, place) for place in (0, 1)] == [("A",), ("B",)]
-
-
-@pytest.mark.parametrize(
-    ("options", "free"),
-    [
-        ({}, True),
-        ({"ticks": 3, "requests": 2, "drops": 1}, True),
-        ({"ticks": None, "requests": None}, True),
-        ({"crashes": 1}, False),
-        ({"crashes": None}, False),
-        ({"cuts": 1}, False),
-        ({"cuts": None}, False),
-        ({"writes_apart": True}, False),
-        ({"holds": 1}, False),
-        ({"holds": 1, "crashes": 1}, False),
-    ],
-)
-def test_where_every_message_may_be_received_at_once(options: dict[str, Any], free: bool) -> None:
-    """No node is down or waits for its disk, and no link is cut, besides what a network needs."""
-    assert keeping(**options).carrier.free is free
-
-
-def test_a_node_has_no_timers_unless_its_model_says_so() -> None:
-    """And all of its state is on disk."""
-    model: Any = MachineModel
-    assert model.timers(None, Keeper("x")) == ()
-    assert model.disk(None, Keeper("x")) == model.restarted(None, "A", Keeper("x")) == Keeper("x")
-    assert model.wakes(None, "A", Keeper("x")) == (Keeper("x"), ())

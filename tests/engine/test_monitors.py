@@ -17,8 +17,6 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refused
 from kit.protocols.twophase.twophase import GiveUp, Prepare, ReceiveDecision, TwoPhase
 from kit.views.panel import scene_at
-from kit.views.promises import LAMPS
-from kit.views.rendered import RenderedTimeline
 from tests.engine.toys import Go, Graph
 from tests.examples import examples
 
@@ -215,18 +213,6 @@ def test_a_run_tells_which_steps_broke_a_promise() -> None:
     assert scene_at(timeline, 2).breaches() == breaches[:2]
     with pytest.raises(BadInput, match="moment"):
         timeline.passed(7)
-
-
-def test_a_monitors_lamp_is_drawn() -> None:
-    """The picture of a moment shows the monitors' lamps among the properties'."""
-    model = Graph({0: (1,), 1: (3,), 3: ()})
-    model.monitors = (after_each_other(1, 3),)
-    timeline = Timeline(model)
-    timeline.run((Go(1), Go(3)))
-    scene = RenderedTimeline(timeline).scene(timeline.at)
-    assert LAMPS.shown is not None
-    assert LAMPS.shown(scene)
-    assert LAMPS.text(scene) == "[BROKEN] Nobody goes to 3 after 1: 3 after 1"
 
 
 def test_steps_that_nobody_looks_at_say_nothing_anywhere() -> None:

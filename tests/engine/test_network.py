@@ -13,21 +13,13 @@ from kit.engine.model import fingerprint
 from kit.engine.network import (
     Budget,
     Carrier,
-    DeliverMessage,
-    DropMessage,
-    DuplicateMessage,
     Envelope,
-    HoldMessage,
     Network,
     NetworkOptions,
-    ReleaseMessage,
     line,
-    posted,
-    words,
 )
 from kit.errors import BadInput, Refusal
-from tests.engine.counting import Add, Done, counting
-from tests.engine.toys import Cell
+from tests.engine.counting import Add, Done
 
 NODES = ("A", "B", "C")
 ENVELOPES = st.builds(
@@ -244,94 +236,4 @@ def test_a_network_that_cannot_be_is_refused(
         Carrier(nodes, NetworkOptions(**options))
 
 
-def test_a_large_network_is_never_cut() -> None:
-    """So it may have any number of nodes."""
-    assert Carrier(tuple("ABCDEFGHI"), NetworkOptions(drops=1)).splits == ()
-
-
 ONE, TWO, BACK = (Envelope(*each) for each in (("A", "B", 1), ("A", "B", 2), ("B", "A", 3)))
-
-
-@pytest.mark.parametrize(
-    ("duplicates", "in_flight", "action", "after", "sent"),
-    [
-        (0, (ONE,), DeliverMessage(ONE), (), ()),
-        (0, (ONE,), DeliverMessage(ONE), (TWO, BACK), (TWO, BACK)),
-        (0, (ONE, TWO), DeliverMessage(ONE), (TWO, TWO), (TWO,)),
-        (0, (ONE,), DeliverMessage(ONE), (ONE,), (ONE,)),
-        (0, (ONE, ONE), DeliverMessage(ONE), (ONE, BACK), (BACK,)),
-        (1, (ONE,), DeliverMessage(ONE), (ONE,), (ONE,)),
-        (None, (ONE,), DeliverMessage(ONE), (ONE, BACK), (BACK,)),
-        (0, (ONE, TWO), DropMessage(ONE), (TWO,), ()),
-        (None, (ONE, TWO), DropMessage(ONE), (TWO,), ()),
-        (1, (ONE,), DuplicateMessage(ONE), (ONE, ONE), ()),
-        (0, (ONE, TWO), None, (ONE, ONE, TWO, BACK), (ONE, BACK)),
-    ],
-)
-def test_what_nodes_sent_in_a_step(
-    duplicates: int | None,
-    in_flight: tuple[Any, ...],
-    action: Any,
-    after: tuple[Any, ...],
-    sent: tuple[Any, ...],
-) -> None:
-    """What is on its way and was not, but for the copies and losses of the network itself."""
-    budget = Budget(1, duplicates, 0, 0)
-    before, end = Network(in_flight, (), 0, budget), Network(after, (), 0, budget)
-    assert posted(before, action, end) == sent
-
-
-def test_what_is_held_or_released_was_not_sent() -> None:
-    """It was there before."""
-    flying, held = Network((ONE, TWO), (), 0, Budget()), Network((TWO,), (ONE,), 0, Budget())
-    assert posted(flying, HoldMessage(ONE), held) == ()
-    assert posted(held, ReleaseMessage(ONE), flying) == ()
-    twice = Network((ONE, TWO), (ONE,), 0, Budget())
-    assert posted(held, None, twice) == (ONE,)
-
-
-def test_a_message_in_words() -> None:
-    """A message is written as its tag and fields; text stays text, on one line."""
-    assert words(Add(3)) == "add 3"
-    assert words(Cell(7)) == "cell 7"
-    assert words(DropMessage(True)) == "drop True"
-    assert words("hello\n there") == "hello there"
-    assert words(("x", 1)) == "x,1"
-    assert words(()) == "-"
-    assert line(Envelope("A", "B", Done(1))) == "A>B done 1"
-    assert str(DeliverMessage(Envelope("A", "B", 1)).envelope.message) == "1"
-
-
-def test_a_held_message_is_told_among_what_a_state_holds() -> None:
-    """Beside what is in flight; nothing where there is none."""
-    model: Any = counting(holds=1)
-    state = model.start()
-    while not any(model.verb(each).startswith("hold") for each in model.actions(state)):
-        state = model.act(state, next(iter(model.actions(state))))
-    assert model.readable(state)["held"] == "nothing"
-    hold = next(each for each in model.actions(state) if model.verb(each).startswith("hold"))
-    held = model.readable(model.act(state, hold))["held"]
-    assert held != "nothing"
-    assert model.verb(hold).removeprefix("hold ") in held
-
-
-@pytest.mark.parametrize(
-    ("options", "free"),
-    [
-        ({}, True),
-        ({"drops": 1}, True),
-        ({"duplicates": 1}, True),
-        ({"drops": None, "duplicates": None}, True),
-        ({"tidy": True}, True),
-        ({"fifo": True}, False),
-        ({"most_in_flight": 1}, False),
-        ({"fifo": True, "most_in_flight": 1}, False),
-        ({"holds": 1}, False),
-        ({"holds": None}, False),
-        ({"partitions": 1}, False),
-        ({"partitions": None}, False),
-    ],
-)
-def test_where_every_message_may_be_received_at_once(options: dict[str, Any], free: bool) -> None:
-    """Nothing waits for its turn, for room on the way, for its release or for a link."""
-    assert Carrier(NODES, NetworkOptions(**options)).free is free

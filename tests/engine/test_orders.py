@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from itertools import permutations
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from kit.engine.model import Property, always, goal, sometimes, step
-from kit.engine.orders import OrderedMove, OrderPlan, broken_by, chains, order_outcomes
+from kit.engine.model import always
+from kit.engine.orders import OrderedMove, OrderPlan, chains, order_outcomes
 from kit.protocols.twophase.twophase import (
     COMMITTED,
     Decide,
@@ -110,26 +109,3 @@ def test_an_order_is_given_up_where_a_promise_breaks(
     model.properties = (always("deaf", "Nobody is heard", lambda s: "heard" if s.heard else None),)
     broken = OrderPlan((OrderedMove("all", actions),), ended, by_itself)
     assert order_outcomes(model, broken) == {"breaks deaf": 1}
-
-
-@pytest.mark.parametrize(
-    ("properties", "outcome"),
-    [
-        ((always("A", "", lambda s: "why" * (s == 1)),), "breaks A"),
-        ((always("A", "", lambda s: "why" * (s == 0)),), None),
-        ((step("S", "", lambda was, by, now: "why" * ((was, now) == (0, 1))),), "breaks S"),
-        ((step("S", "", lambda was, by, now: None),), None),
-        ((step("S", "", lambda was, by, now: "why", on=(int,)),), None),
-        ((sometimes("R", "", lambda s: True), goal("G", "", lambda s: True)), None),
-        ((step("S", "", lambda was, by, now: "why"), always("A", "", lambda s: "why")), "breaks S"),
-        ((always("A", "", lambda s: None), step("S", "", lambda was, by, now: "why")), "breaks S"),
-    ],
-)
-def test_a_step_breaks_what_holds_of_states_and_of_steps(
-    properties: tuple[Property, ...], outcome: str | None
-) -> None:
-    """From 0 up to 1: the state after it and the step are judged, and the first promise is named;
-    what some state shows, or has to stay in reach, is none.
-    """
-    model: Any = SimpleNamespace(properties=properties)
-    assert broken_by(model, 0, "up", 1) == outcome

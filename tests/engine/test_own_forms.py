@@ -5,15 +5,11 @@ from __future__ import annotations
 import pytest
 
 from kit.engine.drill import (
-    CheckedStep,
-    Grade,
-    GradeRow,
     checklist_lines,
     grade_lines,
     open_drill,
-    refusal_line,
 )
-from kit.errors import BadInput, Refusal
+from kit.errors import BadInput
 from tests.drills import errors, printed, typed
 
 WITH_SERVERS = "recovery/majority-is-lost"
@@ -44,18 +40,6 @@ def test_a_drill_that_there_is_not_is_named() -> None:
             open_drill(name)
 
 
-def test_lists_and_refusals_in_lines() -> None:
-    """What is done, what holds, what was not asked; who stands in the way, and what shows it."""
-    steps = (CheckedStep("one", "first", True), CheckedStep("two", "then", False))
-    assert checklist_lines(steps) == ("[x] one: first", "[ ] two: then")
-    rows = (GradeRow("a", True, "good"), GradeRow("b", None, "not asked"))
-    assert grade_lines(Grade(rows)) == ("Passed.", "✓ a: good", "– b: not asked")
-    failed = Grade((*rows, GradeRow("c", False, "bad")))
-    assert grade_lines(failed) == ("Not passed.", "✓ a: good", "– b: not asked", "! c: bad")
-    assert refusal_line(Refusal("no")) == "no"
-    assert refusal_line(Refusal("no", ("x is y", "z"), ("A", "B"))) == "no (A, B); x is y; z"
-
-
 def test_a_shell_s_words_are_understood() -> None:
     """``hint`` names the first step that is not done, ``history`` has what was typed, ``exit`` the
     grade; a word that is like a command's is asked back.
@@ -78,13 +62,3 @@ def test_a_machine_is_reached_by_its_address() -> None:
     drill.enter(f"ssh {address}")
     assert drill.place == drill.now.model.names[1]
     assert drill.transcript[-1].error == ""
-
-
-def test_a_command_that_prints_nothing_says_what_it_did() -> None:
-    """Also what is half of a step of the model, and what was done already."""
-    line = "TRUNCATE TABLE system.discovery"
-    drill = typed(WITH_SERVERS, line, line)
-    assert [each.lines for each in drill.transcript] == [
-        (f"(done on {drill.place}: delete the discovery state)",),
-        ("(nothing changed: this was already the case)",),
-    ]

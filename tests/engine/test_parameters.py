@@ -8,7 +8,7 @@ import pytest
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from kit.engine.parameters import check_limits, is_within, parameters_of, plainly
+from kit.engine.parameters import check_limits, parameters_of, plainly
 from kit.engine.registry import Entry, convert, entries
 from kit.errors import BadInput
 from tests.engine.toys import LiftModel
@@ -86,18 +86,6 @@ def test_a_struct_made_by_hand_is_checked_as_well() -> None:
         check_limits(OfAKettle(lid="ajar"))  # type: ignore[arg-type]  # that is the point
 
 
-@pytest.mark.parametrize("name", entries())
-def test_every_parameter_is_described(name: str) -> None:
-    """Each parameter of the kit's models says what it means, or names its choices; none by itself
-    is out of its own limits.
-    """
-    entry = entries()[name]
-    check_limits(entry.parameters())
-    for parameter in parameters_of(entry.parameters):
-        assert parameter.meaning, parameter.name
-        assert is_within(parameter, parameter.value_in(entry.parameters()))
-
-
 def _with(given: Any, path: tuple[str, ...], value: int) -> Any:
     """Parameters in which one of them, or of a struct among them, has another value."""
     first, *more = path
@@ -116,27 +104,3 @@ def test_a_model_keeps_its_limits_whoever_makes_it(name: str) -> None:
                 given = _with(entry.parameters(), each.path, end + beyond)
                 with pytest.raises(BadInput, match=rf"^{each.name}: "):
                     entry.build(given, ())
-
-
-class OfAJug(Struct, frozen=True, forbid_unknown_fields=True):
-    """A jug's parameters, each with other ends."""
-
-    neither: int = 0
-    below: Annotated[int, Meta(ge=2)] = 2
-    above: Annotated[int, Meta(le=7)] = 7
-    both: Annotated[int, Meta(ge=2, le=7)] = 2
-
-
-def test_what_may_be_is_told_as_far_as_it_is_bounded() -> None:
-    """An end above alone is told, too."""
-    told = {each.name: each.allowed for each in parameters_of(OfAJug)}
-    assert told == {
-        "neither": "",
-        "below": "a number from 2 up",
-        "above": "a number up to 7",
-        "both": "a number from 2 to 7",
-    }
-    for name, (least, most) in {"below": (2, 99), "above": (-99, 7), "both": (2, 7)}.items():
-        [each] = [each for each in parameters_of(OfAJug) if each.name == name]
-        within = [value for value in range(-99, 100) if is_within(each, value)]
-        assert (within[0], within[-1]) == (least, most)

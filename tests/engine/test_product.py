@@ -13,13 +13,11 @@ from kit.engine.check import check
 from kit.engine.compose import Product, needs
 from kit.engine.declared import always
 from kit.engine.log import Append, Apply, AtomicLog, LogParameters
-from kit.engine.model import fingerprint
 from kit.engine.timeline import Timeline
 from kit.engine.trace import action_from
 from kit.errors import Refusal, Refused
 from kit.protocols.twophase.twophase import Decide as Decision
 from kit.protocols.twophase.twophase import TwoPhase
-from tests.engine.test_lifting import Office
 from tests.engine.toys import Door, Down, Go, Graph, Lift, LiftModel, LiftParameters, Up, walk
 from tests.examples import examples
 
@@ -71,13 +69,6 @@ def reasons(state: Any) -> dict[str, str]:
         f"{HOUSE.part_of(action)[0]} {HOUSE.verb(action)}": refusal.reason
         for action, refusal in HOUSE.waiting(state)
     }
-
-
-def test_what_a_step_is_for_is_said_by_its_part() -> None:
-    """In the part's own words."""
-    apply = Apply("A")
-    assert HOUSE.why(LOG(apply)) == HOUSE.parts["log"].why(apply) != ""
-    assert HOUSE.why(LEFT(Up())) == HOUSE.parts["left"].why(Up()) == ""
 
 
 def test_a_product_starts_with_its_parts() -> None:
@@ -167,37 +158,6 @@ def test_all_that_refuse_are_heard() -> None:
     assert night.refusal(night.start(), up) == dict(night.waiting(night.start()))[up] == both
 
 
-def test_what_is_no_action_is_refused_as_such() -> None:
-    """What is nobody's candidate is told so, whatever the conditions would say of it."""
-    night = Product(
-        "night",
-        {"left": LiftModel(LiftParameters(2))},
-        conditions=(lambda s, part, action: Refusal("it is dark"),),
-        passive=(Up,),
-    )
-    refusal = night.refusal(night.start(), night.wrap["left"](Up()))
-    assert refusal is not None
-    assert "no such action here" in refusal.reason
-
-
-def test_the_search_stops_at_the_first_refusal() -> None:
-    """Whoever only walks along enabled actions does not ask the conditions that come after one."""
-    asked = []
-
-    def refuse(s: Any, part: str, action: Any) -> Refusal | None:
-        return Refusal("never")
-
-    def count(s: Any, part: str, action: Any) -> Refusal | None:
-        asked.append(action)
-        return None
-
-    model = Product("night", {"left": LiftModel(LiftParameters(2))}, conditions=(refuse, count))
-    assert not [*model.actions(model.start()), *model.successors(model.start())]
-    assert not asked
-    assert list(model.waiting(model.start()))
-    assert asked
-
-
 def test_passive_actions_never_happen_alone() -> None:
     """What only comes by a link is neither enabled nor waiting, and is refused when tried."""
     state = HOUSE.act(HOUSE.start(), LEFT(Up()))
@@ -239,21 +199,6 @@ def test_wrapped_actions_survive_being_written_down(action: Any) -> None:
     assert data["part"] == HOUSE.part_of(action)[0]
     back = action_from(HOUSE, data, "action")
     assert (back, type(back)) == (action, type(action))
-
-
-def test_the_same_action_of_two_parts_differs() -> None:
-    """Two parts of one kind keep their actions apart, in hashes and in JSON."""
-    assert LEFT(Up()) != RIGHT(Up())
-    assert len({LEFT(Up()), RIGHT(Up()), LEFT(Up())}) == 2
-    assert msgspec.json.encode(LEFT(Up())) != msgspec.json.encode(RIGHT(Up()))
-
-
-def test_states_of_a_product_are_told_by_content() -> None:
-    """Two ways to the same place give equal states with one fingerprint; others differ."""
-    one = HOUSE.act(HOUSE.act(HOUSE.start(), LEFT(Up())), RIGHT(Up()))
-    other = HOUSE.act(HOUSE.act(one, RIGHT(Down())), RIGHT(Up()))
-    assert (one, hash(one), fingerprint(one)) == (other, hash(other), fingerprint(other))
-    assert fingerprint(one) != fingerprint(HOUSE.start())
 
 
 def test_words_come_from_the_parts() -> None:
@@ -337,24 +282,6 @@ def test_what_bounds_a_part_bounds_the_whole(floors: tuple[int, int], bound: str
     assert (result.verdict == "bounded") is bool(bound)
 
 
-def test_a_condition_knows_what_it_is_a_condition_of() -> None:
-    """The types of action, none for all, and in which products."""
-
-    @needs(Up, Down, when=bool)
-    def closed(s: Any, part: str, action: Any) -> Refusal | None:
-        """Nothing is against it."""
-        return None
-
-    @needs()
-    def ever(s: Any, part: str, action: Any) -> Refusal | None:
-        """Nothing is against it."""
-        return None
-
-    marks = [(vars(each)["needed_by"], vars(each)["needed_when"]) for each in (closed, ever)]
-    assert marks == [((Up, Down), bool), ((), None)]
-    assert closed(None, "", None) is ever(None, "", None) is None
-
-
 class Guarded(Product):
     """Two lifts, which a guard lets go where he likes; in the dark he likes less."""
 
@@ -406,75 +333,8 @@ def test_a_class_of_products_declares_its_conditions() -> None:
         assert model.properties[0].check(msgspec.structs.replace(start, left=Lift(1))) == "apart"
 
 
-def test_what_nobody_would_think_of_there_is_left_out() -> None:
-    """Neither searches nor a person who looks sees an action that a part has not."""
-    both = Product("both", {"office": Office(), "lift": LiftModel(LiftParameters(2))})
-    opening = both.wrap["office"](Office.open_office())
-    opened = both.act(both.start(), opening)
-    for state, there in ((both.start(), True), (opened, False)):
-        seen = [action for action, _ in both.options(state)]
-        assert (opening in seen, opening in dict(both.successors(state))) == (there, there)
-        assert both.wrap["lift"](Up()) in seen
-    assert both.comes_to(opened, opening) is None
-
-
 def test_a_condition_within_a_part_is_heard() -> None:
     """A product that is a part says why, too."""
     street = TwoHouses()
     refusal = street.refusal(street.start(), street.wrap["house"](RIGHT(Up())))
     assert refusal == Refusal("the left lift is not above")
-
-
-class Told(LiftModel):
-    """A lift that says of what it is asked."""
-
-    def relied(self, s: Lift, action: Any) -> bool:
-        """At the top."""
-        return s.floor == 1
-
-    def things(self, action: Any) -> tuple[str, ...]:
-        """Its name."""
-        return ("things", self.verb(action))
-
-    def actor_of(self, s: Lift, action: Any) -> str:
-        """Its floor."""
-        return f"who is on {s.floor} and goes {self.verb(action)}"
-
-    def hand(self, s: Lift, action: Any) -> Any:
-        """The same."""
-        return f"the hand on {s.floor} for {self.verb(action)}"
-
-    def why_here(self, before: Lift, action: Any, after: Lift) -> str:
-        """Both floors."""
-        return f"from {before.floor} {self.verb(action)} to {after.floor}"
-
-    def milestone(self, before: Lift, action: Any, after: Lift) -> str | None:
-        """The same."""
-        return f"milestone {self.why_here(before, action, after)}"
-
-    def label(self, s: Lift, action: Any) -> str:
-        """Its floor."""
-        return f"{self.verb(action)} from {s.floor}"
-
-
-def test_all_that_is_said_of_a_step_is_said_by_its_part() -> None:
-    """Of that part's own states and action; a place stays where it is."""
-    two = Product("two", {"low": Told(LiftParameters(3)), "high": Told(LiftParameters(3))})
-    low, high = two.wrap["low"](Up()), two.wrap["high"](Up())
-    before = two.State(Lift(0), Lift(1))
-    after = two.act(before, high)
-    assert [two.relied(before, each) for each in (low, high)] == [False, True]
-    assert two.things(high) == ("things", "up")
-    assert two.actor_of(before, high) == "who is on 1 and goes up"
-    assert two.hand(before, high) == "the hand on 1 for up"
-    assert two.why_here(before, high, after) == "from 1 up to 2"
-    assert two.milestone(before, high, after) == "milestone from 1 up to 2"
-    assert [two.label(before, each) for each in (low, high)] == ["up from 0", "up from 1"]
-    assert two.place("n:A", before, after) == "n:A"
-
-
-def test_faults_of_parts_are_those_of_the_whole() -> None:
-    """Each once, in the order of the parts."""
-    parts = {name: LiftModel(LiftParameters(2)) for name in ("left", "right")}
-    parts["left"].faults, parts["right"].faults = (Up, Door), (Door, Down)
-    assert Product("faulty", parts).faults == (Up, Door, Down)

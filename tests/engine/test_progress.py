@@ -10,13 +10,9 @@ import pytest
 
 from kit.engine.check import check
 from kit.engine.progress import (
-    HERE,
-    PATIENCE,
-    PAUSE,
     Cell,
     ProgressBar,
     Terminal,
-    seldom,
     shown,
 )
 from kit.protocols.twophase.twophase import TwoPhase
@@ -157,108 +153,3 @@ def test_a_bar_of_a_search_is_gone_behind_it(monkeypatch: pytest.MonkeyPatch) ->
         fails()
     blanks = f"\r{' ' * 15}\r"
     assert said == ["\r5 states, 1 now", blanks, "\r7 states, 1 now", blanks]
-
-
-def test_who_counts_quickly_is_told_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first count, then one in each tenth of a second."""
-    clock, told = Clock(), list[int]()
-    clock.now = 5.0
-    monkeypatch.setattr("kit.engine.progress.monotonic", clock)
-    tell = seldom(lambda done, total: told.append(done))
-    for moment, done in ((5.0, 1), (5.05, 2), (5.0999, 3), (5.2, 4), (5.29, 5), (5.4, 6)):
-        clock.now = moment
-        tell(done, 9)
-    assert told == [1, 4, 6]
-    monkeypatch.setattr("kit.engine.progress.PAUSE", 0.25)
-    for moment, done in ((8.0, 7), (8.125, 8), (8.25, 9)):
-        clock.now = moment
-        tell(done, 9)
-    assert told == [1, 4, 6, 7, 9]
-
-
-def test_a_place_of_its_own_brings_its_paper(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page has one, where there is neither a notebook nor a terminal; the last one counts."""
-    early, late = list[str](), list[str]()
-    papers = [Terminal(each.append) for each in (early, early, late)]
-    monkeypatch.setattr("kit.engine.progress.HERE", papers)
-    clock = Clock()
-    bar = ProgressBar(WORDS, clock=clock)
-    clock.now = 0.6
-    bar(10, 1)
-    assert (early, late) == ([], ["\r10 states, 1 now"])
-    assert HERE == []
-
-
-def test_a_bar_is_drawn_as_soon_as_its_time_has_come() -> None:
-    """At that very moment, and not before."""
-    said, clock = list[str](), Clock()
-    bar = ProgressBar(WORDS, paper=Terminal(said.append), clock=clock)
-    clock.now = PATIENCE
-    bar(10, 1)
-    assert len(said) == 1
-    clock.now = PATIENCE + PAUSE / 2
-    bar(11, 1)
-    assert len(said) == 1
-
-
-def test_where_nothing_was_written_there_is_nothing_to_clear() -> None:
-    """Afterwards as many blanks as the widest line had."""
-    said: list[str] = []
-    terminal = Terminal(said.append)
-    terminal.clear()
-    terminal.draw(1, None, "abc")
-    terminal.draw(2, None, "a")
-    terminal.clear()
-    assert said == ["\r\r", "\rabc", "\ra  ", "\r   \r"]
-
-
-@pytest.mark.parametrize(
-    ("done", "total", "filled"),
-    [(0, 0, 0), (9, 0, 0), (0, 1, 0), (1, 1, 30), (0, 60, 0), (1, 60, 0), (2, 60, 1), (99, 60, 30)],
-)
-def test_a_bar_is_filled_by_what_is_done(done: int, total: int, filled: int) -> None:
-    """Of nothing at all no part is done; of more than all, all."""
-    said: list[str] = []
-    Terminal(said.append).draw(done, total, "so many")
-    assert said == [f"\r[{'#' * filled}{'.' * (30 - filled)}] so many"]
-
-
-def test_a_line_is_seen_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has no end of a line, so it is sent on its way each time; the error stream has it."""
-    said: list[str] = []
-    stream = SimpleNamespace(write=said.append, flush=lambda: said.append("flushed"))
-    monkeypatch.setattr(sys, "stderr", stream)
-    terminal = Terminal()
-    terminal.draw(1, None, "abc")
-    terminal.clear()
-    assert said == ["\rabc", "flushed", "\r   \r", "flushed"]
-
-
-def test_where_nobody_looks_nothing_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However long it takes."""
-    monkeypatch.setattr(sys, "stderr", None)
-    monkeypatch.setitem(sys.modules, "IPython", None)
-    clock = Clock()
-    bar = ProgressBar(WORDS, clock=clock)
-    clock.now = 60.0
-    bar(10, 1)
-    bar.end()
-    assert bar._paper is None
-
-
-def test_a_bar_is_gone_when_the_work_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Be it over because it failed."""
-    said: list[str] = []
-    monkeypatch.setattr("kit.engine.progress.HERE", [Terminal(said.append)])
-    monkeypatch.setattr("kit.engine.progress.PATIENCE", 0.0)
-
-    def works() -> None:
-        with shown(True, "{done} of {now}", 10) as report:
-            assert report is not None
-            report(5, 10)
-            raise LookupError
-
-    with pytest.raises(LookupError):
-        works()
-    line = f"[{'#' * 15}{'.' * 15}] 5 of 10"
-    assert said == [f"\r{line}", f"\r{' ' * len(line)}\r"]

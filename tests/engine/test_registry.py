@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
-from itertools import pairwise
 from typing import Any, Literal
 
 import msgspec
@@ -15,28 +13,22 @@ from msgspec.structs import replace
 
 from kit.engine import registry
 from kit.engine.check import check
-from kit.engine.family import FileKind, families
-from kit.engine.model import Model
-from kit.engine.parameters import parameters_of
+from kit.engine.family import families
 from kit.engine.registry import (
-    MOST_NAMED,
     Entry,
     Scenario,
     as_written,
     build,
     convert,
     entries,
-    entry_for,
     entry_of,
     one_of,
     register,
-    registered,
     safeguards_off,
     scenario_of,
 )
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
-from kit.engine.zoom import finer_run
 from kit.errors import BadInput
 from kit.ring.topology import Node
 from tests.engine.toys import LIFT, LiftModel, LiftParameters, Up
@@ -69,15 +61,6 @@ def test_a_students_model_gets_timeline_search_and_traces_for_free() -> None:
     result = check(build("lift", {"floors": 5}))
     assert (result.states, result.violation, result.unreached) == (10, None, ())
     assert build("lift", {}, ("S-90",)).off == ("door",)
-
-
-def test_of_a_students_model_nothing_finer_is_known() -> None:
-    """No family has it; also at a step that it has taken."""
-    register(LIFT)
-    timeline = Timeline(build("lift"))
-    assert timeline.forward() is not None
-    assert registered(timeline.model) is LIFT
-    assert finer_run(timeline, timeline.at) is None
 
 
 def test_a_later_registration_takes_the_place_of_the_former() -> None:
@@ -142,15 +125,6 @@ def test_the_nearest_name_comes_first() -> None:
     assert one_of("write-before-reed", ["range-locks", "write-before-read"]).startswith(
         "one of write-before-read"
     )
-
-
-def test_a_long_list_of_names_is_cut() -> None:
-    """Of a thousand names the nearest and the first are shown, and how many more there are."""
-    names = [f"n{i}" for i in range(1000)]
-    text = one_of("n70o", names)
-    assert text.startswith("one of n70, ")
-    assert text.endswith(f" and {1000 - MOST_NAMED} more")
-    assert one_of("x", []) == "none: there are none"
 
 
 WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
@@ -220,24 +194,6 @@ def test_nested_structs_are_as_good_as_plain_data() -> None:
     assert convert(entry_of("tcm"), saved) == model.parameters
 
 
-CLUSTER = {
-    "by its name alone": {"rf": 1, "nodes": 4},
-    "by its path": {"cluster.rf": 1, "cluster.nodes": 4},
-    "with its neighbours": {"cluster": {"rf": 1, "nodes": 4}},
-    "mixed": {"cluster": {"nodes": 4}, "rf": 1},
-}
-
-
-@pytest.mark.parametrize("form", CLUSTER)
-def test_what_lies_within_a_parameter_has_its_own_name(form: str) -> None:
-    """However a parameter within another one is given, its neighbours stay as they usually are."""
-    entry = entry_of("dataplane")
-    made, usual = convert(entry, CLUSTER[form]), convert(entry, {})
-    assert (made.cluster.rf, made.cluster.nodes) == (1, 4)
-    assert usual.cluster == replace(made.cluster, rf=3, nodes=3)
-    assert replace(made, cluster=usual.cluster) == usual
-
-
 @pytest.mark.parametrize(
     ("given", "error"),
     [
@@ -258,45 +214,6 @@ def test_a_wrong_parameter_within_another_is_named_as_it_was_given(
     with pytest.raises(BadInput) as caught:
         convert(entry_of("dataplane"), given)
     assert str(caught.value).startswith(error)
-
-
-class Lists(Struct, frozen=True, forbid_unknown_fields=True):
-    """Parameters that are no numbers, in a model of somebody's own."""
-
-    calls: tuple[int, ...] = ()
-    stops: tuple[int, ...] = (1, 2)
-    label: str = "lift"
-    waits: dict[str, int] = msgspec.field(default_factory=dict)
-
-
-LISTS = replace(LIFT, parameters=Lists)
-
-
-@pytest.mark.parametrize(
-    ("given", "error"),
-    [
-        ({"calls": 3}, "calls: got 3; allowed: as lift takes it (a list)"),
-        ({"stops": 3}, "stops: got 3; allowed: as lift takes it, such as stops=[1,2] (a list)"),
-        ({"label": 3}, "label: got 3; allowed: as lift takes it (a string)"),
-    ],
-)
-def test_a_list_is_shown_by_what_it_usually_is(given: dict[str, Any], error: str) -> None:
-    """Unless that is empty; of anything else the type is said."""
-    with pytest.raises(BadInput) as caught:
-        convert(LISTS, given)
-    assert str(caught.value) == error
-
-
-def test_a_parameter_may_be_a_map() -> None:
-    """Its keys are no parameters."""
-    assert convert(LISTS, {"waits": {"A": 1}}).waits == {"A": 1}
-
-
-def test_a_number_beyond_its_limits_is_told_them_alone() -> None:
-    """Its type is as it should be, so nothing is said of it."""
-    with pytest.raises(BadInput) as caught:
-        build("twophase", {"rms": 17})
-    assert str(caught.value) == "rms: got 17; allowed: a number from 1 to 16"
 
 
 class Strict(Struct, frozen=True, forbid_unknown_fields=True):
@@ -340,14 +257,6 @@ def test_safeguards_go_by_name_or_id() -> None:
         build("twophase", {}, ("S-05",))
 
 
-def test_safeguards_are_told_in_one_order() -> None:
-    """In whatever order they are given, so that runs without the same ones are alike."""
-    entry = entry_of("tcm")
-    names = [guard.name for guard in entry.safeguards]
-    for given in (names, names[::-1]):
-        assert safeguards_off(entry, tuple(given)) == tuple(sorted(names))
-
-
 def test_every_safeguard_has_a_smallest_configuration_that_builds() -> None:
     """The configuration that shows what a safeguard is for is one the model takes."""
     for name, entry in entries().items():
@@ -363,47 +272,11 @@ def test_a_scenario_goes_by_its_name_alone_or_with_its_model() -> None:
         scenario_of("bootstrp")
 
 
-def test_an_unknown_scenario_is_answered_with_each_name_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A bare word gets bare names, full ones only where a bare one means another; as asked for."""
-    monkeypatch.setattr(registry, "MOST_NAMED", 1000)  # else the longest lists are cut
-
-    def offered(word: str) -> list[str]:
-        with pytest.raises(BadInput) as caught:
-            scenario_of(word)
-        return caught.value.allowed.removeprefix("one of ").split(", ")
-
-    bare, full = offered("nosuch"), offered("nosuch/nosuch")
-    assert len(bare) == len(full) == len({name.rpartition("/")[2] for name in full})
-    assert set(bare) == {name.rpartition("/")[2] for name in full}
-    register(msgspec.structs.replace(LIFT, scenarios=(Scenario("bootstrap", "Another one"),)))
-    assert sorted(offered("nosuch")) == sorted([*bare, "lift/bootstrap"])
-
-
 def test_a_students_scenario_does_not_hide_the_kits() -> None:
     """A bare name means the kit's own scenario first; the full name always reaches one's own."""
     register(msgspec.structs.replace(LIFT, scenarios=(Scenario("bootstrap", "Another one"),)))
     assert scenario_of("bootstrap")[0].name == "tcm"
     assert scenario_of("lift/bootstrap")[0].name == "lift"
-
-
-def test_every_scripted_scenario_follows_its_script() -> None:
-    """Played from the start, each line of each scenario's script happens, in order."""
-    register(LIFT)
-    for entry in entries().values():
-        for scenario in entry.scenarios:
-            model = build(entry.name, scenario.parameters, scenario.off)
-            timeline = Timeline(model, scenario.script)
-            while timeline.forward() is not None and len(timeline.moments) < 200:
-                pass
-            steps = iter(pairwise(timeline.moments))
-            for line in scenario.script:  # in the words of the model or of an operator
-                assert any(
-                    option[0] == after.action
-                    for before, after in steps
-                    if (option := model.find(before.state, line)) is not None
-                ), scenario.name
 
 
 def test_a_model_of_ones_own_needs_no_registration() -> None:
@@ -418,103 +291,11 @@ def test_a_name_alone_where_a_list_is_wanted() -> None:
         build("tcm", off="S-01")
 
 
-def test_a_kind_of_file_is_told_by_its_recogniser() -> None:
-    """The function at the declared place looks at the text, and its answer is yes or no."""
-    sizes = FileKind("sizes", "operators.importers.system_tables:is_sizes", ("tablets",))
-    assert sizes.is_one("last_token,missing_replicas") is True
-    assert sizes.is_one("last_token,new_replicas") is False
-
-
-@pytest.mark.parametrize(
-    ("word", "allowed", "told"),
-    [
-        ("?", "c", "c"),
-        ("?", "c b a", "a, b, c"),
-        ("?", "d c b a", "a, b, c and 1 more"),
-        ("?", "e d c b a", "a, b, c and 2 more"),
-        ("D", "d c b a", "d, a, b and 1 more"),
-        ("words", "a sword b word c", "word, sword, a and 2 more"),
-        ("A" * 9, f"b a {'a' * 9}", f"{'a' * 9}, a, b"),
-        (None, "none a", "none, a"),
-    ],
-)
-def test_a_list_that_is_short_enough_is_told_whole(
-    word: Any, allowed: str, told: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of more names it is said how many are left out; the nearest come first."""
-    monkeypatch.setattr(registry, "MOST_NAMED", 3)
-    assert one_of(word, allowed.split()) == f"one of {told}"
-
-
-def test_three_near_words_come_before_the_others() -> None:
-    """The nearest first; a fourth one stands where the alphabet has it."""
-    near = ["zbcdefghij", "yycdefghij", "xxxdefghij", "wwwwefghij"]
-    assert one_of("abcdefghij", [*near, "k"]) == f"one of {', '.join([*near[:3], 'k', near[3]])}"
-
-
-def test_of_a_long_word_the_beginning_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What follows does not count."""
-    monkeypatch.setattr(registry, "LONGEST_WORD", 4)
-    assert one_of("liftslifts", ["lifts", "lift"]) == "one of lift, lifts"
-
-
 def test_ones_own_model_takes_the_place_of_the_kits() -> None:
     """Under a name of the kit, too, however often it is asked for."""
     own = replace(LIFT, name="twophase")
     register(own)
     assert entry_of("twophase") is entry_of("twophase") is own
-
-
-class Tower(LiftModel):
-    """It goes on from the lift."""
-
-
-class Crane(Model[Any, Any]):
-    """Another model, which somebody calls a lift, too."""
-
-    name = LIFT.name
-
-
-@pytest.mark.parametrize(
-    ("kind", "parameters", "known"),
-    [
-        (LiftModel, LiftParameters(), True),
-        (Tower, LiftParameters(), True),
-        (Tower, Strict(3), True),
-        (Crane, LiftParameters(), True),
-        (Crane, Strict(3), False),
-    ],
-)
-def test_a_model_is_known_by_its_class_or_its_parameters(
-    kind: Any, parameters: Any, known: bool
-) -> None:
-    """One of the same name alone is another one."""
-    register(LIFT)
-    model = kind.__new__(kind)
-    model.parameters = parameters
-    assert (registered(model) is LIFT) is (entry_for(model) is LIFT) is known
-    assert known or registered(model) is None
-
-
-def test_a_model_may_be_registered_by_what_makes_it() -> None:
-    """Its parameters tell that it is one."""
-
-    def made(parameters: LiftParameters, off: tuple[str, ...] = ()) -> LiftModel:
-        return LiftModel(parameters, off)
-
-    register(replace(LIFT, build=made))
-    entry = registered(LiftModel(LiftParameters()))
-    assert entry is not None
-    assert entry.name == "lift"
-
-
-@pytest.mark.parametrize("own", ["floors", int, None])
-def test_parameters_are_declared_by_a_class_of_them(own: Any) -> None:
-    """Of any other model nobody knows how it is made."""
-    model: Any = type("Own", (LiftModel,), {"name": "own", "Parameters": own})
-    assert entry_for(model(LiftParameters())) is None
-    model.Parameters = LiftParameters
-    assert entry_for(model(LiftParameters())).parameters is LiftParameters  # type: ignore[union-attr]  # it is one
 
 
 class NamedParameters(Struct, frozen=True):
@@ -548,23 +329,3 @@ def test_what_is_written_is_read_as_its_parameter_says(name: str, text: str, val
     """Where a name is wanted it stays as it was written, alone and in a list; else it is JSON."""
     named = Entry(name="named", title="Names", parameters=NamedParameters, build=LiftModel)
     assert getattr(convert(named, as_written(named, {name: text})), name) == value
-
-
-@pytest.mark.parametrize("model", OWN)
-def test_each_choice_of_each_parameter_can_be_written(model: str) -> None:
-    """Whatever a model says that a parameter may be is taken as it stands there, and from JSON."""
-    entry = entry_of(model)
-    for parameter in parameters_of(entry.parameters):
-        for choice in parameter.choices:
-            given = as_written(entry, {parameter.name: json.dumps(choice).strip('"')})
-            assert parameter.value_in(convert(entry, given)) == choice
-            whole = json.dumps({parameter.name: choice})
-            assert parameter.value_in(convert(entry, json.loads(whole))) == choice
-
-
-def test_a_release_is_one_as_a_number_too() -> None:
-    """JSON from elsewhere may have 2025.1 without quotes."""
-    assert convert(entry_of("group0"), {"release": 2025.1}).release == "2025.1"
-    with pytest.raises(BadInput) as caught:
-        convert(entry_of("group0"), {"release": 2025.9})
-    assert caught.value.field == "release"

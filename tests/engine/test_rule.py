@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from kit.engine.record import Record, RecordState
 from kit.engine.rule import Rule
-from kit.errors import BadInput, KitError, Refusal, Refused
+from kit.errors import Refusal, Refused
 
 LATER = Refusal("later")
 ENDS: dict[str, int | Refusal | None] = {"go": 7, "wait": LATER, "nobody": None, "stay": 0}
@@ -47,34 +47,6 @@ def test_ready_is_what_leads_to_a_state() -> None:
 def test_an_action_comes_to_what_its_choice_does(word: str, end: int | Refusal | None) -> None:
     """To nothing where it is no choice there, or is none at all."""
     assert RULE.end(1, Said(word)) == end
-
-
-def raising(error: BaseException | None) -> Any:
-    """A rule whose outcome raises that, or is 7."""
-
-    def outcome(s: int, word: str) -> int:
-        if error is not None:
-            raise error
-        return 7
-
-    return Rule(Said, "say", choices=RULE.choices, outcome=outcome, given=RULE.given)
-
-
-@pytest.mark.parametrize(
-    ("error", "seen"), [(None, 7), (ZeroDivisionError(), 1), (SystemExit(), 1), (ValueError(), 1)]
-)
-def test_a_mistake_of_a_model_is_left_to_who_takes_the_action(
-    error: BaseException | None, seen: int
-) -> None:
-    """Where it is only looked at, the state stays as it is."""
-    assert raising(error).seen(1, "go") == seen
-
-
-@pytest.mark.parametrize("error", [KitError("told"), BadInput("x", 1, "2"), KeyboardInterrupt()])
-def test_what_is_told_in_words_is_told_at_once(error: BaseException) -> None:
-    """An error of the kit says already what is wrong; and one may be interrupted."""
-    with pytest.raises(type(error)):
-        raising(error).seen(1, "go")
 
 
 class Diary(Record):

@@ -12,10 +12,8 @@ from kit.protocols.dataplane.dataplane import (
     EPOCH_EXCHANGE,
     MEMBERSHIP_CHECK,
     PLAN_REVALIDATION,
-    Dataplane,
 )
 from kit.protocols.storage.rules.exchange import RequestSafeguards
-from kit.protocols.tcm.cluster import SAFEGUARDS as OF_TCM
 from kit.protocols.tcm.rules.operations import TcmSafeguards
 from kit.protocols.tcm.tcm import Tcm
 
@@ -52,34 +50,8 @@ def test_each_safeguard_has_one_switch(defined: list[Safeguard], switches: type[
     assert not _off(switched_off(switches, ()))
 
 
-def test_a_safeguard_of_two_models_is_defined_once() -> None:
-    """Where another model shows it, what that judges and its configurations alone differ."""
-    defined = {guard.name: guard for guard in [*PLAN, *REQUESTS]}
-    for guard in (*OF_TCM, *Dataplane.safeguards):
-        same = defined[guard.name]
-        assert guard == same.seen_by(*guard.protects).shown_by(guard.smallest, *guard.later)
-        assert {*guard.protects} <= {*same.protects}
-    assert len({guard.id for guard in defined.values()}) == len(defined)
-
-
 def test_an_unknown_switch_is_named() -> None:
     """A name without a switch is an error, however near it is, and so is that of a group."""
     for name in ("range-lock", "tcm"):
         with pytest.raises(BadInput, match=f"safeguard: got '{name}'; allowed: one of .*range-loc"):
             switched_off(BothSafeguards, (name,))
-
-
-def test_a_wrong_name_is_told_with_all_others_in_order() -> None:
-    """Whoever mistypes one reads the whole list, as a table of contents."""
-    with pytest.raises(BadInput) as told:
-        switched_off(TcmSafeguards, ("range-lock",))
-    names = str(told.value).partition("one of ")[2].split(", ")
-    assert names == sorted(names)
-    assert len(names) == len(fields(TcmSafeguards))
-
-
-def test_only_what_search_shows_to_be_harmless_is_redundant() -> None:
-    """A safeguard that protects nothing, of which nobody says why it is kept, has its title."""
-    assert Safeguard("door", "S-90", "Only a closed lift moves", ()).in_full == (
-        "Only a closed lift moves"
-    )

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from types import SimpleNamespace
-
 import pytest
 
 from kit.engine.model import LaterCase
 from kit.engine.scenario import (
     begun_by,
     file_named,
-    files,
     model_for,
     parse,
     read,
@@ -94,53 +90,6 @@ def test_comments_at_a_step_are_about_the_moment_to_which_it_leads() -> None:
         timeline.moments[1].state, timeline.moments[2].action, timeline.moments[2].state
     )
     assert [timeline.why(at) for at in (1, 2, 3)] == ["One. Two.", usual, "Three."]
-
-
-def test_a_remark_stays_when_its_step_is_done_again_without_one() -> None:
-    """Whoever goes back and on comes to the same moment."""
-    text = f"{HEAD}model twophase\n\n# One.\nprepare RM0\nback\nprepare RM0\n----\n"
-    timeline, _ = run(parse(text))
-    assert timeline.why(1) == "One."
-
-
-@pytest.mark.parametrize(
-    ("nodes", "told"),
-    [
-        (5, "apply A, apply B, apply C, apply D, apply E, apply X"),
-        (6, "apply A, apply B … apply X: 7 steps"),
-    ],
-)
-def test_of_many_who_catch_up_some_are_named(nodes: int, told: str) -> None:
-    """All of six, three of seven."""
-    join = "bootstrap X --tokens 150"
-    header = f'{HEAD}model tcm\nnodes {nodes}\noperations ["{join}"]\n'
-    _, [shown] = run(parse(f"{header}\n{join}\ncatch up\n----\n"))
-    assert shown[1] == told
-
-
-def test_of_what_is_shown_empty_lines_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They would end the step in the file."""
-    rows = {"rows": lambda model, state, word: f"a\n\nb {word}\n"}
-    monkeypatch.setattr("kit.engine.registry.output_of", lambda name: rows)
-    assert run(parse(f"{HEAD}model twophase\n\nrows now\n----\n"))[1] == (("a", "b now"),)
-
-
-def test_files_are_in_the_order_of_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In whatever order a disk has them."""
-
-    class Folder:
-        """One whose files are in another order."""
-
-        def __truediv__(self, name: str) -> Folder:
-            return self
-
-        def glob(self, pattern: str) -> list[Path]:
-            """Those with such a name."""
-            return [Path(f"{name}.txt") for name in "bca"]
-
-    family = SimpleNamespace(name="f", folder=Folder())
-    monkeypatch.setattr("kit.engine.scenario.families", lambda: (family,))
-    assert [*files()] == ["f/a", "f/b", "f/c"]
 
 
 def test_a_safeguard_that_there_is_not_is_told_at_the_end_of_the_header() -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.check import Result, Scope, check, check_refinement, scope_of
+from kit.engine.check import Result, check, check_refinement
 from kit.engine.fuzz import fuzz
-from kit.engine.model import Monitor, Refinement, Safeguard, always, goal, sometimes
+from kit.engine.model import Refinement, Safeguard, always, sometimes
 from kit.engine.parameters import parameters_of
 from kit.engine.registry import build, entries, fuzzing_of
 from kit.playing.verdicts import outcome_box, verdict
@@ -38,14 +37,6 @@ def test_a_whole_search_says_complete() -> None:
     box = outcome_box(model, result).html()
     assert "configuration: edition documents, rf=1" in box
     assert "monitor visible" in box
-
-
-def test_a_model_without_safeguards_has_none_on() -> None:
-    """Nobody is told of safeguards that there are not."""
-    two = TwoPhase()
-    assert "safeguard" not in outcome_box(two, check(two)).html()
-    tcm = build("tcm")
-    assert "with every safeguard on" in outcome_box(tcm, check(tcm, max_states=9)).html()
 
 
 WRITE = ("K1 write QUORUM",)
@@ -117,20 +108,6 @@ def test_less_than_complete_never_reads_so(name: str, monkeypatch: pytest.Monkey
     assert ("not judged: " in repr(result)) is bool(own - judged)
     if result.symmetry or result.ordered is not None:
         assert "which is no proof" in repr(result)
-
-
-def test_a_model_without_properties_has_nothing_to_be_complete_of() -> None:
-    """All states were visited, and that is all that is said."""
-    assert check(Graph({0: (1,)})).sentence == "complete, but nothing was judged"
-    assert fuzz(Graph({0: (1,)}), range(3)).sentence == "nothing was judged"
-
-
-def test_goals_that_were_not_judged_are_named() -> None:
-    """A bound leaves goals open, in words, too."""
-    home = goal("home", "", lambda s: s.at == 9)
-    cut = check(Graph({0: (1,), 1: (2,)}, home), max_states=2)
-    assert "not judged: goal home" in repr(cut)
-    assert cut.scope.judged["goal"] == ()
 
 
 def test_parameters_are_told_where_they_differ() -> None:
@@ -237,85 +214,3 @@ def test_html_is_escaped() -> None:
     model = Graph({0: (1,)}, sometimes("<b>", "", lambda s: s.at == 7))
     assert "<b>" not in check(model)._repr_html_()
     assert replace(check(model), model="<i>")._repr_html_().startswith("<div>&lt;i&gt;: ")
-
-
-def test_a_kind_of_which_nothing_was_judged_is_not_told() -> None:
-    """What could not be judged in the end leaves no empty kind behind."""
-    scope = Scope(judged={"always": ("a", "b"), "goal": ("c",), "step": ()})
-    assert "judged: always a, b; goal c" in scope.lines()
-    assert "judged: always a, b" in scope.without(("c",)).lines()
-    assert "judged: nothing" in scope.without(("a", "b", "c")).lines()
-
-
-class Wanted(Struct, frozen=True):
-    """Parameters of which one has to be given."""
-
-    floors: int
-
-
-def test_a_parameter_without_a_default_is_always_told() -> None:
-    """Others only where they differ from it."""
-    wanted: Any = Wanted(3)
-    assert "floors=3" in repr(check(LiftModel(wanted)))
-    assert "floors=3" not in repr(check(LiftModel(LiftParameters(3))))
-    assert "floors=4" in repr(check(LiftModel(LiftParameters(4))))
-
-
-@pytest.mark.parametrize(
-    ("value", "said"), [("a" * 58, f'"{"a" * 58}"'), ("a" * 59, f'"{"a" * 59}…'), (7, "7")]
-)
-def test_a_long_value_is_cut(value: object, said: str) -> None:
-    """Sixty characters are told, as they would be typed."""
-    assert Scope(parameters={"x": value}).configuration == f"x={said}"
-
-
-@pytest.mark.parametrize(
-    ("parameters", "edition", "off", "said"),
-    [
-        ({}, "", (), "every parameter at its default"),
-        ({"rf": 1}, "", (), "rf=1"),
-        ({"edition": "server", "rf": 1}, "server", (), "edition server, rf=1"),
-        (
-            {"edition": "server"},
-            "server",
-            (),
-            "edition server, every other parameter at its default",
-        ),
-        ({"rf": 1}, "", ("S-01 a", "S-02 b"), "rf=1; without S-01 a, S-02 b"),
-    ],
-)
-def test_a_configuration_is_told_in_one_line(
-    parameters: dict[str, Any], edition: str, off: tuple[str, ...], said: str
-) -> None:
-    """Its edition once and first, then what differs from the defaults, and what is off."""
-    assert Scope(parameters, off, edition=edition).configuration == said
-
-
-def test_what_was_not_judged_is_named() -> None:
-    """Properties, signs and monitors of the model's own, by names; others count for none."""
-    model = LiftModel(LiftParameters())
-    watch = Monitor("watch", "", int, lambda m, *step: m, lambda m: None)
-    model.signs, model.monitors = (always("sign", "", lambda s: None),), (watch,)
-    other = goal("other", "", lambda s: True)
-    scope = scope_of(model, (other,), ())
-    assert scope.left_out == ("inside", "top", "sign", "watch")
-    assert scope.judged["goal"] == ("other",)
-    scope = scope_of(model, model.properties, (watch,))
-    assert scope.left_out == ("sign",)
-    assert (scope.judged["always"], scope.judged["sometimes"]) == (("inside",), ("top",))
-    assert scope.judged["monitor"] == ("watch",)
-
-
-class Unread(Struct, frozen=True):
-    """Parameters of a type that nobody can look up."""
-
-    floors: Nowhere = 3  # type: ignore[name-defined]  # noqa: F821  # that is what is tried
-
-
-def test_parameters_whose_types_cannot_be_read_are_told_as_they_are() -> None:
-    """By their names, where they differ from the defaults."""
-    model: Any = LiftModel(LiftParameters())
-    model.parameters = Unread(7)
-    assert scope_of(model, (), ()).parameters == {"floors": 7}
-    model.parameters = Unread()
-    assert scope_of(model, (), ()).parameters == {}

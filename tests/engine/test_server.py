@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kit.engine.drill import CommandReply, DrillMoment
-from kit.engine.server import API, Servers, aligned, cql_rows, json_rows, log_commands
+from kit.engine.server import API, Servers, cql_rows, json_rows, log_commands
 from kit.errors import Refusal, Refused
 
 ROWS = [{"key": "one", "value": [1, 2]}, {"key": "three", "value": None}]
@@ -41,11 +41,6 @@ def test_the_same_as_json() -> None:
     assert list(json_rows(("key",), [])) == [" [json]", "--------", "", "(0 rows)"]
     assert json_rows(("key",), [{"key": {8, 1}}]).__next__() == " [json]"
     assert ' {"key": [1, 8]}' in json_rows(("key",), [{"key": {8, 1}}])
-
-
-def test_columns_end_where_their_longest_cell_does() -> None:
-    """No blank is left at the end of a line."""
-    assert list(aligned([("a", "bb"), ("ccc", "")])) == ["a   bb", "ccc"]
 
 
 class Lamps(Servers):
@@ -140,13 +135,3 @@ def test_a_log_is_read_in_several_ways() -> None:
         "journalctl {lines} | grep {pattern}": False,
         "journalctl {lines} | grep {options} {pattern}": False,
     }
-
-
-def test_grep_prints_what_is_found() -> None:
-    """The lines, and nothing else."""
-
-    class Logged(Servers):
-        def searched(self, now: DrillMoment, given: Any) -> tuple[str, ...]:
-            return now.place, given["pattern"]
-
-    assert Logged().grep(at(1), {"pattern": "x"}) == CommandReply(("B", "x"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +12,6 @@ from msgspec import Struct
 
 from kit.engine.check import check
 from kit.engine.model import Model, Monitor, Property, always, goal, step
-from kit.engine.search import LOST
 from tests.engine.toys import Cell, Go
 from tests.examples import examples
 from tests.pairs import paired
@@ -205,9 +203,6 @@ def test_the_shortest_of_all_is_told(case: Case) -> None:
         assert name != "deadlock" or {one for at, one in others if at == least} == {"deadlock"}
 
 
-NOTHING = Case({}, {}, -1, -1, -1, False, ())
-
-
 def test_a_deadlock_is_told_before_a_longer_violation() -> None:
     """Rest after one step wins over what breaks after two, in whatever order they are met."""
     ways = {0: (1, 2), 1: (3,), 3: (3,)}
@@ -232,82 +227,9 @@ def test_whoever_rests_at_a_goal_hides_no_deadlock(first: tuple[int, ...]) -> No
         assert (found.property, found.actions) == ("deadlock", (Go(3),))
 
 
-def test_of_equally_near_dead_ends_the_first_is_told() -> None:
-    """Of 2 and 3, neither of which leads anywhere, the one that was met first."""
-    found = check(Case({0: (1, 2, 3), 1: (4,)}, {}, 4, -1, -1, True, ()).model()).violation
-    assert found is not None
-    assert (found.property, found.actions) == ("deadlock", (Go(2),))
-
-
-def test_what_else_the_last_state_leads_to_counts_for_its_goals() -> None:
-    """From 1 the bad end was met first, and home is the next step: no goal is lost before that."""
-    found = check(Case({0: (1,), 1: (3, 5), 3: (5,)}, {}, 3, -1, 5, False, ()).model()).violation
-    assert found is not None
-    assert (found.property, found.actions) == ("bad", (Go(1), Go(3)))
-    home = check(Case({0: (1,), 1: (3, 5), 3: (3,)}, {}, 3, -1, 5, False, ()).model()).violation
-    assert home == found
-
-
-def test_of_several_lost_goals_the_one_lost_first_is_told() -> None:
-    """One goes by 1 and 2 to 3: the way back to 2 is lost there, that to 1 a step before."""
-    one, two = (goal(f"at {at}", "", lambda s, at=at: s.at == at) for at in (1, 2))
-    model = Case({0: (1,), 1: (2,), 2: (3,), 3: (3,)}, {}, -1, -1, -1, False, ()).model()
-    for judged in ((one, two), (two, one)):
-        found = check(model, judged).violation
-        assert found is not None
-        assert (found.property, found.actions) == ("at 1", (Go(1), Go(2)))
-        assert found.witness == LOST
-
-
 def test_a_lost_goal_is_told_before_a_longer_violation() -> None:
     """What was visited shows that home is lost after one step: told, not the bad end after two."""
     ways = {0: (1, 2), 1: (3,), 2: (2,), 3: (0,)}
     found = check(Case(ways, {}, 3, -1, 0, False, ()).model()).violation
     assert found is not None
     assert (found.property, found.actions) == ("home", (Go(2),))
-
-
-def test_whether_a_goal_is_lost_stays_open_behind_what_was_not_visited(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Nobody has looked where 2 leads when the bad end is met, and it is a long way: home is named
-    as not judged.
-    """
-    ways = {0: (1, 2), 1: (3,), 3: (0,), 2: (10,), 40: (10,)}
-    ways |= {at: (at + 1,) for at in range(10, 40)}
-    case = Case(ways, {}, 3, -1, 0, False, ())
-    found = check(case.model()).violation
-    assert found is not None
-    assert (found.property, found.actions) == ("home", (Go(2),))
-    monkeypatch.setattr("kit.engine.search.FURTHER", 10)
-    cut = check(case.model())
-    assert cut.violation is not None
-    assert (cut.violation.property, cut.unjudged) == ("bad", ("home",))
-
-
-def test_of_one_step_its_own_rule_is_told_first() -> None:
-    """Of equally short runs: step properties, always, monitors in their order."""
-    jump = {0: (1,)}
-    watches = (Watch(1, 1, 1), Watch(1, 2, 1))
-    broken_at_start = msgspec.structs.replace(NOTHING, jumping=jump, bad=1, into=1, watches=watches)
-    for bad, into, name in ((1, 1, "into"), (1, -1, "bad")):
-        case = msgspec.structs.replace(broken_at_start, bad=bad, into=into)
-        found = check(case.model()).violation
-        assert found is not None
-        assert (found.property, len(found.actions)) == (name, 1)
-
-
-def test_each_of_several_monitors_is_asked() -> None:
-    """Monitors that hear of different steps: whichever breaks is told, also the last, also where
-    a step is heard by one and not by the others.
-    """
-    ways = Case({0: (1,), 1: (2,)}, {2: (3,), 3: (4,)}, -1, -1, -1, False, ())
-    for number, (watch, steps) in enumerate(((Watch(0, 1, 2), 2), (Watch(1, 3, 4), 4))):
-        quiet = (Watch(0, 9, 9), Watch(1, 9, 9), Watch(0, 9, 9))
-        watches = (*quiet[:number], watch, *quiet[number + 1 :])
-        found = check(msgspec.structs.replace(ways, watches=watches).model()).violation
-        assert found is not None
-        assert (found.property, len(found.actions)) == (f"watch {number}", steps)
-        last = check(msgspec.structs.replace(ways, watches=(*quiet, watch)).model()).violation
-        assert last is not None
-        assert (last.property, len(last.actions)) == ("watch 3", steps)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from kit.engine.fuzz import CLEAN, PropertyJudges, Walker, least, shrink
+from kit.engine.fuzz import CLEAN, PropertyJudges, Walker, shrink
 from kit.engine.model import Model, Property, always
 from kit.engine.timeline import Timeline
 from tests.engine.toys import Go, Graph
@@ -94,55 +93,6 @@ def test_long_runs_become_short() -> None:
     assert witness == "too much"
     assert sum(action.number for action in actions) >= 100
     assert all(sum(a.number for a in actions) - one.number < 100 for one in actions)
-
-
-# how many things there are, which are needed -> the parts that are tried
-TRIED: list[tuple[int, set[int], list[tuple[int, ...]]]] = [
-    (0, set(), []),
-    (1, {1}, []),
-    (2, {1}, [(2,), (1,)]),
-    (2, {1, 2}, [(2,), (1,)]),
-    (4, {3}, [(3, 4), (4,), (3,)]),
-    (4, {2, 3}, [(3, 4), (1, 2), (2, 3, 4), (3, 4), (2, 4), (2, 3), (3,), (2,)]),
-    (
-        *(5, {1, 5}),
-        [(4, 5), (1, 2, 3), (3, 4, 5), (1, 2, 5), (2, 5), (1, 5), (5,), (1,)],
-    ),
-]
-
-
-@pytest.mark.parametrize(("count", "needed", "tried"), TRIED)
-def test_halves_are_left_out_then_smaller_parts(
-    count: int, needed: set[int], tried: list[tuple[int, ...]]
-) -> None:
-    """Down to single things; from where something could be left out it goes on as finely."""
-    trials: list[tuple[int, ...]] = []
-
-    def trial(part: tuple[int, ...]) -> tuple[int, ...] | None:
-        trials.append(part)
-        return part if needed <= {*part} else None
-
-    assert least(tuple(range(1, count + 1)), trial) == tuple(sorted(needed))
-    assert trials == tried
-
-
-def test_of_many_things_large_parts_are_left_out_first() -> None:
-    """Of 17, of which the first and the last are needed: halves of 9 and 8, then fives; without
-    one of these twelve are left, and thirds of them come next, for three of the four fives are.
-    """
-    sizes: list[int] = []
-
-    def trial(part: tuple[int, ...]) -> tuple[int, ...] | None:
-        sizes.append(len(part))
-        return part if {1, 17} <= {*part} else None
-
-    assert least(tuple(range(1, 18)), trial) == (1, 17)
-    assert sizes[:6] == [8, 9, 12, 12, 8, 8]
-
-
-def test_what_a_part_needs_may_be_less_than_the_part() -> None:
-    """From there it goes on."""
-    assert least((1, 2, 3, 4), lambda part: (2,) if 2 in part else None) == (2,)
 
 
 def test_another_failure_is_not_the_same() -> None:

@@ -226,38 +226,9 @@ def test_a_memory_that_tells_apart_what_states_do_not_is_said_to_be_so() -> None
     assert check(who).verdict == "complete"
 
 
-def test_a_memory_that_tells_no_names_apart_is_searched() -> None:
-    """How many prepared is the same under any names."""
-    count = remembering(lambda m, b, a, n: m + 1, lambda m, places: m)
-    assert check(count, symmetry=True).verdict == "up to symmetry"
-
-
 def test_a_symmetry_that_joins_other_states_is_wrong_whatever_monitors_remember() -> None:
     """The memory is the same, the states are not."""
     model = remembering(lambda m, b, a, n: m, lambda m, places: m)
     model.symmetry = everything
     with pytest.raises(KitError, match="does not behave like"):
         check(model, symmetry=True)
-
-
-def test_each_state_of_a_small_search_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Up to a number of states; of one more only a part is."""
-    whole = check(TwoPhase(), symmetry=True)
-    monkeypatch.setattr("kit.engine.search.SMALL", whole.states)
-    assert check(TwoPhase(), symmetry=True).compared == whole.compared
-    monkeypatch.setattr("kit.engine.search.SMALL", whole.states - 1)
-    assert check(TwoPhase(), symmetry=True).compared < whole.compared / 10
-
-
-def test_a_symmetry_is_compared_at_the_start_before_anything_is_searched() -> None:
-    """Whoever stops the search at once has heard of it."""
-
-    def stop(done: int, now: int) -> None:
-        raise KeyboardInterrupt
-
-    model = TwoPhase()
-    first, *_, last = (after for _, after in model.successors(model.start()))
-    assert check(TwoPhase(), symmetry=True, progress=stop).verdict == "interrupted"
-    model.symmetry = lambda s: (last if s == first else s, ())
-    with pytest.raises(KitError, match=r"symmetry .* does not behave like"):
-        check(model, symmetry=True, progress=stop)

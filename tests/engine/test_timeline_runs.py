@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -51,27 +50,6 @@ def test_a_macro_is_one_fold_of_ordinary_steps() -> None:
     assert timeline.state.floor == 5, "within a fold one steps as anywhere"
 
 
-def test_macros_of_a_loaded_history_go_on_counting() -> None:
-    """A macro that is done after loading is no part of one that was done before saving."""
-    timeline = a_lift(10)
-    timeline.run([Up(), Up()])
-    timeline.run([Up(), Up()])
-    loaded = Timeline.load(timeline.save(), a_lift(10).model)
-    loaded.run([Up(), Up()])
-    assert [moment.fold for moment in loaded.moments] == [0, 1, 1, 2, 2, 3, 3]
-
-
-def test_refused_macros_take_no_number() -> None:
-    """However many were refused, what is saved loads, and the next macro has the next number."""
-    timeline = a_lift(10)
-    for _ in range(9):
-        with pytest.raises(Refused):
-            timeline.run([Up(), Door(open=True), Up()])
-    timeline.run([Up()])
-    assert timeline.now.fold == 1
-    assert Timeline.load(timeline.save(), timeline.model).now.fold == 1
-
-
 def test_a_fold_is_a_number_wherever_it_comes_from() -> None:
     """What is no number is refused by the step, so that whatever was done can be saved and loaded;
     a number given by hand is kept, and the next macro has another.
@@ -108,28 +86,6 @@ def test_a_refused_macro_leaves_the_history_as_it_was() -> None:
     timeline.do(Door(True))
     assert timeline.path() == [0, 1, 3]
     assert timeline.branches() == [2, 3]
-
-
-def test_what_a_refused_macro_had_seen_is_forgotten() -> None:
-    """Moments made after a refused macro are not mistaken for its own, which had their numbers."""
-    timeline = a_lift(9)
-    for _ in range(2):
-        timeline.do(Up())
-    timeline.goto(1)
-    timeline.do(Door(True))  # 3, beside 2
-    timeline.goto(2)
-
-    def looking_around() -> Iterator[Any]:
-        for _ in range(2):
-            yield Up()
-            assert timeline.path()[-1] == timeline.at
-        yield Door(False)
-
-    with pytest.raises(Refused):
-        timeline.run(looking_around())
-    timeline.at = timeline.tip = 3  # as a reader does who looks elsewhere
-    timeline.do(Door(False))
-    assert timeline.path() == [0, 1, 3, 4]
 
 
 def test_lines_of_a_script_take_the_place_of_suggestions() -> None:
@@ -213,17 +169,6 @@ def test_a_switch_is_a_branch_wherever_one_stands() -> None:
         assert {timeline.model_at(each).off for each in timeline.path()[1:]} == {bare.off}
         assert timeline.switch(entry) == (steps, steps)
         assert (timeline.tip, timeline.at, timeline.here) == (tip, at, entry)
-
-
-def test_a_moment_is_of_the_model_that_did_its_step() -> None:
-    """The start is of that of the branch's last one."""
-    model, other = (LiftModel(LiftParameters()) for _ in range(2))
-    timeline: Timeline = Timeline(model)
-    timeline.do(Up())
-    timeline.do(Up(), model=other)
-    for at, expected in ((2, other), (1, model), (0, other)):
-        timeline.goto(at)
-        assert timeline.here is expected, at
 
 
 def test_a_run_is_done_again_by_the_same_model_alone() -> None:

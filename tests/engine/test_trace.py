@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kit.engine.registry import build, entry_of
 from kit.engine.timeline import Timeline
-from kit.engine.trace import dumps, is_trace, loads
+from kit.engine.trace import dumps, loads
 from kit.errors import BadInput, Refusal
 from tests.engine.recorded import a_run, load, plain
 from tests.engine.toys import Door, Lift, LiftModel, LiftParameters, Up, endless
@@ -105,16 +105,6 @@ def test_a_timeline_of_a_model_without_parameters_is_saved() -> None:
     assert Timeline.load(saved, endless()).state == timeline.state
 
 
-def test_a_trace_without_a_place_opens_at_the_start() -> None:
-    """Who writes a trace by hand may leave out where one looks: at the start, nothing ahead."""
-    timeline = Timeline(LiftModel(LiftParameters()))
-    timeline.do(Up())
-    data = json.loads(dumps(timeline.save()))
-    del data["at"], data["tip"]
-    again = Timeline.load(loads(json.dumps(data)), timeline.model)
-    assert (again.at, again.tip, len(again.moments)) == (0, 0, 2)
-
-
 def test_booleans_and_structs_in_actions_keep_their_types() -> None:
     """An action's fields come back with the types that the model gives them, not others."""
     timeline = Timeline(LiftModel(LiftParameters()))
@@ -176,28 +166,3 @@ def test_a_step_that_another_revision_refuses_is_named() -> None:
     with pytest.raises(BadInput) as caught:
         Timeline.load(loads(json.dumps(strange)), LaterLift(LiftParameters()))
     assert says(caught.value, "steps[1].action.type | hatch | step 2, 'door | revision 1 of lift")
-
-
-def test_a_text_of_the_largest_size_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that is longer is not looked at."""
-    for most, said in ((3, "a trace in JSON: an object"), (2, "got '3 bytes'; allowed: at most 2")):
-        monkeypatch.setattr("kit.engine.trace.MOST_BYTES", most)
-        with pytest.raises(BadInput, match=said):
-            loads("[1]")
-
-
-@pytest.mark.parametrize(
-    ("text", "is_one"),
-    [
-        ('{"format": 2, "kit": "1", "model": "m"', True),
-        (' \n{"format": 2, "kit": "1", "model": "m"}', True),
-        ('{"kit": "1", "model": "m"}', False),
-        ('{"format": 2, "model": "m"}', False),
-        ('{"format": 2, "kit": "1"}', False),
-        ('["format", "kit", "model"]', False),
-        ("{}", False),
-    ],
-)
-def test_a_trace_is_known_by_how_it_begins(text: str, is_one: bool) -> None:
-    """By the names of its first three fields, wherever it ends."""
-    assert is_trace(text) is is_one

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 from kit import __version__
-from kit.engine import timeline, trace
+from kit.engine import trace
 from kit.engine.model import fingerprint
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
@@ -264,13 +263,6 @@ def test_a_hostile_name_survives_as_text() -> None:
     assert saved.parameters["members"][0]["name"] == name
 
 
-@pytest.mark.parametrize("module", [trace, timeline], ids=lambda module: module.__name__)
-def test_the_reader_never_evaluates(module: ModuleType) -> None:
-    """The modules that read and replay traces evaluate nothing and import nothing by name."""
-    source = Path(str(module.__file__)).read_text(encoding="utf-8")
-    assert not re.findall(r"\b(eval|exec|pickle|marshal|yaml|import_module|__import__)\b", source)
-
-
 def test_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A trace above the limits of bytes or steps is refused before it is replayed."""
     text = json.dumps(plain())
@@ -282,45 +274,6 @@ def test_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trace, "MOST_BYTES", 100)
     with pytest.raises(BadInput, match=like("| most | 100 | bytes")):
         loads(text)
-
-
-@pytest.mark.parametrize("text", ['{"nodes": []}', '{"keyspaces": []}'])
-def test_half_a_ring_file_is_taken_for_none(text: str) -> None:
-    """The hint is for who gives a ring file where a trace is wanted."""
-    with pytest.raises(BadInput) as refused:
-        loads(text)
-    assert "ring file" not in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    "text", [b"\xff" * 50, b"\xff" * 40, '"' + "x" * 50 + '"', b"[" + b"1, " * 30 + b"1]"]
-)
-def test_what_is_no_trace_is_shown_by_its_beginning(text: Any) -> None:
-    """Forty characters of it."""
-    with pytest.raises(BadInput) as caught:
-        loads(text)
-    assert caught.value.value == (text[:40] if text[:1] == b"\xff" else text_of(text)[:40])
-
-
-def text_of(text: str | bytes) -> str:
-    """The text."""
-    return text if isinstance(text, str) else text.decode()
-
-
-@pytest.mark.parametrize(("given", "field"), [((), "format"), (("run.json",), "run.json: format")])
-def test_a_wrong_format_is_named_with_its_file(given: tuple[str, ...], field: str) -> None:
-    """A text that comes from no file has no name."""
-    with pytest.raises(BadInput) as caught:
-        loads("{}", *given)
-    assert caught.value.field == field
-
-
-@pytest.mark.parametrize("name", ["cs", "cmszzzz", "cms" + "z" * 20])
-def test_a_model_of_a_like_name_is_meant(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of a word is compared, but of a long one only how it begins."""
-    monkeypatch.setattr(trace, "LONGEST_WORD", 7)  # of which 3 letters are just near enough
-    with pytest.raises(BadInput, match=like("model of the trace | (did you mean cms?)")):
-        load({**plain(), "model": name})
 
 
 class Left(Struct):

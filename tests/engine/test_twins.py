@@ -53,21 +53,6 @@ def test_a_twin_equals_its_value(value: Any) -> None:
     assert (twin, hash(twin)) == (value, hash(value))
 
 
-@pytest.mark.parametrize(
-    "value", [7, (), (1, "x"), Held(), Record(1), Counted, frozenset({1})], ids=repr
-)
-def test_without_sets_a_value_is_its_own_twin(value: Any) -> None:
-    """Nothing is made anew."""
-    assert twin_of(value) is value
-
-
-def test_a_set_is_gone_through_the_other_way() -> None:
-    """Sets inside sets as well; what is sorted comes as before."""
-    assert [*twin_of(TWO)] == [*TWO][::-1]
-    assert sorted(twin_of(TWO)) == sorted(TWO)
-    assert [*next(iter(twin_of(frozenset({TWO}))))] == [*TWO][::-1]
-
-
 def test_a_model_that_sorts_is_searched() -> None:
     """Everybody of a set is taken, one after the other."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import permutations
 
 import msgspec
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -122,28 +121,6 @@ def test_deltas_are_small_values() -> None:
     assert not Edits()
 
 
-MADE = edits([Edit(100, 150, 3)])
-GONE = edits((), [Edit(100, 150, 3)])
-
-
-@pytest.mark.parametrize(
-    "delta",
-    [
-        Delta(cuts=(150,)),
-        Delta(reads=MADE),
-        Delta(reads=GONE),
-        Delta(writes=MADE),
-        Delta(writes=GONE),
-        Delta(merges=(150,)),
-    ],
-)
-def test_a_delta_that_does_one_thing_does_something(delta: Delta) -> None:
-    """A cut, an edit of either table or a merge is enough, and so is its inverse."""
-    assert delta
-    assert invert(delta)
-    assert not merge(delta, invert(delta))
-
-
 @pytest.mark.spec("A-021")
 @given(st.sets(st.integers(1, 399), max_size=4))
 def test_cuts_keep_the_owners(cuts: set[int]) -> None:
@@ -203,94 +180,6 @@ def test_edit_without_a_cut_makes_an_overlapping_row() -> None:
     assert dropped.writes.groups_of(160) == ((1, 2),)
 
 
-def test_cut_and_merge_of_overlapping_rows() -> None:
-    """Tables that already overlap can still be cut and merged."""
-    table = Table.of([(0, 100, (0,)), (0, 200, (0,)), (100, 200, (0,)), (200, 400, (1,))])
-    overlapping = Placement(table, table)
-    merged = apply(overlapping, Delta(merges=(100,)))
-    assert [row[:2] for row in map(_bounds, merged.reads.rows(NAMES))] == [
-        (0, 200), (0, 200), (200, 400),
-    ]  # fmt: skip
-    cut = apply(overlapping, Delta(cuts=(50,)))
-    assert cut.reads.rights.tolist() == [50, 50, 100, 200, 200, 400]
-
-
-def test_of_rows_that_overlap_the_nearest_ones_merge() -> None:
-    """The last row that ends at a bound, with the first one that begins there."""
-    rows = [(0, 100, (0,)), (50, 100, (1,)), (100, 150, (1,)), (100, 200, (0,)), (200, 400, (1,))]
-    table = Table.of(rows)
-    assert mergeable(Placement(table, table), 100)
-    for check in (True, False):
-        merged = apply(Placement(table, table), Delta(merges=(100,)), merge_check=check)
-        wanted = [(0, 100, (0,)), (50, 150, (1,)), (100, 200, (0,)), (200, 400, (1,))]
-        assert merged.reads == merged.writes == Table.of(wanted)
-
-
-def test_an_edit_of_rows_that_overlap_is_for_those_inside_it() -> None:
-    """Also where a longer row lies between them, in the order of the table."""
-    rows = [(0, 100, (0,)), (0, 200, (0,)), (100, 150, (0,)), (100, 200, (0,)), (200, 400, (1,))]
-    table = Table.of(rows)
-    edited = apply(Placement(table, table), Delta(writes=edits([Edit(0, 150, 3)])))
-    assert edited.reads == table
-    wanted = [(0, 100, (0, 3)), (0, 150, (0, 3)), (100, 150, (0, 3))]
-    assert edited.writes == Table.of([*wanted, *(rows[at] for at in (1, 3, 4))])
-    dropped = apply(edited, Delta(writes=edits(drops=[Edit(0, 150, 0)])))
-    alone = [(left, right, (3,)) for left, right, _ in wanted]
-    assert dropped.writes == Table.of([*alone, *(rows[at] for at in (1, 3, 4))])
-    rows = [(0, 50, (0,)), (0, 200, (0,)), (50, 100, (0,)), (100, 150, (0,)), (150, 400, (1,))]
-    table = Table.of(rows)  # 150 is a bound of two rows, and lies inside an earlier one
-    edited = apply(Placement(table, table), Delta(writes=edits([Edit(0, 150, 3)])))
-    wanted = [(left, right, (0, 3)) for left, right in ((0, 50), (0, 150), (50, 100), (100, 150))]
-    assert edited.writes == Table.of([*wanted, rows[1], rows[4]])
-
-
-def test_rows_that_do_not_meet_do_not_merge() -> None:
-    """A bound at which a row only ends, or only begins, stays, also without the check."""
-    apart = Table.of([(0, 10, (0,)), (20, 30, (0,))])
-    assert not any(mergeable(Placement(apart, apart), bound) for bound in (0, 10, 15, 20, 30))
-    for bound in (0, 10, 15, 20, 30):
-        delta = Delta(merges=(bound,))
-        assert apply(Placement(apart, apart), delta, merge_check=False).reads == apart
-
-
-@pytest.mark.parametrize("bound", [0, 400])
-def test_the_ends_of_the_line_stay(bound: int) -> None:
-    """Nothing is cut there, and nothing merges."""
-    for check in (True, False):
-        assert apply(REST, Delta(cuts=(bound,)), merge_check=check) == REST
-        assert apply(REST, Delta(merges=(bound,)), merge_check=check) == REST
-        assert apply(REST, Delta(merges=(401,)), merge_check=check) == REST
-
-
-def test_a_table_without_rows_stays_empty() -> None:
-    """There is nothing to cut, to change or to merge."""
-    none = Placement(Table.of([]), Table.of([]))
-    delta = Delta((5,), edits([Edit(0, 5, 1)]), edits(drops=[Edit(0, 5, 1)]), (5,))
-    for check in (True, False):
-        assert apply(none, delta, merge_check=check) == none
-
-
-def test_each_part_that_an_edit_reaches_has_a_row_of_its_own() -> None:
-    """Not the parts between edits, and none beyond the end of the row; equal parts once."""
-    table = Table.of([(0, 100, (0, 1)), (100, 200, (0,))])
-    given_edits = edits([Edit(20, 40, 2)], [Edit(60, 150, 0)])
-    edited = apply(Placement(table, table), Delta(writes=given_edits)).writes
-    assert [(*_bounds(row), row.replicas) for row in edited.rows(NAMES)] == [
-        (0, 100, ("A", "B")),
-        (20, 40, ("A", "B", "C")),
-        (60, 100, ("B",)),
-        (100, 150, ()),
-        (100, 200, ("A",)),
-    ]
-    again = apply(Placement(edited, edited), Delta(writes=edits([Edit(20, 40, 3)]))).writes
-    assert len(again) == 5
-    assert again.groups_of(30) == ((0, 1), (0, 1, 2, 3))
-
-
-def _bounds(row: Row) -> tuple[int, int]:
-    return row.left, row.right
-
-
 def test_settled_order() -> None:
     """Naturals come first in walk order, then others as the walk meets them, then the tokenless."""
     ring = ABC.join(Node("X", (150,))).join(Node("Y", ()))
@@ -300,24 +189,6 @@ def test_settled_order() -> None:
     assert settled.reads.rows(NAMES)[0].replicas == ("A", "X", "B", "C", "Y")
     assert settled.writes.rows(NAMES)[0].replicas == ("A", "X", "B", "C", "Y")
     assert settled.writes.rows(NAMES)[1].replicas == ("X", "B", "C")
-
-
-def test_settling_tables_of_different_rows() -> None:
-    """Rows are settled by their own bounds also where reads and writes are cut differently."""
-    reads = Table.of([(0, 100, (1, 0)), (100, 400, (2, 1))])
-    writes = Table.of([(0, 100, (1, 0)), (100, 200, (2, 1)), (200, 400, (1, 2))])
-    settled = settle(Placement(reads, writes), ABC, RF2)
-    assert [row.replicas for row in settled.writes.rows(NAMES)] == [
-        ("A", "B"), ("C", "B"), ("B", "C"),
-    ]  # fmt: skip
-
-
-def test_others_come_as_the_walk_meets_them() -> None:
-    """From the row's own start, not from the beginning of the line."""
-    ring = ABC.join(Node("X", (350,)))
-    table = Table.of([(100, 200, (0, 3, 2, 1)), (200, 300, (1, 0, 3, 2))])
-    settled = settle(Placement(table, table), ring, SimpleStrategy(1))
-    assert [settled.reads.codes(row) for row in range(2)] == [(1, 2, 3, 0), (2, 3, 0, 1)]
 
 
 def test_natural_replicas_come_before_others_that_the_walk_meets_earlier() -> None:
@@ -338,46 +209,3 @@ def test_natural_replicas_come_before_others_that_the_walk_meets_earlier() -> No
     nowhere = Ring.of([Node("A", ()), Node("B", ())], small(400))
     table = Table.of([(0, 100, (1, 0)), (100, 400, (1,))])
     assert settle(Placement(table, table), nowhere, RF2) == Placement(table, table)
-
-
-@pytest.mark.parametrize(("left", "right"), [(100, 300), (150, 200)])
-def test_a_group_is_settled_like_that_of_the_same_row(left: int, right: int) -> None:
-    """A row of which only one bound is that of the read row keeps its order."""
-    reads = Table.of([(0, 100, (1, 0)), (100, 200, (2, 1))])
-    writes = Table.of([(0, 100, (1, 0)), (left, right, (2, 1))])
-    settled = settle(Placement(reads, writes), ABC, RF2)
-    assert [settled.reads.codes(row) for row in range(2)] == [(0, 1), (1, 2)]
-    assert [settled.writes.codes(row) for row in range(2)] == [(0, 1), (2, 1)]
-
-
-def test_each_of_two_rows_with_the_same_bounds_is_settled_like_its_own() -> None:
-    """Such rows come of merging rows that overlap."""
-    reads = Table.of([(0, 200, (0, 1)), (0, 200, (2, 1)), (200, 400, (0, 2))])
-    writes = Table.of([(0, 200, (0, 1)), (0, 200, (2, 1)), (200, 400, (1, 0, 2))])
-    settled = settle(Placement(reads, writes), ABC, RF2)
-    assert [settled.reads.codes(row) for row in range(3)] == [(1, 0), (1, 2), (0, 2)]
-    assert [settled.writes.codes(row) for row in range(3)] == [(1, 0), (1, 2), (1, 0, 2)]
-
-
-NOWHERE = np.array([], np.int64), np.array([], np.int64)
-EVERYWHERE = np.array([0], np.int64), np.array([400], np.int64)
-PIECES = Table.of([(0, 100, (1, 0)), (100, 400, (2, 1))])
-WIDER = Table.of([(0, 100, (1, 0, 2)), (100, 400, (2, 1))])
-TWICE = Table.of([(0, 100, (1, 0)), (50, 200, (2, 1))])
-
-
-@pytest.mark.parametrize(("reads", "writes"), [(PIECES, TWICE), (TWICE, PIECES), (TWICE, TWICE)])
-def test_tables_that_overlap_are_settled_everywhere(reads: Table, writes: Table) -> None:
-    """Near a change only those are, whose rows cut the line into pieces."""
-    placement = Placement(reads, writes)
-    assert settle(placement, ABC, RF2, NOWHERE) == settle(placement, ABC, RF2) != placement
-    pieces = Placement(PIECES, PIECES)
-    assert settle(pieces, ABC, RF2, NOWHERE) == pieces
-    assert settle(pieces, ABC, RF2, EVERYWHERE) == settle(pieces, ABC, RF2) != pieces
-
-
-@pytest.mark.parametrize(("reads", "writes"), [(PIECES, WIDER), (WIDER, PIECES), (WIDER, WIDER)])
-def test_groups_of_other_widths_are_settled(reads: Table, writes: Table) -> None:
-    """Near a change as everywhere, where one table has wider groups than the other."""
-    placement = Placement(reads, writes)
-    assert settle(placement, ABC, RF2, EVERYWHERE) == settle(placement, ABC, RF2) != placement

@@ -14,7 +14,7 @@ from kit.ring.deltas import Delta, invert, merge
 from kit.ring.movement import Movement, Replaced, movement
 from kit.ring.placements import Placement, stable_placement
 from kit.ring.ranges import Range
-from kit.ring.replication import NetworkTopologyStrategy, Replication, SimpleStrategy
+from kit.ring.replication import NetworkTopologyStrategy, SimpleStrategy
 from kit.ring.tokens import small
 from kit.ring.topology import Node, Ring
 from tests.examples import examples
@@ -201,67 +201,6 @@ def test_sources_are_of_the_same_datacenter() -> None:
     assert {(p.gains, p.loses) for p in two} == {(2, 1), (3, 0)}
 
 
-def test_what_a_range_had_and_gets() -> None:
-    """Old replicas first, then the new ones, also where the first node of all gains."""
-    ring = Ring.of([Node("A", (100,)), Node("B", (200,)), Node("C", (300,))], small(400))
-    plan = movement(ring, ring.move(0, (250,)), SimpleStrategy(1))
-    assert dict(zip(plan.locked, plan.affected, strict=True)) == {
-        Range(0, 100): (0, 1),
-        Range(100, 200): (1,),
-        Range(200, 250): (2, 0),
-        Range(250, 300): (2,),
-        Range(300, 400): (0, 1),
-    }
-    assert plan.streams == (
-        Replaced(Range(0, 100), 1, 0),
-        Replaced(Range(200, 250), 0, 2),
-        Replaced(Range(300, 400), 1, 0),
-    )
-
-
-def test_who_gains_and_who_loses_are_paired_in_order() -> None:
-    """Of their codes, also where there are many."""
-    tokens = {1: (100,), 8: (200,), 0: (300,), 2: (400,)}
-    ring = Ring.of([Node(f"n{i}", tokens.get(i, ())) for i in range(9)], small(500))
-    plan = movement(ring, ring.leave(1).leave(8), SimpleStrategy(2))
-    first = [pair for pair in plan.streams if pair.range == Range(0, 100)]
-    assert first == [Replaced(Range(0, 100), 0, 1), Replaced(Range(0, 100), 2, 8)]
-    plan = movement(ring.leave(1).leave(8), ring, SimpleStrategy(2))
-    first = [pair for pair in plan.streams if pair.range == Range(0, 100)]
-    assert first == [Replaced(Range(0, 100), 1, 0), Replaced(Range(0, 100), 8, 2)]
-
-
-def test_the_area_is_the_rows_that_may_change() -> None:
-    """One of many nodes leaves: its own row, those whose replicas it was, and the one behind."""
-    nodes = [Node(f"n{i}", (10 * i,)) for i in range(1, 300)]
-    ring = Ring.of(nodes, small(4000))
-    lefts, rights = movement(ring, ring.leave(ring.names.index("n50")), SimpleStrategy(2)).area
-    assert lefts.tolist() == [480, 490, 500]
-    assert rights.tolist() == [490, 500, 510]
-
-
-def test_a_change_of_one_datacenter_leaves_the_other_alone() -> None:
-    """Whatever is far from it: only the rows near it, and nodes of its datacenter."""
-    nodes = [Node(f"n{i}", (10 * i,), f"dc{i % 2}") for i in range(1, 300)]
-    ring = Ring.of(nodes, small(4000))
-    gone = ring.names.index("n50")
-    plan = movement(ring, ring.leave(gone), _network(dc0=1, dc1=1))
-    assert plan.streams == (
-        Replaced(Range(480, 490), gone + 2, gone),
-        Replaced(Range(490, 500), gone + 2, gone),
-    )
-    assert [(e.left, e.right, e.node_code) for e in plan.switch.reads.drops] == [(480, 500, gone)]
-    assert [(e.left, e.right, e.node_code) for e in plan.add.writes.adds] == [(480, 500, gone + 2)]
-
-
-def test_replicas_are_more_where_there_were_too_few() -> None:
-    """Nobody is displaced then, in a datacenter that is filled up, or in the other one."""
-    ring = Ring.of([Node("A", (100,)), Node("B", (200,)), Node("Z", (150,), "dc2")], small(400))
-    plan = movement(ring, ring.join(Node("C", (300,))), _network(dc1=3, dc2=2))
-    assert {(pair.gains, pair.loses) for pair in plan.streams} == {(3, None)}
-    assert all(3 in codes for codes in plan.affected)
-
-
 def test_replace_changes_owners_only() -> None:
     """A replacement takes every row of the node it replaces, and no bound comes or goes."""
     after = TEN.join(Node("n9x", ())).replace(2, 10)
@@ -310,52 +249,3 @@ def test_both_ends_of_the_line_are_locked_where_its_first_token_comes_or_goes() 
     assert movement(after, both, SimpleStrategy(1)).locked == (
         Range(100, 200), Range(200, 250), Range(250, 300),
     )  # fmt: skip
-
-
-def test_rows_that_only_lose_are_locked() -> None:
-    """One of three replicas leaves: every row has had it, and its own row is merged."""
-    plan = movement(ABC, ABC.leave(2), RF3)
-    assert plan.locked == (Range(0, 100), Range(100, 200), Range(200, 300), Range(300, 400))
-    assert plan.affected == ((0, 1, 2), (1, 2, 0), (2, 0, 1), (0, 1, 2))
-    assert (plan.streams, plan.merge, plan.split) == ((), Delta(merges=(300,)), Delta())
-    assert {edit.node_code for edit in plan.switch.reads.drops} == {2}
-    assert not plan.switch.reads.adds
-
-
-def test_nobody_is_displaced_where_replicas_were_too_few() -> None:
-    """Neither by a plan's edits nor by what nodes take over."""
-    two = ABC.leave(2)
-    plan = movement(two, ABC, RF3)
-    assert {edit.node_code for edit in plan.switch.reads.adds} == {2}
-    assert (plan.switch.reads.drops, plan.drop) == ((), Delta())
-    assert {(pair.gains, pair.loses) for pair in plan.streams} == {(2, None)}
-
-
-def test_who_has_no_neighbour_to_take_from_takes_from_afar() -> None:
-    """The first one takes from its own datacenter, the other one from what is left."""
-    places = ("dc1", "dc2", "dc1", "dc1")
-    nodes = [Node("ABCD"[i], (10 * i + 10,), dc) for i, dc in enumerate(places)]
-    ring = Ring.of(nodes, small(99))
-    plan = movement(ring, ring.leave(0).leave(1), SimpleStrategy(2))
-    first = [pair for pair in plan.streams if pair.range == Range(0, 10)]
-    assert first == [Replaced(Range(0, 10), 2, 0), Replaced(Range(0, 10), 3, 1)]
-    alone = movement(ABC, ABC.join(Node("X", (150,), "dc2")), SimpleStrategy(1))
-    assert alone.streams == (Replaced(Range(100, 150), 3, 1),)
-
-
-@given(st.data())
-def test_nothing_to_do(data: st.DataObject) -> None:
-    """A change to the same ring has an empty plan and locks nothing."""
-    ring, replication = data.draw(rings()), data.draw(replications())
-    plan = movement(ring, ring, replication)
-    assert not any(delta for _, delta in steps(plan))
-    assert plan.locked == plan.streams == plan.affected == ()
-
-
-def test_plans_are_values() -> None:
-    """Two plans of the same change are the same in all parts."""
-    replication: Replication = RF3
-    after = TEN.leave(TEN.names.index("n3"))
-    one, two = (movement(TEN, after, replication) for _ in range(2))
-    assert steps(one) == steps(two)
-    assert (one.locked, one.streams, one.affected) == (two.locked, two.streams, two.affected)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from cassandra import metadata as driver
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.ring.natural import clockwise, quotas, replicas, stretch
+from kit.ring.natural import replicas
 from kit.ring.reference import replicas_reference
 from kit.ring.replication import (
     EverywhereStrategy,
@@ -224,55 +224,6 @@ def test_equal_input_gives_equal_output(ring: Ring, replication: Replication) ->
     assert np.array_equal(ring.owners, before[1])
 
 
-@given(st.data(), rings(12), replications(), st.integers(1, 4))
-def test_a_stretch_of_the_circle_is_enough(
-    data: st.DataObject, ring: Ring, replication: Replication, reach: int
-) -> None:
-    """Walks from some rows meet the same nodes on the stretch in which they end as on the whole."""
-    walks = quotas(ring, replication)
-    assume(walks)
-    rows = data.draw(st.sets(st.integers(0, len(ring.rights) - 1), min_size=1))
-    starts = ring.row_starts(np.array(sorted(rows)))
-    owners, inside = stretch(ring.owners, starts, walks, reach)
-    assert np.array_equal(clockwise(owners, inside, walks), clockwise(ring.owners, starts, walks))
-    assert np.array_equal(owners[inside], ring.owners[starts])
-
-
-def test_few_rows_of_a_large_ring_need_few_tokens() -> None:
-    """What is looked at for two neighbouring rows is a stretch, also where it passes the end."""
-    nodes = [Node(f"n{i}", (i,), f"dc{i % 2}", f"r{i % 3}") for i in range(1000)]
-    ring = Ring.of(nodes, small(1000))
-    walks = quotas(ring, NetworkTopologyStrategy((("dc0", 3), ("dc1", 2))))
-    for starts in ([500, 501], [999, 0]):
-        owners, inside = stretch(ring.owners, np.array(starts), walks)
-        assert len(owners) < 100
-        assert owners[inside].tolist() == starts
-
-
-@pytest.mark.parametrize(
-    "replication",
-    [
-        SimpleStrategy(2),
-        EverywhereStrategy(),
-        NetworkTopologyStrategy((("dc1", 2), ("dc2", 1))),
-        NetworkTopologyStrategy((("elsewhere", 1),)),
-    ],
-)
-def test_without_numpy_the_readable_rules_walk(
-    replication: Replication, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Once for all tokens; no column is walked then."""
-    made = [Node(f"n{i}", (10 * i,), f"dc{i % 2 + 1}", f"r{i % 3}") for i in range(6)]
-    ring = Ring.of(made, small(90))
-    wanted = replicas(Ring.of(made, small(90)), replication)
-    ring.__dict__["tokens"] = ring.tokens.tolist()  # plain columns hold numbers of Python's
-    monkeypatch.setattr("kit.ring.natural.PLAIN", True)
-    monkeypatch.setattr("kit.ring.natural.clockwise", None)
-    assert replicas(ring, replication).tolist() == wanted.tolist()
-    monkeypatch.setattr("kit.ring.natural.replicas_reference", None)
-    assert replicas(ring, replication).tolist() == wanted.tolist()
-
-
 def test_many_slots_and_many_racks() -> None:
     """Wide groups (20 replicas, 70 racks) follow the same rule as narrow ones."""
     nodes = [Node(f"n{i}", (i, i + 200), "dc1", f"r{i % 70}") for i in range(1, 101)]
@@ -282,70 +233,3 @@ def test_many_slots_and_many_racks() -> None:
         got = named(ring, replication)
         for right in (1, 50, 201, 400):
             assert got[right] == replicas_reference(nodes, replication, right, ring.space)
-
-
-def test_everybody_in_a_large_group() -> None:
-    """Where all of more than a few nodes are wanted, they come in walk order, a datacenter too."""
-    nodes = [Node(f"n{i}", (i * 7 % 61, i * 5 % 61 + 100), f"dc{i % 2 + 1}") for i in range(1, 31)]
-    ring = Ring.of(nodes, small(200))
-    every: tuple[Replication, ...] = (
-        EverywhereStrategy(),
-        SimpleStrategy(40),
-        NetworkTopologyStrategy((("dc1", 15), ("dc2", 20))),
-    )
-    for replication in every:
-        for right, names in named(ring, replication).items():
-            assert names == replicas_reference(nodes, replication, right, ring.space)
-            assert len(names) == 30
-
-
-FAR: dict[str, tuple[list[Node], NetworkTopologyStrategy]] = {
-    "another datacenter": (
-        [Node(f"n{i}", (i,), "dc2" if i in (30, 31) else "dc1") for i in range(1, 60)],
-        NetworkTopologyStrategy((("dc1", 2), ("dc2", 2))),
-    ),
-    "another rack": (
-        [Node(f"n{i}", (i,), rack="r2" if i == 30 else "r1") for i in range(1, 60)],
-        NetworkTopologyStrategy((("dc1", 2),)),
-    ),
-    "another node of the only rack": (
-        [Node("n0", tuple(range(1, 30))), Node("n1", (30,)), Node("n2", tuple(range(31, 60)))],
-        NetworkTopologyStrategy((("dc1", 3),)),
-    ),
-}
-
-
-@pytest.mark.parametrize("what", FAR)
-@pytest.mark.parametrize("starts", [[0], [3, 4], [57, 58, 0], [28]])
-def test_a_stretch_reaches_what_is_far(what: str, starts: list[int]) -> None:
-    """It goes on until the last of its walks has all that it looks for, and is no larger."""
-    nodes, replication = FAR[what]
-    ring = Ring.of(nodes, small(99))
-    walks, begins = quotas(ring, replication), np.array(starts)
-    owners, inside = stretch(ring.owners, begins, walks, 2)
-    whole = clockwise(ring.owners, begins, walks)
-    assert np.array_equal(clockwise(owners, inside, walks), whole)
-    names = [tuple(ring.names[code] for code in row) for row in whole]
-    tokens = ring.tokens[begins].tolist()
-    assert names == [replicas_reference(nodes, replication, t, ring.space) for t in tokens]
-
-
-@pytest.mark.parametrize(("place", "factor"), [(1, 2), (100, 2), (150, 2), (100, 1)])
-def test_the_only_node_of_a_rack_is_found_from_anywhere(place: int, factor: int) -> None:
-    """Also from the end of a line behind which it is farther than what is looked at first."""
-    nodes = [Node(f"n{i}", (i,), rack="r2" if i == place else "r1") for i in range(1, 151)]
-    ring = Ring.of([*nodes, Node("m", (160,), "dc2")], small(200))
-    replication = NetworkTopologyStrategy((("dc1", factor), ("dc2", 1)))
-    for right, names in named(ring, replication).items():
-        assert names == replicas_reference(ring.nodes, replication, right, ring.space)
-
-
-@pytest.mark.parametrize("racks", [1, 2, 3, 8, 9, 12])
-def test_all_nodes_of_any_racks_in_walk_order(racks: int) -> None:
-    """Who takes every node takes it where it is met, whatever racks there are."""
-    nodes = [Node(f"n{i}", (i * 7 % 61, i * 5 % 61 + 100), rack=f"r{i % racks}") for i in range(12)]
-    for more in (0, 5):
-        replication = NetworkTopologyStrategy((("dc1", 12 + more),))
-        for right, names in named(Ring.of(nodes, small(200)), replication).items():
-            assert names == replicas_reference(nodes, replication, right, small(200))
-            assert len(names) == 12

@@ -39,20 +39,6 @@ def test_a_ring_travels_as_columns(ring: Ring) -> None:
     assert again == ring
 
 
-@given(rings())
-def test_a_ring_of_columns_knows_where_its_nodes_are(ring: Ring) -> None:
-    """Columns tell of datacenters, racks and who owns tokens what the nodes tell."""
-    packed = Ring.unpacked(ring.packed)
-    assert packed.names == tuple(node.name for node in ring.nodes)
-    places, nodes = packed.geography, ring.nodes
-    assert "nodes" not in packed.__dict__
-    assert list(places.dcs) == list(dict.fromkeys(node.dc for node in nodes))
-    assert list(places.racks) == list(dict.fromkeys((node.dc, node.rack) for node in nodes))
-    assert places.dc_of.tolist() == [places.dcs[node.dc] for node in nodes]
-    assert places.rack_of.tolist() == [places.racks[node.dc, node.rack] for node in nodes]
-    assert places.in_ring.tolist() == [bool(node.tokens) for node in nodes]
-
-
 def test_columns_with_a_token_twice_are_refused() -> None:
     """A token that two nodes own is named, with both."""
     packed = Packed(
@@ -73,15 +59,6 @@ def test_columns_with_a_token_twice_are_refused() -> None:
     )
     with pytest.raises(BadInput, match=like("tokens | 20 | a and b both own")):
         Ring.unpacked(more)
-
-
-@given(rings(), replications())
-def test_a_part_of_a_placement_at_rest(ring: Ring, replication: Replication) -> None:
-    """Some rows of the stable placement are what the whole has there."""
-    whole = stable_placement(ring, replication).reads
-    for rows in (slice(0, 1), slice(1, 4), slice(len(whole) // 2, len(whole))):
-        part = stable_placement(ring, replication, rows).reads
-        assert part.rows(ring.names) == whole.rows(ring.names)[rows]
 
 
 @given(st.data(), rings(), replications())

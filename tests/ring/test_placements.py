@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given
 
@@ -10,9 +9,7 @@ from kit.ring.placements import (
     Placement,
     Row,
     Table,
-    differing,
     same_sets,
-    slots_of,
     stable_placement,
 )
 from kit.ring.reference import replicas_reference
@@ -110,54 +107,6 @@ def test_rows_at_the_ends_of_murmur3() -> None:
     assert rows == (Row(MURMUR3.low, 0, ("B",)), Row(0, MURMUR3.high, ("A",)))
 
 
-@pytest.mark.parametrize("width", [3, 40])
-def test_slots_are_those_of_each_group(width: int) -> None:
-    """Where each node stands in its row's group, also in groups as wide as a cluster."""
-    chance = np.random.default_rng(width)
-    groups = np.array([chance.permutation(60)[:width] for _ in range(50)], np.int32)
-    groups[::2, -1] = -1
-    codes = np.array([chance.permutation(60)[:5] for _ in range(50)], np.int32)
-    codes[::3, -1] = -1
-    wanted = [
-        [group.index(code) if code in group and code >= 0 else -1 for code in row]
-        for row, group in zip(codes.tolist(), groups.tolist(), strict=True)
-    ]
-    assert slots_of(codes, groups).tolist() == wanted
-
-
-def test_equal_groups_are_held_once() -> None:
-    """Rows of one table, and tables that come of each other, share their names."""
-    known: dict[bytes, tuple[str, ...]] = {}
-    table = Table.of([(0, 1, (0, 1)), (1, 2, (0, 1)), (2, 3, (2,))])
-    first, second, third = table.named(("A", "B", "C"), known)
-    assert (first, third) == (("A", "B"), ("C",))
-    assert first is second
-    assert next(table.named(("A", "B", "C"), known)) is first
-
-
-@pytest.mark.parametrize("first", [0, 100])
-def test_slots_of_groups_that_are_wider_than_most(first: int) -> None:
-    """Also of nodes whose codes are beyond all that are in the group, or before them."""
-    groups = np.arange(first, first + 40, dtype=np.int32)[None, ::-1].copy()
-    codes = np.array([[first, first + 39, first + 40, first + 500, 5, -1]], np.int32)
-    inside = 34 if first == 0 else -1
-    assert slots_of(codes, groups).tolist() == [[39, 0, -1, -1, inside, -1]]
-
-
-@pytest.mark.parametrize(
-    ("token", "rows"),
-    [
-        *((0, ()), (1, (0,)), (50, (0,)), (51, (0, 1)), (100, (0, 1)), (101, (1, 2))),
-        *((150, (1, 2)), (151, (2,)), (200, (2,)), (201, ())),
-    ],
-)
-def test_rows_that_overlap_own_a_token_together(token: int, rows: tuple[int, ...]) -> None:
-    """Each from behind its left end to its right end."""
-    table = Table.of([(0, 100, (1,)), (50, 150, (2,)), (100, 200, (3,))])
-    assert table.rows_of(token) == rows
-    assert table.groups_of(token) == tuple((row + 1,) for row in rows)
-
-
 def test_a_table_is_a_value() -> None:
     """None of its columns can be changed, and it equals nothing but a table."""
     table = Table.of([(0, 100, (1,))])
@@ -166,27 +115,3 @@ def test_a_table_is_a_value() -> None:
             column[0] = 7
     assert (table == "a table") is False
     assert table == Table.of([(0, 100, (1,))])
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "differ", "unequal"),
-    [
-        ([[1, 2], [1, 2]], [[1, 2], [3, 4]], [1], [1]),
-        ([[1, 2], [1, 2]], [[2, 1], [1, 2]], [0], []),
-        ([[1], [2], [3], [4]], [[1], [2], [3], [5]], [3], [3]),
-        ([[1, 2], [3, 4]], [[9, 2], [8, 7]], [0, 1], [0, 1]),
-        ([[1, -1], [2, -1]], [[1], [2]], [], []),
-        ([[1, 0], [2, -1]], [[1], [2]], [0], [0]),
-        ([[1, -1, -1], [2, 0, -1]], [[1], [2]], [1], [1]),
-        ([[1], [2]], [[1, -1, -1], [2, 0, -1]], [1], [1]),
-        ([[1, 3], [2, -1]], [[1], [5]], [0, 1], [0, 1]),
-        ([[0], [-1]], [[], []], [0], [0]),
-    ],
-)
-def test_which_groups_differ(
-    first: list[list[int]], second: list[list[int]], differ: list[int], unequal: list[int]
-) -> None:
-    """Slot by slot, and as sets; what pads a group on the right is not looked at."""
-    ours, theirs = (np.array(groups, np.int32) for groups in (first, second))
-    assert differing(ours, theirs).tolist() == differ
-    assert np.flatnonzero(~same_sets(ours, theirs)).tolist() == unequal

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 from kit.errors import KitError
 from kit.ring import plain
-from kit.ring.columns import check_size
 from kit.ring.replication import Replication
 from kit.ring.topology import Ring
 from tests.examples import examples
@@ -114,20 +113,6 @@ def test_a_larger_ring_says_what_it_needs() -> None:
     needs = "a ring of 1,025 ranges needs numpy, which is not installed. Without it, the limit is"
     with pytest.raises(KitError, match=needs):
         kit["topology"].Ring.of(nodes, space)
-
-
-@pytest.mark.parametrize(("count", "said"), [(0, ""), (1024, ""), (1025, "a row of 1,025 needs")])
-def test_only_plain_columns_have_a_limit(
-    count: int, said: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With numpy any number will do; without it so many."""
-    check_size("a row of {}", 10 * count)
-    monkeypatch.setattr("kit.ring.columns.PLAIN", True)
-    if not said:
-        check_size("a row of {}", count)
-        return
-    with pytest.raises(KitError, match=f"^{said} numpy.*the limit is 1,024$"):
-        check_size("a row of {}", count)
 
 
 def test_a_column_beyond_measure_says_what_it_needs() -> None:
@@ -295,8 +280,6 @@ def _picked_alone(np: Any, a: Any) -> Any:
     )
 
 
-COLUMNS = ([], [3], [-1, 4, 2, 2, 0, 9], [5, 3, 3, -2, 1, 0, 8])
-ROWS = ([[]], [[4]], [[2, -1], [5, 0], [5, 2]], [[0, 3, 1, 1], [6, -2, 2, 0]])
 WRONG: dict[str, Act] = {
     "a number beyond the end": lambda np, a: a[[6]],
     "a number before the start": lambda np, a: a[[-7]],
@@ -307,20 +290,6 @@ WRONG: dict[str, Act] = {
     "what is left of nothing": lambda np, a: a[:0].reshape(0, -1),
     "the truth of a column": lambda np, a: bool(a[:2]),
 }
-
-
-@pytest.mark.parametrize("name", OF_ONE)
-def test_columns_at_the_edges_are_as_in_numpy(name: str) -> None:
-    """None, one, and unsorted cells with equal ones: without any luck of the draw."""
-    for column in COLUMNS:
-        _same(OF_ONE[name], column)
-
-
-@pytest.mark.parametrize("name", [*OF_TABLE, ""])
-def test_tables_at_the_edges_are_as_in_numpy(name: str) -> None:
-    """The same of tables, of which one has no cells."""
-    for rows in ROWS:
-        _same(OF_TABLE.get(name, _changed_parts), rows)
 
 
 @pytest.mark.parametrize("act", [_kinds_alone, _picked_alone])
@@ -336,14 +305,3 @@ def test_what_numpy_refuses_is_refused(name: str) -> None:
     for module in (np, plain):
         with pytest.raises(refused):
             WRONG[name](module, module.array([-1, 4, 2, 2, 0, 9]))
-
-
-@pytest.mark.parametrize(("count", "fits"), [(4, True), (5, False)])
-def test_a_column_has_its_limit(count: int, fits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As many cells as the limit says are fine, one more is not."""
-    monkeypatch.setattr(plain, "MOST", 4)
-    if fits:
-        assert plain.zeros(count).size == count
-        return
-    with pytest.raises(KitError, match=r"^5 numbers at once need numpy"):
-        plain.zeros(count)

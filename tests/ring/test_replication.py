@@ -13,7 +13,6 @@ from kit.ring.replication import (
     Replication,
     SimpleStrategy,
     by_datacenter,
-    not_modelled,
     parse_replication,
     total,
 )
@@ -107,15 +106,3 @@ def test_factors_are_sorted_and_unique() -> None:
     assert one == Keyspace("ks", NetworkTopologyStrategy((("a", 2), ("b", 1))))
     with pytest.raises(BadInput, match="each datacenter once"):
         NetworkTopologyStrategy((("a", 1), ("a", 2)))
-
-
-@pytest.mark.parametrize(
-    ("factor", "is_said"),
-    [("3/1", True), ("10/2", True), ("3", False), ("3/", False), ("/1", False), ("3/1x", False)],
-)
-def test_of_transient_replicas_it_is_said_that_they_are_not_modelled(
-    factor: str, is_said: bool
-) -> None:
-    """How many of all are transient stands behind a stroke; anything else is merely wrong."""
-    assert not_modelled(factor) == ("; transient replicas are not modelled" if is_said else "")
-    assert not_modelled(3) == ""

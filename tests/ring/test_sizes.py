@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kit.ring.replication import Keyspace, LocalStrategy, SimpleStrategy
 from kit.ring.sizes import Sizes, Stored, sizes_of
-from kit.ring.tokens import MURMUR3, TokenSpace, small
+from kit.ring.tokens import TokenSpace, small
 from kit.ring.topology import Node, Ring
 
 ROWS = ((0, 10, 100), (10, 30, 60), (40, 50, 7))
@@ -86,11 +86,3 @@ def test_the_bytes_of_a_node_are_spread_over_what_it_replicates(
     for name in small_ring.names:
         assert sizes.densities[name] == 1
         assert sizes.of("one", 3, 17, (name,)) == 14
-
-
-def test_all_tokens_of_the_largest_space() -> None:
-    """A node may replicate all 2^64 - 1 tokens of several keyspaces, more than a word counts."""
-    wide = ring((0, 5), MURMUR3)
-    keyspaces = [Keyspace("a", SimpleStrategy(2)), Keyspace("b", SimpleStrategy(2))]
-    sizes = sizes_of(Stored(nodes=(("n0", 2 * (2**64 - 1)),)), wide, keyspaces)
-    assert sizes.densities == {"n0": 1}

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kit.errors import BadInput
-from kit.ring.tokens import INT64_HIGH, INT64_LOW, MURMUR3, TokenSpace, murmur3_token, small
+from kit.ring.tokens import INT64_HIGH, INT64_LOW, MURMUR3, TokenSpace, murmur3_token
 from tests.saying import says
 
 
@@ -66,26 +66,6 @@ def test_both_ends_are_tokens() -> None:
     """A node may own MIN as well as the last token."""
     assert MURMUR3.check(INT64_LOW) == INT64_LOW
     assert MURMUR3.check(INT64_HIGH) == INT64_HIGH
-
-
-def test_labels() -> None:
-    """The ends of Murmur3 read as words, all other tokens as decimals."""
-    assert [MURMUR3.label(t) for t in (INT64_LOW, -5, INT64_HIGH)] == ["min", "-5", "max"]
-    assert [small(400).label(t) for t in (0, 400)] == ["0", "400"]
-    assert (small(400).low, small(400, 7).low) == (0, 7)
-
-
-@pytest.mark.parametrize(
-    ("low", "high"), [(INT64_LOW, INT64_HIGH), (INT64_LOW, INT64_LOW + 1), (4, 5)]
-)
-def test_spaces_of_each_size(low: int, high: int) -> None:
-    """The widest space has all tokens of 64 bits, the narrowest one two."""
-    space = TokenSpace("small", low, high)
-    assert (space.low, space.high) == (low, high)
-    assert [space.check(token) for token in (low, high)] == [low, high]
-    for token in (low - 1, high + 1):
-        with pytest.raises(BadInput):
-            space.check(token)
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 0), (5, 1), (0, 2**63), (-(2**64), 0), (False, 9)])

@@ -6,7 +6,7 @@ FAMILY = Family(
     "toy",
     "Leases with numbers",
     order=90,
-    models={"lease": "entries:ENTRY"},
+    models={"lease": "model:ENTRY"},
     views={"lease": "panels:VIEWS"},
     flows={"lease": "facts.flows:FLOWS"},
     trace_tables={"lease": "trace_rows:ROWS"},

@@ -4,147 +4,112 @@ The service gives each lease the next number. It ends a lease by its own clock, 
 that holds it does not notice: the client may still write.
 """
 
-from __future__ import annotations
+from typing import Annotated, Any, TypeAlias
 
-from typing import Annotated
-
-from msgspec import Meta, Struct
-
-from kit.engine.model import Model, Safeguard, sometimes, step, switched_off
-from kit.engine.parameters import check_limits
+from kit.engine.declared import (
+    Declared,
+    Each,
+    State,
+    action,
+    entry,
+    parameter,
+    purpose,
+    refused,
+    safeguard,
+    sometimes,
+    step,
+)
+from kit.engine.registry import Scenario
 from kit.errors import Refusal
-from kit.protocols.toy.rules.fence import NOTHING, LeaseSafeguards, refusal
-from tests.pairs import paired
+from kit.protocols.toy.rules.fence import NOTHING, refusal
 
 MOST = 9
 
-
-class LeaseParameters(Struct, frozen=True, forbid_unknown_fields=True):
-    """Who wants the lease, and how often it is given."""
-
-    clients: Annotated[int, Meta(description="how many there are", ge=1, le=MOST)] = 2
-    leases: Annotated[int, Meta(description="how many are given", ge=1, le=MOST)] = 2
+Client: TypeAlias = Annotated[int, Each(lambda m: range(m.clients), "C{}".format)]
 
 
-class LeaseState(Struct, frozen=True):
+class LeaseState(State, frozen=True):
     """Each client's newest number, the newest of all, whether its lease runs, the store's number.
 
     A number is 0 before the first lease or write.
     """
 
     numbers: tuple[int, ...]
-    newest: int
-    running: bool
-    seen: int
+    newest: int = NOTHING
+    running: bool = False
+    seen: int = NOTHING
 
 
-class Take(Struct, frozen=True, tag="take"):
-    """A client gets the lease, with the next number."""
-
-    client: int
+Next: TypeAlias = LeaseState | Refusal | None
 
 
-class Lapse(Struct, frozen=True, tag="lapse"):
-    """The service ends the lease that runs; nobody else hears of it."""
-
-
-class Write(Struct, frozen=True, tag="write"):
-    """A client writes with the number of its newest lease, unless that was the last one written."""
-
-    client: int
-
-
-FENCE = Safeguard(
-    "fence", "T-01", "The store refuses an older number than it has seen", ("INV-FENCE",)
-)
-
-
-def _in_order(before: LeaseState, action: Write, after: LeaseState) -> str | None:
-    if after.seen >= before.seen:
-        return None
-    return f"a write with number {after.seen} came after one with number {before.seen}"
-
-
-class Lease(Model[LeaseState, Take | Lapse | Write]):
+class Lease(Declared[LeaseState]):
     """A lease service, its clients and their store."""
 
-    name = "lease"
-    title = "A lease with numbers"
-    State = LeaseState
-    Action = Take | Lapse | Write
-    safeguards = (FENCE,)
-    properties = (
-        step("in-order", "No write comes after a newer one", _in_order, "INV-FENCE", (Write,)),
-        sometimes("second-write", "A second lease is written with", lambda s: s.seen > 1),
+    name, title, State = "lease", "A lease with numbers", LeaseState
+    clients: int = parameter(2, "how many there are", ge=1, le=MOST)
+    leases: int = parameter(2, "how many are given", ge=1, le=MOST)
+    fence: bool = safeguard(
+        "T-01", "The store refuses an older number than it has seen", ("INV-FENCE",)
     )
-
-    def __init__(self, parameters: LeaseParameters | None = None, off: tuple[str, ...] = ()):
-        """A service that gives ``parameters.leases`` leases.
-
-        Raises:
-            BadInput: when a parameter is not within 1 to 9.
-        """
-        self.parameters: LeaseParameters = parameters or LeaseParameters()
-        self.off = off
-        self.safeguards_on = switched_off(LeaseSafeguards, off)
-        check_limits(self.parameters)
-        clients = range(self.parameters.clients)
-        self.rules = (
-            paired(Take, "take", lambda s: tuple(map(Take, clients)), self._may_take, _takes),
-            paired(Lapse, "lapse", lambda s: (Lapse(),) if s.running else (), _free, _lapses),
-            paired(
-                Write,
-                "write",
-                lambda s: tuple(Write(i) for i in clients if s.numbers[i] not in (NOTHING, s.seen)),
-                self._may_write,
-                _writes,
-            ),
-        )
 
     def start(self) -> LeaseState:
         """Nobody had a lease; nothing is written."""
-        return LeaseState((NOTHING,) * self.parameters.clients, NOTHING, False, NOTHING)
+        return LeaseState((NOTHING,) * self.clients)
 
-    def verb(self, action: Take | Lapse | Write) -> str:
-        """``take C1``, ``lapse``, ``write C1``."""
-        if isinstance(action, Lapse):
-            return "lapse"
-        return f"{type(action).__struct_config__.tag} C{action.client}"
-
-    def describe(self, before: LeaseState, action: Take | Lapse | Write, after: LeaseState) -> str:
-        """What the step did, in a sentence."""
-        match action:
-            case Take(client):
-                return f"C{client} takes lease {after.newest}."
-            case Lapse():
-                return f"Lease {before.newest} lapses."
-            case Write(client):
-                return f"C{client} writes with number {after.seen}."
-
-    def _may_take(self, s: LeaseState, action: Take) -> Refusal | None:
+    @action()
+    @purpose("Only one client at a time should believe that it may write.")
+    def take(self, s: LeaseState, client: Client) -> Next:
+        """{client} takes lease {lease}."""
         if s.running:
-            return Refusal(f"lease {s.newest} has not lapsed")
-        if s.newest == self.parameters.leases:
-            return Refusal("every lease was given")
-        return None
+            return refused(f"lease {s.newest} has not lapsed")
+        if s.newest == self.leases:
+            return refused("every lease was given")
+        number = s.newest + 1
+        numbers = tuple(number if i == client else had for i, had in enumerate(s.numbers))
+        return s.but(numbers=numbers, newest=number, running=True)
 
-    def _may_write(self, s: LeaseState, action: Write) -> Refusal | None:
-        return refusal(s.numbers[action.client], s.seen, self.safeguards_on)
+    @action()
+    @purpose("Without an end to it, a client that is gone would keep the lease for ever.")
+    def lapse(self, s: LeaseState) -> Next:
+        """Lease {lease} lapses."""
+        return s.but(running=False) if s.running else None
+
+    @action()
+    @purpose("A client writes as long as it believes that its lease runs.")
+    def write(self, s: LeaseState, client: Client) -> Next:
+        """{client} writes with number {number}."""
+        number = s.numbers[client]
+        if number in (NOTHING, s.seen):
+            return None
+        return (refusal(number, s.seen) if self.fence else None) or s.but(seen=number)
+
+    @step("INV-FENCE", on=(write,))
+    def in_order(self, before: LeaseState, action: Any, after: LeaseState) -> str | None:
+        """No write comes after a newer one."""
+        if after.seen >= before.seen:
+            return None
+        return f"a write with number {after.seen} came after one with number {before.seen}"
+
+    @sometimes()
+    def second_write(self, s: LeaseState) -> bool:
+        """A second lease is written with."""
+        return s.seen > 1
+
+    def words(self, before: LeaseState, action: Any, after: LeaseState) -> dict[str, str]:
+        """The number of the newest lease, and the one that was written with."""
+        return {"lease": str(after.newest), "number": str(after.seen)}
 
 
-def _free(s: LeaseState, action: Lapse) -> None:
-    return None
+Take, Lapse, Write = Lease.acts
 
-
-def _takes(s: LeaseState, action: Take) -> LeaseState:
-    number = s.newest + 1
-    numbers = tuple(number if i == action.client else had for i, had in enumerate(s.numbers))
-    return LeaseState(numbers, number, True, s.seen)
-
-
-def _lapses(s: LeaseState, action: Lapse) -> LeaseState:
-    return LeaseState(s.numbers, s.newest, False, s.seen)
-
-
-def _writes(s: LeaseState, action: Write) -> LeaseState:
-    return LeaseState(s.numbers, s.newest, s.running, s.numbers[action.client])
+ENTRY = entry(
+    Lease,
+    scenarios=(
+        Scenario(
+            "slept",
+            "A client sleeps past its lease, then writes",
+            script=("take C0", "lapse", "take C1", "write C1"),
+        ),
+    ),
+)
