@@ -23,6 +23,7 @@ from kit.clients.conversation import Conversation, Prepared, awaited
 from kit.clients.events import Change
 from kit.clients.notation import MalformedError
 from kit.clients.tables import Addresses
+from kit.edge.arguments import whole_number
 from kit.edge.door import Door
 from kit.engine.timeline import Moment, Timeline
 from kit.errors import BadInput, KitError
@@ -265,6 +266,7 @@ def serve(source: Session | Source = None, *, port: int = 0) -> Served:
     Every node has a loopback address of its own; ``port`` 0 picks a free one.
 
     Raises KitError on another system than Linux, or where the port is in use; Refused for a model
-    whose servers answer no programs.
+    whose servers answer no programs; BadInput for a port that no system has.
     """
+    port = whole_number("port", port, most=65_535)
     return Served(source if isinstance(source, Session) else open_source(source).timeline, port)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
 from kit.edge.arguments import checked
-from kit.edge.writing import check_place
 from kit.engine.family import families
 from kit.engine.timeline import PassedStep
 from kit.lessons.progress import keep_names, names_in
@@ -63,8 +63,7 @@ def badges(*runs: Any, kept: str | PathLike[str] | None = None) -> Sheet:
     Raises BadInput for something that is not a run, and for a file of another kind or one that
     cannot be written.
     """
-    place = None if kept is None else check_place(kept, "kept")
-    before = names_in(place, "kept") if place and place.exists() else []
+    before = names_in(kept, "kept") if kept is not None and Path(kept).exists() else []
     now = [*dict.fromkeys([*before, *(sight for run in runs for sight in earned(run))])]
     if kept is not None and now != before:
         now = keep_names(kept, now, "kept")

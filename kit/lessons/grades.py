@@ -52,7 +52,10 @@ def _handed_in(
 ) -> list[tuple[str, frozenset[str]]]:
     if folder is None:
         return [(_named(student, "student"), frozenset(solved()))]
-    files = sorted(Path(folder).glob("*.json"))
+    try:
+        files = sorted(Path(folder).glob("*.json"))
+    except OSError:  # no folder can have such a name
+        files = []
     if not files:
         raise BadInput("folder", str(folder), f"a folder with files NAME.json ({VARIABLE})")
     return [(_named(file.stem, "folder"), frozenset(names_in(file, "folder"))) for file in files]

@@ -57,8 +57,9 @@ def as_tables(source: Timeline | Trace, run: str = "run") -> Tables:
     """The tables of one run, by name, on the branch that is looked at.
 
     Of a model whose family adds no tables, such as one of your own, ``runs`` and ``events`` have
-    rows, without epochs.
+    rows, without epochs. Raises BadInput for a ``run`` that cannot be printed.
     """
+    text("run", run)
     timeline = Timeline.load(source) if isinstance(source, Trace) else source
     model = timeline.model
     makers = _makers(model)
