@@ -75,7 +75,7 @@ class OrderedPlain:
         """The ring whose walks give the order of reads: whose reads have switched is in it."""
         owners = dict(self.plain.line)
         for flight in self.plain.flights.values():
-            if flight.switched:
+            if flight.switched and not flight.undoing:
                 before, after = dict(flight.before), dict(flight.after)
                 for token in before.keys() - after.keys():
                     owners.pop(token, None)
