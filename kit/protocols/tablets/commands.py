@@ -5,7 +5,7 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import Any
 
 from msgspec.structs import replace
@@ -18,7 +18,14 @@ from kit.errors import BadInput, counted
 from kit.operators.importers.anonymous import hidden
 from kit.operators.importers.cql import ColumnType, from_json
 from kit.operators.importers.snapshots import is_snapshot
-from kit.protocols.group0.rules.releases import CHANGES, SUPPORTED, has, release_of, spans
+from kit.protocols.group0.rules.releases import (
+    CHANGES,
+    SUPPORTED,
+    Release,
+    has,
+    release_of,
+    spans,
+)
 from kit.protocols.tablets.dry_run import what_if
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, few, open_tablets
 from kit.protocols.tablets.dry_run.report import (
@@ -184,7 +191,7 @@ def _answer(given: Namespace) -> Answer:
     files: dict[str, Any] = {option: getattr(given, option) or None for option in FILES}
     options: dict[str, Any] = {"edition": given.edition, "target_size": target}
     options["anonymize"] = given.anonymize
-    release, late = release_of(given.release, *CHANGED.values())
+    release, late = release_of(given.release, *chain.from_iterable(CHANGED.values()))
     with hidden(given.anonymize):
         opened = replace(open_tablets(dump, **files, **options), release=release)
         answered = answer(opened, rest)
@@ -193,27 +200,30 @@ def _answer(given: Namespace) -> Answer:
     return replace(answered, data=marked(answered.data, given.anonymize), **more)
 
 
-CHANGED = dict.fromkeys(("balance", "drain", "why"), "complete-statistics")
-CHANGED |= {"rf": "rf-changes", "resize": "desired-by-size"}
-"""What differs between releases of the server in an answer."""
+MOVES = ("rebuild-after-repair", "by-capacity", "complete-statistics", "two-reads")
+CHANGED: dict[str, tuple[str, ...]] = dict.fromkeys(("balance", "drain", "why"), MOVES)
+CHANGED |= {"rf": ("rf-changes",), "resize": ("sizing-rules", "goal-by-rack", "desired-by-size")}
+"""What may differ between releases of the server in an answer."""
 
 
 def _elsewhere(
     opened: OpenedTablets, action: str, rest: Sequence[str], data: object
 ) -> Iterator[str]:
-    change = CHANGES.get(CHANGED.get(action, ""))
-    if opened.edition == "documents" or change is None:
-        return
-    here = change.holds(opened.release)
-    others = [release for release in SUPPORTED if change.holds(release) != here]
-    what = change.before if here else change.after
-    if change.name == "complete-statistics":
-        others = [release for release in SUPPORTED if not change.holds(release)]
-        what = f"{change.before}; the moves shown are those of {change.first} and later"
-    elif ACTIONS[action][3](replace(opened, release=others[0]), rest).data == data:
-        return
-    for where in spans(dict.fromkeys(map(str, others), what)):
-        yield from wrap(what, f"{GAP}on {where}: ", GAP * 2)
+    answers: dict[Release, object] = {}
+    for change in (CHANGES[name] for name in CHANGED.get(action, ())):
+        here = change.holds(opened.release)
+        first = next(n for n, release in enumerate(SUPPORTED) if change.holds(release))
+        sides = SUPPORTED[max(0, first - 1) : first + 1]  # of the change
+        for release in sides:
+            if release not in answers:
+                there = replace(opened, release=release)
+                same = release == opened.release
+                answers[release] = data if same else ACTIONS[action][3](there, rest).data
+        if opened.edition == "server" and answers[sides[0]] != answers[sides[-1]]:
+            others = (str(each) for each in SUPPORTED if change.holds(each) != here)
+            what = change.before if here else change.after
+            for where in spans(dict.fromkeys(others, what)):
+                yield from wrap(what, f"{GAP}on {where}: ", GAP * 2)
 
 
 def _series(given: Namespace, snapshots: Sequence[str]) -> Answer:

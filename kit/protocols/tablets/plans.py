@@ -363,9 +363,10 @@ class DumpPlanner:
             target_size=self._dump.target_size,
             enabled=enabled,
             rack_lists=rack_lists,
+            release=self._model.release,
         )
         # In a Player nobody reports sizes: it plays on as if all were known.
-        given = replace(given, incomplete=frozenset())
+        given = replace(given, incomplete=frozenset(), rebuild=self._model.rebuild)
         step = planned(Loads(given, self._model.edition))
         begins = [(move, begin) for move in step.moves for begin in self._begins(move)]
         return StatePlan(
@@ -376,6 +377,6 @@ class DumpPlanner:
         )
 
     def _begins(self, move: TabletMove) -> Iterator[Begin]:
-        kind = self._model.rebuild if move.kind == "rebuild" else move.kind
+        kind = self._model.rebuild if move.kind.startswith("rebuild") else move.kind
         for number in move.tablets:
             yield self._spans[move.table].start + number, kind, str(move.source), str(move.target)

@@ -40,6 +40,18 @@ cluster-repair | 2025.1.2
   nodetool repair is the only repair of nodetool
   nodetool cluster repair repairs keyspaces with tablets, and nodetool repair only the others
   manual, nodetool cluster repair
+rebuild-after-repair | 2025.1.2 2025.2
+  a tablet's lost replica is streamed from all that are left (rebuild)
+  those that are left are repaired, then the lost one is streamed from one of them (rebuild_v2)
+  service/tablet_allocator.cc, choose_rebuild_transition_kind
+sizing-rules | 2025.2
+  only the average size of a table's tablets asks for a split or a merge
+  its options ask for tablets, too, and a goal limits how many a shard gets
+  service/tablet_allocator.cc, make_sizing_plan
+by-capacity | 2025.2
+  each shard is to have as many tablets
+  each node is to have tablets by its capacity
+  service/tablet_allocator.cc, tablet_load_stats_v2
 few-voters | 2025.2
   every member votes
   five at most vote, spread over datacenters and racks
@@ -84,6 +96,10 @@ complete-statistics | 2026.1
   tablets are counted, whatever their size
   bytes are counted, and a node whose sizes are not all known is left out of plans
   service/tablet_allocator.cc; feature size_based_load_balancing
+goal-by-rack | 2026.1
+  the goal of tablets for a shard is kept on the average of a datacenter
+  the goal of tablets for a shard is kept on the average of each rack
+  service/tablet_allocator.cc, shards_per_rack
 last-node | 2026.1.10 2026.2.2 2026.3
   the last node of a datacenter in which a keyspace has replicas fails with an internal error
   the last node of a datacenter in which a keyspace has replicas is refused with a reason
@@ -96,6 +112,10 @@ rf-changes | 2026.2
   an RF change adds or removes one replica at a time
   an RF change of several replicas runs in steps (ongoing_rf_changes), and can be aborted
   commits 751af38f2a, 1b2b453782
+two-reads | 2026.2
+  four streams at once read from a shard, and two write to it
+  two streams at once read from a shard, and two write to it, where no option says otherwise
+  db/config.cc, tablet_streaming_read_concurrency_per_shard
 fallback-cleanup | 2026.2
   a tablet goes back from write_both_read_new to cleanup_target at once
   a tablet goes back through write_both_read_old_fallback_cleanup

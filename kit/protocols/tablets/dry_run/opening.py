@@ -27,7 +27,7 @@ from kit.operators.importers.nodetool import LEGEND, Seen, parse_status_text
 from kit.operators.importers.ringfile import LARGEST_FILE
 from kit.operators.importers.schema import ClusterSchema, is_schema, is_schema_rows, read_schema
 from kit.operators.importers.snapshots import Snapshot, is_listing, is_snapshot, read_snapshot
-from kit.protocols.group0.rules.releases import NEWEST, Release, has
+from kit.protocols.group0.rules.releases import NEWEST, Release
 from kit.protocols.tablets.rules.balance import cluster
 from kit.protocols.tablets.rules.balance.reasons import bytes_said
 from kit.protocols.tablets.rules.maps import (
@@ -133,10 +133,10 @@ class OpenedTablets(Struct, frozen=True):
             target_size=self.target_size,
             enabled=self.enabled,
             rack_lists=frozenset(self.rack_lists()),
+            release=self.release,
         )
-        incomplete = given.incomplete | (self.incomplete or frozenset())
-        counts = has("complete-statistics", self.release)
-        return replace(given, incomplete=incomplete if counts else frozenset())
+        reported = frozenset[str]() if given.counts else self.incomplete or frozenset()
+        return replace(given, incomplete=given.incomplete | reported)
 
     def rack_lists(self) -> Iterator[tuple[str, str]]:
         """The tables, and the datacenters in which the schema names racks of theirs."""

@@ -252,6 +252,9 @@ def table_size(opened: OpenedTablets, base: str) -> resize.TableSize:
     initial, fresh = _options(opened, base).initial, not table.resize_seq_number
     if opened.edition == "documents" and fresh:
         initial = max(initial, table.count)
+    growing = resize.is_growing(table.count, initial)
+    if opened.edition == "server":  # which looks at that in 2025.1 only
+        growing = not has("sizing-rules", opened.release) and table.resize_seq_number == 0
     rows = zip(table.tablets, group_rows(base, opened.maps, opened.sizes), strict=True)
     sizes = (row.get(each.host) for t, some in rows for row in some for each in t.replicas)
     return resize.TableSize(
@@ -262,7 +265,7 @@ def table_size(opened: OpenedTablets, base: str) -> resize.TableSize:
         table.resize_type,
         table.resize_seq_number,
         initial,
-        opened.edition == "documents" and resize.is_growing(table.count, initial),
+        growing,
         len(tables),
     )
 
@@ -291,7 +294,7 @@ def resizes(opened: OpenedTablets) -> tuple[ResizeLine, ...]:
     should have follows from the shards of all normal nodes that are to stay, up or not; how much is
     resized at once from those of all that own tokens (published ``make_resize_plan``).
     """
-    limits = limits_of(opened.edition, opened.release, opened.target_size)
+    limits = resize.thresholds(opened.edition, opened.release, opened.target_size)
     bases = opened.bases
     sizes = {name: table_size(opened, name) for name in bases}
     shards: dict[str, dict[str, int]] = {}  # of each rack
@@ -300,7 +303,7 @@ def resizes(opened: OpenedTablets) -> tuple[ResizeLine, ...]:
             racks = shards.setdefault(node.datacenter, {})
             racks[node.rack] = racks.get(node.rack, 0) + node.shards
     targets: dict[str, resize.TargetCount] = {}
-    if opened.edition == "server" and SOMEWHERE not in shards:
+    if opened.edition == "server" and SOMEWHERE not in shards and not limits.sizes_only:
         factors = {
             name: opened.replication(keyspace_of(name)) or _replicas(opened, table)
             for name, table in bases.items()
@@ -329,12 +332,6 @@ def resizes(opened: OpenedTablets) -> tuple[ResizeLine, ...]:
         owners = (*STAYING, "leaving", "removing")
         waiting = resize.later(wanted, sum(n.shards for n in opened.nodes if n.role in owners))
     return tuple(replace(line, later=waiting.get(name)) for name, line in lines.items())
-
-
-def limits_of(edition: Edition, release: Release, target: int) -> resize.Thresholds:
-    """What decides on resizes in a release, with this target size in bytes."""
-    usual, at_once = resize.THRESHOLDS[edition], has("desired-by-size", release)
-    return replace(usual, target=target, at_once=at_once)
 
 
 def resize_line(
@@ -387,8 +384,8 @@ class ImaginedTable(Struct, frozen=True):
     def resize(self) -> ResizeLine:
         """The decision on it; with shards also what the published server's rules ask for."""
         size = resize.TableSize("table", self.count, self.rf, self.size)
-        limits, target = limits_of(self.edition, self.release, self.target), None
-        if self.shards is not None and self.edition == "server":
+        limits, target = resize.thresholds(self.edition, self.release, self.target), None
+        if self.shards is not None and self.edition == "server" and not limits.sizes_only:
             shards, factors = {"dc1": {"r1": self.shards}}, {size.table: {"dc1": self.rf}}
             target = resize.target_counts({size.table: size}, {}, factors, shards, limits)["table"]
         return resize_line(size, limits, target=target)

@@ -118,7 +118,7 @@ def tablets_plan(m: Tablets, s: TabletsState) -> PlanFacts:
     if m.planner is not None:
         return planned(m.planner.plan(s).step, m.edition, "{} {}".format)
     nodes = list(m.balancer_nodes(m.roles(s)))
-    view = gathered(nodes, m.maps(s.tablets), enabled=m.balancing)
+    view = gathered(nodes, m.maps(s.tablets), enabled=m.balancing, release=m.release)
     return planned(plan(view, m.edition), m.edition, enabled=m.balancing)
 
 

@@ -18,12 +18,15 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from kit.errors import Refusal, counted
+from kit.protocols.group0.rules.releases import NEWEST, Release, has
 from kit.protocols.tablets.rules.maps import ResizeType, TabletMap, apart, merged, split
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.replication import Replication
 from kit.protocols.topology.rules.machines import Edition
 
 TARGET_SIZE = 5 * 2**30  # bytes: 5 GiB
+SHARD_GOAL = 100  # tablets per shard that no rack is to pass on the average
+INITIAL_SCALE = 10  # tablets per shard that a table has at the least where its schema says nothing
 LocalNumbers = Mapping[tuple[int, TabletReplica], int]
 """The ``resize_seq_number`` that each replica of each tablet (by number) has copied."""
 
@@ -31,14 +34,20 @@ LocalNumbers = Mapping[tuple[int, TabletReplica], int]
 class Thresholds(Struct, frozen=True):
     """When an average tablet size, in bytes, asks for a resize; percentages of the target size.
 
-    ``at_once``: the size asks for all tablets that it needs, not only for twice or half as many
-    (releases with the change ``desired-by-size``).
+    Of a server also its options ``tablets_per_shard_goal`` and ``tablets_initial_scale_factor``,
+    and what differs by release (``thresholds``). ``at_once``: the size asks for all tablets that it
+    needs, not only for twice or half as many. ``by_rack``: the goal is that of each rack, not of a
+    datacenter. ``sizes_only``: the size alone asks for a resize.
     """
 
     target: int = TARGET_SIZE
     split_percent: int = 100
     merge_percent: int = 50
     at_once: bool = False
+    by_rack: bool = True
+    sizes_only: bool = False
+    goal: int | Fraction = SHARD_GOAL
+    scale: int | Fraction = INITIAL_SCALE
 
     @property
     def split_above(self) -> int:
@@ -65,6 +74,19 @@ THRESHOLDS: dict[Edition, Thresholds] = {
     "documents": Thresholds(),
     "server": Thresholds(split_percent=200),
 }
+
+
+def thresholds(
+    edition: Edition = "server", release: Release = NEWEST, target: int = TARGET_SIZE
+) -> Thresholds:
+    """What decides on resizes in a release, with this target size in bytes."""
+    return replace(
+        THRESHOLDS[edition],
+        target=target,
+        at_once=has("desired-by-size", release),
+        by_rack=has("goal-by-rack", release),
+        sizes_only=not has("sizing-rules", release),
+    )
 
 
 class TableSize(Struct, frozen=True):
@@ -291,10 +313,6 @@ def group_bytes(sizes: Iterable[int | None]) -> int | None:
     return sum(known) if len(known) == len(every) else None
 
 
-SHARD_GOAL = 100  # tablets per shard that no rack is to pass on the average
-
-INITIAL_SCALE = 10  # tablets per shard that a table has at the least where its schema says nothing
-
 GIB = 2**30
 Shards = Mapping[str, Mapping[str, int]]  # how many shards each rack of each datacenter has
 
@@ -373,7 +391,7 @@ def rules_of(
     """
     per_shard = options.min_per_shard_tablet_count
     if per_shard is None:
-        per_shard = 0 if options.initial or options.min_tablet_count else INITIAL_SCALE
+        per_shard = 0 if options.initial or options.min_tablet_count else limits.scale
     by_shards = [
         ceil(Fraction(per_shard * width, factor))
         for width, factor in _widths(replication, shards)
@@ -410,14 +428,18 @@ def within_goal(
     counts: Mapping[str, int],
     factors: Mapping[str, Replication],
     shards: Shards,
-    goal: int = SHARD_GOAL,
+    goal: int | Fraction = SHARD_GOAL,
+    *,
+    by_rack: bool = True,
 ) -> dict[str, int]:
-    """Counts by table, made smaller where a rack's shards would get more than the goal.
+    """Counts by table, made smaller where the shards of a rack (else of a datacenter, where all
+    factors are numbers) would get more than the goal.
 
     Every table that has replicas in such a rack shrinks by the same part; the smallest part counts.
     """
     parts = dict.fromkeys(counts, Fraction(1))
-    for datacenter, racks in shards.items():
+    for datacenter, by_name in shards.items():
+        racks = by_name if by_rack else {"": sum(by_name.values())}
         for rack, width in racks.items():
             # How many replicas of each tablet the rack has, on the average.
             replicas = {name: factors[name].get(datacenter, 0) for name in counts}
@@ -454,14 +476,20 @@ def target_counts(
     shards: Shards,
     limits: Thresholds,
 ) -> dict[str, TargetCount]:
-    """The target of each table, or group of co-located ones; they share the goal for shards."""
+    """The target of each table, or group of co-located ones; they share the goal for shards.
+
+    ``options`` are what the schema asks for, ``factors`` the replication (replicas or racks, by
+    datacenter), each by table; ``shards`` those of nodes that are to stay, by datacenter and rack.
+    What a table of a release has in the end is found by asking again after each resize, which
+    doubles the count or halves it (rounded up).
+    """
     chosen = {name: options.get(name, CountOptions()) for name in sizes}
     rules = {
         name: rules_of(size, chosen[name], factors[name], shards, limits)
         for name, size in sizes.items()
     }
     counts = {name: wanted(asks, chosen[name]) for name, asks in rules.items()}
-    scaled = within_goal(counts, factors, shards)
+    scaled = within_goal(counts, factors, shards, limits.goal, by_rack=limits.by_rack)
     aligned = {
         name: count if chosen[name].pow2_count is False else power_of_two(count)
         for name, count in scaled.items()
@@ -475,12 +503,13 @@ def target_counts(
 def decide_by_count(
     size: TableSize, limits: Thresholds, target: TargetCount | None
 ) -> ResizeDecision:
-    """The decision on a table: by its target count, or by its size where no target is known.
+    """The decision on a table: by its target count, or by its size where no target is known, or
+    nothing else is looked at.
 
     What differs from the resize under way revokes it first. While sizes are not known nothing new
     is decided.
     """
-    if target is None or size.bytes is None:
+    if target is None or size.bytes is None or limits.sizes_only:
         return decide(size, limits)
     kind = target.resize_type
     if size.resize_type not in ("none", kind):

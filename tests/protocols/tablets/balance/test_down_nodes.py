@@ -18,9 +18,9 @@ from tests.protocols.tablets.balance.clusters import GIB, DrawnCluster, table
 # down are skipped, but not while a node of the datacenter is to leave or to be removed.
 BRANCHES: tuple[tuple[NodeRole, NodeRole, str, NodeRole, Edition, str], ...] = (
     ("leaving", "down", "dc1", "excluded", "server", "migration"),
-    ("removing", "down", "dc1", "excluded", "server", "rebuild"),
+    ("removing", "down", "dc1", "excluded", "server", "rebuild_v2"),
     ("left", "down", "dc1", "excluded", "server", "no place"),
-    ("left", "down", "dc1", "leaving", "server", "rebuild"),
+    ("left", "down", "dc1", "leaving", "server", "rebuild_v2"),
     ("left", "down", "dc2", "leaving", "server", "no place"),
     ("leaving", "excluded", "dc1", "excluded", "server", "no place"),
     ("leaving", "joining", "dc1", "excluded", "server", "no place"),

@@ -34,7 +34,7 @@ removed-target-lacks   |A B!removing C               |8*A 8*B            |A B  |
 left-by-a-replace      |A B!left C                   |8*A 8*B            |A    |-    |A    |-
 drained-already        |A B!leaving C                |8*A                |A    |-    |-    |A
 far-datacenter         |A B!leaving X@dc2/r1 Y@dc2/r1|4*A 4*B 4*X        |X    |B    |-    |X
-same-rack-named        |A B!leaving C@dc1/r2         |4*A 4*B 4*C        |A    |-    |A    |-
+same-rack-named        |A B!leaving C@dc1/r2         |4*A 4*B 4*C        |A    |C    |A    |-
 far-rack-named         |A B!leaving C@dc1/r2         |4*A 4*B 4*C        |C    |B    |-    |C
 migration-has-no-size  |A B C                        |B>A 16*B           |A    |B    |-    |-
 migration-off-unknown  |A B C                        |B>A 16*B           |A B  |B    |-    |A

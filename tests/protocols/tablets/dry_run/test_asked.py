@@ -26,8 +26,8 @@ def of_hosts(*numbers: int) -> tuple[str, ...]:
     [
         ({}, {"migration"}),
         ({"topology_request": "leave"}, {"migration"}),
-        ({"topology_request": "remove"}, {"rebuild"}),
-        ({"ignore_nodes": f"{{{host(1)}}}"}, {"rebuild"}),
+        ({"topology_request": "remove"}, {"rebuild_v2"}),
+        ({"ignore_nodes": f"{{{host(1)}}}"}, {"rebuild_v2"}),
     ],
 )
 def test_what_an_operator_has_given_up_sends_nothing(

@@ -128,4 +128,4 @@ def test_who_has_left_is_gone(tmp_path: Path) -> None:
     assert lose(cluster, [host(1)]).no_quorum == lose(opened(), [host(1), host(2)]).no_quorum > 0
     node = next(node for node in tablets_report(cluster).nodes if node.host == host(2))
     assert (node.role, node.up) == ("left", False)
-    assert {move.kind for move in drain(cluster, host(2)).moves} == {"rebuild"}
+    assert {move.kind for move in drain(cluster, host(2)).moves} == {"rebuild_v2"}

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kit.protocols.tablets.dry_run.report import limits_of
 from kit.protocols.tablets.rules.maps import ResizeType
 from kit.protocols.tablets.rules.resize import (
     SHARD_GOAL,
@@ -22,6 +21,7 @@ from kit.protocols.tablets.rules.resize import (
     power_of_two,
     rules_of,
     target_counts,
+    thresholds,
     towards,
     wanted,
     within_goal,
@@ -212,7 +212,7 @@ def test_what_a_size_asks_for_by_release(line: str) -> None:
     now, size, before, after = (each.split() for each in line.split("|"))
     table = TableSize("t", int(now[0]), 1, int(size[0]) * TARGET, now[1])  # type: ignore[arg-type]  # a type
     for release, wants in (("2025.4", before), ("2026.3", before), ("master", after)):
-        limits = limits_of("server", release, TARGET)  # type: ignore[arg-type]  # a release
+        limits = thresholds("server", release, TARGET)  # type: ignore[arg-type]  # a release
         assert by_size(table, limits) == int(wants[0])
 
 

@@ -13,9 +13,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.errors import BadInput
+from kit.protocols.group0.rules.releases import NEWEST, Release, has
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, group
 from kit.protocols.tablets.rules.replica_sets import TabletReplica, stream_load
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
+from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.topology.rules.machines import Edition
 from kit.ring.columns import NDArray, np
 
@@ -80,7 +82,8 @@ class BalancerInput(Struct, frozen=True, eq=False):
     ``reads`` and ``writes`` are the streams that each shard has now, in the order of nodes and
     their shards. ``pairs`` are rows of siblings that a merge waits for: even, odd. ``rack_lists``
     are the tables and datacenters in which racks are named that have a replica each. Of the hosts
-    in ``incomplete`` the server lacks the capacity, or the size of a replica.
+    in ``incomplete`` the server lacks the capacity, or the size of a replica. ``rebuild`` is how a
+    replica of a removed node is rebuilt; a server that ``counts`` looks at no sizes.
     """
 
     nodes: tuple[BalancerNode, ...]
@@ -95,6 +98,8 @@ class BalancerInput(Struct, frozen=True, eq=False):
     enabled: bool = True
     rack_lists: frozenset[tuple[str, str]] = frozenset()
     incomplete: frozenset[str] = frozenset()
+    rebuild: TransitionKind = "rebuild_v2"
+    counts: bool = False
 
 
 def gathered(
@@ -106,11 +111,19 @@ def gathered(
     target_size: int = TARGET_SIZE,
     enabled: bool = True,
     rack_lists: frozenset[tuple[str, str]] = frozenset(),
+    release: Release = NEWEST,
 ) -> BalancerInput:
-    """The balancer's view of tablet maps; ``weights`` are counted from ``sizes`` where they are not
-    given. A host whose sizes or capacity are not all among those given is ``incomplete``. BadInput
-    for a replica on a host that is no node, or on a shard that its node lacks.
+    """The balancer's view of tablet maps, which go by the name of their table.
+
+    ``weights`` are counted from ``sizes`` where they are not given. A host whose sizes or capacity
+    are not all among those given is ``incomplete``; without any ``sizes``, all count as the target
+    size. ``enabled`` is whether loads are evened out, ``rack_lists`` as in ``BalancerInput``, and
+    ``release`` the server's (2025.1 looks at no capacities, and none before 2026.1 at sizes).
+    BadInput for a replica on a host that is no node, or on a shard that its node lacks.
     """
+    measures = has("complete-statistics", release)
+    if not has("by-capacity", release):
+        nodes = [replace(node, capacity=0) for node in nodes]
     bases = {name: table for name, table in maps.items() if not table.base_table}
     codes = {node.host: code for code, node in enumerate(nodes)}
     tablets = [tablet for table in bases.values() for tablet in table.tablets]
@@ -139,7 +152,7 @@ def gathered(
         spread([codes[place.host] for place in places], np.int32),
         spread([place.shard for place in places], np.int32),
         spread([size for size, _ in measured], np.int64),
-        spread([weight for _, weight in measured], np.int64),
+        spread([weight if measures else target_size for _, weight in measured], np.int64),
         spread(list(_together(bases)), np.int32),
     )
     reads, writes = _streams(nodes, codes, tablets)
@@ -151,12 +164,15 @@ def gathered(
     without = {node.host for node in nodes if not node.capacity}
     return BalancerInput(
         *(tuple(nodes), tuple(bases), rows, reads, writes, pairs, target_size),
+        streams_read=2 if has("two-reads", release) else 4,
         enabled=enabled,
         rack_lists=rack_lists,
         incomplete=frozenset(
-            (lacking if sizes is not None else set())
-            | (without if len(without) < len(nodes) else set())
+            (lacking if sizes is not None and measures else set())
+            | (without if len(without) < len(nodes) and measures else set())
         ),
+        rebuild="rebuild_v2" if has("rebuild-after-repair", release) else "rebuild",
+        counts=not measures,
     )
 
 
@@ -276,22 +292,14 @@ class NodePlaces:
     The published balancer skips nodes that are down only where it drains none: while a node of
     their datacenter is to leave or to be removed, they take tablets too, and the drain waits for
     them (``make_plan`` of ``service/tablet_allocator.cc``: the skiplist). ``named`` says for each
-    table and node whether racks of its datacenter have replicas by name.
+    table and node whether racks of its datacenter have replicas by name; then a rack is planned
+    for itself.
     """
 
     def __init__(self, given: BalancerInput, edition: Edition) -> None:
         nodes = given.nodes
         self.dc = _codes([node.datacenter for node in nodes])
         self.rack = _codes([(node.datacenter, node.rack) for node in nodes])
-        drains = {n.datacenter for n in nodes if n.role in ("leaving", "removing")}
-        self.takes = np.array(
-            [
-                node.role == "normal"
-                or (node.role == "down" and edition == "server" and node.datacenter in drains)
-                for node in nodes
-            ],
-            np.bool_,
-        )
         self.drained = np.array([node.role in DRAINED for node in nodes], np.bool_)
         self.named = np.zeros((len(given.tables), len(nodes)), np.bool_)
         numbers = {name: number for number, name in enumerate(given.tables)}
@@ -299,6 +307,25 @@ class NodePlaces:
         for table, datacenter in given.rack_lists:
             if table in numbers:
                 self.named[numbers[table]] |= datacenters == datacenter
+        self._edition = edition
+        self.takes = np.array([node.role == "normal" for node in nodes], np.bool_)
+        down = np.array([node.role == "down" and edition == "server" for node in nodes], np.bool_)
+        drains = np.array([node.role in ("leaving", "removing") for node in nodes], np.bool_)
+        for datacenter in dict.fromkeys(self.dc.tolist()):
+            for scope in self.scopes(datacenter):
+                if (drains & scope).any():
+                    self.takes |= down & scope
+
+    def scopes(self, datacenter: int) -> Iterator[NDArray[np.bool_]]:
+        """The nodes of a datacenter (by its code) that are planned together, and among which loads
+        are to be even: those of each rack where the server has a table that names racks there.
+        """
+        inside = self.dc == datacenter
+        if self._edition == "documents" or not self.named[:, inside].any():
+            yield inside
+            return
+        for rack in dict.fromkeys(self.rack[inside].tolist()):
+            yield self.rack == rack
 
     def fit(self, rows: TabletRows, tablets: Sequence[int], giver: int) -> NDArray[np.bool_]:
         """The nodes that replicas on one node may go to, those of all these rows together."""

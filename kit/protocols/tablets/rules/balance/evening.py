@@ -221,22 +221,24 @@ def _badness(ideal: Numbers, source_after: Numbers, target_after: Numbers) -> Nu
 THRESHOLD = 0.01  # loads are even where they differ by less than this part of the largest one
 
 
-def is_even(most: float, least: float) -> bool:
-    """Whether the most and the least loaded place are near enough."""
-    return most == 0 or (most - least) / most < THRESHOLD
+def is_even(most: float, least: float, *, counts: bool = False) -> bool:
+    """Whether the most and the least loaded place are near enough: alike, where tablets count."""
+    return most == least or (not counts and (most - least) / most < THRESHOLD)
 
 
-def even_utilisation(loads: Loads, datacenter: int) -> Iterator[TabletMove]:
-    """Moves to the least utilised node of a datacenter (by its code), then those within nodes.
-
-    Where a table names the racks of its replicas, to that of each rack.
+def even_utilisation(
+    loads: Loads, scope: NDArray[np.bool_], *, between: bool
+) -> Iterator[TabletMove]:
+    """Moves to the least utilised of the nodes that are planned together, unless one of them is
+    drained (``between`` nodes), then those within nodes.
     """
-    for scope in loads.scopes(datacenter):
-        inside = loads.takes & scope
-        if inside.any():
-            spread = TableSpread(loads, inside)
+    inside = loads.takes & scope
+    inside[list(loads.stalled)] = False
+    if inside.any():
+        spread = TableSpread(loads, inside)
+        if between:
             yield from _between_nodes(loads, spread, inside)
-            yield from _within_nodes(loads, spread, inside)
+        yield from _within_nodes(loads, spread, inside)
 
 
 def _between_nodes(
@@ -252,7 +254,9 @@ def _between_nodes(
         most, least = float(now[source]), float(now[target])
         if most <= least:
             return
-        if is_even(max(most, stuck), least):  # published ``max_off_candidate_load``
+        if is_even(
+            max(most, stuck), least, counts=loads.given.counts
+        ):  # published ``max_off_candidate_load``
             return
         move = _best(loads, spread, loads.by_load(source)[::-1], loads.by_load(target))
         if move is None:
@@ -266,12 +270,14 @@ def _within_nodes(
 ) -> Iterator[TabletMove]:
     load, starts = loads.shard_load, loads.first[:-1]
     most, least = np.maximum.reduceat(load, starts), np.minimum.reduceat(load, starts)
-    uneven = inside & (most > 0) & (most - least >= THRESHOLD * most)
+    counts = loads.given.counts
+    uneven = inside & (most > least) & (counts | (most - least >= THRESHOLD * most))
     for node in np.flatnonzero(uneven).tolist():
         while True:
             *others, fullest = loads.by_load(node)
             ends = (fullest, others[0])
-            if is_even(*(float(loads.held[shard] / loads.room[shard]) for shard in ends)):
+            ends_at = (float(loads.held[shard] / loads.room[shard]) for shard in ends)
+            if is_even(*ends_at, counts=counts):
                 break
             move = _best(loads, spread, (fullest,), others)
             if move is None:
@@ -289,11 +295,16 @@ def _best(
     for source in sources:
         fit = candidates(loads, source, target)
         # The target is to be less full than the source is now, so that the fullest place gets
-        # emptier with each move and plans come to an end (published ``check_convergence``,
+        # emptier with each move and plans come to an end; of nodes whose tablets are counted, no
+        # fuller than the source is then (published ``check_convergence``,
         # ``check_intranode_convergence``).
         giver, taker, held, room = loads.judged(source, target)
         weights = loads.weight[fit[:, 0], fit[:, 1]]
-        fit = fit[(held[taker] + weights) / room[taker] < held[giver] / room[giver]]
+        then = (held[taker] + weights) / room[taker]
+        if loads.may_not_invert(source, target):
+            fit = fit[then <= (held[giver] - weights) / room[giver]]
+        else:
+            fit = fit[then < held[giver] / room[giver]]
         if len(fit):
             bad = spread.of(fit, source, target)
             row, column = (int(place) for place in fit[np.lexsort(bad)[0]])

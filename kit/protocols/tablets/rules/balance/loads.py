@@ -72,7 +72,7 @@ class Loads:
         held = np.bincount(self.place.ravel(), self.weight.ravel(), self.count)
         self.held: Numbers = held[: self.count].astype(np.float64)
         self.node_held: Numbers = np.add.reduceat(self.held, self.first[:-1])
-        self.places, self.takes = places, places.takes
+        self.places, self.takes, self.scopes = places, places.takes, places.scopes
         self.dc, self.rack, self.named = places.dc, places.rack, places.named
         self.left_out: set[int] = set()
         self.stalled: dict[int, tuple[str, ...]] = {}
@@ -162,17 +162,6 @@ class Loads:
             raise KeyError(replica)
         return int(self.first[code]) + replica.shard
 
-    def scopes(self, datacenter: int) -> Iterator[NDArray[np.bool_]]:
-        """The nodes of a datacenter (by its code), among which loads are to be even: of each rack
-        for itself where a table names racks there.
-        """
-        inside = self.dc == datacenter
-        if not self.named[:, inside].any():
-            yield inside
-            return
-        for rack in dict.fromkeys(self.rack[inside].tolist()):
-            yield self.rack == rack
-
     def scope_of(self, shard: int) -> NDArray[np.bool_]:
         """The nodes among which the load of a shard's node is to be even."""
         node = int(self.node_of[shard])
@@ -234,7 +223,7 @@ class Loads:
         """What moves a replica from a shard to another one."""
         giver = int(self.node_of[source])
         if self.given.nodes[giver].role in ("removing", "left"):
-            return "rebuild"
+            return self.given.rebuild
         return KINDS[giver == int(self.node_of[target])]
 
     def streams(self, row: int, column: int, target: int) -> tuple[Counter[int], Counter[int]]:
@@ -274,6 +263,13 @@ class Loads:
         if giver == taker or self.edition == "documents":
             return source, target, self.held, self.room
         return giver, taker, self.node_held, self.node_room
+
+    def may_not_invert(self, source: int, target: int) -> bool:
+        """Whether the target may have no more than the source after a move: where nodes are
+        compared by their tablets, and in ``documents``.
+        """
+        inside = self.node_of[source] == self.node_of[target]
+        return self.edition == "documents" or (self.given.counts and not inside)
 
     def compared(self, row: int, column: int, target: int) -> tuple[float, float, float, float]:
         """The loads of source and target, before a move and after it."""

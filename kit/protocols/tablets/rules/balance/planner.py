@@ -7,7 +7,7 @@ for a merge (Topology over Raft, "Tablet merging": low priority). A tablet that 
 a failure of the drain, which is reported; the published coordinator then cancels the request.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from msgspec import Struct
 
@@ -55,12 +55,12 @@ def drained(loads: Loads, only: str = "") -> Iterator[TabletMove | DrainFailure]
                 yield loads.apply(row, column, target, reason)
 
 
-def to_drain(loads: Loads, datacenter: int) -> list[int]:
-    """The nodes of a datacenter (by its code) that are to be empty and are not."""
+def to_drain(loads: Loads, scope: NDArray[np.bool_]) -> list[int]:
+    """Those of some nodes that are to be empty and are not."""
     nodes, held = loads.given.nodes, loads.given.rows.nodes
     left = np.zeros(len(nodes), np.bool_)
     left[held[held != NOBODY]] = True
-    left &= loads.dc == datacenter
+    left &= scope
     return [node for node in np.flatnonzero(left).tolist() if nodes[node].role in DRAINED]
 
 
@@ -74,8 +74,9 @@ def _least_loaded(loads: Loads, row: int, column: int, nodes: NDArray[np.bool_])
     return None
 
 
-def brought_together(loads: Loads, datacenter: int) -> Iterator[TabletMove]:
-    """A move of each odd sibling that is apart in a datacenter and that streams allow.
+def brought_together(loads: Loads, scope: NDArray[np.bool_]) -> Iterator[TabletMove]:
+    """A move of each odd sibling that is apart on some nodes, of which none of these two is
+    drained, and that streams allow.
 
     While the even one is in transition it is not known where it will be; the odd one can begin none
     while it is in one, that of this plan included.
@@ -84,7 +85,8 @@ def brought_together(loads: Loads, datacenter: int) -> Iterator[TabletMove]:
         if loads.busy[even]:
             continue
         for column, target in _steps(loads, even, odd):
-            inside = loads.dc[loads.node_of[target]] == datacenter
+            places = loads.node_of[[int(loads.place[odd, column]), target]]
+            inside = scope[places].all() and not loads.places.drained[places].any()
             if inside and loads.refusal(odd, column, target) is None:
                 reason = reasons.JoinsSibling(int(loads.given.rows.number[even]))
                 yield loads.apply(odd, column, target, reason)
@@ -110,12 +112,6 @@ def _places(loads: Loads, row: int) -> dict[int, int]:
     }
 
 
-EVEN: dict[Edition, Callable[[Loads, int], Iterator[TabletMove]]] = {
-    "documents": evening.even_counts,
-    "server": evening.even_utilisation,
-}
-
-
 class BalancePlan(Struct, frozen=True):
     """What to begin, and which replicas on nodes to drain can go nowhere; for want of sizes, the
     nodes that a drain ``waits_for``, and those ``left_out``, which neither give nor take.
@@ -133,24 +129,31 @@ class BalancePlan(Struct, frozen=True):
 
 
 def plan(given: BalancerInput, edition: Edition = "server") -> BalancePlan:
-    """The next moves of a cluster; none: it is balanced, or all streams are taken."""
+    """The next moves of a cluster, of which ``cluster.gathered`` makes what is given, for a release
+    of the server; no moves: it is balanced, or all streams are taken.
+    """
     return planned(Loads(given, edition))
 
 
 def planned(loads: Loads) -> BalancePlan:
     """The plan, with which ``loads`` then counts.
 
-    Each datacenter is looked at for itself: while one has a node to drain, nothing else moves
-    there, even if that cannot go on.
+    Each datacenter (rack, where racks are named) is looked at for itself. While it has a node to
+    drain, nothing else moves there, even if that cannot go on; only in edition ``server`` loads are
+    evened out within its other nodes, and siblings come together where nothing else begins.
     """
     steps = list(drained(loads))
     moves = [step for step in steps if isinstance(step, TabletMove)]
-    if loads.given.enabled:
-        for datacenter in dict.fromkeys(loads.dc.tolist()):
-            if not to_drain(loads, datacenter):
-                moves += list(EVEN[loads.edition](loads, datacenter)) or list(
-                    brought_together(loads, datacenter)
-                )
+    places = [loads.node_of[loads.shard_number(step.source)] for step in steps]
+    for datacenter in dict.fromkeys(loads.dc.tolist() if loads.given.enabled else ()):
+        for scope in loads.scopes(datacenter):
+            drains = bool(to_drain(loads, scope))
+            if loads.edition == "server":
+                evened = list(evening.even_utilisation(loads, scope, between=not drains))
+            else:
+                evened = [] if drains else list(evening.even_counts(loads, datacenter))
+            idle = not scope[places].any() and not (drains and loads.edition == "documents")
+            moves += evened or (brought_together(loads, scope) if idle else ())
     failures = tuple(step for step in steps if isinstance(step, DrainFailure))
     waits_for = dict.fromkeys(host for hosts in loads.stalled.values() for host in hosts)
     left_out = tuple(loads.given.nodes[node].host for node in sorted(loads.left_out))
@@ -249,8 +252,10 @@ def _obstacles(
     if before.given.nodes[int(before.node_of[source])].role not in DRAINED:
         if not before.given.enabled:
             yield reasons.Disabled()
-        for node in to_drain(before, int(before.dc[before.node_of[target]])):
-            yield reasons.DrainsFirst(before.given.nodes[node].host)
+        inside = before.node_of[source] == before.node_of[target]
+        if before.edition == "documents" or not inside:
+            for node in to_drain(before, before.scope_of(target)):
+                yield reasons.DrainsFirst(before.given.nodes[node].host)
         yield from _uneven_enough(before, row, column, target)
     if full is not None:
         yield full
@@ -265,18 +270,21 @@ def _uneven_enough(loads: Loads, row: int, column: int, target: int) -> Iterator
         yield reasons.EvenByRack(nodes[0].rack, nodes[1].rack)
     scope = _scope(loads, source, target)
     most, least = float(scope.max()), float(scope.min())
-    counts = loads.edition == "documents"
-    if most - least < evening.LEAST_GAP if counts else evening.is_even(most, least):
-        yield reasons.Balanced(
-            most, least, evening.LEAST_GAP - 1 if counts else evening.THRESHOLD * most
-        )
+    allowed: float = 0 if loads.given.counts else evening.THRESHOLD * most
+    even = evening.is_even(most, least, counts=loads.given.counts)
+    if loads.edition == "documents":
+        allowed = evening.LEAST_GAP - 1
+        even = most - least <= allowed
+    if even:
+        yield reasons.Balanced(most, least, allowed)
     full, empty, full_after, empty_after = loads.compared(row, column, target)
     if full <= empty:
         yield reasons.NotEmptier(full, empty)
-    elif not counts and full <= empty_after:
+    elif loads.may_not_invert(source, target):
+        if full_after < empty_after:
+            yield reasons.WouldInvert(full_after, empty_after)
+    elif full <= empty_after:
         yield reasons.NoGain(full, empty_after)
-    elif counts and full_after < empty_after:
-        yield reasons.WouldInvert(full_after, empty_after)
 
 
 def _scope(loads: Loads, source: int, target: int) -> Numbers:

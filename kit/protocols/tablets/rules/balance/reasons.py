@@ -174,7 +174,7 @@ class OthersFirst(ToldReason, frozen=True):
 
 
 class DrainsFirst(_OfHost, frozen=True):
-    """Node {host} must be emptied first: nothing else moves in its datacenter."""
+    """Node {host} must be emptied before loads are evened out between nodes."""
 
 
 class Disabled(ToldReason, frozen=True):
