@@ -158,7 +158,8 @@ def _check(function: Callable[..., Any], parameter: inspect.Parameter, value: An
             place, culprit, wanted = _culprit(field, item, hint)
             raise BadType(place, culprit, spoken_hint(wanted) + such)
         kinds = [get_origin(alternative) or alternative for alternative in get_args(hint)]
-        if isinstance(item, str | os.PathLike) and (Path in kinds or os.PathLike in kinds):
+        said = isinstance(item, os.PathLike) and not isinstance(item, Path)  # whatever it gives
+        if (said or isinstance(item, str)) and (Path in kinds or os.PathLike in kinds):
             path_of(item, field, "a file or folder")
 
 

@@ -23,7 +23,8 @@ from kit.lessons import questions
 from kit.widgets.player import Player
 from kit.widgets.states import states
 from tests.hostile.judging import kit_error
-from tests.hostile.students import Count, Up, sound
+from tests.hostile.students import UP, Count, Up, sound
+from tests.pairs import paired
 from tests.toy.slots import Slots
 
 SHORT = {"SECONDS": 0.4, "ASLEEP": 0.6, "_LOOK": 0.05}
@@ -199,7 +200,9 @@ def spoiled(slot: str, habit: Any) -> Any:
     if slot in ("enter", "each", "allowed", "seen"):
         return Slots.spoiled(slot, habit)
     model = sound()
-    if slot in PROPERTIES:
+    if slot in UP:
+        model.rules = (paired(**{**UP, slot: habit}), *model.rules[1:])
+    elif slot in PROPERTIES:
         model.properties = (*model.properties, PROPERTIES[slot]("odd", "Odd", habit))
     elif slot in ("begin", "remember", "verdict"):
         parts: dict[str, Any] = {

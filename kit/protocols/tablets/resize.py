@@ -266,6 +266,8 @@ class Resize(Hosts[ResizeState]):
             raise BadInput(
                 "tablets", len(replicas), "a power of two, because tablets are merged in pairs"
             )
+        if len({*map(len, replicas)}) > 1:
+            raise BadInput("tablets", ", ".join(self.tablets), "as many replicas of each tablet")
         hosts = (replica.host for each in replicas for replica in each)
         for field, names in (("tablets", hosts), ("ignored", self.ignored)):
             for name in names:
