@@ -12,8 +12,8 @@ from msgspec import Struct
 from benchmarks.figures import Figure, show, spoken
 from kit.engine.model import Model
 from kit.engine.registry import build
+from kit.engine.rule import Rule
 from kit.engine.timeline import Timeline
-from tests.pairs import paired
 
 NODES = 1000
 MOMENTS = 1000
@@ -40,8 +40,9 @@ class Clock(Model[Count, Any]):
     State = Count
     Action = Tick
     rules = (
-        paired(
-            Tick, "tick", lambda s: (Tick(),), lambda s, a: None, lambda s, a: Count(s.ticks + 1)
+        Rule(
+            *(Tick, "tick", lambda s: ((Tick(), ()),)),
+            *(lambda s, given: Count(s.ticks + 1), lambda action: ()),
         ),
     )
 

@@ -29,10 +29,10 @@ NOT_INSIDE = (
     "test_registry.py::test_deep_data_is_refused",
     "test_registry.py::test_what_is_not_used_is_not_loaded",
     "test_timeline.py::test_the_player_and_a_cell_make_the_same_trace",
+    "test_trace.py::test_a_place_that_cannot_be_written_is_named[name3]",
+    "test_trace.py::test_writing_replaces_the_old_file_at_once",
     "test_trace_damage.py::test_a_text_that_is_no_trace_is_named[deep nesting]",
     "test_trace_damage.py::test_a_text_that_is_no_trace_is_named[deep objects]",
-    "test_trace_files.py::test_a_place_that_cannot_be_written_is_named[name3]",
-    "test_trace_files.py::test_writing_replaces_the_old_file_at_once",
 )
 ALL = sorted(path for path in FOLDER.glob("test_*.py") if path.stem not in ELSEWHERE)
 SOME = ("test_actors",)

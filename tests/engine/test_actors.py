@@ -26,7 +26,6 @@ from kit.engine.timeline import Timeline, played_out
 from kit.engine.trace import dumps, loads
 from kit.errors import BadInput, Refused
 from tests.engine.counting import COUNTING, Add, Done, counting
-from tests.saying import like
 from tests.stories import rewritten
 
 NETWORKS = [
@@ -77,15 +76,6 @@ def test_remembering_the_last_is_enough_in_order_only(options: dict[str, Any]) -
             "counted-all",
             "all are answered, 1 counted",
         )
-
-
-def test_the_smallest_configuration_shows_what_the_safeguard_is_for() -> None:
-    """The safeguard's own smallest parameters give a violation without it, and none with it."""
-    (guard,) = COUNTING.safeguards
-    for off in ((), (guard.name,)):
-        model = COUNTING.build(registry.convert(COUNTING, dict(guard.smallest)), off)
-        violation = check(model).violation
-        assert (violation.property if violation else None) == ("counted-once" if off else None)
 
 
 class Ball(Struct, frozen=True, cache_hash=True, tag="ball"):
@@ -250,19 +240,6 @@ def test_the_published_counts_of_the_same_model(most: int, states: int) -> None:
     assert check(ping_pong(most, drops=None, duplicates=None)).states == states
 
 
-def test_the_options_of_the_network_are_the_parameters() -> None:
-    """Unless a model has its own, so that its traces say on which network it ran."""
-    assert ping_pong(1, drops=1).parameters == NetworkOptions(drops=1)
-    assert ping_pong(1).parameters == NetworkOptions()
-
-
-def test_without_faults_there_is_one_way() -> None:
-    """Ping-pong on a network without faults is a line of states, in either order."""
-    for fifo in (False, True):
-        result = check(ping_pong(5, fifo=fifo))
-        assert (result.states, result.transitions, result.depth) == (12, 11, 11)
-
-
 # -- words -----------------------------------------------------------------------------------------
 
 
@@ -282,13 +259,6 @@ def test_buttons_and_refusals_in_plain_words() -> None:
     state = model.act(state, Partition(("B",)))
     with pytest.raises(Refused, match="the link A→B is cut"):
         model.act(state, model.suggest(model.start()))
-
-
-def test_faults_without_a_budget_are_no_buttons() -> None:
-    """A network without faults only delivers: nothing else is offered or refused."""
-    model = counting()
-    assert [rule.kind for rule in model.rules] == ["deliver"]
-    assert not list(model.waiting(model.start()))
 
 
 def test_the_schedule_delivers_and_leaves_faults_alone() -> None:
@@ -334,49 +304,7 @@ def test_a_story_ends_where_only_repetition_is_left() -> None:
     assert [*map(line, state.network.in_flight)] == ["B>A done 1"]
 
 
-def test_a_message_that_changes_nothing_is_told_so() -> None:
-    """A copy of an answer reaches A, who knew it: the step says that there is nothing to do."""
-    timeline = copied_once()
-    (repeated,) = timeline.model.actions(timeline.state)
-    timeline.do(repeated)
-    assert timeline.moments[-1].say == "A receives done 1 from B and does nothing."
-
-
-def test_a_message_to_nobody_is_an_error_that_says_so() -> None:
-    """A node that sends to a name that is no node's is told at once."""
-
-    class Lost(PingPong):
-        def begin(self, node: str) -> Turn:
-            return 0, (Post("Z", Ball(0)),)
-
-    with pytest.raises(BadInput, match=like("A sends to | 'Z'")):
-        Lost().start()
-
-
 # -- what a protocol adds --------------------------------------------------------------------------
-
-
-class Ringing(PingPong):
-    """Ping-pong in which A begins again whenever a bell rings."""
-
-    @action(each=lambda m, s: () if s.network.in_flight else ((),))
-    def bell(self, s: ActorState) -> Next:
-        """Somebody rings at A."""
-        return self.turned(s, 0, self.hit(s.nodes[0], Envelope("A", "A", Ball(s.nodes[0]))))
-
-
-def test_a_protocol_adds_rules_of_its_own() -> None:
-    """A rule of the protocol gives a node an event of its own; it has verbs, traces and searches
-    as those of the network have.
-    """
-    model = Ringing(NetworkOptions(drops=2))
-    drop = next(each for each in model.actions(model.start()) if model.kind(each) == "drop")
-    state, bell = model.act(model.start(), drop), Ringing.bell()
-    assert model.suggest(state) == bell
-    after = model.act(state, bell)
-    assert (after.nodes, model.verb(bell)) == ((1, 0), "bell")
-    assert model.describe(state, bell, after) == "Somebody rings at A."
-    assert [line(each) for each in after.network.in_flight] == ["A>A ball 1"]
 
 
 class Rally(NetworkModel):
@@ -508,44 +436,3 @@ def test_a_state_has_one_fingerprint_however_it_was_reached() -> None:
     assert fingerprint(ends[0]) == fingerprint(ends[1])
     assert [e.message for e in ends[0].network.in_flight] == [Done(1), Done(2)]
     assert Heal() not in list(model.actions(ends[0]))
-
-
-class Loud(Struct, frozen=True, cache_hash=True, tag="loud"):
-    """A word that is shouted."""
-
-    word: str
-
-
-def test_a_model_may_receive_all_messages_in_one_method() -> None:
-    """What nothing under ``receives`` is for; traces are told the type of all messages."""
-
-    def answered(self: Any, state: int, envelope: Envelope[Any]) -> Turn:
-        return state + 1, (Post("A", Loud("what?")),) if envelope.target == "B" else ()
-
-    def begins(self: Any, node: str) -> Turn:
-        return 0, (Post("B", Loud("hey")),) if node == "A" else ()
-
-    parts = {"set_up": lambda m: m.connect(("A", "B")), "begin": begins, "receive": answered}
-    model = a_game(message=Loud, **parts)()
-    found = check(model)
-    assert (found.complete, found.states) == (True, 3)
-    timeline = Timeline(model)
-    while timeline.forward() is not None:
-        pass
-    assert timeline.state.nodes == (1, 1)
-    assert Timeline.load(timeline.save(), model).state == timeline.state
-
-
-def test_on_a_network_that_keeps_messages_only_those_that_change_something_are_suggested() -> None:
-    """A story ends there, although all may be received again."""
-    timeline = played_out(Timeline(counting(adds=2, duplicates=None)))
-    said = [moment.say for moment in timeline.moments[1:]]
-    assert said == [
-        "B receives add 1 from A and sends done 1 to A.",
-        "B receives add 2 from A and sends done 2 to A.",
-        "A receives done 1 from B.",
-        "A receives done 2 from B.",
-    ]
-    assert len(timeline.state.network.in_flight) == 4
-    assert timeline.model.is_settled(timeline.state)
-    assert not timeline.model.is_busy(timeline.state)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
 import pytest
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.engine.careful import (
@@ -15,16 +17,16 @@ from kit.engine.careful import (
     MOST_CHOICES,
     MOST_PARTS,
     asked_twice,
-    careful_monitor,
     check_stands,
+    twin_of,
     witness_of,
 )
-from kit.engine.model import Monitor, always, sometimes
+from kit.engine.check import check
+from kit.engine.model import Model, always, sometimes
 from kit.engine.purity import (
     check_purity,
     check_seen,
     check_start,
-    suggested_by,
 )
 from kit.engine.rule import Rule
 from kit.errors import BadInput, Refusal
@@ -158,17 +160,6 @@ def test_what_a_judge_is_shown_stays_as_it_was() -> None:
         judge(Sly([]))
 
 
-def test_a_monitor_says_what_is_wrong_or_nothing() -> None:
-    """Its verdict is held to that like the witness of a property; a right one comes through."""
-
-    def seen(verdict: Any) -> Monitor:
-        return Monitor("diary", "", lambda: 0, lambda *step: 0, lambda memory: verdict)
-
-    with pytest.raises(BadInput, match=r"^property diary, line .*a string that says what is wrong"):
-        careful_monitor(seen(False)).verdict(0)
-    assert careful_monitor(seen("no")).verdict(0) == "no"
-
-
 @pytest.mark.parametrize("answer", [False, 0, (), b"no", ["text"]], ids=repr)
 def test_a_witness_is_a_text(answer: Any) -> None:
     """What is neither a text nor None is refused; both of these pass."""
@@ -232,17 +223,6 @@ def test_a_value_has_to_stand(value: Any, said: str) -> None:
 # -- what a search, a walk or a Player says of such a model ----------------------------------------
 
 
-def test_what_is_suggested_is_an_action() -> None:
-    """Of this model, or None."""
-    model: Any = ruled()
-    for given in (Add(), None):
-        model.suggest = lambda s, given=given: given
-        assert suggested_by(model, Firm()) == given
-    model.suggest = lambda s: Firm()
-    with pytest.raises(BadInput, match=r"^suggest, line .*an action of mine, or None"):
-        suggested_by(model, Firm())
-
-
 def test_a_run_begins_alike_each_time() -> None:
     """A first state that draws is named."""
     model: Any = ruled()
@@ -251,3 +231,61 @@ def test_a_run_begins_alike_each_time() -> None:
     model.start = lambda: Firm((draw(),))
     with pytest.raises(BadInput, match=r"^start, line .*a different state each time"):
         check_start(model, model.start())
+
+
+class Held(Struct, frozen=True):
+    """A state."""
+
+    more: Any = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Record:
+    """A part of a state."""
+
+    more: Any = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Counted:
+    """One that counts for itself."""
+
+    more: Any
+    count: int = dataclasses.field(init=False, default=2)
+
+
+TWO = frozenset({1, 2})
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(TWO, (0, TWO), Held(TWO), Record((TWO, 1)), Counted(TWO)),
+        *(frozenset({TWO, 3}), frozenset({Held(TWO)})),
+    ],
+    ids=repr,
+)
+def test_a_twin_equals_its_value(value: Any) -> None:
+    """Also by hash; it is another one."""
+    twin = twin_of(value)
+    assert twin is not value
+    assert (twin, hash(twin)) == (value, hash(value))
+
+
+def test_a_model_that_sorts_is_searched() -> None:
+    """Everybody of a set is taken, one after the other."""
+
+    class Take(Struct, frozen=True, tag="take"):
+        who: str
+
+    model: Any = Model()
+    model.name, model.title, model.State, model.Action = "mine", "Mine", Held, Take
+    model.start = lambda: Held(frozenset({"a", "b", "c"}))
+    model.rules = (
+        Rule(
+            *(Take, "take", lambda s: ((Take(who), who) for who in sorted(s.more))),
+            *(lambda s, who: Held(s.more - {who}), lambda action: action.who),
+        ),
+    )
+    found = check(model)
+    assert (found.states, found.transitions, found.verdict) == (8, 12, "complete")

@@ -12,22 +12,17 @@ from hypothesis import strategies as st
 
 from benchmarks.plain_twophase import explore
 from kit.engine.check import Mode, check
-from kit.engine.model import Model, Property, always, goal, sometimes, step
+from kit.engine.model import Property, always, goal, sometimes, step
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
-from kit.errors import BadInput
 from kit.protocols.twophase.twophase import (
-    Decide,
-    GiveUp,
-    ReceiveDecision,
     TwoPhase,
     TwoPhaseParameters,
 )
 from tests.engine.toys import Cell, Go, Graph, endless
 from tests.examples import examples
 from tests.quality.breaking import answering, own_answer, unguarded
-from tests.saying import like
 
 COUNTS = {3: (288, 761), 5: (8_832, 37_345), 7: (296_448, 1_735_809)}
 
@@ -133,33 +128,6 @@ def test_a_start_that_is_wrong_needs_no_step() -> None:
     assert (result.states, result.transitions, result.depth) == (1, 0, 0)
 
 
-def test_of_several_properties_the_one_that_breaks_first_is_told() -> None:
-    """Breadth first, the property with the shortest run is reported, whatever the order."""
-    late, early = WRONG["all commit"][0], WRONG["somebody aborts"][0]
-    for properties in ((late, early), (early, late)):
-        violation = check(TwoPhase(), properties).violation
-        assert violation is not None
-        assert violation.property == "somebody aborts"
-
-
-def test_a_step_property_is_judged_on_every_step() -> None:
-    """A rule on steps sees before, action and after; its counterexample ends with that step."""
-
-    def obedient(before: Any, action: Any, after: Any) -> str | None:
-        if isinstance(action, ReceiveDecision) and before.prepared and after.aborted & 1:
-            return f"RM{action.rm} obeys"
-        return None
-
-    prop = step("obedient", "RM0 never obeys an abort", obedient)
-    result = check(TwoPhase(), (prop,))
-    assert result.violation is not None
-    *way, last = result.violation.actions
-    assert isinstance(last, ReceiveDecision)
-    assert result.violation.witness == f"RM{last.rm} obeys"
-    assert len(way) == 2
-    assert check(TwoPhase(), (step("fine", "All is well", lambda b, a, n: None),)).complete
-
-
 def test_a_step_to_a_known_state_is_judged_too() -> None:
     """Also steps that lead back to states seen before are judged."""
     prop = step("onwards", "Nobody goes back", lambda b, a, n: "back" if n.at < b.at else None)
@@ -197,13 +165,6 @@ def test_a_bound_is_kept_and_told(bound: int, complete: bool) -> None:
     result = check(TwoPhase(), max_states=bound)
     assert result.states == min(bound, 288)
     assert result.complete is complete
-
-
-@pytest.mark.parametrize("bound", [0, -1])
-def test_a_senseless_bound_is_bad_input(bound: int) -> None:
-    """A search of no states is refused."""
-    with pytest.raises(BadInput, match=like(f"max_states | {bound} | from 1")):
-        check(TwoPhase(), max_states=bound)
 
 
 @pytest.mark.parametrize("mode", ["breadth", "depth"])
@@ -309,14 +270,3 @@ def test_any_graph_is_searched_right(graph: dict[int, tuple[int, ...]], bad: int
     assert result.complete is not bool(lost)
     if result.violation is not None:
         assert len(result.violation.actions) == min(away[node] for node in lost)
-
-
-def test_actions_of_a_counterexample_are_plain_actions() -> None:
-    """A counterexample is made of the model's own actions, ready to be written or replayed."""
-    model: Model[Any, Any] = TwoPhase()
-    violation = check(model, (WRONG["somebody aborts"][0],)).violation
-    assert violation is not None
-    assert violation.actions == (GiveUp(0),)
-    decided = check(model, (WRONG["decided to commit"][0],)).violation
-    assert decided is not None
-    assert decided.actions[-1] == Decide(commit=True)

@@ -14,14 +14,13 @@ from kit.engine.actors import Post, receives
 from kit.engine.check import check
 from kit.engine.commuting import StepsAndDeliveries
 from kit.engine.declared import State, parameter
-from kit.engine.machines import MachineModel, MachineOptions, MachineState, Turn
-from kit.engine.model import CommutingDeliveries, Monitor, sometimes, step
+from kit.engine.machines import MachineModel, MachineOptions, Turn
+from kit.engine.model import CommutingDeliveries, sometimes
 from kit.engine.network import Envelope
 from kit.engine.partial_order import LargerStep, single_steps
 from kit.engine.registry import build, entry_of
-from kit.errors import BadInput, KitError
+from kit.errors import KitError
 from kit.protocols.raft.state import Follower
-from tests.engine.keeping import keeping
 
 ELECTION: dict[str, Any] = {"requests": (), "terms": 1, "most_in_flight": 3}
 SMALL: tuple[dict[str, Any], ...] = (
@@ -191,71 +190,3 @@ def test_what_is_told_apart_by_its_order_is_not_taken_at_once(keeps: Keeps, ends
     assert end == last
     assert few < whole
     assert (len(few) == 2) == (ends == 1)
-
-
-def test_a_property_that_sees_a_delivery_is_found() -> None:
-    """One of steps, too: the comparison names it, and what it sees."""
-
-    def changes(before: MachineState, action: Any, after: MachineState) -> str | None:
-        return "B knows all" if len(after.nodes[1].words) == 3 else None
-
-    model = Saying()
-    prop = step("knows", "B never knows all", changes)
-    with pytest.raises(KitError, match=r"Deliver.*taken at once after .* breaks knows"):
-        check(model, (prop,), partial_order=True)
-
-
-def test_only_machines_with_messages_and_timers_have_it() -> None:
-    """A model with actions of its own, or links in order, is refused; so is a monitor."""
-    own = build("paxos")
-    own.partial_order = CommutingDeliveries()
-    with pytest.raises(BadInput, match="no actions of its own"):
-        check(own, partial_order=True)
-    for network in ({"fifo": True}, {"duplicates": None}):
-        model = keeping(**network)
-        model.partial_order = CommutingDeliveries()
-        with pytest.raises(BadInput, match="whose messages arrive once, in any order"):
-            check(model, partial_order=True)
-    watch = Monitor("all", "All is well", lambda: 0, lambda m, *_: m, lambda m: None)
-    with pytest.raises(BadInput, match="no monitors"):
-        check(build("raft", ELECTION), monitors=(watch,), partial_order=True)
-
-
-class Ringing(Saying):
-    """While A or B has a timer, it may ring, but the model does not declare so."""
-
-    name, title = "ringing", "A timer that nobody declares"
-    whose: Literal["A", "B"] = parameter("A", "whose timer it is")
-
-    def set_up(self) -> None:
-        """The timer may ring once."""
-        self.connect(("A", "B"), MachineOptions(ticks=1))
-
-    def begin(self, node: str) -> actors.Turn:
-        """B asks for a word; who has the timer knows."""
-        words = ("set",) if node == self.whose else ()
-        return Heard(words), (Post("A", Say("go")),) if node == "B" else ()
-
-    @receives(Say)
-    def hear(self, state: Heard, envelope: Envelope[Say]) -> Turn:
-        """A is asked and says a word; B keeps the last."""
-        asked = envelope.target == "A"
-        return (state, (Post("B", Say("x")),)) if asked else (Heard((envelope.message.word,)), ())
-
-    def timers(self, state: Heard) -> tuple[str, ...]:
-        """Until another word comes or it has rung."""
-        return ("bell",) if state.words == ("set",) else ()
-
-    def fires(self, node: str, state: Heard, timer: str) -> Turn:
-        """A says another word then."""
-        return Heard(), (Post("B", Say("y")),) if node == "A" else ()
-
-
-@pytest.mark.parametrize(
-    ("whose", "why"),
-    [("A", "has to wait after"), ("B", r"does not commute with .*[Tt]ick")],
-)
-def test_a_timer_that_is_not_declared_is_met(whose: Literal["A", "B"], why: str) -> None:
-    """A's sends another word, and B keeps the last; B's is not set any more once it has heard."""
-    with pytest.raises(KitError, match=rf"Deliver.*taken at once after .*{why}"):
-        check(Ringing(whose=whose), partial_order=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import linecache
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from textwrap import indent
 from typing import Annotated, Any
 
 import pytest
 
-from kit.engine.check import check
+from kit.engine import bodies, declared
 from kit.engine.declared import (
     Declared,
     Each,
@@ -20,7 +23,6 @@ from kit.engine.declared import (
     sometimes,
     step,
 )
-from kit.engine.timeline import Timeline, held
 from kit.errors import BadInput, BadType
 from tests.toy.slots import Client, Slots, SlotState
 
@@ -241,51 +243,6 @@ def test_parentheses_that_are_missing_are_named(mark: Any) -> None:
         mark(never)
 
 
-def test_a_parameter_has_a_type() -> None:
-    """It says what may be given."""
-    with pytest.raises(BadType, match=r"^most of Bare: got 'no annotation'; .*: most: int"):
-        type("Bare", (Slots,), {"most": parameter(2, "how many")})
-
-
-def test_what_an_action_ranges_over_never_changes() -> None:
-    """A list could be changed, and is no key."""
-
-    class Listed(Slots):
-        @action()
-        def look(self, s: SlotState, lists: Annotated[Any, Each(([1], [2]))]) -> SlotState:
-            """It looks."""
-            return s
-
-    with pytest.raises(BadType, match=r"^Each: got \[1\]; allowed: values that never change"):
-        Listed()
-
-
-class Sized(Slots):
-    """The room with a size, and without a door: another body for an action of its base."""
-
-    name = "sized"
-    most: int = parameter(1, "how many may be inside", ge=1, le=2)
-
-    def enter(self, s: SlotState, client: int) -> Any:
-        """{client} goes in."""
-        return s.but(number=s.number | 1 << client)
-
-
-def test_an_action_may_get_another_body() -> None:
-    """It stays an action, with its name and its choices; the property is broken by it."""
-    model: Any = Sized(most=2)
-    assert model.most == 2
-    assert {rule.kind for rule in model.rules} == {"enter", "depart"}
-    found = check(model)
-    assert found.violation is not None
-    assert (found.violation.property, len(found.violation.actions)) == ("allowed", 2)
-    assert found.verdict == "violated"
-    assert found.sentence == "violated: allowed: two clients are inside"
-    assert check(Slots()).violation is None
-    with pytest.raises(BadInput, match=r"^parameter: got 'rooms'; allowed: most$"):
-        Sized(rooms=2)
-
-
 def test_tags_and_ids_are_given_once() -> None:
     """With one tag for two actions no saved run could be opened again."""
     with pytest.raises(BadInput, match=r"^tag of Twins: got 'same'; allowed: one tag for each"):
@@ -306,34 +263,81 @@ def test_tags_and_ids_are_given_once() -> None:
             hurries = safeguard("S-1", "Nobody hurries", ("allowed",))
 
 
-def test_a_timeline_is_led_up_to_the_break() -> None:
-    """Of actions to come none follows the first one that breaks a promise."""
-    model: Any = Sized(most=2)
-    timeline = Timeline(model)
-    comes = (Slots.enter(0), Slots.enter(1), Slots.depart(0))
-    for each in held(timeline, comes):
-        timeline.do(each)
-    assert [each.action for each in timeline.moments] == [None, *comes[:2]]
+FILE = "<a cell>"
+SHIPPED = str(Path(bodies.__file__).with_name("none_of_these.py"))
+HEAD = 'name, title, State = "own", "A model", State\n'
+METHOD = 'def {}(self, s):\n    """It is said."""\n'
+LOOK, RING = (METHOD.format(name) for name in ("look", "ring"))
+MOST = 'most: int = parameter(1, "how many", ge=1)\n'
+SAFE = 'safe: bool = safeguard("S-1", "it is safe", ("well",))\n'
 
 
-def test_nobody_relies_on_a_fault() -> None:
-    """Neither on one that spends a budget nor on one without; on all else, unless it says so."""
+@pytest.fixture(autouse=True)
+def _forgotten() -> Iterator[None]:
+    yield
+    for file in (FILE, SHIPPED):
+        linecache.cache.pop(file, None)
 
-    class Relied(Slots):
-        @action(fault=True)
-        def stumble(self, s: SlotState) -> SlotState:
-            """A client stumbles."""
-            return s
 
-        @action(relied=False)
-        def idle(self, s: SlotState) -> SlotState:
-            """A client does nothing."""
-            return s
+def made(body: str, base: str = "Declared", *, is_known: bool = True, file: str = FILE) -> Any:
+    """The class of this body, as a cell makes it, or a file; its text is known, or not."""
+    text = f"class Own({base}):\n{indent(body, '    ')}"
+    if is_known:
+        linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+    names: dict[str, Any] = {**vars(declared), "__name__": "cell"}
+    exec(compile(text, file, "exec", dont_inherit=True), names)
+    return names["Own"]
 
-        @action()
-        def work(self, s: SlotState) -> SlotState:
-            """A client works."""
-            return s
 
-    relied = {name: vars(Relied)[name].relied for name in ("stumble", "idle", "work")}
-    assert relied == {"stumble": False, "idle": False, "work": True}
+# what stands in the class -> the name that is lost, and its two lines
+TWICE = {
+    "a parameter": (HEAD + MOST + MOST, "most", 3, 4),
+    "a budget": (HEAD + 2 * 'cuts: int = budget(1, "cuts", le=2)\n', "cuts", 3, 4),
+    "a safeguard": (HEAD + SAFE + MOST + SAFE, "safe", 3, 5),
+    "an action": (HEAD + f"@action()\n{LOOK}@action()\n{LOOK}", "look", 4, 7),
+    "a method in place of an action": (HEAD + f"@action()\n{LOOK}{LOOK}", "look", 4, 6),
+    "an action in place of a method": (HEAD + f"{LOOK}@action()\n{LOOK}", "look", 3, 6),
+    "a promise": (HEAD + f"@always()\n{LOOK}@goal()\n{LOOK}", "look", 4, 7),
+    "a promise and an action": (HEAD + f"@step()\n{LOOK}@action()\n{LOOK}", "look", 4, 7),
+    "a parameter and a method": (HEAD + MOST + METHOD.format("most"), "most", 3, 4),
+}
+ONCE = {
+    "another name": HEAD + f"@action()\n{LOOK}@action()\n{RING}",
+    "a property that can be set": HEAD + "@property\ndef door(self): ...\n"
+    "@door.setter\ndef door(self, to): ...\n",
+    "what is made of the first": HEAD + f"{LOOK}look = action()(look)\n",
+    "an action made of an action": HEAD + f"@action()\n{LOOK}look = look\n",
+    "a type before the value": HEAD + "most: int\nmost = parameter(1, 'how many', ge=1)\n",
+    "a type behind the value": HEAD + "most = parameter(1, 'how many', ge=1)\nmost: int\n",
+    "a name that declares nothing": HEAD + f"{LOOK}{LOOK}",
+}
+
+
+@pytest.mark.parametrize("what", TWICE)
+def test_what_is_declared_twice_is_named_with_both_lines(what: str) -> None:
+    """In one line, as soon as the class is made."""
+    body, name, first, second = TWICE[what]
+    said = rf"^{name} of Own: got 'two of that name, in lines {first} and {second}'; .* once: .*$"
+    with pytest.raises(BadInput, match=said):
+        made(body)
+
+
+def test_files_of_the_kit_are_not_read_again() -> None:
+    """A linter has looked at them."""
+    body = TWICE["a parameter"][0]
+    assert made(body, file=SHIPPED).__name__ == "Own"
+    with pytest.raises(BadInput, match="two of that name"):
+        made(body, file=SHIPPED.replace("kit", "kits"))
+
+
+@pytest.mark.parametrize("again", ["here: int = 0", "here: int"])
+def test_so_is_a_field_of_a_state(again: str) -> None:
+    """The later default would take the first one's place."""
+    with pytest.raises(BadInput, match=r"^here of Own: .*in lines 2 and 4"):
+        made(f"here: int = 1\nthere: int = 2\n{again}\n", "State")
+
+
+@pytest.mark.parametrize("what", ONCE)
+def test_what_is_not_lost_may_have_the_name_again(what: str) -> None:
+    """Nothing that was declared is lost there."""
+    assert issubclass(made(ONCE[what]), Declared)

@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.compose import Product
 from kit.engine.flows import (
-    Flow,
     flow_table,
     flows,
 )
@@ -52,16 +50,6 @@ def test_a_delivered_message_travels_from_its_sender_to_its_receiver() -> None:
     )  # fmt: skip
 
 
-def test_the_words_of_a_message_are_beside_it() -> None:
-    """The sentence names sender, receiver and the message in its own words."""
-    model = counting()
-    state = model.start()
-    action = next(iter(model.actions(state)))
-    assert flows(model, state, action, model.apply(state, action)) == (
-        Flow("message", "n:A", "n:B", "add 1", "A → B: add 1"),
-    )
-
-
 def test_every_action_of_a_network_moves_something_or_is_still() -> None:
     """Also where each fault may happen, the table of actors leaves no type of action out."""
     model = counting(**FAULTS)
@@ -75,13 +63,6 @@ def test_a_model_without_a_table_moves_nothing() -> None:
     """A student's own model is shown without flows."""
     model = LiftModel(LiftParameters())
     assert [flows(model, *step) for step in walk(model, range(6))] == [()] * 6
-
-
-def test_a_product_has_the_types_of_its_parts() -> None:
-    """The actions of every part are meant, not those that wrap them."""
-    lift = LiftModel(LiftParameters())
-    product = Product("two", {"one": lift, "other": counting()})
-    assert set(action_types(product)) == {*action_types(lift), *action_types(counting())}
 
 
 def moved(name: str) -> Iterator[tuple[Model[Any, Any], type]]:

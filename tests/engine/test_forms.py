@@ -160,12 +160,6 @@ def test_what_a_shell_would_take_says_what_is_wrong(line: str, said: str) -> Non
         STATEMENTS.read(line, MOMENT)
 
 
-def test_an_equals_sign_behind_an_option_says_nothing() -> None:
-    """``--fruit=apple`` is ``--fruit apple``."""
-    grammar = Grammar([Form("take --fruit {fruit}", "", _same)], SLOTS)
-    assert grammar.read("take --fruit=pear", MOMENT)[1] == {"fruit": "pear"}
-
-
 @pytest.mark.parametrize(
     ("line", "said"),
     [
@@ -234,71 +228,3 @@ def test_what_begins_with_a_dash_is_an_option(line: str, given: dict[str, Any] |
             SHELL.read(line, MOMENT)
     else:
         assert SHELL.read(line, MOMENT)[1] == given
-
-
-@pytest.mark.parametrize(
-    ("line", "ends"),
-    [
-        ("UPDATE shop.orders SET value = 'x' WHE", ("WHERE",)),
-        ("UPDATE shop.orders SET value = '5\"' WHE", ("WHERE",)),
-        ("UPDATE shop.orders SET value = 'x'", (" = 'x'WHERE",)),
-        ("take 'apple' fr", ("from",)),
-        ('take "apple" fr', ("from",)),
-        ('take "it\'s" fr', ()),
-        ("take 'app", ()),
-    ],
-)
-def test_a_word_behind_a_text_in_quotes_is_completed(line: str, ends: tuple[str, ...]) -> None:
-    """Quotes that are closed are behind one; those that are open begin the word."""
-    lines = STATEMENTS.complete(line, MOMENT)
-    assert len(lines) == len(ends)
-    assert all(whole.endswith(end) for whole, end in zip(lines, ends, strict=True))
-
-
-OPTIONS = Grammar(
-    [
-        Form("grep {options} {text}", "search", _same),
-        Form("tail {options} {text} {options}", "the end", _same),
-    ],
-    {
-        "options": Slot(
-            "options", options={"-i": False, "-A": True, "--all": False, "--lines": True}
-        ),
-        "text": Slot("a text"),
-    },
-)
-
-
-@pytest.mark.parametrize(
-    ("line", "options"),
-    [
-        ("grep a", ()),
-        ("grep -i a", ("-i",)),
-        ("grep -A 3 a", ("-A=3",)),
-        ("grep -A3 a", ("-A=3",)),
-        ("grep -iA3 a", ("-i", "-A=3")),
-        ("grep -iA 3 a", ("-i", "-A=3")),
-        ("grep -i -A i a", ("-i", "-A=i")),
-        ("grep --all a", ("--all",)),
-        ("grep --lines 3 a", ("--lines=3",)),
-        ("grep --lines=3 -i a", ("--lines=3", "-i")),
-        ("grep --all --lines = 3 a", ("--all", "--lines=3")),
-        ("tail a", ()),
-        ("tail -i a", ("-i",)),
-        ("tail a -A 3", ("-A=3",)),
-        ("tail a --lines = 3", ("--lines=3",)),
-        ("tail -i a --all", ("-i", "--all")),
-    ],
-)
-def test_options_stand_alone_or_together(line: str, options: tuple[str, ...]) -> None:
-    """A value stands behind its option, or at once; a place may have none of them."""
-    given = OPTIONS.read(line, MOMENT)[1]
-    assert given == {"options": options, "text": "a"}
-
-
-@pytest.mark.parametrize(
-    ("text", "looks"), [("SELECT {x} FROM y", True), ("get a", True), ("put all", False)]
-)
-def test_who_only_looks_changes_nothing(text: str, looks: bool) -> None:
-    """As the beginning of the line says."""
-    assert Form(text, "", _same).looks is looks

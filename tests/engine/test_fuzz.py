@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
-from kit.engine.fuzz import SEEDS, Finding, Walker, fuzz
-from kit.engine.model import Monitor, always, sometimes, step
-from kit.engine.registry import build, entry_of, rows_of
+from kit.engine.check import check
+from kit.engine.fuzz import AT_REST, SEEDS, Finding, Walker, fuzz, led_on
+from kit.engine.model import Monitor, always, goal, sometimes, step
+from kit.engine.registry import build, entries, entry_of
+from kit.engine.search import LOST
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
 from kit.errors import BadInput, Refused
@@ -23,6 +25,7 @@ from kit.protocols.twophase.twophase import (
     TwoPhaseParameters,
 )
 from tests.engine.test_check import Rash
+from tests.engine.toys import Graph
 from tests.house.source import ROOT
 from tests.saying import like
 
@@ -110,21 +113,6 @@ def test_default_seeds_take_every_transition(name: str) -> None:
     assert len(found.rows) >= 9
 
 
-def test_rows_of_tcm_are_those_of_its_diagrams() -> None:
-    """In both editions the rows of tcm are the kinds of action and each row of each diagram."""
-    for edition in ("documents", "server"):
-        given = {**entry_of("tcm").fuzzing.parameters, "edition": edition}
-        names = rows_of(build("tcm", given)).names
-        diagrams = [d for d in entry_of("tcm").diagrams if d.name.endswith(edition)]
-        rows = {
-            f"{diagram.name.split('-')[1]}: {state} - {event}"
-            for diagram in diagrams
-            for state, event, _ in diagram.transitions
-        }
-        assert rows < set(names)
-        assert len(names) == len(rows) + 8
-
-
 def test_what_was_never_taken_is_named() -> None:
     """Rows without a budget, or behind a bound, are named as untaken."""
     found = fuzz(build("tcm"), range(5))
@@ -154,16 +142,6 @@ def test_weights_make_kinds_rare_or_absent() -> None:
     assert drawn({"give up": 5})["give up"] > 2 * drawn({"give up": 0.2})["give up"]
 
 
-def test_a_model_keeps_its_fault_budget() -> None:
-    """No walk has more crashes and cancels than the model's parameters allow."""
-    given = {**entry_of("tcm").fuzzing.parameters, "crashes": 2, "cancels": 1}
-    model = build("tcm", given)
-    walker = Walker(model, steps=60, weights={})
-    verbs = [[model.kind(a) for a in walker.walk(seed).actions] for seed in range(6)]
-    assert max(kinds.count("crash") for kinds in verbs) == 2
-    assert max(kinds.count("cancel") for kinds in verbs) == 1
-
-
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -182,12 +160,6 @@ def test_limits_are_kept(given: dict[str, Any], said: str) -> None:
     """Steps, weights and seeds out of their limits are refused in one line."""
     with pytest.raises(BadInput, match=like(said)):
         fuzz(TwoPhase(), **given)
-
-
-def test_no_seed_no_walk() -> None:
-    """Without seeds there is nothing, and everything is untaken."""
-    found = fuzz(TwoPhase(), ())
-    assert (found.walks, found.steps, found.untaken) == (0, 0, found.rows)
 
 
 # -- findings --------------------------------------------------------------------------------------
@@ -243,13 +215,6 @@ def test_each_kind_of_judge_is_asked_at_each_step() -> None:
     assert [f.property for f in fuzz(model).findings] == ["count"]
 
 
-def test_a_start_that_is_wrong_needs_no_step() -> None:
-    """What breaks at the start is found by the empty walk."""
-    wrong = always("wrong", "", lambda s: "from the start")
-    (finding,) = fuzz(TwoPhase(), range(3), properties=(wrong,)).findings
-    assert (finding.actions, finding.unshrunk, finding.times) == ((), 0, 3)
-
-
 def test_what_is_awaited_is_told() -> None:
     """*Sometimes* properties that no walk showed are named, also those of the last state."""
     last = sometimes("prepared", "", lambda s: s.prepared)
@@ -282,8 +247,89 @@ def test_an_interrupted_fuzz_keeps_what_it_found() -> None:
     assert isinstance(found.findings[0], Finding)
 
 
-def test_progress_is_told() -> None:
-    """The callback hears how many walks are done, of how many."""
-    heard: list[tuple[int, int]] = []
-    fuzz(TwoPhase(), range(64), progress=lambda done, all_: heard.append((done, all_)))
-    assert heard == [(16, 64), (32, 64), (48, 64), (64, 64)]
+ENDLESS = {"failures", "recovery_mode"}
+"""Models in which somebody may undo for ever what was done."""
+WITH_GOALS = [
+    name
+    for name in entries()
+    if name not in ENDLESS and any(prop.kind == "goal" for prop in build(name).properties)
+]
+
+
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize("name", WITH_GOALS)
+def test_every_fair_schedule_comes_to_its_end(name: str) -> None:
+    """From wherever walks ended, in the configuration they start from: within 1,000 steps."""
+    model = build(name, entries()[name].fuzzing.parameters)
+    goals = {prop.name for prop in model.properties if prop.kind == "goal"}
+    walked = fuzz(model, range(12), steps=60)
+    assert set(walked.scope.judged["goal"]) == goals
+    assert not [finding for finding in walked.findings if finding.property in goals]
+
+
+@pytest.mark.parametrize("name", sorted(ENDLESS))
+def test_where_nothing_has_to_end_goals_are_left_to_searches(name: str) -> None:
+    """The walks say that they have not judged them; every other property holds."""
+    model = build(name, entries()[name].fuzzing.parameters)
+    goals = {prop.name for prop in model.properties if prop.kind == "goal"}
+    walked = fuzz(model, range(12), steps=60)
+    assert goals
+    assert set(walked.scope.left_out) >= goals
+    assert walked.findings == ()
+    assert {
+        each for each, entry in entries().items() if not entry.fuzzing.comes_to_goals
+    } == ENDLESS
+
+
+def test_a_plan_that_dies_with_its_driver_never_comes_to_an_end() -> None:
+    """Without the steps kept in the metadata some schedule rests half way, and is told."""
+    model = build("tcm", {"crashes": 1}, ("pending-in-metadata",))
+    found = {finding.property: finding for finding in fuzz(model, range(30), steps=4).findings}
+    finding = found["stable"]
+    assert finding.witness == AT_REST
+    assert not model.properties[-1].check(finding.timeline(model).state)
+    assert fuzz(model, range(30), steps=4, within=0).findings == ()
+
+
+HOME: Any = goal("home", "", lambda s: s.at == 3)
+
+
+@pytest.mark.parametrize(
+    ("edges", "why"),
+    [
+        ({0: (1,), 1: (0,)}, LOST),
+        ({0: (1,), 1: (2,)}, AT_REST),
+    ],
+)
+def test_what_does_not_come_to_its_goal_is_found(edges: Any, why: str) -> None:
+    """Round and round, or at an end elsewhere: the run is told up to there, and opens."""
+    model = Graph(edges, HOME)
+    (finding,) = fuzz(model, range(5), steps=1, within=50).findings
+    assert (finding.property, finding.witness, finding.times) == ("home", why, 5)
+    assert Timeline.along(model, finding.actions).state.at != 3
+    assert len(finding.actions) == (2 if why == AT_REST else 0)
+    assert fuzz(model, range(5), steps=1, within=0).findings == ()
+
+
+@pytest.mark.parametrize(("rungs", "found"), [(30, False), (400, False), (1_000, True)])
+def test_a_goal_that_takes_luck_is_not_broken(rungs: int, found: bool) -> None:
+    """No schedule comes to it, but it stays in reach: a small search from there says so, too.
+
+    Of a ladder that is longer than such a search the run is told.
+    """
+    ladder: dict[int, tuple[int, ...]] = {at: (10, at + 1) for at in range(10, 10 + rungs)}
+    ladder |= {0: (10,), 10 + rungs: (3,), 3: (3,)}
+    model = Graph(ladder, HOME)
+    assert check(model).verdict == "complete"
+    assert bool(fuzz(model, range(2), steps=1, within=200).findings) is found
+
+
+def test_whatever_waits_longest_is_taken() -> None:
+    """At least every other step is the one that has been enabled longest: none waits for ever."""
+    model = Graph({0: (0, 1), 1: (3, 1)}, HOME)
+    for seed in range(50):
+        assert led_on(model, model.rules, model.start(), (HOME,), seed, 8) is None
+    away = Graph({0: (0, 1), 1: (1,)}, HOME)
+    lost = led_on(away, away.rules, away.start(), (HOME,), 0, 0)
+    assert lost is not None
+    assert lost[0] == ()

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from kit import read_itf
 from kit.engine.fuzz import Walker
 from kit.engine.itf import (
-    is_itf,
     parse,
     plain,
     words,
@@ -111,18 +110,6 @@ def test_what_tlc_prints_is_read() -> None:
     assert repeats == [False, False, True], "it is told at the end, not where the loop begins"
 
 
-def test_tlc_says_that_a_run_stutters() -> None:
-    """Then its last state is kept for ever; a single variable has no sign before it."""
-    text = "State 1: <Initial predicate>\nx = 1\n\nState 2: <Next line 1, col 1>\nx = 2\n\n"
-    trace = parse(f"{text}State 3: Stuttering\n")
-    assert (trace.loop, trace.states) == (1, ({"x": 1}, {"x": 2}))
-    assert parse(text).loop is None
-    told = (
-        "@!@!@STARTMSG 2217:4 @!@!@\n1: <Initial predicate>\n/\\ x = a!b\n@!@!@ENDMSG 2217 @!@!@\n"
-    )
-    assert parse(told).states == ({"x": "a!b"},)
-
-
 def test_nodes_are_found_where_maps_name_them() -> None:
     """Keys that several variables share, else those of the only map whose keys never change; of two
     such maps the one that others name; else nobody knows.
@@ -174,13 +161,6 @@ def test_what_was_read_is_written_again(name: str) -> None:
     assert ('"loop"' in itf_of(timeline)) is (model.trace.loop is not None)
     timeline.fork()
     assert parse(itf_of(timeline)).loop is None
-
-
-def test_what_each_node_has_is_a_map_by_the_names_of_nodes() -> None:
-    """So nodes are found in a run of ours, too."""
-    timeline = Timeline(build("commit"))
-    timeline.forward()
-    assert RecordedRun(parse(itf_of(timeline))).nodes == timeline.model.names
 
 
 @pytest.mark.parametrize("name", entries())
@@ -336,45 +316,3 @@ def test_spoiled_text_of_tlc_is_refused(kind: str) -> None:
     block, told = TLC[kind]
     with pytest.raises(BadInput, match=like(told)):
         RecordedRun(parse(f"State 1: <Initial predicate>\n{block}\n\n"))
-
-
-@pytest.mark.parametrize("ends", ["", "State 2: Stuttering\n\n", "Back to state 1\n\n"])
-def test_two_traces_in_a_text_are_refused(ends: str) -> None:
-    """Nobody could tell which of them is meant, however the first one ends."""
-    first = "State 1: <Initial predicate>\nx = 1\n\n"
-    with pytest.raises(BadInput, match=like("one trace, its states in order")):
-        parse(first + ends + first)
-
-
-def test_states_are_of_one_run() -> None:
-    """None follows one that is kept for ever; all have the same variables; a loop begins in it."""
-    first = "State 1: <Initial predicate>\nx = 1\n\n"
-    with pytest.raises(BadInput, match=like("State 3 | 'State 3: <Next | one trace")):
-        parse(f"{first}State 2: Stuttering\n\nState 3: <Next line 1, col 1>\nx = 2\n")
-    with pytest.raises(BadInput, match=like("states[1] | 'y' | ['x', '#meta']")):
-        parse(f"{first}State 2: <Next line 1, col 1>\ny = 1\n")
-    with pytest.raises(BadInput, match=like("loop | 6 | from 0 to 0")):
-        parse(f"{first}Back to state 7\n")
-
-
-def test_a_file_is_read_by_the_one_way_in(tmp_path: Path) -> None:
-    """What is no file, or no text, is refused as everywhere."""
-    (tmp_path / "a").write_bytes(b"\xff\xfe{")
-    for place, told in ((tmp_path, "file | a readable file"), (tmp_path / "a", "UTF-16")):
-        with pytest.raises(BadInput, match=like(told)):
-            read_itf(place)
-
-
-@pytest.mark.parametrize(
-    ("text", "is_one"),
-    [
-        ('{"vars": [], "states": []}', True),
-        ('  {"#meta": {}, "states": []}', True),
-        ('["vars", "states"]', False),
-        ('{"states": []}', False),
-        ('{"vars": []}', False),
-    ],
-)
-def test_a_trace_is_known_by_how_it_begins(text: str, is_one: bool) -> None:
-    """An object with states, and the names of variables or what a tool says of it."""
-    assert is_itf(text) == is_one

@@ -15,10 +15,8 @@ from kit.engine.log import (
     AtomicLog,
     Deliver,
     LogParameters,
-    LogState,
     Rewrite,
 )
-from kit.engine.model import fingerprint
 from kit.errors import Refused
 from tests.engine.toys import LiftModel, LiftParameters, a_log, applied, walk
 from tests.examples import examples
@@ -150,16 +148,3 @@ def test_an_unknown_node_learns_nothing() -> None:
     model, state = a_log(1)
     with pytest.raises(Refused, match="no such action here"):
         model.act(state, Apply("Z"))
-
-
-def test_a_log_far_above_sixty_four_entries() -> None:
-    """With hundreds of entries, held ones included, states keep equality and fingerprints."""
-    model, state = a_log(300, window=3)
-    for _ in range(200):
-        state = applied(model, state, "A")
-    held = model.act(state, Deliver("A", 202))
-    assert held.held[0].bit_length() == 203
-    assert fingerprint(held) == fingerprint(LogState(held.entries, held.applied, held.held))
-    assert fingerprint(held) != fingerprint(state)
-    after = applied(model, applied(model, held, "A"), "A")
-    assert (after.applied[0], after.held[0]) == (203, 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from kit.engine import registry
 from kit.engine.check import check
-from kit.engine.machines import Answer, MachineModel, MachineOptions, MachineState, Turn
+from kit.engine.machines import Answer, MachineModel, MachineState, Turn
 from kit.engine.model import Model, PartialOrder
-from kit.engine.network import DeliverMessage, DropMessage, Envelope, Heal, line
+from kit.engine.network import DeliverMessage, DropMessage, Heal, line
 from kit.engine.registry import build, register
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
@@ -89,14 +89,6 @@ def test_a_crash_after_the_messages_left_does_not_take_them() -> None:
     assert (state.nodes[0].waits, in_flight(state)) == (True, ["A>B keep hello"] * 2)
 
 
-def test_a_turn_that_changes_nothing_on_disk_waits_for_nothing() -> None:
-    """A timer that runs out sends at once."""
-    state = played(
-        keeping(writes_apart=True, ticks=1), "request A hello", "persist A", "tick A again"
-    )
-    assert (in_flight(state), state.unsaved) == (["A>B keep hello"] * 2, ())
-
-
 @pytest.mark.parametrize("apart", [False, True])
 def test_promises_before_the_disk_are_lost_in_a_crash(apart: bool) -> None:
     """With the safeguard off, a search finds a crash that loses what was promised, where writing
@@ -106,15 +98,6 @@ def test_promises_before_the_disk_are_lost_in_a_crash(apart: bool) -> None:
     assert check(keeping(**options)).violation is None
     violation = check(keeping(("persist-first",), **options)).violation
     assert (violation.witness if violation else None) == ("A has lost it" if apart else None)
-
-
-def test_the_smallest_configuration_shows_what_the_safeguard_is_for() -> None:
-    """The safeguard's own smallest parameters give a violation without it, and none with it."""
-    (guard,) = KEEPING.safeguards
-    for off in ((), (guard.name,)):
-        model = KEEPING.build(registry.convert(KEEPING, dict(guard.smallest)), off)
-        violation = check(model).violation
-        assert (violation.property if violation else None) == ("answered-is-kept" if off else None)
 
 
 def test_a_disk_that_changes_by_a_crash_is_a_mistake_of_the_model() -> None:
@@ -330,33 +313,3 @@ def test_no_more_messages_are_on_their_way_than_may_be() -> None:
     why = "most_in_flight=1: no more messages can be on their way"
     assert refused(model, state)["tick A again"] == why
     assert (check(model).bound, check(keeping(most_in_flight=2, ticks=1)).bound) == (why, "")
-
-
-class Idle(Keeping):
-    """Asks again only where that may help, and throws away answers that nobody waits for."""
-
-    idle: ClassVar[dict[str, str]] = {"again": "has nothing to say"}
-
-    def is_idle(self, state: Keeper, envelope: Envelope[Any]) -> bool:
-        """An answer that A does not wait for."""
-        return envelope.target == "A" and not state.waits
-
-
-def test_a_timer_that_would_change_nothing_does_not_run_out() -> None:
-    """What it would send is on its way; once that is lost, it may."""
-    model = Idle(network=MachineOptions(requests=1, ticks=2, drops=1))
-    state = played(model, "request A hello")
-    waits = "A waits: its message is already on its way"
-    assert refused(model, state)["tick A again"] == waits
-    (dropped,) = (each for each in model.actions(state) if model.verb(each).startswith("drop"))
-    assert "tick A again" not in refused(model, model.apply(state, dropped))
-
-
-@pytest.mark.parametrize(("tidy", "left"), [(False, 1), (True, 0)])
-def test_a_tidy_network_has_no_messages_that_change_nothing(tidy: bool, left: int) -> None:
-    """The second answer goes as soon as the first has arrived."""
-    model = Idle(network=MachineOptions(requests=1, duplicates=1, tidy=tidy))
-    asks, answers = "A>B keep hello", "B>A kept hello"
-    state = played(model, "request A hello", f"duplicate {asks}", *[f"deliver {asks}"] * 2)
-    (deliver,) = (each for each in model.actions(state) if model.verb(each) == f"deliver {answers}")
-    assert len(in_flight(model.apply(state, deliver))) == left

@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.engine.check import check
-from kit.engine.fuzz import fuzz
 from kit.engine.model import Monitor, always, goal, step
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refused
-from kit.protocols.twophase.twophase import GiveUp, Prepare, ReceiveDecision, TwoPhase
+from kit.protocols.twophase.twophase import GiveUp, TwoPhase
 from kit.views.panel import scene_at
 from tests.engine.toys import Go, Graph
 from tests.examples import examples
@@ -81,60 +80,6 @@ def test_a_monitor_is_judged_on_every_run(graph: Edges, first: int, then: int) -
         assert first in way[:-1]
         if mode == "breadth":
             assert len(way) - 1 == expected
-
-
-def test_states_are_told_apart_by_what_is_remembered() -> None:
-    """A state counts once for each memory with which it can be reached; without monitors, once."""
-    model = Graph({0: (1, 2), 1: (3,), 2: (3,), 3: (4,)})
-    model.monitors = (
-        Monitor("way", "By 1?", bool, lambda m, b, a, n: m or n.at == 1, lambda m: None),
-    )
-    result = check(model)
-    assert (result.states, result.transitions, result.complete) == (7, 6, True)
-    assert check(model, ()).states == 5
-    assert check(model, (), monitors=model.monitors).states == 7
-
-
-def test_the_first_memory_may_be_wrong_already() -> None:
-    """A monitor whose verdict speaks at the start has the empty run as its counterexample."""
-    model = Graph({0: (1,)})
-    model.monitors = (
-        Monitor("never", "Never", int, lambda m, b, a, n: m, lambda m: "wrong from the start"),
-    )
-    result = check(model)
-    assert result.violation is not None
-    assert (result.violation.actions, result.states) == ((), 1)
-
-
-def test_a_monitor_sees_the_step() -> None:
-    """Before, action and after are the step's own: prepared managers that obey an abort."""
-
-    def watch(memory: int, before: Any, action: Any, after: Any) -> int:
-        if isinstance(action, Prepare):
-            assert after.prepared == before.prepared | 1 << action.rm
-            return memory | 1 << action.rm
-        if isinstance(action, ReceiveDecision) and after.aborted & memory:
-            return -1
-        return memory
-
-    model = TwoPhase()
-    model.monitors = (
-        Monitor(
-            "hope",
-            "Whoever prepares commits",
-            int,
-            watch,
-            lambda memory: "its hope was in vain" if memory < 0 else None,
-        ),
-    )
-    violation = check(model).violation
-    assert violation is not None
-    assert violation.property == "hope"
-    assert len(violation.actions) == 3
-    timeline = Timeline(model)
-    for action in violation.actions:
-        timeline.do(action)
-    assert timeline.state.prepared & timeline.state.aborted
 
 
 def test_properties_and_monitors_together() -> None:
@@ -213,19 +158,3 @@ def test_a_run_tells_which_steps_broke_a_promise() -> None:
     assert scene_at(timeline, 2).breaches() == breaches[:2]
     with pytest.raises(BadInput, match="moment"):
         timeline.passed(7)
-
-
-def test_steps_that_nobody_looks_at_say_nothing_anywhere() -> None:
-    """What is ``on`` other steps is not asked of these: by a search, a walk, a history alike."""
-    deaf = Monitor(
-        "deaf", "", bool, lambda m, b, a, n: True, lambda m: "heard" if m else None, on=(Prepare,)
-    )
-    blind = step("blind", "", lambda b, a, n: "seen", on=(Prepare,))
-    model = Graph({0: (1,), 1: (0,)}, blind)
-    model.monitors = (deaf,)
-    assert check(model).complete
-    assert fuzz(model, range(3), steps=5).findings == ()
-    timeline = Timeline(model)
-    timeline.do(Go(1))
-    assert all(verdict.ok for verdict in timeline.verdicts())
-    assert scene_at(timeline, 1).breaches() == ()

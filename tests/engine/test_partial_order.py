@@ -75,13 +75,6 @@ def at_the_latest(s: Post, action: Any) -> Iterator[tuple[Any, ...]]:
     yield (Read(action.clerk),) * (s.letters - s.read[action.clerk]) if type(action) is Ask else ()
 
 
-def too_early(s: Post, action: Any) -> Iterator[tuple[Any, ...]]:
-    """Wrong: a clerk reads a letter that has not come."""
-    yield from as_it_is(s, action)
-    if type(action) is Ask:
-        yield (Read(action.clerk),) * (s.letters - s.read[action.clerk] + 1)
-
-
 def nobody_behind(before: Post, action: Any, after: Post) -> str | None:
     """No clerk who is asked has letters unread."""
     behind = before.letters - before.read[action.clerk]
@@ -152,20 +145,6 @@ def test_every_state_is_reached_by_larger_steps_and_steps_that_wait() -> None:
     assert result.verdict == "up to order"
 
 
-def test_larger_steps_keep_what_a_model_says_of_itself() -> None:
-    """All that a search tells of a model, or asks it."""
-    model: Any = Office()
-    fields = (
-        *("off", "safeguards", "signs", "properties", "monitors", "symmetry", "bounds"),
-        *("name", "title", "parameters", "State", "Action", "rules"),
-    )
-    for field in fields:
-        setattr(model, field, getattr(model, field) or (field,))
-    larger = partial_order.LargerSteps(model)
-    for field in fields:
-        assert getattr(larger, field) == getattr(model, field)
-
-
 def closure(states: Any, model: Any, kinds: tuple[type, ...]) -> set[Any]:
     """Those states, and all that such steps lead to."""
     seen, pending = set(states), list(states)
@@ -182,13 +161,6 @@ def test_an_order_that_leaves_something_out_is_refused(leads: Leads) -> None:
     """One line names the step and the state after which no larger step does the same."""
     with pytest.raises(KitError, match=r"partial order of office: Ask\(clerk=.*is left out"):
         check(Office(leads), (), partial_order=True)
-
-
-@pytest.mark.parametrize("judged", [(), (TOLD,)])
-def test_a_step_that_the_model_refuses_is_no_part_of_a_larger_one(judged: Any) -> None:
-    """Neither where nothing breaks, nor in a counterexample."""
-    with pytest.raises(KitError, match=r"takes Read\(clerk=.*the model refuses: all is read"):
-        check(Office(too_early), judged, partial_order=True)
 
 
 def test_a_counterexample_is_a_run_of_the_model() -> None:
@@ -230,15 +202,6 @@ def test_what_looks_at_steps_that_wait_does_not_fit(judge: Property) -> None:
     """Nor do goals: they may be lost by steps that wait."""
     with pytest.raises(BadInput, match=judge.name):
         check(Office(), (judge,), partial_order=True)
-
-
-@pytest.mark.parametrize("on", [(), (Read,), (Ask, Read)])
-def test_a_monitor_that_looks_at_steps_that_wait_does_not_fit(on: tuple[type, ...]) -> None:
-    """It would miss some of them."""
-    with pytest.raises(
-        BadInput, match=r"^partial order: got 'asked'; .* not look at steps of Read$"
-    ):
-        check(Office(), (), monitors=(replace(COUNT, on=on),), partial_order=True)
 
 
 def test_a_property_of_states_that_sees_them_is_refused() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -127,15 +126,6 @@ def test_a_long_search_of_short_functions_is_left_alone(monkeypatch: pytest.Monk
         assert fuzz(model, range(20), steps=200).walks == 20
 
 
-def test_work_of_other_threads_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A search in the background takes nothing from a press of a button."""
-    monkeypatch.setattr(patience, "SECONDS", 0.1)
-    other = threading.Thread(target=lambda: sum(range(30_000_000)))
-    with patient():
-        other.start()
-        other.join()
-
-
 def test_a_press_on_a_thread_of_its_own_is_stopped_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """JupyterLab answers presses on other threads than the main one."""
     monkeypatch.setattr(patience, "SECONDS", 0.1)
@@ -202,23 +192,6 @@ def test_a_search_that_nobody_stops_is_left_alone() -> None:
     while time.thread_time() < begun + 0.5:
         pass
     assert (found.verdict, found.at_work) == ("bounded", "")
-
-
-def test_signals_of_somebody_elses_are_left_alone() -> None:
-    """Neither the timer of virtual time nor who listens to it is taken away."""
-    known = signal.signal(signal.SIGVTALRM, signal.SIG_IGN)
-    try:
-        with patient():
-            assert signal.getsignal(signal.SIGVTALRM) is signal.SIG_IGN
-        signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_VIRTUAL, 1000.0)
-        with patient():
-            left, again = signal.getitimer(signal.ITIMER_VIRTUAL)
-        assert left > 100
-        assert again == 0
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, known)
 
 
 def compute(seconds: float) -> None:

@@ -8,17 +8,19 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
 
 from kit.engine.check import check
 from kit.engine.compose import Product, needs
 from kit.engine.declared import always
 from kit.engine.log import Append, Apply, AtomicLog, LogParameters
+from kit.engine.orders import Ordered, OrderedState
 from kit.engine.timeline import Timeline
 from kit.engine.trace import action_from
 from kit.errors import Refusal, Refused
 from kit.protocols.twophase.twophase import Decide as Decision
 from kit.protocols.twophase.twophase import TwoPhase
-from tests.engine.toys import Door, Down, Go, Graph, Lift, LiftModel, LiftParameters, Up, walk
+from tests.engine.toys import Door, Down, Lift, LiftModel, LiftParameters, Up, walk
 from tests.examples import examples
 
 MOST = 3  # entries of the log, so that the product is finite
@@ -71,21 +73,6 @@ def reasons(state: Any) -> dict[str, str]:
     }
 
 
-def test_a_product_starts_with_its_parts() -> None:
-    """The first state holds every part's first state, in a field that has the part's name."""
-    start = HOUSE.start()
-    assert start.left == start.right == LiftModel(LiftParameters()).start()
-    assert start.log == HOUSE.parts["log"].start()
-
-
-def test_a_step_moves_one_part() -> None:
-    """An action without a link changes its own part and no other."""
-    start = HOUSE.start()
-    after = HOUSE.act(start, RIGHT(Door(True)))
-    assert after.right.door
-    assert (after.left, after.log) == (start.left, start.log)
-
-
 def test_linked_actions_happen_in_the_same_step() -> None:
     """A move of the left lift and its entry in the log are one step."""
     after = HOUSE.act(HOUSE.start(), LEFT(Up()))
@@ -136,28 +123,6 @@ def test_conditions_read_all_parts() -> None:
     assert HOUSE.refusal(after, RIGHT(Up())) is None
 
 
-def test_all_that_refuse_are_heard() -> None:
-    """Where the part and conditions refuse, one refusal gives all reasons, theirs first."""
-
-    def dark(s: Any, part: str, action: Any) -> Refusal | None:
-        return Refusal("it is dark", ("lamp: off",), ("lamp", "sun"))
-
-    def late(s: Any, part: str, action: Any) -> Refusal | None:
-        return Refusal("it is late", ("clock: 23",), ("sun", "host"))
-
-    state = HOUSE.act(HOUSE.start(), RIGHT(Door(True)))
-    told = "the left lift is not above; and the door is open"
-    assert reasons(state)["right up"] == told
-    with pytest.raises(Refused, match=told):
-        HOUSE.act(state, RIGHT(Up()))
-    night = Product("night", {"left": LiftModel(LiftParameters(2))}, conditions=(dark, late))
-    up = night.wrap["left"](Up())
-    both = Refusal(
-        "it is dark; and it is late", ("lamp: off", "clock: 23"), ("lamp", "sun", "host")
-    )
-    assert night.refusal(night.start(), up) == dict(night.waiting(night.start()))[up] == both
-
-
 def test_passive_actions_never_happen_alone() -> None:
     """What only comes by a link is neither enabled nor waiting, and is refused when tried."""
     state = HOUSE.act(HOUSE.start(), LEFT(Up()))
@@ -165,22 +130,6 @@ def test_passive_actions_never_happen_alone() -> None:
     assert not [action for action in every if isinstance(HOUSE.part_of(action)[1], Append)]
     with pytest.raises(Refused, match="no such action here"):
         HOUSE.act(state, LOG(Append("forged")))
-
-
-def test_a_passive_action_comes_with_its_link_only() -> None:
-    """What its own model would allow at any time, a product can leave to the link alone."""
-    led = Product(
-        "led",
-        {"lift": LiftModel(LiftParameters(3)), "graph": Graph({0: (1, 2), 1: (2,)})},
-        link=lambda s, part, action: (("graph", Go(s.graph.at + 1)),) if action == Up() else (),
-        passive=(Go,),
-    )
-    start = led.start()
-    assert [led.verb(action) for action in led.actions(start)] == ["up", "door True"]
-    assert [led.verb(action) for action, _ in led.options(start)] == ["up", "down", "door True"]
-    assert led.refusal(start, led.wrap["graph"](Go(1))) is not None
-    after = led.act(led.act(start, led.wrap["lift"](Up())), led.wrap["lift"](Up()))
-    assert (after.lift.floor, after.graph.at) == (2, 2)
 
 
 @pytest.mark.parametrize("foreign", [Up(), Apply("A"), HOUSE.start(), "left", None], ids=repr)
@@ -199,17 +148,6 @@ def test_wrapped_actions_survive_being_written_down(action: Any) -> None:
     assert data["part"] == HOUSE.part_of(action)[0]
     back = action_from(HOUSE, data, "action")
     assert (back, type(back)) == (action, type(action))
-
-
-def test_words_come_from_the_parts() -> None:
-    """Verbs, labels, groups and descriptions are those of the part that acts."""
-    start = HOUSE.start()
-    action = LEFT(Door(True))
-    assert HOUSE.verb(action) == HOUSE.label(start, action) == "door True"
-    assert HOUSE.kind(action) == "door"
-    after = HOUSE.act(start, action)
-    assert HOUSE.describe(start, action, after) == "door True"
-    assert HOUSE.milestone(start, action, after) is None
 
 
 def test_a_product_of_two_protocols_tells_their_steps() -> None:
@@ -253,33 +191,6 @@ def test_a_part_may_be_a_product() -> None:
         assert getattr(after, part) == moved
         assert street.refusal(state, action) is None
     assert dict(street.successors(state)).keys() == set(street.actions(state))
-
-
-class Shaft(LiftModel):
-    """A lift in a shaft with less than all floors, which is no rule of lifts."""
-
-    def __init__(self, floors: int) -> None:
-        super().__init__(LiftParameters(3))
-        self.bounds = (Refusal(f"shaft={floors}"),)
-        up = next(rule for rule in self.rules if rule.action is Up)
-
-        def outcome(s: Any, given: Any) -> Any:
-            end = up.outcome(s, given)
-            return self.bounds[0] if getattr(end, "floor", 0) >= floors else end
-
-        others = (rule for rule in self.rules if rule is not up)
-        self.rules = (msgspec.structs.replace(up, outcome=outcome), *others)
-
-
-@pytest.mark.parametrize(
-    ("floors", "bound"), [((2, 9), "shaft=2"), ((2, 1), "shaft=2; shaft=1"), ((9, 9), "")]
-)
-def test_what_bounds_a_part_bounds_the_whole(floors: tuple[int, int], bound: str) -> None:
-    """The search of a product names every bound of a part that it met, and is bounded by it."""
-    parts = {name: Shaft(each) for name, each in zip(("left", "right"), floors, strict=True)}
-    result = check(Product("shafts", parts))
-    assert (result.complete, result.bound) == (True, bound)
-    assert (result.verdict == "bounded") is bool(bound)
 
 
 class Guarded(Product):
@@ -333,8 +244,41 @@ def test_a_class_of_products_declares_its_conditions() -> None:
         assert model.properties[0].check(msgspec.structs.replace(start, left=Lift(1))) == "apart"
 
 
-def test_a_condition_within_a_part_is_heard() -> None:
-    """A product that is a part says why, too."""
-    street = TwoHouses()
-    refusal = street.refusal(street.start(), street.wrap["house"](RIGHT(Up())))
-    assert refusal == Refusal("the left lift is not above")
+class Ring(Struct, frozen=True):
+    """No action of a lift."""
+
+
+def ordered(*steps: Any, always: tuple[type, ...] = ()) -> Ordered:
+    """A lift of four floors that goes up, and whose door is used, in this order alone."""
+    return Ordered(LiftModel(LiftParameters(floors=4)), steps, (Up, Door), always)
+
+
+def test_only_the_next_step_is_offered_and_others_as_ever() -> None:
+    """The door waits for its place; down is nobody's step and goes on as it may."""
+    model = ordered(Up(), Door(open=True), Up())
+    start = model.start()
+    assert (start, model.due(start)) == (OrderedState(Lift(0), 0), Up())
+    assert list(model.actions(start)) == [Up()]
+    first = model.act(start, Up())
+    assert (first.inner, first.place) == (Lift(1), 0)
+    assert model.describe(start, Up(), first) == model.model.describe(Lift(0), Up(), Lift(1))
+    assert set(model.actions(first)) == {Up(), Down()}
+
+
+def test_a_step_that_has_nothing_to_do_is_passed_over() -> None:
+    """What the model does not know, and a door that is closed already; then the list is done."""
+    model = ordered(Ring(), Door(open=False), Door(open=True), Ring())
+    start = model.start()
+    assert (start.place, model.due(start)) == (2, Door(open=True))
+    opened = model.act(start, Door(open=True))
+    assert (opened.inner, opened.place) == (Lift(0, door=True), 4)
+    assert model.due(opened) is None
+    assert Door(open=False) not in list(model.actions(opened))
+
+
+def test_its_promises_are_the_models() -> None:
+    """They are judged on the inner state: without the way up the top is out of reach."""
+    assert check(ordered(Up())).unreached == ()
+    assert check(ordered(Door(open=True), Up())).unreached == ("top",)
+    names = [(each.name, each.kind) for each in ordered().properties]
+    assert names == [(each.name, each.kind) for each in LiftModel(LiftParameters()).properties]

@@ -102,22 +102,6 @@ def test_a_cell_shows_a_bar_and_then_nothing(monkeypatch: pytest.MonkeyPatch) ->
     ]
 
 
-def test_a_notebook_is_known_by_its_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Within a kernel the bar is the cell's, in a terminal a line; elsewhere there is none."""
-    kernel = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=1))
-    monkeypatch.setitem(sys.modules, "IPython", kernel)
-    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace())
-    assert isinstance(ProgressBar("")._paper, Cell)
-    for shell in (None, SimpleNamespace()):  # plain Python, and IPython's own prompt
-        monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda s=shell: s))
-        monkeypatch.setattr(sys, "stderr", SimpleNamespace(isatty=lambda: True, write=str))
-        assert isinstance(ProgressBar("")._paper, Terminal)
-        monkeypatch.setattr(sys, "stderr", SimpleNamespace(isatty=lambda: False, write=str))
-        assert ProgressBar("")._paper is None
-        monkeypatch.setattr(sys, "stderr", None)  # as a program without a window has it
-        assert ProgressBar("")._paper is None
-
-
 def test_a_callback_a_bar_or_nothing() -> None:
     """A callback is passed on, False and None are none, and True is a bar."""
 
@@ -132,24 +116,3 @@ def test_a_callback_a_bar_or_nothing() -> None:
     with shown(True, WORDS) as told:
         assert isinstance(told, ProgressBar)
     assert check(TwoPhase(), progress=True).complete
-
-
-def test_a_bar_of_a_search_is_gone_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether the search ends or an error ends it."""
-    said = list[str]()
-    monkeypatch.setattr("kit.engine.progress.HERE", [Terminal(said.append)])
-    monkeypatch.setattr("kit.engine.progress.PATIENCE", 0.0)
-    with shown(True, WORDS) as told:
-        assert told is not None
-        told(5, 1)
-
-    def fails() -> None:
-        with shown(True, WORDS) as told:
-            assert told is not None
-            told(7, 1)
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        fails()
-    blanks = f"\r{' ' * 15}\r"
-    assert said == ["\r5 states, 1 now", blanks, "\r7 states, 1 now", blanks]

@@ -17,7 +17,7 @@ from kit.engine.purity import (
     check_purity,
 )
 from kit.engine.registry import build, entries
-from kit.errors import BadInput, BadType, Refusal
+from kit.errors import BadInput, Refusal
 from tests.pairs import paired
 
 
@@ -177,27 +177,6 @@ def test_the_words_of_a_model_are_texts() -> None:
         check_purity(model, Firm())
 
 
-@pytest.mark.parametrize("word", ["verb", "label", "kind", "milestone"])
-def test_each_word_of_a_step_is_named_that_is_no_text(word: str) -> None:
-    """What a button needs is looked at with the steps; what tells of one only with the words."""
-    model: Any = model_of(Firm, lambda s, action: Firm((*s.items, 1)))
-    vars(model)[word] = lambda *given: 7
-    for words in (True, False):
-        if word == "milestone" and not words:
-            check_purity(model, Firm(), words=words)
-            continue
-        with pytest.raises(BadInput, match=rf"^{word}, line .*got 7; allowed: a string$"):
-            check_purity(model, Firm(), words=words)
-
-
-def test_a_start_of_another_class_is_named() -> None:
-    """It, and not the first step that leads on from there."""
-    model: Any = model_of(Frozen, lambda s, action: s)
-    model.State = Firm
-    with pytest.raises(BadInput, match=r"^start: .*a state of mine: Firm$|^start, line .*Firm$"):
-        check_purity(model, Frozen())
-
-
 def test_an_action_that_cannot_be_hashed_is_named() -> None:
     """Actions are told apart, too: one with a list in it is named with who offered it."""
     model = model_of(Firm, lambda s, a: s, lambda s: (Add([1]),))
@@ -271,13 +250,3 @@ def test_a_number_that_cannot_be_told_apart_is_named(number: Any) -> None:
     model = model_of(Firm, lambda s, action: Firm((number,)))
     with pytest.raises(BadInput, match=r"outcome of add 1, line .*numbers that equal themselves"):
         check_purity(model, Firm())
-
-
-@pytest.mark.parametrize("given", [None, 5, "add"])
-@pytest.mark.parametrize("field", ["rules", "properties", "monitors"])
-def test_what_is_no_tuple_of_parts_is_refused(field: str, given: Any) -> None:
-    """A model's rules, properties and monitors are tuples of them; one line says which is not."""
-    model = model_of(Firm, late)
-    setattr(model, field, given)
-    with pytest.raises(BadType, match=rf"^{field} of mine: got .* allowed: a tuple of "):
-        check(model)

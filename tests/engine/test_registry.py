@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 import pytest
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from kit.engine import registry
 from kit.engine.check import check
 from kit.engine.family import families
+from kit.engine.parameters import check_limits, parameters_of, plainly
 from kit.engine.registry import (
     Entry,
     Scenario,
-    as_written,
     build,
     convert,
     entries,
@@ -30,12 +30,10 @@ from kit.engine.registry import (
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
 from kit.errors import BadInput
-from kit.ring.topology import Node
 from tests.engine.toys import LIFT, LiftModel, LiftParameters, Up
 from tests.house.source import ROOT
 from tests.saying import like, says
 
-LIKE_JSON = ("true", "null", "1e5")
 OWN = [name for family in families() for name in family.models]
 
 
@@ -182,40 +180,6 @@ def test_deep_data_is_refused() -> None:
         build("twophase", {"rms": deep})
 
 
-def test_nested_structs_are_as_good_as_plain_data() -> None:
-    """Parameters may be given as the structs they describe, as plain data, or as both mixed."""
-    plain = {"name": "B", "tokens": [200], "dc": "dc1", "rack": "r1"}
-    members = [Node("A", (100,)), plain]
-    given = {"members": members, "low": 0, "high": 400, "focus": (0, 200)}
-    model = build("tcm", given)
-    saved = msgspec.to_builtins(model.parameters)
-    assert build("tcm", saved).parameters == model.parameters
-    assert saved["members"][0]["name"] == "A"
-    assert convert(entry_of("tcm"), saved) == model.parameters
-
-
-@pytest.mark.parametrize(
-    ("given", "error"),
-    [
-        ({"rf": 0}, "rf: got 0; allowed: a number from 1 to"),
-        ({"cluster.rf": 0}, "cluster.rf: got 0; allowed: a number from 1 to"),
-        ({"cluster": {"rf": 0}}, "cluster.rf: got 0; allowed: a number from 1 to"),
-        ({"rf": 1, "cluster.rf": 2}, "parameter: got 'cluster.rf'; allowed: cluster.rf once"),
-        ({"cluster": 3, "rf": 1}, "cluster: got 3; allowed: its fields by name, for cluster.rf"),
-        ({"rff": 1}, "parameter: got 'rff'; allowed: one of rf,"),
-        ({"cluster.rff": 1}, "parameters.cluster: got {"),
-        ({"cluster": {"lag": "none"}}, "parameters.cluster: got {"),
-    ],
-)
-def test_a_wrong_parameter_within_another_is_named_as_it_was_given(
-    given: dict[str, Any], error: str
-) -> None:
-    """The error says the name that was typed, and what is allowed."""
-    with pytest.raises(BadInput) as caught:
-        convert(entry_of("dataplane"), given)
-    assert str(caught.value).startswith(error)
-
-
 class Strict(Struct, frozen=True, forbid_unknown_fields=True):
     """Parameters of which one has no default."""
 
@@ -238,13 +202,6 @@ def test_a_missing_parameter_is_named() -> None:
     assert build("strict", {"floors": 2}).start() == LiftModel(LiftParameters()).start()
 
 
-def test_a_students_limits_speak_for_themselves() -> None:
-    """What the model's own limits refuse comes through as they say it."""
-    register(LIFT)
-    with pytest.raises(BadInput, match=like("floors | 51 | 1 to 50")):
-        build("lift", {"floors": 51})
-
-
 def test_safeguards_go_by_name_or_id() -> None:
     """A safeguard is switched off by its name or its number, once; unknown ones are named."""
     entry = entry_of("tcm")
@@ -255,14 +212,6 @@ def test_safeguards_go_by_name_or_id() -> None:
         build("tcm", {}, ("S-99",))
     with pytest.raises(BadInput, match=like("safeguard | 'S-05' | none")):
         build("twophase", {}, ("S-05",))
-
-
-def test_every_safeguard_has_a_smallest_configuration_that_builds() -> None:
-    """The configuration that shows what a safeguard is for is one the model takes."""
-    for name, entry in entries().items():
-        for guard in entry.safeguards:
-            assert build(name, guard.smallest, (guard.name,)).off == (guard.name,)
-            assert {*guard.wider} <= {*guard.protects}
 
 
 def test_a_scenario_goes_by_its_name_alone_or_with_its_model() -> None:
@@ -285,47 +234,92 @@ def test_a_model_of_ones_own_needs_no_registration() -> None:
     assert timeline.do(Up()).state.floor == 1
 
 
-def test_a_name_alone_where_a_list_is_wanted() -> None:
-    """The line shows how it would be given; a text is never taken letter by letter."""
-    with pytest.raises(BadInput, match=r"off: got 'S-01'; allowed: .*, such as \['S-01'\]"):
-        build("tcm", off="S-01")
+class OfAKettle(Struct, frozen=True, forbid_unknown_fields=True):
+    """A kettle's parameters."""
+
+    litres: Annotated[int, Meta(title="size", description="what it holds", ge=1, le=5)] = 2
+    lid: Literal["shut", "open"] = "shut"
+    spare_keys: Annotated[int | None, Meta(extra_json_schema={"hidden": True})] = None
+    heat: Annotated[int, Meta(ge=0)] = 0
+    cups: Annotated[int, Meta(title="cups left", ge=1, le=9)] | None = None
 
 
-def test_ones_own_model_takes_the_place_of_the_kits() -> None:
-    """Under a name of the kit, too, however often it is asked for."""
-    own = replace(LIFT, name="twophase")
-    register(own)
-    assert entry_of("twophase") is entry_of("twophase") is own
+KETTLE = Entry(name="kettle", title="A kettle", parameters=OfAKettle, build=LiftModel)
 
 
-class NamedParameters(Struct, frozen=True):
-    """Names that look like something else in JSON."""
+def test_a_field_says_what_its_parameter_is() -> None:
+    """Title, meaning, ends, choices and flags are the field's; else its name is the title."""
+    litres, lid, spare_keys, heat, cups = parameters_of(OfAKettle)
+    assert (litres.title, litres.meaning) == ("size", "what it holds")
+    assert litres.allowed == "a number from 1 to 5"
+    assert (lid.title, set(lid.choices)) == ("lid", {"shut", "open"})
+    assert (spare_keys.title, spare_keys.flags["hidden"]) == ("spare keys", True)
+    assert spare_keys.allowed == ""
+    assert heat.allowed == "a number from 0 up"
+    assert (cups.title, cups.allowed) == ("cups left", "a number from 1 to 9")
 
-    release: Literal["2025.1", "true", "null", "1e5", "newest"] = "newest"
-    host: str = "A"
-    hosts: tuple[str, ...] = ()
-    pair: tuple[str, int] = ("A", 1)
-    leader: str | None = None
-    rounds: int = 1
-    fast: bool = False
+
+class OfAKitchen(Struct, frozen=True, forbid_unknown_fields=True):
+    """A kettle and a tap; both have heat."""
+
+    kettle: OfAKettle = OfAKettle()
+    heat: int = 1
+
+
+def test_parameters_of_a_struct_are_told_one_by_one() -> None:
+    """Each goes by its own name where no other has it, by its path where one has; in order."""
+    names = [each.name for each in parameters_of(OfAKitchen)]
+    assert names == ["litres", "lid", "spare_keys", "kettle.heat", "cups", "heat"]
+    kitchen = OfAKitchen(OfAKettle(litres=3), heat=2)
+    plain = plainly(kitchen)
+    assert (plain["litres"], plain["kettle.heat"], plain["heat"]) == (3, 0, 2)
+    with pytest.raises(BadInput, match="litres: got 9"):
+        check_limits(OfAKitchen(OfAKettle(litres=9)))
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "value"),
+    ("given", "error"),
     [
-        *[("release", each, each) for each in ("2025.1", "true", "null", "1e5")],
-        *[("host", each, each) for each in ("2025.10", "true", "null", "1e5", "[1]", "{}", "-0")],
-        ("host", '"2025.10"', "2025.10"),
-        ("host", "", ""),
-        ("hosts", '[2025.10, "B", true, null, 1e5, [1]]', ("2025.10", "B", *LIKE_JSON, "[1]")),
-        ("pair", "[7, 7]", ("7", 7)),
-        ("leader", "null", None),
-        ("leader", "2025.10", "2025.10"),
-        ("rounds", "7", 7),
-        ("fast", "true", True),
+        ({"litres": 6}, "litres | 6 | 1 to 5"),
+        ({"litres": 0}, "litres | 0 | 1 to 5"),
+        ({"litres": 2**70}, "litres | 1180591620717411303424 | 1 to 5"),
+        ({"cups": 10}, "cups | 10 | 1 to 9"),
+        ({"heat": -1}, "heat | -1 | from 0"),
+        ({"lid": "ajar"}, "lid | 'ajar' | open, shut"),
+        ({"litres": "two"}, "litres | 'two' | 1 to 5 | a whole number"),
     ],
 )
-def test_what_is_written_is_read_as_its_parameter_says(name: str, text: str, value: Any) -> None:
-    """Where a name is wanted it stays as it was written, alone and in a list; else it is JSON."""
-    named = Entry(name="named", title="Names", parameters=NamedParameters, build=LiftModel)
-    assert getattr(convert(named, as_written(named, {name: text})), name) == value
+def test_the_error_says_what_the_field_allows(given: dict[str, Any], error: str) -> None:
+    """A value out of its limits is refused in the words of its field, a wrong type as such."""
+    with pytest.raises(BadInput) as refused:
+        convert(KETTLE, given)
+    assert says(refused.value, error)
+
+
+def test_a_struct_made_by_hand_is_checked_as_well() -> None:
+    """What was not converted is held against the same fields."""
+    check_limits(OfAKettle(litres=5, spare_keys=99))
+    with pytest.raises(BadInput, match=like("litres | 9 | 1 to 5")):
+        check_limits(OfAKettle(litres=9))
+    with pytest.raises(BadInput, match=like("lid | 'ajar'")):
+        check_limits(OfAKettle(lid="ajar"))  # type: ignore[arg-type]  # that is the point
+
+
+def _with(given: Any, path: tuple[str, ...], value: int) -> Any:
+    """Parameters in which one of them, or of a struct among them, has another value."""
+    first, *more = path
+    return replace(
+        given, **{first: _with(getattr(given, first), (*more,), value) if more else value}
+    )
+
+
+@pytest.mark.parametrize("name", entries())
+def test_a_model_keeps_its_limits_whoever_makes_it(name: str) -> None:
+    """Also when it is given its parameters as they are, not as words: one beyond each end."""
+    entry = entries()[name]
+    for each in parameters_of(entry.parameters):
+        for end, beyond in ((each.least, -1), (each.most, 1)):
+            if end is not None:
+                given = _with(entry.parameters(), each.path, end + beyond)
+                with pytest.raises(BadInput, match=rf"^{each.name}: "):
+                    entry.build(given, ())

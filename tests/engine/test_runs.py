@@ -6,16 +6,21 @@ from itertools import islice
 from random import Random
 from typing import Any
 
+import pytest
+
 from kit.engine.fuzz import Chance
 from kit.engine.model import Property, always
 from kit.engine.registry import build
 from kit.engine.timeline import (
+    MOST,
     Timeline,
     catch_up,
     first_breaches,
     held,
+    played_out,
     suggested,
 )
+from kit.errors import BadInput
 from tests.engine.toys import LiftModel, LiftParameters, Up
 
 
@@ -77,3 +82,18 @@ def test_a_run_is_held_where_a_promise_breaks() -> None:
     timeline = Timeline(model)
     timeline.run(held(timeline, [Up()] * 5))
     assert timeline.state.floor == 3
+
+
+def test_a_run_is_played_to_its_end() -> None:
+    """The schedule is followed until it has nothing more to suggest."""
+    timeline = played_out(Timeline(build("twophase")))
+    assert timeline.suggest() is None
+    assert timeline.at > 0
+
+
+def test_a_run_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A schedule that goes round for ever is cut, and the model named."""
+    monkeypatch.setattr("kit.engine.timeline.MOST", 3)
+    with pytest.raises(BadInput, match="a run that ends within 3 steps"):
+        played_out(Timeline(LiftModel(LiftParameters(floors=9))))
+    assert MOST > 3

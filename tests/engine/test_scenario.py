@@ -12,7 +12,6 @@ from kit.engine.scenario import (
     parse,
     read,
     run,
-    title_of,
 )
 from kit.errors import BadInput
 from kit.protocols.dataplane.dataplane import Dataplane
@@ -33,21 +32,6 @@ def test_what_takes_no_words_is_told_so() -> None:
     assert run(parse(f"{HEAD}model gossip\n\nversions\n----\n"))[1][0]
     with pytest.raises(BadInput, match=r"^mine:4: .*versions alone, with no words after it"):
         run(parse(f"{HEAD}model gossip\n\nversions A\n----\n", "mine"))
-
-
-@pytest.mark.parametrize(
-    ("name", "title"),
-    [
-        ("a-node-dies", "A node dies"),
-        ("stories/the-CMS-is-lost.txt", "The CMS is lost"),
-        ("x", "X"),
-        ("1.5-times.txt", "1.5 times"),
-        ("", ""),
-    ],
-)
-def test_the_name_of_a_file_is_its_title(name: str, title: str) -> None:
-    """In words, as a sentence begins."""
-    assert title_of(name) == title
 
 
 def test_a_step_is_what_stands_above_its_line_and_all_below_it() -> None:
@@ -80,18 +64,6 @@ def test_a_header_is_refused_by_the_line_that_is_wrong(text: str, said: str) -> 
         model_for(parse(text, "mine"))
 
 
-def test_comments_at_a_step_are_about_the_moment_to_which_it_leads() -> None:
-    """Those that stand above a command, together; the first ones tell why it is worth seeing."""
-    lines = ("# One.", "# Two.", "prepare RM0", "prepare RM1", "# Three.", "prepare RM2", "----")
-    text = f"{HEAD}model twophase\n\n{chr(10).join(lines)}\n"
-    timeline, _ = run(parse(text, "stories/two-of-them.txt"))
-    assert (timeline.story, timeline.premise) == ("Two of them", "Why it is worth seeing.")
-    usual = timeline.model.why_here(
-        timeline.moments[1].state, timeline.moments[2].action, timeline.moments[2].state
-    )
-    assert [timeline.why(at) for at in (1, 2, 3)] == ["One. Two.", usual, "Three."]
-
-
 def test_a_safeguard_that_there_is_not_is_told_at_the_end_of_the_header() -> None:
     """A case that begins without it says so by the file's last line of that kind."""
     case: LaterCase = next(case for guard in Dataplane.safeguards for case in guard.later)
@@ -99,9 +71,3 @@ def test_a_safeguard_that_there_is_not_is_told_at_the_end_of_the_header() -> Non
     at = [line.number for line in script.header if not line.text.startswith("off ")][-1]
     with pytest.raises(BadInput, match=rf"^{case.scenario}:{at} .*got 'nonsense'"):
         begun_by(case, ("nonsense",))
-
-
-def test_a_header_reads_a_name_as_it_stands() -> None:
-    """A release is a name, though JSON takes it for a number."""
-    script = parse("# A release.\nmodel group0\nrelease 2025.1\n\nverdicts\n----\n", "mine")
-    assert model_for(script).parameters.release == "2025.1"

@@ -9,12 +9,10 @@ from msgspec.structs import replace
 
 from kit.engine.check import Result, check, check_refinement
 from kit.engine.fuzz import fuzz
-from kit.engine.model import Refinement, Safeguard, always, sometimes
-from kit.engine.parameters import parameters_of
+from kit.engine.model import Refinement, Safeguard, sometimes
 from kit.engine.registry import build, entries, fuzzing_of
 from kit.playing.verdicts import outcome_box, verdict
 from kit.protocols.twophase.twophase import TwoPhase, TwoPhaseParameters
-from kit.views.states import reached, states_text
 from tests.engine.toys import Graph, LiftModel, LiftParameters
 
 
@@ -125,50 +123,8 @@ def test_parameters_are_told_where_they_differ() -> None:
     assert scope.configuration.endswith("…")
 
 
-NO_BUDGETS = {
-    "cms": {"newcomers"},  # who there is
-    "commit": {"snapshot_every"},  # a setting of the cluster
-    "dataplane": {"lag"},  # how far something may be behind
-    "group0": {"kept", "newcomers"},  # who there is, and what is kept
-    "raft": {"most_in_flight"},  # what makes a search smaller
-    "resize": {"initial"},  # a setting of a table
-    "migration": {"spares"},  # who there is
-    "topology": {"rf"},
-    "topology_upgrade": {"older"},  # who there is
-}
 """Numbers from 0 on that do not say how often something may happen."""
-FROM_ONE = {
-    "cms": {"longest"},
-    "commit": {"ballots"},
-    "paxos": {"epochs", "ballots"},
-    "raft": {"terms"},
-    "raft_groups": {"terms", "entries"},
-}
 """Numbers from 1 on that do: what is beyond them is nobody's choice any more."""
-
-
-@pytest.mark.parametrize("name", sorted(entries()))
-def test_the_first_line_says_how_often_what_may_happen(name: str) -> None:
-    """Every number from 0 on is such a budget but for those above, some from 1 on are, too; none of
-    them is left out, by a search, by walks, by the Player and by a picture of all states.
-    """
-    model = build(name)
-    counted = [
-        each
-        for each in parameters_of(type(model.parameters))
-        if each.name in FROM_ONE.get(name, ())
-        or (each.least == 0 and each.name not in NO_BUDGETS.get(name, ()))
-    ]
-    assert {*NO_BUDGETS.get(name, ())} <= {p.name for p in parameters_of(type(model.parameters))}
-    values = [(each.title, each.value_in(model.parameters)) for each in counted]
-    told = ", ".join(f"{title}: {value}" if value else f"no {title}" for title, value in values)
-    said = f"; with {told}" if told else ""
-    result = check(model, max_states=2)
-    walked = fuzz(model, range(1), steps=2)
-    first = [result.lines()[0], walked.lines()[0], states_text(reached(model, 2)).split("\n")[0]]
-    assert all(line.endswith(said) for line in first)
-    assert "; with" not in "".join(line.removesuffix(said) for line in first)
-    assert said in outcome_box(model, result).text()
 
 
 @pytest.mark.parametrize("name", sorted(entries()))
@@ -195,18 +151,6 @@ def test_every_property_of_every_model_is_in_the_scope(name: str) -> None:
         assert judged == {name: kind for name, kind in own.items() if name not in unjudged}
         assert set(scope.left_out) == signs | left_out
     assert set(searched.unjudged) in (goals, set())
-
-
-def test_walks_say_what_they_judged() -> None:
-    """Dropped monitors and properties are named; nothing is said of other walks."""
-    model = build("dataplane", {"rf": 1})
-    walked = fuzz(model, range(2), properties=model.properties)
-    assert walked.scope.left_out == ("visible",)
-    assert "not judged: visible" in repr(walked)
-    assert "complete" not in repr(walked)
-    broken = fuzz(TwoPhase(), range(2), properties=(always("no", "", lambda s: "<never>"),))
-    assert "violated: no: <never>" in repr(broken)
-    assert "&lt;never&gt;" in broken._repr_html_()
 
 
 def test_html_is_escaped() -> None:

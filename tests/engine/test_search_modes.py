@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kit.engine.check import Mode, Result, check
+from kit.engine.declared import Declared, State, action, parameter
 from kit.engine.model import Monitor, Property, always, goal, sometimes, step
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refusal
@@ -19,7 +21,7 @@ from kit.protocols.twophase.twophase import (
     TwoPhase,
     TwoPhaseParameters,
 )
-from tests.engine.test_check import COUNTS, WRONG, Rash, distances
+from tests.engine.test_check import WRONG, Rash, distances
 from tests.engine.toys import Go, Graph
 from tests.examples import examples
 from tests.quality.breaking import answering, own_answer
@@ -39,21 +41,12 @@ def committing(rms: int) -> TwoPhase:
 def replayed(model: Any, actions: tuple[Any, ...]) -> Any:
     """The state in which a run ends; every step must be enabled."""
     timeline = Timeline(model)
-    for action in actions:
-        timeline.do(action)
+    for each in actions:
+        timeline.do(each)
     return timeline.state
 
 
 # -- depth first -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("rms", [3, 5])
-def test_depth_first_visits_the_same_states(rms: int) -> None:
-    """The order changes neither states nor steps nor what is reached, only the runs."""
-    result = check(committing(rms), mode="depth")
-    assert (result.states, result.transitions) == COUNTS[rms]
-    assert (result.complete, result.unreached) == (True, ())
-    assert result.depth >= 3 * rms + 1
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -93,24 +86,6 @@ def test_any_graph_within_a_depth(
     assert (found is not None) == (bad in near and any(bad in graph.get(n, ()) for n in near))
 
 
-@given(edges, st.integers(0, 8))
-@examples(200)
-def test_depth_first_judges_goals_alike(graph: dict[int, tuple[int, ...]], home: int) -> None:
-    """Possible progress does not depend on the order."""
-    prop = goal("home", "One can come home", lambda s: s.at == home)
-    breadth, depth = (check(Graph(graph), (prop,), mode=mode) for mode in MODES)
-    assert breadth.complete is depth.complete
-    assert (breadth.violation is None) is (depth.violation is None)
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_a_bound_on_states_is_kept_in_both_orders(mode: Mode) -> None:
-    """So many states and no more; complete only where there are no others."""
-    for bound, complete in ((1, False), (287, False), (288, True)):
-        result = check(TwoPhase(), max_states=bound, mode=mode)
-        assert (result.states, result.complete, result.short) == (bound, complete, False)
-
-
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -126,37 +101,6 @@ def test_senseless_limits_are_bad_input(given: dict[str, Any], said: str) -> Non
 
 
 # -- symmetry --------------------------------------------------------------------------------------
-
-
-def orbits(rms: int) -> set[Any]:
-    """All reachable states without symmetry, each as the multiset of what its managers did."""
-    model = committing(rms)
-    seen, frontier = {model.start()}, [model.start()]
-    while frontier:
-        for _, after in model.successors(frontier.pop()):
-            if after not in seen:
-                seen.add(after)
-                frontier.append(after)
-    return {
-        (
-            s.tm,
-            tuple(
-                sorted(
-                    tuple(mask >> i & 1 for mask in (s.prepared, s.heard, s.committed, s.aborted))
-                    for i in range(rms)
-                )
-            ),
-        )
-        for s in seen
-    }
-
-
-@pytest.mark.parametrize("rms", [1, 2, 3, 5])
-def test_symmetry_visits_one_of_each_kind(rms: int) -> None:
-    """With symmetry as many states are visited as there are multisets of what managers did."""
-    found = check(committing(rms), symmetry=True)
-    assert found.states == len(orbits(rms))
-    assert found.complete
 
 
 PROPERTIES: dict[str, tuple[Property, ...]] = {
@@ -305,8 +249,57 @@ def test_a_deadlock_names_what_is_refused() -> None:
     assert found.witness == "nothing more can happen; go 2: the door is shut"
 
 
-def test_an_unknown_mode_is_refused() -> None:
-    """It is named with those that there are."""
-    wrong: Any = "deep"
-    with pytest.raises(BadInput, match=like("mode | 'deep' | one of breadth, depth")):
-        check(Graph({}), mode=wrong)
+SENTENCE = "bounded, limited by the memory available: no violation found so far"
+
+
+class At(State, frozen=True):
+    """Two numbers."""
+
+    row: int = 0
+    column: int = 0
+
+
+class Grid(Declared[At]):
+    """From each number of a row one goes to every one of the next."""
+
+    name, title = "grid", "A grid"
+    State = At
+    rows: int = parameter(3, "how many rows", ge=1)
+    wide: int = parameter(1, "how many numbers in each", ge=1)
+    short_at: int = parameter(0, "the row at which memory runs out", ge=0)
+
+    def start(self) -> At:
+        """The first number."""
+        return At()
+
+    @action(tag="go", each=lambda m, s: range(m.wide))
+    def go(self, s: At, to: int) -> At | None:
+        """To a number of the next row."""
+        if s.row == self.rows:
+            return None
+        if self.short_at and s.row == self.short_at:
+            raise MemoryError
+        return At(s.row + 1, to)
+
+
+@pytest.mark.parametrize("mode", ["breadth", "depth"])
+@pytest.mark.parametrize(("rows", "wide"), [(300, 1), (1, 300), (20, 20)])
+def test_progress_is_told_whatever_the_shape(rows: int, wide: int, mode: Any) -> None:
+    """A long row of states with one step each, one state with many, and what lies between."""
+    seen: list[int] = []
+    result = check(
+        Grid(rows=rows, wide=wide), mode=mode, progress=lambda done, _: seen.append(done)
+    )
+    assert result.verdict == "complete"
+    assert seen == sorted(seen)
+    assert seen[0] < (100 if wide < 300 else 302)
+    assert all(b <= a * 1.25 + wide + 16 for a, b in pairwise(seen))
+
+
+@pytest.mark.parametrize("mode", ["breadth", "depth"])
+def test_no_memory_at_all_is_no_fault_of_the_model(mode: Any) -> None:
+    """What was visited is counted, and then given back."""
+    result = check(Grid(rows=90, short_at=40), mode=mode)
+    assert result.sentence.startswith(SENTENCE)
+    assert result.states == 41
+    assert result.memory > 0

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
 from kit.engine.check import check
 from kit.engine.model import Model, Monitor, Property, always, goal, step
+from kit.engine.rule import Rule
 from tests.engine.toys import Cell, Go
 from tests.examples import examples
-from tests.pairs import paired
 
 
 class Jump(Struct, frozen=True, tag="jump"):
@@ -92,12 +91,12 @@ class TwoKinds(Model[Cell, Any]):
 
     def __init__(self, case: Case) -> None:
         self.rules = tuple(
-            paired(
+            Rule(
                 kind,
                 kind.__name__,
-                lambda s, kind=kind, edges=edges: tuple(kind(to) for to in edges.get(s.at, ())),
-                lambda s, a: None,
-                lambda s, a: Cell(a.to),
+                lambda s, kind=kind, edges=edges: ((kind(to), to) for to in edges.get(s.at, ())),
+                lambda s, to: Cell(to),
+                lambda action: action.to,
             )
             for kind, edges in zip(KINDS, (case.going, case.jumping), strict=True)
         )
@@ -201,35 +200,3 @@ def test_the_shortest_of_all_is_told(case: Case) -> None:
         assert steps == least
         assert (steps, name) in others
         assert name != "deadlock" or {one for at, one in others if at == least} == {"deadlock"}
-
-
-def test_a_deadlock_is_told_before_a_longer_violation() -> None:
-    """Rest after one step wins over what breaks after two, in whatever order they are met."""
-    ways = {0: (1, 2), 1: (3,), 3: (3,)}
-    found = check(Case(ways, {}, 3, -1, -1, True, ()).model()).violation
-    assert found is not None
-    assert (found.property, found.actions) == ("deadlock", (Go(2),))
-    alone = check(Case(ways, {}, 3, -1, -1, False, ()).model()).violation
-    assert alone is not None
-    assert (alone.property, alone.actions) == ("bad", (Go(1), Go(3)))
-
-
-@pytest.mark.parametrize("first", [(1, 2, 3), (1, 3, 2), (3, 2, 1), (2, 1, 3)])
-def test_whoever_rests_at_a_goal_hides_no_deadlock(first: tuple[int, ...]) -> None:
-    """Home is at 2, and 3 is a dead end, one step away: told before the bad end after two, and
-    before the goal that is lost there, too. It does not matter which of them is met first.
-    """
-    case = Case({0: first, 1: (4,), 4: (4,)}, {}, 4, -1, 2, True, ())
-    model = case.model()
-    for judged in (model.properties, [p for p in model.properties if p.name == "bad"]):
-        found = check(model, tuple(judged)).violation
-        assert found is not None
-        assert (found.property, found.actions) == ("deadlock", (Go(3),))
-
-
-def test_a_lost_goal_is_told_before_a_longer_violation() -> None:
-    """What was visited shows that home is lost after one step: told, not the bad end after two."""
-    ways = {0: (1, 2), 1: (3,), 2: (2,), 3: (0,)}
-    found = check(Case(ways, {}, 3, -1, 0, False, ()).model()).violation
-    assert found is not None
-    assert (found.property, found.actions) == ("home", (Go(2),))

@@ -11,10 +11,10 @@ from msgspec import Struct
 
 from kit.engine.fuzz import CLEAN, PropertyJudges, Walker, shrink
 from kit.engine.model import Model, Property, always
+from kit.engine.rule import Rule
 from kit.engine.timeline import Timeline
 from tests.engine.toys import Go, Graph
 from tests.examples import examples
-from tests.pairs import paired
 
 edges = st.dictionaries(
     st.integers(0, 6), st.lists(st.integers(0, 6), unique=True, max_size=4).map(tuple), max_size=7
@@ -71,12 +71,12 @@ def adding() -> Model[Any, Any]:
     model.name, model.title, model.Action = "adding", "Adding", Add
     model.start = lambda: Sum(0)
     model.rules = (
-        paired(
+        Rule(
             Add,
             "add",
-            lambda s: tuple(Add(n) for n in (1, 7, 40)) if s.times < 60 else (),
-            lambda s, a: None,
-            lambda s, a: Sum(s.total + a.number, s.times + 1),
+            choices=lambda s: ((Add(n), n) for n in (1, 7, 40)) if s.times < 60 else (),
+            outcome=lambda s, number: Sum(s.total + number, s.times + 1),
+            given=lambda action: action.number,
         ),
     )
     model.properties = (always("small", "", lambda s: "too much" if s.total >= 100 else None),)

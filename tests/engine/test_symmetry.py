@@ -204,31 +204,3 @@ def test_a_part_of_a_large_search_is_compared() -> None:
     assert 10 <= found.compared <= 920 // SHARE + 10
     assert check(TwoPhase(), symmetry=True).compared > 50
     assert check(TwoPhase()).compared == 0
-
-
-def remembering(step_of: Callable[..., Any], rename: Callable[..., Any]) -> TwoPhase:
-    """A monitor that remembers something of whoever prepares, and breaks nothing."""
-    model = TwoPhase()
-    model.monitors = (
-        Monitor("last", "", lambda: -1, step_of, lambda m: None, rename, on=(Prepare,)),
-    )
-    return model
-
-
-def test_a_memory_that_tells_apart_what_states_do_not_is_said_to_be_so() -> None:
-    """The symmetry is right, and so is the renaming: of two managers that are alike in a state the
-    memory knows which prepared last. It is not the symmetry that is called wrong.
-    """
-    who = remembering(lambda m, b, a, n: a.rm, lambda m, places: m if m < 0 else places[m])
-    with pytest.raises(KitError, match="not to the same memory of last: a memory tells") as refused:
-        check(who, symmetry=True)
-    assert "does not behave like" not in str(refused.value)
-    assert check(who).verdict == "complete"
-
-
-def test_a_symmetry_that_joins_other_states_is_wrong_whatever_monitors_remember() -> None:
-    """The memory is the same, the states are not."""
-    model = remembering(lambda m, b, a, n: m, lambda m, places: m)
-    model.symmetry = everything
-    with pytest.raises(KitError, match="does not behave like"):
-        check(model, symmetry=True)

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
-from kit.engine.declared import Declared, State, action, refused, safeguard
-from kit.engine.declared import always as promise
+from kit.engine.check import check
 from kit.engine.log import Apply
-from kit.engine.model import always, fingerprint
-from kit.engine.timeline import Timeline
-from kit.errors import BadInput, Refusal, Refused
+from kit.engine.model import fingerprint
+from kit.engine.parameters import plainly
+from kit.engine.registry import build, scenario_of
+from kit.engine.timeline import LONGEST_RUN, Timeline
+from kit.engine.trace import dumps, loads
+from kit.errors import BadInput, Refused
 from kit.protocols.twophase.twophase import (
     GiveUp,
     Prepare,
@@ -85,21 +87,6 @@ def test_acting_from_the_past_keeps_both_branches() -> None:
     assert timeline.path() == second
 
 
-def test_repeating_the_action_of_another_branch_goes_over_to_it() -> None:
-    """Where two branches part, the action decides which one is walked."""
-    timeline = a_lift()
-    timeline.do(Up())
-    timeline.do(Up())
-    timeline.goto(0)
-    door = timeline.do(Door(True))
-    timeline.goto(0)
-    assert timeline.do(Up()).id == 1
-    assert timeline.tip == 2
-    timeline.back()
-    assert timeline.do(Door(True)) is door
-    assert timeline.tip == door.id
-
-
 @pytest.mark.parametrize(
     "action", [ReceivePrepared(0), Prepare(9), Apply("A"), None, "x"], ids=repr
 )
@@ -125,18 +112,6 @@ def test_a_model_that_fails_leaves_the_history_as_it_was() -> None:
     with pytest.raises(ValueError, match="no words"):
         timeline.do(Up())
     assert everything(timeline) == before
-
-
-def test_any_moment_can_be_looked_at() -> None:
-    """Going to a moment of another branch makes that branch, to its newest end, the current one."""
-    timeline = to_the_end(scenario("commit"))
-    last = timeline.tip
-    timeline.goto(2)
-    timeline.do(GiveUp(2))
-    assert timeline.goto(7).id == 7
-    assert timeline.tip == last
-    assert timeline.goto(1).id == 1
-    assert timeline.tip == last, "a moment of the branch keeps its tip"
 
 
 @pytest.mark.parametrize("moment", [-1, 1, 10**30, "0", None, 0.5], ids=repr)
@@ -214,72 +189,6 @@ def test_the_player_and_a_cell_make_the_same_trace(name: str) -> None:
 CLOSED, OPEN = (LiftModel(LiftParameters(floors=5), off) for off in ((), ("door",)))
 
 
-def test_the_same_step_is_looked_at_under_other_safeguards() -> None:
-    """What is refused there is left out: only what was refused before it counts."""
-    timeline = Timeline(OPEN)
-    for each in (Up(), Door(True), Up(), Door(False)):
-        timeline.do(each)
-    timeline.goto(2)
-    assert timeline.switch(CLOSED) == (3, 4)
-    assert timeline.now.action == Door(True)
-    timeline = Timeline(OPEN)
-    for each in (Door(True), Up(), Door(False)):
-        timeline.do(each)
-    assert timeline.switch(CLOSED) == (2, 3)
-    assert timeline.now.action == Door(False)
-
-
-def test_forward_to_a_milestone_stops_where_a_promise_breaks() -> None:
-    """At its first break; what stays broken is passed."""
-    model = LiftModel(LiftParameters(floors=5))
-    low = always("low", "It stays low", lambda s: "it is high" if s.floor > 1 else None)
-    model.properties = (*model.properties, low)
-    timeline = Timeline(model, ("up", "up", "up", "up"))
-    moment = timeline.to_milestone()
-    assert moment is not None
-    assert moment.state.floor == 2
-
-
-class GateState(State, frozen=True):
-    """How often it was opened."""
-
-    opened: int = 0
-
-
-class Gate(Declared[GateState]):
-    """A gate of somebody's own, which nobody has registered."""
-
-    name, title, State = "gate", "A gate", GateState
-    locks: bool = safeguard("S-1", "It is locked once it was opened", ("once",))
-
-    @action()
-    def open_it(self, s: GateState) -> GateState | Refusal:
-        """It opens."""
-        if self.locks and s.opened:
-            return refused("it is locked")
-        return s.but(opened=s.opened + 1)
-
-    @promise()
-    def once(self, s: GateState) -> str | None:
-        """It is opened once."""
-        return None if s.opened < 2 else "again"
-
-
-def test_a_branch_without_a_safeguard_of_ones_own_model_is_loaded() -> None:
-    """The model that is given says how one without it is made."""
-    timeline = Timeline(Gate())
-    weak = Gate(off=("locks",))
-    for _ in range(2):
-        timeline.do(Gate.open_it(), model=weak)
-    saved = timeline.save()
-    again = Timeline.load(saved, Gate())
-    assert again.state == GateState(2)
-    assert again.here.off == ("locks",)
-    assert again.save() == saved
-    with pytest.raises(BadInput, match=r"^model of the trace: got 'gate'"):
-        Timeline.load(saved)
-
-
 def test_what_is_foreseen_has_not_happened() -> None:
     """One stands a step on, on the branch or at its end, and then where one was."""
     timeline = a_lift(4, ("up", "up"))
@@ -296,31 +205,133 @@ def test_what_is_foreseen_has_not_happened() -> None:
         timeline.goto(1)
 
 
-def test_a_branch_knows_what_was_done_on_it() -> None:
-    """To its end, or to any moment; with the states between, and what monitors remember."""
-    timeline = a_lift(9)
-    for each in (Up(), Door(True)):
-        timeline.do(each)
-    timeline.goto(1)
-    timeline.do(Up())  # 3
-    timeline.back()
-    assert timeline.actions() == (Up(), Up())
-    assert timeline.actions(1) == (Up(),)
-    assert timeline.actions(2) == (Up(), Door(True))
-    assert [(each.before, each.action, each.after) for each in timeline.passed()] == [
-        (timeline.moments[0].state, Up(), timeline.moments[1].state)
-    ]
-    assert [each.action for each in timeline.passed(3)] == [Up(), Up()]
-    assert timeline.passed(0) == ()
-
-
-def test_forward_walks_on_also_where_something_else_is_suggested() -> None:
-    """What was done comes before what would be."""
-    timeline = a_lift(2, ("up",))
-    assert timeline.run([Door(True), Door(False)]) is timeline.moments[2]
+def test_a_milestone_is_the_unit_of_coarse_stepping() -> None:
+    """A bootstrap is a few presses: each runs to the next epoch, the last one to rest."""
+    timeline = scenario("bootstrap")
+    reached = []
+    while (moment := timeline.to_milestone()) is not None:
+        reached.append(moment.milestone)
+    assert [name for name in reached if name] == [f"epoch {n}" for n in range(1, 5)]
+    assert timeline.forward() is None
     timeline.goto(0)
-    assert timeline.forward() is timeline.moments[1]
-    assert timeline.to_milestone() is timeline.moments[-1]
-    for moment in (-1, len(timeline.moments)):
-        with pytest.raises(BadInput, match=r"^moment: "):
-            timeline.breaches(moment)
+    again = timeline.to_milestone()
+    assert again is not None
+    assert again.milestone == "epoch 1", "known milestones are walked to"
+
+
+def test_running_to_a_milestone_that_never_comes_ends() -> None:
+    """A model that goes round for ever does not hang the one who presses the button."""
+    timeline = Timeline(endless())
+    assert timeline.to_milestone() is timeline.now
+    assert len(timeline.moments) == LONGEST_RUN + 1
+
+
+def test_a_macro_is_one_fold_of_ordinary_steps() -> None:
+    """The steps of a macro are ordinary moments that share a fold; each macro has its own."""
+    timeline = a_lift(10)
+    timeline.do(Up())
+    timeline.run([Up(), Up()])
+    timeline.run(Up() for _ in range(3))
+    assert [moment.fold for moment in timeline.moments] == [0, 0, 1, 1, 2, 2, 2]
+    assert timeline.state.floor == 6
+    timeline.back()
+    assert timeline.state.floor == 5, "within a fold one steps as anywhere"
+
+
+def test_a_macro_may_look_where_it_is() -> None:
+    """A macro's actions may be chosen as it goes, from the state that the last one left."""
+    timeline = Timeline(TwoPhase())
+    timeline.run(action for action in iter(timeline.suggest, None))
+    assert timeline.state.committed == 0b111
+    assert {moment.fold for moment in timeline.moments[1:]} == {1}
+
+
+def test_a_refused_macro_leaves_the_history_as_it_was() -> None:
+    """When one action of a macro is refused, none of it is in the history, also after a branch."""
+    timeline = a_lift(4)
+    timeline.do(Up())
+    timeline.do(Up())
+    timeline.goto(1)
+    before = everything(timeline)
+    with pytest.raises(Refused, match="no such floor"):
+        timeline.run([Door(True), Door(False), Up(), Up(), Up()])
+    assert everything(timeline) == before
+    timeline.do(Door(True))
+    assert timeline.path() == [0, 1, 3]
+    assert timeline.branches() == [2, 3]
+
+
+def test_lines_of_a_script_take_the_place_of_suggestions() -> None:
+    """Each line happens, in order, as soon as it is enabled; then the model's schedule goes on."""
+    timeline = to_the_end(scenario("one-gives-up", scripted=True))
+    verbs = [timeline.model.verb(moment.action) for moment in timeline.moments[1:]]
+    assert tuple(verbs[:5]) == timeline.script == scenario_of("one-gives-up")[1].script
+
+
+def test_a_line_waits_until_it_is_enabled() -> None:
+    """A line that may not happen yet lets the model's own suggestions go first."""
+    timeline = to_the_end(Timeline(TwoPhase(), ("decide commit", "receive-decision RM2")))
+    verbs = [timeline.model.verb(moment.action) for moment in timeline.moments[1:]]
+    assert verbs.index("decide commit") == 6
+    assert verbs[7] == "receive-decision RM2"
+
+
+def test_each_branch_follows_the_script_on_its_own() -> None:
+    """Going back goes back in the script, too; what a branch did otherwise does not count."""
+    timeline = a_lift(9, ("up", "door True", "door False", "up"))
+    for _ in range(3):
+        timeline.forward()
+    timeline.goto(1)
+    timeline.do(Up())
+    verbs = []
+    for _ in range(3):
+        moment = timeline.forward()
+        assert moment is not None
+        verbs.append(timeline.model.verb(moment.action))
+    assert verbs == ["door True", "door False", "up"]
+
+
+OFF = "transitive-closure"
+
+
+def test_a_run_is_done_again_with_other_safeguards() -> None:
+    """What is refused then is left out, with its reason; the branch is judged by its own model."""
+    seeds = {"seeds": ("A", "A B")}
+    entry, bare = build("discovery", seeds), build("discovery", seeds, (OFF,))
+    found = check(bare).violation
+    assert found is not None
+    timeline = Timeline.along(bare, found.actions)
+    broken = timeline.at
+    assert timeline.breaches(broken)
+    left_out = timeline.again(entry, broken)
+    assert left_out
+    assert all(reason for _, reason in left_out)
+    assert timeline.here is entry
+    assert timeline.model is timeline.model_at(broken) is bare
+    assert not timeline.breaches(timeline.at)
+    assert len(timeline.path()) - 1 == len(found.actions) - len(left_out)
+    assert timeline.forward() is None or timeline.here is entry
+    loaded = Timeline.load(loads(dumps(timeline.save())))
+    assert [m.say for m in loaded.moments] == [m.say for m in timeline.moments]
+    assert loaded.here.off == ()
+    assert loaded.model_at(broken).off == (OFF,)
+    with pytest.raises(BadInput, match="same configuration"):
+        timeline.again(build("discovery"), broken)
+
+
+def test_a_switch_is_a_branch_wherever_one_stands() -> None:
+    """At any moment, the start included: the same step is shown there, and what is done at the
+    start then is done on that branch; switched back, the former one is walked again.
+    """
+    for at in (0, 2):
+        timeline = to_the_end(scenario("tcm/bootstrap"))
+        entry = timeline.model
+        bare = build(entry.name, plainly(entry.parameters), (entry.safeguards[0].name,))
+        steps, tip = len(timeline.path()) - 1, timeline.tip
+        timeline.goto(at)
+        assert timeline.switch(bare) == (steps, steps)
+        assert timeline.branches() == [tip, timeline.tip]
+        assert (timeline.here, len(timeline.path(timeline.at)) - 1) == (bare, at)
+        assert {timeline.model_at(each).off for each in timeline.path()[1:]} == {bare.off}
+        assert timeline.switch(entry) == (steps, steps)
+        assert (timeline.tip, timeline.at, timeline.here) == (tip, at, entry)

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import Struct
 
 from kit import __version__
 from kit.engine import trace
@@ -19,7 +18,7 @@ from kit.engine.model import fingerprint
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
-from kit.errors import BadInput, BadType
+from kit.errors import BadInput
 from tests.engine.recorded import load, outcome, plain
 from tests.engine.toys import LiftModel, LiftParameters
 from tests.examples import examples
@@ -274,20 +273,3 @@ def test_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trace, "MOST_BYTES", 100)
     with pytest.raises(BadInput, match=like("| most | 100 | bytes")):
         loads(text)
-
-
-class Left(Struct):
-    """A class without a tag."""
-
-
-class Right(Struct):
-    """Another one."""
-
-
-@pytest.mark.parametrize("kinds", [Left | Right, 3])
-def test_actions_that_cannot_be_told_apart_are_named(kinds: Any) -> None:
-    """Nobody knows what is meant by plain data then."""
-    model: Any = LiftModel(LiftParameters())
-    model.Action = kinds
-    with pytest.raises(BadType, match=like("Action of lift | classes of actions, each with")):
-        trace.action_from(model, {"type": "up"}, "action")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -10,8 +10,8 @@ from msgspec import Struct
 from kit.engine.log import Append, Apply, AtomicLog, LogParameters
 from kit.engine.model import Model, Property, Safeguard, always, sometimes, switched_off
 from kit.engine.registry import Entry, Scenario
+from kit.engine.rule import Rule
 from kit.errors import BadInput, Refusal
-from tests.pairs import paired
 
 
 class Lift(Struct, frozen=True):
@@ -63,9 +63,12 @@ class LiftModel(Model[Lift, Any]):
         self.off = off
         self.on = switched_off(LiftSafeguards, off)
         self.rules = (
-            paired(Up, "move", lambda s: (Up(),), self._may_move, self._move(1)),
-            paired(Down, "move", lambda s: (Down(),), self._may_move, self._move(-1)),
-            paired(Door, "door", lambda s: (Door(not s.door),), lambda s, a: None, self._door),
+            Rule(Up, "move", lambda s: ((Up(), 1),), self._move, lambda a: 1),
+            Rule(Down, "move", lambda s: ((Down(), -1),), self._move, lambda a: -1),
+            Rule(
+                *(Door, "door", lambda s: ((Door(not s.door), not s.door),)),
+                *(lambda s, door: Lift(s.floor, door), lambda a: a.open),
+            ),
         )
         self.properties: tuple[Property, ...] = (
             always("inside", "It stays inside the house", self._inside),
@@ -76,17 +79,13 @@ class LiftModel(Model[Lift, Any]):
         """On the ground, the door closed."""
         return Lift(0)
 
-    def _may_move(self, s: Lift, action: Any) -> Refusal | None:
+    def _move(self, s: Lift, by: int) -> Lift | Refusal:
         if s.door and self.on.door:
             return Refusal("the door is open")
-        there = s.floor + (1 if isinstance(action, Up) else -1)
-        return None if 0 <= there < self.floors else Refusal("there is no such floor")
-
-    def _move(self, by: int) -> Callable[[Lift, Any], Lift]:
-        return lambda s, action: Lift(s.floor + by, s.door)
-
-    def _door(self, s: Lift, action: Door) -> Lift:
-        return Lift(s.floor, action.open)
+        there = s.floor + by
+        return (
+            Lift(there, s.door) if 0 <= there < self.floors else Refusal("there is no such floor")
+        )
 
     def _inside(self, s: Lift) -> str | None:
         return None if 0 <= s.floor < self.floors else f"it is on floor {s.floor}"
@@ -125,14 +124,14 @@ class Graph(Model[Cell, Any]):
     def __init__(self, edges: dict[int, tuple[int, ...]], *properties: Property) -> None:
         self.edges = edges
         self.properties = properties
-        self.rules = (paired(Go, "go", self._ways, lambda s, a: None, lambda s, a: Cell(a.to)),)
+        self.rules = (Rule(Go, "go", self._ways, lambda s, to: Cell(to), lambda a: a.to),)
 
     def start(self) -> Cell:
         """Node 0."""
         return Cell(0)
 
-    def _ways(self, s: Cell) -> Iterator[Go]:
-        return (Go(to) for to in self.edges.get(s.at, ()))
+    def _ways(self, s: Cell) -> Iterator[tuple[Go, int]]:
+        return ((Go(to), to) for to in self.edges.get(s.at, ()))
 
 
 def endless() -> Graph:

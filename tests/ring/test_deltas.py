@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import permutations
-
 import msgspec
 import pytest
 from hypothesis import given
@@ -12,7 +10,7 @@ from hypothesis import strategies as st
 from kit.ring.applying import apply, mergeable, settle
 from kit.ring.deltas import Delta, Edit, Edits, edits, invert, merge
 from kit.ring.placements import Placement, Row, Table, stable_placement
-from kit.ring.replication import NetworkTopologyStrategy, SimpleStrategy
+from kit.ring.replication import SimpleStrategy
 from kit.ring.tokens import small
 from kit.ring.topology import Node, Ring
 
@@ -189,23 +187,3 @@ def test_settled_order() -> None:
     assert settled.reads.rows(NAMES)[0].replicas == ("A", "X", "B", "C", "Y")
     assert settled.writes.rows(NAMES)[0].replicas == ("A", "X", "B", "C", "Y")
     assert settled.writes.rows(NAMES)[1].replicas == ("X", "B", "C")
-
-
-def test_natural_replicas_come_before_others_that_the_walk_meets_earlier() -> None:
-    """P is on the rack of A, which has its replica: the walk passes it, and lists it at the end.
-
-    Who owns no token comes last, and nothing stands between the members of a shorter group.
-    """
-    racks = {"A": "r1", "P": "r1", "B": "r2", "C": "r3"}
-    nodes = [Node(name, (100 * at,), rack=rack) for at, (name, rack) in enumerate(racks.items(), 1)]
-    ring = Ring.of([*nodes, Node("Y", ())], small(400))
-    three = NetworkTopologyStrategy((("dc1", 3),))
-    for shuffled in permutations((0, 1, 2, 3, 4)):
-        table = Table.of([(0, 100, shuffled)])
-        assert settle(Placement(table, table), ring, three).reads.codes(0) == (0, 2, 3, 1, 4)
-    shorter = Table.of([(0, 100, (4, 1, 0, 2, 3)), (100, 200, (4, 3)), (200, 300, (4, 0, 1))])
-    wanted = Table.of([(0, 100, (0, 2, 3, 1, 4)), (100, 200, (3, 4)), (200, 300, (0, 1, 4))])
-    assert settle(Placement(shorter, shorter), ring, three) == Placement(wanted, wanted)
-    nowhere = Ring.of([Node("A", ()), Node("B", ())], small(400))
-    table = Table.of([(0, 100, (1, 0)), (100, 400, (1,))])
-    assert settle(Placement(table, table), nowhere, RF2) == Placement(table, table)

@@ -9,16 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.errors import BadInput
+from kit.ring import nearby
 from kit.ring.applying import apply, settle
 from kit.ring.deltas import Delta, invert, merge
 from kit.ring.movement import Movement, Replaced, movement
-from kit.ring.placements import Placement, stable_placement
+from kit.ring.placements import Placement, Table, stable_placement
 from kit.ring.ranges import Range
-from kit.ring.replication import NetworkTopologyStrategy, SimpleStrategy
-from kit.ring.tokens import small
+from kit.ring.replication import NetworkTopologyStrategy, Replication, SimpleStrategy
+from kit.ring.tokens import MURMUR3, TokenSpace, small
 from kit.ring.topology import Node, Ring
 from tests.examples import examples
-from tests.ring.draws import changed, probes, replications, rings, steps
+from tests.ring.draws import RACKS, changed, networks, probes, replications, rings, steps
 
 TEN = Ring.of([Node(f"n{i}", (i * 100,)) for i in range(1, 11)])
 RF3 = SimpleStrategy(3)
@@ -249,3 +250,144 @@ def test_both_ends_of_the_line_are_locked_where_its_first_token_comes_or_goes() 
     assert movement(after, both, SimpleStrategy(1)).locked == (
         Range(100, 200), Range(200, 250), Range(250, 300),
     )  # fmt: skip
+
+
+TIGHT = small(4000)
+
+
+@st.composite
+def large_rings(draw: st.DrawFn) -> Ring:
+    """Rings of up to 20 nodes with 60 to 160 tokens, ends of the line included at times."""
+    space = draw(st.sampled_from((TIGHT, small(3000, -3000))))
+    chance = draw(st.randoms(use_true_random=False))
+    count = draw(st.integers(6, 20))
+    tokens = chance.sample(range(space.low, space.high + 1), draw(st.integers(60, 160)))
+    if draw(st.booleans()):
+        tokens = [*({*tokens} - {space.low, space.high}), space.low, space.high]
+    racks = draw(st.integers(1, 4))
+    return Ring.of(
+        (
+            Node(f"n{i}", tuple(tokens[i::count]), f"dc{i % 2 + 1}", RACKS[i // 2 % racks])
+            for i in range(count)
+        ),
+        space,
+    )
+
+
+def parts(plan: Movement) -> tuple[object, ...]:
+    """Everything that a plan says, to compare two of them."""
+    affected = [frozenset(codes) for codes in plan.affected]
+    return steps(plan), plan.locked, plan.streams, affected
+
+
+def anew(before: Ring, after: Ring, replication: Replication) -> Movement:
+    """The same plan with all rows computed anew."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nearby, "DEARER", 2**40)
+        return movement(before, after, replication)
+
+
+@examples(150)
+@given(st.data(), st.sampled_from((2, 4, 16)))
+def test_plans_from_nearby_rows_equal_plans_from_all_rows(data: st.DataObject, span: int) -> None:
+    """For any change, narrow windows included, looking nearby gives the plan of looking at all."""
+    before = data.draw(large_rings())
+    replication = data.draw(st.one_of(networks(), replications()))
+    after = data.draw(changed(before))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nearby, "FIRST_SPAN", span)
+        patch.setattr(nearby, "DEARER", 2)
+        plan = movement(before, after, replication)
+    assert parts(plan) == parts(anew(before, after, replication))
+
+
+@given(st.data())
+def test_two_changes_at_once(data: st.DataObject) -> None:
+    """Rings that differ by two changes, in two datacenters too, have the plan of all rows."""
+    before = data.draw(large_rings())
+    replication = data.draw(networks())
+    left = before.leave(data.draw(st.integers(0, len(before.names) - 1)))
+    after = data.draw(changed(left))
+    assert parts(movement(before, after, replication)) == parts(anew(before, after, replication))
+
+
+def test_only_rows_nearby_are_looked_at() -> None:
+    """One join in a large ring looks at a few rows; a first rack of its kind looks at all."""
+    nodes = [Node(f"n{i}", (i, i + 1000), rack=f"r{i % 3}") for i in range(1, 1000)]
+    ring = Ring.of(nodes, TIGHT)
+    joined = ring.join(Node("x", (3000,), rack="r1"))
+    new_rack = ring.join(Node("x", (3000,), rack="r9"))
+    three = NetworkTopologyStrategy((("dc1", 3),))
+    assert len(nearby.changes(ring, joined, three).rights) < 12
+    assert len(nearby.changes(ring, new_rack, three).rights) < 12
+    four = NetworkTopologyStrategy((("dc1", 4),))
+    assert len(nearby.changes(ring, new_rack, four).rights) > 1998
+    assert len(nearby.changes(ring, joined, SimpleStrategy(3)).rights) < 12
+
+
+# operation, step: read rows | write rows; a row is its right bound and its replicas.
+TABLES = """
+bootstrap    0: 100=A,B 200=B,C         | 100=A,B 200=B,C
+bootstrap    1: 100=A,B 150=B,C 200=B,C | 100=A,B 150=B,C 200=B,C
+bootstrap    2: 100=A,B 150=B,C 200=B,C | 100=A,B,X 150=B,C,X 200=B,C
+bootstrap    3: 100=A,X 150=X,B 200=B,C | 100=A,B,X 150=B,C,X 200=B,C
+bootstrap    4: 100=A,X 150=X,B 200=B,C | 100=A,X 150=X,B 200=B,C
+decommission 0: 100=A,X 150=X,B 200=B,C | 100=A,X 150=X,B 200=B,C
+decommission 1: 100=A,X 150=X,B 200=B,C | 100=A,X,B 150=X,B,C 200=B,C
+decommission 2: 100=A,B 150=B,C 200=B,C | 100=A,X,B 150=X,B,C 200=B,C
+decommission 3: 100=A,B 150=B,C 200=B,C | 100=A,B 150=B,C 200=B,C
+decommission 4: 100=A,B 200=B,C         | 100=A,B 200=B,C
+"""
+STEPS = {
+    "bootstrap": ("split", "add", "switch", "drop"),
+    "decommission": ("add", "switch", "drop", "merge"),
+}
+
+
+def shown(table: Table, names: tuple[str, ...]) -> str:
+    """The rows up to 200 as one line of text."""
+    rows = [row for row in table.rows(names) if row.right <= 200]
+    return " ".join(f"{row.right}={','.join(row.replicas)}" for row in rows)
+
+
+def frames(operation: str, before: Ring, after: Ring) -> list[str]:
+    """Both tables after each step, in display order; walk order changes with the read switch."""
+    replication = SimpleStrategy(2)
+    plan = movement(before, after, replication)
+    now, ring, lines = stable_placement(before, replication), before, []
+    for step, name in enumerate(("rest", *STEPS[operation])):
+        if name != "rest":
+            ring = after if name == "switch" else ring
+            now = settle(apply(now, getattr(plan, name)), ring, replication)
+        reads, writes = shown(now.reads, after.names), shown(now.writes, after.names)
+        lines.append(" ".join(f"{operation} {step}: {reads} | {writes}".split()))
+    return lines
+
+
+@pytest.mark.spec("A-022", "A-023", "A-024", "A-025", "A-026", "A-034")
+@pytest.mark.spec("A-030", "A-031", "A-032", "A-033")
+@pytest.mark.parametrize("space", [small(400), MURMUR3])
+def test_tables_letter_by_letter(space: TokenSpace) -> None:
+    """X joins at 150 and leaves again: every table of the worked example comes out."""
+    nodes = (Node("A", (100,)), Node("B", (200,)), Node("C", (300,)))
+    rest = Ring.of(nodes, space)
+    joined = rest.join(Node("X", (150,)))
+    lines = frames("bootstrap", rest, joined)
+    lines += frames("decommission", joined, joined.leave(joined.code("X")))
+    assert lines == [" ".join(line.split()) for line in TABLES.strip().splitlines()]
+
+
+@pytest.mark.spec("A-040")
+def test_range_that_x_gains_with_three_replicas() -> None:
+    """With RF 3 the gained range goes ABC, then X writes, then X reads for A, then A is gone."""
+    replication = SimpleStrategy(3)
+    before = Ring.of((Node("A", (100,)), Node("B", (200,)), Node("C", (300,))), small(400))
+    after = before.join(Node("X", (150,)))
+    plan = movement(before, after, replication)
+    now = stable_placement(before, replication)
+    groups = []
+    for name in ("split", "add", "switch", "drop"):
+        now = apply(now, getattr(plan, name))
+        pair = (table.groups_of(120)[0] for table in (now.reads, now.writes))
+        groups.append(tuple("".join(sorted(after.names[c] for c in group)) for group in pair))
+    assert groups == [("ABC", "ABC"), ("ABC", "ABCX"), ("BCX", "ABCX"), ("BCX", "BCX")]

@@ -222,14 +222,3 @@ def test_equal_input_gives_equal_output(ring: Ring, replication: Replication) ->
     assert np.array_equal(replicas(ring, replication), replicas(ring, replication))
     assert np.array_equal(ring.tokens, before[0])
     assert np.array_equal(ring.owners, before[1])
-
-
-def test_many_slots_and_many_racks() -> None:
-    """Wide groups (20 replicas, 70 racks) follow the same rule as narrow ones."""
-    nodes = [Node(f"n{i}", (i, i + 200), "dc1", f"r{i % 70}") for i in range(1, 101)]
-    ring = Ring.of(nodes, small(400))
-    for factor in (20, 75):
-        replication = NetworkTopologyStrategy((("dc1", factor),))
-        got = named(ring, replication)
-        for right in (1, 50, 201, 400):
-            assert got[right] == replicas_reference(nodes, replication, right, ring.space)

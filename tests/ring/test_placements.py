@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from kit.ring.placements import (
-    Placement,
     Row,
     Table,
-    same_sets,
     stable_placement,
 )
 from kit.ring.reference import replicas_reference
-from kit.ring.replication import Keyspace, NetworkTopologyStrategy, Replication, SimpleStrategy
-from kit.ring.tokens import MURMUR3, small
+from kit.ring.replication import (
+    Keyspace,
+    LocalStrategy,
+    NetworkTopologyStrategy,
+    Replication,
+    SimpleStrategy,
+)
+from kit.ring.sizes import Stored, sizes_of
+from kit.ring.tokens import MURMUR3, TokenSpace, small
 from kit.ring.topology import Node, Ring
 from tests.ring.draws import probes, replications, rings
 
@@ -77,29 +83,6 @@ def test_overlapping_rows_are_representable() -> None:
     assert table.groups_of(250) == ()
 
 
-def test_tables_are_equal_by_content() -> None:
-    """Padding does not count; bounds, members and their order do."""
-    one = Table.of([(0, 5, (1,)), (5, 9, (2, 1))])
-    narrow = Table(one.lefts[:1], one.rights[:1], one.groups[:1])
-    assert narrow == Table.of([(0, 5, (1,))])
-    assert hash(narrow) == hash(Table.of([(0, 5, (1,))]))
-    assert one != Table.of([(0, 5, (1,)), (5, 9, (1, 2))])
-    for other in ([(1, 5, (1,)), (5, 9, (2, 1))], [(0, 5, (1,)), (5, 8, (2, 1))]):
-        assert one != Table.of(other)  # a bound of either side
-    assert one != Table.of([(0, 5, (1,))])
-    assert one != "table"
-    assert Placement(one, one) == Placement(one, Table.of([(0, 5, (1,)), (5, 9, (2, 1))]))
-    assert same_sets(one.groups, Table.of([(0, 5, (1,)), (5, 9, (1, 2, 3))]).groups).tolist() == [
-        True,
-        False,
-    ]
-    assert repr(one) == "Table(2 rows)"
-    assert Table.of([]).groups_of(3) == ()
-    assert Table.of([]).groups.shape == (0, 0)
-    twice = Table.of([(5, 9, (0,)), (0, 5, (2,)), (0, 5, (1,))])
-    assert [twice.codes(at) for at in range(3)] == [(2,), (1,), (0,)]  # in the order given
-
-
 def test_rows_at_the_ends_of_murmur3() -> None:
     """With MIN owned the last row belongs to its owner; no row ends at MIN."""
     ring = Ring.of([Node("A", (MURMUR3.low,)), Node("B", (0,))])
@@ -115,3 +98,61 @@ def test_a_table_is_a_value() -> None:
             column[0] = 7
     assert (table == "a table") is False
     assert table == Table.of([(0, 100, (1,))])
+
+
+ROWS = ((0, 10, 100), (10, 30, 60), (40, 50, 7))
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "size"),
+    [
+        (0, 10, 100),
+        (10, 30, 60),
+        (0, 30, 160),
+        (5, 20, 80),
+        (9, 11, 13),
+        (40, 50, 7),
+        (45, 50, 4),
+        (29, 41, None),
+        (30, 40, None),
+        (25, 31, None),
+        (50, 60, None),
+        (0, 60, None),
+    ],
+)
+def test_rows_count_by_their_share(left: int, right: int, size: int | None) -> None:
+    """A range takes its share of each row that it touches; one that is not covered is unknown."""
+    sizes = sizes_of(Stored(ranges=(("ks", ROWS),)), ring((10, 20)), ())
+    assert sizes.of("ks", left, right, ("n0",)) == size
+    assert sizes.of("other", left, right, ("n0",)) is None
+
+
+def ring(tokens: tuple[int, ...], space: TokenSpace | None = None) -> Ring:
+    """A node for each token."""
+    return Ring.of((Node(f"n{i}", (t,)) for i, t in enumerate(tokens)), space or small(100))
+
+
+@given(st.sets(st.integers(1, 99), min_size=1, max_size=6), st.integers(1, 3), st.integers(1, 3))
+def test_the_bytes_of_a_node_are_spread_over_what_it_replicates(
+    tokens: set[int], one: int, other: int
+) -> None:
+    """Where each node has a byte a token that it replicates, any range has a byte a token."""
+    small_ring = ring(tuple(sorted(tokens)))
+    keyspaces = [
+        Keyspace("own", LocalStrategy()),
+        Keyspace("one", SimpleStrategy(one)),
+        Keyspace("other", SimpleStrategy(other)),
+    ]
+    held = dict.fromkeys(small_ring.names, 0)
+    order = sorted(tokens)
+    for place, token in enumerate(order):
+        width = token - order[place - 1] if place else token + 100 - order[-1]
+        for factor in (one, other):
+            for step in range(min(factor, len(order))):
+                held[f"n{(place + step) % len(order)}"] += width
+    stored = Stored(nodes=(*held.items(), ("gone", 5)))
+    sizes = sizes_of(stored, small_ring, keyspaces)
+    assert set(sizes.densities) == set(small_ring.names)
+    for name in small_ring.names:
+        assert sizes.densities[name] == 1
+        assert sizes.of("one", 3, 17, (name,)) == 14

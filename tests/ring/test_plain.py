@@ -115,12 +115,6 @@ def test_a_larger_ring_says_what_it_needs() -> None:
         kit["topology"].Ring.of(nodes, space)
 
 
-def test_a_column_beyond_measure_says_what_it_needs() -> None:
-    """No column grows past what plain Python holds in a moment."""
-    with pytest.raises(KitError, match=r"^1,048,577 numbers at once need numpy, which is not"):
-        plain.zeros(plain.MOST + 1)
-
-
 NUMBERS = st.lists(st.integers(-3, 9), max_size=9)
 TABLES = st.integers(0, 4).flatmap(
     lambda width: st.lists(
@@ -221,87 +215,3 @@ def test_what_is_done_to_a_column_is_what_numpy_does(given: list[int], name: str
 def test_what_is_done_to_a_table_is_what_numpy_does(given: list[list[int]], name: str) -> None:
     """The same of rows and columns, and of what is written into parts of them."""
     _same(OF_TABLE.get(name, _changed_parts), given)
-
-
-def _kinds_alone(np: Any, a: Any) -> Any:
-    """Of what kind results are: where kinds meet, and where one is asked for."""
-    narrow, half, mask = a.astype(np.int8), a / 2, a > 2
-    table, tail = np.array([[1.5, 2.5]]), np.array([0.5])
-    made = {
-        "the widest of a list": np.array([True, 2, 1.5, 2]),
-        "a copy keeps its kind": np.array(narrow),
-        "as another": np.asarray(narrow, np.int32),
-        "as it is": np.asarray(narrow),
-        "everywhere a number": np.full(2, 7),
-        "everywhere a fraction": np.full(2, 1.5),
-        "everywhere what is asked": np.full(2, 1, np.int8),
-        "after each other, the widest first": np.concatenate((a, narrow)),
-        "after each other, the widest last": np.concatenate((mask, narrow)),
-        "halves": half,
-        "fractions and a number": half + 1,
-        "a mask and a truth": mask & True,
-        "a mask and a number": mask + 1,
-        "masks together": mask + mask,
-        "masks met": mask * mask,
-        "a mask times numbers": mask * a,
-        "sums up to each": np.cumsum(narrow),
-        "sums of fractions up to each": np.cumsum(half),
-        "sums of one kind": np.cumsum(half, dtype=np.int64),
-        "sums of fractions": table.sum(axis=0),
-        "sums of masks": np.array([[True, True]]).sum(axis=0),
-        "the largest keep their kind": table.astype(np.int8).max(axis=0),
-        "a fraction behind": np.concatenate((a, tail)),
-    }
-    kinds = (np.bool_, np.int8, np.int32, np.int64, np.float64)
-    return [
-        (name, column, [column.dtype == kind for kind in kinds]) for name, column in made.items()
-    ]
-
-
-def _picked_alone(np: Any, a: Any) -> Any:
-    """Cells by number from either end, by masks beside numbers, and in a wider shape."""
-    t = a[:6].reshape(3, 2)
-    some = np.array([True, False, True])
-    spread = np.zeros((3, 2), np.int64)
-    spread[...] = np.array([[[4, 5]]])
-    lower = np.zeros((3, 2), np.int64)
-    lower[1:] = np.array([[6, 7]])
-    kept = np.array([1, 2])
-    copy, out = np.array(kept), np.zeros(2, np.int64)
-    kept[0] = 9
-    np.add(kept, 1, out=out)
-    return (
-        (a[[-6, 5]], t[[2, -3]], t[-1, -2], t[np.array([0, 2]), np.array([1, 0])]),
-        (t[some, np.array([0, 1])], t[some, :1], t + a[:2], t + a[:3, None]),
-        (spread, lower, copy, out, np.zeros(0).reshape(0, 4).shape),
-        (np.insert(a, [4, 0, 2], [7, 8, 9]), np.insert(a, [1, 1], [7, 8])),
-        (np.array_equal([1, 2], [[1, 2]]), np.array_equal([1, 2], [1, 3])),
-        (np.take_along_axis(t, np.array([[2, 0]]), axis=0)),
-    )
-
-
-WRONG: dict[str, Act] = {
-    "a number beyond the end": lambda np, a: a[[6]],
-    "a number before the start": lambda np, a: a[[-7]],
-    "a single number beyond": lambda np, a: a.reshape(3, 2)[3],
-    "a column beyond the last": lambda np, a: a.reshape(3, 2)[[0], [2]],
-    "a table put into a row": lambda np, a: a[:2].__setitem__(..., a.reshape(3, 2)),
-    "columns of other lengths": lambda np, a: a + a[:4],
-    "what is left of nothing": lambda np, a: a[:0].reshape(0, -1),
-    "the truth of a column": lambda np, a: bool(a[:2]),
-}
-
-
-@pytest.mark.parametrize("act", [_kinds_alone, _picked_alone])
-def test_kinds_and_places_are_as_in_numpy(act: Act) -> None:
-    """What decides of what kind a result is, and which cells an index means."""
-    _same(act, [-1, 4, 2, 2, 0, 9])
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_what_numpy_refuses_is_refused(name: str) -> None:
-    """No index wraps, and no shape is guessed."""
-    refused = (IndexError, ValueError, ZeroDivisionError)
-    for module in (np, plain):
-        with pytest.raises(refused):
-            WRONG[name](module, module.array([-1, 4, 2, 2, 0, 9]))
