@@ -17,21 +17,6 @@ TABLES = (
 DUMP = TabletDump((2, 1), TABLES)
 
 
-def test_tablets_are_counted_through_all_tables() -> None:
-    """A keyspace has those of all its tables, wherever they stand."""
-    assert DUMP.firsts == (0, 2, 3, 5)
-    assert [DUMP.tablets_of(name) for name in "abc"] == [(0, 1, 3, 4), (2,), ()]
-    assert [DUMP.named("a.two").last_token(number) for number in (0, 1)] == [5, 9]
-    assert [DUMP.named("a.one").last_token(number) for number in (0, 1)] == [-1, 2**63 - 1]
-
-
-def test_what_is_not_given() -> None:
-    """No session, versions of a cluster that has just begun, and sizes that nobody knows."""
-    assert DumpedTransition(0, "migration", "streaming", "A:0").session == 0
-    assert (DUMP.version, DUMP.fence_version, DUMP.target_size) == (1, 1, 5 * 2**30)
-    assert (DUMP.capacities, DUMP.sizes, DUMP.weights, DUMP.transitions) == ((), (), (), ())
-
-
 @pytest.mark.parametrize(
     ("columns", "said"),
     [

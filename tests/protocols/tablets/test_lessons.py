@@ -15,7 +15,6 @@ from kit.protocols.tablets.lessons.questions import (
     STAYS,
     late_arrives,
     next_stage,
-    read_from,
     stage_fails,
     stage_table,
     written_to,
@@ -70,13 +69,6 @@ def test_where_a_failure_leads(
     question = stage_fails(at(stage, *verbs, **given)).question
     assert question.right == (answer,)
     assert answer in question.choices
-
-
-def test_whom_requests_are_for() -> None:
-    """While it is streamed, both sets are written and the old one is read."""
-    timeline = at("streaming", edition="server")
-    assert written_to(timeline).question.right == ("A:0", "B:0", "C:0", "D:0")
-    assert read_from(timeline).question.right == ("A:0", "B:0", "C:0")
 
 
 def test_a_late_rpc_is_judged_by_its_stage() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
 
 import pytest
 
@@ -13,10 +12,8 @@ from kit.protocols.group0.rules.releases import SUPPORTED, Supported
 from kit.protocols.tablets.rules.replica_sets import (
     CONDITIONS,
     ReplicaSets,
-    StageChoice,
     TabletReplica,
     after_failure,
-    choice_of,
     repairing,
     streaming,
 )
@@ -236,37 +233,6 @@ def test_published_failures(case: str, release: Supported) -> None:
 
 
 FALLBACK = "write_both_read_old_fallback_cleanup"
-
-
-@pytest.mark.parametrize(
-    ("edition", "kind", "stage", "excluded", "choice"),
-    [
-        ("documents", "migration", "write_both_read_new", "", ("left", 3, 3, "use_new")),
-        ("documents", "migration", "write_both_read_new", "A", ("left", 2, 3, "use_new")),
-        ("documents", "migration", "write_both_read_new", "D", ("left", 3, 2, "cleanup_target")),
-        ("documents", "rebuild", "write_both_read_new", "BD", ("left", 2, 1, "cleanup_target")),
-        ("documents", "migration", "write_both_read_new", "AD", ("left", 2, 2, "use_new")),
-        ("documents", "migration", "streaming", "D", None),
-        ("documents", "migration", "use_new", "D", None),
-        ("server", "migration", "write_both_read_new", "", ("excluded", 0, 0, "")),
-        ("server", "migration", "write_both_read_new", "A", ("excluded", 1, 0, "")),
-        ("server", "migration", "write_both_read_new", "D", ("excluded", 0, 1, FALLBACK)),
-        ("server", "rebuild", "write_both_read_new", "BCD", ("excluded", 2, 3, FALLBACK)),
-        ("server", "migration", "write_both_read_new", "ABD", ("excluded", 2, 2, "")),
-        ("server", "intranode_migration", "write_both_read_new", "D", None),
-        ("server", "migration", "streaming", "D", None),
-    ],
-)
-def test_what_a_failure_counts(
-    edition: Edition,
-    kind: TransitionKind,
-    stage: str,
-    excluded: str,
-    choice: tuple[Literal["left", "excluded"], int, int, str] | None,
-) -> None:
-    """The documents count who is left, the server who is excluded; elsewhere there is no choice."""
-    made = choice_of(TRANSITIONS[edition][kind], stage, MOVE, excluded)
-    assert made == (choice and StageChoice(*choice))
 
 
 def test_a_failed_repair_ends_all_the_same() -> None:

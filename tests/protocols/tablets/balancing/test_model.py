@@ -15,8 +15,6 @@ from kit.errors import BadInput, KitError
 from kit.lessons.exercises import exercise
 from kit.protocols.tablets.lessons.balancing import (
     against_planner,
-    badness,
-    candidates_judged,
     goes_to,
     may_take,
     moves_judged,
@@ -128,17 +126,6 @@ def test_hand_and_planner_are_compared() -> None:
     assert [row[1] for row in own] == ["✓"] * 3
 
 
-def test_badness_is_by_the_ideal_share() -> None:
-    """Two tables, a third of each on every disk is ideal: B's last small tablet leaves nothing."""
-    line = at("two-tables", "move b0 A:0 C:0", "move a0 A:0 C:0")
-    m: Any = line.model
-    [last] = [a for a in m.actions(line.state) if m.verb(a) == "move b3 B:0 C:0"]
-    assert badness(m, line.state, last) == pytest.approx(1.0)
-    rows = {row[0]: row for row in candidates_judged(line).rows}
-    assert set(rows) == {"a2", "a3", "b3"}
-    assert rows["b3"][-2:] == ("1.00", "✓")
-
-
 def test_questions_are_answered_by_the_planner() -> None:
     """Who may take a replica, and where the first one goes; what is not there is named."""
     start = at("by-hand")
@@ -162,29 +149,6 @@ def test_what_cannot_leave_is_told() -> None:
     """With as many nodes as replicas a drain has nowhere to go."""
     line = at("", **STUCK)
     assert "no node can take tablet 0 at B:0" in panel(line, "plan")
-
-
-@pytest.mark.parametrize(
-    ("given", "field"),
-    [
-        ({"tablets": ()}, "tablets"),
-        ({"tablets": ("A A",)}, "tablets"),
-        ({"tablets": ("A 0",)}, "tablets"),
-        ({"tablets": ("A:x",)}, "tablets"),
-        ({"tablets": ("Z",)}, "replica"),
-        ({"tablets": ("A:7",)}, "replica shard"),
-        ({"room": ("1",)}, "room"),
-        ({"room": ("1", "0", "1")}, "room"),
-        ({"racks": ("dc1/r1",)}, "racks"),
-        ({"leaving": ("Q",)}, "leaving"),
-        ({"nodes": 0}, "nodes"),
-        ({"tablets": tuple(f"A t.{i}" for i in range(27))}, "tablets"),
-    ],
-)
-def test_bad_parameters_are_named(given: dict[str, Any], field: str) -> None:
-    """In one line with the field."""
-    with pytest.raises(BadInput, match=f"^{field}:"):
-        build("balance", given)
 
 
 def test_a_slow_hand_does_not_pass() -> None:

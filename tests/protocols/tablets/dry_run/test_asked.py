@@ -160,19 +160,3 @@ def test_who_is_to_leave_gets_no_replica(  # a case of the table
     assert (report.refused, report.invalid) == (refused, invalid)
     assert tuple(report.gains) == gains
     assert bool(report.tablets) == (not refused)
-
-
-def test_what_no_node_can_take_is_told(orders: Path, tmp_path: Path) -> None:
-    """Hosts 4 and 5 count, but are down: of tablets on the other three nothing comes."""
-    rows = [
-        f"D{line[1:]}" if host(4) in line or host(5) in line else line
-        for line in STATUS.splitlines()
-    ]
-    status = tmp_path / "status.txt"
-    status.write_text("\n".join([*rows, ""]), "utf-8")
-    cluster = open_tablets(orders, topology=FILES["topology"], status=status)
-    stay = {each.tablet: each for each in rf_change(cluster, "shop", ["dc1=4"]).tablets}[1]
-    assert (stay.steps, stay.before) == ((), stay.after)
-    assert [(each.datacenter, each.rack, each.has, each.wants) for each in stay.lacks] == [
-        ("dc1", "", 3, 4)
-    ]

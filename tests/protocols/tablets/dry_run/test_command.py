@@ -121,19 +121,6 @@ def test_a_resize_under_way_says_what_would_cancel_it() -> None:
     assert "2.3 GiB more per tablet would cancel it" in " ".join(answer.out.split())
 
 
-def test_a_size_that_does_not_decide_has_its_distances_all_the_same() -> None:
-    """Edition ``server`` decides by count: 5 GiB are 5 below the split, and half of that above the
-    merge; with a target of 50 GiB they would be merged, with one of 1 GiB split.
-    """
-    said = " ".join(call("tablets", DUMP, "resize", *ALL).out.split())
-    assert (
-        "by size alone, 5.0 GiB more per tablet would split it, 2.5 GiB less would merge it" in said
-    )
-    for target, does in (("50G", "merged"), ("1G", "split")):
-        said = " ".join(call("tablets", DUMP, "resize", *ALL, "--target", target).out.split())
-        assert f"by size alone, it would be {does}" in said
-
-
 def test_what_is_not_known_is_said() -> None:
     """Without files about nodes: racks, capacities, sizes."""
     answer = call("tablets", DUMP)
@@ -195,27 +182,6 @@ def test_bad_words(words: list[str], said: str) -> None:
     """Each is one line."""
     line = bad("tablets", *words)
     assert said in line or says(line, said)
-
-
-def test_the_reference_has_an_answer_of_every_action() -> None:
-    """docs/reference/commands.md shows what each action answers, as data."""
-    text = (ROOT / "docs/reference/commands.md").read_text("utf-8")
-    asked = re.findall(r"^\$ python -m kit tablets (.*) --json$", text, re.MULTILINE)
-    actions = ("balance", "drain", "resize", "lose", "repair", "rf", "shard", "why", "tokens")
-    named = [next((one for one in actions if one in words.split()), "show") for words in asked]
-    assert set(named) == {"show", *actions}
-
-
-@pytest.mark.parametrize("up", [0, 1])
-def test_without_moves_it_is_said_who_is_down(up: int, tmp_path: Path) -> None:
-    """A plan of no moves is no good news where nobody is left to move anything."""
-    status = Path(STATUS[1]).read_text("utf-8")
-    down = status.replace("\nUN", "\nDN").replace("\nDN", "\nUN", up)
-    path = tmp_path / "status.txt"
-    path.write_text(down, "utf-8")
-    answer = call("tablets", DUMP, *TOPOLOGY, "--status", str(path), "balance").out
-    assert answer.startswith("0 moves")
-    assert "down, not excluded. Barriers wait for them, so moves stall." in answer
 
 
 @pytest.mark.parametrize("action", [*ACTIONS, "tokens"])

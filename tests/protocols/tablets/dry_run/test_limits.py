@@ -46,22 +46,6 @@ def test_who_is_down_and_who_is_ignored(
     assert (given.down, given.ignored) == (down, ignored)
 
 
-@pytest.mark.parametrize(
-    ("columns", "down"),
-    [
-        ({}, ()),
-        ({"tokens": ""}, ("00000001",)),  # it has tablets, but may take none
-        ({"ignore_nodes": f"{{{host(1)}}}"}, ("00000001",)),
-    ],
-)
-def test_who_takes_no_tablets_takes_no_part(
-    columns: dict[str, str], down: tuple[str, ...], tmp_path: Path
-) -> None:
-    """It is there with its replicas, as if it were down."""
-    files = {"topology": edited(tmp_path, "topology", 0, **columns)} if columns else {}
-    assert rehearsed(**files).timeline.model.parameters.down == down
-
-
 WAITS = "5d3cc3c0-1c2d-11f1-8a00-0123456789ab"
 
 

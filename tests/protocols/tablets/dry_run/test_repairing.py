@@ -2,61 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pytest
-
 from kit.protocols.tablets.dry_run.report import resizes
-from kit.protocols.tablets.dry_run.what_if import GRACE, repair_plan
-from kit.protocols.tablets.rules.availability import primary_replica
+from kit.protocols.tablets.dry_run.what_if import GRACE
 from tests.commands.calling import bad, call
-from tests.protocols.tablets.dry_run.test_command import DUMP, FIXTURES, SIZES, TOPOLOGY, host
-from tests.protocols.tablets.dry_run.test_opening import edited, opened
+from tests.protocols.tablets.dry_run.test_command import DUMP, FIXTURES, SIZES, TOPOLOGY
+from tests.protocols.tablets.dry_run.test_opening import opened
 from tests.protocols.tablets.dry_run.test_player import joined_by
-
-NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
-
-
-@pytest.mark.spec("E-035")
-def test_tablets_whose_primary_replica_has_left_are_passed_over(tmp_path: Path) -> None:
-    """Of every table, those of co-located ones too; none while all are there."""
-    assert not any(line.skipped for line in repair_plan(opened(), NOON).tables)
-    cluster = opened(topology=edited(tmp_path, "topology", 1, node_state="left", tokens=""))
-    report = repair_plan(cluster, NOON)
-    assert report.left == (host(2),)
-    places = {node.host: (node.datacenter, node.rack) for node in cluster.nodes}
-    for line in report.tables:
-        given = cluster.maps[cluster.maps[line.table].base_table or line.table]
-        assert line.skipped == tuple(
-            tablet
-            for tablet in range(given.count)
-            if primary_replica(given, tablet, places).host == host(2)
-        )
-    assert any(line.skipped for line in report.tables)
-
-
-@pytest.mark.spec("E-036")
-def test_what_was_not_repaired_within_the_grace_is_warned_of(tmp_path: Path) -> None:
-    """In mode timeout: on the second that ends the grace not yet, on the next one."""
-    text = (FIXTURES / "tablets.csv").read_text("utf-8").splitlines()
-    rows = [f"{text[0]},repair_time", *(f"{line}," for line in text[1:])]
-    rows[2] += "2026-01-31 12:00:00.000+0000"
-    dump, schema = tmp_path / "tablets.csv", tmp_path / "schema.cql"
-    dump.write_text("\n".join([*rows, ""]), "utf-8")
-    described = (FIXTURES / "schema.cql").read_text("utf-8")
-
-    def late(mode: str, seconds: int) -> tuple[int, ...]:
-        more = f"AND tombstone_gc = {{'mode': '{mode}'}} AND gc_grace_seconds = 60 AND comment"
-        schema.write_text(described.replace("AND comment", more), "utf-8")
-        report = repair_plan(opened(tablets=dump, schema=schema), NOON + timedelta(seconds=seconds))
-        [orders] = [line for line in report.tables if line.table == "shop.orders"]
-        assert (orders.never, orders.gc_grace_seconds, orders.gc_mode) == (3, 60, mode)
-        return orders.late
-
-    assert late("timeout", 60) == (0, 2, 3)
-    assert late("timeout", 61) == (0, 1, 2, 3)
-    assert late("repair", 61) == ()
 
 
 def test_words_of_a_repair() -> None:

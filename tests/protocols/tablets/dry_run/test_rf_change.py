@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from kit.errors import BadInput
 from kit.protocols.tablets.dry_run.opening import open_tablets
 from kit.protocols.tablets.dry_run.player import rehearse
 from kit.protocols.tablets.dry_run.what_if import balance, drain, rf_change
 from kit.protocols.tablets.rules.balance.reasons import RackNamed
-from kit.protocols.tablets.rules.maps import Tablet
 from tests.commands.calling import call
 from tests.protocols.tablets.dry_run.test_command import FIXTURES, TOPOLOGY
 from tests.protocols.tablets.dry_run.test_opening import FILES, described
@@ -220,29 +218,6 @@ def test_a_schema_with_racks_binds_the_balancer(orders: Path, tmp_path: Path) ->
     assert made.timeline.model.dump.rack_lists == tuple(sorted(cluster.rack_lists()))
 
 
-@pytest.mark.parametrize(
-    ("words", "refused"),
-    [
-        ("dc1=0", ""),
-        ("dc1=2", ""),
-        ("dc1=3", "one replica at a time: dc1 from 1 to 3"),
-        ("dc1=r2", ""),
-        ("dc1=r1,r2", "a list of as many racks, and nothing else may change"),
-    ],
-)
-def test_a_keyspace_without_tables(words: str, refused: str, orders: Path, tmp_path: Path) -> None:
-    """The schema tells of it; its last replica may go, as no tablet would have to follow."""
-    path = described(tmp_path, "'dc1': 3")
-    text = path.read_text("utf-8")
-    statement = next(line for line in text.splitlines() if "CREATE KEYSPACE" in line)
-    empty = statement.replace("shop", "empty").replace("'dc1': 3", "'dc1': 1")
-    path.write_text(f"{empty}\n{text}", "utf-8")
-    report = rf_change(opened(orders, schema=path), "empty", [words])
-    assert report.refused.endswith(refused)
-    assert bool(report.refused) == bool(refused)
-    assert report.tablets == ()
-
-
 def test_the_last_node_of_a_named_rack_may_not_leave(orders: Path, tmp_path: Path) -> None:
     """The request is refused at once; of a rack with two nodes one may go."""
     cluster = opened(orders, schema=racked(tmp_path, orders))
@@ -251,30 +226,3 @@ def test_the_last_node_of_a_named_rack_may_not_leave(orders: Path, tmp_path: Pat
         alone = [*racks.values()].count(rack) == 1
         assert bool(drain(cluster, host).refused) == alone
         assert drain(opened(orders), host).refused == ""
-
-
-def test_a_datacenter_of_two_racks_comes_in_two_steps(orders: Path, tmp_path: Path) -> None:
-    """The last two nodes, which hold nothing, are in it: each tablet goes there twice."""
-    schema = racked(tmp_path, orders)
-    cluster = opened(orders, schema=schema)
-    maps = {
-        name: replace(table, tablets=tuple(Tablet(t.last_token, t.replicas) for t in table.tablets))
-        for name, table in cluster.maps.items()
-    }
-    nodes = tuple(
-        replace(node, datacenter="dc2") if node.host > HOST3 else node for node in cluster.nodes
-    )
-    report = rf_change(replace(cluster, nodes=nodes, maps=maps), "shop", ["dc1=3", "dc2=r1,r2"])
-    assert report.refused == ""
-    to = [host.host for host in nodes[3:]]
-    for each in report.tablets:
-        assert sorted(step[1:].partition(":")[0] for step in each.steps) == to
-        assert each.lacks == ()
-    assert (report.gains, report.losses) == (dict.fromkeys(to, 4), {})
-    # Before 2026.2 it is refused; since then a node that is down in one of the racks aborts it.
-    cluster = replace(cluster, nodes=nodes, maps=maps)
-    before = rf_change(replace(cluster, release="2026.1"), "shop", ["dc1=3", "dc2=r1,r2"])
-    assert before.refused.startswith("a tablet gains or loses one replica at a time")
-    for down, aborts in (({to[0]}, True), ({HOST3}, False)):
-        hurt = rf_change(replace(cluster, down=frozenset(down)), "shop", ["dc1=3", "dc2=r1,r2"])
-        assert hurt.aborted_by == tuple(down) * aborts

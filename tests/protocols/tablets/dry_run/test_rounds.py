@@ -143,21 +143,6 @@ def test_shards_of_who_leaves_count_for_what_is_resized_at_once(
     assert beginning(cluster) == begins
 
 
-@pytest.mark.parametrize(
-    ("options", "decision"),
-    [
-        ("'min_per_shard_tablet_count': '0'", "split"),
-        ("'min_per_shard_tablet_count': '10'", "split"),
-        ("'min_per_shard_tablet_count': '0.25'", "none"),
-        ("'min_tablet_count': '1'", "merge"),
-    ],
-)
-def test_an_option_of_0_is_none(options: str, decision: str, tmp_path: Path) -> None:
-    """Ten tablets a shard, the default, are then asked for."""
-    cluster = opened(tmp_path, SmallTable("x", (1, 2), GIB), shards=(4, 4), options=options)
-    assert [line.decision for line in resizes(cluster)] == [decision]
-
-
 def test_each_table_of_a_group_counts_for_the_least(tmp_path: Path) -> None:
     """Eight tablets of four tables of 1 MiB count like 32 of one: some are moved to node 2."""
     group = (

@@ -81,11 +81,6 @@ def test_each_question_is_answered_of_a_snapshot(words: tuple[str, ...]) -> None
     assert whole.out.replace(f"{Path(FIRST).name}/", "") == parts.out
 
 
-def test_an_address_of_the_loads_is_a_name() -> None:
-    """``ip`` is read, so that a node may be called by it."""
-    assert call("tablets", FIRST, "drain", "172.20.0.14").out.startswith("d94f3d71 has 1 replica")
-
-
 def test_a_node_is_full_by_its_effective_capacity(tmp_path: Path) -> None:
     """Balancing by size takes free space and tablets; what no file says of that is told."""
     opened = open_tablets(FIRST)
@@ -110,28 +105,12 @@ def test_what_is_not_known_of_sizes_is_said() -> None:
     assert "0 to 1 per shard size unknown of 838.2 GiB" in said
 
 
-def test_one_file_tells_the_place_that_another_leaves_open(tmp_path: Path) -> None:
-    """A topology without datacenters takes those of the loads; nowhere is said so."""
-    topology = "system_topology.csv"
-    without = edited(FIRST, tmp_path / "s", topology, (";datacenter;", ";elsewhere;"))
-    assert {node.datacenter for node in open_tablets(without).nodes} == {"oslo"}
-    Path(without, LOADS).unlink()
-    assert "no file gives the datacenter and rack of 5f1c0a4e-" in words_of(without)
-
-
 def test_who_keeps_a_transition_waiting_is_said() -> None:
     """With the dump itself, to which the topology's answer points."""
     assert "ea504e82: down, not excluded. Barriers wait for it" in words_of(FIRST)
     assert "not excluded" not in words_of(SECOND)
     answer = " ".join(call("tablets", FIRST, "drain", "ea50").out.split())
     assert "it is down, so this is a removenode" in answer
-
-
-def test_a_resize_that_is_decided_is_a_change(tmp_path: Path) -> None:
-    """Also before the count of tablets is another one."""
-    later = tmp_path / "tablet_snap_260301_101600"
-    begun = edited(FIRST, later, TABLETS, (";0;;none", ";1;;split"))
-    assert "resize none, number 0 → split, number 1" in call("tablets", FIRST, begun).out
 
 
 def test_the_name_of_an_archive_is_not_shown(tmp_path: Path) -> None:
@@ -196,16 +175,6 @@ def test_a_snapshot_is_rehearsed(path: str) -> None:
     said = hidden.text() + hidden.static()
     assert MARK.split(":")[0] in said.replace("&#x27;", "'")
     assert not [name for name in (*HOSTS, "bakery", "172.20", "oslo") if name in said]
-
-
-def test_a_rehearsal_begins_at_the_version_of_the_dump() -> None:
-    """With its fence; nodes have applied it."""
-    player = kit.rehearse(THIRD)
-    start = player.timeline.moments[0].state.control
-    assert (start.topology.version, start.topology.fence_version) == (52, 51)
-    assert "version 52, fence 51" in player.text()
-    alone = kit.rehearse(f"{THIRD}/{TABLETS}", "balance").timeline.state.control
-    assert (alone.topology.version, alone.topology.fence_version) == (1, 1)
 
 
 def test_a_rehearsal_names_the_table_of_a_tablet() -> None:

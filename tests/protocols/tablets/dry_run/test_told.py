@@ -9,28 +9,16 @@ import pytest
 
 from kit.errors import BadInput
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets, sorted_out
-from kit.protocols.tablets.dry_run.report import imagined, tablets_report
-from tests.operators.test_snapshots import FIRST, copied, text_of
+from kit.protocols.tablets.dry_run.report import imagined
+from tests.operators.test_snapshots import FIRST
 from tests.protocols.tablets.dry_run.test_command import FIXTURES, host
 from tests.protocols.tablets.dry_run.test_opening import FILES, STATUS, described, edited, opened
 from tests.saying import says
-
-FIRST_HOST = "5f1c0a4e-8d3b-4c6a-9b1e-0a1f2e3d4c01"  # of the snapshot
 
 
 def told(cluster: OpenedTablets, *words: str) -> list[str]:
     """The warnings that have all of these words."""
     return [line for line in cluster.warnings if all(word in line for word in words)]
-
-
-def snapshot(folder: Path, **edits: tuple[tuple[str, str], ...]) -> OpenedTablets:
-    """The first snapshot with other words in some files."""
-    texts = {kind: text_of(FIRST, kind) for kind in edits}
-    for kind, changes in edits.items():
-        for old, new in changes:
-            assert old in texts[kind], old
-            texts[kind] = texts[kind].replace(old, new)
-    return open_tablets(copied(FIRST, folder / "snap", **texts))
 
 
 # -- nodes -----------------------------------------------------------------------------------------
@@ -85,86 +73,7 @@ def test_a_status_names_no_node_that_a_topology_lacks(tmp_path: Path) -> None:
         opened(status=status)
 
 
-# -- files of no single moment ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("draining", "said"),
-    [("False", 0), ("True", 1), ("", 0)],
-)
-def test_who_drains_in_one_of_two_dumps(draining: str, said: int, tmp_path: Path) -> None:
-    """A null says nothing."""
-    row = f"{FIRST_HOST};oslo;"
-    cluster = snapshot(tmp_path, loads=((f"{row}False;", f"{row}{draining};"),))
-    assert len(told(cluster, FIRST_HOST, "draining")) == said
-
-
 # -- tablets and schemas ---------------------------------------------------------------------------
-
-
-def with_attic(folder: Path) -> Path:
-    """The dump with its table ``items`` in a keyspace of its own."""
-    lines = (FIXTURES / "tablets.csv").read_text("utf-8").splitlines()
-    lines = [line.replace(",shop,", ",attic,") if ",items," in line else line for line in lines]
-    dump = folder / "tablets.csv"
-    dump.write_text("\n".join([*lines, ""]), "utf-8")
-    return dump
-
-
-def schema_of(folder: Path, strategy: str, *keyspaces: str, factor: str = "dc1") -> Path:
-    """A schema of keyspaces with one strategy."""
-    made = "CREATE KEYSPACE {} WITH replication = {{'class': '{}', '{}': 3}};".format
-    schema = folder / "schema.cql"
-    schema.write_text("\n".join(made(name, strategy, factor) for name in keyspaces), "utf-8")
-    return schema
-
-
-def test_tablets_ask_for_a_strategy_that_knows_racks(tmp_path: Path) -> None:
-    """No other one has tablets; the first keyspace by name is told."""
-    schema = schema_of(tmp_path, "SimpleStrategy", "shop", "attic", factor="replication_factor")
-    with pytest.raises(BadInput) as error:
-        opened(schema=schema, tablets=with_attic(tmp_path))
-    assert says(error.value, "keyspace attic class | 'SimpleStrategy' | NetworkTopologyStrategy")
-
-
-@pytest.mark.parametrize(
-    ("known", "said"),
-    [
-        (("other",), "2, first attic"),
-        (("attic",), "1, first shop"),
-        (("shop",), "1, first attic"),
-        (("attic", "shop"), None),
-    ],
-)
-def test_keyspaces_that_a_schema_lacks_are_counted(
-    known: tuple[str, ...], said: str | None, tmp_path: Path
-) -> None:
-    """The first of them by name."""
-    schema = schema_of(tmp_path, "NetworkTopologyStrategy", *known)
-    found = told(opened(schema=schema, tablets=with_attic(tmp_path)), "keyspaces that")
-    assert found == [f"keyspaces that schema.cql does not describe: {said}"] * (said is not None)
-
-
-def test_a_keyspace_has_its_own_tables(tmp_path: Path) -> None:
-    """Those of the dump, and those of the schema that the dump lacks; no other keyspace is told."""
-    dump = with_attic(tmp_path)
-    schema = schema_of(tmp_path, "NetworkTopologyStrategy", "shop", "attic")
-    tables = "\nCREATE TABLE {}.lamps (id int PRIMARY KEY);".format
-    text = schema.read_text("utf-8")
-    schema.write_text(f"{text}{tables('attic')}", "utf-8")
-    found = tablets_report(opened(schema=schema, tablets=dump)).keyspaces
-    assert {each.keyspace: (each.tables, each.without_tablets) for each in found} == {
-        "attic": (("attic.items",), ("attic.lamps",)),
-        "shop": (("shop.orders", "shop.orders_by_day"), ()),
-    }
-    one = schema_of(tmp_path, "NetworkTopologyStrategy", "attic")
-    assert [
-        each.keyspace for each in tablets_report(opened(schema=one, tablets=dump)).keyspaces
-    ] == ["attic"]
-    one = schema_of(tmp_path, "NetworkTopologyStrategy", "shop")
-    assert [
-        each.keyspace for each in tablets_report(opened(schema=one, tablets=dump)).keyspaces
-    ] == ["shop"]
 
 
 @pytest.mark.parametrize(

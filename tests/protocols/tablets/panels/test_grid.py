@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from functools import cache
 from itertools import combinations, pairwise
 
@@ -32,11 +30,10 @@ from kit.protocols.tablets.rules.grid import (
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, last_tokens
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica
 from kit.views.fragment import Frag
-from kit.views.labels import Box
 from kit.views.registry import for_model
 from tests.keyed import check_keys
 from tests.protocols.tablets.rules.drawn_maps import HOSTS, SHARDS, maps
-from tests.views.frames import classed, scenes, walk
+from tests.views.frames import scenes, walk
 
 CLUSTER = tuple(GridHost(name, SHARDS) for name in HOSTS)
 A0, B0, C0, D0 = (TabletReplica(name) for name in "ABCD")
@@ -85,43 +82,6 @@ def test_every_replica_is_in_its_cell_once(table: TabletMap, by_storage: bool) -
         apart = abs(one_chip.x - other.x) * 2 >= one_chip.width + other.width
         assert apart or abs(one_chip.y - other.y) >= CHIP
     check_keys(draw_grid(grid, by_storage=by_storage))
-
-
-PLACE = re.compile(r"translate\((\S+) (\S+?)\)")
-STEPS = re.compile(r"([MHV])(-?\d+)(?: (-?\d+))?")
-
-
-def strokes(path: str) -> Iterator[Box]:
-    """The straight pieces of a path."""
-    x = y = 0.0
-    for step, *to in STEPS.findall(path):
-        was = x, y
-        x = float(to[0]) if step != "V" else x
-        y = float(to[-1] or to[0]) if step != "H" else y
-        if step != "M":
-            yield Box((was[0] + x) / 2, (was[1] + y) / 2, abs(was[0] - x), abs(was[1] - y))
-
-
-@pytest.mark.parametrize("entry", ["resize", "tablets"])
-def test_no_line_of_a_client_runs_behind_a_tablet(entry: str) -> None:
-    """In no step: it leads straight to an eye or a pencil, or passes over or under other chips."""
-    seen = 0
-    for scenario in entries()[entry].scenarios:
-        for drawn in drawn_in(f"{entry}/{scenario.name}"):
-            chips = []
-            for chip in drawn.walk():
-                at = PLACE.match(chip.get("transform") or "")
-                if at and (chip.key or "").startswith("tablet:"):
-                    rects = (k for k in chip.kids if isinstance(k, Frag) and k.tag == "rect")
-                    wide, high = (min(map(float, each)) for each in zip(
-                        *((r.get("width") or 0, r.get("height") or 0) for r in rects), strict=True
-                    ))  # fmt: skip
-                    chips.append(Box(float(at[1]), float(at[2]), wide, high))
-            for line in classed(drawn, "asks"):
-                for stroke in strokes(line.get("d") or ""):
-                    assert not any(map(stroke.meets, chips)), (scenario.name, line)
-                    seen += 1
-    assert seen > 50
 
 
 def test_tables_are_told_apart_and_a_nasty_name_is_text() -> None:

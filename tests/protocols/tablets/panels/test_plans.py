@@ -148,20 +148,3 @@ def test_siblings_are_joined_only_when_nothing_else_is_to_be_moved(
         _moved(timeline, moves[0][1])
     assert sorts[0] == {first}
     assert all(len(each) == 1 for each in sorts)
-
-
-@pytest.mark.spec("E-053")
-def test_the_plan_moves_both_siblings_of_a_pair() -> None:
-    """Co-located siblings stand in one row of the plan, and in one step of the model."""
-    timeline = _merging("A B", "A B", "A B", "A B")
-    [_, evens, _] = facts.resize_plan(timeline.model, timeline.state).priorities
-    move = evens.moves[0]
-    assert move.tablets in (("0", "1"), ("2", "3"))
-    assert any(
-        f"tablet {move.tablets[0]} and {move.tablets[1]}" in x for x in lines(timeline, "plan")
-    )
-    _moved(timeline, move)
-    tablets = timeline.state.map.tablets
-    first, second = (tablets[int(number)].replicas for number in move.tablets)
-    assert first == second
-    assert move.target in second

@@ -14,7 +14,9 @@ from kit.views.registry import for_model
 from tests.views.frames import check_frame, panel_text, scenes, walk
 
 SCENARIOS = [
-    f"{model}/{one.name}" for model in ("tablets", "resize") for one in entries()[model].scenarios
+    f"{model}/{one.name}"
+    for model in ("tablets", "resize", "truncate")
+    for one in entries()[model].scenarios
 ]
 
 

@@ -12,7 +12,6 @@ import pytest
 from kit.engine.flows import flows
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
-from kit.protocols.tablets.facts import resize as facts
 from kit.protocols.tablets.rules.resize import THRESHOLDS
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.fragment import Frag
@@ -249,32 +248,6 @@ def test_the_barrier_is_seen_before_the_new_map(edition: Edition) -> None:
     assert panel(scene, "states").text(scene).splitlines()[0].endswith(f"→ {FINALIZES}")
 
 
-@pytest.mark.spec("E-046")
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_a_finalization_waits_for_the_track_of_migrations(edition: Edition) -> None:
-    """A replica moves while the last one divides: the chip is there and coming, the state is
-    tablet_migration, and the split is finalized only after the move and the track.
-    """
-    given = {"tablets": ("A B",), "moves": 1, "edition": edition}
-    begun = ("grow", "resize", *APPLY, "divide 0 A:0", "divide 0 B:0", "poll", "move 0 B:0 C:0")
-    moving = last(given, *begun)
-    assert badge(moving, "state") == "tablet_migration"
-    assert [lines(moving, "grid")[host] for host in "ABC"] == ["0", "−0", "+0"]
-    refusal = moving.model.find(moving.state, "finalize")[1]
-    assert refusal.reason == "tablets are in transition"
-    assert moving.model.find(moving.state, "end track")[1].reason == "tablets are in transition"
-    arrived = last(given, *begun, "end move 0")
-    assert badge(arrived, "state") == "tablet_migration"
-    assert "tablet 0 on C:0" in lines(arrived, "resize")["waits"]
-    assert not is_offered(arrived, "poll")
-    ready = last(given, *begun, "end move 0", "divide 0 C:0")
-    assert is_offered(ready, "finalize") == (edition == "documents")
-    assert is_offered(ready, "end track") == (edition == "server")
-    ends = ("finalize",) if edition == "documents" else ("end track", "finalize")
-    entered = last(given, *begun, "end move 0", "divide 0 C:0", *ends)
-    assert badge(entered, "state") == "tablet_resize_finalization"
-
-
 @pytest.mark.spec("E-048")
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_a_split_doubles_the_map_where_it_is(edition: Edition) -> None:
@@ -310,20 +283,6 @@ def test_a_split_doubles_the_map_where_it_is(edition: Edition) -> None:
     note = drawn(after, "grid", "host:A")
     assert note is not None
     assert "behind" in note.text()
-
-
-@pytest.mark.parametrize("name", ["table-splits", "table-merges", "split-is-revoked"])
-def test_a_row_has_what_its_node_has(name: str) -> None:
-    """In every step each node's row has its replicas by the map that it goes by, and no others."""
-    for scene in scenes(walk(f"resize/{name}")):
-        held = facts.grid(scene.model, scene.state).held
-        drawn_at = {
-            (place, each.tablet.number)
-            for place, inside in held.items()
-            for each in inside
-            if each.part != "pending"
-        }
-        assert drawn_at == {(each.replica, each.tablet) for each in scene.state.stores}
 
 
 PLACES = ((0, "A:0"), (0, "B:0"), (1, "B:0"), (1, "C:0"))

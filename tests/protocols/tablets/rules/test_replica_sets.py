@@ -9,11 +9,9 @@ from kit.protocols.tablets.dump import holders
 from kit.protocols.tablets.rules.replica_sets import (
     Replicas,
     ReplicaSets,
-    StreamLoad,
     replicas_in,
-    stream_load,
 )
-from kit.protocols.tablets.rules.stages import TRANSITIONS, TransitionKind
+from kit.protocols.tablets.rules.stages import TRANSITIONS
 from kit.protocols.topology.rules.machines import EDITIONS
 from tests.saying import like
 
@@ -37,27 +35,6 @@ def test_who_has_data_at_a_stage(stage: str, whole: Replicas, some: Replicas) ->
         table = TRANSITIONS[edition]["migration"]
         found = holders(table, stage, ReplicaSets(A, B))
         assert tuple(tuple(sorted(each)) for each in found) == (whole, some)
-
-
-@pytest.mark.parametrize(
-    ("kind", "new", "excluded", "load"),
-    [
-        ("repair", "A B", "", StreamLoad(A + B, A + B, 2)),
-        ("restore", "A B", "A", StreamLoad(B, B, 2)),
-        ("rebuild_v2", "C B", "", StreamLoad(A + B, A + B + C, 2)),
-        ("rebuild_v2", "A B C", "B", StreamLoad(A, A + C, 2)),
-        ("rebuild", "C B", "", StreamLoad(B, C, 1)),
-        ("rebuild", "A B C", "B", StreamLoad(A, C, 1)),
-        ("rebuild", "A", "", StreamLoad((), (), 1)),
-        ("migration", "C B", "A", StreamLoad(A, C, 1)),
-    ],
-)
-def test_what_a_transition_takes_of_streams(
-    kind: TransitionKind, new: str, excluded: str, load: StreamLoad
-) -> None:
-    """A repair counts twice, at whoever takes part; where nothing comes, nothing is read."""
-    sets = ReplicaSets(A + B, replicas_in(new))
-    assert stream_load(kind, sets, set(excluded)) == load
 
 
 @pytest.mark.parametrize(

@@ -95,18 +95,6 @@ def test_a_quorum_is_of_the_keyspaces_replicas(
                 assert ("dc1" in left.datacenters) == (not local), (state.name, down, first)
 
 
-def test_who_leaves_is_missed_by_nobody_in_the_end() -> None:
-    """With C gone in ``use_new`` all is as before; in ``streaming`` of two hosts one is missed."""
-    row = tablet("AC", "AD", "migration", "use_new")
-    assert served(row, "server", "C", PLACES) == ServedTablet(("A", "D"), ("A", "D"), (), ())
-    row = tablet("AC", "AD", "migration", "streaming")
-    both = ("reads", "writes")
-    assert served(row, "server", "C", PLACES) == ServedTablet(
-        ("A", "C", "D"), ("A", "D"), both, ("dc1",)
-    )
-    assert served(row, "documents", "D", PLACES).without_quorum == ("writes",)
-
-
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_a_datacenter_that_a_keyspace_has_no_replicas_in_wants_no_answers(
     edition: Edition,
@@ -118,14 +106,3 @@ def test_a_datacenter_that_a_keyspace_has_no_replicas_in_wants_no_answers(
         assert left == ServedTablet(("A", "B", "X"), ("A", "B"), (), ())
     left = served(row, edition, ("X",), PLACES, {"dc1": 2, "dc2": 1})
     assert left == ServedTablet(("A", "B", "X"), ("A", "B"), (), ("dc2",))
-
-
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_a_datacenter_that_has_nothing_yet_is_asked_for_nothing(edition: Edition) -> None:
-    """X is to come; before anybody writes to it a quorum of dc2 is one of no replicas."""
-    row = tablet("A", "AX", "rebuild", "allow_write_both_read_old")
-    assert served(row, edition, (), PLACES) == ServedTablet(("A",), ("A",), (), ())
-    both = ("reads", "writes")
-    assert served(row, edition, ("A",), PLACES) == ServedTablet(("A",), (), both, ("dc1",))
-    left = served(row, edition, (), PLACES, {"dc1": 1, "dc2": 1})
-    assert left == ServedTablet(("A",), ("A",), both, ())  # of two replicas in all there is one

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from kit.errors import BadInput
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica
 from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, TransitionKind
 from kit.protocols.tablets.rules.tablet_history import NO_TRANSITION, stage_of
@@ -58,20 +57,3 @@ def row(stage: str, **changed: str) -> Spoils:
             replace(each, **changed) if each.name == stage else each for each in table.states
         ),
     )
-
-
-@pytest.mark.parametrize(
-    ("parameters", "named"),
-    [
-        ({"kind": "rebuild", "rf": 1}, "rf"),
-        ({"kind": "restore"}, "kind"),
-        ({"kind": "intranode_migration", "excluded": "A:1"}, "excluded"),
-        ({"excluded": "Q"}, "excluded"),
-        ({"rf": 4}, "rf"),
-        ({"requests": ("D write QUORUM",)}, "requests"),
-    ],
-)
-def test_bad_input_is_named(parameters: dict[str, object], named: str) -> None:
-    """What makes no sense is refused in one line that names the field."""
-    with pytest.raises(BadInput, match=named):
-        built(parameters)

@@ -9,16 +9,15 @@ from typing import Any
 import pytest
 
 from kit.engine.flows import flows
-from kit.engine.scenario import file_named, open_file
 from kit.engine.timeline import Timeline
 from kit.protocols.storage.storage import Commit, Serve, Start
-from kit.protocols.tablets.panels.tablet import path, stages_in_use
+from kit.protocols.tablets.panels.tablet import stages_in_use
 from kit.protocols.tablets.rules.tablet_history import NO_TRANSITION, stage_of
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.panel import Scene
 from kit.views.registry import for_model
 from tests.fixtures import rows
-from tests.protocols.tablets.tablet.runs import ONE, SERVER, built
+from tests.protocols.tablets.tablet.runs import built
 from tests.protocols.tablets.tablet.test_stages_kept import entering, walks
 
 
@@ -61,28 +60,6 @@ def test_selectors_stand_beside_the_stage(kind: str) -> None:
             old, new = row.selectors
             assert f"{row.stage}: reads {old}: {reads}; writes {new}: {writes}" in text
     assert len(met) == {"migration": 7, "rebuild_v2": 8, "repair": 2}[kind]
-
-
-@pytest.mark.spec("E-064")
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_two_strips_are_at_most_one_stage_apart(edition: Edition) -> None:
-    """Whoever serves a request stands in a row that differs from the request's in one selector at
-    most, where no way back is taken whose barrier failed.
-    """
-    met = 0
-    for steps in walks(edition):
-        for model, before, action, after in steps:
-            if not isinstance(action, Serve) or before.requests[action.request].acked == (
-                after.requests[action.request].acked
-            ):
-                continue
-            rows = stages_in_use(model, before)
-            title = model.title_of(action.request)
-            (planned,) = (row for row in rows if any(title in each for each in row.requests))
-            (there,) = (row for row in rows if action.replica in row.replicas)
-            assert planned.reads == there.reads or planned.writes == there.writes
-            met += planned.index != there.index
-    assert met
 
 
 @pytest.mark.spec("E-012")
@@ -171,55 +148,3 @@ def test_what_is_on_its_way_is_told_by_stage(edition: Edition) -> None:
                 for words in row.requests:
                     assert "write" not in words or "A" not in words.partition("→")[2]
     assert met
-
-
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_the_marker_moves_along_the_diagram(edition: Edition) -> None:
-    """The way of the diagram is that of the commits, from the start to the end."""
-    timeline = rehearsed(edition=edition)
-    stages = [stage_of(timeline.model.newest(s)) for _, s in commits(timeline)]
-    way = path(timeline.model, timeline.state)
-    assert (*way.stages, NO_TRANSITION) == tuple(stages)
-    assert way.ended
-    text = panel(timeline.model, timeline.state, "states")
-    assert "● → allow_write_both_read_old" in text
-    assert "end_migration → ◎" in text
-
-
-def test_a_second_plan_begins_the_diagram_again() -> None:
-    """After a way back, and where it is written over the first."""
-    timeline: Any = open_file(file_named("tablets/off-one-transition"))
-    timeline.goto(timeline.tip)
-    way = path(timeline.model, timeline.state)
-    assert way.stages == ("allow_write_both_read_old",)
-    timeline = open_file(file_named("tablets/late-stream-refused"))
-    timeline.goto(timeline.tip)
-    way = path(timeline.model, timeline.state)
-    assert way.stages[-1] == "write_both_read_new"
-    assert len(way.stages) == 4
-
-
-def test_an_event_without_a_version_is_named() -> None:
-    """Two rows of one version: the later one says that D is excluded."""
-    timeline = open_file(file_named("tablets/reads-go-back-first"))
-    moment = next(m for m in timeline.moments if "D is excluded" in m.say)
-    text = panel(timeline.model, moment.state, "strips")
-    assert "14 write_both_read_new, D is excluded: reads new: D; writes both: A, D" in text
-    assert built({**ONE, **SERVER}).edition == "server"
-
-
-def test_barriers_pass_over_the_requests_of_an_excluded_coordinator() -> None:
-    """K1's write is still on its way, by an older version: awaited at first, then passed over."""
-    timeline = Timeline(built({**ONE, **SERVER, "excluded": "K1"}))
-    held = "version 10 is held by K1: write 1 → A"
-    shown = {}
-    for verb in ("write 1 at version 10", "plan migration of A to D", "exclude K1"):
-        action = next(
-            a for a in timeline.model.actions(timeline.state) if timeline.model.verb(a) == verb
-        )
-        timeline.do(action)
-        shown[verb] = panel(timeline.model, timeline.state, "strips")
-    assert held not in shown["write 1 at version 10"]
-    assert f"a barrier waits: {held}" in shown["plan migration of A to D"]
-    assert f"a barrier waits: {held}" not in shown["exclude K1"]
-    assert f"{held}, now excluded: no barrier waits" in shown["exclude K1"]

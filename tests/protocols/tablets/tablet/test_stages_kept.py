@@ -211,32 +211,6 @@ def test_both_stories_take_the_same_steps() -> None:
     assert actions[0] == actions[1]
 
 
-TOLD = {
-    "off-sessions": ["The tablet is on A.", "Write 1 of the key is on all replicas: A.",
-                     "The migration of A to D begins.", "It fails and leaves a stream behind: s1.",
-                     "Delete 2 deletes the key and is on all replicas: A.",
-                     "The migration of A to D is retried.",
-                     "The tombstone of delete 2 is collected on D.",
-                     "! s1 is applied to D: the key is back."],
-    "late-stream-refused": ["The tablet is on A.", "Write 1 of the key is on all replicas: A.",
-                            "The migration of A to D begins.",
-                            "It fails and leaves a stream behind: s1.",
-                            "Delete 2 deletes the key and is on all replicas: A.",
-                            "The migration of A to D is retried.",
-                            "The tombstone of delete 2 is collected on D.",
-                            "✓ D rejects s1, whose session is closed: the key stays deleted."],
-    "reads-go-back-first": ["The tablet is on A.", "The migration of A to D begins.", "It fails.",
-                            "Write 1 of the key is on all replicas: A, D."],
-    "stale-write-refused": ["The tablet is on A.", "The migration of A to D begins."],
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", TOLD)
-def test_any_run_is_told_in_steps(name: str) -> None:
-    """The list is made of what happened, whatever the story."""
-    assert steps(name)[1] == TOLD[name]
-
-
 REPAIRED: dict[str, dict[str, Any]] = {
     "moved": {"rf": 2, "requests": USUAL[:1]},
     "moved, the server's stages": {"rf": 2, "edition": "server", "requests": USUAL},
@@ -265,11 +239,3 @@ def test_no_walk_brings_a_key_back(edition: Edition) -> None:
     given = {"second": "again", "collecting": True, "late": 2, "repaired": True}
     model = build("tablet", {**given, "rf": 2, "requests": DELETED, "edition": edition})
     assert not fuzz(model, range(40), steps=250, within=0).findings
-
-
-def test_the_small_files_show_the_same() -> None:
-    """With one replica the same steps are short enough to be shown."""
-    for name, kept in (("off-sessions", False), ("late-stream-refused", True)):
-        timeline = open_file(file_named(f"tablets/{name}"))
-        timeline.goto(timeline.tip)
-        assert all(verdict.ok for verdict in timeline.verdicts()) == kept

@@ -26,7 +26,7 @@ from tests.protocols.tablets.tablet.runs import (
     built,
     search,
 )
-from tests.protocols.tablets.tablet.test_seen import panel, rehearsed
+from tests.protocols.tablets.tablet.test_seen import panel
 from tests.protocols.tablets.tablet.test_stages_kept import walks
 
 FORMER, NEXT = TabletReplica("A", 0), TabletReplica("A", 1)
@@ -165,15 +165,3 @@ def test_shards_die_with_their_node() -> None:
     )  # fmt: skip
     down = model.apply(model.start(), crash).down
     assert model.history.names(down) == ("A", "A:0", "A:1")
-
-
-@pytest.mark.spec("E-065")
-def test_cards_and_strips_name_the_shards() -> None:
-    """Each shard has a card with what it holds; the node's says which it reads and writes."""
-    timeline = rehearsed(**WITHIN, **TWO)
-    texts = [panel(timeline.model, m.state, "replicas") for m in timeline.moments]
-    assert any("reads A:0; writes A:0, A:1" in text for text in texts)
-    assert "A:0: version" in texts[0]
-    strips = [panel(timeline.model, m.state, "strips") for m in timeline.moments]
-    assert "A:1 (no replica)" in strips[0]
-    assert any("streaming: reads old: A:0, B; writes both: A:0, A:1, B" in text for text in strips)

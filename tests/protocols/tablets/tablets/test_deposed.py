@@ -109,20 +109,3 @@ def test_with_the_guard_a_late_command_counts_until_its_successor_commits(editio
         assert timeline.state.deposed is None
         [way] = timeline.state.tablets[0].transitions
         assert way.stage == stage
-
-
-@pytest.mark.parametrize(
-    ("between", "tablets", "marker"),
-    [((), True, False), (("decide",), False, True)],
-)
-def test_only_what_was_decided_last_is_committed_late(
-    between: tuple[str, ...], tablets: bool, marker: bool
-) -> None:
-    """A stage was decided, then nothing, or that a new coordinator begins; both are deposed."""
-    timeline = played(
-        {"nodes": 3, "changes": 2},
-        *("imbalance", "migrate 0 A:0 B:0", "commit", "barrier", "decide", "elect B"),
-        *(*between, "elect C"),
-    )
-    assert (timeline.state.deposed is not None) == tablets
-    assert (timeline.state.control.deposed is not None) == marker

@@ -11,7 +11,6 @@ from kit.engine.timeline import Timeline
 from kit.protocols.tablets.facts.tablets import tablet_map
 from kit.protocols.tablets.panels.losses import GRACE
 from kit.protocols.tablets.rules.availability import primary_replica
-from kit.views.actions import mark
 from kit.views.fragment import Frag
 from kit.views.panel import Panel, Scene, scene_of
 from kit.views.registry import for_model
@@ -85,23 +84,6 @@ def test_tablets_have_less_to_spare_until_they_are_rebuilt() -> None:
     for tablet in left:
         rebuilt(timeline, tablet)
     assert cells(timeline, "losses", "lose:A")[1] == "every tablet keeps its quorum"
-
-
-@pytest.mark.spec("E-033")
-def test_a_button_loses_one_more() -> None:
-    """It does what the crash of that host does: then the tablets that it named have no quorum."""
-    timeline = replacing()
-    button = drawn(timeline, "losses", "lose:A:button")
-    option = timeline.model.find(timeline.state, "crash A")
-    assert button is not None
-    assert option is not None
-    assert button.get("data-act") == f"do:{mark(timeline.model, option[0])}"
-    timeline.do(option[0])
-    for tablet in range(4):
-        assert cells(timeline, "losses", f"losses:{tablet}") == ["✗", "✓", "✗", "", "! 0"]
-    panel, scene = seen(timeline, "losses")
-    assert "tablet 0: ✗A ✓B ✗C; 0 to spare, no quorum" in panel.text(scene)
-    assert drawn(timeline, "losses", "lose:B:button") is None
 
 
 @pytest.mark.spec("E-035")

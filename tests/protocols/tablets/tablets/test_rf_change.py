@@ -171,23 +171,6 @@ def test_it_is_refused_with_its_reason(
     assert result.verdict == "complete"
 
 
-@pytest.mark.parametrize(
-    ("racks", "words", "ends"),
-    [
-        (("r1", "r2"), "dc1=r1,r2,r3", "A C D"),
-        (("r1", "r2"), "dc1=r1", "A"),
-        (("r1", "r2"), "dc1=r1,r2 dc2=r1", "A C E"),
-        (("r1", "r2"), "dc1=2 dc2=1", "A C E"),
-    ],
-)
-def test_racks_by_name(racks: tuple[str, ...], words: str, ends: str) -> None:
-    """In edition server: a replica comes to the rack that is added, and leaves the one dropped."""
-    given = {"nodes": 5, "tablets": ("A C",), "racks": THREE_RACKS}
-    given["keyspaces"] = (f"ks dc1={','.join(racks)}",)
-    end = ended(**given, words=f"keyspace_rf_change ks {words}")
-    assert sorted(each.host for each in end.tablets[0].replicas) == ends.split()
-
-
 def test_a_datacenter_that_is_added_with_racks_fills_replica_by_replica() -> None:
     """From none to a list of two racks: each transition adds one replica."""
     given = {

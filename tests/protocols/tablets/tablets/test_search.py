@@ -27,6 +27,7 @@ def searched(edition: Edition, **given: Any) -> Result:
     return result
 
 
+@pytest.mark.spec("E-019", "E-021")
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize(
     "faults",
@@ -56,7 +57,7 @@ def test_two_tablets_share_barriers(edition: Edition) -> None:
     searched(edition, tablets=("A", "B"), moves=2, failures=1)
 
 
-@pytest.mark.spec("E-009")
+@pytest.mark.spec("E-009", "E-019", "E-021")
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize(
     "given",
@@ -69,11 +70,16 @@ def test_two_tablets_share_barriers(edition: Edition) -> None:
     ],
     ids=str,
 )
-def test_the_other_kinds_with_faults(edition: Edition, given: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "faults", [{"failures": 1, "late": 1}, {"crashes": 1, "exclusions": 1}], ids=str
+)
+def test_the_other_kinds_with_faults(
+    edition: Edition, faults: dict[str, int], given: dict[str, Any]
+) -> None:
     """Within a node a replica changes its shard; a repair passes two stages and moves nothing; an
     RF change drops a replica, or adds one.
     """
-    parameters = {"edition": edition, **SMALL, **given, "failures": 1, "late": 1}
+    parameters = {"edition": edition, **SMALL, **given, **faults}
     result = check(build("tablets", parameters), max_states=MOST)
     assert result.verdict == "complete"
     assert set(result.unreached) == ({"moved"} if given.get("kinds") == ("repair",) else set())

@@ -2,50 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
-from kit.protocols.tablets.rules.availability import shard_for_reads, shard_for_writes
-from kit.protocols.tablets.rules.maps import Tablet, last_tokens
 from kit.protocols.tablets.rules.stages import TRANSITIONS
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.panel import scene_of
 from kit.views.registry import for_model
-
-
-def _shards(words: str, host: str) -> set[int]:
-    return {int(shard) for name, shard in re.findall(r"(\w):(\d+)", words) if name == host}
-
-
-@pytest.mark.spec("E-063")
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_each_stage_says_which_shards_serve(edition: Edition) -> None:
-    """At each stage the rows of reads and writes have the shards that the sharder answers with:
-    one for reads, two for writes where both are written to.
-    """
-    given = {"edition": edition, "kinds": ("intranode_migration",), "shards": 2}
-    timeline = Timeline(build("tablets", {**given, "tablets": ("A:0 B:1 C:0",), "moves": 1}))
-    [panel] = [each for each in for_model(timeline.model).panels if each.name == "now"]
-    written = set()
-    while timeline.forward() is not None:
-        for now in timeline.state.tablets[0].transitions:
-            row = TRANSITIONS[edition]["intranode_migration"].state(now.stage)
-            tablet = Tablet(
-                last_tokens(1)[0], timeline.state.tablets[0].replicas, now.new, now.stage, now.kind
-            )
-            text = panel.text(scene_of(timeline, timeline.at))
-            found = re.search(r": reads \w+ \((.*?)\), writes \w+ \((.*?)\)", text)
-            assert found is not None
-            for host in "ABC":
-                reads, writes = (_shards(words, host) for words in found.groups())
-                assert reads == {shard_for_reads(tablet, host, row.reads)}
-                assert writes == set(shard_for_writes(tablet, host, row.writes))
-            written.add(frozenset(_shards(found[2], "A")))
-    assert written == {frozenset({0}), frozenset({0, 1}), frozenset({1})}
-
 
 READS = {"old": "0", "new": "1"}
 WRITES = {"old": "0", "both": "0, 1", "new": "1"}

@@ -54,33 +54,3 @@ def test_a_drain_has_no_place_where_the_other_node_has_no_tokens(edition: Editio
     assert [each.error for each in topology.requests] == [False, True]
     [panel] = [each for each in for_model(timeline.model).panels if each.name == "tablets"]
     assert "replicas A:0, B:0" in panel.text(scene_of(timeline, timeline.at))
-
-
-@pytest.mark.spec("D-035")
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_it_has_no_row_of_its_own_in_any_table_of_replicas(edition: Edition) -> None:
-    """Its card names the option, and through a whole run no row of the table has it, no chip is in
-    its row of the grid, and the balancer says why.
-    """
-    given = {"nodes": 3, "tablets": ("A B", "B C"), "moves": 2}
-    words = ("join D --zero-token",)
-    timeline = Timeline(build("tablets", {"edition": edition, **given, "operations": words}))
-    panels = {each.name: each for each in for_model(timeline.model).panels}
-    timeline.do(timeline.model.find(timeline.state, "join D --zero-token")[0])
-    forwarded(timeline)
-    for at in range(len(timeline.moments)):
-        scene = scene_of(timeline, at)
-        assert "D:" not in panels["tablets"].text(scene)
-        keys = [each.key or "" for each in panels["grid"].draw(scene).walk()]
-        assert not [key for key in keys if key.startswith("tablet:") and ":D:" in key]
-    scene = scene_of(timeline, timeline.at)
-    assert "no tokens (join_ring=false)" in panels["nodes"].text(scene)
-    assert "no tokens" in panels["grid"].draw(scene).text()
-    moved = sum(
-        row.replicas != first.replicas
-        for row, first in zip(
-            timeline.state.tablets, timeline.moments[0].state.tablets, strict=True
-        )
-    )
-    assert moved > 0
-    assert timeline.model.roles(timeline.state)[3] == "zero-token"
