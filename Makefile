@@ -34,6 +34,7 @@ spec: setup ## list what is shown, partly shown (with what is missing) and not s
 	@$(PY) -m tests.spec
 
 lint: setup ## style, types and the storeys
+	@$(PY) -m tools.budget
 	@$(PY) tools/test.py --only style
 
 format: setup ## let ruff rewrite what it can
