@@ -22,7 +22,14 @@ TOP = {
         "README.md",
         "TEACHING.md",
     ),
-    *("LICENSE", "Makefile", "environment.yml", "pyproject.toml", "requirements.lock"),
+    *(
+        "LICENSE",
+        "Makefile",
+        "budget.toml",
+        "environment.yml",
+        "pyproject.toml",
+        "requirements.lock",
+    ),
 }
 
 
