@@ -106,9 +106,9 @@ class LaterLift(LiftModel):
 
     revision = 2
 
-    def _may_move(self, s: Lift, action: Any) -> Refusal | None:
+    def _move(self, s: Lift, by: int) -> Lift | Refusal:
         """One floor up is as far as it goes now."""
-        return Refusal("no higher") if s.floor and isinstance(action, Up) else None
+        return Refusal("no higher") if s.floor and by > 0 else super()._move(s, by)
 
 
 def _moved(*actions: Any) -> dict[str, Any]:

@@ -99,7 +99,7 @@ class Yields:
         (lambda: taken(numpy.array(1)), "numbers | array(1) | a list or tuple"),
         (lambda: kit.spark.drawn(numpy.array([1, 2])), "seed | a whole number"),
         (lambda: check(kit.build("twophase"), max_states=Lies()), "max_states | a whole number"),
-        (lambda: read(Lies()), "file | a readable file, as text or a path"),
+        (lambda: read(Lies()), "path | a file or folder, as text or a path"),
         (lambda: taken(by_name={}), "taken() | missing a required argument: 'numbers'"),
     ],
 )

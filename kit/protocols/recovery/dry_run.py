@@ -635,9 +635,8 @@ def _cases(
     def case(told_by: str, voters: int, gone: int = lost, assuming: str = "") -> _Case:
         quorum, stuck = Quorum(voters, voters & ~(down | gone)), cluster.upgrade == "stuck"
         gone_nodes = gone & ~out if quorum.holds else gone  # Who has left is not replaced.
-        procedure, reason = which_procedure(quorum, down, gone_nodes, stuck, by_leader)
-        if procedure in BY_HAND and not cluster.able():
-            procedure, reason = "restore", NOBODY
+        able = bool(cluster.able())
+        procedure, reason = which_procedure(quorum, down, gone_nodes, stuck, by_leader, able)
         return _Case(told_by, assuming, quorum, gone, procedure, reason)
 
     def rank(each: _Case) -> tuple[bool, bool, int, str]:

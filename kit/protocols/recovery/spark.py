@@ -155,15 +155,16 @@ def _joined(group0: list[Row], data: list[Row], sets: int) -> pa.RecordBatch:
 def _group0(layout: ClusterLayout, in_orders: Callable[[int], Orders], dead: int) -> Iterator[Row]:
     names = layout.names
     cluster = layout.text, layout.racks, " ".join(names[node] for node in nodes_in(dead))
+    everybody = (1 << len(names)) - 1
     for edition in get_args(Edition):
         if edition == "server":
-            everybody = (1 << len(names)) - 1
             ends = extremes(layout.places, everybody, 0, dead, NEWEST_RULES, together=True)
             orders = in_orders(dead)
         else:
             ends = (after_deaths(edition, layout.places, [dead]),) * 2
             orders = (ends[0].holds,) * 2
-        worst, advices = ends[0], [which_procedure(each, 0, dead)[0] for each in ends]
+        left = dead != everybody
+        worst, advices = ends[0], [which_procedure(each, 0, dead, left=left)[0] for each in ends]
         advice = advices[0] if len(set(advices)) == 1 else NOT_KNOWN
         yield *cluster, edition, worst.holds, outcome(orders), worst.missing, advice
 

@@ -40,14 +40,21 @@ BY_HAND: tuple[Procedure, ...] = ("recovery leader", "recovery mode")
 
 
 def which_procedure(
-    quorum: Quorum, down: int, lost: int, stuck: bool = False, by_leader: bool = True
+    quorum: Quorum,
+    down: int,
+    lost: int,
+    stuck: bool = False,
+    by_leader: bool = True,
+    left: bool = True,
 ) -> tuple[Procedure, str]:
     """The procedure, and why; nodes (masks) that are ``down`` may be restarted, ``lost`` may not.
 
     ``Quorum(0b111, 0b011)`` are three voters of which two live. ``stuck`` is the upgrade into Raft.
     ``by_leader`` is ``releases.has("recovery-leader", release)``: before, a lost majority was
-    recovered by RECOVERY mode.
+    recovered by RECOVERY mode. ``left`` says whether any node is left to recover from.
     """
+    if not left and lost and (stuck or not Quorum(quorum.voters, quorum.voters & ~lost).holds):
+        return "restore", "no node is left to recover from"
     if stuck and lost:
         return "recovery mode", "the Raft upgrade is stuck because it needs nodes that are lost"
     if stuck:

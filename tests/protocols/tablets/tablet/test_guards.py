@@ -13,7 +13,7 @@ HISTORY = "protocols/tablets/rules/tablet_history.py"
 STAGES = "protocols/tablets/rules/stages.py"
 EDGES = '_EDGES = """\n'
 INTO_ALLOW = f"{EDGES}  * | allow_write_both_read_old | | happy | version\n"
-FALLBACK = "S write_both_read_new | write_both_read_old_fallback_cleanup"
+FALLBACK = "N write_both_read_new | write_both_read_old_fallback_cleanup"
 
 # safeguard -> what is cut out: file, text that is there, text that takes its place; what is found
 PLANTED: dict[str, tuple[tuple[str, str, str], str]] = {
@@ -45,7 +45,7 @@ PLANTED: dict[str, tuple[tuple[str, str, str], str]] = {
         "streamed",
     ),
     "fallback-stage": (
-        (STAGES, FALLBACK, "S write_both_read_new | cleanup_target"),
+        (STAGES, FALLBACK, "N write_both_read_new | cleanup_target"),
         "one-stage-apart",
     ),
 }
