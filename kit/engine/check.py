@@ -80,7 +80,7 @@ class Scope(Struct, frozen=True):
         judged = [f"{kind} {', '.join(names)}" for kind, names in self.judged.items() if names]
         lines = [
             f"configuration: {self.configuration}",
-            "judged: {what}".format(what="; ".join(judged) or "nothing"),
+            f"judged: {'; '.join(judged) or 'nothing'}",
         ]
         if self.left_out:
             lines.append(f"not judged: {', '.join(self.left_out)}")

@@ -47,7 +47,7 @@ class RecordedRun(Record):
         names = ", ".join(changed) or "–"
         repeats = after.read == len(self.entries) and self.trace.loop is not None
         again = f" {self.ends}" if repeats else ""
-        return f"{self.label(before, action)}. {f'Changed: {names}.'}{again}"
+        return f"{self.label(before, action)}. Changed: {names}.{again}"
 
     def milestone(self, before: RecordState, action: ReadOn, after: RecordState) -> str | None:
         """The run comes to what it repeats."""

@@ -338,7 +338,7 @@ def write_reader(
         keys.append(key_of(handout))
         progress(number, len(notebooks))
     page = _page("Course reader", sheets)
-    key = _page(f"{'Course reader'}: answers", keys)
+    key = _page("Course reader: answers", keys)
     written, written_key = write_all([(place, page), (key_place, key)], "--out")
     return written, written_key
 

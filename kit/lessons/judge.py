@@ -248,7 +248,7 @@ class TypedJudge(Struct, frozen=True):
         """Judge lines that were typed; each judged row of the grade is a case."""
         under_way = open_drill(self.drill)
         refused = [f"{e.typed}: {e.error}" for e in map(under_way.enter, lines) if e.error]
-        refusals = "".join(f" {f'Refused: {each}.'}" for each in refused[:MOST_TOLD])
+        refusals = "".join(f" Refused: {each}." for each in refused[:MOST_TOLD])
         rows = (row for row in under_way.grade().rows if row.holds is not None)
         whys = [(row.holds, f"{row.name}: {row.why}.{refusals}") for row in rows]
         if self.procedure:

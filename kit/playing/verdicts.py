@@ -33,7 +33,7 @@ def verdict(model: Model[Any, Any], result: Result) -> str:
         shortest = "the shortest run; " if result.mode == "breadth" else ""
         return f"Broken after {steps} ({shortest}{seen} searched)."
     if result.interrupted:
-        at_work = " " + f"The search stopped in {result.at_work}." if result.at_work else ""
+        at_work = f" The search stopped in {result.at_work}." if result.at_work else ""
         return stopped(result.states) + at_work
     if not result.complete:
         reached = f"The search is not complete: it reached its bound of {seen}."
@@ -43,7 +43,7 @@ def verdict(model: Model[Any, Any], result: Result) -> str:
         )
     never = ""
     if result.unreached:
-        never = " " + f"Never reached: {', '.join(result.unreached)}."
+        never = f" Never reached: {', '.join(result.unreached)}."
     if result.sentence != WHOLE:
         return f"{seen}: {result.sentence}.{never}"
     return f"Complete: {seen}, no violation." + never
@@ -111,7 +111,7 @@ def stopped_box(model: Model[Any, Any], states: int) -> Frag:
 def _judged(model: Model[Any, Any], sign: str, sentence: str, budgets: str = "") -> Frag:
     off = ", ".join(safeguard.id for safeguard in model.safeguards if safeguard.name in model.off)
     which = " with every safeguard on" if model.safeguards else ""
-    which = f" {f'without {off}'}" if off else which
+    which = f" without {off}" if off else which
     return h("p", h("strong", f"{sign} {sentence}"), f" ({model.name}{which}{budgets})")
 
 
@@ -145,12 +145,7 @@ def elsewhere(model: Model[Any, Any], result: Result) -> str:
     off = [each for each in model.safeguards if each.name in model.off]
     said = [f"{each.id}: {kept.sentence}." for each in off for kept in each.kept]
     said += [
-        (
-            "{id} is needed in another scenario: {which}.".format(
-                id=each.id,
-                which=written(_plain(each.smallest)) or "its own",
-            )
-        )
+        f"{each.id} is needed in another scenario: {written(_plain(each.smallest)) or 'its own'}."
         for each in off
         if each.protects
         and any(here.get(name) != value for name, value in _plain(each.smallest).items())

@@ -77,7 +77,7 @@ def refusal_text(refusal: Refusal, most: int = MOST_EVIDENCE) -> str:
     """
     parts = [refusal.reason.rstrip("."), *some_of(refusal.evidence, most, refusal.untold)]
     if refusal.missing:
-        parts.append("missing: {names}".format(names=", ".join(some_of(refusal.missing, most))))
+        parts.append(f"missing: {', '.join(some_of(refusal.missing, most))}")
     return "; ".join(parts) + "."
 
 
@@ -321,7 +321,7 @@ def _reason(scene: Scene, action: Any, refusal: Refusal) -> Frag:
         h("strong", scene.model.label(scene.state, action)),
         h("span", f" {refusal.reason.rstrip('.')}."),
         h("ul", [h("li", fact) for fact in facts]) if facts else None,
-        h("small", " " + f"missing: {missing}") if missing else None,
+        h("small", f" missing: {missing}") if missing else None,
         k=f"wait:{mark(scene.model, action)}",
     )
 

@@ -182,9 +182,7 @@ def possible_words(scene: Scene, possible: Possible) -> str:
         return f"The search was stopped. {far}"
     here = f"The break became possible at step {step}: {suffice}."
     if possible.step == 1:
-        return (
-            f"{here} {f'A search from the start found no break within {possible.most:,} states.'}"
-        )
+        return f"{here} A search from the start found no break within {possible.most:,} states."
     before = scene.counted(possible.step - 2)
     beyond = f"A search from step {before} found no break within {possible.most:,} states."
     return f"{here} {beyond}"
@@ -222,9 +220,9 @@ def _cause(scene: Scene, breach: Breach, inquiry: Inquiry, picture: Frag | None)
     }
     needed = "Leave out any one of these, and the break does not happen."
     if len(steps) < len(way):
-        needed += " " + "The other steps do not matter."
+        needed += " The other steps do not matter."
     if become:
-        needed += " " + "In brackets is what a step becomes without the others."
+        needed += " In brackets is what a step becomes without the others."
     unknown = soft("This model does not say what a single node has seen.")
     return h(
         "div",

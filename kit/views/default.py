@@ -88,9 +88,7 @@ def _now_and_then(scene: Scene) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _row(path: str, text: str, former: str | None, changed: bool) -> Frag:
-    was = (
-        h("small", " " + f"was {former}", class_="soft") if changed and former is not None else None
-    )
+    was = h("small", f" was {former}", class_="soft") if changed and former is not None else None
     now = h("span", text, class_="changed" if changed else None)
     return h("tr", h("th", path, scope="row"), h("td", now, was), k=f"field:{path}")
 

@@ -101,11 +101,11 @@ class Exported(Struct, frozen=True):
 
     def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
         place = Path(os.path.relpath(self.path)).as_posix()
-        lacks = " " + f"The page leaves out: {', '.join(self.left_out)}." if self.left_out else ""
+        lacks = f" The page leaves out: {', '.join(self.left_out)}." if self.left_out else ""
         link = f'<a href="{escape(quote(place))}">{escape(place)}</a>'
         return {
             "text/plain": f"The run as a page: {place}." + lacks,
-            "text/html": f"<p>{f'The run as a page: {link}.'}{escape(lacks)}</p>",
+            "text/html": f"<p>The run as a page: {link}.{escape(lacks)}</p>",
         }
 
 

@@ -88,7 +88,7 @@ def shares(aspect: Aspect) -> str:
     common = zip(LOOKS, values[:3], strict=False)
     parts = [f"{mark} {value} ×{count}" for mark, (value, count) in common]
     rest = len(values) - 3
-    return ", ".join(parts) + (" " + f"and {rest} more" if rest > 0 else "")
+    return ", ".join(parts) + (f" and {rest} more" if rest > 0 else "")
 
 
 def heat_lines(aspects: Sequence[Aspect]) -> Iterator[str]:

@@ -276,12 +276,12 @@ class Controls:
             self._open_on(self.player.timeline)
             notes = "; ".join(self.player.timeline.notes)
             loaded = f"Loaded {self.file.value}."
-            self._say(loaded + (" " + f"Note: {notes}." if notes else ""))
+            self._say(loaded + (f" Note: {notes}." if notes else ""))
 
     def _export(self, _button: Any) -> None:
         with self._reporting():
             made = self.player.export(f"{self.file.value.removesuffix('.json')}.html")
-            left = " " + f"Left out: {', '.join(made.left_out)}." if made.left_out else ""
+            left = f" Left out: {', '.join(made.left_out)}." if made.left_out else ""
             self._say(f"Wrote {made.path} ({counted(made.size, 'byte')}).{left}")
 
     def _say(self, text: str, *, wrong: bool = False, control: Any = None) -> None:

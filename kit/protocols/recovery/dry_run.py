@@ -33,6 +33,7 @@ from kit.protocols.recovery.rules.procedure import (
     MODE_STEPS,
     NEVER_BY_HAND,
     NEW_STEPS,
+    NOBODY,
     NOT_KNOWN,
     PLACES,
     ROWS,
@@ -407,7 +408,6 @@ REGION = (
 EXCLUDED = "exclude its nodes (nodetool excludenode), "
 EMPTIED = "ALTER KEYSPACE (no replicas there{}) and "
 """Source: published manual, on adding nodes; published ``get_next_task``."""
-NOBODY = "no node is left to recover from"
 NO_RAFT = (
     "on release {} there is a group 0 only where consistent_cluster_management is true; elsewhere "
     "no quorum is needed: restart, replace or remove what is dead"

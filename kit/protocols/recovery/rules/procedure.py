@@ -37,6 +37,7 @@ Procedure = Literal[
 ]
 NOT_KNOWN: Procedure = "not known"
 BY_HAND: tuple[Procedure, ...] = ("recovery leader", "recovery mode")
+NOBODY = "no node is left to recover from"
 
 
 def which_procedure(
@@ -54,7 +55,7 @@ def which_procedure(
     recovered by RECOVERY mode. ``left`` says whether any node is left to recover from.
     """
     if not left and lost and (stuck or not Quorum(quorum.voters, quorum.voters & ~lost).holds):
-        return "restore", "no node is left to recover from"
+        return "restore", NOBODY
     if stuck and lost:
         return "recovery mode", "the Raft upgrade is stuck because it needs nodes that are lost"
     if stuck:
