@@ -47,7 +47,7 @@ class ControlSymmetry:
         places = list(range(len(s.applied)))
         for target, node in zip(self.alike, _in_order(s, self.alike), strict=True):
             places[target] = node
-        return _renamed(s, tuple(places)), tuple(places)
+        return renamed(s, tuple(places)), tuple(places)
 
 
 def _in_order(s: ControlState, alike: tuple[int, ...]) -> list[int]:
@@ -77,7 +77,8 @@ def _in_order(s: ControlState, alike: tuple[int, ...]) -> list[int]:
     return sorted(alike, key=key)
 
 
-def _renamed(s: ControlState, places: Places) -> ControlState:
+def renamed(s: ControlState, places: Places) -> ControlState:
+    """The same state, with each node in another place and ids that are as small as can be."""
     ids = _ids(s)
     fresh = _fresh(ids)
     return replace(

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from kit.engine.check import check
 from kit.engine.drill import DrillMoment
-from kit.engine.flows import flows
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.protocols.topology import topology as act
@@ -61,20 +60,6 @@ def test_tools_show_the_address_that_a_node_has_heard_of() -> None:
             ]
         if knowing == "C":
             press(timeline, "gossip C")
-
-
-def test_those_who_can_be_reached_hear_the_address() -> None:
-    """Each member but the node itself, and neither who is cut off nor who joins."""
-    timeline = moved("join E", nodes=4, crashes=1)
-    for gone, heard in (("", "ABD"), ("B", "AD")):
-        state = timeline.state.but(cut=sum(1 << "ABCDE".index(name) for name in gone))
-        action, _ = timeline.model.find(state, "gossip C")
-        after = timeline.model.act(state, action)
-        told = flows(timeline.model, state, action, after)
-        assert [(f.kind, f.from_key, f.to_key, f.label, f.text) for f in told] == [
-            ("message", "n:C", f"n:{name}", "10.1.0.13", f"C → {name}: I am at 10.1.0.13")
-            for name in heard
-        ]
 
 
 @pytest.mark.sweep(3)
@@ -138,27 +123,6 @@ def test_the_configuration_changes_and_the_identity_stays(
     assert not any(row.error for row in timeline.state.topology.requests)
 
 
-@pytest.mark.parametrize(
-    ("given", "cut", "reason"),
-    [
-        ({"nodes": 3, "down": ("B", "C")}, 0, "group 0 has no majority"),
-        ({"nodes": 2, "down": ("B",)}, 0, "group 0 has no majority"),
-        (
-            {"nodes": 3, "cuts": 1},
-            0b001,
-            "the node cannot reach group 0, which stores its configuration",
-        ),
-    ],
-)
-def test_a_configuration_is_stored_by_group_0(given: dict[str, Any], cut: int, reason: str) -> None:
-    """Without a majority, or cut off, a node cannot start with another one."""
-    model: Any = build("topology", {"operations": (), "configurations": 1, **given})
-    state = replace(model.start(), cut=cut)
-    refusal = model.refusal(state, act.RestartConfigured("A"))
-    assert refusal is not None
-    assert refusal.reason == reason
-
-
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("words", ["replace D C", "remove C", "rebuild C"])
 def test_every_operation_ends_whoever_is_configured_anew(edition: Edition, words: str) -> None:
@@ -166,18 +130,6 @@ def test_every_operation_ends_whoever_is_configured_anew(edition: Edition, words
     given = {"edition": edition, "operations": (words,), "configurations": 1}
     result = check(build("topology", given), symmetry=True, max_states=100_000)
     assert (result.violation, result.complete, result.unreached) == (None, True, ())
-
-
-def test_a_barrier_waits_until_the_address_is_heard() -> None:
-    """Until then it is as if C were cut off; who is cut off besides tells nobody where it is."""
-    timeline = moved("join D", cuts=1, edition="documents")
-    model: Any = timeline.model
-    assert timeline.state.reachable & 0b111 == 0b011
-    isolated = replace(timeline.state, cut=0b100)
-    refusal = model.refusal(isolated, act.HearAddress("C"))
-    assert refusal is not None
-    assert refusal.reason == "the node is cut off from the others"
-    assert act.HearAddress("C") in set(model.actions(timeline.state))
 
 
 def test_who_has_left_is_heard_at_no_address() -> None:

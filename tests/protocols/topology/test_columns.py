@@ -21,7 +21,7 @@ from kit.protocols.topology.rules.columns import impossible
 from kit.protocols.topology.rules.decide import decide
 from kit.views.fragment import Frag
 from kit.views.panel import Scene, scene_of
-from tests.protocols.topology.test_seen import ended, press, starting, until
+from tests.protocols.topology.test_seen import press, starting
 
 BASE = "SUPPORTS_CONSISTENT_TOPOLOGY_CHANGES"
 
@@ -82,15 +82,6 @@ def test_cells_are_live(words: str, given: dict[str, Any], cell: tuple[str, str,
         if timeline.forward() is None:
             break
     assert cell in shown
-
-
-def test_no_source_is_left_when_a_rebuild_has_ended() -> None:
-    """The source datacenter is there while the node rebuilds, and null once it is normal."""
-    timeline = until(
-        starting("rebuild C --source-dc=dc1"), lambda s: s.topology.nodes[2].state == "rebuilding"
-    )
-    assert timeline.state.topology.nodes[2].rebuild_option == "dc1"
-    assert ended(timeline).state.topology.nodes[2].rebuild_option == ""
 
 
 def test_balancing_that_is_off_moves_no_tablet() -> None:
@@ -195,32 +186,6 @@ def test_a_pending_request_is_found_by_its_id(
     assert (row[3], row[4], row[6]) == ("t2", "null", "True")
     assert 2 < int(row[5].removeprefix("t")) <= number
     assert row[7] == SAID_BY.get(words, "null")
-
-
-def test_a_request_that_failed_says_so() -> None:
-    """A stream that fails: the request is done, with its error."""
-    timeline = starting("join D", failures=1)
-    until(timeline, lambda s: s.attempted.streaming)
-    press(timeline, "fail")
-    ended(timeline)
-    (row,) = body(tables(scene_of(timeline, timeline.at), REQUESTS)[0])
-    assert (*row[1:5], row[6]) == ("join", "D", "t2", "failed", "True")
-
-
-def test_requests_keep_their_order() -> None:
-    """Those that wait for the whole cluster stand in the order of their ids, none twice."""
-    asked = ("cleanup", "rebuild C", "new_cdc_generation", "cleanup")
-    timeline = starting(*asked)
-    for each in asked:
-        press(timeline, each)
-    requests, joined = tables(scene_of(timeline, timeline.at), REQUESTS)
-    assert [row[1] for row in body(requests)] == [
-        "cleanup", "new_cdc_generation", "rebuild", "cleanup",
-    ]  # fmt: skip
-    kinds = {2: "cleanup", 4: "new_cdc_generation", 5: "cleanup"}
-    assert [row[1:3] for row in body(joined)] == [
-        (as_timeuuid(state), kind) for state, kind in kinds.items()
-    ]
 
 
 @pytest.mark.sweep(3)

@@ -19,10 +19,9 @@ from kit.protocols.topology.rules.cluster import (
     TopologySafeguards,
 )
 from kit.protocols.topology.rules.columns import load, store
-from kit.protocols.topology.rules.decide import Decision, QueueEntry, decide, outcome, queue
+from kit.protocols.topology.rules.decide import Decision, decide, outcome, queue
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.protocols.topology.rules.requests import OperationRequest, refusal, requested
-from kit.protocols.topology.rules.work import TopologyOperation
 
 CODE, SEED = Setting(edition="server"), Setting(edition="documents")
 ALL = 0b1111
@@ -264,101 +263,6 @@ def test_a_new_coordinator_decides_the_same(edition: Edition, words: str) -> Non
     assert count > 30
 
 
-def test_the_queue_names_the_operation_that_runs() -> None:
-    """The request under way comes first; the others say what they wait for."""
-    topology = replace(cluster(JOIN, LEAVE), transition="join_group0")
-    joining = replace(topology.nodes[3], state="bootstrapping", request="")
-    topology = replace(topology, nodes=(*topology.nodes[:3], joining))
-    assert queue(topology, ALL, CODE) == (
-        QueueEntry(1, "join", 3, "running", "the request is under way"),
-        QueueEntry(
-            2, "leave", 2, "waits", "another operation is under way (bootstrapping)", 0b1000
-        ),
-    )
-
-
-def placed(topology: ClusterTopology, **cells: dict[int, Any]) -> ClusterTopology:
-    """The same, where these cells of these nodes' rows are set."""
-    nodes = [
-        replace(entry, **{name: of[i] for name, of in cells.items() if i in of})
-        for i, entry in enumerate(topology.nodes)
-    ]
-    return replace(topology, nodes=tuple(nodes))
-
-
-RACKS = dict(enumerate(("dc1/r1", "dc1/r2", "dc1/r2", "dc1/r3")))
-OTHERS = dict(enumerate(("dc1/r2", "dc1/r1", "dc1/r2", "dc1/r3")))
-LEAVES_2 = OperationRequest("leave", 1)
 LEAVES_1, REPLACE = OperationRequest("leave", 0), OperationRequest("replace", 3, replaced=2)
 GONE, NO_RACK = "the node is no longer normal", "dc1 would have 1 rack for 2 replicas"
 LACKS, NOT_NORMAL = "it lacks a feature", "the node that it would replace is not normal"
-
-
-@pytest.mark.parametrize(
-    ("edition", "topology", "kind", "said", "machine"),
-    [
-        ("server", cluster(REBUILD), "begin", "", "rebuilding"),
-        ("server", placed(cluster(REBUILD, members=6), state={0: "left"}), "refuse", GONE, "node"),
-        ("server", placed(cluster(LEAVE, members=3), state={2: "left"}), "refuse", GONE, "node"),
-        # A, or then B, is the only node of its rack, C is not.
-        ("server", placed(cluster(LEAVES_1, rf=2), rack=RACKS), "refuse", NO_RACK, "node"),
-        ("server", placed(cluster(LEAVES_2, rf=2), rack=OTHERS), "refuse", NO_RACK, "node"),
-        ("server", placed(cluster(LEAVE, rf=2), rack=RACKS), "begin", "", "decommissioning"),
-        ("documents", placed(cluster(LEAVES_1, rf=2), rack=RACKS), "begin", "", "decommissioning"),
-        ("server", cluster(JOIN), "begin", "", "bootstrapping"),
-        (
-            "server",
-            placed(cluster(JOIN), zero_token={3: True}),
-            "begin",
-            "",
-            "bootstrapping_zero_token",
-        ),
-        # What a node that joins must have, one that leaves need not.
-        ("server", cluster(JOIN, enabled=1), "reject", LACKS, "node"),
-        ("server", cluster(LEAVE, enabled=1), "begin", "", "decommissioning"),
-        (
-            "server",
-            placed(cluster(REPLACE, members=3), state={2: "left"}),
-            "reject",
-            NOT_NORMAL,
-            "node",
-        ),
-    ],
-)
-def test_what_becomes_of_the_first_in_the_queue(
-    edition: Edition, topology: ClusterTopology, kind: str, said: str, machine: str
-) -> None:
-    """It begins, unless its node has changed meanwhile, or a keyspace would lack a rack."""
-    decision = decide(topology, ALL, Setting(edition))
-    assert decision.operation is not None
-    assert (decision.kind, decision.operation.machine) == (kind, machine)
-    assert decision.reason.startswith(said or "it is the first in the queue")
-
-
-def test_tables_that_contradict_each_other_stop_the_coordinator() -> None:
-    """A node that leaves passes no resize of tablets."""
-    topology = replace(placed(cluster(), state={2: "decommissioning"}), transition="truncate_table")
-    assert decide(topology, ALL, CODE) == Decision(
-        "wait",
-        "decommissioning has no state truncate_table: the tables contradict each other",
-        TopologyOperation("decommissioning", 2, "truncate_table"),
-    )
-
-
-def test_who_is_paused_keeps_no_request_of_the_cluster_waiting() -> None:
-    """Nothing that could begin comes before it; a rebuild would."""
-    paused = cluster(LEAVE, CLEANUP, tablets_on=0b100)
-    assert standings(paused, ALL, CODE) == [("leave", "paused"), ("cleanup", "next")]
-    ready = cluster(LEAVE, REBUILD, CLEANUP, tablets_on=0b100)
-    assert standings(ready, ALL, CODE)[-1] == ("cleanup", "waits")
-
-
-def test_what_is_done_is_not_cancelled() -> None:
-    """A rebuilt itself before; only the leaving is turned down."""
-    asked_for = cluster(REBUILD, LEAVE)
-    done = replace(asked_for.requests[0], done=True)
-    before = placed(replace(asked_for, requests=(done, asked_for.requests[1])), request={0: ""})
-    after = outcome(before, Decision("cancel", "", missing=0b10), None, 9)
-    assert [(each.done, each.error) for each in after.requests] == [(True, False), (True, True)]
-    assert [each.request for each in after.nodes] == ["", "", "", ""]
-    assert after.nodes[0] == before.nodes[0]

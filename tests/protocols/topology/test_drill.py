@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.drill import drills
-from kit.views.actions import draw_actions
-from kit.views.panel import scene_at
-from tests.drills import errors, failed, printed, replayed, typed
+from tests.drills import failed, printed, replayed, typed
 
 NAME = "topology/stuck-barrier"
 LOG = "grep barrier /var/log/scylla.log"
@@ -68,29 +65,3 @@ def test_the_checklist_is_ticked_by_what_was_looked_at() -> None:
 def test_what_was_printed_is_what_was_seen(lines: tuple[str, ...], ticked: list[str]) -> None:
     """A search without a line is no look; a log keeps its lines after the restart."""
     assert [step.name for step in typed(NAME, *lines).checklist() if step.done] == ticked
-
-
-def test_a_server_that_is_restarted_does_not_die() -> None:
-    """The words are those of an operator's stop."""
-    [entry] = typed(NAME, "restart B").transcript
-    assert entry.said[0] == "The server on B stops. Its disk stays."
-
-
-def test_it_is_the_one_drill_of_the_topology() -> None:
-    """Other scenarios have none; lines that mean nothing are refused."""
-    assert [name for name in drills() if name.startswith("topology/")] == [NAME]
-    assert len(errors(typed(NAME, "restart X", "rm -rf /"))) == 2
-
-
-def test_its_player_says_the_cause_and_for_whom() -> None:
-    """Nothing goes on by itself: in place of the next action stands why, and whose answer lacks."""
-    drill = typed(NAME)
-    timeline = drill.timeline
-    scene = scene_at(timeline, timeline.at, None, timeline.suggest())
-    assert scene.suggested is None
-    head, awaited, *_ = (part.text() for part in draw_actions(scene))
-    assert "a request at an older version still runs here" in head
-    assert awaited == "answer B waits for B"
-    [decide] = [why for action, why in scene.options() if scene.model.verb(action) == "decide"]
-    assert decide is not None
-    assert decide.missing == ("B",)

@@ -9,7 +9,6 @@ import pytest
 from kit.engine.timeline import Timeline
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.panels.ring import ring
-from kit.protocols.topology.panels.tables import NOBODY_ANSWERS, driver_view
 from kit.protocols.topology.rules.machines import EDITIONS
 from kit.views.fragment import Frag
 from kit.views.panel import scene_of
@@ -84,17 +83,6 @@ def test_a_driver_finds_a_node_at_its_new_address() -> None:
     assert rows(timeline)["C"] == before
     timeline.do(act.HearAddress("C"))
     assert rows(timeline)["C"] == [before[0], "10.1.0.13", *before[2:]]
-
-
-def test_without_a_node_the_driver_reads_nothing() -> None:
-    """All are down: the tab says so, and the next node that is up takes the connection."""
-    timeline = starting(crashes=3)
-    assert driver_view(timeline.model, timeline.state, ()).contact == "A"
-    press(timeline, "crash A")
-    assert driver_view(timeline.model, timeline.state, ()).contact == "B"
-    press(timeline, "crash B")
-    press(timeline, "crash C")
-    assert drawn(timeline, "driver")[1].strip() == NOBODY_ANSWERS
 
 
 @pytest.mark.spec("D-028", "D-030")

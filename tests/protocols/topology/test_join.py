@@ -5,32 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from kit.engine.check import check
 from kit.engine.fuzz import fuzz
 from kit.engine.model import Safeguard, always
-from kit.engine.network import Envelope
 from kit.engine.registry import build, entry_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.protocols.topology.handshake import (
-    CHECKS,
-    FIRST_RACK,
     REASONS,
-    JoinNodeRequest,
-    JoinRow,
-    JoinTables,
-    MemberState,
-    banning,
     because,
     joiner,
     members,
-    moved,
-    placed,
     tables,
-    verdict_due,
-    with_tables,
 )
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.protocols.topology.joins import PLACED, do, played, shown
@@ -49,87 +36,6 @@ def searched(**given: Any) -> Any:
 
 
 # -- tables and promises by hand -------------------------------------------------------------------
-
-
-def test_a_request_says_what_the_joiner_lacks() -> None:
-    """Each enabled feature, in the order of their names; the published code says nothing."""
-    held = JoinTables((), (), enabled=("d", "b", "a", "c"))
-    asks = JoinNodeRequest("N", 1, "c", "s", ("b",), (), FIRST_RACK, False)
-    row = placed(held, asks, "documents").row("N")
-    assert row is not None
-    assert row.state == "none"
-    assert row.verified == "cluster c, snitch s, it lacks a, c, d"
-    every = placed(held, replace(asks, features=held.enabled), "documents").row("N")
-    assert every is not None
-    assert every.verified == "cluster c, snitch s, all enabled features"
-    quiet = placed(held, asks, "server").row("N")
-    assert quiet is not None
-    assert quiet.verified == ""
-
-
-def test_a_row_keeps_its_reason() -> None:
-    """It is turned away for one, and leaves for it, unless another one is given."""
-    held = JoinTables((JoinRow("N", "none"),), ("A", "N"))
-    rejected = moved(held, "N", "bootstrapping", "features")
-    assert rejected.row("N") == JoinRow("N", "bootstrapping", reason="features")
-    gone = moved(rejected, "N", "left")
-    assert gone.row("N") == JoinRow("N", "left", reason="features")
-    assert gone.members == ("A",)
-    other = moved(rejected, "N", "left", "lost").row("N")
-    assert other is not None
-    assert other.reason == "lost"
-
-
-@pytest.mark.parametrize(
-    ("state", "member", "said"),
-    [
-        ("normal", True, None),
-        ("bootstrapping", True, None),
-        ("none", True, "N is in group 0, but its row has none"),
-        ("left", True, "N is in group 0, but its row has left"),
-        ("", True, "N is in group 0, but its row has no state"),
-        ("left", False, None),
-    ],
-)
-def test_only_who_was_accepted_is_in_group_0(state: str, member: bool, said: str | None) -> None:
-    """A member has a row, whose state says so."""
-    model: Any = build("join")
-    start = model.start()
-    held = tables(start)
-    rows = (*held.rows, *([JoinRow("N", state)] if state else []))
-    after = replace(held, rows=rows, members=(*held.members, *["N"] * member))
-    assert model.members(with_tables(start, after)) == said
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "said"),
-    [
-        ("left", "left", None),
-        ("left", "normal", "N had left, but is now normal"),
-        ("left", "", "N had left, but is now gone"),
-        ("normal", "", None),
-    ],
-)
-def test_who_has_left_stays_out(before: str, after: str, said: str | None) -> None:
-    """Its row stays, too."""
-    model: Any = build("join")
-    start = model.start()
-    states = [
-        with_tables(start, JoinTables((JoinRow("N", state),) if state else (), ()))
-        for state in (before, after)
-    ]
-    assert model.left_final(states[0], None, states[1]) == said
-
-
-@pytest.mark.parametrize(("up", "answers"), [(True, True), (False, False)])
-def test_who_is_down_hears_nothing(up: bool, answers: bool) -> None:
-    """A member that is up refuses whom it knows as banned."""
-    model: Any = build("join", {"edition": "server"})
-    member = MemberState("A", up=up, banned=("Z",))
-    asks = JoinNodeRequest("Z", 1, "c", "s", (), (), FIRST_RACK, False)
-    after, posts = model.receive(member, Envelope("N", "A", asks))
-    assert after == member
-    assert bool(posts) is answers
 
 
 # -- searches --------------------------------------------------------------------------------------
@@ -404,56 +310,3 @@ def test_bad_parameters_are_told_in_one_line(given: dict[str, Any], field: str) 
     with pytest.raises(BadInput) as error:
         build("join", given)
     assert error.value.field.endswith(field)
-
-
-KNOWN = JoinTables(
-    (
-        *(JoinRow(host, "normal", zero_token=host == "Z") for host in "ABZ"),
-        *(JoinRow("L", "left"), JoinRow("W", "none"), JoinRow("J", "bootstrapping")),
-        JoinRow("R", "replacing"),
-    ),
-    ("A", "B", "Z"),
-    ("f",),
-)
-
-
-@pytest.mark.parametrize(
-    ("cells", "up", "fails"),
-    [
-        ({}, "ABZ", []),
-        ({"cluster": "test"}, "ABZ", ["cluster-name"]),
-        ({"snitch": "rackdc"}, "ABZ", ["snitch"]),
-        ({"host": "L"}, "ABZ", ["removed"]),
-        ({"host": "A"}, "ABZ", ["member"]),
-        *(({"host": host}, "ABZ", ["unfinished"]) for host in "WJR"),
-        ({"replaces": ("B",)}, "AZ", []),
-        ({"replaces": ("B",)}, "ABZ", ["alive"]),
-        ({"replaces": ("B",), "rack": "dc1/r9"}, "AZ", ["other-place"]),
-        ({"replaces": ("Z",)}, "AB", ["owner-for-zero"]),
-        ({"replaces": ("Z",), "zero_token": True}, "AB", []),
-        ({"replaces": ("B",), "zero_token": True}, "AZ", ["zero-for-owner"]),
-        ({"replaces": ("B",), "ignores": ("A",)}, "AZ", ["ignored-alive"]),
-        ({"replaces": ("B",), "ignores": ("A",)}, "Z", []),
-        ({"ignores": ("A",)}, "AZ", []),
-        ({"replaces": ("B",)}, "A", ["another-down"]),
-        ({}, "A", []),
-        ({"replaces": ("L",)}, "ABZ", ["not-normal"]),
-        ({"replaces": ("Q",)}, "ABZ", ["not-normal"]),
-        ({"features": ()}, "ABZ", ["features"]),
-        ({"features": ("f", "g")}, "ABZ", []),
-    ],
-)
-def test_what_is_verified_of_a_joiner(cells: dict[str, Any], up: str, fails: list[str]) -> None:
-    """N joins beside A, B and Z, which owns no tokens; who has no row is not normal either."""
-    usual = {"host": "N", "call": 1, "cluster": "prod", "snitch": "simple", "features": ("f",)}
-    asks = JoinNodeRequest(**{**usual, "replaces": (), **cells})  # type: ignore[arg-type]  # cells by name
-    failed = [check.reason for check in CHECKS if check.fails(KNOWN, asks, tuple(up))]
-    assert failed == fails
-
-
-def test_a_host_id_is_banned_once() -> None:
-    """By each member, in the order in which they came."""
-    s = build("join").start()
-    assert verdict_due(s) == ()
-    s = banning(banning(s, ("N1",)), ("N2", "N1"))
-    assert {each.banned for each in members(s)} == {("N1", "N2")}

@@ -6,16 +6,13 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build, entry_of
+from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.protocols.topology.handshake import FEATURE, REASONS, joiner, tables
-from kit.protocols.topology.panels.joining import gates
-from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.spark.traces import as_tables
 from kit.views.panel import scene_at
-from kit.views.spacetime import MESSAGES, run_of, spacetime_text
+from kit.views.spacetime import MESSAGES
 from tests.protocols.topology.joins import PLACED, asked, do, played, refused, shown
-from tests.views.frames import check_frame, scenes, walk
 
 
 def travelled(timeline: Timeline) -> str:
@@ -48,29 +45,6 @@ def test_a_joiner_asks_any_member_how_and_then_to_be_let_in(contact: str) -> Non
     drawn = MESSAGES.text(scene_at(timeline, timeline.at))
     assert f"{contact} receives from N: N1's JOIN_NODE_REQUEST (start 1, cluster prod" in drawn
     assert joiner(played(**given).state).status == "normal"
-
-
-def test_what_is_written_in_group_0_travels_there() -> None:
-    """The request by the member that was asked, the new member and the end by the coordinator."""
-    timeline = played(*PLACED[:-1])
-    do(timeline, "place B")
-    assert travelled(timeline) == "B → group0: N1 asks"
-    do(timeline, "deliver B>N placed 1", "take", "add")
-    assert travelled(timeline) == "A → group0: add N1"
-
-
-@pytest.mark.parametrize("name", [each.name for each in entry_of("join").scenarios])
-def test_a_verdict_that_was_found_is_not_waited_for(name: str) -> None:
-    """The gate of the verdict is closed until the row has it; then the response is awaited."""
-    waited = set()
-    for scene in scenes(walk(f"join/{name}")):
-        row = tables(scene.state).row(joiner(scene.state).host)
-        undecided = row is None or row.state == "none"
-        for gate in gates(scene):
-            waited.add(gate.what)
-            assert gate.what != "the verdict" or undecided
-            assert gate.what != "the response" or not undecided
-    assert waited
 
 
 @pytest.mark.spec("D-052")
@@ -129,28 +103,6 @@ def test_a_member_verifies_and_stores_before_the_verdict(
     do(timeline, f"deliver {contact}>N placed 1", "take")
     turned = "left" if lacks.startswith("it lacks") else "bootstrapping"
     assert shown(timeline, "hosts", "host:N1").startswith(f"N1 {turned}")
-
-
-@pytest.mark.parametrize("edition", EDITIONS)
-@pytest.mark.parametrize(
-    ("failing", "right", "wrong", "given"),
-    [
-        ("cluster-name", "prod", "test", {"cluster": "test"}),
-        ("snitch", "simple", "gossiping", {"snitch": "gossiping"}),
-    ],
-)
-def test_no_row_of_whom_the_receiver_turns_away(
-    edition: Edition, failing: str, right: str, wrong: str, given: dict[str, Any]
-) -> None:
-    """It compares cluster name and snitch with its own. The server stores features only."""
-    timeline = played(*PLACED, edition="server")
-    assert shown(timeline, "hosts", "host:N1") == "N1 none – f"
-    assert shown(timeline, "hosts", "asked:N1") == "N1 1 – –"
-    assert shown(timeline, "checks", f"check:{failing}").endswith("✓")
-    timeline = played(*PLACED[:2], PLACED[2].replace(right, wrong), edition=edition, **given)
-    assert timeline.now.say.endswith(f"sends N the rejection ({failing}).")
-    assert shown(timeline, "checks", f"check:{failing}").endswith("!")
-    assert tables(timeline.state).row("N1") is None
 
 
 @pytest.mark.spec("D-057")
@@ -272,25 +224,3 @@ def test_the_write_of_a_removed_node_is_refused() -> None:
     assert shown(timeline, "processes", "process:A") == "A coordinator; bans Z"
     do(timeline, "deliver A>Z banned Z")
     assert "knows that it was removed" in shown(timeline, "processes", "process:Z")
-
-
-def test_the_picture_names_a_message_shortly_and_its_text_in_full() -> None:
-    """No tag of a message or of a step is left; what a node does stands on its own line of life."""
-    timeline = played()
-    run = run_of(scene_at(timeline, timeline.at))
-    assert [arrow.label for arrow in run.arrows] == [
-        "query of N1", "by raft", "request of N1", "wait", "accepted", "handled",
-    ]  # fmt: skip
-    assert "JOIN_NODE_RESPONSE for N1 (accepted)" in spacetime_text(run)
-    assert [(mark.node, mark.label) for mark in run.marks][:3] == [
-        ("B", "B checks the request with group 0"),
-        ("A", "A takes the request from the queue"),
-        ("A", "A adds N1 to group 0"),
-    ]
-
-
-def test_frames_of_a_join_are_sound() -> None:
-    """At every step: keys once, no empty panel."""
-    timeline = played()
-    for moment in range(len(timeline.moments)):
-        check_frame(scene_at(timeline, moment))

@@ -9,8 +9,6 @@ import pytest
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import KitError
-from kit.lessons.exercises import exercise
-from kit.lessons.predictions import predict
 from kit.lessons.tasks import task_named
 from kit.protocols.topology import solutions
 from kit.protocols.topology import topology as act
@@ -89,13 +87,6 @@ def test_questions_that_do_not_fit() -> None:
             question(Timeline(build("twophase", {})))
 
 
-def test_a_prediction_is_judged_by_the_model() -> None:
-    """Right and wrong answers get their reply."""
-    asked = predict(at("write_both_read_old"), next_transition)
-    assert asked.answer("write_both_read_new").passed
-    assert not asked.answer("left_token_ring").passed
-
-
 def verbs_of(timeline: Timeline) -> list[str]:
     """The run as verbs."""
     path = timeline.path(timeline.tip)[1:]
@@ -107,29 +98,6 @@ def finish(timeline: Timeline) -> list[str]:
     while timeline.forward() is not None:
         pass
     return verbs_of(timeline)
-
-
-@pytest.mark.usefixtures("judged_here")
-def test_a_join_that_is_rolled_back() -> None:
-    """The exercise takes a run that fails in time, and says what another one lacks."""
-    timeline = at("write_both_read_old", failures=1)
-    while not timeline.state.attempted.streaming:
-        assert timeline.forward() is not None
-    after(timeline, (act.FailWork,))
-    assert exercise("roll-it-back").check(finish(timeline)).passed
-    good = exercise("roll-it-back").check(finish(at("join_group0", failures=1)))
-    assert not good.passed
-
-
-@pytest.mark.usefixtures("judged_here")
-def test_a_command_that_comes_too_late() -> None:
-    """The exercise takes a run in which the old command has no effect and the join ends well."""
-    timeline = Timeline(build("topology", {"operations": ("join D",), "changes": 2}))
-    after(timeline, (act.MakeRequest, act.TakeDecision, act.ElectCoordinator))
-    after(timeline, (act.TakeDecision, act.CommitDecision, act.CommitDeposed))
-    assert exercise("too-late").check(finish(timeline)).passed
-    calm = Timeline(build("topology", {"operations": ("join D",), "changes": 2}))
-    assert not exercise("too-late").check(finish(calm)).passed
 
 
 @pytest.mark.parametrize("kind", ["join", "leave", "remove", "replace", "rebuild"])

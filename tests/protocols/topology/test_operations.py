@@ -16,8 +16,15 @@ from kit.protocols.topology import topology as act
 from kit.protocols.topology.control import ControlState, has_majority, view_of
 from kit.protocols.topology.coordinator import task_of
 from kit.protocols.topology.panels.nodes import NODES
-from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.protocols.topology.rules.cluster import (
+    difference,
+    mutated,
+)
+from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, Edition
+from kit.protocols.topology.rules.work import under_way
+from kit.protocols.topology.topology import taken_edges
 from kit.views.panel import scene_at
+from tests.protocols.topology.matrix import OPERATIONS
 from tests.views.frames import why_not
 
 Step = tuple[ControlState, Any, ControlState]
@@ -359,3 +366,30 @@ def test_a_rebuild_streams_beside_a_request_of_the_version_before() -> None:
         assert run.forward() is not None
     assert run.state.client_version < run.state.topology.version
     assert all(verdict.ok for verdict in run.verdicts())
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("words", [*OPERATIONS.values(), "lock", "new_cdc_generation"])
+def test_the_cells_of_a_command_make_its_state(edition: Edition, words: str) -> None:
+    """From each state of an operation to each later one, and of two equal ones nothing."""
+    steps = run(words, edition)
+    states = [state.topology for state, _, _ in steps] + [steps[-1][2].topology]
+    for at, before in enumerate(states):
+        for after in states[at:]:
+            cells = difference(before, after)
+            assert mutated(before, cells) == after
+            assert (cells == difference(before, before)) is (before == after)
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("words", OPERATIONS.values())
+def test_edges_that_are_taken_leave_the_state_that_there_was(edition: Edition, words: str) -> None:
+    """Of all edges of the operation those alone; each change of the transition state is one."""
+    for before, _, after in run(words, edition):
+        old = under_way(before.topology)
+        taken = list(taken_edges(before.topology, after.topology, edition))
+        if old is not None and before.topology != after.topology:
+            same = [edge for machine, edge in taken if machine == old.machine]
+            assert all(edge.source in (old.state, BOUNDARY) for edge in same)
+        if before.topology.transition != after.topology.transition:
+            assert taken

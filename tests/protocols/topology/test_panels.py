@@ -9,24 +9,20 @@ from typing import Any
 
 import pytest
 
-from kit.engine.flows import spot
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.operators.importers.topology_journals import parse_journals
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.control import has_majority, voting
 from kit.protocols.topology.dry_run.history import passages
-from kit.protocols.topology.facts import history, log_lines, run_ids, way_of
+from kit.protocols.topology.facts import log_lines, run_ids
 from kit.protocols.topology.panels.coordinating import CONFIGURATION
 from kit.protocols.topology.panels.ring import ring
-from kit.protocols.topology.panels.stage import STAGE
-from kit.protocols.topology.panels.states import LEGEND, UNDRAWN, diagrams, legend, standing
+from kit.protocols.topology.panels.states import LEGEND, UNDRAWN, diagrams, legend
 from kit.protocols.topology.panels.tables import OF_ROWS, STATIC, TABLE, texts
-from kit.protocols.topology.rules.columns import impossible, load, store
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.frame import frame
-from kit.views.labels import measured
 from kit.views.panel import Scene, scene_at
 from kit.views.registry import for_model
 from tests.views.frames import check_frame, classed, part
@@ -101,37 +97,6 @@ def test_every_machine_is_drawn_edge_for_edge() -> None:
             assert len(back) == sum(edge.kind != "happy" for edge in machine.edges)
 
 
-def test_the_way_of_a_bootstrap() -> None:
-    """The diagram stands at the transition state of now; at the end at what the node became."""
-    timeline = _played(0)
-    for scene in scenes(timeline):
-        place = standing(scene)
-        assert place is not None
-        transition = scene.state.topology.transition
-        assert place.state == transition or not transition
-    assert place is not None
-    assert place.path == (
-        "●",
-        "join_group0",
-        "commit_cdc_generation",
-        "write_both_read_old",
-        "write_both_read_new",
-        "normal",
-    )
-
-
-def test_a_rollback_is_a_way_back() -> None:
-    """A stream that fails leads along the way back."""
-    model = build("topology", {"operations": ("leave C",), "nodes": 4, "failures": 1})
-    timeline = Timeline(model)
-    while not timeline.state.attempted.streaming:
-        assert timeline.forward() is not None
-    after(timeline, (act.FailWork, act.CommitDecision))
-    place = standing(scene_at(timeline, timeline.tip))
-    assert place is not None
-    assert place.path[-2:] == ("write_both_read_old", "rollback_to_normal")
-
-
 @pytest.mark.spec("D-038")
 def test_the_table_is_the_table() -> None:
     """All 33 columns but the key are there; a cell is marked when the step changed it."""
@@ -154,61 +119,6 @@ def test_the_table_is_the_table() -> None:
 
 
 @pytest.mark.parametrize("number", range(len(RUNS)), ids=NAMES)
-def test_tables_hold_the_whole_topology(number: int) -> None:
-    """What is stored and loaded again is the same topology, in every state, and is possible.
-
-    Group 0's configuration and the tablets stand in other tables; a session has another number.
-    """
-    for scene in scenes(_played(number)):
-        topology, names = scene.state.topology, scene.model.names
-        table, requests = store(topology, names)
-        assert not list(impossible(table, scene.model.setting.edition))
-        loaded, hosts = load(table, requests)
-        rows = [i for i, name in enumerate(names) if name in hosts]
-        assert [loaded.nodes[hosts.index(names[i])] for i in rows] == [
-            topology.nodes[i] for i in rows
-        ]
-        for name in ("transition", "version", "fence_version", "requests", "queue", "running"):
-            assert getattr(loaded, name) == getattr(topology, name), name
-        assert bool(loaded.session) == bool(topology.session)
-        assert (loaded.generations, loaded.unpublished) == (
-            topology.generations,
-            topology.unpublished,
-        )
-
-
-def test_the_history_of_group_0_greys_what_had_no_effect() -> None:
-    """A command of a deposed coordinator is in the log, and says that it did nothing."""
-    timeline = Timeline(build("topology", {"operations": ("join D",), "changes": 1}))
-    first = (act.MakeRequest, act.TakeDecision, act.ElectCoordinator)
-    after(timeline, (*first, act.TakeDecision, act.CommitDecision, act.CommitDeposed))
-    model: Any = timeline.model
-    lines = history(model, timeline.passed(timeline.tip))
-    assert [not line.state_id for line in lines] == [False, False, True]
-    assert lines[-1].creator == "A"
-    drawn = for_model(timeline.model).panels
-    panel = next(one for one in drawn if one.name == "history")
-    grey = part(panel.draw(scene_at(timeline, timeline.tip)), f"command:{lines[-1].step}")
-    assert grey is not None
-    assert grey.get("class") == "soft moved"
-
-
-def test_the_history_of_group_0_names_who_committed() -> None:
-    """The coordinator; who cleaned up, of its own report; of a client's command nobody."""
-    given = {"operations": ("join D", "cleanup"), "changes": 1}
-    timeline = after(Timeline(build("topology", given)), (act.ReportClean, act.ReportClean))
-    model: Any = timeline.model
-    steps = timeline.passed(timeline.tip)
-    lines = history(model, steps)
-    reports = [line for line in lines if isinstance(steps[line.step].action, act.ReportClean)]
-    assert [line.creator for line in reports] == [str(steps[r.step].action.node) for r in reports]
-    asked = [line for line in lines if isinstance(steps[line.step].action, act.MakeRequest)]
-    assert {line.creator for line in asked} == {""}
-    assert {line.creator for line in lines if line not in (*reports, *asked)} <= {"", "A"}
-    assert len({line.creator for line in reports}) == 2
-
-
-@pytest.mark.parametrize("number", range(len(RUNS)), ids=NAMES)
 def test_the_journal_reads_as_a_servers(number: int) -> None:
     """The lines that a run would leave are read back into the states that it went through."""
     timeline = _played(number)
@@ -227,18 +137,6 @@ def test_the_journal_reads_as_a_servers(number: int) -> None:
     told = passages(parse_journals([("log", "\n".join(lines))]), edition)
     assert [p.state for p in told if p.state] == ways
     assert {p.edge for p in told} <= {"", "happy", "begins"}
-
-
-def test_the_last_operation_stays_in_the_picture() -> None:
-    """Between two operations the picture shows how the first one ended."""
-    timeline = _played(1)
-    ended = []
-    for moment in timeline.path(timeline.tip):
-        scene = scene_at(timeline, moment)
-        way = way_of(scene.model, scene.model.start(), scene.way())
-        if way is not None and way.ended:
-            ended.append((way.machine.name, way.states[-1]))
-    assert {("bootstrapping", "normal"), ("decommissioning", "left")} <= set(ended)
 
 
 def test_a_majority_is_one_of_those_who_vote() -> None:
@@ -300,42 +198,6 @@ def test_a_range_changes_hands(number: int, before: str, meanwhile: list[str], l
     assert seen[2] == ((later,), tuple(meanwhile))
 
 
-def test_the_ring_says_what_it_draws() -> None:
-    """Every range is a line of the text and a label at its arc; a range that changed is marked."""
-    panel = next(one for one in for_model(_played(0).model).panels if one.name == "token-ring")
-    marked = 0
-    for scene in scenes(_played(0)):
-        now, drawn, text = ring(scene.model, scene.state), panel.draw(scene), panel.text(scene)
-        assert len(text.splitlines()) == len(now.arcs) + 2
-        for arc in now.arcs:
-            one = part(drawn, f"token-arc:{arc.right}")
-            assert one is not None
-            letters = [kid.text() for kid in classed(one, "letter")]
-            assert letters == [*arc.reads, *(n for n in arc.writes if n not in arc.reads)]
-        marked += bool(classed(drawn, "moved"))
-    assert marked == 4
-
-
-@pytest.mark.parametrize(
-    ("count", "beginning"), [(3, ""), (6, "3f2a91b"), (12, "10.0.0."), (12, "n")]
-)
-def test_a_name_has_room_in_its_head(count: int, beginning: str) -> None:
-    """Of long names as much stands in a head as tells them apart."""
-    names = tuple(f"{beginning}{chr(ord('A') + i)}" for i in range(count))
-    timeline = Timeline(build("topology", {"nodes": count, "names": names, "operations": ()}))
-    drawn = STAGE.draw(scene_at(timeline, timeline.at))
-    words = []
-    for name in names:
-        character = part(drawn, spot(name))
-        assert character is not None
-        [head] = classed(character, "head")
-        [letters] = classed(character, "letter-of")
-        size = 13 if classed(character, "small") else 15
-        assert measured(letters.text(), size, bold=True) <= 2 * float(head.get("r") or 0) + 2
-        words.append(letters.text())
-    assert len({*words}) == count
-
-
 @pytest.mark.spec("D-016")
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_the_legend_has_every_transition_state(edition: Edition) -> None:
@@ -362,25 +224,3 @@ def test_the_legend_has_every_transition_state(edition: Edition) -> None:
     assert "decommissioning" in rows["rollback_to_normal"][0]
     assert "tablets" in rows["tablet_resize_finalization"][0]
     assert "tablet_resize_finalization  tablets" in LEGEND.text(scene)
-
-
-def test_a_barrier_that_is_run_again_after_a_failure_is_logged_again() -> None:
-    """The same command to the same nodes, but of a new transition state: the server logs both."""
-    given = {"operations": ("leave C",), "edition": "documents", "failures": 1}
-    timeline = Timeline(build("topology", given))
-    while timeline.state.topology.transition != "write_both_read_old":
-        assert timeline.forward() is not None
-    [fails] = [each for each, _ in timeline.model.successors(timeline.state)
-               if isinstance(each, act.FailWork)]  # fmt: skip
-    timeline.do(fails)
-    while timeline.state.topology.transition != "rollback_to_normal":
-        assert timeline.forward() is not None
-    model: Any = timeline.model
-    words = [line.words for line in log_lines(model, timeline.passed(timeline.tip))]
-    sent = "executing global topology command barrier_and_drain, excluded nodes: {}"
-    assert [each for each in words if "entered" in each or "executing" in each][-4:] == [
-        "entered `write both read old` transition state",
-        sent,
-        "entered `rollback to normal` transition state",
-        sent,
-    ]

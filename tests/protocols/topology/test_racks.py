@@ -16,7 +16,6 @@ from kit.masks import nodes_in
 from kit.protocols.topology.control import ControlState, has_majority, voting
 from kit.protocols.topology.panels.coordinating import CONFIGURATION
 from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry
-from kit.protocols.topology.rules.columns import load, store
 from kit.protocols.topology.rules.replication import RACK_INVALID, invalid_racks, replication_in
 from kit.protocols.topology.topology import Topology
 from kit.views.panel import scene_at
@@ -136,23 +135,6 @@ def test_numbers_where_servers_enforce_racks(
     assert invalid_racks(topology, **given, enforced=False) == ""
 
 
-def test_of_several_datacenters_the_first_is_named() -> None:
-    """In the order of their names, whichever nodes come first."""
-    places = [f"dc{dc}/r{rack}" for dc in (7, 3, 5, 9, 2, 8) for rack in (1, 2)]
-    nodes = tuple(NodeEntry(state="normal", tokens=True, rack=rack) for rack in places)
-    said = invalid_racks(ClusterTopology(nodes=nodes, rf=2), leaves=0b010101010101)
-    assert said == "dc2 would have 1 rack for 2 replicas"
-
-
-def test_the_table_has_a_column_for_the_datacenter_and_one_for_the_rack() -> None:
-    """A node of no rack has neither; what is read back is what was stored."""
-    nodes = tuple(NodeEntry(state="normal", rack=rack) for rack in ("dc1/r1", "dc2/r1", ""))
-    table, requests = store(ClusterTopology(nodes=nodes), ("A", "B", "C"))
-    columns = [(row.datacenter, row.rack) for row in table.rows]
-    assert columns == [("dc1", "r1"), ("dc2", "r1"), (None, None)]
-    assert load(table, requests)[0].nodes == nodes
-
-
 CASES = read_cases(Path(__file__).parent / "published" / "racks.txt")
 
 
@@ -261,14 +243,6 @@ def test_a_dead_voter_is_replaced() -> None:
         timeline.do(option[0])
         assert voters_of(timeline) == voters
     assert has_majority(timeline.state)
-
-
-@pytest.mark.parametrize(("cut", "voters"), [(0b0000, 0b0111), (0b0010, 0b1101)])
-def test_who_is_cut_off_is_replaced(cut: int, voters: int) -> None:
-    """Of four members three vote; once B is not heard, D does in its place."""
-    model: Any = build("topology", SERVER | {"nodes": 4, "operations": ("rebuild A",)})
-    start = model.start()
-    assert voting(model.settled(start, start.but(cut=cut))) == voters
 
 
 def test_voters_are_spread_over_datacenters() -> None:

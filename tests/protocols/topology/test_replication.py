@@ -10,7 +10,19 @@ from msgspec.structs import replace
 
 from kit.errors import BadInput
 from kit.protocols.group0.rules.releases import SUPPORTED, Supported, has
-from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry, RequestEntry, Setting
+from kit.protocols.topology.rules.cluster import (
+    ClusterTopology,
+    NodeEntry,
+    Replication,
+    RequestEntry,
+    Setting,
+)
+from kit.protocols.topology.rules.columns import (
+    SystemTopology,
+    SystemTopologyRequest,
+    SystemTopologyRow,
+    load,
+)
 from kit.protocols.topology.rules.machines import Edition
 from kit.protocols.topology.rules.replication import (
     altered,
@@ -157,15 +169,6 @@ def test_published_statements(name: str, release: Supported) -> None:
         ], (row, refused)
 
 
-@pytest.mark.parametrize(("factor", "said"), [(3, ""), (5, "dc1 has 2 nodes for 5 replicas")])
-def test_nodes_are_counted_where_replicas_come(factor: int, said: str) -> None:
-    """Four replicas on two nodes: one may go, though three have no place either."""
-    nodes = (NodeEntry(state="normal", tokens=True, rack="dc1/r1"),) * 2
-    topology = ClusterTopology(nodes=nodes, keyspaces=(("ks", (("dc1", 4),)),))
-    request = RequestEntry("keyspace_rf_change", -1, keyspace="ks", replication=(("dc1", factor),))
-    assert refused_change(topology, request, Setting("server")) == said
-
-
 def len_of(factor: int | tuple[str, ...]) -> int:
     """How many replicas a factor asks for."""
     return factor if isinstance(factor, int) else len(factor)
@@ -213,3 +216,29 @@ def test_words_that_are_none_are_told_in_one_line() -> None:
     with pytest.raises(BadInput, match=r"change: got 'excluding'; allowed: one of .*excludenode"):
         has("excluding", "2026.1")
     assert [has("last-node", each) for each in ("2026.1.9", "2026.1.10", "2026.1")] == [0, 1, 1]
+
+
+ROW = SystemTopologyRow(host_id="a")
+
+
+@pytest.mark.parametrize(
+    ("options", "replication"),
+    [
+        ((), ()),
+        ((("dc1", "3"),), (("dc1", 3),)),
+        ((("class", "NetworkTopologyStrategy"), ("dc1", "0")), (("dc1", 0),)),
+        ((("dc1:0", "r1"), ("dc1:1", "r2")), (("dc1", ("r1", "r2")),)),
+        # ``:`` follows the digits: the options of dc1 stand behind those of dc10.
+        ((("dc10", "1"), ("dc1:0", "r1")), (("dc1", ("r1",)), ("dc10", 1))),
+        # Names that look like places of a list, or have a colon.
+        ((("3", "2"),), (("3", 2),)),
+        ((("a:b", "2"),), (("a:b", 2),)),
+    ],
+)
+def test_replicas_of_a_change(
+    options: tuple[tuple[str, str], ...], replication: Replication
+) -> None:
+    """Options of a keyspace: a number for each datacenter, or its racks one by one."""
+    request = SystemTopologyRequest(id="1", new_keyspace_rf_change_data=options)
+    topology, _ = load(SystemTopology(rows=(ROW,)), (request,))
+    assert topology.requests[0].replication == replication

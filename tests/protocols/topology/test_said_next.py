@@ -9,6 +9,9 @@ import pytest
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.protocols.topology import topology as act
+from kit.protocols.topology.facts import (
+    journal,
+)
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.outcomes import why
 
@@ -129,34 +132,31 @@ def test_whose_barriers_wait_for_an_excluded_node(words: str, waits: bool) -> No
     assert bool(model.unanswered(state) & 0b10) is waits
 
 
-@pytest.mark.parametrize("off", [(), ("barrier-drains",)])
-@pytest.mark.parametrize(("work", "drains"), [("command_barrier", False), ("barrier", True)])
-def test_what_an_answer_says_of_older_work(work: str, drains: bool, off: tuple[str, ...]) -> None:
-    """A draining barrier waits for it, unless the safeguard is off; a plain one never does."""
-    model: Any = build("topology", {"changes": 1, "lag": False}, off=off)
-    state = until(model, model.start(), work)
-    action, refusal = model.find(state, "answer B")
-    assert refusal is None
-    said = model.describe(state, action, model.apply(state, action))
-    older = ", and no older work runs there" if drains and not off else ""
-    assert said == f"B has applied everything{older}: it answers the barrier."
+@pytest.mark.parametrize("marker", [True, False])
+def test_a_new_coordinator_enters_the_state_again(marker: bool) -> None:
+    """Once it has begun: with its start marker, or without one where it needs none."""
+    model: Any = build("topology", {"changes": 1}, off=() if marker else ("start-marker",))
+    before = until(model, model.start(), "accept")
+    after = model.act(before, act.ElectCoordinator("B"))
+    entered = "entered `join group0` transition state"
+    assert (entered in journal(model, before, act.ElectCoordinator("B"), after)) is not marker
+    if marker:
+        before = model.act(after, act.TakeDecision())
+        after = model.act(before, act.CommitDecision())
+        assert entered in journal(model, before, act.CommitDecision(), after)
 
 
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_who_leaves_the_ring_would_not_be_taken_in_again(edition: Edition) -> None:
-    """Neither a node that leaves, as soon as it owns nothing, nor one whose join is rolled back."""
-    model: Any = build("topology", {"edition": edition, "operations": ("leave C",)})
-    state = until(model, model.start(), "shut_down")
-    assert model.has_a_place(model.start()) == 0b111
-    assert model.has_a_place(state) == 0b011
-
-
-def test_a_move_of_tablets_that_fails_ends_the_requests_that_wait_for_it() -> None:
-    """The move is over, and nothing of it has failed that would be tried again."""
-    given = {"operations": ("leave C",), "on_tablets": ("C",), "failures": 1}
-    model: Any = build("topology", {"edition": "server", **given})
-    state = until(model, model.start(), "finish_tablets")
-    after = model.act(state, act.FailWork())
-    assert (state.topology.tablets, after.topology.tablets) == ("moving", "even")
-    assert [(row.done, row.error) for row in after.topology.requests] == [(True, True)]
-    assert not after.attempted.failed
+def test_a_new_coordinator_sends_nothing_before_it_has_begun() -> None:
+    """Its barrier is sent again with its start marker, not as soon as it is there."""
+    model: Any = build("topology", {"changes": 1, "crashes": 1, "lag": False})
+    state = until(model, model.start(), "barrier")
+    sent = []
+    for words in ("crash A", "elect B", "decide", "commit"):
+        action, refusal = model.find(state, words)
+        assert refusal is None
+        after = model.apply(state, action)
+        sent.append(
+            any("global topology command" in x for x in journal(model, state, action, after))
+        )
+        state = after
+    assert sent == [False, False, False, True]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 from uuid import RFC_4122, UUID
 
 import pytest
-from msgspec.structs import replace
 
 from kit.engine.flows import as_timeuuid, flows
 from kit.engine.fuzz import Walker
@@ -15,7 +14,6 @@ from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.protocols.topology import topology as act
-from kit.protocols.topology.facts import nodes
 from kit.protocols.topology.rules.machines import (
     EDITIONS,
     GLOBAL_REQUESTS,
@@ -196,25 +194,6 @@ def test_who_has_left_stays_in_the_table_and_in_the_picture() -> None:
         assert any(line.startswith("  C: left") for line in shown["Nodes"])
         assert any("C.node_state = left" in line for line in shown["system.topology"])
         assert character(timeline, "C").get("class") == "character gone"
-
-
-HOW = {"none": "joining", "bootstrapping": "joining", "replacing": "joining", "left": "gone"}
-"""How a node in a state is drawn that is not down; in any other state it is ``up``."""
-
-
-@pytest.mark.parametrize("state", NODE_STATES)
-def test_a_node_is_drawn_by_its_state(state: str) -> None:
-    """One that is no member yet is joining, one that has left is gone, the others are up, or down.
-
-    Who is cut off is up all the same.
-    """
-    timeline = starting("join D")
-    model, start = cast("Any", timeline.model), timeline.state
-    rows = (replace(start.topology.nodes[0], state=state), *start.topology.nodes[1:])
-    s = start.but(topology=replace(start.topology, nodes=rows))
-    how = HOW.get(state, "up")
-    assert nodes(model, s)[0].how == nodes(model, s.but(cut=1))[0].how == how
-    assert nodes(model, s.but(up=s.up & ~1))[0].how == ("gone" if how == "gone" else "down")
 
 
 @pytest.mark.spec("D-028")
@@ -607,3 +586,19 @@ def test_the_table_keeps_what_was_asked_for() -> None:
             press(timeline, verb)
         passed |= set(way(ended(timeline)))
     assert passed >= {each.name for each in TRANSITION_STATES if each.edition == "documents"}
+
+
+@pytest.mark.spec("F-016")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_change_that_failed_leaves_cleanup_to_be_done(edition: Edition) -> None:
+    """C does not leave after all: whoever took writes in its place needs cleanup, C does not."""
+    timeline = until(
+        starting("leave C", edition=edition, failures=1),
+        lambda s: in_state("write_both_read_old")(s) and s.attempted.streaming,
+    )
+    before = [line for line in seen(timeline)["system.topology"] if "cleanup_status" in line]
+    assert [line.rpartition(" ")[2] for line in before] == ["clean"] * 3
+    now = seen(ended(press(timeline, "fail")))
+    assert any(line.startswith("  C: normal") for line in now["Nodes"])
+    after = [line for line in now["system.topology"] if "cleanup_status" in line]
+    assert [line.rpartition(" ")[2] for line in after] == ["needed", "needed", "clean"]

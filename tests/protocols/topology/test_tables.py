@@ -13,7 +13,7 @@ from kit.protocols.topology.rules.columns import (
     SystemTopology,
     SystemTopologyRow,
 )
-from kit.protocols.topology.rules.editions import MACHINES, NODE, in_words
+from kit.protocols.topology.rules.editions import MACHINES, NODE
 from kit.protocols.topology.rules.machines import (
     BOUNDARY,
     EDITIONS,
@@ -25,11 +25,6 @@ from kit.protocols.topology.rules.machines import (
     EdgeRow,
     Edition,
     Machine,
-    StateRow,
-    WorkRow,
-    machine_in_words,
-    machine_of_request,
-    of_tables,
     transition_state,
 )
 from tests.fixtures import rows
@@ -106,91 +101,6 @@ S start | * | failed | rejected | error done
 resting
   * | * | | happy |
 """
-FAILED = EdgeRow("start", BOUNDARY, "failed", "rejected", effects=("error", "done"))
-
-
-@pytest.mark.parametrize(
-    ("edition", "end", "edge"),
-    [
-        (
-            "documents",
-            StateRow("end", (WorkRow("barrier", "proceed", "global"),), "new", "both"),
-            EdgeRow(
-                "start",
-                "end",
-                "copied",
-                session="closes",
-                effects=("cleanup", "done"),
-                when="copied",
-            ),
-        ),
-        ("server", StateRow("end", (), "new", "new"), FAILED),
-    ],
-)
-def test_machines_are_read_from_tables(edition: Edition, end: StateRow, edge: EdgeRow) -> None:
-    """A row with a letter is in that edition alone; remarks and empty columns are nothing."""
-    work = (WorkRow("command_barrier", "rollback", "command"), WorkRow("wait", "retry"))
-    begins = EdgeRow(BOUNDARY, "start", version=True, session="opens", becomes="moving")
-    assert [*of_tables(edition, MOVES)] == [
-        Machine("moving", (StateRow("start", work, "old", "both"), end), (begins, edge)),
-        Machine("resting", (), (EdgeRow(BOUNDARY, BOUNDARY),)),
-    ]
-
-
-def test_a_machine_in_words() -> None:
-    """A state with its work, then each edge out of it; what begins and ends has names."""
-    moving, resting = of_tables("documents", MOVES)
-    begins = "version + 1; opens session; node becomes moving"
-    waits = "reads old, writes both; command_barrier (fails: rollback); wait (fails: retry)"
-    copied = "copied; only when copied; closes session; cleanup; the request is done"
-    assert [*machine_in_words(moving)] == [
-        ("moving", "(start)", "start", begins),
-        ("moving", "start", "", waits),
-        ("moving", "start", "end", copied),
-        ("moving", "end", "", "reads new, writes both; barrier (fails: proceed)"),
-    ]
-    assert [*machine_in_words(resting)] == [("resting", "(start)", "(end)", "–")]
-    null = Machine("null", (), (FAILED, EdgeRow("", "", effects=("sets_it",))))
-    assert [*machine_in_words(null)] == [
-        ("null", "start", "(end) (rejected)", "failed; the request fails; the request is done"),
-        ("null", "null", "null", "sets it"),
-    ]
-
-
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_an_edition_in_words_is_all_its_machines(edition: Edition) -> None:
-    """In their order, the node's among them."""
-    rows = [*in_words(edition)]
-    assert [*dict.fromkeys(row[0] for row in rows)] == [*MACHINES[edition]]
-    assert len([row for row in rows if row[2]]) == sum(
-        len(machine.edges) for machine in MACHINES[edition].values()
-    )
-
-
-def test_what_is_asked_of_a_machine() -> None:
-    """A state by its name; of edges the first of a kind, also of those that it begins with."""
-    moving, _ = of_tables("server", MOVES)
-    assert moving.state("end") == moving.states[1]
-    with pytest.raises(KeyError, match="moving has no state middle"):
-        moving.state("middle")
-    assert moving.begins == moving.edge(BOUNDARY, "happy") == moving.edges[0]
-    assert moving.edge("start", "rejected") == FAILED
-    assert moving.edge("start", "happy") is None
-
-
-@pytest.mark.parametrize(
-    ("kind", "zero_token", "name"),
-    [
-        ("join", False, "bootstrapping"),
-        ("join", True, "bootstrapping_zero_token"),
-        ("replace", True, "replacing_zero_token"),
-        ("leave", True, "decommissioning"),
-        ("cleanup", False, "cleanup"),
-    ],
-)
-def test_the_machine_of_a_request(kind: str, zero_token: bool, name: str) -> None:
-    """Only who comes without tokens goes another way; others are named after what they ask."""
-    assert machine_of_request(kind, zero_token=zero_token) == name
 
 
 def ends(edge: EdgeRow) -> bool:

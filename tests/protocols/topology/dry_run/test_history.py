@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from kit.operators.importers.topology_journals import JournalEntry
-from kit.protocols.topology.dry_run.history import passages, topology_history
+from kit.protocols.topology.dry_run.history import topology_history
 from tests.commands.calling import call
 from tests.protocols.topology.dry_run.dumps import FIXTURES
 
@@ -100,28 +98,6 @@ def test_states_are_read_however_they_are_quoted(quoted: str, state: str, tmp_pa
     log = tmp_path / "log"
     log.write_text(f"Feb 01 10:00:00 n1 scylla[1]: {line}", "utf-8")
     assert [stay.state for stay in topology_history(log)] == ["write_both_read_old"]
-
-
-def test_how_long_a_stay_was_is_told_to_the_microsecond() -> None:
-    """Up to the line that ends it, or the first one of what comes next; the last may go on."""
-    lines: list[tuple[str, Any, str, float]] = [
-        ("a", "entered", "join_group0", 0.1),
-        ("a", "updated", "accept", 0.3),
-        ("a", "entered", "write_both_read_new", 1.23456749),
-        ("a", "updated", "bootstrap: read fence completed", 3.23456749),
-        ("a", "updated", "start rebuilding", 9.0),
-        ("b", "updated", "go on", 9.5),
-    ]
-    entries = [
-        JournalEntry("log", number, "10:00", host, kind, words, (), seconds)
-        for number, (host, kind, words, seconds) in enumerate(lines)
-    ]
-    assert [(each.host, each.state, each.seconds) for each in passages(entries, "server")] == [
-        ("a", "join_group0", 1.134567),
-        ("a", "write_both_read_new", 2.0),
-        ("a", "", 0.5),
-        ("b", "", None),
-    ]
 
 
 CASES = Path(__file__).parents[1] / "published" / "journals.txt"

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from kit.errors import BadInput
-from kit.protocols.topology.rules.columns import SystemTopology, SystemTopologyRow, impossible
 from tests.operators.samples import one_line
 from tests.operators.topology_printing import node, timeuuid, uuid
 from tests.protocols.topology.dry_run.dumps import joining, leaving, said
@@ -167,19 +166,3 @@ def test_a_state_of_the_other_edition_without_a_node(
     assert says(caught.value, "transition_state | no node in transition: | or null")
     assert ("allows it: --edition" in str(caught.value)) == bool(other)
     assert f"--edition {other}" in f"{caught.value} --edition "
-
-
-def test_all_that_is_wrong_of_two_nodes() -> None:
-    """The state goes with the first in transition; of tokens of another node one stands for all."""
-    rows = (
-        SystemTopologyRow(host_id="A", node_state="normal", tokens=("1", "2", "3")),
-        SystemTopologyRow(host_id="B", node_state="bootstrapping", tokens=("2", "3")),
-        SystemTopologyRow(host_id="C", node_state="removing"),
-    )
-    table = SystemTopology(
-        rows=rows, transition_state="join group0", version=1, fence_version=0, upgrade_state="done"
-    )
-    assert [(each.column, each.host, each.value) for each in impossible(table, "server")] == [
-        ("node_state", "C", "removing"),
-        ("tokens", "B", "2"),
-    ]

@@ -7,23 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from kit.errors import BadInput
-from kit.protocols.topology.dry_run.opening import open_topology
 from kit.protocols.topology.dry_run.report import (
-    GOES_ON,
-    NodeLine,
-    QueueLine,
-    _Asking,
     coordinator,
-    not_modelled,
-    report,
-    unplayed_states,
-    untold,
 )
-from kit.protocols.topology.rules.cluster import NO_ROW, Setting
-from kit.protocols.topology.rules.columns import SystemTopology, SystemTopologyRequest
 from kit.protocols.topology.rules.machines import Edition
 from tests.commands.calling import call
 from tests.operators.topology_printing import as_csv, node, table, timeuuid, uuid
@@ -57,15 +45,6 @@ def test_without_liveness_each_case_has_its_answer() -> None:
     assert one_down.otherwise == "rollback: left_token_ring"
     assert answer.indifferent == hosts(5)
     assert answer.goes_on
-
-
-def test_the_machine_of_the_operation_with_its_current_state() -> None:
-    """The states are those of the edition's table; where the dump stands is marked."""
-    states = coordinator(DUMP).states
-    assert [state.state for state in states if state.current] == ["write_both_read_old"]
-    current = next(state for state in states if state.current)
-    assert (current.reads, current.writes) == ("old", "both")
-    assert current.leads == {"happy": "write_both_read_new", "rollback": "left_token_ring"}
 
 
 STATUS = """\
@@ -119,14 +98,6 @@ def test_bad_questions(asking: dict[str, Any], words: str) -> None:
     """A name of no node, or of several, a file that is none: one line."""
     with pytest.raises(BadInput, match=like(words)):
         coordinator(DUMP, **asking)
-
-
-def test_a_column_that_is_missing_is_missed_in_the_header(tmp_path: Path) -> None:
-    """The line that is named is the one to look at: the first."""
-    path = tmp_path / "topology.csv"
-    path.write_text(DUMP.read_text(encoding="utf-8").replace("node_state", "state"), "utf-8")
-    with pytest.raises(BadInput, match=like("topology.csv line 1 | node_state")):
-        coordinator(path)
 
 
 @pytest.mark.parametrize(
@@ -209,37 +180,6 @@ def test_a_pending_request_has_its_parameters(
     assert (f" ({parameters})" in said) is bool(parameters)
 
 
-@pytest.mark.parametrize("edition", ["documents", "server"])
-@pytest.mark.parametrize("state", ["normal", "decommissioning"])
-def test_a_request_whose_id_is_not_told(state: str, edition: Edition, tmp_path: Path) -> None:
-    """The column may be left out: the request is known by its node, and comes last."""
-    asks = "leave" if state == "normal" else None
-    nodes = [leaving(state, request_id=None, topology_request=asks), joining("none", 5)]
-    statics = {} if state == "normal" else OLD
-    answer = said(tmp_path, *nodes, **statics, asking={"edition": edition})
-    lines = {line.kind: line for line in answer.queue}
-    assert (lines["leave"].id, lines["leave"].node) == (None, uuid(4))
-    assert lines["leave"].standing == ("waits" if asks else "running")
-    assert lines["join"].id == timeuuid(0x20)
-    assert any(f"{uuid(4)} has no request_id: " in line for line in answer.warnings)
-
-
-def test_an_id_that_the_requests_alone_tell(tmp_path: Path) -> None:
-    """It is that of the pending request of this kind for this node, and of no finished one."""
-    requests = tmp_path / "requests.csv"
-    asked = [(0x10, True, uuid(4)), (0x11, False, uuid(4)), (0x12, False, uuid(5))]
-    rows = [
-        {"id": timeuuid(id_), "request_type": "leave", "done": done, "target_host": host}
-        for id_, done, host in asked
-    ]
-    requests.write_text(as_csv(rows), "utf-8")
-    node_4 = leaving("normal", request_id=None, topology_request="leave")
-    answer = said(tmp_path, node_4, node(5), asking={"requests": requests})
-    (line,) = [each for each in answer.queue if each.node == uuid(4)]
-    assert line.id == timeuuid(0x11)
-    assert not any("request_id" in warning for warning in answer.warnings)
-
-
 @pytest.mark.parametrize("state", ["not_upgraded", "build_coordinator_state"])
 def test_nothing_begins_before_the_upgrade_is_done(state: str, tmp_path: Path) -> None:
     """A join waits for it; what the coordinator does meanwhile is in model ``topology_upgrade``."""
@@ -249,21 +189,6 @@ def test_nothing_begins_before_the_upgrade_is_done(state: str, tmp_path: Path) -
     assert [(line.kind, line.standing) for line in answer.queue] == [("join", "waits")]
     assert state in answer.queue[0].reason
     assert said(tmp_path, joining("none"), upgrade_state="done").cases[0].decision == "begin"
-
-
-def test_a_pending_request_of_a_node_may_lack_a_row(tmp_path: Path) -> None:
-    """What a node asks for is in its own row too; one without an id cannot be looked for."""
-    requests = tmp_path / "requests.csv"
-    row = {"id": timeuuid(0x9), "request_type": "leave", "done": True, "target_host": uuid(3)}
-    requests.write_text(as_csv([row]), "utf-8")
-    nodes = [joining("none", 4, request_id=None), joining("none", 5)]
-    answer = said(tmp_path, *nodes, asking={"requests": requests})
-    assert [line for line in answer.warnings if "has no row" in line] == [
-        f"requests.csv has no row for request {ID}"
-    ]
-    assert {(line.id, line.kind, line.node) for line in answer.queue} == {
-        (None, "join", uuid(4)), (ID, "join", uuid(5)),
-    }  # fmt: skip
 
 
 def test_the_type_of_a_request_that_runs_is_in_the_table(tmp_path: Path) -> None:
@@ -281,19 +206,6 @@ def test_the_type_of_a_request_that_runs_is_in_the_table(tmp_path: Path) -> None
     ]
     assert answer.not_modelled == ()
     assert any(f"the type of pending request {timeuuid(0x41)}" in line for line in answer.warnings)
-
-
-def test_options_of_a_keyspace_are_ascending(tmp_path: Path) -> None:
-    """Whatever their order is in the dump."""
-    requests = tmp_path / "requests.csv"
-    row = {
-        "id": timeuuid(0x40), "request_type": "keyspace_rf_change", "done": False,
-        "new_keyspace_rf_change_ks_name": "ks",
-        "new_keyspace_rf_change_data": {"dc2": "1", "dc1": "3"},
-    }  # fmt: skip
-    requests.write_text(as_csv([row]), "utf-8")
-    answer = said(tmp_path, asking={"requests": requests}, global_requests=[timeuuid(0x40)])
-    assert [line.parameters for line in answer.queue] == ["ks dc1=3 dc2=1"]
 
 
 def test_requests_that_lack_a_pending_one(tmp_path: Path) -> None:
@@ -328,21 +240,6 @@ def test_a_pending_request_that_fits_no_node(
     column, rest = words.split(" | ", 1)
     pinned = f"requests.csv {column} of request {timeuuid(id_)} | {rest}"
     assert says(error.value, pinned), error.value
-
-
-def test_a_target_that_nobody_needs(tmp_path: Path) -> None:
-    """A null one is no harm where a node has the request's id, or the request is done."""
-    for id_ in (0x20, 0x9):
-        changed = with_cells(tmp_path, id_, {"target_host": None})
-        answer = coordinator(DUMP, requests=changed)
-        assert answer.queue == coordinator(DUMP, requests=REQUESTS).queue
-
-
-def test_a_request_that_is_done_in_one_table_alone(tmp_path: Path) -> None:
-    """The two tables were read at different moments, and the answer says so."""
-    changed = with_cells(tmp_path, 0x31, {"done": True})
-    warning = coordinator(DUMP, requests=changed).warnings[0]
-    assert warning == f"requests.csv says request {timeuuid(0x31)} is done, global_requests not"
 
 
 MAPPED = "the end: the new map is committed"
@@ -406,64 +303,6 @@ def test_requests_that_are_not_modelled(tmp_path: Path) -> None:
     assert "snapshot_tables" in answer.cases[0].reason
 
 
-def test_a_finished_request_is_none_that_is_not_modelled(tmp_path: Path) -> None:
-    """Whatever its type was."""
-    requests = tmp_path / "requests.csv"
-    row = {"id": timeuuid(0x40), "request_type": "snapshot_tables", "done": True}
-    requests.write_text(as_csv([row]), "utf-8")
-    answer = said(tmp_path, asking={"requests": requests})
-    assert (answer.not_modelled, answer.cases[0].decision) == ((), "rest")
-
-
-@pytest.mark.parametrize(
-    ("tablets", "words"),
-    [
-        (None, f"the dump does not say whether {uuid(4)} has tablets: while it has any, its leave"),
-        ({uuid(4): 2}, f"{uuid(4)} has 2 replicas of tablets: while it has any, its leave"),
-        ({uuid(4): 0}, ""),
-        ({uuid(1): 2}, ""),
-    ],
-)
-def test_tablets_of_who_leaves(tablets: dict[str, int] | None, words: str, tmp_path: Path) -> None:
-    """They pause it, if it has any, as far as a snapshot tells."""
-    dump = dumped(tmp_path, [*NORMAL, leaving("normal", topology_request="leave")])
-    opened = replace(open_topology(dump), tablets=tablets)
-    lines = [line for line in untold(opened, Setting("server"), 3) if "tablets" in line]
-    assert lines == [f"{words} is paused"] * bool(words)
-
-
-@pytest.mark.parametrize(
-    ("racks", "rf", "told"),
-    [
-        ((), 0, True),
-        ((), 3, False),
-        (("r1", "r1", "r1", "r1"), 0, False),
-        (("r1", "r1", "r1", None), 0, False),
-        (("r1", "r1", "r1", "r2"), 0, True),
-    ],
-)
-def test_racks_matter_where_there_are_two(
-    racks: tuple[str | None, ...], rf: int, told: bool, tmp_path: Path
-) -> None:
-    """In one rack a join or a leave changes no number of racks."""
-    rows = [*NORMAL, joining("none")]
-    if racks:
-        rows = [{**row, "rack": rack} for row, rack in zip(rows, racks, strict=True)]
-    answer = coordinator(dumped(tmp_path, rows), rf=rf)
-    assert any("RF-rack-valid" in line for line in answer.warnings) is told
-
-
-def test_a_request_of_the_whole_cluster_is_of_no_node(tmp_path: Path) -> None:
-    """What begins next is named with its kind alone."""
-    requests = tmp_path / "requests.csv"
-    row = {"id": timeuuid(0x40), "request_type": "new_cdc_generation", "done": False}
-    requests.write_text(as_csv([row]), "utf-8")
-    asking = {"requests": requests, "down": ()}
-    answer = said(tmp_path, asking=asking, global_requests=[timeuuid(0x40)])
-    first = answer.cases[0]
-    assert (first.decision, first.request, first.node) == ("begin", "new_cdc_generation", None)
-
-
 @pytest.mark.parametrize(
     ("state", "goes_on"), [("lock", False), ("tablet migration", True), (None, True)]
 )
@@ -480,43 +319,6 @@ def test_a_leave_may_be_paused(tmp_path: Path) -> None:
     assert any("tablets" in line and uuid(4) in line for line in answer.warnings)
 
 
-def test_what_is_asked_as_an_operation_begins_is_not_asked_again(tmp_path: Path) -> None:
-    """Racks and tablets of a node that leaves are looked at once, by the published server; the
-    documents drain tablets within the operation.
-    """
-    asks = leaving("normal", topology_request="leave", rack="r9")
-    assert len(said(tmp_path, asks).warnings) == 2
-    assert said(tmp_path, asks, asking={"edition": "documents"}).warnings == ()
-    assert said(tmp_path, leaving("decommissioning", rack="r9"), **OLD).warnings == ()
-    joins = joining("bootstrapping", rack="r9", tokens=None)
-    (warning,) = said(tmp_path, joins, transition_state="join group0").warnings
-    assert warning.endswith("checks the racks before a join")
-    assert said(tmp_path, {**BOOT, "rack": "r9"}, **NEW).warnings == ()
-
-
-def test_a_node_in_transition_may_still_show_its_request(tmp_path: Path) -> None:
-    """It is the request under way: the queue has it once, and nothing is asked as it begins."""
-    asks = leaving("decommissioning", topology_request="leave", rack="r9")
-    answer = said(tmp_path, asks, **OLD)
-    assert [(line.kind, line.standing) for line in answer.queue] == [("leave", "running")]
-    assert answer.warnings == ()
-    assert answer.nodes[3].request == "leave"
-
-
-def test_each_case_names_the_request_that_it_is_about(tmp_path: Path) -> None:
-    """Which one begins depends on who is up, and the queue is that of the first case only."""
-    asks = leaving("normal", 1, topology_request="rebuild", request_id=timeuuid(0x21))
-    dump = dumped(tmp_path, [*NORMAL[1:], asks, joining("none")])
-    first, *others = coordinator(dump).cases
-    assert (first.request, first.node) == ("join", uuid(4))
-    assert {(step.decision, step.request, step.node) for step in others} == {
-        ("begin", "rebuild", uuid(1)),
-        ("cancel", None, None),
-    }
-    answer = " ".join(call("topology", str(dump)).out.split())
-    assert f"begin join {uuid(4)[:8]} → join_group0: it is the first in the queue" in answer
-
-
 def test_ignored_nodes_do_not_hold_a_removal(tmp_path: Path) -> None:
     """A dead node in ``ignore_nodes`` is passed over, another one is not."""
     nodes = [leaving("removing")]
@@ -524,13 +326,6 @@ def test_ignored_nodes_do_not_hold_a_removal(tmp_path: Path) -> None:
     assert ignored.cases[0].waits_for == ()
     other = said(tmp_path, *nodes, **OLD, asking={"down": uuid(1)})
     assert other.cases[0].waits_for == hosts(1)
-
-
-def test_who_is_ignored_is_alike_to_nobody_else(tmp_path: Path) -> None:
-    """Of three normal nodes the removal waits for the two that are not ignored."""
-    answer = said(tmp_path, leaving("removing"), **OLD, ignore_nodes=[uuid(1)])
-    assert [case.down for case in answer.cases] == [(), hosts(2, 3)]
-    assert answer.indifferent == hosts(1, 4)
 
 
 def test_an_ignored_node_without_a_row_is_told(tmp_path: Path) -> None:
@@ -606,14 +401,6 @@ def test_without_a_majority_nothing_is_committed(
     assert {(entry.standing, entry.reason) for entry in answer.queue} == {("waits", case.reason)}
 
 
-def test_of_two_voters_either_is_missed(tmp_path: Path) -> None:
-    """Of three one may be down; who joins does not vote yet."""
-    rows = [node(1), node(2), joining("bootstrapping")]
-    dump = dumped(tmp_path, rows, transition_state="join group0")
-    cases = coordinator(dump, edition="documents").cases
-    assert [case.down for case in cases if "no majority" in case.reason] == [hosts(1, 2)]
-
-
 def test_who_votes_decides_and_nobody_says_who(tmp_path: Path) -> None:
     """Of four nodes in one rack three vote: which ones no dump tells, so that is said."""
     dump = dumped(tmp_path, [node(number) for number in range(1, 7)])
@@ -649,146 +436,6 @@ def test_transitions_of_tablets_wait_for_whoever_is_down(
     assert answer.goes_on is not waits
 
 
-@pytest.mark.parametrize(
-    ("decision", "waits_for", "otherwise", "goes_on"),
-    [
-        ("work", (), "", True),
-        ("work", hosts(1), "rollback", False),
-        ("work", hosts(1), GOES_ON, True),
-        ("rest", (), "", True),
-        ("wait", (), "", False),
-        ("wait", hosts(1), GOES_ON, False),
-    ],
-)
-def test_whether_anything_goes_on(
-    decision: Any, waits_for: tuple[str, ...], otherwise: str, goes_on: bool
-) -> None:
-    """Where a piece of work that lacks a node is passed by, it does."""
-    answer = coordinator(DUMP, requests=REQUESTS)
-    case = replace(answer.cases[0], decision=decision, waits_for=waits_for, otherwise=otherwise)
-    assert replace(answer, cases=(case, *answer.cases)).goes_on is goes_on
-
-
-@pytest.mark.parametrize(
-    ("down", "reason"),
-    [
-        ((), "there is nothing to do"),
-        ((1,), "there is nothing to do"),
-        ((1, 2), "group 0 has no majority: 1 of 3 voters up"),
-        ((1, 2, 3), "group 0 has no majority: 0 of 3 voters up"),
-    ],
-)
-def test_in_the_documents_every_member_votes(
-    down: tuple[int, ...], reason: str, tmp_path: Path
-) -> None:
-    """So it is known who does."""
-    answer = said(tmp_path, asking={"edition": "documents", "down": hosts(*down)})
-    assert (answer.cases[0].reason, answer.warnings) == (reason, ())
-
-
-@pytest.mark.parametrize(
-    ("transition", "states", "asks"),
-    [
-        ("join group0", ("normal", "bootstrapping"), "join"),
-        ("join group0", ("normal", "replacing"), ""),
-        ("join group0", ("normal", "normal"), ""),
-        ("commit cdc generation", ("normal", "bootstrapping"), ""),
-        (None, ("normal", "bootstrapping"), ""),
-    ],
-)
-def test_racks_matter_to_who_joins_the_group(
-    transition: str | None, states: tuple[str, ...], asks: str, tmp_path: Path
-) -> None:
-    """A node that bootstraps is checked before it gets tokens; nobody else is at that time."""
-    opened = open_topology(dumped(tmp_path, NORMAL))
-    rows = [
-        replace(row, node_state=state, rack=f"r{place}")
-        for place, (row, state) in enumerate(zip(opened.table.rows, states, strict=False))
-    ]
-    given = replace(opened.table, rows=tuple(rows), transition_state=transition)
-    lines = [*untold(replace(opened, table=given), Setting("server"), 0)]
-    assert [line.rpartition(" a ")[2] for line in lines] == [asks] * bool(asks)
-
-
-@pytest.mark.parametrize(
-    ("kind", "done", "told"),
-    [
-        ("join", False, []),
-        ("cleanup", False, []),
-        ("truncate_table", True, []),
-        (None, False, []),
-        ("unknown", False, []),
-        ("something", False, ["request something"]),
-        ("something", True, []),
-    ],
-)
-def test_a_request_that_is_not_played_is_told(
-    kind: str | None, done: bool, told: list[str], tmp_path: Path
-) -> None:
-    """While it is not done, where its type is known."""
-    opened = open_topology(dumped(tmp_path, NORMAL))
-    request = SystemTopologyRequest(id=ID, request_type=kind, done=done)
-    assert [*not_modelled(replace(opened, requests=(request,)))] == told
-
-
-@pytest.mark.parametrize(
-    ("cells", "told"),
-    [
-        ({}, []),
-        ({"upgrade_state": "done"}, []),
-        ({"upgrade_state": "build_coordinator_state"}, ["upgrade state build_coordinator_state"]),
-        ({"transition_state": "write both read old"}, []),
-    ],
-)
-def test_a_state_that_is_not_played_is_told(cells: dict[str, Any], told: list[str]) -> None:
-    """It has to end first."""
-    assert [*unplayed_states(SystemTopology(rows=(), **cells))] == told
-
-
-def test_a_report_has_a_line_for_each_node(tmp_path: Path) -> None:
-    """With its own cells; of who has left nobody asks whether it is up."""
-    rows = [node(1), {**BOOT, "rack": "r9"}, node(5, node_state="left", tokens=None)]
-    path = dumped(tmp_path, rows, transition_state="write both read old", ignore_nodes=[uuid(1)])
-    for down, up in (((), (None, None, None)), ((uuid(1),), (False, True, None))):
-        told = coordinator(path, down=down)
-        assert told.transition_state == "write_both_read_old"
-        assert told.nodes == (
-            NodeLine(uuid(1), "normal", 2, up[0], "dc1", "r2", None, "clean", True),
-            NodeLine(uuid(4), "bootstrapping", 1, up[1], "dc1", "r9"),
-            NodeLine(uuid(5), "left", 0, up[2], "dc1", "r3", None, "clean"),
-        )
-    assert coordinator(dumped(tmp_path, NORMAL)).transition_state is None
-
-
-def test_a_node_without_a_state_has_none(tmp_path: Path) -> None:
-    """A null cell is said as such."""
-    opened = open_topology(dumped(tmp_path, NORMAL))
-    first, *others = opened.table.rows
-    given = replace(opened.table, rows=(replace(first, node_state=None), *others))
-    told = report(replace(opened, table=given), Setting("server"))
-    assert [line.state for line in told.nodes] == [NO_ROW, "normal", "normal"]
-
-
-@pytest.mark.parametrize(
-    ("node_of", "statics", "operation", "of"),
-    [
-        (BOOT, OLD, "bootstrapping", 4),
-        (None, {"transition_state": "truncate_table"}, "truncate_table", None),
-        (None, {}, None, None),
-    ],
-)
-def test_whose_operation_is_under_way(
-    node_of: dict[str, Any] | None,
-    statics: dict[str, str],
-    operation: str | None,
-    of: int | None,
-    tmp_path: Path,
-) -> None:
-    """A node's, or one of the whole cluster, which is nobody's."""
-    told = said(tmp_path, *([node_of] if node_of else []), **statics)
-    assert (told.operation, told.node) == (operation, None if of is None else uuid(of))
-
-
 def test_whose_death_makes_a_difference(tmp_path: Path) -> None:
     """The members', while a node asks to join; its own would make none."""
     told = said(tmp_path, joining("none"))
@@ -800,24 +447,3 @@ def test_whose_death_makes_a_difference(tmp_path: Path) -> None:
     asked = said(tmp_path, BOOT, **OLD)
     assert [case.down for case in asked.cases] == [(), hosts(1, 2, 3, 4)]
     assert asked.indifferent == ()
-
-
-def test_who_is_like_whom(tmp_path: Path) -> None:
-    """Members that nobody names and nobody ignores; who asks or is to be replaced is alone."""
-    rows = [
-        *(node(number) for number in (1, 2, 3, 6, 7)),
-        leaving("normal", topology_request="leave"),
-        joining("none", 5, topology_request="replace", replaced_id=uuid(3), request_id=LATER),
-    ]
-    opened = open_topology(dumped(tmp_path, rows, ignore_nodes=[uuid(3), uuid(7)]))
-    ask = _Asking(opened, Setting("server"), 0)
-    groups = [ask.named(mask) for mask in ask._alike()]
-    assert groups == [hosts(1, 2, 6), hosts(3), hosts(4), hosts(5), hosts(7)]
-
-
-def test_a_request_waits_for_a_state_and_not_for_nodes(tmp_path: Path) -> None:
-    """What has to end first is no node's affair."""
-    states = {"upgrade_state": "build_coordinator_state"}
-    [line] = said(tmp_path, joining("none"), **states).queue
-    reason = "upgrade state build_coordinator_state (not modelled) must end first"
-    assert line == QueueLine(ID, "join", uuid(4), "waits", reason)
