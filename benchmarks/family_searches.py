@@ -1,4 +1,4 @@
-"""``kit.engine.check`` on searches that families declare, against a plain loop of the same model.
+"""``kit.search.check`` on searches that families declare, against a plain loop of the same model.
 
 Both take the same steps through the same states and judge the same promises; the loop remembers no
 way back to a run, and judges neither goals nor, of a symmetry, whether it keeps its word.
@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 from benchmarks.figures import Figure, alternating, show
 from benchmarks.plain_search import explore
-from kit.engine.check import Result, check
-from kit.engine.family import TimedSearch, families
-from kit.engine.registry import build
+from kit.model.family import TimedSearch, families
+from kit.model.registry import build
+from kit.search.check import Result, check
 
 ROUNDS = 2
 

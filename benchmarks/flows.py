@@ -12,7 +12,7 @@ from playwright.sync_api import sync_playwright
 
 from benchmarks.figures import HEAD, Figure, scratch, unmeasured
 from benchmarks.player import at
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.widgets import Player
 from tests.widgets.browsing import Desk, Place, launch
 from tools.programs import chromium

@@ -15,7 +15,7 @@ PROGRAMS = (
     ("import kit", "import kit", True),
     (
         "import kit, timeline, search, traces",
-        "import kit.engine.timeline, kit.engine.check, kit.engine.trace",
+        "import kit.model.timeline, kit.search.check, kit.model.trace",
         True,
     ),
     ("... and build twophase", "import kit; kit.build('twophase')", False),

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from benchmarks.figures import Figure, alternating, seconds, show, spoken
 from kit import replay_log
-from kit.engine.flows import flows
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline, played_out
+from kit.model.flows import flows
+from kit.model.registry import build
+from kit.model.timeline import Timeline, played_out
 from kit.protocols.cms.rules.events import Metadata, machine_of
 from kit.protocols.cms.rules.log import (
     Entry,

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from statistics import median
 
 from benchmarks.figures import Figure, show, spoken, unmeasured
-from kit.engine.check import check
-from kit.engine.registry import build, model_names
+from kit.model.registry import build, model_names
+from kit.search.check import check
 from tests.house.source import ROOT
 from tools.core import fetched, ran
 

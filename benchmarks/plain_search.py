@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kit.engine.model import Model
+from kit.model.model import Model
 
 
 def explore(model: Model[Any, Any], *, symmetry: bool = False) -> tuple[int, int]:

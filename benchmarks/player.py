@@ -13,8 +13,8 @@ from typing import Any
 from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.figures import HEAD, Figure, scratch, unmeasured
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.views.export import export_html
 from tests.widgets.browsing import launch
 from tests.widgets.laboratory import run_all, server, write_notebook
@@ -65,9 +65,9 @@ class Bare(anywidget.AnyWidget):
 '''
 
 CELL = """
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.tcm.facts import moment as facts
-from kit.engine.timeline import Timeline
+from kit.model.timeline import Timeline
 from kit.widgets import Player
 {bare}
 made = {{"nodes": {nodes}, "tokens": {tokens}, "rf": 3}}

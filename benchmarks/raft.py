@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from benchmarks import spin
 from benchmarks.figures import Figure, seconds, show, spoken
 from benchmarks.spin_raft import promela
-from kit.engine.check import check
-from kit.engine.fuzz import fuzz
-from kit.engine.registry import build, entry_of
-from kit.engine.timeline import Timeline
+from kit.model.registry import build, entry_of
+from kit.model.timeline import Timeline
+from kit.search.check import check
+from kit.search.fuzz import fuzz
 from kit.views.panel import scene_at
 from kit.views.spacetime import MESSAGES, run_of
 from kit.widgets import Player

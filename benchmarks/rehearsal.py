@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks.figures import Figure, seconds, show, spoken
 from benchmarks.importing import KEYSPACE, ring_text
 from benchmarks.painting import painted
-from kit.engine.timeline import Timeline
+from kit.model.timeline import Timeline
 from kit.operators.importers.opening import Imported, import_texts
 from kit.protocols.tcm.dry_run.player import DryRun, rehearse
 from kit.protocols.tcm.rules.operations import Operation

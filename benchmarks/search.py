@@ -1,4 +1,4 @@
-"""``kit.engine.check`` against SPIN, Harmony and a plain loop; random walks against hypothesis.
+"""``kit.search.check`` against SPIN, Harmony and a plain loop; random walks against hypothesis.
 
 Only the search is timed, on all sides; what SPIN takes to generate and compile its program is shown
 apart. A peer that cannot be had here has a row that says so.
@@ -21,10 +21,10 @@ from benchmarks.spin_twophase import promela
 from benchmarks.stateful_twophase import RMS as WALKED_RMS
 from benchmarks.stateful_twophase import walked
 from kit.commands.cli import main
-from kit.engine.check import check
-from kit.engine.fuzz import fuzz
-from kit.engine.registry import entries
+from kit.model.registry import entries
 from kit.protocols.twophase.twophase import TwoPhase, TwoPhaseParameters
+from kit.search.check import check
+from kit.search.fuzz import fuzz
 
 RMS = 7
 HARMONY_RMS = 6

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from benchmarks.figures import Figure, seconds, show, spoken
-from kit.engine.timeline import Timeline
+from kit.model.timeline import Timeline
 from kit.protocols.tablets.cluster import TabletsState
 from kit.protocols.tablets.dump import DumpedTable, TabletDump
 from kit.protocols.tablets.spark.sizes import TabletsSize, drawn_chunk, drawn_tables

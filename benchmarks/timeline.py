@@ -10,10 +10,10 @@ from typing import Any
 from msgspec import Struct
 
 from benchmarks.figures import Figure, show, spoken
-from kit.engine.model import Model
-from kit.engine.registry import build
-from kit.engine.rule import Rule
-from kit.engine.timeline import Timeline
+from kit.model.model import Model
+from kit.model.registry import build
+from kit.model.rule import Rule
+from kit.model.timeline import Timeline
 
 NODES = 1000
 MOMENTS = 1000

@@ -17,7 +17,7 @@ from msgspec import Struct
 from benchmarks.figures import Figure, seconds, show, spoken
 from benchmarks.painting import painted
 from benchmarks.player import at
-from kit.engine.timeline import Timeline
+from kit.model.timeline import Timeline
 from kit.protocols.topology.topology import Topology, TopologyParameters
 from kit.views.rendered import RenderedTimeline
 from kit.widgets import Player

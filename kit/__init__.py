@@ -13,21 +13,21 @@ __version__ = "0.1.0"
 _PLACES = {
     "DrillBoard": "kit.widgets.drilling",
     "Player": "kit.widgets.player",
-    "Timeline": "kit.engine.timeline",
+    "Timeline": "kit.model.timeline",
     "badges": "kit.lessons.badges",
-    "build": "kit.engine.registry",
+    "build": "kit.model.registry",
     "course": "kit.lessons.progress",
     "editions": "kit.commands.editions",
-    "explain": "kit.engine.explain",
+    "explain": "kit.operators.explain",
     "export_grades": "kit.lessons.grades",
     "export_html": "kit.views.export",
     "export_run": "kit.views.runs",
     "glossary": "kit.lessons.glossary",
-    "lesson": "kit.engine.course",
+    "lesson": "kit.catalogue.course",
     "load_ipython_extension": "kit.widgets.magics",
-    "read_itf": "kit.engine.recorded",
+    "read_itf": "kit.formats.recorded",
     "read_ring": "kit.operators.importers.ringfile",
-    "register": "kit.engine.registry",
+    "register": "kit.model.registry",
     "rehearse": "kit.widgets.rehearsing",
     "serve": "kit.clients.server",
 }
@@ -35,4 +35,4 @@ __all__ = sorted(_PLACES)  # noqa: PLE0605  # families add the rest: `public` of
 
 
 def __getattr__(name: str) -> "Any":
-    return import_module("kit.engine.family").public_name(__name__, _PLACES, name)
+    return import_module("kit.model.family").public_name(__name__, _PLACES, name)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kit.engine.drill import Drill, open_drill
-from kit.engine.timeline import Timeline
+from kit.console.drill import Drill, open_drill
+from kit.model.timeline import Timeline
 
 
 def typed(name: str, *lines: str) -> Drill:

@@ -24,7 +24,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.cms.cms import entries_of, was_forced
 
 LONGEST = 500

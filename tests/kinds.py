@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
-from kit.engine.flows import has_parts
-from kit.engine.model import Model
+from kit.model.flows import has_parts
+from kit.model.model import Model
 
 
 def action_types(model: Model[Any, Any]) -> Iterator[type]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.engine.model import Model
 from kit.errors import Refusal
+from kit.model.model import Model
 
 
 def outcome(model: Model[Any, Any], state: Any, action: Any) -> Any:

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 from functools import wraps
 from typing import Any
 
-from kit.engine.careful import NEW, place
-from kit.engine.rule import Rule
 from kit.errors import BadInput, Refusal
+from kit.model.careful import NEW, place
+from kit.model.rule import Rule
 
 
 def paired(

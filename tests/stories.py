@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kit.engine.scenario import RULE, parse, read, run
+from kit.model.scenario import RULE, parse, read, run
 
 
 def rewritten(path: str | Path) -> str:

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from kit.engine.model import Monitor, Property
-from kit.engine.registry import build, entries
+from kit.model.model import Monitor, Property
+from kit.model.registry import build, entries
 
 CATALOGUE = """
 Log and epochs

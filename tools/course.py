@@ -14,7 +14,7 @@ from typing import Any
 
 import nbformat
 
-from kit.engine.course import COURSE, TRACKS, Lesson, lesson
+from kit.catalogue.course import COURSE, TRACKS, Lesson, lesson
 from kit.views.diagrams import quote
 
 FOLDER = Path(__file__).resolve().parent.parent / "notebooks"

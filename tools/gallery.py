@@ -19,7 +19,7 @@ from msgspec import Struct
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from kit.engine.registry import Entry, entries
+from kit.model.registry import Entry, entries
 from kit.views.export import export_html
 from kit.views.panel import scene_of
 from kit.views.registry import for_model

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kit.engine.family import families
 from kit.errors import KitError
+from kit.model.family import families
 from kit.views.diagrams import FOLDERS, StateDiagram, digest, digest_in, dot_source, render
 from tools import course
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import nbformat
 
-from kit.engine.course import lesson
-from kit.engine.family import families
-from kit.engine.glossary import Finder, finder, glossary_anchor
+from kit.catalogue.course import lesson
+from kit.catalogue.glossary import Finder, finder, glossary_anchor
+from kit.model.family import families
 
 FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
 PAGE = "../docs/glossary.md"

@@ -1,19 +1,17 @@
 """What documents show of the kit is made from the kit: ``make reference`` renews all of it.
 
-``families`` is the table in ARCHITECTURE.md, made from what each family declares. ``rules`` is the
-index of what each module holds, in the words of its docstring. ``editions`` is the page of the
-tables of both editions, and that of releases, ``glossary`` that of words, ``properties`` that of
-what testers check, ``nodetool`` that of what tools of servers answer. ``course`` is the list of
-lessons and their minutes, wherever they are told. ``answers`` are the commands of ``console``
-blocks with what they answer, run in docs/example. ``gallery`` is the page of pictures, ``stories``
-the page that needs no installation. ``--check`` says what is not current; names choose some of
-them.
+``families`` is the table in ARCHITECTURE.md, made from what each family declares. ``editions`` is
+the page of the tables of both editions, and that of releases, ``glossary`` that of words,
+``properties`` that of what testers check, ``nodetool`` that of what tools of servers answer.
+``course`` is the list of lessons and their minutes, wherever they are told. ``answers`` are the
+commands of ``console`` blocks with what they answer, run in docs/example. ``gallery`` is the page
+of pictures, ``stories`` the page that needs no installation. ``--check`` says what is not current;
+names choose some of them.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
 import gzip
 import io
 import os
@@ -26,15 +24,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
+from kit.catalogue.glossary import Entry, glossary_anchor, lesson_file, parts, words
 from kit.commands.answer import Rows
 from kit.commands.cli import main as kit
 from kit.commands.editions import editions
-from kit.engine.family import Family, families, server_places
-from kit.engine.glossary import Entry, glossary_anchor, lesson_file, parts, words
-from kit.engine.registry import build, entries
-from kit.engine.server import OWN_KEYSPACE
+from kit.console.server import OWN_KEYSPACE
 from kit.lessons import story
 from kit.lessons.badges import every_badge
+from kit.model.family import Family, families, server_places
+from kit.model.registry import build, entries
 from kit.protocols.group0.rules.releases import CHANGES
 from kit.views.export import BLOCK, DIGITS, LONG, export_stories
 from tools import course
@@ -44,7 +42,6 @@ from tools.gallery import table
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "docs" / "example"
 ARCHITECTURE = ROOT / "ARCHITECTURE.md"
-INDEX = ROOT / "docs" / "reference" / "rules.md"
 GALLERY = ROOT / "docs" / "gallery.md"
 BESIDE = ROOT / "docs" / "reference" / "editions.md"
 RELEASES = ROOT / "docs" / "reference" / "releases.md"
@@ -64,17 +61,6 @@ STORIES = {
 }
 BEGIN, END = "<!-- {}: begin -->", "<!-- {}: end -->"
 COLUMNS = ("family", "what it is", "models", "joins", "tables of runs", "commands")
-STOREYS = {
-    "ring": "Rings: the same for every protocol",
-    "engine": "The engine: what a model is, and the ways to run one",
-    "operators": "What the tools of real clusters print",
-    "views": "Pictures",
-    "widgets": "The Player",
-    "lessons": "What lessons ask and check",
-    "spark": "Many runs, large clusters",
-    "commands": "The command line",
-    "edge": "Files, limits, arguments",
-}
 MEASURED = re.compile(r", \d+\.\d\d s(, \d+ [kM]B)?(?=$|;)")
 """Seconds and memory of a search: they are another machine's, another time."""
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -114,29 +100,6 @@ def _tables(family: Family) -> Iterator[str]:
 
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names) or "–"
-
-
-def rules_table(folder: Path) -> str:
-    """What each module below a folder holds: the first sentence of its docstring."""
-    told = ((path, _summary(path)) for path in sorted(folder.rglob("*.py")))
-    rows = [(f"[`{path.relative_to(folder)}`](../../{path.relative_to(ROOT)})", text)
-            for path, text in told if text and path.name != "__init__.py"]  # fmt: skip
-    return _table([("module", "holds"), *rows])
-
-
-def _summary(path: Path) -> str:
-    """The first sentence of a module's docstring, on one line, as Markdown."""
-    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-    [first, *_] = re.split(r"(?<=\.)\s+(?=[A-Z])", " ".join(text.split("\n\n")[0].split()))
-    return first.replace("``", "`").replace("|", "\\|")
-
-
-def index(text: str) -> str:
-    """The index of modules: what stands before its mark stays, the tables are made."""
-    parts = [(f"Protocol `{one.name}`: {one.title}", one.folder) for one in families()]
-    parts += [(title, ROOT / "kit" / name) for name, title in STOREYS.items()]
-    tables = "\n\n".join(f"## {title}\n\n{rules_table(folder)}" for title, folder in parts)
-    return _between(text, "rules", tables)
 
 
 def beside(text: str) -> str:
@@ -320,8 +283,6 @@ def made(names: Iterable[str]) -> Iterator[tuple[Path, str]]:
     """The documents that the chosen parts are in, with their content as it should be."""
     if "families" in names:
         yield ARCHITECTURE, renewed(ARCHITECTURE.read_text(encoding="utf-8"))
-    if "rules" in names:
-        yield INDEX, index(INDEX.read_text(encoding="utf-8"))
     if "editions" in names:
         yield BESIDE, beside(BESIDE.read_text(encoding="utf-8"))
         yield RELEASES, _between(RELEASES.read_text(encoding="utf-8"), "releases", releases_table())
@@ -349,7 +310,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command; exit code 0 when all is well, 1 when something is not current."""
     parts = (
         "course",
-        *("families", "rules", "editions", "glossary", "properties", "nodetool", "answers"),
+        *("families", "editions", "glossary", "properties", "nodetool", "answers"),
         "gallery",
         "stories",
     )

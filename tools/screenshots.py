@@ -17,8 +17,8 @@ from typing import Literal, NamedTuple
 
 from playwright.sync_api import Browser, sync_playwright
 
-from kit.engine.registry import entries
-from kit.engine.timeline import Timeline
+from kit.model.registry import entries
+from kit.model.timeline import Timeline
 from kit.playing.opening import open_source
 from kit.views.export import export_html
 

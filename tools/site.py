@@ -21,8 +21,8 @@ from contextlib import chdir
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from kit.engine.course import COURSE, lesson
-from kit.engine.drill import drills, open_drill
+from kit.catalogue.course import COURSE, lesson
+from kit.console.drill import drills, open_drill
 from kit.errors import KitError
 from kit.site.drills import drill_page, listed_drills
 from kit.site.lessons import glossary_page, lesson_page

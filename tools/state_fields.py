@@ -33,7 +33,7 @@ def of_nodes(context: MethodSigContext) -> FunctionLike:
 def named(context: MethodSigContext, struct: Type | None) -> FunctionLike:
     """The signature whose keywords are the fields of a struct of the kit's."""
     struct, signature = get_proper_type(struct), context.default_signature
-    if not isinstance(struct, Instance) or not struct.type.has_base("kit.engine.declared.State"):
+    if not isinstance(struct, Instance) or not struct.type.has_base("kit.model.declared.State"):
         return signature
     known = fields(struct.type)
     fixed = [i for i, kind in enumerate(signature.arg_kinds) if kind != ArgKind.ARG_STAR2]

@@ -14,11 +14,11 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from kit.engine.actors import NetworkModel
-from kit.engine.network import DeliverMessage
-from kit.engine.registry import entries
-from kit.engine.timeline import LONGEST_RUN, Timeline
 from kit.errors import BadInput, Refused, nearest
+from kit.model.actors import NetworkModel
+from kit.model.network import DeliverMessage
+from kit.model.registry import entries
+from kit.model.timeline import LONGEST_RUN, Timeline
 from kit.playing.opening import Source, is_known, open_named
 from kit.playing.session import Line, Session
 from kit.views.actions import mark

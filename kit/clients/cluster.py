@@ -16,14 +16,14 @@ from msgspec.structs import asdict
 
 from kit.clients.events import Change, Known, changes, known
 from kit.clients.tables import Addresses, Catalog, row_servers
-from kit.engine.clients import RowAnswer, RowRequest, RowServers
-from kit.engine.drill import DrillMoment, done
-from kit.engine.family import server_places
-from kit.engine.model import Model
-from kit.engine.registry import build, one_of
-from kit.engine.server import NOT_MODELLED, Servers
-from kit.engine.timeline import Moment, Timeline
+from kit.console.clients import RowAnswer, RowRequest, RowServers
+from kit.console.drill import DrillMoment, done
+from kit.console.server import NOT_MODELLED, Servers
 from kit.errors import BadInput, KitError, Refused
+from kit.model.family import server_places
+from kit.model.model import Model
+from kit.model.registry import build, one_of
+from kit.model.timeline import Moment, Timeline
 from kit.playing.opening import replayed
 from kit.playing.session import Session
 

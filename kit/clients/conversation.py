@@ -18,8 +18,8 @@ from kit.clients.notation import UNSET, MalformedError, multimap, number, sized,
 from kit.clients.statements import Marker, Statement, SyntaxFault
 from kit.clients.tables import CQL, Catalog, Table, row_servers
 from kit.clients.values import decoded, encoded, fitted
-from kit.engine.clients import RowAnswer, RowRequest
-from kit.engine.server import COUNTED, FILTERING, JSON, Row, json_row, needs_filtering
+from kit.console.clients import RowAnswer, RowRequest
+from kit.console.server import COUNTED, FILTERING, JSON, Row, json_row, needs_filtering
 from kit.errors import BadInput, KitError, Refused
 from kit.operators.importers.cql import cql_type
 

@@ -25,8 +25,8 @@ from kit.clients.notation import MalformedError
 from kit.clients.tables import Addresses
 from kit.edge.arguments import whole_number
 from kit.edge.door import Door
-from kit.engine.timeline import Moment, Timeline
 from kit.errors import BadInput, KitError
+from kit.model.timeline import Moment, Timeline
 from kit.playing.opening import Source, open_source
 from kit.playing.session import Session
 

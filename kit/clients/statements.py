@@ -8,7 +8,7 @@ from typing import Any, Literal, NoReturn
 
 from msgspec import Struct
 
-from kit.engine.server import NOT_MODELLED
+from kit.console.server import NOT_MODELLED
 from kit.errors import LONGEST_VALUE, BadInput, KitError, counted
 from kit.operators.importers.cql import Statement as Words
 from kit.operators.importers.cql import statements

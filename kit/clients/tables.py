@@ -13,12 +13,12 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
-from kit.engine.cassandra import NATIVE_PORT, PORT
-from kit.engine.clients import RowServers
-from kit.engine.drill import DrillMoment
-from kit.engine.flows import as_uuid
-from kit.engine.server import VIRTUAL, KnownRing, Row, Servers, TableKey, UserTable
+from kit.console.cassandra import NATIVE_PORT, PORT
+from kit.console.clients import RowServers
+from kit.console.drill import DrillMoment
+from kit.console.server import VIRTUAL, KnownRing, Row, Servers, TableKey, UserTable
 from kit.errors import BadInput
+from kit.model.flows import as_uuid
 from kit.operators.importers.cql import cql_columns
 from kit.ring.replication import Keyspace, LocalStrategy
 from kit.ring.tokens import MURMUR3

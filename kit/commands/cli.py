@@ -16,8 +16,8 @@ from kit.commands.parsing import Parser
 from kit.edge.bundles import beginning
 from kit.edge.limits import shortage
 from kit.edge.reading import pipes_kept
-from kit.engine.family import FileKind, families
 from kit.errors import KitError, one_line
+from kit.model.family import FileKind, families
 
 FLAGS = (
     "--json",
@@ -31,8 +31,8 @@ FLAGS = (
 )
 """Options that take no value: a file behind one is the command's own."""
 
-TRACE = FileKind("a trace", "engine.trace:is_trace", ("play", "export"))
-RUN = FileKind("a trace", "engine.itf:is_itf", TRACE.commands)
+TRACE = FileKind("a trace", "model.trace:is_trace", ("play", "export"))
+RUN = FileKind("a trace", "formats.itf:is_itf", TRACE.commands)
 """The kit's own kind, and that of other tools: one of a cluster names its nodes, as a description
 of a ring does."""
 
@@ -136,8 +136,8 @@ def _main(words: list[str]) -> int:
     except KeyboardInterrupt:
         return _complain("interrupted", INTERRUPTED)
     except Exception as error:
-        from kit.engine.careful import is_own_error
-        from kit.engine.purity import error_line
+        from kit.model.careful import is_own_error
+        from kit.model.purity import error_line
 
         if not is_own_error(error):  # the kit's own fault: all of it helps to find that
             raise

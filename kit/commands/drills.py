@@ -6,7 +6,7 @@ from itertools import count
 
 from kit.commands.answer import put, wrap
 from kit.commands.parsing import Parser
-from kit.engine.drill import (
+from kit.console.drill import (
     MOST_ENTRIES,
     Drill,
     TypedLine,

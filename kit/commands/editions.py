@@ -6,9 +6,9 @@ from msgspec import Struct, to_builtins
 
 from kit.commands.answer import GAP, Answer, Part, Rows
 from kit.commands.parsing import Command, Word
-from kit.engine.family import families
-from kit.engine.registry import one_of
 from kit.errors import BadInput, counted
+from kit.model.family import families
+from kit.model.registry import one_of
 
 EDITIONS = ("documents", "server")
 NONE = "–"

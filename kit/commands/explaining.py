@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from kit.commands.answer import GAP, Answer, wrap
 from kit.commands.parsing import Command, Word, whole
 from kit.edge.writing import check_apart, check_place
-from kit.engine import trace
-from kit.engine.explain import BOUND, Answers, explain
-from kit.engine.parameters import budgets_in
 from kit.errors import counted
+from kit.model import trace
+from kit.model.parameters import budgets_in
+from kit.operators.explain import BOUND, Answers, explain
 
 STATUS = {"explained": 0, "refuted": 1, "unknown": 2}
 ABOUT = """\

@@ -5,9 +5,9 @@ from typing import Any
 
 from msgspec import to_builtins
 
+from kit.catalogue.glossary import Entry, entry, lesson_file
 from kit.commands.answer import Answer, Rows, wrap
 from kit.commands.parsing import Command, Word
-from kit.engine.glossary import Entry, entry, lesson_file
 from kit.lessons.glossary import Explained, sorted_words
 
 

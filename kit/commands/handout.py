@@ -4,11 +4,11 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
+from kit.catalogue.course import COURSE
 from kit.commands.answer import Answer
 from kit.commands.lab import serving_root
 from kit.commands.parsing import Command, Word
 from kit.edge.writing import write_all
-from kit.engine.course import COURSE
 from kit.errors import BadInput
 from kit.lessons.handouts import pages_of, write_reader
 from kit.lessons.teachers import teacher_of

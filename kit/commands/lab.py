@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+from kit.catalogue.course import lesson
 from kit.commands.parsing import Parser
-from kit.engine.course import lesson
 from kit.errors import BadInput, KitError, one_line
 
 LESSON = "a lesson to open, by its name (default: the first)"

@@ -7,11 +7,11 @@ from pathlib import Path
 from types import ModuleType
 
 from kit.edge.paths import path_of
-from kit.engine import registry
-from kit.engine.careful import line_of, raised_at
-from kit.engine.declared import Declared, entry
-from kit.engine.family import model_places
 from kit.errors import BadInput, KitError
+from kit.model import registry
+from kit.model.careful import line_of, raised_at
+from kit.model.declared import Declared, entry
+from kit.model.family import model_places
 
 ENDING = ".py"
 FILE = "a Python file with a model (lock.py), or one of several by its class (lock.py:Lock)"

@@ -11,14 +11,14 @@ from kit.commands.parsing import Command, Word
 from kit.edge.paths import to_read
 from kit.edge.reading import beginning
 from kit.edge.writing import check_place, write_whole
-from kit.engine import trace
-from kit.engine.itf import is_itf, is_tlc
-from kit.engine.model import Model, verdicts
-from kit.engine.recorded import read_itf
-from kit.engine.registry import build, model_names, scenario_of
-from kit.engine.search import STUCK, awaits_operator, may_rest
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, counted, one_line
+from kit.formats.itf import is_itf, is_tlc
+from kit.formats.recorded import read_itf
+from kit.model import trace
+from kit.model.model import Model, verdicts
+from kit.model.registry import build, model_names, scenario_of
+from kit.model.timeline import Timeline
+from kit.search.search import STUCK, awaits_operator, may_rest
 
 MOST_PLAYED = 10_000
 
@@ -107,7 +107,7 @@ def opened(what: str, own: str | None = None) -> tuple[Timeline, tuple[str, ...]
     try:
         entry, scenario = scenario_of(what)
     except BadInput as error:
-        from kit.engine.scenario import files
+        from kit.model.scenario import files
 
         if what not in files():
             raise BadInput(error.field, what, own_models.or_a_file(what, error.allowed)) from None
@@ -141,7 +141,7 @@ def _suggested(model: Model[Any, Any]) -> tuple[Timeline, tuple[str, ...]]:
 
 
 def _script(path: str) -> tuple[Timeline, tuple[str, ...]]:
-    from kit.engine.scenario import differences, open_script, parse, read
+    from kit.model.scenario import differences, open_script, parse, read
 
     script = parse(read(path), path)
     for line in differences(script):

@@ -16,15 +16,15 @@ from kit.commands.answer import GAP, Answer, Part, Rows, listed, wrap
 from kit.commands.parsing import DIGITS, Command, Word, whole
 from kit.edge.limits import spoken
 from kit.edge.writing import check_place
-from kit.engine import registry, trace
-from kit.engine.check import Result, check, check_refinement
-from kit.engine.fuzz import AT_REST, Finding, Fuzzed, fuzz
-from kit.engine.model import Model, Monitor, Property, Refinement
-from kit.engine.parameters import budgets_of, edition_in, parameters_of, plainly
-from kit.engine.scenario import Begun, begun_by
-from kit.engine.search import LOST, Violation
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, counted
+from kit.model import registry, trace
+from kit.model.model import Model, Monitor, Property, Refinement
+from kit.model.parameters import budgets_of, edition_in, parameters_of, plainly
+from kit.model.scenario import Begun, begun_by
+from kit.model.timeline import Timeline
+from kit.search.check import Result, check, check_refinement
+from kit.search.fuzz import AT_REST, Finding, Fuzzed, fuzz
+from kit.search.search import LOST, Violation
 
 
 def _models(given: Namespace) -> Answer:

@@ -15,10 +15,10 @@ from typing import Any
 from msgspec import Struct
 
 from kit.edge.arguments import checked
-from kit.engine.family import families
-from kit.engine.timeline import PassedStep
 from kit.lessons.progress import keep_names, names_in
 from kit.lessons.stills import timeline_of
+from kit.model.family import families
+from kit.model.timeline import PassedStep
 from kit.views.static import Sheet
 
 HEADINGS = "seen", "sight", "scenario that shows it"

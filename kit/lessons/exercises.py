@@ -19,8 +19,6 @@ import msgspec
 
 from kit.edge.limits import ALONE
 from kit.edge.reading import read_text
-from kit.engine.timeline import Timeline
-from kit.engine.trace import Trace
 from kit.errors import BadInput, KitError
 from kit.lessons.hunting import Hunt
 from kit.lessons.judge import HOME, judged
@@ -28,6 +26,8 @@ from kit.lessons.progress import keep, solved
 from kit.lessons.replays import verbs_to
 from kit.lessons.stills import Judgement, Still
 from kit.lessons.tasks import SEED, Marks, Task, task_named
+from kit.model.timeline import Timeline
+from kit.model.trace import Trace
 from kit.operators.importers.ringfile import LARGEST_FILE
 from kit.views.fragment import Frag, h
 from kit.views.parts import prose

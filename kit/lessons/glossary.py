@@ -2,11 +2,11 @@
 
 from msgspec import Struct
 
+from kit.catalogue.glossary import Entry, drawing_file, entry, lesson_file, lesson_title, words
 from kit.edge.arguments import checked
-from kit.engine.glossary import Entry, drawing_file, entry, lesson_file, lesson_title, words
-from kit.engine.scenario import files, open_file
-from kit.engine.timeline import Timeline
 from kit.lessons.stills import Still, still
+from kit.model.scenario import files, open_file
+from kit.model.timeline import Timeline
 from kit.playing.opening import open_named
 from kit.views.fragment import Frag, escape, h
 from kit.views.parts import prose

@@ -6,9 +6,9 @@ import os
 import re
 from pathlib import Path
 
+from kit.catalogue.course import COURSE
 from kit.edge.arguments import checked
 from kit.edge.writing import write_whole
-from kit.engine.course import COURSE
 from kit.errors import BadInput
 from kit.lessons.progress import VARIABLE, names_in, solved
 

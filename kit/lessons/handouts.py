@@ -18,16 +18,16 @@ from typing import Any, NoReturn, TypeAlias
 
 from msgspec import Struct
 
+from kit.catalogue.course import without_magics
+from kit.catalogue.glossary import entry, glossary_anchor, words
 from kit.edge.json_text import decoded
 from kit.edge.reading import read_text
 from kit.edge.writing import check_place, write_all
-from kit.engine.course import without_magics
-from kit.engine.glossary import entry, glossary_anchor, words
-from kit.engine.purity import said_by
 from kit.errors import BadInput, KitError
 from kit.lessons.exercises import Exercise, right_answers
 from kit.lessons.predictions import Prediction
 from kit.lessons.tasks import Task
+from kit.model.purity import said_by
 from kit.views.fragment import Frag, escape, h
 from kit.views.static import bundle_of
 

@@ -13,14 +13,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.engine.family import HuntGround, families
-from kit.engine.fuzz import Chance
-from kit.engine.model import Model, Safeguard
-from kit.engine.registry import build, entry_of, one_of
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError, Refused, counted
 from kit.lessons.replays import broken_run, shortest_breach, verbs_to
 from kit.lessons.stills import Judgement, Still, still
+from kit.model.family import HuntGround, families
+from kit.model.model import Model, Safeguard
+from kit.model.registry import build, entry_of, one_of
+from kit.model.timeline import Timeline
+from kit.search.fuzz import Chance
 from kit.views.registry import for_model
 from kit.views.static import Sheet, bundle_of
 

@@ -20,9 +20,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from kit.console.drill import open_drill
 from kit.edge.limits import ALONE
-from kit.engine.drill import open_drill
-from kit.engine.progress import shown
+from kit.edge.progress import shown
 from kit.errors import KitError, counted, shorten
 from kit.lessons.solo import SOLO, outcomes
 from kit.lessons.tasks import SEED, Case, Marks, Task, task_named

@@ -14,12 +14,12 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from kit.edge.arguments import taken
-from kit.engine.model import Model
-from kit.engine.registry import one_of
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, BadType
 from kit.lessons.questions import PosedQuestion, changes
 from kit.lessons.stills import Judgement, timeline_of
+from kit.model.model import Model
+from kit.model.registry import one_of
+from kit.model.timeline import Timeline
 from kit.playing.opening import open_named
 from kit.views.fragment import Frag, h
 from kit.views.static import FOLDED, bundle_of, static_html

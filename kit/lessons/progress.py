@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
+from kit.catalogue.course import COURSE, TRACKS, Lesson
+from kit.catalogue.glossary import drawing_file
 from kit.edge.json_text import decoded, to_json
 from kit.edge.reading import read_text
 from kit.edge.writing import held, write_whole
-from kit.engine.course import COURSE, TRACKS, Lesson
-from kit.engine.glossary import drawing_file
 from kit.errors import BadInput
 from kit.views.fragment import escape
 from kit.views.static import OPENING, file_image

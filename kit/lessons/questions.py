@@ -11,15 +11,15 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.check import Result, check
-from kit.engine.model import Model
-from kit.engine.patience import ended_after
-from kit.engine.registry import entry_for, made_again, one_of
-from kit.engine.search import DEADLOCK, STUCK
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError, counted
 from kit.lessons.replays import broken_run, guards_goals, verbs_to
 from kit.lessons.stills import Still, scene_of, still
+from kit.model.model import Model
+from kit.model.patience import ended_after
+from kit.model.registry import entry_for, made_again, one_of
+from kit.model.timeline import Timeline
+from kit.search.check import Result, check
+from kit.search.search import DEADLOCK, STUCK
 from kit.views.panel import is_shown
 from kit.views.question import Question, coming
 from kit.views.registry import for_model

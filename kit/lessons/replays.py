@@ -5,13 +5,13 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from kit.engine.check import Result, check
-from kit.engine.fuzz import Chance, least
-from kit.engine.model import Model, Safeguard
-from kit.engine.registry import build, model_names, scenario_of
-from kit.engine.timeline import PassedStep, Timeline
 from kit.errors import Refused, counted
 from kit.lessons.tasks import Case, Marks, Task
+from kit.model.model import Model, Safeguard
+from kit.model.registry import build, model_names, scenario_of
+from kit.model.timeline import PassedStep, Timeline
+from kit.search.check import Result, check
+from kit.search.fuzz import Chance, least
 
 Goal = Callable[[Timeline], str | None]
 """What a run must meet: it says what is missing, None: nothing."""

@@ -11,9 +11,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.engine.registry import one_of
-from kit.engine.timeline import LONGEST_RUN, Moment, Timeline
 from kit.errors import BadInput
+from kit.model.registry import one_of
+from kit.model.timeline import LONGEST_RUN, Moment, Timeline
 from kit.views.breaks import breaking
 from kit.views.fragment import Frag, h
 from kit.views.frame import narration

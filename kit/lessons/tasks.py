@@ -5,9 +5,9 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from kit.engine.family import families
-from kit.engine.registry import one_of
 from kit.errors import BadInput
+from kit.model.family import families
+from kit.model.registry import one_of
 
 SEED = 2
 """Hidden cases are drawn from this seed: the same ones for everybody, on every machine."""

@@ -13,13 +13,13 @@ from msgspec import Struct
 import kit
 from kit.edge.arguments import checked
 from kit.edge.paths import whole_path
-from kit.engine.registry import entry_of
-from kit.engine.search import DEADLOCK, STUCK
-from kit.engine.timeline import Timeline, played_out
 from kit.errors import BadInput, KitError
 from kit.lessons.judge import HOME
 from kit.lessons.replays import Ground, broken_run, guards_goals, shortest_breach
+from kit.model.registry import entry_of
+from kit.model.timeline import Timeline, played_out
 from kit.playing.opening import open_named
+from kit.search.search import DEADLOCK, STUCK
 from kit.views.fragment import Frag, h
 from kit.views.static import Sheet, Shown
 from kit.widgets.player import Player

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine import causes
-from kit.engine.parameters import plainly
-from kit.engine.progress import Progress, seldom
-from kit.engine.registry import made_again
-from kit.engine.timeline import Breach
+from kit.edge.progress import Progress, seldom
 from kit.errors import BadInput, KitError, Refused
+from kit.model.parameters import plainly
+from kit.model.registry import made_again
+from kit.model.timeline import Breach
 from kit.playing.working import Background, on_this_loop
+from kit.search import causes
 from kit.views.lanes import mermaid
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import Any
 
 from msgspec import Struct, ValidationError, convert
 
-from kit.engine.drill import Drill, Grade, checklist_lines, grade_lines, open_drill
-from kit.engine.par import Par, par
-from kit.engine.timeline import Moment
+from kit.console.drill import Drill, Grade, checklist_lines, grade_lines, open_drill
+from kit.console.par import Par, par
 from kit.errors import Refused
+from kit.model.timeline import Moment
 from kit.playing.session import Line, Session
 from kit.views.fragment import Frag, h
 from kit.views.transcript import (

@@ -15,12 +15,12 @@ import msgspec
 from msgspec import Struct
 
 from kit.edge.json_text import decoded
-from kit.engine.model import Model
-from kit.engine.parameters import plainly
-from kit.engine.registry import build
-from kit.engine.timeline import LONGEST_RUN, Timeline
-from kit.engine.trace import action_from
 from kit.errors import BadInput, Refused
+from kit.model.model import Model
+from kit.model.parameters import plainly
+from kit.model.registry import build
+from kit.model.timeline import LONGEST_RUN, Timeline
+from kit.model.trace import action_from
 
 MOST_LETTERS = 32_000
 """How long a link may be; longer ones are for files."""

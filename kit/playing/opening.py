@@ -6,11 +6,11 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from kit.engine.model import Model
-from kit.engine.registry import Scenario, build, model_names, scenario_of
-from kit.engine.scenario import files, open_script, parse, read
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.model.model import Model
+from kit.model.registry import Scenario, build, model_names, scenario_of
+from kit.model.scenario import files, open_script, parse, read
+from kit.model.timeline import Timeline
 from kit.playing.verdicts import end_of
 from kit.views.panel import Panel
 from kit.views.registry import for_model

@@ -18,17 +18,17 @@ from typing import Any, Protocol
 import msgspec
 
 from kit.edge.arguments import checked, finite
-from kit.engine import trace as traces
-from kit.engine.causes import MOST_STATES, Cause, Possible, Restored
-from kit.engine.check import Progress, Result, check
-from kit.engine.model import Model
-from kit.engine.purity import asking, error_line, is_own, uncollected
-from kit.engine.registry import made_again, registered
-from kit.engine.timeline import LONGEST_RUN, Moment, Timeline, held
 from kit.errors import BadInput, BadType, KitError, Refusal, Refused
+from kit.model import trace as traces
+from kit.model.model import Model
+from kit.model.purity import asking, error_line, is_own, uncollected
+from kit.model.registry import made_again, registered
+from kit.model.timeline import LONGEST_RUN, Moment, Timeline, held
 from kit.playing.breaking import Breaks
 from kit.playing.opening import Source, open_source, panels_named
 from kit.playing.verdicts import ending
+from kit.search.causes import MOST_STATES, Cause, Possible, Restored
+from kit.search.check import Progress, Result, check
 from kit.views.actions import end_words, mark, refusal_text
 from kit.views.export import LIMIT, Exported, export_html
 from kit.views.frame import frame_text

@@ -9,11 +9,11 @@ import msgspec
 from msgspec import Struct
 from msgspec.inspect import BoolType, IntType
 
-from kit.engine.model import Model, Safeguard
-from kit.engine.parameters import Parameter, parameters_of, plainly
-from kit.engine.registry import Entry, build, registered
-from kit.engine.timeline import Timeline
 from kit.errors import counted
+from kit.model.model import Model, Safeguard
+from kit.model.parameters import Parameter, parameters_of, plainly
+from kit.model.registry import Entry, build, registered
+from kit.model.timeline import Timeline
 from kit.playing.links import run_of
 from kit.playing.session import Session
 

@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from kit.engine import trace as traces
-from kit.engine.model import Model
-from kit.engine.parameters import plainly
-from kit.engine.registry import build, registered
-from kit.engine.timeline import Timeline
 from kit.errors import misfit
+from kit.model import trace as traces
+from kit.model.model import Model
+from kit.model.parameters import plainly
+from kit.model.registry import build, registered
+from kit.model.timeline import Timeline
 from kit.playing.opening import open_named
 from kit.views.rendered import MOST_AHEAD
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import msgspec
 
-from kit.engine.check import Result, Violation
-from kit.engine.model import Model
-from kit.engine.patience import patient
-from kit.engine.purity import rules_of
-from kit.engine.search import DEADLOCK, LOST, may_rest, out_of_reach
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError, counted
+from kit.model.model import Model
+from kit.model.patience import patient
+from kit.model.purity import rules_of
+from kit.model.timeline import Timeline
+from kit.search.check import Result, Violation
+from kit.search.search import DEADLOCK, LOST, may_rest, out_of_reach
 from kit.views.dangers import written
 from kit.views.fragment import Frag, h
 

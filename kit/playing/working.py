@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from kit.edge.limits import ALONE
-from kit.engine.patience import stoppable
-from kit.engine.progress import Progress
+from kit.edge.progress import Progress
 from kit.errors import KitError
+from kit.model.patience import stoppable
 
 T = TypeVar("T")
 

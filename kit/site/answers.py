@@ -12,7 +12,7 @@ from contextlib import redirect_stdout
 import msgspec
 from msgspec import Struct
 
-from kit.engine.progress import HERE
+from kit.edge.progress import HERE
 from kit.errors import KitError
 from kit.lessons.stills import Judgement
 from kit.site.programs import FILE, outcome_of

@@ -11,11 +11,10 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from kit.engine import trace as traces
-from kit.engine.check import check, check_searchable
-from kit.engine.progress import Progress
-from kit.engine.timeline import Timeline
+from kit.edge.progress import Progress
 from kit.errors import BadInput, KitError
+from kit.model import trace as traces
+from kit.model.timeline import Timeline
 from kit.playing.links import link_of, place_in
 from kit.playing.session import Session
 from kit.playing.setup import Field, Setup
@@ -27,6 +26,7 @@ from kit.playing.verdicts import (
     outcome_box,
     stopped_box,
 )
+from kit.search.check import check, check_searchable
 from kit.site.elsewhere import Elsewhere
 from kit.views.fragment import Frag, h
 from kit.views.parts import prose

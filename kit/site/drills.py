@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from kit.engine.drill import drills, open_drill
-from kit.engine.registry import scenario_of
+from kit.console.drill import drills, open_drill
+from kit.model.registry import scenario_of
 from kit.playing.drilling import DrillSession, Terminal
 from kit.playing.session import Line
 from kit.site.pages import Listed, memory_note, page_of

@@ -13,13 +13,13 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine import trace as traces
-from kit.engine.causes import Cause, Possible
-from kit.engine.progress import Progress, seldom
-from kit.engine.timeline import Timeline
-from kit.engine.trace import action_from
+from kit.edge.progress import Progress, seldom
 from kit.errors import BadInput, KitError, Refused
+from kit.model import trace as traces
+from kit.model.timeline import Timeline
+from kit.model.trace import action_from
 from kit.playing.breaking import BUSY, BreakQuestion
+from kit.search.causes import Cause, Possible
 
 
 class Inquiry(Struct, frozen=True, forbid_unknown_fields=True):

@@ -15,8 +15,8 @@ import nbformat
 from msgspec import Struct
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
-from kit.engine.course import COURSE, Lesson, without_magics
-from kit.engine.drill import drills
+from kit.catalogue.course import COURSE, Lesson, without_magics
+from kit.console.drill import drills
 from kit.playing.stored import StoredRun, run_stored
 from kit.site.pages import memory_note, page_of
 from kit.site.programs import Program, program_of

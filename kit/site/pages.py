@@ -10,10 +10,10 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from kit.engine.course import COURSE, TRACKS
-from kit.engine.family import families
-from kit.engine.registry import entries, entry_of
-from kit.engine.scenario import files, title_of
+from kit.catalogue.course import COURSE, TRACKS
+from kit.model.family import families
+from kit.model.registry import entries, entry_of
+from kit.model.scenario import files, title_of
 from kit.views.fragment import escape
 from kit.views.frame import readable_frame
 from kit.views.palette import page_colours

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Struct
 
+from kit.console.drill import open_drill
 from kit.edge.json_text import decoded
-from kit.engine.drill import open_drill
 from kit.errors import BadInput
 from kit.playing.drilling import DrillSession, Terminal
 from kit.playing.session import Line

@@ -20,10 +20,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.engine.declared import Declared, entry
-from kit.engine.registry import model_names, register
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.model.declared import Declared, entry
+from kit.model.registry import model_names, register
+from kit.model.timeline import Timeline
 from kit.playing.drilling import drilled
 from kit.playing.opening import Source
 from kit.playing.session import Line, Session

@@ -15,11 +15,11 @@ from typing import Any
 import msgspec
 
 from kit.edge.json_text import decoded
-from kit.engine.progress import PAUSE
-from kit.engine.registry import entry_of, model_names
-from kit.engine.scenario import files, open_file
-from kit.engine.timeline import Timeline
+from kit.edge.progress import PAUSE
 from kit.errors import KitError
+from kit.model.registry import entry_of, model_names
+from kit.model.scenario import files, open_file
+from kit.model.timeline import Timeline
 from kit.playing.opening import open_named
 from kit.playing.session import Line, Session
 from kit.playing.stored import foretold

@@ -20,4 +20,4 @@ __all__ = sorted(_PLACES)  # noqa: PLE0605  # families add the rest: `public` of
 
 
 def __getattr__(name: str) -> Any:
-    return import_module("kit.engine.family").public_name(__name__, _PLACES, name)
+    return import_module("kit.model.family").public_name(__name__, _PLACES, name)

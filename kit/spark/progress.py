@@ -17,7 +17,7 @@ from typing import Any, Protocol, runtime_checkable
 from msgspec import Struct
 
 from kit.edge.arguments import checked
-from kit.engine.progress import Terminal
+from kit.edge.progress import Terminal
 from kit.spark.sessions import Spark, is_remote, living
 
 

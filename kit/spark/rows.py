@@ -6,11 +6,11 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from kit.engine.family import families
-from kit.engine.fuzz import CLEAN, shrink
-from kit.engine.timeline import Timeline
-from kit.engine.trace import loads
 from kit.errors import BadInput, BadType
+from kit.model.family import families
+from kit.model.timeline import Timeline
+from kit.model.trace import loads
+from kit.search.fuzz import CLEAN, shrink
 from kit.spark.schemas import Schema
 from kit.spark.sessions import arrow_of
 

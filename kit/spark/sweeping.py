@@ -15,11 +15,11 @@ import msgspec
 import pyarrow as pa
 from msgspec import Struct
 
-from kit.engine.family import model_places
-from kit.engine.fuzz import STEPS, Walk, Walker
-from kit.engine.registry import build, one_of
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.model.family import model_places
+from kit.model.registry import build, one_of
+from kit.model.timeline import Timeline
+from kit.search.fuzz import STEPS, Walk, Walker
 from kit.spark.schemas import table
 from kit.spark.sessions import Spark
 from kit.spark.storing import whole_folder, write_rows

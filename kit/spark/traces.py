@@ -24,13 +24,13 @@ import pyarrow.parquet as pq
 
 from kit.edge.arguments import checked, text, whole_number
 from kit.edge.paths import whole_path
-from kit.engine.family import families
-from kit.engine.fuzz import MOST_SEEDS, MOST_STEPS
-from kit.engine.model import Model
-from kit.engine.registry import build, registered
-from kit.engine.timeline import Timeline
-from kit.engine.trace import Trace, loads
 from kit.errors import BadInput, KitError, one_line
+from kit.model.family import families
+from kit.model.model import Model
+from kit.model.registry import build, registered
+from kit.model.timeline import Timeline
+from kit.model.trace import Trace, loads
+from kit.search.fuzz import MOST_SEEDS, MOST_STEPS
 from kit.spark.rows import columns_of
 from kit.spark.schemas import (
     BARRIERS,

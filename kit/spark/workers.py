@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 from msgspec import Struct
 
 from kit.edge.limits import MOST_TASKS
-from kit.engine.fuzz import MOST_SEEDS
 from kit.errors import BadInput
+from kit.search.fuzz import MOST_SEEDS
 from kit.spark.machine import BATCH_ROWS
 from kit.spark.schemas import Schema
 from kit.spark.sessions import living

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from kit.engine.model import Model
-from kit.engine.search import awaits_operator
 from kit.errors import Refusal, are, counted
+from kit.model.model import Model
+from kit.search.search import awaits_operator
 from kit.views.cover import draw_end
 from kit.views.fragment import Frag, h
 from kit.views.labels import clause, measured, shortened, wrapped

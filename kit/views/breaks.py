@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from kit.engine.causes import Inquiry, Possible, Restored
-from kit.engine.model import Model
-from kit.engine.timeline import Breach, PassedStep
 from kit.errors import are, counted
+from kit.model.model import Model
+from kit.model.timeline import Breach, PassedStep
+from kit.search.causes import Inquiry, Possible, Restored
 from kit.views.actions import concerned
 from kit.views.fragment import Frag, h
 from kit.views.lanes import how_seen, known_parts, mermaid, seen

@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from kit.engine.family import model_places
-from kit.engine.model import Model, Safeguard
-from kit.engine.parameters import parameters_of, plainly
-from kit.engine.registry import build
 from kit.errors import BadInput
+from kit.model.family import model_places
+from kit.model.model import Model, Safeguard
+from kit.model.parameters import parameters_of, plainly
+from kit.model.registry import build
 
 PLACE = Path("data", "dangers.toml")
 """In the folder of a family: what searches of its stories find."""

@@ -19,8 +19,8 @@ from msgspec import Struct
 
 from kit.edge.arguments import checked, whole_number
 from kit.edge.writing import check_place, write_whole
-from kit.engine.timeline import Timeline
 from kit.errors import KitError, counted
+from kit.model.timeline import Timeline
 from kit.views.fragment import Frag, escape
 from kit.views.frame import readable_frame
 from kit.views.panel import Panel

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
 
-from kit.engine.flows import Flow, FlowKind
-from kit.engine.parameters import edition_in
+from kit.model.flows import Flow, FlowKind
+from kit.model.parameters import edition_in
 from kit.views.actions import Macro, draw_actions, ends_well
 from kit.views.breaks import break_lines, draw_break
 from kit.views.cover import Story, draw_cover

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from kit.engine.glossary import finder, lesson_title, words
+from kit.catalogue.glossary import finder, lesson_title, words
 from kit.views.fragment import PRESSED, Frag, Kid, h
 
 

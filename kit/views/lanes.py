@@ -5,10 +5,10 @@ import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
-from kit.engine.actors import NetworkModel
-from kit.engine.flows import Flow, flows, whose
-from kit.engine.recorded import RecordedRun
-from kit.engine.timeline import Breach, PassedStep
+from kit.formats.recorded import RecordedRun
+from kit.model.actors import NetworkModel
+from kit.model.flows import Flow, flows, whose
+from kit.model.timeline import Breach, PassedStep
 from kit.views.actions import concerned
 from kit.views.fragment import Frag, h
 from kit.views.labels import measured

@@ -7,7 +7,7 @@ a script all lines are there. A family declares it in one line: ``LOG = log_pane
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from kit.engine.flows import OWN_WORDS, ServerLine, ServerLog
+from kit.model.flows import OWN_WORDS, ServerLine, ServerLog
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import moved, scroll

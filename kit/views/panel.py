@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct, field
 
-from kit.engine.causes import Inquiry
-from kit.engine.flows import Flow, flows
-from kit.engine.timeline import Breach, PassedStep, Timeline, first_breaches
 from kit.errors import Refusal
+from kit.model.flows import Flow, flows
+from kit.model.timeline import Breach, PassedStep, Timeline, first_breaches
+from kit.search.causes import Inquiry
 from kit.views.fragment import Frag, Kid, h
 
 T = TypeVar("T")

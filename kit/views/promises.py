@@ -7,9 +7,9 @@ import json
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
-from kit.engine.model import Verdict, verdicts
-from kit.engine.timeline import Breach
 from kit.errors import counted
+from kit.model.model import Verdict, verdicts
+from kit.model.timeline import Breach
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import lamp, sheet

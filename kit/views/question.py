@@ -6,8 +6,8 @@ from itertools import zip_longest
 
 from msgspec import Struct
 
-from kit.engine.flows import OF_NODES, whose
 from kit.errors import counted
+from kit.model.flows import OF_NODES, whose
 from kit.views.default import compared
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene

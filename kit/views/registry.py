@@ -3,11 +3,11 @@
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
-from kit.engine.actors import NetworkModel
-from kit.engine.family import families
-from kit.engine.model import Model
-from kit.engine.recorded import RecordedRun
-from kit.engine.registry import model_names, registered
+from kit.formats.recorded import RecordedRun
+from kit.model.actors import NetworkModel
+from kit.model.family import families
+from kit.model.model import Model
+from kit.model.registry import model_names, registered
 from kit.views.actions import Macro
 from kit.views.declared import Badges, status
 from kit.views.default import ACTORS, STATE

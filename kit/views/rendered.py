@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from kit.engine.causes import Inquiry, smallest_cause
-from kit.engine.model import Model
-from kit.engine.timeline import Timeline
+from kit.model.model import Model
+from kit.model.timeline import Timeline
+from kit.search.causes import Inquiry, smallest_cause
 from kit.views.cover import Story
 from kit.views.frame import draw_flows, frame
 from kit.views.panel import Panel, Scene, at_rest, is_shown, scene_at, scene_of

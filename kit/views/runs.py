@@ -4,11 +4,11 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from kit.edge.arguments import checked
-from kit.engine.actors import NetworkModel
-from kit.engine.declared import NodeModel
-from kit.engine.recorded import RecordedRun, itf_of
-from kit.engine.timeline import PassedStep, Timeline
 from kit.errors import BadInput, nearest
+from kit.formats.recorded import RecordedRun, itf_of
+from kit.model.actors import NetworkModel
+from kit.model.declared import NodeModel
+from kit.model.timeline import PassedStep, Timeline
 from kit.views.default import STATE, rows_of
 from kit.views.fragment import Frag
 from kit.views.lanes import changes, ends, mermaid, seen, shiviz, svg

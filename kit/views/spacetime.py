@@ -24,11 +24,11 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine import network
-from kit.engine.actors import NetworkModel
-from kit.engine.machines import MachineModel
-from kit.engine.timeline import PassedStep
 from kit.errors import counted
+from kit.model import network
+from kit.model.actors import NetworkModel
+from kit.model.machines import MachineModel
+from kit.model.timeline import PassedStep
 from kit.views.fragment import Frag, h
 from kit.views.labels import SIZE, Box, seated, wide
 from kit.views.panel import Panel, Scene

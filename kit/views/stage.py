@@ -10,7 +10,7 @@ A family only declares a ``Stage`` of its facts, and ``stage_panel`` draws it. F
   flows, without a word of the family), torn envelopes of what was *lost*, *walls* between groups;
 - the *gate* (``kit.views.gate``): who is missing, large, and who has come.
 
-Of a model on ``kit.engine.network`` messages, losses and walls need no declaration. Colour and
+Of a model on ``kit.model.network`` messages, losses and walls need no declaration. Colour and
 filling say how a node is, never who it is; *dashed* is what is planned or not yet so.
 """
 
@@ -24,11 +24,11 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine import network
-from kit.engine.actors import NetworkModel
-from kit.engine.flows import Flow
-from kit.engine.machines import MachineModel
-from kit.engine.network import DropMessage
+from kit.model import network
+from kit.model.actors import NetworkModel
+from kit.model.flows import Flow
+from kit.model.machines import MachineModel
+from kit.model.network import DropMessage
 from kit.views.actions import mark
 from kit.views.busts import HEAD, Health, Kind, bust, head_of, letter_of
 from kit.views.diagrams import Standing

@@ -10,10 +10,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.engine.model import Model, verdicts
-from kit.engine.parameters import budgets_in
-from kit.engine.purity import check_seen, check_start, steps_of
 from kit.errors import BadInput
+from kit.model.model import Model, verdicts
+from kit.model.parameters import budgets_in
+from kit.model.purity import check_seen, check_start, steps_of
 from kit.views.default import rows_of
 from kit.views.diagrams import PartLook, drawn, picture, quote
 from kit.views.fragment import Frag, h

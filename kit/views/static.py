@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.engine.server import aligned
+from kit.console.server import aligned
 from kit.views.fragment import Frag, closing, escape, h
 from kit.views.palette import LIGHT, image_colours
 from kit.views.styles import drawing_rules, stage_rules, stored_rules

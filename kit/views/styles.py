@@ -12,7 +12,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from kit.engine.family import families
+from kit.model.family import families
 from kit.views.palette import INK_ON, LIGHT, OUTLINE, SIGNS, lab_colours, page_colours, resolved
 
 FOLDER = Path(__file__).resolve().parent / "css"

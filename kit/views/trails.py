@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.flows import Flow, FlowKind
+from kit.model.flows import Flow, FlowKind
 from kit.views.fragment import Frag, h
 from kit.views.labels import LINE, SIZE, Box, Sheet, measured, seated, wrapped
 from kit.views.panel import Scene

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from kit.engine.drill import CLEAR, HINT, CheckedStep, Drill, Grade, TypedLine
-from kit.engine.forms import Form
-from kit.engine.par import Par
+from kit.console.drill import CLEAR, HINT, CheckedStep, Drill, Grade, TypedLine
+from kit.console.forms import Form
+from kit.console.par import Par
 from kit.errors import counted
 from kit.views.fragment import Frag, Kid, h
 

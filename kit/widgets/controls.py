@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets
 
-from kit.engine.check import Result, check
-from kit.engine.model import Model, Safeguard
-from kit.engine.registry import entries
-from kit.engine.timeline import Timeline
-from kit.engine.zoom import finer_run, finer_runs
 from kit.errors import BadInput, KitError, counted
+from kit.model.model import Model, Safeguard
+from kit.model.registry import entries
+from kit.model.timeline import Timeline
 from kit.playing.opening import open_named
 from kit.playing.setup import Field, Setup
 from kit.playing.verdicts import MOST_STATES, check_bound, ending, outcome_box, stopped_box
 from kit.playing.working import Background
+from kit.search.check import Result, check
+from kit.search.zoom import finer_run, finer_runs
 from kit.views.fragment import Frag, h
 from kit.views.parts import prose
 

@@ -6,8 +6,8 @@ import anywidget
 import ipywidgets
 import traitlets
 
+from kit.console.drill import Drill, Grade, open_drill
 from kit.edge.arguments import checked
-from kit.engine.drill import Drill, Grade, open_drill
 from kit.playing.drilling import MOST_SENT, DrillSession, Terminal
 from kit.views.fragment import h
 from kit.views.shell import browser_module

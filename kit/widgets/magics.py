@@ -1,20 +1,20 @@
 """``%nodetool`` and ``%%cql`` in a notebook: the tools of a cluster's servers, asked of a Player.
 
-What they answer is that of ``kit.engine.server``, as in a drill's terminal. A command that changes
+What they answer is that of ``kit.console.server``, as in a drill's terminal. A command that changes
 something is the model's action, and the Player shows it. Nothing is ever run on the machine.
 """
 
 from functools import partial
 from typing import Any
 
-from kit.engine.drill import DrillMoment, done
-from kit.engine.family import server_places
-from kit.engine.forms import Grammar
-from kit.engine.model import Model
-from kit.engine.registry import one_of
-from kit.engine.server import NOT_MODELLED, Servers
-from kit.engine.timeline import Timeline
+from kit.console.drill import DrillMoment, done
+from kit.console.forms import Grammar
+from kit.console.server import NOT_MODELLED, Servers
 from kit.errors import BadInput, BadType, Refused, shorten
+from kit.model.family import server_places
+from kit.model.model import Model
+from kit.model.registry import one_of
+from kit.model.timeline import Timeline
 from kit.widgets.player import Player
 
 OF, HOST = "--of", "-h"

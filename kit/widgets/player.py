@@ -12,11 +12,11 @@ import ipywidgets
 import traitlets
 
 from kit.edge.arguments import checked
-from kit.engine.zoom import finer_runs, zoomed
 from kit.errors import BadType, KitError
 from kit.playing.opening import Source, replayed
 from kit.playing.session import Session
 from kit.playing.stored import stored_run
+from kit.search.zoom import finer_runs, zoomed
 from kit.views.export import closed_words
 from kit.views.frame import stored_frame
 from kit.views.shell import browser_module, shell

@@ -7,9 +7,9 @@ from typing import Any
 import ipywidgets
 
 from kit.edge.bundles import beginning
-from kit.engine.family import families
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.model.family import families
+from kit.model.timeline import Timeline
 from kit.playing.stored import stored_run
 from kit.views.fragment import Frag, h
 from kit.views.static import bundle_of, static_html

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.engine.check import check
-from kit.engine.fuzz import fuzz
-from kit.engine.registry import build, entry_of
+from kit.model.registry import build, entry_of
+from kit.search.check import check
+from kit.search.fuzz import fuzz
 
 STATES = {
     "twophase": 288,

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from kit.engine.scenario import files, parse, read, run
 from kit.lessons.exercises import exercise
+from kit.model.scenario import files, parse, read, run
 from kit.playing.opening import open_named
 from kit.views.rendered import RenderedTimeline
 

@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from kit.engine.family import families
-from kit.engine.registry import entries
-from kit.engine.scenario import files
 from kit.lessons.tasks import tasks
+from kit.model.family import families
+from kit.model.registry import entries
+from kit.model.scenario import files
 from tests.bare.searches import STATES, counts, walks
 from tests.bare.without import told
 from tests.house.source import imports, module_name, python_files
 from tools.site import kit_files
 
 PLACES = """
-from kit.engine.family import families
-from kit.engine.registry import entries
+from kit.model.family import families
+from kit.model.registry import entries
 from kit.lessons.tasks import tasks
 from kit.ring.columns import PLAIN
 from kit.views.registry import for_model
@@ -33,7 +33,7 @@ for entry in entries().values():
 print(json.dumps([sorted(entries()), sorted(tasks())]))
 """
 JUDGES = """
-from kit.engine.family import families
+from kit.model.family import families
 
 class LeftOut:
     def find_spec(self, name, path=None, target=None):

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from tests.house.source import ROOT
+from tests.quality.mutation import ENGINE
 from tools.core import HYPOTHESIS, fetch, ran
 
 NEEDED = ("_pytest", "iniconfig", "packaging", "pluggy", "py", "pygments", "pytest")
-FOLDER = ROOT / "tests" / "engine"
+FOLDERS = tuple(ROOT / "tests" / room for room in ENGINE)
 ELSEWHERE = {
     "test_hash_seed": "begins processes",
     "test_logs": "compares with the grep of this machine",
@@ -24,18 +25,20 @@ ELSEWHERE = {
 NOT_INSIDE = (
     # There is one process, and a stack that a thousand levels of data are too much for; no limit of
     # memory is known, no Jupyter, and who may write a file.
-    "test_errors.py::test_strange_values_can_be_spoken_of[deep data]",
-    "test_fuzz.py::test_the_hash_seed_changes_no_walk",
-    "test_registry.py::test_deep_data_is_refused",
-    "test_registry.py::test_what_is_not_used_is_not_loaded",
-    "test_timeline.py::test_the_player_and_a_cell_make_the_same_trace",
-    "test_trace.py::test_a_place_that_cannot_be_written_is_named[name3]",
-    "test_trace.py::test_writing_replaces_the_old_file_at_once",
-    "test_trace_damage.py::test_a_text_that_is_no_trace_is_named[deep nesting]",
-    "test_trace_damage.py::test_a_text_that_is_no_trace_is_named[deep objects]",
+    "model/test_errors.py::test_strange_values_can_be_spoken_of[deep data]",
+    "search/test_fuzz.py::test_the_hash_seed_changes_no_walk",
+    "model/test_registry.py::test_deep_data_is_refused",
+    "model/test_registry.py::test_what_is_not_used_is_not_loaded",
+    "model/test_timeline.py::test_the_player_and_a_cell_make_the_same_trace",
+    "model/test_trace.py::test_a_place_that_cannot_be_written_is_named[name3]",
+    "model/test_trace.py::test_writing_replaces_the_old_file_at_once",
+    "model/test_trace_damage.py::test_a_text_that_is_no_trace_is_named[deep nesting]",
+    "model/test_trace_damage.py::test_a_text_that_is_no_trace_is_named[deep objects]",
 )
-ALL = sorted(path for path in FOLDER.glob("test_*.py") if path.stem not in ELSEWHERE)
-SOME = ("test_actors",)
+ALL = sorted(
+    path for folder in FOLDERS for path in folder.glob("test_*.py") if path.stem not in ELSEWHERE
+)
+SOME = (ROOT / "tests/model/test_actors.py",)
 PROGRAM = """
 import json, os
 import pytest
@@ -52,7 +55,7 @@ settings.register_profile("page", PROFILE)
 settings.load_profile("page")
 counts = Counts()
 off = ["-p", "no:cacheprovider", "-p", "no:faulthandler", "--noconftest", "-o", "addopts="]
-left = [f"--deselect=tests/engine/{name}" for name in NOT_INSIDE]
+left = [f"--deselect=tests/{name}" for name in NOT_INSIDE]
 rest = ["-q", "--tb=short", "-m", "not deep and not browser"]
 code = pytest.main([*off, *left, *rest, *FILES], plugins=[counts])
 assert code == 0, code
@@ -89,7 +92,7 @@ def passed(folder: Path, files: list[Path]) -> int:
 
 def test_some_tests_of_the_engine_pass_inside(folder: Path) -> None:
     """Searches of a model over every network."""
-    assert passed(folder, [FOLDER / f"{name}.py" for name in SOME]) > 60
+    assert passed(folder, [*SOME]) > 60
 
 
 @pytest.mark.deep

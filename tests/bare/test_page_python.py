@@ -33,5 +33,5 @@ assert ALONE and "numpy" not in sys.modules
 
 def test_a_long_log_goes_quietly() -> None:
     """A browser's stack is small: no log is a chain of as many as it has entries."""
-    program = "from kit.engine.log import log_of\nlog = log_of(range(50_000))\n"
+    program = "from kit.model.log import log_of\nlog = log_of(range(50_000))\n"
     assert told(f"{program}del log\nprint(1)") == 1

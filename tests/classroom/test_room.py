@@ -9,9 +9,9 @@ import pytest
 
 from kit.classroom.pages import nodes_of
 from kit.classroom.room import Press, Room, played
-from kit.engine.network import DeliverMessage
-from kit.engine.registry import build
 from kit.errors import BadInput, Refused
+from kit.model.network import DeliverMessage
+from kit.model.registry import build
 from kit.views.actions import mark
 from kit.views.panel import Scene
 from kit.views.runs import node_rows

@@ -33,12 +33,12 @@ from kit.clients.cluster import ServedCluster
 from kit.clients.server import Served
 from kit.clients.tables import Addresses, row_servers
 from kit.commands.serving import entered
-from kit.engine.drill import DrillMoment
-from kit.engine.family import server_places
-from kit.engine.flows import host_id
-from kit.engine.registry import entries
-from kit.engine.timeline import played_out
+from kit.console.drill import DrillMoment
 from kit.errors import KitError, Refused
+from kit.model.family import server_places
+from kit.model.flows import host_id
+from kit.model.registry import entries
+from kit.model.timeline import played_out
 from kit.playing.opening import open_source
 from kit.protocols.tcm.facts import moment
 from kit.views.rendered import RenderedTimeline

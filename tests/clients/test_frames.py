@@ -21,8 +21,8 @@ from kit.clients.frames import HEADER, LARGEST
 from kit.clients.notation import MalformedError
 from kit.clients.server import Served
 from kit.clients.values import decoded, encoded, option
+from kit.console.server import OF_TABLE, TYPES
 from kit.edge import door
-from kit.engine.server import OF_TABLE, TYPES
 from kit.errors import KitError
 from kit.operators.importers.cql import cql_type
 from tests.clients.programs import line_to, program, reply, request

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kit.engine.itf import parse
+from kit.formats.itf import parse
 from tests.commands.calling import call
 from tests.saying import says
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from kit.commands.cli import kinds_of
-from kit.engine.family import families
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
-from kit.engine.trace import dumps
+from kit.model.family import families
+from kit.model.registry import build
+from kit.model.timeline import Timeline
+from kit.model.trace import dumps
 from kit.views.runs import export_run
 from tests.commands.calling import bad, call, ring_of, written
 from tests.operators.samples import FOLDER

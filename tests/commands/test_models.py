@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from kit.commands.answer import WIDTH
-from kit.engine.registry import build, entries, entry_of
-from kit.engine.scenario import file_named
-from kit.engine.timeline import Timeline
-from kit.engine.trace import dumps
+from kit.model.registry import build, entries, entry_of
+from kit.model.scenario import file_named
+from kit.model.timeline import Timeline
+from kit.model.trace import dumps
 from kit.protocols.tcm.rules.operations import EDITIONS, OPERATION_SPECS, transitions
 from tests.commands.calling import Answer, bad, call
 from tests.saying import says
@@ -145,7 +145,7 @@ def test_check_without_a_safeguard(word: str) -> None:
 
 def entry_properties() -> Any:
     """The properties of the tcm model."""
-    from kit.engine.registry import build
+    from kit.model.registry import build
 
     return build("tcm").properties
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from kit.engine.scenario import file_named, open_file
+from kit.model.scenario import file_named, open_file
 from kit.protocols.topology.topology import Topology
 from tests.commands.calling import Answer, call
 from tests.protocols.topology.dry_run.moments import dump

@@ -10,8 +10,8 @@ import pytest
 
 from kit.commands import runs
 from kit.commands.own_models import entry_in
-from kit.engine import declared, registry
 from kit.errors import BadInput, KitError
+from kit.model import declared, registry
 from kit.widgets import Player
 from tests.commands.calling import call
 
@@ -19,7 +19,7 @@ LOCK = '''"""A lock."""
 from typing import Annotated
 
 from helping import LIMIT
-from kit.engine.declared import Declared, Each, State, action, always, parameter, refused
+from kit.model.declared import Declared, Each, State, action, always, parameter, refused
 
 
 class Held(State, frozen=True):
@@ -69,7 +69,7 @@ FILES = {
     "helping.py": "LIMIT = 2\n",
     "lock.py": LOCK,
     "two.py": TWO,
-    "none.py": "from kit.engine.declared import Declared\n",
+    "none.py": "from kit.model.declared import Declared\n",
     "raises.py": "LIMIT = 1\nLIMIT / 0\n",
     "ends.py": "raise SystemExit\n",
     "spelt.py": "def f(:\n",
@@ -80,7 +80,7 @@ FILES = {
     "bare.py": BARE,
     "boo.py": LOCK.replace("s.but(holder=-1)", "{}['boo']"),
     "unknown.py": LOCK.replace("holder=-1)", "holds=-1)"),
-    "options.py": "from kit.engine.network import NetworkOptions\n"
+    "options.py": "from kit.model.network import NetworkOptions\n"
     + LOCK.replace(
         "    @action()",
         "    def set_up(self):\n        NetworkOptions(copies=1)\n\n    @action()",

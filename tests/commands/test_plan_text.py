@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kit.commands.answer import MOST_LINES, WIDTH, columns, fits, limited_columns
 from kit.commands.cli import ANSWERS, SESSIONS
-from kit.engine.family import families
+from kit.model.family import families
 from kit.protocols.tcm.commands import PLAN_OPTIONS
 from tests.commands.calling import TEN, call, ring_of, written
 from tests.commands.drawing import clusters, keyspaces, operations

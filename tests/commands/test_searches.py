@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from kit.edge.limits import spoken
-from kit.engine import registry
-from kit.engine.model import always
-from kit.engine.registry import Entry, build, entry_of, register
+from kit.model import registry
+from kit.model.model import always
+from kit.model.registry import Entry, build, entry_of, register
 from kit.protocols.twophase.twophase import TwoPhase, TwoPhaseParameters
 from tests.commands.calling import bad, call
-from tests.engine.test_check import Rash
 from tests.house.source import ROOT
 from tests.saying import says
+from tests.search.test_check import Rash
 
 SCOPE = ["budgets", "configuration", "judged", "not_judged"]
 CHECKED = [

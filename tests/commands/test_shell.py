@@ -117,7 +117,7 @@ def test_encodings(tmp_path: Path, encoding: str) -> None:
 
 LOADED = """
 import sys
-from kit.engine.family import families
+from kit.model.family import families
 for family in families():
     for _, place in family.commands.values():
         family.load(place)

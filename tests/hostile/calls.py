@@ -17,7 +17,8 @@ import kit
 import kit.lessons
 import kit.spark
 from kit import Timeline, build
-from kit.engine import check, fuzz, registry, scenario, trace
+from kit.model import registry, scenario, trace
+from kit.search import check, fuzz
 from kit.widgets.player import Player
 from tests.hostile.judging import answered
 

@@ -11,8 +11,8 @@ from random import Random
 from typing import Any
 
 from kit import build
-from kit.engine.drill import drills, open_drill
-from kit.engine.registry import entries
+from kit.console.drill import drills, open_drill
+from kit.model.registry import entries
 from kit.operators.importers.schema import read_schema
 from kit.protocols.recovery.dry_run import advise, open_cluster
 from kit.spark import dead_nodes

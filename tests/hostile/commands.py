@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
-from kit.engine.family import families
+from kit.model.family import families
 from tests.commands.calling import call
 from tests.hostile.mutating import (
     EVIL,

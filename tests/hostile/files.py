@@ -7,8 +7,8 @@ from pathlib import Path
 from random import Random
 
 from kit import Timeline, read_ring
-from kit.engine import trace
-from kit.engine.scenario import open_file
+from kit.model import trace
+from kit.model.scenario import open_file
 from kit.operators.importers.cql import parse_keyspace
 from kit.operators.importers.opening import open_ring
 from kit.operators.importers.ringfile import parse_ring, read_sizes

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from kit import Timeline, build
-from kit.engine.trace import dumps
+from kit.model.trace import dumps
 from tests.operators.samples import FOLDER
 
 ROOT = Path(__file__).resolve().parents[2]

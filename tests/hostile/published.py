@@ -22,9 +22,9 @@ import kit.lessons
 import kit.spark
 from kit import Player, Timeline, build
 from kit.edge.arguments import fits, hint_of
-from kit.engine.family import public_places
-from kit.engine.registry import entries
-from kit.engine.scenario import files as stories
+from kit.model.family import public_places
+from kit.model.registry import entries
+from kit.model.scenario import files as stories
 from tests.hostile.calls import values
 from tests.hostile.judging import answered
 from tests.hostile.mutating import ROOT

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
 
-from kit.engine.model import PartialOrder, always, goal, sometimes, step
 from kit.errors import Refusal
+from kit.model.model import PartialOrder, always, goal, sometimes, step
 from tests.hostile.students import Count, Down, Up, judged, ruled, watching, with_
 
 NUMBERS = count()

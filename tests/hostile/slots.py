@@ -14,12 +14,12 @@ from random import Random
 from typing import Any
 
 from kit import Timeline, export_html, lessons
-from kit.engine import patience
-from kit.engine.check import check
-from kit.engine.fuzz import fuzz
-from kit.engine.model import Monitor, always, goal, sometimes, step
 from kit.errors import Refusal
 from kit.lessons import questions
+from kit.model import patience
+from kit.model.model import Monitor, always, goal, sometimes, step
+from kit.search.check import check
+from kit.search.fuzz import fuzz
 from kit.widgets.player import Player
 from kit.widgets.states import states
 from tests.hostile.judging import kit_error

@@ -13,10 +13,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit import Timeline
-from kit.engine.check import check
-from kit.engine.fuzz import fuzz
-from kit.engine.model import Model, Monitor, Property, always, sometimes, step
 from kit.errors import Refusal
+from kit.model.model import Model, Monitor, Property, always, sometimes, step
+from kit.search.check import check
+from kit.search.fuzz import fuzz
 from kit.widgets.player import Player
 from tests.hostile.judging import answered
 from tests.pairs import paired

@@ -17,17 +17,17 @@ import pytest
 from kit import Player, lessons
 from kit.commands.answer import Answer
 from kit.edge.limits import MOST_TASKS, Usage, most_cores
-from kit.engine import check as searching
-from kit.engine import patience
-from kit.engine.check import check
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
-from kit.engine.trace import dumps, loads
 from kit.errors import BadInput, BadType, KitError
 from kit.lessons.judge import results_of
+from kit.model import patience
+from kit.model.registry import build
+from kit.model.timeline import Timeline
+from kit.model.trace import dumps, loads
 from kit.operators.importers.schema import read_schema
 from kit.operators.importers.system_tables import read_loads, read_tablets, read_topology
 from kit.operators.importers.topology_journals import read_journals
+from kit.search import check as searching
+from kit.search.check import check
 from kit.spark.cluster import start
 from kit.spark.sessions import session
 from kit.spark.workers import seeded
@@ -330,7 +330,7 @@ def test_numbers_of_sparks_have_limits(
 def test_a_search_that_memory_bounds_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """One sentence in the answer; the command's status is that of a bounded search."""
     monkeypatch.setattr(searching, "limits", lambda: Usage(1, 1, 1))
-    monkeypatch.setattr("kit.engine.search.REPORT_EVERY", 1)
+    monkeypatch.setattr("kit.search.search.REPORT_EVERY", 1)
     result = check(build("twophase", {"rms": 3}))
     assert not result.complete
     assert result.sentence.startswith("bounded, limited by the memory available")

@@ -12,9 +12,9 @@ from typing import Annotated, Any
 import pytest
 
 from kit import Timeline
-from kit.engine import declared, patience
-from kit.engine.check import check
-from kit.engine.declared import (
+from kit.errors import KitError
+from kit.model import declared, patience
+from kit.model.declared import (
     Declared,
     Each,
     Judged,
@@ -30,8 +30,8 @@ from kit.engine.declared import (
     sometimes,
     step,
 )
-from kit.engine.model import Model
-from kit.errors import KitError
+from kit.model.model import Model
+from kit.search.check import check
 from tests.hostile.judging import answered
 from tests.hostile.slots import SHORT, doze, spin
 

@@ -14,10 +14,10 @@ import pytest
 import kit.lessons
 import kit.spark
 from kit.edge.arguments import checked, hint_of
-from kit.engine.check import check
-from kit.engine.family import families, public_places
-from kit.engine.trace import read
 from kit.errors import BadInput, BadType
+from kit.model.family import families, public_places
+from kit.model.trace import read
+from kit.search.check import check
 from tests.hostile import calls
 from tests.hostile.calls import Lies
 from tests.hostile.published import published

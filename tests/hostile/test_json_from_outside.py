@@ -13,12 +13,12 @@ import pytest
 
 from kit.classroom.room import Said
 from kit.edge.json_text import decoded
-from kit.engine.registry import build
-from kit.engine.trace import loads
 from kit.errors import BadInput, KitError
 from kit.lessons.handouts import read_lesson
 from kit.lessons.progress import names_in
 from kit.lessons.teachers import write_teacher
+from kit.model.registry import build
+from kit.model.trace import loads
 from kit.playing.links import run_of
 from kit.site.parts import Parts
 from tests.hostile.judging import kit_error

@@ -7,11 +7,11 @@ from typing import Any, cast
 import pytest
 from msgspec import Struct
 
-from kit.engine.check import check
-from kit.engine.fuzz import fuzz
-from kit.engine.model import always
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.model.model import always
+from kit.model.timeline import Timeline
+from kit.search.check import check
+from kit.search.fuzz import fuzz
 from kit.widgets.player import Player
 from kit.widgets.states import states
 from tests.hostile.judging import answered, kit_error

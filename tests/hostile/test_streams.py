@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from kit import Timeline, build
+from kit.console.drill import MOST_ENTRIES
 from kit.edge import reading, writing
 from kit.edge.reading import beginning, read_bytes
-from kit.engine import trace
-from kit.engine.drill import MOST_ENTRIES
 from kit.errors import BadInput
+from kit.model import trace
 from tests.commands.calling import bad
 
 FULL = Path("/dev/full")

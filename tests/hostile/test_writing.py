@@ -11,8 +11,8 @@ import pytest
 
 from kit import Timeline, build, export_html
 from kit.edge.writing import check_new, check_place, write_whole
-from kit.engine import trace
 from kit.errors import BadInput, BadType
+from kit.model import trace
 from tests.commands.calling import bad, call
 
 KINDS = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.registry import build, entries
+from kit.model.registry import build, entries
+from kit.search.check import check
 from tools.catalogue import Shown, catalogue
 
 ROWS = [row for _, rows in catalogue() for row in rows]

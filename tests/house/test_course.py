@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from kit.engine.course import COURSE, TRACKS, Lesson, lesson
+from kit.catalogue.course import COURSE, TRACKS, Lesson, lesson
 from kit.errors import BadInput
 from tests.house.source import ROOT
 from tools import course

@@ -16,7 +16,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from kit.engine.course import without_magics
+from kit.catalogue.course import without_magics
 from tests.house.source import ROOT, offenders
 
 # What conda calls differently; what only conda needs, since elsewhere it comes from the system.

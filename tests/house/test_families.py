@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
-from kit.engine.family import Family, families, public_places
+from kit.model.family import Family, families, public_places
 from kit.protocols import SHIPPED
 from tests.house.source import ROOT
 

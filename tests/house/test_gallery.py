@@ -6,7 +6,7 @@ import re
 
 from PIL import Image
 
-from kit.engine.registry import entries
+from kit.model.registry import entries
 from tests.house.source import ROOT
 from tools import gallery
 

@@ -14,7 +14,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from kit.engine.course import COURSE, Lesson
+from kit.catalogue.course import COURSE, Lesson
 from tests.house.source import ROOT, offenders
 from tools.linking import LINKED, linked
 from tools.notebooks import LIVE, strip

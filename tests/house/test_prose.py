@@ -10,17 +10,17 @@ from statistics import median
 import nbformat
 import pytest
 
-from kit.engine.glossary import lesson_name
+from kit.catalogue.glossary import lesson_name
 from tests.house.prose import FENCE, LINK, Measures, count, measures, paragraphs, sentences
 from tests.house.source import ROOT, offenders
-from tools.reference import INDEX, documents
+from tools.reference import documents
 
 SPOKEN = Measures(0, 0.10, 28, 0.3, 1.5)
 """At most so many long sentences, words and semicolons; at least so often "you"."""
 EXPLAINED = Measures(0, 0.14, 30, 0.3, 0)
 LONGEST = {"README.md": 1_200, "ARCHITECTURE.md": 2_500}  # words, tables and code included
 TO_PEOPLE = {"README.md", "TEACHING.md", "OPERATORS.md"}
-PAGES = [path for path in documents() if path not in (ROOT / "CHANGELOG.md", INDEX)]
+PAGES = [path for path in documents() if path != ROOT / "CHANGELOG.md"]
 NAMES = [str(path.relative_to(ROOT)) for path in PAGES]
 
 LESSONS = Measures(0, 0.06, 24, 0.5, 1.0)

@@ -39,4 +39,4 @@ def test_the_lesson_shows_what_the_core_imports() -> None:
 def test_what_it_would_import_is_seen() -> None:
     """The same function sees the engine and other families behind a model that needs them."""
     imports = core_imports("kit.protocols.tablets.tablets")
-    assert {"kit.engine.declared", "kit.protocols.group0.rules"} & set(imports)
+    assert {"kit.model.declared", "kit.protocols.group0.rules"} & set(imports)

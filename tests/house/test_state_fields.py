@@ -9,7 +9,7 @@ from mypy import api
 from tests.house.source import ROOT
 
 TRIED = """
-from kit.engine.declared import State
+from kit.model.declared import State
 from kit.protocols.twophase.twophase import TwoPhaseState
 
 class Node(State, frozen=True):

@@ -14,8 +14,8 @@ from functools import cache
 import nbformat
 import pytest
 
-from kit.engine.course import COURSE, Lesson, lesson
-from kit.engine.glossary import Finder, words
+from kit.catalogue.course import COURSE, Lesson, lesson
+from kit.catalogue.glossary import Finder, words
 from tests.house.source import ROOT
 from tools.linking import APART, LINKED, spoken
 

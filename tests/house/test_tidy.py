@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from kit.engine.family import families
+from kit.model.family import families
 from tests.house.source import (
     ROOT,
     functions,
@@ -85,7 +85,7 @@ def is_pure(path: Path) -> bool:
     first = path.relative_to(ROOT / "kit").parts[0]
     if first == "protocols":
         return storey(module_name(path)) in PURE
-    return first in ("ring", "errors.py") or (first == "engine" and path.stem in PURE_ENGINE)
+    return first in ("ring", "errors.py") or (first == "model" and path.stem in PURE_ENGINE)
 
 
 def _impure(path: Path) -> Iterator[str]:

@@ -140,9 +140,9 @@ def test_the_rules_of_the_house_hold_it(copy: Path) -> None:
 
 def test_a_rule_that_knows_the_engine_is_refused(copy: Path) -> None:
     """A rule that imports a model's contract breaks a contract of its own."""
-    with with_line(copy / "kit/protocols/toy/rules/fence.py", "import kit.engine.model"):
+    with with_line(copy / "kit/protocols/toy/rules/fence.py", "import kit.model.model"):
         said = ran(copy, "lint-imports", "--no-cache", status=1)
-    assert "kit.protocols.toy.rules.fence -> kit.engine.model" in said
+    assert "kit.protocols.toy.rules.fence -> kit.model.model" in said
 
 
 def test_a_model_that_knows_another_family_is_refused(copy: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.house.source import ROOT, nodes, offenders, project_files
-from tools.reference import INDEX, documents
+from tools.reference import documents
 
 PHRASES = {
     "at rest": "stable, or: nothing is left to do",
@@ -64,12 +64,9 @@ LINES = {
 
 
 def _prose() -> list[Path]:
-    """The kit's files with words in them, and the documents that explain it.
-
-    The index of modules says what docstrings say, which are looked at where they are.
-    """
+    """The kit's files with words in them, and the documents that explain it."""
     inside = [path for path in project_files() if path.relative_to(ROOT).parts[0] == "kit"]
-    explained = [path for path in documents() if path not in (ROOT / "CHANGELOG.md", INDEX)]
+    explained = [path for path in documents() if path != ROOT / "CHANGELOG.md"]
     return [p for p in inside if p.suffix in TEXTS] + explained
 
 

@@ -6,15 +6,15 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from kit.engine.check import check
-from kit.engine.model import always
-from kit.engine.registry import scenario_of
-from kit.engine.scenario import file_named, open_file
-from kit.engine.timeline import Timeline
 from kit.lessons.hunting import Hunt, drawn, hunt
 from kit.lessons.replays import Ground, replay
 from kit.lessons.tasks import solution_of, tasks
+from kit.model.model import always
+from kit.model.registry import scenario_of
+from kit.model.scenario import file_named, open_file
+from kit.model.timeline import Timeline
 from kit.protocols.tcm.facts import moment as facts
+from kit.search.check import check
 from tests.house.source import ROOT
 
 HUNT = 11  # a seed of the bug hunt

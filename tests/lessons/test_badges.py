@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from kit.engine.scenario import files, open_file
-from kit.engine.timeline import Timeline, played_out
 from kit.errors import BadInput
 from kit.lessons.badges import Badge, badges, earned, every_badge
+from kit.model.scenario import files, open_file
+from kit.model.timeline import Timeline, played_out
 from kit.playing.opening import open_source
 from kit.widgets import Player
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from kit.engine.family import families
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons import exercise
 from kit.lessons.exercises import source_of, verbs_of
 from kit.lessons.judge import results_of
 from kit.lessons.tasks import task_named, tasks
+from kit.model.family import families
+from kit.model.timeline import Timeline
 from tests.house.source import ROOT
 from tests.lessons import answers
 from tests.lessons.answers import RIGHT
@@ -306,7 +306,7 @@ def test_what_is_changed_in_the_notebook_does_not_reach_the_judge(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A run is replayed on a model of a fresh process: what is patched here is whole there."""
-    monkeypatch.setattr("kit.engine.timeline.Timeline.verdicts", lambda _self: ())
+    monkeypatch.setattr("kit.model.timeline.Timeline.verdicts", lambda _self: ())
     monkeypatch.setattr("kit.protocols.tcm.lessons.tasks.breaks_something", lambda _timeline: None)
     monkeypatch.setenv("PYTHONPATH", os.devnull)
     assert not exercise("light-a-lamp").check([]).passed

@@ -8,11 +8,11 @@ import nbformat
 import pytest
 
 from kit import Player
-from kit.engine.check import check
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
 from kit.lessons import frames
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.tablets.rules.stages import TRANSITIONS
+from kit.search.check import check
 from tests.house.source import ROOT
 
 STAGES = [state.name for state in TRANSITIONS["server"]["migration"].states]

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import kit
-from kit.engine.course import lesson
-from kit.engine.glossary import (
+from kit.catalogue.course import lesson
+from kit.catalogue.glossary import (
     Entry,
     Finder,
     Part,
@@ -83,7 +83,7 @@ def test_a_drawing_is_of_a_checkout_or_of_a_package(
     kept: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A package has its drawings within; there is none where neither has one of that name."""
-    monkeypatch.setattr("kit.engine.glossary.PACKAGE", tmp_path / "kit")
+    monkeypatch.setattr("kit.catalogue.glossary.PACKAGE", tmp_path / "kit")
     files = [tmp_path / folder / "map.svg" for folder in kept]
     for file in files:
         file.parent.mkdir(parents=True)
@@ -213,9 +213,9 @@ def test_families_speak_the_words_of_those_they_build_on_and_use(
     }  # fmt: skip
     uses = {"alone": (), "uses": ("round",), "all": ("alone", "uses"), "builds": ("alone",)}
     known = {name: SimpleNamespace(name=name, composes=given) for name, given in composes.items()}
-    monkeypatch.setattr("kit.engine.glossary.families", known.values)
+    monkeypatch.setattr("kit.catalogue.glossary.families", known.values)
     parts_of = {name: Part("", "", {}, given) for name, given in uses.items()}
-    monkeypatch.setattr("kit.engine.glossary.parts", lambda: parts_of)
+    monkeypatch.setattr("kit.catalogue.glossary.parts", lambda: parts_of)
     asked: Any = known[family]
     assert _spoken(asked) == spoken
 

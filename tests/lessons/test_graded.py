@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.tasks import task_named
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.playing.opening import open_named
 from kit.protocols.paxos.lessons import possible_values
 from kit.protocols.raft.lessons import known_to_commit, voters

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kit.engine.course import COURSE
+from kit.catalogue.course import COURSE
 from kit.errors import BadInput
 from kit.lessons.grades import POSSIBLE, export_grades
 from kit.lessons.progress import VARIABLE, keep

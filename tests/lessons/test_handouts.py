@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from kit.catalogue.course import COURSE
+from kit.catalogue.glossary import entry, words
 from kit.commands import handout
 from kit.commands.cli import main
-from kit.engine.course import COURSE
-from kit.engine.glossary import entry, words
 from kit.errors import BadInput, KitError
 from kit.lessons.handouts import handout_of, plain, read_lesson, write_handout, write_reader
 from kit.lessons.tasks import task_named

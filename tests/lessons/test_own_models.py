@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.check import check
-from kit.engine.declared import Declared, State, action, always, entry, goal, parameter, safeguard
-from kit.engine.family import model_places
-from kit.engine.fuzz import fuzz
-from kit.engine.model import Monitor
-from kit.engine.registry import entries, registered
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons import breaks, fails, how_many
 from kit.lessons.replays import guards_goals
+from kit.model.declared import Declared, State, action, always, entry, goal, parameter, safeguard
+from kit.model.family import model_places
+from kit.model.model import Monitor
+from kit.model.registry import entries, registered
+from kit.model.timeline import Timeline
+from kit.search.check import check
+from kit.search.fuzz import fuzz
 from kit.spark.sweeping import sweep
 from kit.views.registry import for_model
 from kit.widgets.player import Player
@@ -217,7 +217,7 @@ def _usual(name: str) -> tuple[Any, tuple[str, ...]]:
 
 def test_spark_refuses_a_model_that_its_workers_do_not_know(monkeypatch: Any) -> None:
     """At the call, with the names that they know."""
-    monkeypatch.setattr("kit.engine.registry._ENTRIES", {"mutex": entry(Mutex)})
+    monkeypatch.setattr("kit.model.registry._ENTRIES", {"mutex": entry(Mutex)})
     assert sweep(None, "mutex", range(3), steps=5).num_rows == 3
     spark: Any = object()
     with pytest.raises(BadInput, match=r"model: got 'mutex'; .*workers know no others"):

@@ -7,8 +7,6 @@ from functools import partial
 
 import pytest
 
-from kit.engine.registry import build, entries, entry_of
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons import (
     allowed,
@@ -25,6 +23,8 @@ from kit.lessons import (
 from kit.lessons.prediction_form import form, reply_to
 from kit.lessons.predictions import NONE
 from kit.lessons.questions import copied
+from kit.model.registry import build, entries, entry_of
+from kit.model.timeline import Timeline
 from kit.playing.opening import open_named
 from kit.protocols.tcm.facts import moment as facts
 from kit.views.question import MOST, Question

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kit import course
-from kit.engine.course import COURSE
+from kit.catalogue.course import COURSE
 from kit.errors import BadInput
 from kit.lessons import exercise
 from kit.lessons.progress import VARIABLE, boxes, keep, solved

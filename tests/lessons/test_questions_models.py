@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.model import Monitor, always, goal
 from kit.errors import KitError
 from kit.lessons import fails, how_many, predict, shortest
 from kit.lessons.predictions import NONE
+from kit.model.model import Monitor, always, goal
 from kit.protocols.twophase.twophase import TwoPhase, TwoPhaseParameters
-from tests.engine.test_check import Rash
-from tests.engine.toys import Graph
+from kit.search.check import check
+from tests.model.toys import Graph
+from tests.search.test_check import Rash
 
 
 def test_what_breaks_first_is_what_the_search_finds() -> None:

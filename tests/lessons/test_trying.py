@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 from kit import Player
-from kit.engine.registry import build
-from kit.engine.search import STUCK
 from kit.errors import BadInput
 from kit.lessons import (
     attempt,
@@ -21,6 +19,8 @@ from kit.lessons import (
     without,
 )
 from kit.lessons.stills import still
+from kit.model.registry import build
+from kit.search.search import STUCK
 
 
 def test_what_must_wait_has_its_reasons_below_each_other() -> None:

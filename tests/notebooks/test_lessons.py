@@ -15,7 +15,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from kit.engine.course import without_magics
+from kit.catalogue.course import without_magics
 from kit.lessons.tasks import tasks
 from tests.house.source import ROOT
 from tests.lessons.answers import RIGHT

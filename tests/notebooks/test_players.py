@@ -12,7 +12,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from kit.engine.course import without_magics
+from kit.catalogue.course import without_magics
 from kit.spark.driver import variables
 from tests.house.source import ROOT
 

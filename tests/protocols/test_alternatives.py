@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from kit.engine.fuzz import Walker
-from kit.engine.registry import build, entries
-from kit.engine.timeline import Timeline
+from kit.model.registry import build, entries
+from kit.model.timeline import Timeline
+from kit.search.fuzz import Walker
 from kit.views.fragment import Frag
 from kit.views.panel import is_shown, scene_of
 from kit.views.registry import for_model

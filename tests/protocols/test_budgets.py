@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
+from kit.model.registry import build
 
 Spends = dict[str, str]
 BUDGETS: dict[str, tuple[dict[str, Any], str, Spends]] = {

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from kit.engine.registry import build
 from kit.errors import BadInput
+from kit.model.registry import build
 
 TABLE = Path(__file__).with_name("built_of.txt")
 ROWS = [row.split(" | ", 2) for row in TABLE.read_text(encoding="utf-8").splitlines()]

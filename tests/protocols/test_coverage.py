@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build, rows_of
-from kit.engine.timeline import Timeline
+from kit.model.registry import build, rows_of
+from kit.model.timeline import Timeline
 
 
 def covered(name: str, **parameters: Any) -> tuple[set[str], set[str]]:

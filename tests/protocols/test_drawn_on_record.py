@@ -22,9 +22,9 @@ import pytest
 
 import kit
 from kit import build
-from kit.engine.registry import entries
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.model.registry import entries
+from kit.model.timeline import Timeline
 from kit.views.frame import draw_flows
 from kit.views.panel import Scene, is_shown, scene_of
 from kit.views.registry import for_model

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.fuzz import Walker
-from kit.engine.registry import build, entries
-from kit.engine.timeline import Timeline
+from kit.model.registry import build, entries
+from kit.model.timeline import Timeline
+from kit.search.fuzz import Walker
 from kit.views.fragment import Frag
 from kit.views.frame import frame
 from kit.views.registry import for_model

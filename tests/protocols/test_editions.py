@@ -14,9 +14,9 @@ import kit.protocols.tcm.dry_run.survival as survival_module
 import kit.spark as ks
 from kit import Player
 from kit.commands.editions import Compared, compared
-from kit.engine.parameters import edition_in
-from kit.engine.registry import build, entries
-from kit.engine.scenario import files, read
+from kit.model.parameters import edition_in
+from kit.model.registry import build, entries
+from kit.model.scenario import files, read
 from kit.operators.importers.opening import Imported
 from kit.operators.importers.ringfile import parse_ring
 from kit.protocols.recovery.dry_run import advise

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from kit.engine.flows import flow_table
-from kit.engine.model import Model
-from kit.engine.registry import build, entries, scenario_of
-from kit.engine.scenario import files, open_file
-from kit.engine.timeline import Timeline
+from kit.model.flows import flow_table
+from kit.model.model import Model
+from kit.model.registry import build, entries, scenario_of
+from kit.model.scenario import files, open_file
+from kit.model.timeline import Timeline
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.worlds.panels import part_scene

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import Result, check
-from kit.engine.registry import build, entries
+from kit.model.registry import build, entries
 from kit.playing.verdicts import elsewhere
+from kit.search.check import Result, check
 from kit.widgets.controls import _switch
 from tests.commands.calling import call
 

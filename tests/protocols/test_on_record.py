@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from kit.engine.drill import DrillMoment
-from kit.engine.family import server_places
-from kit.engine.registry import entries
-from kit.engine.scenario import file_named, files, open_file
-from kit.engine.timeline import Timeline
+from kit.console.drill import DrillMoment
 from kit.errors import BadInput, Refused
+from kit.model.family import server_places
+from kit.model.registry import entries
+from kit.model.scenario import file_named, files, open_file
+from kit.model.timeline import Timeline
 from kit.playing.opening import open_named
 from kit.views.panel import scene_of
 from kit.views.registry import for_model

@@ -21,8 +21,8 @@ from msgspec import NODEFAULT, Struct, to_builtins
 from msgspec.inspect import Metadata, type_info
 from msgspec.structs import fields
 
-from kit.engine.parameters import parameters_of
-from kit.engine.registry import Entry, build, entries
+from kit.model.parameters import parameters_of
+from kit.model.registry import Entry, build, entries
 
 TABLE = Path(__file__).with_name("parameters.txt")
 

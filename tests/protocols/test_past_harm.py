@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.model import Safeguard, always, step
-from kit.engine.registry import build, entries
+from kit.model.model import Safeguard, always, step
+from kit.model.registry import build, entries
+from kit.search.check import check
 
 SOME, MOST = 500, 20_000
 GUARDS = [

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.model import Safeguard
-from kit.engine.registry import build, entries
-from kit.engine.scenario import begun_by
+from kit.model.model import Safeguard
+from kit.model.registry import build, entries
+from kit.model.scenario import begun_by
+from kit.search.check import check
 
 LONG = {
     ("tcm", "range-locks", "INV-RF"),

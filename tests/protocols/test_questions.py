@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from kit.engine.registry import build, entries
-from kit.engine.timeline import Timeline
+from kit.model.registry import build, entries
+from kit.model.timeline import Timeline
 from kit.views.frame import frame
 from kit.views.panel import Scene, scene_of
 from kit.views.question import MOST, Question

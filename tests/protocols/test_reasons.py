@@ -12,8 +12,8 @@ from typing import Any, get_args
 
 import pytest
 
-from kit.engine.network import DeliverMessage
-from kit.engine.registry import Entry, entries
+from kit.model.network import DeliverMessage
+from kit.model.registry import Entry, entries
 from kit.protocols.paxos import messages as paxos
 from kit.protocols.raft import messages as raft
 from tests.views.frames import walk

@@ -9,7 +9,7 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import fields
 
-from kit.engine.family import PROTOCOLS
+from kit.model.family import PROTOCOLS
 
 
 def switches() -> Iterator[type[Struct]]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build, entries
-from kit.engine.timeline import suggested
 from kit.errors import BadInput, KitError
+from kit.model.registry import build, entries
+from kit.model.timeline import suggested
 
 STEPS = 12
 every_model = pytest.mark.parametrize("name", entries())

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from kit.engine.registry import entry_of
-from kit.engine.scenario import file_named, files, model_for, open_file, parse, read, run
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.model.registry import entry_of
+from kit.model.scenario import file_named, files, model_for, open_file, parse, read, run
+from kit.model.timeline import Timeline
 from kit.protocols.group0.discovery import makes_one_group
 from kit.protocols.tcm.cluster import SAFEGUARDS, TcmCluster
 from kit.protocols.tcm.facts import moment as facts

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from kit.engine.fuzz import Walker
-from kit.engine.registry import build, entries
-from kit.engine.scenario import files, open_file
+from kit.model.registry import build, entries
+from kit.model.scenario import files, open_file
+from kit.search.fuzz import Walker
 
 TABLE = Path(__file__).parents[1] / "fixtures" / "actions_taken.txt"
 WALKS, STEPS = 12, 60

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.family import TimedSearch, families
-from kit.engine.registry import build
+from kit.model.family import TimedSearch, families
+from kit.model.registry import build
+from kit.search.check import check
 
 SEARCHES = [search for family in families() for search in family.searches]
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from kit.engine.cassandra import MetadataServers
-from kit.engine.drill import CommandReply, DrillMoment, done, drills, open_drill
-from kit.engine.family import server_places
-from kit.engine.forms import Grammar
-from kit.engine.registry import build
-from kit.engine.scenario import file_named, files, open_file, read
-from kit.engine.server import FILTERING, OWN_KEYSPACE, VOCABULARY, Servers
-from kit.engine.timeline import Timeline
+from kit.console.cassandra import MetadataServers
+from kit.console.drill import CommandReply, DrillMoment, done, drills, open_drill
+from kit.console.forms import Grammar
+from kit.console.server import FILTERING, OWN_KEYSPACE, VOCABULARY, Servers
 from kit.errors import BadInput, Refused
+from kit.model.family import server_places
+from kit.model.registry import build
+from kit.model.scenario import file_named, files, open_file, read
+from kit.model.timeline import Timeline
 from kit.operators.importers.metadata_log import KINDS, parse_metadata
 from kit.operators.importers.nodetool import parse_ring_text, parse_status_text
 from tests.views.frames import after

@@ -11,10 +11,10 @@ from functools import wraps
 from inspect import unwrap
 from typing import Any
 
-from kit.engine.compose import Product
-from kit.engine.model import Model
-from kit.engine.rule import Rule
 from kit.errors import Refusal
+from kit.model.compose import Product
+from kit.model.model import Model
+from kit.model.rule import Rule
 from tests import pairs
 from tests.quality.unguarding import Cut, let_through
 

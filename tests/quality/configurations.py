@@ -31,11 +31,11 @@ from msgspec import Struct
 from msgspec import inspect as schema
 from msgspec import json as plain
 
-from kit.engine.check import check
-from kit.engine.fuzz import fuzz
-from kit.engine.parameters import Parameter, parameters_of
-from kit.engine.registry import build, entries, entry_of
 from kit.errors import BadInput
+from kit.model.parameters import Parameter, parameters_of
+from kit.model.registry import build, entries, entry_of
+from kit.search.check import check
+from kit.search.fuzz import fuzz
 
 Given = dict[str, Any]
 STATES, WALKS, STEPS = 4_000, 12, 80

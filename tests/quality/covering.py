@@ -162,7 +162,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     _measuring[0].start()
     collector = _measuring[0]._collector
     assert collector is not None
-    # What takes too long is stopped wherever it is (kit.engine.patience), also where the measuring
+    # What takes too long is stopped wherever it is (kit.model.patience), also where the measuring
     # holds its lock: nobody would ever release it. None is needed between threads of one process.
     collector.data_lock = None
     here = Path.cwd()

@@ -1,6 +1,6 @@
 """Mutants of functions, each tried in a fork of one process that has loaded all tests.
 
-``python -m tests.quality.forking --in kit/engine/par.py`` tries every mutant of a file, a second
+``python -m tests.quality.forking --in kit/console/par.py`` tries every mutant of a file, a second
 or less each, where ``tests.quality.mutation`` loads the spoiled checkout anew for some. What runs
 while modules are loaded cannot be exchanged, so mutants of tables are left out; and only the
 nearest seconds of tests judge. So this finds what to look at, and the other one decides. ``--seed``

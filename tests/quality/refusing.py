@@ -15,10 +15,10 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.check import Result, check
-from kit.engine.model import Model
-from kit.engine.rule import Rule
 from kit.errors import Refusal
+from kit.model.model import Model
+from kit.model.rule import Rule
+from kit.search.check import Result, check
 from tests.quality.breaking import broken, lift_again, tables, unrefused
 from tests.quality.unguarding import Cut, reason_of
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.engine.check import check
-from kit.engine.model import Model, Monitor, Property
+from kit.model.model import Model, Monitor, Property
+from kit.search.check import check
 
 
 def judges(model: Model[Any, Any]) -> dict[str, Property | Monitor]:

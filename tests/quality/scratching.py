@@ -22,8 +22,8 @@ SEARCH = """
 import json, sys
 from pathlib import Path
 import kit
-from kit.engine.check import check
-from kit.engine.registry import build
+from kit.search.check import check
+from kit.model.registry import build
 assert Path(kit.__file__).is_relative_to(Path.cwd()), kit.__file__
 for model, parameters in json.loads(sys.argv[1]):
     found = check(build(model, parameters))

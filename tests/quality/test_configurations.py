@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from kit.commands.cli import main
-from kit.engine.parameters import parameters_of
-from kit.engine.registry import entries
+from kit.model.parameters import parameters_of
+from kit.model.registry import entries
 from tests.quality.configurations import (
     FEW,
     Given,

@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 import pytest
 
-from kit.engine.registry import build, entries
+from kit.model.registry import build, entries
 from tests.protocols.cms.test_commit_reported import REPORTED as COMMIT
 from tests.protocols.cms.test_migration import REPORTED as MIGRATION
 from tests.protocols.cms.test_reported import CMS

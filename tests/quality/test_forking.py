@@ -11,7 +11,7 @@ import pytest
 from tests.house.source import ROOT
 from tests.quality.mutation import here
 
-FILE = "kit/engine/patterns.py"
+FILE = "kit/console/patterns.py"
 
 
 def forked(*arguments: str, inside: str = FILE) -> subprocess.CompletedProcess[str]:
@@ -36,7 +36,7 @@ def keys() -> list[str]:
 def test_its_own_tests_notice_what_is_changed(keys: list[str]) -> None:
     """Each mutant is tried by the tests that call its function, and a table sums it up."""
     before = (ROOT / FILE).read_bytes()
-    ran = forked("--count", "4", "--seed", "3", "tests/engine/test_patterns.py")
+    ran = forked("--count", "4", "--seed", "3", "tests/console/test_patterns.py")
     lines = [line for line in ran.stdout.splitlines() if line.endswith(tuple(keys))]
     assert [line.split()[0] for line in lines] == ["killed"] * 4, ran.stdout
     assert (ran.returncode, ran.stdout.split()[-1]) == (0, "100.0%")
@@ -45,7 +45,7 @@ def test_its_own_tests_notice_what_is_changed(keys: list[str]) -> None:
 
 def test_tests_of_something_else_notice_nothing(keys: list[str]) -> None:
     """Without a test that calls it nobody notices, and the answer says so."""
-    ran = forked("--count", "2", "tests/engine/test_masks.py")
+    ran = forked("--count", "2", "tests/model/test_masks.py")
     missed = [line for line in ran.stdout.splitlines() if line.startswith("nobody notices")]
     assert {line.split("  ")[-1] for line in missed} == {*keys[:2]}, ran.stdout + ran.stderr
     assert ran.returncode == 1
@@ -70,6 +70,6 @@ def test_a_file_that_is_loaded_where_it_is_first_asked_is_tried_too(tmp_path: Pa
 def test_a_test_may_call_its_own_text_a_file_of_the_kit() -> None:
     """Such as one of what is never read again: there is nothing to be measured in it."""
     ran = forked(
-        "--count", "1", "tests/engine/test_declared.py::test_files_of_the_kit_are_not_read_again"
+        "--count", "1", "tests/model/test_declared.py::test_files_of_the_kit_are_not_read_again"
     )
     assert told(ran, "survived") == 1, ran.stdout + ran.stderr

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from kit.engine.model import Model
-from kit.engine.registry import build, entries
+from kit.model.model import Model
+from kit.model.registry import build, entries
 from kit.protocols.topology.join import tables as joining
-from tests.engine.counting import counting
-from tests.engine.test_log_model import logging_lift
+from tests.model.counting import counting
+from tests.model.test_log_model import logging_lift
 from tests.quality.refusing import (
     MORE,
     MOST,

@@ -146,7 +146,7 @@ def test_too_few_killed_fail_the_run(toy: Project) -> None:
 
 def test_mutants_are_sources_with_the_same_lines() -> None:
     """Every mutant of the kit compiles, is another program, and keeps the lines where they were."""
-    for path in ("kit/engine/flows.py", "kit/protocols/group0/rules/voters.py"):
+    for path in ("kit/model/flows.py", "kit/protocols/group0/rules/voters.py"):
         source = (ROOT / path).read_bytes()
         tree = ast.dump(ast.parse(source))
         made = mutants(path, source.decode())
@@ -204,7 +204,7 @@ def test_what_is_listed_can_be_made(made: dict[str, list[Mutant]]) -> None:
 
 def test_a_share_of_the_real_mutants_is_noticed() -> None:
     """Two mutants of ranges and patterns are noticed by their tests, or stand in the list."""
-    pairs = [("ring", "ranges", "tokens"), ("engine", "patterns", "patterns")]
+    pairs = [("ring", "ranges", "tokens"), ("console", "patterns", "patterns")]
     files = tuple(
         path
         for path in project_files()

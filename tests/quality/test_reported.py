@@ -12,18 +12,18 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.check import check
-from kit.engine.log import Apply
-from kit.engine.model import Model
-from kit.engine.network import DeliverMessage, DropMessage, Heal
-from kit.engine.registry import build
+from kit.model.log import Apply
+from kit.model.model import Model
+from kit.model.network import DeliverMessage, DropMessage, Heal
+from kit.model.registry import build
 from kit.protocols.tcm.cluster import SAFEGUARDS
 from kit.protocols.tcm.tcm import Stream
 from kit.protocols.twophase.twophase import Decide, GiveUp, ReceivePrepared
-from tests.engine.counting import counting
-from tests.engine.links import link_monitors, link_properties
-from tests.engine.test_log_model import logging_lift
-from tests.engine.toys import LiftModel, LiftParameters, Up
+from kit.search.check import check
+from tests.model.counting import counting
+from tests.model.links import link_monitors, link_properties
+from tests.model.test_log_model import logging_lift
+from tests.model.toys import LiftModel, LiftParameters, Up
 from tests.protocols.tcm.test_search import BROKEN, HARM
 from tests.quality.breaking import broken, doing, never, unguarded
 from tests.quality.reporting import assert_reported, judges

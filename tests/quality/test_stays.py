@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from kit.engine.model import Model
-from kit.engine.registry import build, entries
+from kit.model.model import Model
+from kit.model.registry import build, entries
 
 WALKS, STEPS = 6, 60
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import pytest
 
-from kit.engine.declared import Declared, Each, State, action, budget, refused
 from kit.errors import Refusal
+from kit.model.declared import Declared, Each, State, action, budget, refused
 from tests.quality.breaking import own_answer, unguarded
 from tests.quality.unguarding import Cut, let_through
 

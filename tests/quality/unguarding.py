@@ -20,10 +20,10 @@ from textwrap import dedent
 from types import CellType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
-from kit.engine.careful import KIT
 from kit.errors import Refusal
+from kit.model.careful import KIT
 
-ENGINE = f"{KIT}engine/"
+ENGINE = (f"{KIT}model/", f"{KIT}search/")
 NO_WAY = Refusal("without its refusals the function returns nothing")
 
 

@@ -13,7 +13,7 @@ from itertools import zip_longest
 from pathlib import Path
 from time import process_time
 
-from kit.engine.registry import entry_of
+from kit.model.registry import entry_of
 from tests.recording.records import blocks_of, differences, rewrite, table
 from tests.recording.walking import COLUMNS
 

@@ -21,15 +21,15 @@ from typing import Any
 from msgspec import Struct, convert, field
 from msgspec.structs import replace
 
-from kit.engine.family import families
-from kit.engine.model import Model
-from kit.engine.parameters import plainly
-from kit.engine.registry import Scenario, build, entry_of, output_of
-from kit.engine.scenario import file_named, files, open_file
-from kit.engine.scenario import read as text
-from kit.engine.timeline import Timeline
-from kit.engine.trace import dumps
 from kit.errors import BadInput
+from kit.model.family import families
+from kit.model.model import Model
+from kit.model.parameters import plainly
+from kit.model.registry import Scenario, build, entry_of, output_of
+from kit.model.scenario import file_named, files, open_file
+from kit.model.scenario import read as text
+from kit.model.timeline import Timeline
+from kit.model.trace import dumps
 from tests.recording.walking import COLUMNS, STATE, Line, Step, Visit
 
 HERE = Path(__file__).parent

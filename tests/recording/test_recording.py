@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from kit.engine.model import Model
-from kit.engine.registry import build, entries
+from kit.model.model import Model
+from kit.model.registry import build, entries
 from tests.kinds import action_types
 from tests.recording.records import (
     REFUSED,

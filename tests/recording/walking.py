@@ -25,10 +25,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from kit.engine.flows import Flow, flows
-from kit.engine.model import Model, Property, verdicts
-from kit.engine.registry import fuzzing_of
 from kit.errors import Refusal
+from kit.model.flows import Flow, flows
+from kit.model.model import Model, Property, verdicts
+from kit.model.registry import fuzzing_of
 
 COLUMNS = ("content", "protocol", "order", "words")
 STATE = "(states)"

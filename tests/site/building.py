@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kit.engine import trace as traces
-from kit.engine.check import check
-from kit.engine.model import Model
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model import trace as traces
+from kit.model.model import Model
+from kit.model.registry import build
+from kit.model.timeline import Timeline
+from kit.search.check import check
 from kit.views.actions import mark
 from kit.views.shell import raw_module
 from tools import site as builder

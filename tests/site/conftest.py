@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kit.engine import registry
+from kit.model import registry
 
 
 @pytest.fixture(autouse=True)

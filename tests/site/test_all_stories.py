@@ -14,8 +14,8 @@ import msgspec
 import pytest
 
 from kit.commands.site import LOOPBACK, server
-from kit.engine import trace as traces
-from kit.engine.timeline import Timeline
+from kit.model import trace as traces
+from kit.model.timeline import Timeline
 from kit.playing.opening import open_named
 from kit.playing.stored import StoredRun, run_stored, stored_run
 from kit.site.drawer import searched

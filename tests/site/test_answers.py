@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from kit.engine import progress
-from kit.engine.course import COURSE, Lesson, without_magics
+from kit.catalogue.course import COURSE, Lesson, without_magics
+from kit.edge import progress
 from kit.lessons import exercises
 from kit.lessons import judge as judging
 from kit.lessons.progress import VARIABLE, solved

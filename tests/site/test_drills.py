@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.drill import drills
+from kit.console.drill import drills
 from kit.errors import BadInput
 from kit.site.drills import drill_page, listed_drills
 from kit.site.parts import Drilled, Parts

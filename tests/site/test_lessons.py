@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from kit.engine.course import COURSE, Lesson, lesson
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.catalogue.course import COURSE, Lesson, lesson
 from kit.errors import BadInput
 from kit.lessons.hunting import hunt
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.playing.stored import FIELD, run_stored, stored_run
 from kit.site.lessons import LessonPage, glossary_page, led, lesson_page, read_lesson
 from kit.site.parts import Parts

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
+from kit.catalogue.course import COURSE
 from kit.commands.site import LOOPBACK, server
 from kit.commands.site import site as site_command
-from kit.engine.check import check
-from kit.engine.course import COURSE
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.playing.links import link_of, run_of
+from kit.search.check import check
 from kit.site.worker import whole_story
 from tests.house.source import ROOT, python_files
 from tests.protocols.tcm.test_drill import LAGS, PASSING
@@ -652,8 +652,8 @@ def test_what_an_engine_reads_is_compiled(site: str, page: Page) -> None:
     )
     with tarfile.open(fileobj=io.BytesIO(kit)) as tape:
         names = {*tape.getnames()}
-    assert "kit/engine/model.pyc" in names
-    assert "kit/engine/model.py" not in names
+    assert "kit/model/model.pyc" in names
+    assert "kit/model/model.py" not in names
     assert {
         f"kit/protocols/raft/{x}" for x in ("family.py", "__pycache__/family.cpython-314.pyc")
     } <= names

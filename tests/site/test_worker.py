@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.json import decode, encode
 
-from kit.engine.check import check
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.playing.links import LinkedRun, link_of, place_in, run_of
 from kit.playing.session import Line, Session
+from kit.search.check import check
 from kit.site.worker import Engine, inquire, search, whole_story
 from kit.views.actions import mark
 from kit.views.rendered import RenderedTimeline

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from kit import spark as ks
-from kit.engine.family import model_places
+from kit.model.family import model_places
 from kit.spark.traces import PlainTraces
 from tests.waiting import PATIENCE
 

@@ -16,8 +16,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from kit.engine.family import model_places
 from kit.errors import BadInput
+from kit.model.family import model_places
 from kit.protocols.tcm.spark.tables import PLACEMENT_TABLES
 from kit.spark import cluster
 from kit.spark.machine import LOOPBACK, Address, answers

@@ -9,11 +9,11 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from kit.engine.fuzz import Walker, fuzz
-from kit.engine.model import fingerprint
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.model.model import fingerprint
+from kit.model.registry import build
+from kit.model.timeline import Timeline
+from kit.search.fuzz import Walker, fuzz
 from kit.spark.rows import timeline as timeline_of
 from kit.spark.sweeping import SWEEP, Sweep, stored, sweep
 from kit.views.export import export_html

@@ -10,10 +10,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
-from kit.engine.trace import write
 from kit.errors import BadInput
+from kit.model.registry import build
+from kit.model.timeline import Timeline
+from kit.model.trace import write
 from kit.protocols.storage import facts as data_facts
 from kit.protocols.tablets.spark.sizes import TabletCluster, TabletsSize
 from kit.protocols.tcm.facts import moment as facts

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from inspect import signature
 from typing import Annotated, Any, TypeAlias
 
-from kit.engine.declared import Declared, Each, State, action, always, refused, sometimes
 from kit.errors import Refusal
+from kit.model.declared import Declared, Each, State, action, always, refused, sometimes
 
 Client: TypeAlias = Annotated[int, Each(lambda m: range(2), "C{}".format)]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.engine.flows import Flow, flows
-from kit.engine.registry import build, scenario_of
-from kit.engine.timeline import Timeline
+from kit.model.flows import Flow, flows
+from kit.model.registry import build, scenario_of
+from kit.model.timeline import Timeline
 from kit.views.actions import action_board
 from kit.views.fragment import Frag
 from kit.views.frame import frame, frame_text

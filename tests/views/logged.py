@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kit.engine.flows import ServerLine, ServerLog
-from kit.engine.timeline import Timeline
+from kit.model.flows import ServerLine, ServerLog
+from kit.model.timeline import Timeline
 from kit.protocols.twophase.twophase import Prepare, ReceivePrepared, TwoPhase
 from kit.views.logs import log_panel
 from kit.views.registry import Views, register

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from kit.clients.cluster import ServedCluster
-from kit.engine.model import fingerprint
-from kit.engine.registry import build, model_names
 from kit.errors import Refused
+from kit.model.model import fingerprint
+from kit.model.registry import build, model_names
 from kit.playing.session import Line, Session
 from kit.widgets.player import Player
 from tests.views.test_store import flat

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kit.engine.family import PROTOCOLS
+from kit.model.family import PROTOCOLS
 from kit.views.palette import lab_colours, page_colours
 from kit.views.shell import FOLDER, browser_module, renamed
 from kit.views.styles import page_styles, sheets, stored_rules, terminal_style, widget_style

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from kit.engine.actors import NetworkModel
-from kit.engine.causes import Inquiry, Possible, Restored, smallest_cause
-from kit.engine.check import check
-from kit.engine.flows import whose
-from kit.engine.registry import build, entries
-from kit.engine.scenario import file_named, files, open_file
-from kit.engine.timeline import Timeline
+from kit.model.actors import NetworkModel
+from kit.model.flows import whose
+from kit.model.registry import build, entries
+from kit.model.scenario import file_named, files, open_file
+from kit.model.timeline import Timeline
+from kit.search.causes import Inquiry, Possible, Restored, smallest_cause
+from kit.search.check import check
 from kit.views.breaks import break_lines, breaking, facts, possible_words, restored_words
 from kit.views.lanes import escaped, mermaid, seen
 from kit.views.panel import Scene, scene_of

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from kit.engine.scenario import files
 from kit.errors import are, counted
+from kit.model.scenario import files
 from kit.views.actions import refusal_text
 from kit.views.frame import frame_text
 from kit.views.panel import scene_of

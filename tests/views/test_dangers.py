@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.family import Family, families
-from kit.engine.model import Model
-from kit.engine.registry import build, entries
-from kit.engine.timeline import Timeline
+from kit.model.family import Family, families
+from kit.model.model import Model
+from kit.model.registry import build, entries
+from kit.model.timeline import Timeline
+from kit.search.check import check
 from kit.views.cover import Story, draw_cover
 from kit.views.dangers import CLAUSES, PLACE, configuration, searched, worst
 from kit.views.panel import scene_of

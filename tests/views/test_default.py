@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from msgspec import Struct
 
-from kit.engine.model import Model, Refusal, always
-from kit.engine.timeline import Timeline
+from kit.model.model import Model, Refusal, always
+from kit.model.timeline import Timeline
 from kit.protocols.twophase.twophase import Prepare, TwoPhase, TwoPhaseParameters
 from kit.views.actions import MANY, action_board
 from kit.views.default import ACTORS, compared, draw_table, rows_of, table_text
@@ -18,7 +18,7 @@ from kit.views.frame import frame
 from kit.views.panel import Scene, scene_at
 from kit.views.question import MOST, changed_parts
 from kit.views.registry import DEFAULT, for_model
-from tests.engine.counting import counting
+from tests.model.counting import counting
 from tests.pairs import paired
 from tests.views.frames import classed, part, scenes, walk
 

@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from kit.engine.registry import build
 from kit.errors import KitError
+from kit.model.registry import build
 from kit.protocols.tcm.panels.operation import diagram as operation_diagram
 from kit.protocols.tcm.rules.operations import EDITIONS, OPERATION_SPECS, transitions
 from kit.views import diagrams as dot

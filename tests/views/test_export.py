@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.views.export import CHOOSE, UNPACK, closed_words, export_html, export_stories
 from kit.views.rendered import RenderedTimeline
 from kit.views.shell import browser_module, shell

@@ -11,21 +11,21 @@ from xml.etree import ElementTree
 import pytest
 
 import kit
-from kit.engine.actors import NetworkModel
-from kit.engine.fuzz import Walker
-from kit.engine.itf import ItfTrace
-from kit.engine.recorded import RecordedRun
-from kit.engine.registry import build, entries
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.formats.itf import ItfTrace
+from kit.formats.recorded import RecordedRun
+from kit.model.actors import NetworkModel
+from kit.model.registry import build, entries
+from kit.model.timeline import Timeline
 from kit.playing.opening import open_named
+from kit.search.fuzz import Walker
 from kit.views.default import rows_of as leaves
 from kit.views.lanes import escaped, seen
 from kit.views.panel import scene_at
 from kit.views.runs import export_run, own_states, seen_by
-from tests.engine.test_actors import ping_pong
-from tests.engine.toys import Graph
 from tests.examples import share_of
+from tests.model.test_actors import ping_pong
+from tests.model.toys import Graph
 from tests.saying import like
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "itf"

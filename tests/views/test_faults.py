@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.views.actions import MOST_FAULTS, draw_actions, mark
 from kit.views.fragment import Frag
 from kit.views.panel import Scene

@@ -5,9 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 
-from kit.engine.flows import Flow
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.flows import Flow
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.views.frame import draw_flows, frame_text
 from kit.views.rendered import LONGEST_LIVE, RenderedTimeline
 from kit.views.wire import DrawnMoment

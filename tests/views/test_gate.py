@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.registry import build, entries
 from kit.errors import Awaited, Refusal
+from kit.model.registry import build, entries
 from kit.protocols.storage.panels import gates as storage_gates
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.moment import range_key

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.views.heat import MOST_ARCS, MOST_NODES, Aspect, draw_heat, heat_lines, shares
 from kit.views.panel import scene_at
 from kit.views.registry import for_model

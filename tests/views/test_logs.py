@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kit.engine.flows import ServerLog
+from kit.model.flows import ServerLog
 from kit.views.logs import log_panel, nothing
 from kit.views.panel import Scene, at_rest, scene_of
 from tests.keyed import check_keys

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.compose import Product
-from kit.engine.model import Model
-from kit.engine.registry import build, entries
-from kit.engine.scenario import file_named, open_file, open_script, parse
-from kit.engine.timeline import Timeline
+from kit.model.compose import Product
+from kit.model.model import Model
+from kit.model.registry import build, entries
+from kit.model.scenario import file_named, open_file, open_script, parse
+from kit.model.timeline import Timeline
 from kit.views.frame import BADGE, FINE, LINE, SHEET, WHY, WIDER, brief_narration, narration
 from kit.views.labels import clause, measured
 from kit.views.panel import Scene, scene_of

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.family import families
 from kit.lessons.exercises import Exercise
 from kit.lessons.stills import Judgement
 from kit.lessons.tasks import tasks
+from kit.model.family import families
 from kit.views.fragment import h
 from kit.views.parts import prose
 

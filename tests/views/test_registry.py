@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.registry import build, entries
+from kit.model.registry import build, entries
 from kit.views.registry import for_model
 
 

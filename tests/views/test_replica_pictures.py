@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from kit.engine.registry import entries
-from kit.engine.timeline import Timeline
+from kit.model.registry import entries
+from kit.model.timeline import Timeline
 from kit.playing.opening import open_source
 from kit.protocols.storage import facts
 from kit.views.fragment import Frag

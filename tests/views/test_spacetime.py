@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.views.default import ACTORS
 from kit.views.fragment import Frag, keys
 from kit.views.panel import Scene, scene_at
@@ -32,9 +32,9 @@ from kit.views.spacetime import (
 )
 from kit.views.spacetime import arrows as arrows_of
 from kit.views.static import static_html
-from tests.engine.counting import counting
-from tests.engine.keeping import keeping
 from tests.keyed import check_keys
+from tests.model.counting import counting
+from tests.model.keeping import keeping
 from tests.views.frames import classed, part
 
 RUN = Spacetime(

@@ -12,10 +12,10 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.actors import NetworkModel
-from kit.engine.registry import build, entries
-from kit.engine.scenario import files, open_file
-from kit.engine.timeline import Timeline
+from kit.model.actors import NetworkModel
+from kit.model.registry import build, entries
+from kit.model.scenario import files, open_file
+from kit.model.timeline import Timeline
 from kit.playing.opening import open_named
 from kit.views.actions import mark
 from kit.views.busts import HEAD

@@ -9,18 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from kit.engine.check import check
-from kit.engine.model import always
-from kit.engine.registry import build
 from kit.errors import BadInput
+from kit.model.model import always
+from kit.model.registry import build
+from kit.search.check import check
 from kit.views import diagrams as dot
 from kit.views import states as module
 from kit.views.diagrams import digest, digest_in
 from kit.views.states import MOST_DRAWN, can_be_drawn, dot_of, draw_states, reached, states_text
 from kit.widgets.states import WIDGET, StatesPicture, states
-from tests.engine.toys import Cell, Graph
 from tests.examples import examples
 from tests.keyed import check_keys
+from tests.model.toys import Cell, Graph
 from tests.saying import like
 
 ONE = build("twophase", {"rms": 1})

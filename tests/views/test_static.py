@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.tcm.panels.placement import draw_placements
 from kit.protocols.tcm.panels.ring import draw_ring
 from kit.views.fragment import h

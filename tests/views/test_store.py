@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.views.fragment import Frag, h
 from kit.views.rendered import RenderedTimeline
 from kit.views.store import PLACEHOLDER, FragmentStore, biggest

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from playwright.sync_api import Page
 
-from kit.engine.registry import entries
-from kit.engine.timeline import Timeline
 from kit.errors import Refused
+from kit.model.registry import entries
+from kit.model.timeline import Timeline
 from kit.playing.opening import open_named
 
 Pages = Callable[[str], Path]

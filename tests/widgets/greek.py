@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypeAlias
 
-from kit.engine.declared import (
+from kit.errors import Refusal
+from kit.model.declared import (
     Declared,
     Each,
     State,
@@ -17,7 +18,6 @@ from kit.engine.declared import (
     purpose,
     refused,
 )
-from kit.errors import Refusal
 from kit.views.default import STATE
 from kit.views.gate import Gate
 from kit.views.panel import Scene

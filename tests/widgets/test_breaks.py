@@ -8,11 +8,11 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, Page
 
-from kit.engine.check import check
-from kit.engine.registry import build, entries
-from kit.engine.scenario import file_named, open_file
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refused
+from kit.model.registry import build, entries
+from kit.model.scenario import file_named, open_file
+from kit.model.timeline import Timeline
+from kit.search.check import check
 from kit.views.export import export_html
 from kit.views.rendered import RenderedTimeline
 from kit.widgets import Player

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kit import build
-from kit.engine import trace as traces
 from kit.errors import BadInput
+from kit.model import trace as traces
 from kit.widgets.player import Player
 from tests.widgets.playing import quiet
 

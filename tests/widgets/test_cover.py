@@ -8,9 +8,9 @@ import pytest
 from msgspec import to_builtins
 from playwright.sync_api import Browser, Page, expect
 
-from kit.engine.registry import build, entries
-from kit.engine.scenario import file_named, open_file
-from kit.engine.timeline import Timeline
+from kit.model.registry import build, entries
+from kit.model.scenario import file_named, open_file
+from kit.model.timeline import Timeline
 from kit.views.actions import draw_actions, end_words
 from kit.views.dangers import CLAUSES
 from kit.views.panel import scene_of

@@ -12,7 +12,7 @@ from tests.widgets.laboratory import CONNECTED, PATIENCE, run_cell, write_notebo
 pytestmark = pytest.mark.browser
 
 CELL = """from kit import Player, Timeline
-from kit.engine.declared import Declared, State, action
+from kit.model.declared import Declared, State, action
 
 class Floor(State, frozen=True):
     number: int = 0

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.widgets import Player
 from tests.widgets.browsing import Desk, MakeDesk, serious, walked
 

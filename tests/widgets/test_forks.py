@@ -7,8 +7,8 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from kit.engine.parameters import plainly
-from kit.engine.registry import build
+from kit.model.parameters import plainly
+from kit.model.registry import build
 from kit.views.rendered import RenderedTimeline
 from kit.widgets import Player
 from tests.widgets.browsing import NORMAL, Desk, MakeDesk, serious, walked

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from kit.engine.glossary import lesson_title, words
+from kit.catalogue.glossary import lesson_title, words
 from kit.views.export import export_html
 from kit.widgets import Player
 from tests.widgets.browsing import MakeDesk, serious, walked

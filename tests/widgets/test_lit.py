@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page
 
-from kit.engine.registry import build, scenario_of
-from kit.engine.timeline import Timeline
+from kit.model.registry import build, scenario_of
+from kit.model.timeline import Timeline
 from kit.playing.opening import open_named
 from kit.protocols.tcm.facts.moment import about, range_key
 from kit.views.promises import scene_verdicts

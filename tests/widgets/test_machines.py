@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.timeline import Timeline
+from kit.model.timeline import Timeline
 from kit.views.diagrams import END, START, Standing, StateDiagram, state_panel
 from kit.views.panel import Scene
 from kit.views.registry import Views, register
 from kit.widgets import Player
-from tests.engine.toys import Go, Graph
+from tests.model.toys import Go, Graph
 from tests.widgets.browsing import MakeDesk
 from tests.widgets.test_lit import OVERLAPS, smallest
 

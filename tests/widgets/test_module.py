@@ -6,7 +6,7 @@ import pytest
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.widgets import Player
 from tests.widgets.browsing import Desk, MakeDesk, walked
 

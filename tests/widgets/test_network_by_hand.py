@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
-from kit.engine.trace import dumps
+from kit.model.registry import build
+from kit.model.timeline import Timeline
+from kit.model.trace import dumps
 from kit.views.actions import mark
 from kit.widgets import Player
-from tests.engine.keeping import keeping
+from tests.model.keeping import keeping
 from tests.widgets.browsing import Desk, MakeDesk, serious
 from tests.widgets.test_hand import HEAD, drag, middle
 

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.engine import trace as traces
-from kit.engine.registry import build, scenario_of
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError, Refused
+from kit.model import trace as traces
+from kit.model.registry import build, scenario_of
+from kit.model.timeline import Timeline
 from kit.views.actions import mark
 from kit.views.rendered import RenderedTimeline
 from kit.views.wire import Act, DrawnMoment, read_message

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import kit
-from kit.engine.itf import parse
-from kit.engine.recorded import itf_of
 from kit.errors import Refused
+from kit.formats.itf import parse
+from kit.formats.recorded import itf_of
 from kit.widgets import Player
 from tests.widgets.browsing import MakeDesk, serious
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.widgets import Player
 from tests.widgets.browsing import MakeDesk
 

@@ -8,19 +8,19 @@ from typing import Any, cast
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.declared import action, goal
-from kit.engine.model import always
-from kit.engine.purity import is_own
-from kit.engine.registry import build, entries
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.model.declared import action, goal
+from kit.model.model import always
+from kit.model.purity import is_own
+from kit.model.registry import build, entries
+from kit.model.timeline import Timeline
 from kit.playing.verdicts import LARGEST_BOUND, MOST_STATES, elsewhere, end_of, verdict
 from kit.protocols.dataplane.dataplane import Dataplane
 from kit.protocols.storage import facts
+from kit.search.check import check
 from kit.widgets import Player
 from kit.widgets.controls import Controls, SearchBoard
-from tests.engine.toys import LiftModel, LiftParameters
+from tests.model.toys import LiftModel, LiftParameters
 from tests.toy.slots import Client, Slots, SlotState
 
 
@@ -129,7 +129,7 @@ def test_a_bound_out_of_its_limits_is_refused_beside_its_field(most: int) -> Non
 
 def test_a_search_can_be_stopped_and_keeps_what_it_saw(monkeypatch: pytest.MonkeyPatch) -> None:
     """While a search is under way there is a stop; pressed, the box says how far it came."""
-    monkeypatch.setattr("kit.engine.search.REPORT_EVERY", 64)
+    monkeypatch.setattr("kit.search.search.REPORT_EVERY", 64)
     _, controls = opened(rf=3)
     board = controls.board
     board.button.click()

@@ -8,7 +8,7 @@ import graphviz_anywidget
 import pytest
 from playwright.sync_api import BrowserContext
 
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.views.states import dot_of, reached
 
 RENDER = """async ([source, dot]) => {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import kit
-from kit.engine.timeline import Timeline
+from kit.model.timeline import Timeline
 from kit.playing.opening import open_named
 from kit.views.rendered import RenderedTimeline
 from tests.widgets.browsing import Desk, MakeDesk

@@ -17,7 +17,9 @@ from functools import lru_cache, partial
 from itertools import combinations, product
 from typing import Annotated, Any, Literal, TypeAlias
 
-from kit.engine.declared import (
+from kit.errors import BadInput, Refusal
+from kit.masks import chosen, is_majority, nodes_in, union
+from kit.model.declared import (
     Each,
     Node,
     NodeModel,
@@ -37,10 +39,8 @@ from kit.engine.declared import (
     step,
     there_and_back,
 )
-from kit.engine.model import KeptAnyhow
-from kit.engine.registry import Fuzzing, Scenario
-from kit.errors import BadInput, Refusal
-from kit.masks import chosen, is_majority, nodes_in, union
+from kit.model.model import KeptAnyhow
+from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.cms.refining import refined_by
 from kit.protocols.cms.rules import log as logs
 from kit.protocols.cms.rules import members as rules

@@ -24,7 +24,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec.structs import replace
 
-from kit.engine.declared import (
+from kit.errors import BadInput, Refusal
+from kit.masks import majority, nodes_in
+from kit.model.declared import (
     Each,
     Node,
     NodeModel,
@@ -43,9 +45,7 @@ from kit.engine.declared import (
     sometimes,
     there_and_back,
 )
-from kit.engine.registry import Fuzzing, Scenario
-from kit.errors import BadInput, Refusal
-from kit.masks import majority, nodes_in
+from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.cms.refining import refined_by
 from kit.protocols.cms.rules import log as logs
 from kit.protocols.cms.rules.events import Fact, Metadata, machine_of, objection, parsed

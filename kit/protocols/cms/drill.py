@@ -12,8 +12,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kit.engine.cassandra import SEEN
-from kit.engine.drill import (
+from kit.console.cassandra import SEEN
+from kit.console.drill import (
     CommandReply,
     DrillKind,
     DrillMoment,
@@ -22,8 +22,8 @@ from kit.engine.drill import (
     judged,
     procedure,
 )
-from kit.engine.forms import Form, Given, Slot
-from kit.engine.server import cql_rows
+from kit.console.forms import Form, Given, Slot
+from kit.console.server import cql_rows
 from kit.errors import Refused, counted
 from kit.masks import nodes_in
 from kit.protocols.cms.cms import SCENARIOS, Cms, CmsState, alive, entries_of, working

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from kit.engine.declared import State
 from kit.masks import chosen, is_majority, members, union
+from kit.model.declared import State
 
 Status = Literal["up", "down", "lost", "absent"]
 Edition = Literal["documents", "server"]

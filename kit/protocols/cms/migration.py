@@ -24,7 +24,9 @@ from collections.abc import Iterator
 from itertools import combinations, permutations, product
 from typing import Annotated, Any, Literal, TypeAlias
 
-from kit.engine.declared import (
+from kit.errors import BadInput, Refusal
+from kit.masks import chosen, is_majority, nodes_in, where
+from kit.model.declared import (
     Each,
     Node,
     NodeModel,
@@ -44,11 +46,9 @@ from kit.engine.declared import (
     step,
     there_and_back,
 )
-from kit.engine.log import refined_by_logs
-from kit.engine.model import Refinement
-from kit.engine.registry import Fuzzing, Scenario
-from kit.errors import BadInput, Refusal
-from kit.masks import chosen, is_majority, nodes_in, where
+from kit.model.log import refined_by_logs
+from kit.model.model import Refinement
+from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.cms.migrating_cluster import (
     FIRST,
     FORGOTTEN,

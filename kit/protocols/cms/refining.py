@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from kit.engine.log import AtomicLog, LogState, OpenLog, log_of
-from kit.engine.model import Refinement
-from kit.engine.search import NO_LIMIT
+from kit.model.log import AtomicLog, LogState, OpenLog, log_of
+from kit.model.model import Refinement
 from kit.protocols.cms.rules.log import Entry, NodeLog
+from kit.search.search import NO_LIMIT
 
 
 def refined_by(

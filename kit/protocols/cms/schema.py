@@ -27,7 +27,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec.structs import replace
 
-from kit.engine.declared import (
+from kit.errors import Refusal, counted
+from kit.masks import nodes_in, union, where
+from kit.model.declared import (
     Each,
     Node,
     NodeModel,
@@ -49,12 +51,10 @@ from kit.engine.declared import (
     there_and_back,
     verbatim,
 )
-from kit.engine.flows import FlowKind
-from kit.engine.log import refined_by_logs
-from kit.engine.model import Refinement
-from kit.engine.registry import Fuzzing, Scenario
-from kit.errors import Refusal, counted
-from kit.masks import nodes_in, union, where
+from kit.model.flows import FlowKind
+from kit.model.log import refined_by_logs
+from kit.model.model import Refinement
+from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.cms.rules import schema as rules
 from kit.protocols.cms.rules.log import Entry, Machine
 from kit.protocols.cms.rules.schema import (

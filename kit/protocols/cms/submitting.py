@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from kit.engine.declared import State
 from kit.errors import BadInput
+from kit.model.declared import State
 from kit.protocols.cms.rules.events import parsed
 from kit.protocols.cms.rules.log import Entry, NodeLog
 from kit.protocols.paxos.rules import Accepted, Slot

@@ -9,11 +9,11 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 from msgspec.structs import replace
 
-from kit.engine.declared import Cost, entry, parameter
-from kit.engine.model import LaterCase, Safeguard, switched_off
-from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput
 from kit.masks import holds
+from kit.model.declared import Cost, entry, parameter
+from kit.model.model import LaterCase, Safeguard, switched_off
+from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.dataplane.projection import busiest, project, projected, tcm_of
 from kit.protocols.storage import solo, storage
 from kit.protocols.storage.rules.exchange import Exchange, ExchangeSwitches, RequestSafeguards

@@ -13,11 +13,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.console.clients import RowAnswer, RowRequest
 from kit.edge.arguments import checked
-from kit.engine.clients import RowAnswer, RowRequest
-from kit.engine.registry import build, one_of
-from kit.engine.scenario import Script, ScriptLine, ScriptStep, file_named, parse, read, run
-from kit.engine.timeline import PassedStep, Timeline, played_out
 from kit.errors import BadInput, KitError
 from kit.lessons.badges import Badge
 from kit.lessons.hunting import VARIANTS, drawn
@@ -28,6 +25,9 @@ from kit.lessons.replays import Ground, breaking, run_task, takes
 from kit.lessons.stills import scene_of, still
 from kit.lessons.tasks import Case, Marks, Task
 from kit.masks import mask_of
+from kit.model.registry import build, one_of
+from kit.model.scenario import Script, ScriptLine, ScriptStep, file_named, parse, read, run
+from kit.model.timeline import PassedStep, Timeline, played_out
 from kit.protocols.dataplane import quorums as simulator
 from kit.protocols.dataplane.dataplane import Dataplane
 from kit.protocols.storage import facts

@@ -17,9 +17,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.engine.registry import one_of
 from kit.errors import BadInput, counted
 from kit.masks import members
+from kit.model.registry import one_of
 from kit.protocols.dataplane.projection import project
 from kit.protocols.storage.rules.conditions import MajorityKnows
 from kit.protocols.storage.rules.history import RangeHistory, Trail, trails

@@ -5,11 +5,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kit.engine.cassandra import ListedNode, Logged, MetadataServers, ServiceView, rendered
-from kit.engine.drill import DrillMoment
-from kit.engine.flows import ServerHost
-from kit.engine.server import NOT_MODELLED
+from kit.console.cassandra import ListedNode, Logged, MetadataServers, ServiceView, rendered
+from kit.console.drill import DrillMoment
+from kit.console.server import NOT_MODELLED
 from kit.errors import Refused
+from kit.model.flows import ServerHost
 from kit.protocols.storage.clients import StorageServers
 from kit.protocols.tcm.facts.tools import TcmServers, directory, kind_of
 from kit.protocols.tcm.tcm import TcmState

@@ -5,10 +5,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.engine.actors import ActorState
-from kit.engine.cassandra import GossipServers, gossiped
-from kit.engine.drill import DrillMoment
-from kit.engine.server import Row, UserTable
+from kit.console.cassandra import GossipServers, gossiped
+from kit.console.drill import DrillMoment
+from kit.console.server import Row, UserTable
+from kit.model.actors import ActorState
 from kit.protocols.gossip.gossip import Gossip, is_dominated
 from kit.protocols.gossip.gossip_join import SILENT, GossipJoin, RingState, talking
 from kit.protocols.gossip.rules import (

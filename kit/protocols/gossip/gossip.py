@@ -17,8 +17,9 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import Meta, Struct
 
-from kit.engine.actors import ActorState, NetworkModel, Next, Post, Turn, receives
-from kit.engine.declared import (
+from kit.errors import BadInput, Refusal, counted
+from kit.model.actors import ActorState, NetworkModel, Next, Post, Turn, receives
+from kit.model.declared import (
     Cost,
     Each,
     Node,
@@ -34,11 +35,10 @@ from kit.engine.declared import (
     refused,
     sometimes,
 )
-from kit.engine.flows import FlowKind
-from kit.engine.model import Monitor
-from kit.engine.network import DeliverMessage, Envelope, Heal, NetworkOptions, Partition
-from kit.engine.registry import Fuzzing, Scenario
-from kit.errors import BadInput, Refusal, counted
+from kit.model.flows import FlowKind
+from kit.model.model import Monitor
+from kit.model.network import DeliverMessage, Envelope, Heal, NetworkOptions, Partition
+from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.gossip.rules import (
     SCHEMA,
     Digests,

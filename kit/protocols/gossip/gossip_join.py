@@ -21,7 +21,9 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import Annotated, Any, Literal, TypeAlias
 
-from kit.engine.declared import (
+from kit.errors import BadInput, Refusal, counted
+from kit.masks import majority, mask_of, union, where
+from kit.model.declared import (
     Cost,
     Each,
     Node,
@@ -41,9 +43,7 @@ from kit.engine.declared import (
     sometimes,
     step,
 )
-from kit.engine.registry import Fuzzing, Scenario
-from kit.errors import BadInput, Refusal, counted
-from kit.masks import majority, mask_of, union, where
+from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.gossip import rules
 
 MOST_FAULTS = 5

@@ -5,13 +5,13 @@ from operator import attrgetter
 from typing import Any, Literal
 
 from kit.edge.arguments import checked, whole_number
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.judge import function_task
 from kit.lessons.questions import PosedQuestion, copied, model_of, posed
 from kit.lessons.replays import Ground, breaking, ends, replay, run_task
 from kit.lessons.stills import still
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.gossip import facts, rules
 from kit.protocols.gossip.gossip import Gossip, agreed
 from kit.ring.natural import replicas

@@ -11,8 +11,10 @@ from typing import Any, ClassVar, Literal
 from msgspec import Struct, structs
 from msgspec.structs import replace
 
-from kit.engine.actors import ActorState, NetworkModel, Next, Post, Turn, receives
-from kit.engine.declared import (
+from kit.errors import BadInput, Refusal
+from kit.masks import where
+from kit.model.actors import ActorState, NetworkModel, Next, Post, Turn, receives
+from kit.model.declared import (
     Cost,
     Node,
     Words,
@@ -27,10 +29,8 @@ from kit.engine.declared import (
     safeguard,
     sometimes,
 )
-from kit.engine.network import Envelope, NetworkOptions
-from kit.engine.registry import Fuzzing, Scenario
-from kit.errors import BadInput, Refusal
-from kit.masks import where
+from kit.model.network import Envelope, NetworkOptions
+from kit.model.registry import Fuzzing, Scenario
 
 Names = tuple[str, ...]
 Boot = Literal["discovery", "saved state"]

@@ -8,12 +8,12 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from kit.engine.timeline import PassedStep
-from kit.engine.zoom import FinerRun
 from kit.masks import majority
+from kit.model.timeline import PassedStep
 from kit.protocols.group0.group0 import Group0
 from kit.protocols.group0.rules.commands import STEPS
 from kit.protocols.group0.state import SUBMITTED, Group0State, tables_after
+from kit.search.zoom import FinerRun
 
 Reach = Literal["applied", "committed", "stored", ""]
 

@@ -12,12 +12,12 @@ in ``serving``.
 from functools import lru_cache
 from typing import Any
 
-from kit.engine.declared import always, budget, entry, goal, parameter, safeguard, sometimes, step
-from kit.engine.log import Log
-from kit.engine.model import switched_off
-from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput
 from kit.masks import is_majority, where
+from kit.model.declared import always, budget, entry, goal, parameter, safeguard, sometimes, step
+from kit.model.log import Log
+from kit.model.model import switched_off
+from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.group0 import raft
 from kit.protocols.group0.guards import (
     BeginOperation,

@@ -11,9 +11,9 @@ from typing import Annotated, Any
 
 from msgspec import Struct
 
-from kit.engine.declared import Each, Node, Travel, Words, action, purpose, refused
-from kit.engine.model import Monitor
 from kit.masks import where
+from kit.model.declared import Each, Node, Travel, Words, action, purpose, refused
+from kit.model.model import Monitor
 from kit.protocols.group0.rules import commands
 from kit.protocols.group0.rules.schema import objection
 from kit.protocols.group0.state import (

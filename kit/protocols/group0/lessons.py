@@ -7,19 +7,19 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from kit.edge.arguments import checked
-from kit.engine.actors import ActorState
-from kit.engine.check import check
-from kit.engine.model import sometimes
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.judge import Arguments, function_task
 from kit.lessons.questions import PosedQuestion, listed, model_of, posed
 from kit.lessons.replays import Ground, run_task
 from kit.lessons.stills import still
+from kit.model.actors import ActorState
+from kit.model.model import sometimes
+from kit.model.timeline import Timeline
 from kit.protocols.group0 import facts
 from kit.protocols.group0.discovery import Discovery, groups, makes_one_group
 from kit.protocols.group0.group0 import Group0
 from kit.protocols.group0.rules.commands import Command, Group0Safeguards, takes_effect
+from kit.search.check import check
 from kit.views.chart import Chart, chart, empty_figure
 from kit.views.palette import OUTLINE, SIGNS
 

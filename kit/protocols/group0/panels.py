@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from itertools import count, zip_longest
 from typing import Any
 
-from kit.engine.flows import as_timeuuid
-from kit.engine.registry import build, scenario_of
-from kit.engine.timeline import PassedStep, Timeline, played_out
 from kit.errors import are, counted
+from kit.model.flows import as_timeuuid
+from kit.model.registry import build, scenario_of
+from kit.model.timeline import PassedStep, Timeline, played_out
 from kit.protocols.group0 import facts
 from kit.protocols.group0.discovery import Peers, boot, groups, makes_one_group, table_line
 from kit.protocols.group0.facts import EntryRow, GuardRow, MemberRow

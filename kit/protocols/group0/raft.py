@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Annotated, Any
 
-from kit.engine.declared import Each, Node, Travel, Words, action, off_stage, purpose, refused
 from kit.errors import Refusal
 from kit.masks import is_majority, where
+from kit.model.declared import Each, Node, Travel, Words, action, off_stage, purpose, refused
 from kit.protocols.group0.rules.commands import Command, Indexes, takes_effect
 from kit.protocols.group0.rules.voters import majorities_with
 from kit.protocols.group0.state import Group0State, Members, Next, change, put

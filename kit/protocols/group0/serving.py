@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from kit.engine.declared import Each, Travel, Words, action, purpose, refused, there_and_back
 from kit.errors import Refusal
 from kit.masks import mask_of, where
+from kit.model.declared import Each, Travel, Words, action, purpose, refused, there_and_back
 from kit.protocols.group0 import state
 from kit.protocols.group0.rules.schema import TableRequest
 

@@ -7,10 +7,10 @@ from typing import Any, Literal, Self, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from kit.engine.declared import State, Words, refused
-from kit.engine.log import Log
 from kit.errors import Refusal
 from kit.masks import is_majority, where
+from kit.model.declared import State, Words, refused
+from kit.model.log import Log
 from kit.protocols.group0.rules import commands
 from kit.protocols.group0.rules.schema import ClientOperation, SchemaState, TableRequest, merged
 from kit.protocols.group0.rules.voters import chosen_voters

@@ -5,7 +5,7 @@ from typing import Literal, TypeVar
 
 from msgspec import Struct
 
-from kit.engine.declared import NodeModel, parameter
+from kit.model.declared import NodeModel, parameter
 from kit.protocols.group0.rules.releases import NEWEST, Supported
 from kit.protocols.group0.rules.voters import MOST_VOTERS, VoterRules
 

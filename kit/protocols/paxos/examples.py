@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.engine.declared import entry
-from kit.engine.log import refined_by_logs
-from kit.engine.model import Refinement
-from kit.engine.registry import Fuzzing, Scenario
+from kit.model.declared import entry
+from kit.model.log import refined_by_logs
+from kit.model.model import Refinement
+from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.paxos.paxos import BARE, Paxos
 
 
 def refined_by(parameters: Any) -> Refinement:
-    """How Paxos refines the log that takes each value in one step (``kit.engine.log``)."""
+    """How Paxos refines the log that takes each value in one step (``kit.model.log``)."""
     fine = Paxos(parameters)
     return refined_by_logs(fine, lambda s: [node.log for node in s.nodes], fine.proposed)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from kit.engine.machines import MachineState
+from kit.model.machines import MachineState
 from kit.protocols.paxos.messages import Round
 from kit.protocols.paxos.paxos import Paxos
 from kit.protocols.paxos.rules import Accepted, Slot, chosen_value, to_propose

@@ -1,6 +1,6 @@
 """What the rest of the kit may know of this family."""
 
-from kit.engine.family import Family
+from kit.model.family import Family
 
 FAMILY = Family(
     "paxos",

@@ -3,13 +3,13 @@
 import random
 from typing import Any
 
-from kit.engine.network import posted
-from kit.engine.timeline import PassedStep, Timeline
 from kit.errors import BadInput, counted
 from kit.lessons.judge import Arguments, function_task
 from kit.lessons.questions import PosedQuestion, copied, listed, model_of, posed
 from kit.lessons.replays import Ground, breaking, run_task, takes
 from kit.lessons.stills import still
+from kit.model.network import posted
+from kit.model.timeline import PassedStep, Timeline
 from kit.protocols.paxos.messages import Accept, AcceptedReply, Chosen, Promise, RefusedReply
 from kit.protocols.paxos.paxos import Paxos
 from kit.protocols.paxos.rules import Accepted, newer, to_propose

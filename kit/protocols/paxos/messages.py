@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from msgspec import Struct
 
-from kit.engine.declared import State
+from kit.model.declared import State
 from kit.protocols.paxos.rules import Accepted, Slot, appended
 
 Value: TypeAlias = str

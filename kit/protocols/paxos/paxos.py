@@ -22,8 +22,10 @@ from typing import Any
 
 from msgspec.structs import asdict, astuple
 
-from kit.engine.actors import Post, Turn, receives
-from kit.engine.declared import (
+from kit.errors import BadInput
+from kit.masks import where
+from kit.model.actors import Post, Turn, receives
+from kit.model.declared import (
     Node,
     Words,
     action,
@@ -35,10 +37,8 @@ from kit.engine.declared import (
     safeguard,
     sometimes,
 )
-from kit.engine.machines import MachineModel, MachineState, Next
-from kit.engine.network import DeliverMessage, Envelope
-from kit.errors import BadInput
-from kit.masks import where
+from kit.model.machines import MachineModel, MachineState, Next
+from kit.model.network import DeliverMessage, Envelope
 from kit.protocols.paxos.messages import (
     NO_ROUND,
     Accept,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kit.engine.declared import State
 from kit.errors import BadInput
+from kit.model.declared import State
 from kit.protocols.raft import words
 from kit.protocols.raft.rules.configuration import Configuration, Member, tally
 from kit.protocols.raft.rules.log import Entry

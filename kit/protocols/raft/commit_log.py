@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal, TypeAlias
 
-from kit.engine.declared import (
+from kit.errors import Refusal
+from kit.model.declared import (
     Each,
     NodeModel,
     State,
@@ -32,8 +33,7 @@ from kit.engine.declared import (
     safeguard,
     sometimes,
 )
-from kit.engine.registry import Fuzzing, Scenario
-from kit.errors import Refusal
+from kit.model.registry import Fuzzing, Scenario
 
 METADATA, DISK = "M", "disk"
 DEFINITION = 3

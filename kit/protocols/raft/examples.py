@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.engine.declared import entry
-from kit.engine.log import refined_by_logs
-from kit.engine.model import Refinement
-from kit.engine.registry import Fuzzing, Scenario
+from kit.model.declared import entry
+from kit.model.log import refined_by_logs
+from kit.model.model import Refinement
+from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.raft.raft import Raft
 from kit.protocols.raft.state import Server
 from kit.protocols.raft.words import entry_text, entry_texts
@@ -29,7 +29,7 @@ def commands(server: Server) -> tuple[str, ...]:
 
 
 def refined_by(parameters: Any) -> Refinement:
-    """How Raft refines the log that takes each command in one step (``kit.engine.log``)."""
+    """How Raft refines the log that takes each command in one step (``kit.model.log``)."""
     fine = Raft(parameters)
     requests = (each.partition(" at ")[0] for each in fine.requests)
     return refined_by_logs(fine, lambda s: [commands(n.server) for n in s.nodes], requests)

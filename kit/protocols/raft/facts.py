@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from kit.engine.machines import MachineState
+from kit.model.machines import MachineState
 from kit.protocols.raft.raft import Raft, leading
 from kit.protocols.raft.rules.configuration import Configuration
 from kit.protocols.raft.rules.log import Data

@@ -11,8 +11,9 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import Struct
 
-from kit.engine.actors import STILL, ActorState, NetworkModel, Post, Turn, receives
-from kit.engine.declared import (
+from kit.errors import Refusal
+from kit.model.actors import STILL, ActorState, NetworkModel, Post, Turn, receives
+from kit.model.declared import (
     Each,
     Node,
     Words,
@@ -25,9 +26,8 @@ from kit.engine.declared import (
     refused,
     sometimes,
 )
-from kit.engine.network import DeliverMessage, Envelope, words
-from kit.engine.registry import Fuzzing, Scenario
-from kit.errors import Refusal
+from kit.model.network import DeliverMessage, Envelope, words
+from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.raft import core
 from kit.protocols.raft.messages import Message
 from kit.protocols.raft.rules.configuration import Member

@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from kit.engine.timeline import PassedStep, Timeline
 from kit.errors import BadInput
 from kit.lessons.judge import Arguments, function_task
 from kit.lessons.questions import PosedQuestion, listed, model_of, posed
 from kit.lessons.replays import Ground, breaking, ends, run_task, takes
 from kit.lessons.stills import still
+from kit.model.timeline import PassedStep, Timeline
 from kit.protocols.raft import core
 from kit.protocols.raft.beginning import NAMES
 from kit.protocols.raft.facts import first_leader

@@ -15,8 +15,10 @@ from typing import Any, Literal, get_args
 
 from msgspec import convert
 
-from kit.engine.actors import STILL, Post, receives
-from kit.engine.declared import (
+from kit.errors import BadInput, Refusal
+from kit.masks import majority
+from kit.model.actors import STILL, Post, receives
+from kit.model.declared import (
     always,
     budget,
     live,
@@ -26,11 +28,9 @@ from kit.engine.declared import (
     sometimes,
     step,
 )
-from kit.engine.machines import Answer, MachineModel, MachineState, Turn
-from kit.engine.model import CommutingDeliveries
-from kit.engine.network import Envelope
-from kit.errors import BadInput, Refusal
-from kit.masks import majority
+from kit.model.machines import Answer, MachineModel, MachineState, Turn
+from kit.model.model import CommutingDeliveries
+from kit.model.network import Envelope
 from kit.protocols.raft import core, words
 from kit.protocols.raft.beginning import NAMES, RaftNode, begun, impossible, members_of
 from kit.protocols.raft.messages import Install, Installed, Message

@@ -11,8 +11,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.model import content
-from kit.engine.network import by_content
+from kit.model.model import content
+from kit.model.network import by_content
 
 MOST = 1 << 18
 _content = lru_cache(MOST)(content)

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from kit.edge.json_text import located, parse_json
 from kit.edge.paths import Readable
 from kit.edge.reading import read_text
-from kit.engine.registry import one_of
 from kit.errors import BadInput, are, counted, misfit
 from kit.masks import mask_of, nodes_in, where
+from kit.model.registry import one_of
 from kit.operators.importers.nodetool import HOST_ID, Listing, Seen
 from kit.operators.importers.ringfile import LARGEST_FILE, by_name
 from kit.operators.importers.system_tables import RaftView, is_topology

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from kit.engine.timeline import PassedStep
 from kit.masks import majority, nodes_in
+from kit.model.timeline import PassedStep
 from kit.protocols.group0.rules.quorum import Place
 from kit.protocols.recovery import recovery_mode as act
 from kit.protocols.recovery.failures import Failures, FailuresState

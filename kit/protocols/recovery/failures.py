@@ -14,7 +14,9 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta
 
-from kit.engine.declared import (
+from kit.errors import Awaited, BadInput, Refusal, are, counted
+from kit.masks import is_majority, majority, nodes_in, where
+from kit.model.declared import (
     Each,
     Node,
     State,
@@ -32,9 +34,7 @@ from kit.engine.declared import (
     step,
     there_and_back,
 )
-from kit.engine.registry import Fuzzing, Scenario
-from kit.errors import Awaited, BadInput, Refusal, are, counted
-from kit.masks import is_majority, majority, nodes_in, where
+from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.group0.voting import VotingModel
 from kit.protocols.recovery.rules.availability import ClusterLayout
 from kit.protocols.recovery.rules.quorum import after_deaths, chosen_again

@@ -6,10 +6,10 @@ from typing import Annotated, Any, TypeVar
 
 from msgspec import Meta, Struct
 
-from kit.engine.declared import State, Travel, parameter, refused
-from kit.engine.flows import ServerHost, host_id
 from kit.errors import BadInput
 from kit.masks import majority, nodes_in
+from kit.model.declared import State, Travel, parameter, refused
+from kit.model.flows import ServerHost, host_id
 from kit.protocols.group0.rules.quorum import Quorum, extremes
 from kit.protocols.group0.voting import VotingModel
 from kit.protocols.recovery.rules.availability import places_of

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from itertools import combinations, count
 from typing import Any, Literal
 
-from kit.engine.declared import State
-from kit.engine.flows import as_uuid
 from kit.masks import is_majority, mask_of, nodes_in
+from kit.model.declared import State
+from kit.model.flows import as_uuid
 from kit.protocols.recovery.lost_majority import NO_GROUP, OLD, LostState, listed_columns
 
 Value = Literal[

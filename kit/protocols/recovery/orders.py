@@ -12,19 +12,19 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.console.drill import refusal_line
 from kit.edge.arguments import checked
-from kit.engine.check import check
-from kit.engine.drill import refusal_line
-from kit.engine.model import Model
-from kit.engine.orders import Ordered, OrderedState, OrderPlan, broken_by, chains, order_outcomes
-from kit.engine.scenario import begun
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refusal
+from kit.model.model import Model
+from kit.model.scenario import begun
+from kit.model.timeline import Timeline
 from kit.protocols.recovery import recovery as new
 from kit.protocols.recovery import recovery_mode as old
 from kit.protocols.recovery.recovery import Recovery
 from kit.protocols.recovery.recovery_mode import RecoveryMode
 from kit.protocols.topology.rules.machines import Edition
+from kit.search.check import check
+from kit.search.orders import Ordered, OrderedState, OrderPlan, broken_by, chains, order_outcomes
 
 INDEXES, DEAD = (1, 2, 2, 2), "C D"
 WHOLE, NOT_WHOLE = "whole", "not whole"

@@ -12,8 +12,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from kit.engine.declared import State
 from kit.masks import is_majority, nodes_in
+from kit.model.declared import State
 from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD, LostState
 from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry, RequestEntry, Setting
 from kit.protocols.topology.rules.machines import EdgeRow, Edition

@@ -19,7 +19,9 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta
 
-from kit.engine.declared import (
+from kit.errors import Refusal
+from kit.masks import nodes_in
+from kit.model.declared import (
     Each,
     Node,
     Travel,
@@ -35,10 +37,8 @@ from kit.engine.declared import (
     sometimes,
     step,
 )
-from kit.engine.flows import ServerLine
-from kit.engine.registry import Fuzzing, Scenario
-from kit.errors import Refusal
-from kit.masks import nodes_in
+from kit.model.flows import ServerLine
+from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.recovery.lost_majority import (
     MOST_FAULTS,
     NO_GROUP,

@@ -14,7 +14,9 @@ from functools import partial, wraps
 from itertools import permutations
 from typing import Any, TypeAlias
 
-from kit.engine.declared import (
+from kit.errors import Refusal
+from kit.masks import is_majority, mask_of, nodes_in, union
+from kit.model.declared import (
     Cost,
     Node,
     Travel,
@@ -32,10 +34,8 @@ from kit.engine.declared import (
     step,
     there_and_back,
 )
-from kit.engine.flows import ServerLine
-from kit.engine.registry import Fuzzing, Scenario
-from kit.errors import Refusal
-from kit.masks import is_majority, mask_of, nodes_in, union
+from kit.model.flows import ServerLine
+from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.recovery import lost_majority
 from kit.protocols.recovery.lost_majority import typed
 from kit.protocols.recovery.mode_cluster import MODES, Mode, ModeNode, ModeState, Value

@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 from msgspec import Meta, Struct
 
-from kit.engine.registry import bounds_of, build
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.masks import nodes_in
+from kit.model.registry import bounds_of, build
+from kit.model.timeline import Timeline
 from kit.protocols.group0.rules.quorum import extremes
 from kit.protocols.group0.rules.voters import NEWEST_RULES
 from kit.protocols.recovery.failures import MOST_NODES

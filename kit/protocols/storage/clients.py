@@ -13,13 +13,13 @@ from typing import Any
 
 from msgspec.structs import asdict, replace
 
-from kit.engine.clients import RowAnswer, RowRequest, RowServers, Verdict
-from kit.engine.drill import DrillMoment
-from kit.engine.flows import ServerHost, address_of, host_id
-from kit.engine.model import Model
-from kit.engine.registry import build
-from kit.engine.server import Servers, UserTable
+from kit.console.clients import RowAnswer, RowRequest, RowServers, Verdict
+from kit.console.drill import DrillMoment
+from kit.console.server import Servers, UserTable
 from kit.errors import BadInput, Refused
+from kit.model.flows import ServerHost, address_of, host_id
+from kit.model.model import Model
+from kit.model.registry import build
 from kit.protocols.storage.coordinating import Finish, Start, TimeOut
 from kit.protocols.storage.rules import levels
 from kit.protocols.storage.rules.requests import (

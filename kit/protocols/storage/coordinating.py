@@ -13,9 +13,9 @@ from typing import Any
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from kit.engine.declared import action, purpose, refused, step
 from kit.errors import Awaited, Refusal
 from kit.masks import mask_of
+from kit.model.declared import action, purpose, refused, step
 from kit.protocols.storage.events import Completed, Happenings, QuotaRow, Sent
 from kit.protocols.storage.ranges import Next, Number, Range, StorageState, put, travels
 from kit.protocols.storage.rules import levels

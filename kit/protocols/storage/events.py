@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from kit.engine.declared import Travel
-from kit.engine.flows import FlowKind
+from kit.model.declared import Travel
+from kit.model.flows import FlowKind
 from kit.protocols.storage.rules.exchange import Verdict
 
 

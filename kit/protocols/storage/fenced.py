@@ -7,9 +7,9 @@ availability.
 from collections.abc import Callable
 from typing import Any
 
-from kit.engine.declared import Cost, parameter, step
-from kit.engine.model import TransitionRows
 from kit.masks import holds
+from kit.model.declared import Cost, parameter, step
+from kit.model.model import TransitionRows
 from kit.protocols.storage.rules.history import RangeEpoch
 from kit.protocols.storage.rules.levels import enough, quotas
 from kit.protocols.storage.storage import Admit, Commit, Storage, StorageState

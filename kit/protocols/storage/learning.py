@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from itertools import chain, product
 from typing import Any
 
-from kit.engine.model import PartialOrder
 from kit.masks import holds
+from kit.model.model import PartialOrder
 from kit.protocols.storage import storage
 from kit.protocols.storage.rules.conditions import AllKnow, Condition, MajorityKnows
 from kit.protocols.storage.rules.requests import AT_WORK

@@ -10,8 +10,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.engine.model import Monitor
 from kit.masks import holds, mask_of
+from kit.model.model import Monitor
 from kit.protocols.storage.coordinating import Coordinating, Finish, Start
 from kit.protocols.storage.ranges import StorageState
 from kit.protocols.storage.rules.requests import AT_WORK, DONE, NOTHING, timestamp, value

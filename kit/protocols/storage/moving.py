@@ -18,9 +18,9 @@ from typing import Any
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from kit.engine.declared import action, purpose, refused
 from kit.errors import Refusal, are, counted
 from kit.masks import holds, mask_of
+from kit.model.declared import action, purpose, refused
 from kit.protocols.storage.events import Applied, Copied, DiskEvent, EpochCommitted, Happenings
 from kit.protocols.storage.ranges import (
     COPIED,

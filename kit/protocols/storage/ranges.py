@@ -17,9 +17,9 @@ from typing import Annotated, Any, TypeAlias
 from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
-from kit.engine.declared import Declared, Each, State, Travel, refused
 from kit.errors import Refusal
 from kit.masks import members
+from kit.model.declared import Declared, Each, State, Travel, refused
 from kit.protocols.storage.events import Happenings, legs
 from kit.protocols.storage.rules.exchange import ExchangeSwitches, invalidates, sent, still_counted
 from kit.protocols.storage.rules.history import Edge, RangeEpoch, RangeHistory, trails

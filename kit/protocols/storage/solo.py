@@ -13,9 +13,9 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import Struct, field
 
-from kit.engine.declared import Declared, Each, State, action, purpose, refused, sometimes, step
 from kit.errors import Refusal
 from kit.masks import holds, members
+from kit.model.declared import Declared, Each, State, action, purpose, refused, sometimes, step
 from kit.protocols.storage.coordinating import Coordinating, Finish, Start
 from kit.protocols.storage.events import ERRORS, Applied, Delivered, Happenings, seat_of
 from kit.protocols.storage.moving import ApplyEpoch

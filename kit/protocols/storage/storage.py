@@ -14,7 +14,9 @@ from typing import Any
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from kit.engine.declared import (
+from kit.errors import BadInput, Refusal
+from kit.masks import holds, mask_of, members
+from kit.model.declared import (
     action,
     always,
     budget,
@@ -24,8 +26,6 @@ from kit.engine.declared import (
     sometimes,
     step,
 )
-from kit.errors import BadInput, Refusal
-from kit.masks import holds, mask_of, members
 from kit.protocols.storage.coordinating import Coordinating, Finish, Start, TimeOut
 from kit.protocols.storage.events import ERRORS, Delivered, DiskEvent, Happenings
 from kit.protocols.storage.monitors import deleted_since, monitors

@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from kit.engine.declared import (
+from kit.errors import BadInput, Refusal
+from kit.model.declared import (
     State,
     Travel,
     action,
@@ -27,8 +28,7 @@ from kit.engine.declared import (
     sometimes,
     step,
 )
-from kit.engine.registry import Fuzzing, Scenario
-from kit.errors import BadInput, Refusal
+from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.tablets.hosts import WRITTEN, Hosts, replica_spot, shard_spot
 from kit.protocols.tablets.rules.balance import cluster
 from kit.protocols.tablets.rules.balance.loads import Loads

@@ -14,11 +14,11 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec.structs import replace
 
-from kit.engine.compose import Lifting
-from kit.engine.declared import State, action, budget, parameter, purpose, refused, safeguard
-from kit.engine.flows import FlowTable
 from kit.errors import BadInput, Refusal
 from kit.masks import mask_of
+from kit.model.compose import Lifting
+from kit.model.declared import State, action, budget, parameter, purpose, refused, safeguard
+from kit.model.flows import FlowTable
 from kit.protocols.group0.voting import VotingModel
 from kit.protocols.tablets.dump import DumpedTable, TabletDump, holders
 from kit.protocols.tablets.hosts import HIDDEN, LOG, NETWORK, WRITTEN, Hosts, host_spot

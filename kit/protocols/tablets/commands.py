@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from kit.commands.answer import GAP, MOST_LINES, Answer, Part, Rows, columns, listed, wrap
 from kit.commands.parsing import Command, Word
 from kit.edge.writing import check_place
-from kit.engine.registry import one_of
 from kit.errors import BadInput, counted
+from kit.model.registry import one_of
 from kit.operators.importers.anonymous import hidden
 from kit.operators.importers.cql import ColumnType, from_json
 from kit.operators.importers.snapshots import is_snapshot

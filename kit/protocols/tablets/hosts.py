@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from kit.engine.declared import NodeModel, Travel
+from kit.model.declared import NodeModel, Travel
 
 S = TypeVar("S", bound=Struct)
 

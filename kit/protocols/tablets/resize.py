@@ -19,7 +19,8 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec.structs import replace
 
-from kit.engine.declared import (
+from kit.errors import BadInput, Refusal, counted
+from kit.model.declared import (
     Node,
     State,
     Travel,
@@ -35,8 +36,7 @@ from kit.engine.declared import (
     sometimes,
     step,
 )
-from kit.engine.registry import Fuzzing, Scenario
-from kit.errors import BadInput, Refusal, counted
+from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.tablets.hosts import (
     LOG,
     WRITTEN,

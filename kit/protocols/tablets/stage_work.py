@@ -17,10 +17,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.engine.declared import Node, Travel, action, purpose, refused
-from kit.engine.flows import FlowKind
 from kit.errors import Refusal
 from kit.masks import union
+from kit.model.declared import Node, Travel, action, purpose, refused
+from kit.model.flows import FlowKind
 from kit.protocols.tablets.cluster import (
     NO_SESSION,
     TRACKS,

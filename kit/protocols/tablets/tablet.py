@@ -13,11 +13,11 @@ from typing import Any
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from kit.engine.declared import always, entry, parameter, safeguard, step
-from kit.engine.model import KeptAnyhow, switched_off
-from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput
 from kit.masks import holds, mask_of, members
+from kit.model.declared import always, entry, parameter, safeguard, step
+from kit.model.model import KeptAnyhow, switched_off
+from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.storage.fenced import FIRST_VERSION, Fenced, commit_rows
 from kit.protocols.storage.learning import learning_waits
 from kit.protocols.storage.rules.history import RangeHistory

@@ -14,8 +14,10 @@ from functools import lru_cache
 from itertools import combinations, islice
 from typing import Any
 
-from kit.engine.compose import lifted
-from kit.engine.declared import (
+from kit.errors import Refusal
+from kit.masks import nodes_in
+from kit.model.compose import lifted
+from kit.model.declared import (
     Cost,
     Travel,
     action,
@@ -27,10 +29,8 @@ from kit.engine.declared import (
     sometimes,
     step,
 )
-from kit.engine.model import Refinement, TransitionRows
-from kit.engine.registry import Fuzzing, Scenario
-from kit.errors import Refusal
-from kit.masks import nodes_in
+from kit.model.model import Refinement, TransitionRows
+from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.tablets.cluster import (
     TRACKS,
     Next,

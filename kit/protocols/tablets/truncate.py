@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from string import ascii_uppercase
 from typing import Any, Literal, TypeAlias
 
-from kit.engine.declared import (
+from kit.errors import BadInput, Refusal
+from kit.model.declared import (
     Node,
     State,
     Travel,
@@ -26,9 +27,8 @@ from kit.engine.declared import (
     sometimes,
     step,
 )
-from kit.engine.flows import FlowKind
-from kit.engine.registry import Fuzzing, Scenario
-from kit.errors import BadInput, Refusal
+from kit.model.flows import FlowKind
+from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.tablets.hosts import LOG, NETWORK, WRITTEN, Hosts, barrier
 
 Phase = Literal["idle", "asked", "opened", "sending", "closed", "done"]

@@ -17,8 +17,9 @@ from typing import Annotated, Any, get_args
 
 from msgspec.structs import replace
 
-from kit.engine.compose import Linked, Product, needs
-from kit.engine.declared import (
+from kit.errors import Awaited, Refusal, are, counted
+from kit.model.compose import Linked, Product, needs
+from kit.model.declared import (
     Cost,
     Declared,
     Each,
@@ -30,9 +31,8 @@ from kit.engine.declared import (
     step,
     verbatim,
 )
-from kit.engine.log import Append, Apply, AtomicLog, CatchUp, Deliver, Log, LogParameters, gaps
-from kit.engine.model import Kind
-from kit.errors import Awaited, Refusal, are, counted
+from kit.model.log import Append, Apply, AtomicLog, CatchUp, Deliver, Log, LogParameters, gaps
+from kit.model.model import Kind
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.rules.barrier import Barrier, barriers, end_barriers, known_first
 from kit.protocols.tcm.rules.metadata import (

@@ -15,9 +15,9 @@ from kit.commands.parsing import RING_WORDS, Command, Word, whole
 from kit.commands.rings import replicated
 from kit.edge.paths import source_name
 from kit.edge.writing import check_place
-from kit.engine.registry import edition_of, one_of
 from kit.errors import BadInput, about, counted
 from kit.masks import majority
+from kit.model.registry import edition_of, one_of
 from kit.operators.importers import metadata_log
 from kit.operators.importers.metadata_log import Log
 from kit.operators.importers.opening import Imported

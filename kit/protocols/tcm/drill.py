@@ -11,8 +11,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kit.engine.cassandra import SEEN
-from kit.engine.drill import (
+from kit.console.cassandra import SEEN
+from kit.console.drill import (
     GO_ON,
     CheckedStep,
     CommandReply,
@@ -22,10 +22,10 @@ from kit.engine.drill import (
     judged,
     procedure,
 )
-from kit.engine.flows import ServerLine, ServerLog
-from kit.engine.forms import Form, Given
-from kit.engine.log import Apply, CatchUp, Deliver
+from kit.console.forms import Form, Given
 from kit.errors import Refused
+from kit.model.flows import ServerLine, ServerLog
+from kit.model.log import Apply, CatchUp, Deliver
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment
 from kit.protocols.tcm.facts.tools import TcmServers

@@ -6,9 +6,9 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.log import Apply, Log, LogState
-from kit.engine.model import Refinement, TransitionRows
-from kit.engine.registry import Diagram, Entry, Fuzzing, Scenario
+from kit.model.log import Apply, Log, LogState
+from kit.model.model import Refinement, TransitionRows
+from kit.model.registry import Diagram, Entry, Fuzzing, Scenario
 from kit.protocols.tcm.cluster import SAFEGUARDS, TcmCluster
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.rules import metadata

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal, get_args
 from msgspec import Meta, Struct
 
 from kit.edge.arguments import text
-from kit.engine.parameters import BUDGET, check_limits
 from kit.errors import BadInput, about, counted, nearest
+from kit.model.parameters import BUDGET, check_limits
 from kit.protocols.tcm.rules import operations as ops
 from kit.ring.ranges import Range
 from kit.ring.replication import (

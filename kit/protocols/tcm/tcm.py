@@ -15,7 +15,8 @@ from functools import lru_cache, wraps
 from itertools import combinations
 from typing import Annotated, Any, TypeAlias
 
-from kit.engine.declared import (
+from kit.errors import BadInput, Refusal, counted
+from kit.model.declared import (
     Declared,
     Each,
     State,
@@ -29,9 +30,8 @@ from kit.engine.declared import (
     sometimes,
     verbatim,
 )
-from kit.engine.log import Log
-from kit.engine.model import KeptAnyhow
-from kit.errors import BadInput, Refusal, counted
+from kit.model.log import Log
+from kit.model.model import KeptAnyhow
 from kit.protocols.tcm.parameters import TcmParameters, cluster, level_of
 from kit.protocols.tcm.rules import barrier, quorums
 from kit.protocols.tcm.rules import metadata as rules

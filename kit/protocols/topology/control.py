@@ -10,7 +10,9 @@ from functools import lru_cache, partial, reduce
 from operator import and_
 from typing import Any, TypeAlias
 
-from kit.engine.declared import (
+from kit.errors import BadInput, Refusal
+from kit.masks import is_majority, mask_of, nodes_in
+from kit.model.declared import (
     Node,
     State,
     Travel,
@@ -21,9 +23,7 @@ from kit.engine.declared import (
     refused,
     safeguard,
 )
-from kit.engine.model import KeptAnyhow, switched_off
-from kit.errors import BadInput, Refusal
-from kit.masks import is_majority, mask_of, nodes_in
+from kit.model.model import KeptAnyhow, switched_off
 from kit.protocols.group0.rules.commands import Command
 from kit.protocols.group0.rules.voters import VoterRules
 from kit.protocols.group0.voting import VotingModel

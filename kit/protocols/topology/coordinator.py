@@ -15,9 +15,9 @@ from typing import Annotated, Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.declared import Each, Node, Travel, action, purpose, refused, verbatim
 from kit.errors import Refusal
 from kit.masks import nodes_in
+from kit.model.declared import Each, Node, Travel, action, purpose, refused, verbatim
 from kit.protocols.group0.rules.commands import Command, Guard, command_of, takes_effect
 from kit.protocols.topology.control import (
     NOTHING_DONE,

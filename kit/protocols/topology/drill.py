@@ -10,11 +10,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kit.engine.drill import GO_ON, CommandReply, DrillKind, DrillMoment, Grade, judged, procedure
-from kit.engine.flows import ServerLine, ServerLog
-from kit.engine.forms import Form, Given
-from kit.engine.server import LOG_FILE
+from kit.console.drill import GO_ON, CommandReply, DrillKind, DrillMoment, Grade, judged, procedure
+from kit.console.forms import Form, Given
+from kit.console.server import LOG_FILE
 from kit.errors import Refused
+from kit.model.flows import ServerLine, ServerLog
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.coordinator import task_of
 from kit.protocols.topology.facts import ClusterServers

@@ -5,11 +5,11 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from kit.engine.drill import DrillMoment
-from kit.engine.flows import ServerHost, host_id, token_of
-from kit.engine.server import NodeTable, Row, Servers
-from kit.engine.timeline import PassedStep
+from kit.console.drill import DrillMoment
+from kit.console.server import NodeTable, Row, Servers
 from kit.masks import nodes_in
+from kit.model.flows import ServerHost, host_id, token_of
+from kit.model.timeline import PassedStep
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.control import ControlState, drain_refusal, view_of

@@ -15,8 +15,8 @@ from typing import ClassVar, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.actors import ActorState
-from kit.engine.declared import State
+from kit.model.actors import ActorState
+from kit.model.declared import State
 from kit.protocols.topology.rules import requests
 from kit.protocols.topology.rules.machines import Edition
 from kit.protocols.topology.rules.replication import FIRST_RACK

@@ -13,8 +13,10 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec.structs import replace
 
-from kit.engine.actors import ActorState, NetworkModel, Next, Post, Turn, receives
-from kit.engine.declared import (
+from kit.errors import BadInput
+from kit.masks import mask_of, where
+from kit.model.actors import ActorState, NetworkModel, Next, Post, Turn, receives
+from kit.model.declared import (
     Cost,
     Each,
     Node,
@@ -32,10 +34,8 @@ from kit.engine.declared import (
     sometimes,
     step,
 )
-from kit.engine.network import DeliverMessage, Envelope, NetworkOptions, posted
-from kit.engine.registry import Fuzzing, Scenario
-from kit.errors import BadInput
-from kit.masks import mask_of, where
+from kit.model.network import DeliverMessage, Envelope, NetworkOptions, posted
+from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.topology.handshake import (
     ACCEPTED,
     CHECKS,

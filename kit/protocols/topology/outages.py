@@ -11,9 +11,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kit.engine import flows
-from kit.engine.declared import Node, Travel, action, off_stage, purpose, refused
 from kit.masks import mask_of, nodes_in
+from kit.model import flows
+from kit.model.declared import Node, Travel, action, off_stage, purpose, refused
 from kit.protocols.topology import control
 from kit.protocols.topology.coordinator import advanced, shut_down, task_of
 from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, in_state, with_node

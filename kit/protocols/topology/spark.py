@@ -16,15 +16,15 @@ import pandas as pd
 import pyarrow as pa
 from msgspec import Meta, Struct
 
-from kit.engine.fuzz import Chance, Walker
-from kit.engine.registry import bounds_of, build, entry_of, safeguards_off
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.model.registry import bounds_of, build, entry_of, safeguards_off
+from kit.model.timeline import Timeline
 from kit.protocols.topology.control import MOST_FAULTS, ControlState
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import Edition
 from kit.protocols.topology.rules.requests import OF_TABLETS
 from kit.protocols.topology.topology import Topology, TopologyParameters, row_name
+from kit.search.fuzz import Chance, Walker
 from kit.spark.rows import columns_of
 from kit.spark.schemas import table
 from kit.spark.sessions import Spark

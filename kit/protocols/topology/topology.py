@@ -13,7 +13,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kit.engine.declared import (
+from kit.errors import Refusal, counted
+from kit.masks import nodes_in, where
+from kit.model.declared import (
     Cost,
     Node,
     Travel,
@@ -26,10 +28,8 @@ from kit.engine.declared import (
     sometimes,
     step,
 )
-from kit.engine.model import TransitionRows
-from kit.engine.registry import Fuzzing, Scenario
-from kit.errors import Refusal, counted
-from kit.masks import nodes_in, where
+from kit.model.model import TransitionRows
+from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.topology import coordinator
 from kit.protocols.topology.control import (
     NETWORK,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from kit.engine.timeline import PassedStep
+from kit.model.timeline import PassedStep
 from kit.protocols.group0.trace_rows import COMMANDS
 from kit.protocols.topology import facts
 from kit.protocols.topology.handshake import joiner

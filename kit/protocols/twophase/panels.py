@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.twophase.twophase import DECISIONS, TwoPhase
 from kit.protocols.twophase.twophase import managers as named
 from kit.views.declared import Badges, Table, panel_of, status

@@ -9,7 +9,8 @@ counts (288 for 3 managers, 8,832 for 5, 296,448 for 7) are those quoted for tha
 from functools import cache
 from typing import Annotated, Any, TypeAlias
 
-from kit.engine.declared import (
+from kit.errors import Refusal
+from kit.model.declared import (
     Declared,
     Each,
     State,
@@ -22,9 +23,8 @@ from kit.engine.declared import (
     refused,
     sometimes,
 )
-from kit.engine.model import TransitionRows
-from kit.engine.registry import Diagram, Scenario
-from kit.errors import Refusal
+from kit.model.model import TransitionRows
+from kit.model.registry import Diagram, Scenario
 
 UNDECIDED, COMMITTED, ABORTED = 0, 1, 2
 DECISIONS, ENDS = ("", "commit", "abort"), ("undecided", "committed", "aborted")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from kit.engine.timeline import PassedStep
+from kit.model.timeline import PassedStep
 from kit.protocols.upgrade import raft_upgrade as act
 from kit.protocols.upgrade.raft_upgrade import RaftUpgrade
 from kit.protocols.upgrade.rules import StuckQuestion, questions

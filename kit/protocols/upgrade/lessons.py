@@ -4,13 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 from kit.edge.arguments import checked
-from kit.engine.flows import OWN_WORDS
-from kit.engine.timeline import PassedStep, Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.judge import function_task
 from kit.lessons.questions import PosedQuestion, listed, model_of, posed
 from kit.lessons.replays import Ground, breaking, ends, run_task, takes
 from kit.lessons.stills import scene_of, still, timeline_of
+from kit.model.flows import OWN_WORDS
+from kit.model.timeline import PassedStep, Timeline
 from kit.protocols.upgrade import facts
 from kit.protocols.upgrade.raft_upgrade import LOG, Cut, RaftUpgrade
 from kit.protocols.upgrade.rules import KNOWN, POST, SYNCHRONIZE, next_step, state_at_start

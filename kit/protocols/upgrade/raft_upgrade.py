@@ -13,7 +13,9 @@ from itertools import combinations, permutations
 from string import ascii_uppercase
 from typing import Annotated, Any, Literal, TypeAlias
 
-from kit.engine.declared import (
+from kit.errors import BadInput, Refusal, are
+from kit.masks import is_majority, mask_of, nodes_in
+from kit.model.declared import (
     Each,
     Node,
     NodeModel,
@@ -32,10 +34,8 @@ from kit.engine.declared import (
     step,
     there_and_back,
 )
-from kit.engine.flows import ServerLine
-from kit.engine.registry import Fuzzing, Scenario
-from kit.errors import BadInput, Refusal, are
-from kit.masks import is_majority, mask_of, nodes_in
+from kit.model.flows import ServerLine
+from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.upgrade import rules
 from kit.protocols.upgrade.upgrading_cluster import NO_GROUP, PROBLEM, Cluster, UpgradingNode
 

@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from string import ascii_uppercase
 from typing import Any, Literal, TypeAlias
 
-from kit.engine.declared import (
+from kit.errors import BadInput, Refusal
+from kit.masks import is_majority, nodes_in
+from kit.model.declared import (
     Node,
     NodeModel,
     State,
@@ -30,9 +32,7 @@ from kit.engine.declared import (
     sometimes,
     step,
 )
-from kit.engine.registry import Fuzzing, Scenario
-from kit.errors import BadInput, Refusal
-from kit.masks import is_majority, nodes_in
+from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.upgrade import rules
 
 NOBODY = -1

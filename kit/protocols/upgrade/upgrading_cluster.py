@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from kit.engine.declared import State
 from kit.masks import is_majority, nodes_in
+from kit.model.declared import State
 from kit.protocols.gossip.rules import Mutations, SchemaChange, cells_of, merged, version_of
 from kit.protocols.upgrade import rules
 

@@ -3,13 +3,13 @@
 import random
 from typing import Any
 
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.judge import Arguments, function_task
 from kit.lessons.questions import PosedQuestion, posed
 from kit.lessons.replays import Ground, breaking, broken, run_task, takes
 from kit.lessons.stills import still
 from kit.masks import mask_of
+from kit.model.timeline import Timeline
 from kit.protocols.storage import facts
 from kit.protocols.storage.rules.levels import enough, write_quotas
 from kit.protocols.storage.rules.view import View

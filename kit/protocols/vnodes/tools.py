@@ -1,7 +1,7 @@
 """What tools and programs are answered while a node operation moves a range."""
 
-from kit.engine.drill import DrillMoment
-from kit.engine.server import KnownRing
+from kit.console.drill import DrillMoment
+from kit.console.server import KnownRing
 from kit.protocols.storage.clients import KEYSPACE, StorageServers
 from kit.ring.replication import Keyspace, SimpleStrategy
 from kit.ring.tokens import TokenSpace

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from kit.engine.declared import entry, parameter, safeguard
-from kit.engine.model import switched_off
-from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput
+from kit.model.declared import entry, parameter, safeguard
+from kit.model.model import switched_off
+from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.storage import storage
 from kit.protocols.storage.fenced import FIRST_VERSION, Fenced, commit_rows
 from kit.protocols.storage.rules.history import RangeHistory

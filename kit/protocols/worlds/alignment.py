@@ -11,10 +11,10 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from kit.engine.model import Model
-from kit.engine.scenario import file_named, open_file
-from kit.engine.timeline import PassedStep, Timeline
 from kit.errors import KitError
+from kit.model.model import Model
+from kit.model.scenario import file_named, open_file
+from kit.model.timeline import PassedStep, Timeline
 
 World: TypeAlias = Literal["epochs", "topology"]
 WORLDS: tuple[World, World] = ("epochs", "topology")

@@ -1,7 +1,7 @@
 """A Player on both worlds."""
 
 from kit.edge.arguments import checked
-from kit.engine.timeline import Timeline, played_out
+from kit.model.timeline import Timeline, played_out
 from kit.playing.opening import open_named
 from kit.protocols.worlds.facts.pairs import pair_named
 from kit.widgets.player import Player

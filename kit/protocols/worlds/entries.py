@@ -5,10 +5,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kit.engine.model import Model, Safeguard
-from kit.engine.parameters import plainly
-from kit.engine.registry import Entry, Scenario, build, entry_of, one_of
 from kit.errors import BadInput
+from kit.model.model import Model, Safeguard
+from kit.model.parameters import plainly
+from kit.model.registry import Entry, Scenario, build, entry_of, one_of
 from kit.protocols.worlds.alignment import WORLDS, Pair, aligned
 from kit.protocols.worlds.facts.pairs import PAIRS, pair_named
 from kit.protocols.worlds.side_by_side import SideBySide, WorldsParameters, of_worlds

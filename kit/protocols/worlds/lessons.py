@@ -3,13 +3,13 @@
 import random
 from typing import Any
 
-from kit.engine.timeline import PassedStep, Timeline
 from kit.errors import KitError
 from kit.lessons.judge import Arguments, function_task
 from kit.lessons.questions import PosedQuestion, model_of, posed
 from kit.lessons.replays import Ground, ends, run_task, takes
 from kit.lessons.stills import still
 from kit.masks import majority
+from kit.model.timeline import PassedStep, Timeline
 from kit.protocols.tcm.rules.barrier import Barrier
 from kit.protocols.worlds.alignment import TITLES, WORLDS, Now, World
 from kit.protocols.worlds.facts import coordinator, epochs

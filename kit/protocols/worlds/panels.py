@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kit.engine.timeline import PassedStep
+from kit.model.timeline import PassedStep
 from kit.protocols.worlds.alignment import TITLES, WORLDS, Meeting
 from kit.protocols.worlds.side_by_side import placed
 from kit.views.actions import mark

@@ -12,10 +12,10 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from kit.engine.compose import Product
-from kit.engine.declared import sometimes
-from kit.engine.model import Property, Safeguard
 from kit.errors import Refusal
+from kit.model.compose import Product
+from kit.model.declared import sometimes
+from kit.model.model import Property, Safeguard
 from kit.protocols.worlds.alignment import TITLES, WORLDS, Aligned, Meeting, PairName
 
 PREMISE = (

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check, check_refinement
-from kit.engine.registry import build, entries, entry_of
-from kit.engine.scenario import files, open_file
-from kit.engine.timeline import Timeline, played_out
 from kit.errors import BadInput, Refusal
+from kit.model.registry import build, entries, entry_of
+from kit.model.scenario import files, open_file
+from kit.model.timeline import Timeline, played_out
 from kit.protocols.cms.cms import OPERATOR, Cms, alive, entries_of, is_forced
 from kit.protocols.cms.rules.log import Entry, NodeLog, Snapshot
 from kit.protocols.cms.rules.members import Members, letters, parsed
+from kit.search.check import check, check_refinement
 from kit.views.panel import scene_of
 from tests.views.frames import after, check_frame, go_on, scenes, walk
 

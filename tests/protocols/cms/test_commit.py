@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check, check_refinement
-from kit.engine.parameters import parameters_of
-from kit.engine.registry import build, entries, entry_of
 from kit.errors import BadInput
+from kit.model.parameters import parameters_of
+from kit.model.registry import build, entries, entry_of
 from kit.protocols.cms.commit import Commit
 from kit.protocols.cms.facts.commit import log
 from kit.protocols.cms.panels.designs import DESIGN_LINES
@@ -33,6 +32,7 @@ from kit.protocols.cms.rules.log import (
 )
 from kit.protocols.cms.submitting import Handling, Member
 from kit.protocols.paxos.rules import Slot
+from kit.search.check import check, check_refinement
 from kit.views.panel import scene_of
 from tests.protocols.tcm.exploring import reachable
 from tests.protocols.test_on_record import opened

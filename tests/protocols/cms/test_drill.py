@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.engine.flows import host_id
-from kit.engine.par import par
+from kit.console.par import par
+from kit.model.flows import host_id
 from kit.protocols.cms.cms import is_forced
 from kit.protocols.cms.drill import ALTER, BOOT, DUMP
 from tests.drills import errors, failed, keeps_all, passing, printed, typed

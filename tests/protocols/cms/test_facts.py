@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.drill import DrillMoment
-from kit.engine.flows import address_of
-from kit.engine.log import AtomicLog, LogState
-from kit.engine.log import log_of as chunked
-from kit.engine.registry import build, entry_of
-from kit.engine.timeline import Moment
+from kit.console.drill import DrillMoment
 from kit.errors import Refused
+from kit.model.flows import address_of
+from kit.model.log import AtomicLog, LogState
+from kit.model.log import log_of as chunked
+from kit.model.registry import build, entry_of
+from kit.model.timeline import Moment
 from kit.protocols.cms.facts import commit as facts
 from kit.protocols.cms.facts import members as facts_of_members
 from kit.protocols.cms.facts import schema as facts_of_schema

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
+from kit.model.registry import build
 from tests.faults import MATRIX, FaultRow, Healing
 
 

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from kit import Player
-from kit.engine.check import check, check_refinement
-from kit.engine.flows import flows
-from kit.engine.registry import build, entry_of
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refusal
+from kit.model.flows import flows
+from kit.model.registry import build, entry_of
+from kit.model.timeline import Timeline
 from kit.protocols.cms.migrating_cluster import (
     NO_LOG,
     MetadataLog,
@@ -21,6 +20,7 @@ from kit.protocols.cms.migrating_cluster import (
     may_be_ignored,
 )
 from kit.protocols.cms.migration import KINDS, Migration
+from kit.search.check import check, check_refinement
 from tests.protocols.storage.proofs import assert_holds
 from tests.quality.breaking import broken, doing, never
 from tests.quality.reporting import assert_reported, judges

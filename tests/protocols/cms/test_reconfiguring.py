@@ -10,10 +10,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from kit.engine.registry import build, entries
-from kit.engine.scenario import files, open_file
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refusal
+from kit.model.registry import build, entries
+from kit.model.scenario import files, open_file
+from kit.model.timeline import Timeline
 from kit.protocols.cms.cms import Cms
 from kit.protocols.cms.facts import members as facts
 from kit.protocols.cms.rules.members import ASSASSINATE

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build, entry_of
+from kit.model.registry import build, entry_of
 from kit.protocols.cms.cms import Cms
 from kit.protocols.cms.rules.log import Machine
 from kit.protocols.cms.rules.members import Members

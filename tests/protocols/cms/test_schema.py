@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check, check_refinement
-from kit.engine.flows import Flow, flows
-from kit.engine.registry import build, entries
-from kit.engine.timeline import Timeline
+from kit.model.flows import Flow, flows
+from kit.model.registry import build, entries
+from kit.model.timeline import Timeline
 from kit.protocols.cms.facts.schema import OUTPUT, changes, gossip, known
 from kit.protocols.cms.panels.schema import VIEWS
 from kit.protocols.cms.rules.events import Fact, Metadata
@@ -25,6 +24,7 @@ from kit.protocols.gossip.rules import (
     definitions,
     version_of,
 )
+from kit.search.check import check, check_refinement
 from kit.views.panel import scene_of
 from tests.views.frames import go_on
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build, entry_of
+from kit.model.registry import build, entry_of
 from kit.protocols.cms.schema import Schema
 from tests.quality.breaking import broken, doing, never
 from tests.quality.reporting import assert_reported, judges

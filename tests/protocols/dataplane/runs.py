@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.engine.check import Result, check
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.dataplane.dataplane import Dataplane
+from kit.search.check import Result, check
 
 TWO = {"nodes": 4, "dcs": 2, "rf": 1, "strategy": "network"}
 LOCAL = ("K1@dc1 write LOCAL_QUORUM", "K2@dc1 read LOCAL_QUORUM")

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.engine.check import Result
+from kit.search.check import Result
 from tests.protocols.dataplane.runs import BOUNDED, CLEAN, LARGE, search
 
 Runs = Mapping[str, tuple[dict[str, Any], int, int]]

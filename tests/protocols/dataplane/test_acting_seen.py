@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from kit.engine.registry import entries
+from kit.model.registry import entries
 from kit.protocols.storage.panels.spacetime import draw_spacetime
 from kit.views.fragment import Frag
 from kit.views.panel import Scene

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.dataplane.dataplane import Dataplane
 from kit.protocols.storage.storage import Cleanup, CollectTombstones
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from kit.engine.registry import build
 from kit.lessons import story
+from kit.model.registry import build
 from kit.widgets import Player
 from tests.widgets.browsing import Desk, serious
 

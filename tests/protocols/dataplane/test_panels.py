@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from kit.engine.registry import build
-from kit.engine.scenario import file_named, files, open_file
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.scenario import file_named, files, open_file
+from kit.model.timeline import Timeline
 from kit.protocols.storage import facts
 from kit.protocols.storage.facts import about, message_key
 from kit.protocols.storage.panels.cards import (

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 from msgspec.structs import replace
 
-from kit.engine.registry import build
 from kit.errors import BadInput
+from kit.model.registry import build
 from kit.protocols.dataplane.dataplane import QUORUMS
 from kit.protocols.dataplane.projection import project, projected
 from kit.protocols.dataplane.quorums import (

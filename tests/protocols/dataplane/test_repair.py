@@ -7,15 +7,15 @@ from typing import Any, get_args
 import pytest
 from msgspec import UNSET
 
-from kit.engine.check import check
-from kit.engine.registry import build
-from kit.engine.scenario import file_named, open_file
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.scenario import file_named, open_file
+from kit.model.timeline import Timeline
 from kit.protocols.storage.rules.history import RangeEpoch, RangeHistory
 from kit.protocols.storage.rules.levels import ReadRepair
 from kit.protocols.storage.rules.requests import DONE, FAILED, REPAIRING
 from kit.protocols.storage.rules.view import View
 from kit.protocols.storage.storage import Admit, Serve, Start
+from kit.search.check import check
 from tests.protocols.dataplane.runs import BLOCKING, CLEAN, LARGE
 from tests.protocols.storage.toys import toy
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import Result, check
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.solo import Replica
 from kit.protocols.storage.storage import TimeOut
+from kit.search.check import Result, check
 from tests.protocols.dataplane.runs import DELETED, THREE
 from tests.protocols.storage.toys import A, epoch, history
 

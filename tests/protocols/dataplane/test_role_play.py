@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.storage import facts
 from kit.protocols.storage.panels.cards import requests_text
 from kit.protocols.storage.panels.role_play import (

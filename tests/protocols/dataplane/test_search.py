@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.fuzz import fuzz
-from kit.engine.model import Monitor
-from kit.engine.registry import build
 from kit.errors import BadInput
+from kit.model.model import Monitor
+from kit.model.registry import build
 from kit.protocols.dataplane.dataplane import Dataplane
 from kit.protocols.storage.storage import Start
+from kit.search.check import check
+from kit.search.fuzz import fuzz
 from tests.protocols.dataplane.runs import (
     BOUND,
     BOUNDED,

@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.fuzz import Walker
-from kit.engine.registry import build
-from kit.engine.scenario import file_named, files, open_file
-from kit.engine.timeline import Timeline
 from kit.lessons import both_worlds
+from kit.model.registry import build
+from kit.model.scenario import file_named, files, open_file
+from kit.model.timeline import Timeline
 from kit.protocols.storage import facts
 from kit.protocols.storage.events import Completed, Copied, Delivered
 from kit.protocols.storage.panels.cards import draw_replicas, replicas_text
@@ -29,6 +27,8 @@ from kit.protocols.storage.panels.spacetime import (
 )
 from kit.protocols.storage.storage import Start
 from kit.ring import natural
+from kit.search.check import check
+from kit.search.fuzz import Walker
 from kit.spark import sweep
 from kit.views.fragment import Frag
 from kit.views.panel import Scene, scene_at

@@ -8,16 +8,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from kit.engine.check import check
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
-from kit.engine.trace import dumps, loads
 from kit.errors import BadInput
+from kit.model.registry import build
+from kit.model.timeline import Timeline
+from kit.model.trace import dumps, loads
 from kit.protocols.storage.coordinating import Start
 from kit.protocols.storage.events import Applied, Delivered, Sent
 from kit.protocols.storage.facts import about, real
 from kit.protocols.storage.rules.requests import NOTHING, written
 from kit.protocols.storage.solo import Send
+from kit.search.check import check
 from tests.saying import like
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from kit.engine.registry import build
-from kit.engine.scenario import file_named, open_file
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.scenario import file_named, open_file
+from kit.model.timeline import Timeline
 from kit.protocols.storage.panels.cards import draw_replicas, replicas_text
 from kit.protocols.storage.rules.requests import DONE, FAILED, NOTHING, OPEN, value, written
 from kit.protocols.storage.storage import Serve

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.fuzz import fuzz
-from kit.engine.registry import build, entries, entry_of
-from kit.engine.scenario import files, open_file
 from kit.errors import BadInput
+from kit.model.registry import build, entries, entry_of
+from kit.model.scenario import files, open_file
 from kit.protocols.gossip.facts import JOIN_OUTPUT, news, views
 from kit.protocols.gossip.rules import View, gives_up, pending, replicas, started
+from kit.search.check import check
+from kit.search.fuzz import fuzz
 from tests.views.frames import after, check_frame, go_on, last_flows, panel_text, scenes, walk
 
 SCENARIOS = [f"gossip_join/{one.name}" for one in entries()["gossip_join"].scenarios]

@@ -6,8 +6,6 @@ from collections.abc import Callable
 
 import pytest
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.lessons import (
     digest_costs,
@@ -18,6 +16,8 @@ from kit.lessons import (
     same_split,
     service_level_delays,
 )
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.gossip.lessons import can_log_in, hashed_after, rebuild_delay, role_replicas
 
 MAY, NO_QUORUM = "✓ allowed", "✗ no quorum: more than half of the voters must be up"

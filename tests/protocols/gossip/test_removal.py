@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.fuzz import fuzz
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.gossip.facts import views
+from kit.search.check import check
+from kit.search.fuzz import fuzz
 from tests.views.frames import after, last_flows, panel_text
 
 REMOVAL: dict[str, Any] = {"operation": "removenode", "rf": 3}

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kit.engine.network import DeliverMessage
-from kit.engine.registry import build, entry_of
+from kit.model.network import DeliverMessage
+from kit.model.registry import build, entry_of
 from kit.protocols.gossip.gossip import BeginRound
 from kit.protocols.gossip.gossip_join import GossipJoin
 from tests.protocols.gossip.test_search import DROPPED, RIVALS, SPLIT, TABLE, two

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.fuzz import fuzz
-from kit.engine.registry import build, entry_of
-from kit.engine.timeline import Timeline
+from kit.model.registry import build, entry_of
+from kit.model.timeline import Timeline
+from kit.search.check import check
+from kit.search.fuzz import fuzz
 from tests.views.frames import after
 
 AGREE = ("differ", "again", "agreement")

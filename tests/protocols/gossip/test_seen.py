@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build, entries
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.model.registry import build, entries
+from kit.model.timeline import Timeline
 from kit.protocols.gossip.facts import OUTPUT, changes, schemas, short_versions, versions
 from kit.protocols.gossip.gossip import Ack, Ack2, Gossip, LegacyNode, Syn, begun, lost_updates
 from kit.protocols.gossip.rules import EndpointDigest, SchemaChange, cells_of, started

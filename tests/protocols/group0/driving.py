@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.group0.group0 import Group0
 from kit.views.fragment import Frag
 from kit.views.frame import frame_text

@@ -12,8 +12,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.model import Model, always, goal
 from kit.errors import Refusal
+from kit.model.model import Model, always, goal
 from kit.protocols.group0.discovery import (
     Names,
     Peers,

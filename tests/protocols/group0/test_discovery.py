@@ -8,12 +8,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.check import check
-from kit.engine.fuzz import fuzz
-from kit.engine.network import Envelope
-from kit.engine.registry import build, entry_of
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.model.network import Envelope
+from kit.model.registry import build, entry_of
+from kit.model.timeline import Timeline
 from kit.protocols.group0.discovery import (
     Discovery,
     GroupReply,
@@ -26,6 +24,8 @@ from kit.protocols.group0.discovery import (
     seeds_of,
     table_line,
 )
+from kit.search.check import check
+from kit.search.fuzz import fuzz
 from kit.views.actions import draw_actions
 from kit.views.frame import frame_text
 from kit.views.gate import gates_of

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
-from kit.engine.timeline import PassedStep
-from kit.engine.zoom import FinerRun
+from kit.model.registry import build
+from kit.model.timeline import PassedStep
 from kit.protocols.group0.facts import (
     OUTPUT,
     GuardRow,
@@ -19,6 +18,7 @@ from kit.protocols.group0.facts import (
 )
 from kit.protocols.group0.rules.commands import Command
 from kit.protocols.group0.state import SUBMITTED, VALID, HeldGuard
+from kit.search.zoom import FinerRun
 from tests.protocols.group0.driving import Driven
 
 AT_FIRST = {

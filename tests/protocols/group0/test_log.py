@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.group0.rules.commands import Command, Indexes
 from kit.protocols.group0.rules.schema import Statement
 from kit.protocols.group0.state import HeldGuard

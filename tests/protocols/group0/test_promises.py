@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline, played_out
+from kit.model.registry import build
+from kit.model.timeline import Timeline, played_out
 from kit.protocols.group0.facts import OUTPUT
 from kit.protocols.group0.guards import Places, after_step, linearizability
 from kit.protocols.group0.raft import CommitCommand, Elect

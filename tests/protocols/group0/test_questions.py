@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons import effective, founders, predict
+from kit.model.timeline import Timeline
 from kit.protocols.group0.discovery import Discovery, DiscoveryParameters
 from tests.protocols.group0.driving import Driven
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
 from kit.errors import BadInput
+from kit.model.registry import build
 from kit.protocols.group0.discovery import Peers, obstacle, seeds_of
 from kit.protocols.group0.facts import nodes
 from kit.protocols.group0.raft import (

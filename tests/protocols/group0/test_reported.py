@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.model import Model
-from kit.engine.network import DeliverMessage
-from kit.engine.registry import build, entry_of
-from kit.engine.rule import Rule
 from kit.errors import Refusal
+from kit.model.model import Model
+from kit.model.network import DeliverMessage
+from kit.model.registry import build, entry_of
+from kit.model.rule import Rule
 from kit.protocols.group0.discovery import FoundGroup
 from kit.protocols.group0.raft import CommitCommand, Elect
 from tests.protocols.group0.test_search import ALTERS, ONE

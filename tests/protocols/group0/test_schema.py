@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.engine.check import check
-from kit.engine.registry import build
 from kit.errors import BadInput
 from kit.lessons import schema_costs
+from kit.model.registry import build
 from kit.protocols.group0.lessons import change_cost, total_cost
 from kit.protocols.group0.rules.schema import (
     KEY_COLUMN,
@@ -21,6 +20,7 @@ from kit.protocols.group0.rules.schema import (
     parse_operations,
     parse_requests,
 )
+from kit.search.check import check
 from kit.views.fragment import Frag
 from tests.protocols.group0.driving import FIRST_SIX, Driven
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import Result, check
-from kit.engine.fuzz import fuzz
-from kit.engine.registry import build, entry_of
+from kit.model.registry import build, entry_of
 from kit.protocols.group0.group0 import Group0
+from kit.search.check import Result, check
+from kit.search.fuzz import fuzz
 
 ONE = ("create table ks.t at A",)
 ALTERS = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.registry import build
 from kit.errors import BadInput
+from kit.model.registry import build
 from kit.protocols.group0.group0 import Group0Parameters
 from kit.protocols.group0.panels import timeuuid
 from kit.views.panel import Scene

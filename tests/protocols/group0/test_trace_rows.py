@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.engine.scenario import file_named, open_file
-from kit.engine.timeline import Timeline
+from kit.model.scenario import file_named, open_file
+from kit.model.timeline import Timeline
 from kit.protocols.group0 import facts
 from kit.spark.rows import timeline as timeline_of
 from kit.spark.sweeping import sweep

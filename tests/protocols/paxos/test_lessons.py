@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.lessons import after, before, story
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.paxos.lessons import possible_values, proposal, reply_to
 
 ASKED = [

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kit.engine.model import Model
-from kit.engine.registry import build, entry_of
+from kit.model.model import Model
+from kit.model.registry import build, entry_of
 from kit.protocols.paxos.paxos import Paxos
 from tests.quality.breaking import broken, never
 from tests.quality.reporting import assert_reported

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check, check_refinement
-from kit.engine.model import Property
-from kit.engine.registry import build, entry_of
-from kit.engine.timeline import Timeline, played_out
-from kit.engine.zoom import zoomed
 from kit.errors import BadInput, KitError, Refusal
 from kit.masks import where
+from kit.model.model import Property
+from kit.model.registry import build, entry_of
+from kit.model.timeline import Timeline, played_out
 from kit.protocols.paxos.paxos import Paxos
 from kit.protocols.paxos.rules import is_quorum
+from kit.search.check import check, check_refinement
+from kit.search.zoom import zoomed
 from kit.views.gate import gates_of
 from kit.views.panel import scene_of
 from kit.views.registry import for_model

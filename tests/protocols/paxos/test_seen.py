@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.paxos.facts import acceptors, proposers
 
 

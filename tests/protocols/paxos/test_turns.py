@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kit.engine.machines import MachineState
-from kit.engine.network import Envelope
-from kit.engine.registry import build
 from kit.errors import BadInput, Refusal
+from kit.model.machines import MachineState
+from kit.model.network import Envelope
+from kit.model.registry import build
 from kit.protocols.paxos.facts import EpochRow, acceptors, epochs, proposers, why
 from kit.protocols.paxos.messages import (
     Accept,

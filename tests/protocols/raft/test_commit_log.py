@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.raft.commit_log import DEFINITION, QUICK, size
+from kit.search.check import check
 from kit.views.panel import scene_of
 from tests.protocols.tcm.exploring import reachable
 from tests.views.frames import after, check_frame, go_on, last_flows, panel_text, scenes, walk

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.machines import Answer
-from kit.engine.network import Envelope, by_content
-from kit.engine.registry import build
 from kit.errors import BadInput, Refusal
+from kit.model.machines import Answer
+from kit.model.network import Envelope, by_content
+from kit.model.registry import build
 from kit.protocols.raft import core, words
 from kit.protocols.raft import messages as say
 from kit.protocols.raft.beginning import begun, members_of

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
 from kit.errors import BadInput
+from kit.model.registry import build
 from kit.protocols.raft import core
 from kit.protocols.raft import messages as say
 from kit.protocols.raft.rules.configuration import Member

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kit.engine.scenario import files, open_file, read
+from kit.model.scenario import files, open_file, read
 from kit.views.rendered import RenderedTimeline
 from tests.stories import rewritten
 

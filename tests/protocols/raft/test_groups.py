@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.check import check
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.playing.opening import open_named
 from kit.protocols.raft.groups import EDITIONS, ELECTED, IDS
 from kit.protocols.raft.library import Commands, GroupRegistry, Network, RaftServer
@@ -18,6 +17,7 @@ from kit.protocols.raft.rules.log import Entry
 from kit.protocols.raft.rules.progress import Progress
 from kit.protocols.raft.state import Leader
 from kit.protocols.raft.tables import RaftTables
+from kit.search.check import check
 from kit.views.fragment import Frag
 from kit.views.panel import scene_of
 from kit.views.registry import for_model

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.lessons import attempt, electable, known_to_commit, predict, story, voters
 from kit.lessons.replays import ReplayJudge, replay
 from kit.lessons.tasks import tasks
+from kit.model.timeline import Timeline
 
 
 def answer(timeline: Timeline, *asked: object) -> str:

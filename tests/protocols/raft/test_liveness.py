@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import Result, check
-from kit.engine.registry import build
 from kit.errors import BadInput
+from kit.model.registry import build
+from kit.search.check import Result, check
 
 EDITIONS = ("documents", "server")
 QUIET: dict[str, Any] = {"requests": (), "most_in_flight": 2}

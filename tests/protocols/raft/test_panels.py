@@ -8,10 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from kit import Player
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
 from kit.lessons import attempt, story
 from kit.lessons.stills import scene_of
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.raft import facts
 from kit.protocols.raft.panels.groups import majorities
 from kit.protocols.raft.panels.raft import _cards, _gates

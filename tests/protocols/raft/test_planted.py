@@ -21,14 +21,14 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from kit.engine.check import check
-from kit.engine.fuzz import CLEAN, Walker, shrink
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.raft import core, raft
 from kit.protocols.raft.rules import configuration, progress
 from kit.protocols.raft.rules.configuration import Configuration
 from kit.protocols.raft.rules.log import Entry, Log
 from kit.protocols.raft.state import Server, Stored
+from kit.search.check import check
+from kit.search.fuzz import CLEAN, Walker, shrink
 from tests.protocols.raft.driving import members
 
 Turn = core._Turn

@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.check import check, check_refinement
-from kit.engine.registry import build, entry_of
-from kit.engine.timeline import Timeline, played_out
-from kit.engine.zoom import finer_run, zoomed
 from kit.errors import BadInput, KitError
+from kit.model.registry import build, entry_of
+from kit.model.timeline import Timeline, played_out
 from kit.protocols.raft.examples import commands
 from kit.protocols.raft.rules.configuration import Configuration, Member
 from kit.protocols.raft.rules.log import Entry, Log, Snapshot
 from kit.protocols.raft.state import Server, Stored
 from kit.protocols.raft.words import entry_texts
+from kit.search.check import check, check_refinement
+from kit.search.zoom import finer_run, zoomed
 
 QUIET: dict[str, Any] = {"terms": 1, "most_in_flight": 2}
 LED = ("1, commit 1, leads", "1", "1")

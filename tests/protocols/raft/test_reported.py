@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.machines import Turn
-from kit.engine.model import Model
-from kit.engine.registry import build, entry_of
+from kit.model.machines import Turn
+from kit.model.model import Model
+from kit.model.registry import build, entry_of
 from kit.protocols.raft.commit_log import CommitLog
 from kit.protocols.raft.groups import RaftGroups
 from kit.protocols.raft.raft import QUIET, Raft, RaftNode

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.raft import core
 from kit.protocols.raft import messages as say
 from kit.protocols.raft.rules import progress as flow

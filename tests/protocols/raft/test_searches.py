@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.check import Result, check
-from kit.engine.registry import build, entry_of
 from kit.errors import Refusal
+from kit.model.registry import build, entry_of
 from kit.protocols.raft.state import Candidate
+from kit.search.check import Result, check
 
 LED = ("1, commit 1, leads", "1", "1")
 FAULTS = {"crashes": 1, "drops": 1}

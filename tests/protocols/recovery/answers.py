@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
 from kit.lessons.replays import verbs_to
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from tests.protocols.recovery.drill.walks import MODE_WALK, WHOLE
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.model import verdicts
+from kit.model.model import verdicts
 from kit.protocols.recovery.panels.recovery import driver_points
 from tests.protocols.recovery.runs import SEED_STEPS, after, played
 from tests.views.frames import panel_text

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kit.engine.flows import flows
-from kit.engine.registry import build
 from kit.errors import BadInput
+from kit.model.flows import flows
+from kit.model.registry import build
 from kit.protocols.recovery.facts import met_failures, parties, voters_missing
 from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD
 from kit.protocols.recovery.orders import DOCUMENTED, actions_of, order_harm

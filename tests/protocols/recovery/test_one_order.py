@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.recovery.rules.procedure import NEW_STEPS, OLD_STEPS
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.commands.calling import call, written

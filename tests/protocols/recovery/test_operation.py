@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.recovery.panels.recovery import standing
 from kit.protocols.recovery.recovering_cluster import next_of_operation
 from kit.protocols.topology.rules.editions import MACHINES

@@ -8,11 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 import kit
-from kit.engine.orders import Ordered
 from kit.protocols.recovery import orders
 from kit.protocols.recovery.orders import PROCEDURES
 from kit.protocols.recovery.recovery import Alter
 from kit.protocols.recovery.recovery_mode import BY_OPERATOR, RecoveryMode, StartServer
+from kit.search.orders import Ordered
 
 COUNTED = {
     ("new, documents", False): {"breaks one-group": 420, "refused": 10_950, "whole": 180},

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from kit.engine.model import verdicts
-from kit.engine.registry import entries
-from kit.engine.scenario import files, open_file
-from kit.engine.timeline import Timeline
+from kit.model.model import verdicts
+from kit.model.registry import entries
+from kit.model.scenario import files, open_file
+from kit.model.timeline import Timeline
 from kit.protocols.recovery import facts
 from kit.protocols.recovery.panels.stage import _stage
 from kit.protocols.recovery.recovering_cluster import RecoveryNode

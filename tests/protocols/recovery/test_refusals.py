@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.model import Model
-from kit.engine.registry import build
-from kit.engine.scenario import begun
-from kit.engine.timeline import Timeline
+from kit.model.model import Model
+from kit.model.registry import build
+from kit.model.scenario import begun
+from kit.model.timeline import Timeline
 from kit.protocols.recovery.orders import ANY_ORDER
+from kit.search.check import check
 from tests.quality.breaking import broken, unguarded
 from tests.quality.refusing import refused as refusals
 

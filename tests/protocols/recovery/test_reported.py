@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.recovery.recovery import CleanRows, Recovery, Remove, Restart, Write
 from tests.quality.breaking import broken, changing, doing, never, unguarded
 from tests.quality.reporting import assert_reported, judges

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.recovery.recovery import Recovery
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.search.check import check
 from tests.protocols.recovery.runs import played
 from tests.protocols.storage.proofs import assert_holds
 

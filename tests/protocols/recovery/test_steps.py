@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
 from kit.errors import BadInput
+from kit.model.registry import build
 from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY
 from kit.protocols.recovery.recovering_cluster import GossipDigest, reception
 from kit.protocols.topology.rules.machines import EDITIONS, Edition

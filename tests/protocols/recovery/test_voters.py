@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.drill import Drill, open_drill
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.console.drill import Drill, open_drill
 from kit.errors import BadInput
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.recovery.drill.recovery import procedure_lines
 from kit.protocols.recovery.lost_majority import OLD
 from kit.protocols.recovery.rules.quorum import after_deaths
+from kit.search.check import check
 from tests.protocols.recovery.runs import node, played, refused
 from tests.views.frames import panel_text
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.recovery.lost_majority import NO_GROUP
 from tests.protocols.recovery.runs import after
 

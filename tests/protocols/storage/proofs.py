@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.engine.check import Result, Violation
-from kit.engine.model import Monitor, Safeguard
+from kit.model.model import Monitor, Safeguard
+from kit.search.check import Result, Violation
 
 
 def assert_holds(result: Result, states: int, depth: int) -> None:

@@ -8,10 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from kit import build
-from kit.engine.clients import RowAnswer, RowRequest
-from kit.engine.drill import DrillMoment
-from kit.engine.timeline import Timeline
+from kit.console.clients import RowAnswer, RowRequest
+from kit.console.drill import DrillMoment
 from kit.errors import BadInput, Refused
+from kit.model.timeline import Timeline
 from kit.protocols.dataplane.tools import SERVERS
 from kit.protocols.storage.clients import StorageServers
 from kit.protocols.storage.rules.history import Edge, RangeHistory

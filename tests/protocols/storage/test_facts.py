@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.registry import build
 from kit.errors import BadInput, Refusal
+from kit.model.registry import build
 from kit.protocols.storage import facts
 from kit.protocols.storage.coordinating import Finish, Start, TimeOut
 from kit.protocols.storage.events import QuotaRow

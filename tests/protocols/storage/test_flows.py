@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from kit.engine.declared import Travel
-from kit.engine.flows import Flow, flows
-from kit.engine.registry import build
-from kit.engine.scenario import file_named, open_file
-from kit.engine.timeline import Timeline
+from kit.model.declared import Travel
+from kit.model.flows import Flow, flows
+from kit.model.registry import build
+from kit.model.scenario import file_named, open_file
+from kit.model.timeline import Timeline
 from kit.protocols.storage.events import Copied, legs
 from tests.saying import says
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kit.engine.registry import entries
+from kit.model.registry import entries
 from kit.protocols.storage.panels.spacetime import draw_spacetime
 from kit.views.fragment import Frag
 from kit.views.labels import Box, measured

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.scenario import files, open_file
+from kit.model.scenario import files, open_file
 from kit.protocols.storage import facts
 from kit.protocols.storage.panels.spacetime import draw_spacetime
 from kit.protocols.storage.storage import Storage

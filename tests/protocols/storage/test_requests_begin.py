@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.engine.check import check
-from kit.engine.model import sometimes, step
-from kit.engine.registry import build
+from kit.model.model import sometimes, step
+from kit.model.registry import build
 from kit.protocols.storage.rules.requests import NOTHING, REPAIRING, WAITING, Request
 from kit.protocols.storage.storage import StorageState
+from kit.search.check import check
 from tests.protocols.storage.toys import epochs, toy
 
 

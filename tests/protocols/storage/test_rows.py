@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.declared import Travel
+from kit.model.declared import Travel
 from kit.protocols.storage.events import (
     Applied,
     Completed,

@@ -8,9 +8,9 @@ import pytest
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.storage import facts
 from kit.protocols.storage.facts import addressees
 from kit.protocols.storage.moving import Fetch, Land

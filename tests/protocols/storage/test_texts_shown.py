@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.registry import output_of
-from kit.engine.scenario import parse, run
 from kit.errors import BadInput
+from kit.model.registry import output_of
+from kit.model.scenario import parse, run
 from kit.protocols.dataplane.dataplane import Dataplane
 from kit.protocols.storage.facts import OUTPUT
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.check import check
 from kit.protocols.storage.coordinating import Finish
 from kit.protocols.storage.facts import session
 from kit.protocols.storage.rules.history import Edge, RangeHistory
 from kit.protocols.storage.rules.requests import DONE, OPEN, Request
+from kit.search.check import check
 from tests.protocols.storage.toys import A, drains, epochs, stages, toy, versions
 
 Toy = Callable[..., RangeHistory]

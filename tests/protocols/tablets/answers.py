@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.engine.registry import build
-from kit.engine.scenario import file_named, open_file
-from kit.engine.timeline import Timeline
 from kit.lessons.replays import verbs_to
+from kit.model.registry import build
+from kit.model.scenario import file_named, open_file
+from kit.model.timeline import Timeline
 from kit.protocols.topology.rules.machines import BOUNDARY, Machine
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.exercises import exercise
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.tablets.lessons.questions import (
     END,
     STAYS,

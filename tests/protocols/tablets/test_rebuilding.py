@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.exercises import exercise
 from kit.lessons.predictions import predict
 from kit.lessons.replays import verbs_to
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.tablets.lessons.rebuilding import comes_from, may_be_lost, skipped_by_repair
 from tests.protocols.tablets.answers import REPLACED, one_loss_later
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kit.engine.registry import entries
+from kit.model.registry import entries
 from kit.protocols.group0.rules.releases import SUPPORTED, Supported
 from kit.protocols.tablets.rules.replica_sets import (
     CONDITIONS,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.registry import build
 from kit.errors import KitError
 from kit.lessons.predictions import predict
+from kit.model.registry import build
 from kit.protocols.tablets.lessons.stories import DONE, FAILS, WAITS, how_it_ends
 
 

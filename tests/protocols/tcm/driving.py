@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.engine.model import verdicts
 from kit.errors import Refusal
+from kit.model.model import verdicts
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.parameters import TcmParameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kit.engine.model import Model
+from kit.model.model import Model
 
 
 def reachable(model: Model[Any, Any], start: Any = None) -> Iterator[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.engine.registry import scenario_of
+from kit.model.registry import scenario_of
 from kit.protocols.tcm.facts import moment as facts
 from kit.views.actions import action_board
 from kit.views.fragment import Frag

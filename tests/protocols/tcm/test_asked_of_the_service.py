@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.log import AtomicLog, LogParameters, log_of
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
 from kit.errors import Refused
+from kit.model.log import AtomicLog, LogParameters, log_of
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.tcm.facts.moment import rows
 from kit.protocols.tcm.rules.metadata import Cancel
+from kit.search.check import check
 
 
 def play(parameters: dict[str, Any], *verbs: str) -> Any:

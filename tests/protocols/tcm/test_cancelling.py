@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from kit import Player, build
-from kit.engine.drill import DrillMoment
-from kit.engine.forms import Grammar
-from kit.engine.timeline import Timeline, played_out
+from kit.console.drill import DrillMoment
+from kit.console.forms import Grammar
 from kit.errors import Refused
 from kit.lessons.questions import copied
+from kit.model.timeline import Timeline, played_out
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.tools import SERVERS
 from kit.widgets.magics import nodetool

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from kit.engine.model import fingerprint
-from kit.engine.registry import build
+from kit.model.model import fingerprint
+from kit.model.registry import build
 from tests.protocols.tcm.exploring import reachable
 
 ROOT = Path(__file__).resolve().parents[3]
 TELL = """
-from kit.engine.check import check
-from kit.engine.model import fingerprint, verdicts
-from kit.engine.registry import build
+from kit.search.check import check
+from kit.model.model import fingerprint, verdicts
+from kit.model.registry import build
 from tests.protocols.tcm.exploring import reachable
 MENU = {"nodes": 6, "strategy": "network", "dcs": 2, "racks": 2, "menu": True, "barrier": False}
 TWO = {"operations": ("bootstrap X --tokens 150", "bootstrap Y --tokens 130")}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.engine.par import par
+from kit.console.par import par
 from kit.protocols.tcm.drill import INSERT
 from tests.commands.calling import call
 from tests.drills import errors, failed, keeps_all, passing, printed, typed

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.flows import Flow, flows
+from kit.model.flows import Flow, flows
 from kit.protocols.tcm.panels.ring import draw_ring
 from kit.views.fragment import keys
 from kit.views.panel import Scene

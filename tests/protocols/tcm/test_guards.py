@@ -46,7 +46,7 @@ PLANTED: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
     ),
     "apply-in-order": (
         SMALLEST["apply-in-order"],
-        [("engine/log.py", "if self.in_order:", "if False:")],
+        [("model/log.py", "if self.in_order:", "if False:")],
     ),
     "operator-cancel": (
         SMALLEST["operator-cancel"],

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.model import always
-from kit.engine.registry import build
+from kit.model.model import always
+from kit.model.registry import build
 from kit.protocols.tcm.rules.quorums import quorums_meet
+from kit.search.check import check
 
 NOBODY: frozenset[int] = frozenset()
 DECOMMISSION = {"nodes": 4, "rf": 3, "operations": ("decommission D",)}

@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.tcm.cluster import LevelState
 from kit.protocols.tcm.commands import plan
 from kit.protocols.tcm.rules.barrier import barriers
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy
 from kit.ring.topology import Node
+from kit.search.check import check
 from kit.views.panel import scene_at
 from kit.views.registry import for_model
 from tests.commands.calling import SIMPLE_3, call

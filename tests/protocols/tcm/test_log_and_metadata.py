@@ -8,9 +8,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from kit.engine.log import Rewrite
-from kit.engine.model import fingerprint
 from kit.errors import Refused
+from kit.model.log import Rewrite
+from kit.model.model import fingerprint
 from kit.protocols.tcm.facts import moment as facts
 from tests.protocols.tcm.driving import Drive
 

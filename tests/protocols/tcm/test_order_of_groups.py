@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.tcm.rules.metadata import reading_ring
 from kit.ring.applying import settle
 from kit.ring.placements import Table, padded

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.moment import StreamRow

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
 from kit.errors import BadInput
+from kit.model.registry import build
 from tests.saying import says
 
 

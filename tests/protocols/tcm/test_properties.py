@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.engine.model import Refinement
 from kit.errors import Refused
+from kit.model.model import Refinement
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.examples import refinement
 from kit.protocols.tcm.facts import moment as facts

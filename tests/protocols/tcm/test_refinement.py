@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check_refinement
-from kit.engine.model import Refinement
+from kit.model.model import Refinement
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.examples import refinement
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.ring.replication import EverywhereStrategy, Keyspace, NetworkTopologyStrategy
 from kit.ring.topology import Node
+from kit.search.check import check_refinement
 from tests.protocols.tcm.exploring import reachable
 
 EVERYWHERE = (Keyspace("all", EverywhereStrategy()),)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.tcm import cluster as schedule
 
 TWO = ("bootstrap X --tokens 150", "bootstrap Y --tokens 350")

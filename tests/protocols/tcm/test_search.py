@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import Result, check
-from kit.engine.registry import build
 from kit.errors import Refused
+from kit.model.registry import build
 from kit.protocols.tcm.cluster import SAFEGUARDS
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy
 from kit.ring.topology import Node
+from kit.search.check import Result, check
 from tests.protocols.tcm.exploring import reachable
 
 TWO_DATACENTERS = {

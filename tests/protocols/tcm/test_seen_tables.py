@@ -6,11 +6,11 @@ from itertools import combinations
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.panels.tables import logical
+from kit.search.check import check
 from kit.views.circle import point, share
 from kit.views.fragment import Frag
 from kit.widgets import Player

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.engine.cassandra import ServiceView
-from kit.engine.registry import build
-from kit.engine.scenario import file_named, open_file
-from kit.engine.timeline import Timeline, played_out
+from kit.console.cassandra import ServiceView
 from kit.errors import BadInput
+from kit.model.registry import build
+from kit.model.scenario import file_named, open_file
+from kit.model.timeline import Timeline, played_out
 from kit.protocols.tcm import cluster as tcm_cluster
 from kit.protocols.tcm import tcm
 from kit.protocols.tcm.cluster import Driver, follow

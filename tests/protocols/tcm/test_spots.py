@@ -7,9 +7,9 @@ import re
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.registry import build
-from kit.engine.scenario import files, open_file
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.scenario import files, open_file
+from kit.model.timeline import Timeline
 from kit.protocols.tcm.panels.ring import RING
 from kit.protocols.tcm.panels.spots import TokenPlace, disc_boxes, disks, labelled, places, seated
 from kit.views.circle import DISC, SMALL_DISC

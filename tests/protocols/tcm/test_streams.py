@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.timeline import Timeline
+from kit.model.timeline import Timeline
 from kit.protocols.tcm.panels.operation import STREAMS
 from kit.protocols.tcm.rules.barrier import enough, sources
 from kit.protocols.tcm.rules.metadata import Transfer

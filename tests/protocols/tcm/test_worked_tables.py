@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import pytest
 
-from kit.engine.registry import scenario_of
+from kit.model.registry import scenario_of
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.rules.operations import SENTENCES
 from tests.fixtures import rows

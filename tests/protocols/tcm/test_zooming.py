@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from kit import Player
-from kit.engine.registry import build, entry_of
-from kit.engine.timeline import Timeline, played_out
-from kit.engine.zoom import finer_run, finer_runs, zoomed
 from kit.errors import KitError
+from kit.model.registry import build, entry_of
+from kit.model.timeline import Timeline, played_out
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts import zooming
-from tests.engine.toys import LiftModel, LiftParameters
+from kit.search.zoom import finer_run, finer_runs, zoomed
+from tests.model.toys import LiftModel, LiftParameters
 
 
 def ended(scenario: str) -> Timeline:

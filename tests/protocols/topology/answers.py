@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.topology import topology as act
 from tests.protocols.topology.joins import asked
 from tests.protocols.topology.test_lessons import after, at, finish, verbs_of

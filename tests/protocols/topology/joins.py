@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.views.panel import scene_at
 from kit.views.registry import for_model
 from tests.views.frames import part

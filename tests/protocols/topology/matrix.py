@@ -9,8 +9,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.model import verdicts
-from kit.engine.registry import build
+from kit.model.model import verdicts
+from kit.model.registry import build
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.control import ControlState, FaultBudget
 from kit.protocols.topology.coordinator import task_of

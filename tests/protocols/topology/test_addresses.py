@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.check import check
-from kit.engine.drill import DrillMoment
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.console.drill import DrillMoment
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.facts import SERVERS
 from kit.protocols.topology.rules.cluster import with_node
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.search.check import check
 from tests.protocols.test_tools import typed
 from tests.protocols.topology.test_seen import press, seen, starting
 from tests.quality.breaking import broken, changing

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
 from kit.errors import BadInput
+from kit.model.registry import build
 from kit.protocols.topology.rules.machines import GLOBAL_REQUESTS
 from kit.protocols.topology.topology import MakeRequest
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.rules.cluster import NOBODY
 

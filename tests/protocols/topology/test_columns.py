@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from kit.engine.drill import DrillMoment
-from kit.engine.flows import as_timeuuid
-from kit.engine.registry import entries
-from kit.engine.timeline import played_out
+from kit.console.drill import DrillMoment
 from kit.errors import BadInput
+from kit.model.flows import as_timeuuid
+from kit.model.registry import entries
+from kit.model.timeline import played_out
 from kit.operators.importers.system_tables import TOPOLOGY, parse_topology
 from kit.playing.opening import open_source
 from kit.protocols.topology.dry_run.opening import system_topology

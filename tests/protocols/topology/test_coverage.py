@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from kit.engine.fuzz import fuzz
-from kit.engine.registry import build, rows_of
-from kit.engine.timeline import Timeline, played_out
+from kit.model.registry import build, rows_of
+from kit.model.timeline import Timeline, played_out
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.protocols.topology.topology import row_name
+from kit.search.fuzz import fuzz
 
 RARE = {"fault": 0.1, "elect": 0.05}
 FAULTS: dict[str, Any] = {"failures": 1, "nodes": 3}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import asdict, replace
 
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.topology.control import NOTHING_DONE, ControlState
 from kit.protocols.topology.coordinator import decision_of
 from kit.protocols.topology.rules.cluster import (

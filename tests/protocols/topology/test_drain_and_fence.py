@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.coordinator import task_of
 from tests.outcomes import why

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.timeline import Timeline
+from kit.model.timeline import Timeline
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.panels.ring import ring
 from kit.protocols.topology.rules.machines import EDITIONS

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.search.check import check
 from tests.protocols.topology.test_seen import ended, in_state, press, seen, starting, until, way
 
 TRACK, FINALIZATION = "tablet_migration", "tablet_resize_finalization"

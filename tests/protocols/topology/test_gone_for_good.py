@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.registry import build
+from kit.model.registry import build
+from kit.search.check import check
 
 EDITIONS = ("documents", "server")
 OPERATIONS = (

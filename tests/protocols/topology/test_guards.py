@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kit.engine.registry import entry_of
+from kit.model.registry import entry_of
 from tests.quality.scratching import cut, search
 
 RULES = "protocols/topology/rules"

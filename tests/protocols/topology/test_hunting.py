@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.registry import entry_of
 from kit.errors import BadInput
 from kit.lessons import exercise, hunt
 from kit.lessons.hunting import VARIANTS, Variant, drawn, hunts, judged, suspected
+from kit.model.registry import entry_of
+from kit.search.check import check
 from tests.saying import like
 
 OF = "group 0"

@@ -6,12 +6,10 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.fuzz import fuzz
-from kit.engine.model import Safeguard, always
-from kit.engine.registry import build, entry_of
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.model.model import Safeguard, always
+from kit.model.registry import build, entry_of
+from kit.model.timeline import Timeline
 from kit.protocols.topology.handshake import (
     REASONS,
     because,
@@ -20,6 +18,8 @@ from kit.protocols.topology.handshake import (
     tables,
 )
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.search.check import check
+from kit.search.fuzz import fuzz
 from tests.protocols.topology.joins import PLACED, do, played, shown
 
 GUARDS = entry_of("join").safeguards

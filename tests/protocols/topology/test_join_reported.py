@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.registry import build, entry_of
+from kit.model.registry import build, entry_of
 from kit.protocols.topology.handshake import JOINER, joiner, left, tables, with_tables
 from kit.protocols.topology.join import CallFails, LearnOutcome, PlaceRequest
 from tests.quality.breaking import broken, changing, doing, never

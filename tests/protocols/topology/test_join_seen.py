@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.topology.handshake import FEATURE, REASONS, joiner, tables
 from kit.spark.traces import as_tables
 from kit.views.panel import scene_at

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from kit.engine.flows import MOST_FLOWS, flows
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.model.flows import MOST_FLOWS, flows
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.topology.rules.requests import MOST_NODES, plan_of
 from kit.protocols.topology.topology import AnswerBarrier, DoWork, TopologyParameters
 from kit.views.panel import scene_at

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
 from kit.errors import KitError
 from kit.lessons.tasks import task_named
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.topology import solutions
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.lessons.coordinator import (

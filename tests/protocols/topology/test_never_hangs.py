@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from kit.commands.cli import main
-from kit.engine.check import check
-from kit.engine.registry import build
-from kit.engine.search import awaits_operator
-from kit.engine.trace import dumps
+from kit.model.registry import build
+from kit.model.trace import dumps
 from kit.protocols.topology.lessons.ways_back import FAILURES, failure_grid
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.search.check import check
+from kit.search.search import awaits_operator
 from kit.views.actions import end_words
 from kit.views.panel import scene_of
 from tests.views.frames import after

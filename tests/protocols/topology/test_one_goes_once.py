@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline, played_out
+from kit.model.registry import build
+from kit.model.timeline import Timeline, played_out
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.protocols.topology.topology import MakeRequest
+from kit.search.check import check
 from tests.outcomes import why
 
 TAKING_OUT = ("replace D C", "replace E C", "remove C", "leave C", "rebuild C")

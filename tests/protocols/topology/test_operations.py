@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.model import sometimes, step
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
 from kit.errors import Refused
+from kit.model.model import sometimes, step
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.control import ControlState, has_majority, view_of
 from kit.protocols.topology.coordinator import task_of
@@ -23,6 +22,7 @@ from kit.protocols.topology.rules.cluster import (
 from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, Edition
 from kit.protocols.topology.rules.work import under_way
 from kit.protocols.topology.topology import taken_edges
+from kit.search.check import check
 from kit.views.panel import scene_at
 from tests.protocols.topology.matrix import OPERATIONS
 from tests.views.frames import why_not

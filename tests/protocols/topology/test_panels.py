@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.operators.importers.topology_journals import parse_journals
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.control import has_majority, voting

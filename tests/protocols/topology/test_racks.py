@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.check import check
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.masks import nodes_in
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.topology.control import ControlState, has_majority, voting
 from kit.protocols.topology.panels.coordinating import CONFIGURATION
 from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry
 from kit.protocols.topology.rules.replication import RACK_INVALID, invalid_racks, replication_in
 from kit.protocols.topology.topology import Topology
+from kit.search.check import check
 from kit.views.panel import scene_at
 
 

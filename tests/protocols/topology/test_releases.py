@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.registry import build
 from kit.errors import BadInput
+from kit.model.registry import build
 from kit.protocols.group0.rules.releases import (
     CHANGES,
     RELEASES,
@@ -18,6 +17,7 @@ from kit.protocols.group0.rules.releases import (
 )
 from kit.protocols.topology.rules.decide import decide
 from kit.protocols.topology.rules.requests import OperationRequest, refusal
+from kit.search.check import check
 from tests.commands.calling import call
 from tests.protocols.topology.test_decide import reached
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.model import Model
-from kit.engine.registry import build, entry_of
+from kit.model.model import Model
+from kit.model.registry import build, entry_of
 from kit.protocols.topology.control import with_topology
 from kit.protocols.topology.rules.cluster import with_node
 from kit.protocols.topology.topology import CommitDecision, DoWork, ExcludeNode, MakeRequest

@@ -15,7 +15,7 @@ from msgspec import to_builtins
 from msgspec.structs import asdict, replace
 
 from kit.edge.paths import HeldFile
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.operators.importers.system_tables import REQUESTS, TOPOLOGY
 from kit.protocols.topology.dry_run.opening import OpenedTopology, open_topology
 from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, ClusterTopology

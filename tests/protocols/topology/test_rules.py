@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.registry import build
 from kit.errors import BadInput
+from kit.model.registry import build
 from kit.protocols.topology.dry_run.report import is_played
 from kit.protocols.topology.rules.cluster import (
     ClusterTopology,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.model import Safeguard
-from kit.engine.registry import build
+from kit.model.model import Safeguard
+from kit.model.registry import build
 from kit.protocols.topology.topology import Topology
+from kit.search.check import check
 
 REDUNDANT = "start-marker"
 NEEDED = tuple(guard for guard in Topology.safeguards if guard.name != REDUNDANT)

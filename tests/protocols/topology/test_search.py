@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.model import always, step
-from kit.engine.registry import build
+from kit.model.model import always, step
+from kit.model.registry import build
 from kit.protocols.topology.control import voting
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.search.check import check
 
 OPERATIONS = ("join D", "replace D C", "leave C", "remove C", "rebuild C")
 SMALL = ("join D --zero-token", "replace D C --zero-token", "new_cdc_generation", "cleanup", "lock")

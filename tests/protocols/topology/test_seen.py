@@ -8,11 +8,10 @@ from uuid import RFC_4122, UUID
 
 import pytest
 
-from kit.engine.flows import as_timeuuid, flows
-from kit.engine.fuzz import Walker
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.model.flows import as_timeuuid, flows
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.rules.machines import (
     EDITIONS,
@@ -21,6 +20,7 @@ from kit.protocols.topology.rules.machines import (
     TRANSITION_STATES,
     Edition,
 )
+from kit.search.fuzz import Walker
 from kit.views.fragment import Frag
 from kit.views.frame import frame_text
 from kit.views.panel import scene_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.timeline import Timeline
+from kit.model.timeline import Timeline
 from kit.protocols.topology import topology as act
 from tests.protocols.topology.test_seen import in_state, press, seen, starting, until
 

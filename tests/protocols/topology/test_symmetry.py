@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.group0.rules.releases import Release
 from kit.protocols.group0.rules.voters import VoterRules
 from kit.protocols.topology.rules.work import may_tie

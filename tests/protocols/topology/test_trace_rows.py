@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from kit.engine.timeline import Timeline
+from kit.model.timeline import Timeline
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.control import view_of
 from kit.protocols.topology.rules.work import under_way

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.flows import flows
+from kit.model.flows import flows
 from kit.protocols.twophase.twophase import TwoPhase, TwoPhaseParameters
 
 COMMIT = ("prepare RM0", "receive-prepared RM0", "decide commit", "receive-decision RM0")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.twophase.panels import gates, managers
 from kit.protocols.twophase.twophase import MOST_MANAGERS
 from kit.views.fragment import Frag

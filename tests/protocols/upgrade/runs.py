@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from kit.engine.timeline import Timeline
+from kit.model.timeline import Timeline
 from kit.views.frame import frame
 from kit.views.panel import Scene, scene_of
 from kit.views.registry import for_model

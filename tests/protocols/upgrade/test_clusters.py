@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.upgrade import facts
 from kit.protocols.upgrade.raft_upgrade import Alter, CatchUp, Compare, Retry
 from kit.protocols.upgrade.rules import (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.family import families
-from kit.engine.registry import entries
-from kit.engine.scenario import files, open_file
+from kit.model.family import families
+from kit.model.registry import entries
+from kit.model.scenario import files, open_file
 from tests.views.frames import check_frame, scenes, walk
 
 [FAMILY] = [family for family in families() if family.name == "upgrade"]

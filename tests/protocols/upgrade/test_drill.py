@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from playwright.sync_api import Browser
 
-from kit.engine.drill import Drill, open_drill
-from kit.engine.server import CONFIGURATION, LOG_FILE
+from kit.console.drill import Drill, open_drill
+from kit.console.server import CONFIGURATION, LOG_FILE
 from kit.masks import nodes_in
 from kit.operators.importers.nodetool import parse_status_text
 from kit.protocols.upgrade.drill.raft_upgrade import OPTION, QUERY, host

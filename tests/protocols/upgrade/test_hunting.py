@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.registry import entry_of
 from kit.lessons import hunt
 from kit.lessons.hunting import VARIANTS, Variant, drawn, hunts, judged, suspected
 from kit.lessons.replays import shortest_breach
+from kit.model.registry import entry_of
 
 OF = "upgrade"
 EVERY = [

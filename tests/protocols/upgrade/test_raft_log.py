@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.flows import ServerLine
-from kit.engine.timeline import Timeline
+from kit.model.flows import ServerLine
+from kit.model.timeline import Timeline
 from kit.protocols.upgrade.raft_upgrade import ADVICE, LOG
 from kit.protocols.upgrade.rules import next_step, questions
 from tests.fixtures import rows

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.upgrade.raft_upgrade import Finish, JoinGroup, RaftUpgrade, Synchronize
 from kit.protocols.upgrade.rules import POST
 from tests.quality.breaking import broken, doing, never, unguarded

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.fuzz import fuzz
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.upgrade.raft_upgrade import RaftUpgrade
+from kit.search.check import check
+from kit.search.fuzz import fuzz
 from tests.protocols.storage.proofs import assert_holds
 from tests.protocols.upgrade.runs import raft, to_the_end
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from playwright.sync_api import Browser
 
-from kit.engine.drill import Drill, open_drill
-from kit.engine.flows import token_of
+from kit.console.drill import Drill, open_drill
 from kit.masks import nodes_in
+from kit.model.flows import token_of
 from kit.operators.importers.nodetool import parse_status_text
 from kit.operators.importers.system_tables import parse_topology
 from kit.protocols.upgrade.drill.raft_upgrade import host

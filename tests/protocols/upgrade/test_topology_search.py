@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.upgrade.rules import DONE
 from kit.protocols.upgrade.topology_upgrade import Build, End, Post, TopologyUpgrade
+from kit.search.check import check
 from tests.protocols.storage.proofs import assert_holds
 from tests.quality.breaking import broken, doing, never, unguarded
 from tests.quality.reporting import assert_reported, judges

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
 from kit.errors import BadInput
+from kit.model.registry import build
 from kit.protocols.upgrade.panels.states import of_cluster
 from kit.protocols.upgrade.rules import ORDER, follows, join_way
 from kit.views.panel import scene_of

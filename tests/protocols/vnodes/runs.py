@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import product
 from typing import Any, get_args
 
-from kit.engine.check import Result, check
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.storage.storage import USUAL_REQUESTS
 from kit.protocols.topology.rules.machines import EDITIONS
 from kit.protocols.vnodes.rules import Operation
 from kit.protocols.vnodes.vnodes import DELETED, Vnodes
+from kit.search.check import Result, check
 
 OPERATIONS: tuple[Operation, ...] = get_args(Operation)
 FENCED = {"edition": "server", "drain_fails": True}

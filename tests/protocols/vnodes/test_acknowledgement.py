@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.registry import build
-from kit.engine.scenario import file_named, open_file
+from kit.model.registry import build
+from kit.model.scenario import file_named, open_file
 from kit.protocols.storage.rules.levels import write_quotas
 from kit.protocols.storage.rules.requests import DONE, FAILED
 from kit.protocols.storage.rules.view import View
+from kit.search.check import check
 from tests.protocols.vnodes.runs import OPERATIONS
 
 WRITE = {"rf": 3, "crashes": 2, "requests": ("K1 write QUORUM",)}

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.flows import as_timeuuid, flows
-from kit.engine.model import always
-from kit.engine.registry import build
-from kit.engine.scenario import file_named, open_file
-from kit.engine.timeline import Timeline
+from kit.model.flows import as_timeuuid, flows
+from kit.model.model import always
+from kit.model.registry import build
+from kit.model.scenario import file_named, open_file
+from kit.model.timeline import Timeline
 from kit.protocols.storage.rules.conditions import AllKnow, NothingBelow
 from kit.protocols.storage.storage import Cleanup, Commit, LandLate
 from kit.protocols.topology.rules.machines import EDITIONS
 from kit.protocols.vnodes.rules import moved, moved_again
+from kit.search.check import check
 from kit.views.frame import frame_text
 from kit.views.panel import scene_of
 from kit.views.registry import for_model

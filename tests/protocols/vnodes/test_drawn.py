@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kit.engine.registry import entry_of, scenario_of
-from kit.engine.scenario import files, open_file
-from kit.engine.timeline import Timeline
+from kit.model.registry import entry_of, scenario_of
+from kit.model.scenario import files, open_file
+from kit.model.timeline import Timeline
 from kit.protocols.vnodes.vnodes import Vnodes
 from kit.views.frame import frame
 from kit.views.panel import scene_of

@@ -6,13 +6,13 @@ from itertools import combinations
 
 import pytest
 
-from kit.engine.registry import build
-from kit.engine.scenario import file_named, open_file
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.exercises import exercise
 from kit.lessons.predictions import predict
 from kit.lessons.trying import side_by_side
+from kit.model.registry import build
+from kit.model.scenario import file_named, open_file
+from kit.model.timeline import Timeline
 from kit.protocols.vnodes import solutions
 from kit.protocols.vnodes.lessons import TAKES, TURNS_AWAY, acknowledged, late_copy, refusers
 from tests.protocols.vnodes.answers import RIGHT

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.check import check
-from kit.engine.model import always
-from kit.engine.registry import build, rows_of
-from kit.engine.scenario import begun
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.model.model import always
+from kit.model.registry import build, rows_of
+from kit.model.scenario import begun
+from kit.model.timeline import Timeline
 from kit.protocols.storage.rules.conditions import AllKnow, NothingBelow
 from kit.protocols.storage.storage import Finish, Serve, Start, StorageState
 from kit.protocols.topology.rules.editions import MACHINES
@@ -27,6 +26,7 @@ from kit.protocols.vnodes.rules import (
     moved,
     project,
 )
+from kit.search.check import check
 from tests.protocols.storage.toys import toy
 from tests.protocols.vnodes.runs import FENCED, ONE, OPERATIONS
 from tests.quality.scratching import cut, search

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.check import check
-from kit.engine.model import Model
-from kit.engine.registry import build
+from kit.model.model import Model
+from kit.model.registry import build
 from kit.protocols.storage.storage import Commit, Finish
 from kit.protocols.vnodes.vnodes import DELETED
+from kit.search.check import check
 from tests.protocols.vnodes.runs import GUARDS, ONE
 from tests.quality.breaking import broken, never, unguarded
 from tests.quality.reporting import assert_reported, judges

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.fuzz import fuzz
-from kit.engine.model import step
-from kit.engine.registry import build
+from kit.model.model import step
+from kit.model.registry import build
 from kit.protocols.storage.rules.requests import AT_WORK, OPEN, Request
 from kit.protocols.storage.storage import TimeOut
+from kit.search.check import check
+from kit.search.fuzz import fuzz
 from tests.protocols.storage.proofs import assert_holds, assert_needed
 from tests.protocols.vnodes.runs import (
     BROKEN,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.flows import as_timeuuid, flows
+from kit.model.flows import as_timeuuid, flows
 from kit.protocols.storage.storage import Fetch, Land, LandLate, Serve
 from tests.protocols.vnodes.test_again import after, opened, seen
 

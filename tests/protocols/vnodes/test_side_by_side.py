@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.registry import build, entry_of
+from kit.model.registry import build, entry_of
 from kit.protocols.storage.storage import Storage
+from kit.search.check import check
 
 # what each operation is under either protocol, small enough for each landing
 OPERATIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {

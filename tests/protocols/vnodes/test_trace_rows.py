@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.engine.scenario import file_named, open_file
+from kit.model.scenario import file_named, open_file
 from kit.protocols.storage import facts
 from kit.spark.traces import as_tables
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.scenario import file_named, open_file
+from kit.model.scenario import file_named, open_file
 from kit.protocols.worlds.alignment import Now, moments
 from kit.protocols.worlds.facts import coordinator, epochs
 

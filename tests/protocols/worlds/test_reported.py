@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.compose import Product
-from kit.engine.model import Model
+from kit.model.compose import Product
+from kit.model.model import Model
 from kit.protocols.worlds.alignment import WORLDS, aligned
 from kit.protocols.worlds.facts.pairs import JOIN
 from kit.protocols.worlds.side_by_side import SideBySide

@@ -13,12 +13,12 @@ from msgspec.structs import replace
 
 import kit
 from kit import Timeline
-from kit.engine.registry import build, entry_of
-from kit.engine.scenario import file_named, open_file
-from kit.engine.timeline import played_out
-from kit.engine.trace import read
 from kit.errors import BadInput, KitError
 from kit.lessons import goes_on_in, predict, who_is_asked
+from kit.model.registry import build, entry_of
+from kit.model.scenario import file_named, open_file
+from kit.model.timeline import played_out
+from kit.model.trace import read
 from kit.playing import links
 from kit.playing.opening import open_named
 from kit.playing.setup import Setup

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kit.engine.model import Model, Property, Safeguard
-from kit.engine.timeline import Timeline
 from kit.errors import KitError, Refusal
+from kit.model.model import Model, Property, Safeguard
+from kit.model.timeline import Timeline
 from kit.protocols.worlds import alignment, dry_run
 from kit.protocols.worlds.alignment import (
     TITLES,
@@ -23,7 +23,7 @@ from kit.protocols.worlds.alignment import (
     moments,
 )
 from kit.protocols.worlds.side_by_side import SideBySide, WorldsParameters, of_worlds, placed, woven
-from tests.engine.toys import Door, Down, Lift, LiftModel, LiftParameters, Up
+from tests.model.toys import Door, Down, Lift, LiftModel, LiftParameters, Up
 
 EPOCHS, TOPOLOGY = TITLES["epochs"], TITLES["topology"]
 

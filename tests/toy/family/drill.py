@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kit.engine.drill import CheckedStep, CommandReply, DrillKind, DrillMoment, Grade, GradeRow
-from kit.engine.forms import Form, Given, Slot
+from kit.console.drill import CheckedStep, CommandReply, DrillKind, DrillMoment, Grade, GradeRow
+from kit.console.forms import Form, Given, Slot
 from kit.protocols.toy.model import Lapse, Lease, Take, Write
 
 

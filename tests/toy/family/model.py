@@ -6,7 +6,8 @@ that holds it does not notice: the client may still write.
 
 from typing import Annotated, Any, TypeAlias
 
-from kit.engine.declared import (
+from kit.errors import Refusal
+from kit.model.declared import (
     Declared,
     Each,
     State,
@@ -19,8 +20,7 @@ from kit.engine.declared import (
     sometimes,
     step,
 )
-from kit.engine.registry import Scenario
-from kit.errors import Refusal
+from kit.model.registry import Scenario
 from kit.protocols.toy.rules.fence import NOTHING, refusal
 
 MOST = 9

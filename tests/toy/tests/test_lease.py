@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.flows import flow_table, flows
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.flows import flow_table, flows
+from kit.model.registry import build
+from kit.model.timeline import Timeline
+from kit.search.check import check
 from kit.widgets import Player
 from tests.kinds import action_types
 from tests.widgets.browsing import Desk

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from kit.engine.timeline import PassedStep
 from kit.masks import where
+from kit.model.timeline import PassedStep
 from kit.protocols.cms.commit import Commit
 from kit.protocols.cms.rules.designs import EntryTimes
 from kit.protocols.cms.rules.log import Entry

@@ -6,8 +6,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine import server as tools
-from kit.engine.cassandra import (
+from kit.console import server as tools
+from kit.console.cassandra import (
     PORT,
     ListedNode,
     Logged,
@@ -18,11 +18,11 @@ from kit.engine.cassandra import (
     rendered,
     replication_params,
 )
-from kit.engine.drill import CommandReply, DrillMoment
-from kit.engine.flows import ServerHost, address_of, as_uuid, host_id
-from kit.engine.forms import Given
+from kit.console.drill import CommandReply, DrillMoment
+from kit.console.forms import Given
 from kit.errors import BadInput, Refused
 from kit.masks import is_majority, nodes_in
+from kit.model.flows import ServerHost, address_of, as_uuid, host_id
 from kit.protocols.cms.cms import Cms, CmsState, working
 from kit.protocols.cms.commit import Commit
 from kit.protocols.cms.migrating_cluster import FIRST, INITIALIZED

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kit.engine.timeline import PassedStep
-from kit.engine.zoom import FinerRun
+from kit.model.timeline import PassedStep
 from kit.protocols.cms.commit import Commit
+from kit.search.zoom import FinerRun
 
 
 def agreed_by(m: Commit, way: Sequence[PassedStep]) -> FinerRun | None:

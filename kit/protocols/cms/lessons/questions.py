@@ -4,11 +4,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kit.engine.scenario import file_named, open_file
-from kit.engine.timeline import Timeline, played_out
 from kit.errors import BadInput, KitError
 from kit.lessons.questions import PosedQuestion, copied, listed, model_of, posed
 from kit.lessons.stills import still
+from kit.model.scenario import file_named, open_file
+from kit.model.timeline import Timeline, played_out
 from kit.protocols.cms.cms import Cms, working
 from kit.protocols.cms.commit import Commit
 from kit.protocols.cms.facts.commit import requests

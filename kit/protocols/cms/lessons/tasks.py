@@ -3,11 +3,11 @@
 import random
 from typing import Any
 
-from kit.engine.timeline import PassedStep, Timeline
 from kit.lessons.badges import Badge
 from kit.lessons.judge import Arguments, TypedJudge, function_task
 from kit.lessons.replays import Ground, breaking, ends, run_task, takes
 from kit.lessons.tasks import Task
+from kit.model.timeline import PassedStep, Timeline
 from kit.protocols.cms.commit import Commit
 from kit.protocols.cms.drill import BOOT, DUMP
 from kit.protocols.cms.migrating_cluster import MigratingCluster, MigratingNode

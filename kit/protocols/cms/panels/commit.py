@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kit.engine.flows import flows
 from kit.errors import counted
+from kit.model.flows import flows
 from kit.protocols.cms.facts import commit as facts
 from kit.protocols.cms.facts.commit import RequestRow, StoreRow
 from kit.protocols.cms.panels.designs import DESIGN_LINES

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 
-from kit.engine.machines import MachineState
 from kit.errors import counted
+from kit.model.machines import MachineState
 from kit.protocols.raft import facts
 from kit.protocols.raft.facts import EntryRow, ServerRow, held_text
 from kit.protocols.raft.panels.groups import ENTRIES, TABS, majorities, reach

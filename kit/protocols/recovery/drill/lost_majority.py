@@ -5,12 +5,12 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from kit.engine.drill import CommandReply, DrillMoment, GradeRow, judged
-from kit.engine.flows import ServerHost
-from kit.engine.forms import Given, Slot
-from kit.engine.server import NOT_MODELLED, Servers
+from kit.console.drill import CommandReply, DrillMoment, GradeRow, judged
+from kit.console.forms import Given, Slot
+from kit.console.server import NOT_MODELLED, Servers
 from kit.errors import Refused
 from kit.masks import nodes_in, union
+from kit.model.flows import ServerHost
 from kit.protocols.recovery import facts
 from kit.protocols.recovery.lost_majority import listed_columns
 from kit.protocols.storage.rules.levels import Level

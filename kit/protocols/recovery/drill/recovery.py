@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from kit.engine.drill import (
+from kit.console.drill import (
     CheckedStep,
     CommandReply,
     Drill,
@@ -27,13 +27,13 @@ from kit.engine.drill import (
     judged,
     refusal_line,
 )
-from kit.engine.flows import ServerHost, as_uuid, token_of
-from kit.engine.forms import Form, Given, Slot
-from kit.engine.model import Model
-from kit.engine.server import CONFIGURATION, COUNTED, LOG_FILE, NodeTable, Row
-from kit.engine.timeline import Moment, Timeline
+from kit.console.forms import Form, Given, Slot
+from kit.console.server import CONFIGURATION, COUNTED, LOG_FILE, NodeTable, Row
 from kit.errors import Refused, are
 from kit.masks import is_majority, majority, nodes_in, union
+from kit.model.flows import ServerHost, as_uuid, token_of
+from kit.model.model import Model
+from kit.model.timeline import Moment, Timeline
 from kit.protocols.recovery import facts
 from kit.protocols.recovery import recovery as act
 from kit.protocols.recovery.drill import lost_majority

@@ -9,12 +9,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kit.engine import drill
-from kit.engine.flows import ServerLine
-from kit.engine.forms import Form, Given, Slot
-from kit.engine.server import LOG_FILE, NodeTable, Row
+from kit.console import drill
+from kit.console.forms import Form, Given, Slot
+from kit.console.server import LOG_FILE, NodeTable, Row
 from kit.errors import Refused
 from kit.masks import nodes_in, union
+from kit.model.flows import ServerLine
 from kit.protocols.recovery import recovery_mode as act
 from kit.protocols.recovery.drill import lost_majority
 from kit.protocols.recovery.lost_majority import MOST_FAULTS, NO_GROUP, group_uuid

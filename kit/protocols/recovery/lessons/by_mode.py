@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from kit.engine.timeline import PassedStep, Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.judge import TypedJudge, function_task
 from kit.lessons.questions import PosedQuestion, copied, model_of, posed
 from kit.lessons.replays import Ground, ends, run_task, takes
 from kit.lessons.stills import still
 from kit.lessons.tasks import Task
+from kit.model.timeline import PassedStep, Timeline
 from kit.protocols.recovery.mode_cluster import MODES
 from kit.protocols.recovery.orders import ANY_ORDER
 from kit.protocols.recovery.recovery_mode import Die, RecoveryMode

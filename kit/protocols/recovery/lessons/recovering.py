@@ -4,10 +4,8 @@ import random
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from kit.console.drill import open_drill
 from kit.edge.arguments import checked
-from kit.engine.drill import open_drill
-from kit.engine.registry import build, scenario_of
-from kit.engine.timeline import PassedStep, Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.judge import Arguments, TypedJudge, function_task
 from kit.lessons.questions import PosedQuestion, listed, model_of, posed
@@ -15,6 +13,8 @@ from kit.lessons.replays import Ground, ends, run_task, takes
 from kit.lessons.stills import still, timeline_of
 from kit.lessons.tasks import Task
 from kit.masks import majority, where
+from kit.model.registry import build, scenario_of
+from kit.model.timeline import PassedStep, Timeline
 from kit.protocols.recovery import facts
 from kit.protocols.recovery.drill.recovery import DRILL, procedure_lines
 from kit.protocols.recovery.facts import LevelLine

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from itertools import compress, count
 from typing import Any
 
-from kit.engine.model import Model
-from kit.engine.timeline import catch_up, every, suggested
 from kit.errors import counted
+from kit.model.model import Model
+from kit.model.timeline import catch_up, every, suggested
 from kit.protocols.storage import facts
 from kit.protocols.storage.events import Completed, Delivered, EpochCommitted
 from kit.protocols.storage.facts import about

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from kit.engine.flows import as_timeuuid
+from kit.model.flows import as_timeuuid
 from kit.protocols.storage import facts
 from kit.protocols.storage.facts import EpochRow
 from kit.views.declared import Badges, Column, Drawn, Note, Table, panel_of, status, unsaid

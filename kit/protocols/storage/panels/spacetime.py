@@ -13,8 +13,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.engine.timeline import Breach
 from kit.errors import counted
+from kit.model.timeline import Breach
 from kit.protocols.storage import events as what
 from kit.protocols.storage import facts
 from kit.protocols.storage.facts import about, addressees, known_text, message_key, request_key

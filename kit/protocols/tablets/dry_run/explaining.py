@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import Any
 
 from kit.edge.paths import Readable
-from kit.engine.explain import Question, Seen, Sight, Values
 from kit.errors import BadInput, counted
+from kit.operators.explain import Question, Seen, Sight, Values
 from kit.operators.importers.system_tables import TabletLine
 from kit.protocols.tablets.cluster import TabletsState
 from kit.protocols.tablets.dry_run.moments import Moment, names_in, opened_moments

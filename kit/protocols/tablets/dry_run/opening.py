@@ -19,8 +19,8 @@ from kit.edge.bundles import beginning
 from kit.edge.limits import check_room
 from kit.edge.paths import Readable, source_name
 from kit.edge.reading import read_text
-from kit.engine.registry import edition_of, one_of
 from kit.errors import BadInput, counted
+from kit.model.registry import edition_of, one_of
 from kit.operators.importers import system_tables
 from kit.operators.importers.anonymous import hidden
 from kit.operators.importers.nodetool import LEGEND, Seen, parse_status_text

@@ -5,9 +5,9 @@ from typing import Any
 
 from kit.edge.arguments import checked
 from kit.edge.paths import Readable
-from kit.engine.registry import one_of
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, counted
+from kit.model.registry import one_of
+from kit.model.timeline import Timeline
 from kit.operators.importers.system_tables import beginnings
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, PathLike, open_tablets, sorted_out
 from kit.protocols.tablets.dump import DumpedTable, DumpedTransition, TabletDump

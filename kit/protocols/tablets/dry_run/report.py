@@ -8,8 +8,8 @@ from fractions import Fraction
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.registry import one_of
 from kit.errors import BadInput
+from kit.model.registry import one_of
 from kit.operators.importers.schema import Factor
 from kit.protocols.group0.rules.releases import NEWEST, Release, has
 from kit.protocols.tablets.dry_run.opening import SOMEWHERE, OpenedTablets

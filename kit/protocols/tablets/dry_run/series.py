@@ -8,9 +8,9 @@ from itertools import pairwise
 
 from kit.edge.arguments import checked
 from kit.edge.paths import Readable
-from kit.engine.flows import Flow, FlowTable, spot
-from kit.engine.record import ReadOn, Record, RecordState
 from kit.errors import BadInput, counted
+from kit.model.flows import Flow, FlowTable, spot
+from kit.model.record import ReadOn, Record, RecordState
 from kit.protocols.tablets.dry_run.moments import (
     Change,
     Moment,

@@ -11,8 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.edge.arguments import text
-from kit.engine.registry import one_of
 from kit.errors import BadInput
+from kit.model.registry import one_of
 from kit.operators.importers.ringfile import place_name
 from kit.protocols.group0.rules.releases import has
 from kit.protocols.tablets.cluster import replication_before

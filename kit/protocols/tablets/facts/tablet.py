@@ -4,8 +4,8 @@ Its table has this one tablet, so every key is in it. Source: Topology over Raft
 transitions"; "Sharding with tablets".
 """
 
-from kit.engine.drill import DrillMoment
-from kit.engine.server import NOT_MODELLED, KnownRing
+from kit.console.drill import DrillMoment
+from kit.console.server import NOT_MODELLED, KnownRing
 from kit.errors import Refused
 from kit.protocols.storage.clients import KEYSPACE, StorageServers
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy

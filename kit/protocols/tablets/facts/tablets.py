@@ -13,8 +13,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.engine.flows import as_timeuuid
-from kit.engine.timeline import PassedStep
+from kit.model.flows import as_timeuuid
+from kit.model.timeline import PassedStep
 from kit.protocols.tablets.cluster import TabletsState, TabletTransition, excluded_nodes, standing
 from kit.protocols.tablets.rules import availability, replica_sets
 from kit.protocols.tablets.rules.grid import DECIDED, GridHost, TabletGrid

@@ -10,11 +10,11 @@ from typing import Any
 from msgspec.structs import astuple
 
 from kit.edge.arguments import finite, whole_number
-from kit.engine.registry import one_of
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError, counted
 from kit.lessons.questions import PosedQuestion, listed, model_of, posed
 from kit.lessons.stills import still, timeline_of
+from kit.model.registry import one_of
+from kit.model.timeline import Timeline
 from kit.protocols.tablets.balance import Balance, BalanceState
 from kit.protocols.tablets.facts import resize as facts
 from kit.protocols.tablets.resize import Resize, ResizeState

@@ -6,9 +6,9 @@ BadType when what is asked is no opened dump, BadInput for a name of no node, or
 from collections import Counter
 from collections.abc import Mapping
 
-from kit.engine.registry import one_of
 from kit.errors import BadInput, BadType, KitError, are, counted
 from kit.lessons.questions import PosedQuestion, listed, posed
+from kit.model.registry import one_of
 from kit.protocols.tablets.dry_run import what_if
 from kit.protocols.tablets.dry_run.opening import OpenedTablets
 from kit.protocols.tablets.dry_run.report import resizes

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.engine.registry import edition_of, one_of
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.questions import PosedQuestion, copied, model_of, posed
 from kit.lessons.stills import still
+from kit.model.registry import edition_of, one_of
+from kit.model.timeline import Timeline
 from kit.protocols.tablets.facts import tablets as facts
 from kit.protocols.tablets.rules.replica_sets import words
 from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, TransitionKind

@@ -4,13 +4,13 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from kit.engine.flows import flows
-from kit.engine.timeline import PassedStep, Timeline
 from kit.errors import KitError, counted
 from kit.lessons.judge import Arguments, function_task
 from kit.lessons.questions import PosedQuestion, copied, listed, model_of, posed
 from kit.lessons.replays import Ground, ends, run_task, takes
 from kit.lessons.stills import still
+from kit.model.flows import flows
+from kit.model.timeline import PassedStep, Timeline
 from kit.protocols.tablets.panels.losses import losses, one_more, repair_map
 from kit.protocols.tablets.rules.availability import unrepaired_in_time
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap

@@ -3,12 +3,12 @@
 import random
 from typing import Any
 
-from kit.engine.timeline import PassedStep, Timeline
 from kit.errors import KitError
 from kit.lessons.judge import Arguments, function_task
 from kit.lessons.questions import PosedQuestion, copied, posed
 from kit.lessons.replays import Ground, broken, ends, run_task, takes
 from kit.lessons.stills import still
+from kit.model.timeline import PassedStep, Timeline
 from kit.protocols.tablets.truncate import Truncate
 from kit.protocols.topology.rules import cluster
 from kit.protocols.topology.rules.replication import refused_change

@@ -4,11 +4,11 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kit.engine.timeline import Timeline, played_out
 from kit.errors import counted
 from kit.lessons.judge import Arguments, function_task
 from kit.lessons.questions import model_of
 from kit.lessons.replays import Ground, breaking, broken, run_task
+from kit.model.timeline import Timeline, played_out
 from kit.protocols.tablets.balance import Balance
 from kit.protocols.tablets.lessons.balancing import decision_on
 from kit.protocols.tablets.rules.availability import availability

@@ -10,8 +10,8 @@ from functools import partial
 
 from msgspec import Struct
 
-from kit.engine.timeline import PassedStep
 from kit.errors import counted
+from kit.model.timeline import PassedStep
 from kit.protocols.tablets.cluster import TabletsState
 from kit.protocols.tablets.facts.tablets import tablet_map
 from kit.protocols.tablets.rules.availability import (

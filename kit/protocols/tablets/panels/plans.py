@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from kit.engine.timeline import PassedStep
 from kit.errors import counted
+from kit.model.timeline import PassedStep
 from kit.protocols.tablets.cluster import TabletsState
 from kit.protocols.tablets.facts import resize, tablets
 from kit.protocols.tablets.resize import Resize, ResizeState

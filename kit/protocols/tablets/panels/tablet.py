@@ -13,9 +13,9 @@ from operator import itemgetter
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.timeline import PassedStep
 from kit.errors import are
 from kit.masks import holds, mask_of, members
+from kit.model.timeline import PassedStep
 from kit.protocols.storage import storage
 from kit.protocols.storage.facts import OUTPUT
 from kit.protocols.storage.panels import VIEWS as STORAGE

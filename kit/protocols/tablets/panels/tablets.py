@@ -7,9 +7,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kit.engine.flows import as_timeuuid
-from kit.engine.timeline import PassedStep
 from kit.errors import counted
+from kit.model.flows import as_timeuuid
+from kit.model.timeline import PassedStep
 from kit.protocols.tablets.facts import tablets as facts
 from kit.protocols.tablets.hosts import LOG, NETWORK
 from kit.protocols.tablets.panels import losses, plans

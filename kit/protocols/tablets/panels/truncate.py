@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import groupby, pairwise
 from typing import get_args
 
-from kit.engine.flows import as_timeuuid
+from kit.model.flows import as_timeuuid
 from kit.protocols.tablets.hosts import LOG, NETWORK, host_spot
 from kit.protocols.tablets.truncate import (
     CLIENT,

@@ -14,8 +14,8 @@ import pandas as pd
 import pyarrow as pa
 from msgspec.structs import replace
 
-from kit.engine.registry import edition_of
 from kit.errors import BadInput
+from kit.model.registry import edition_of
 from kit.protocols.tablets.rules.balance.cluster import (
     SMALLEST,
     BalancerInput,

@@ -22,8 +22,8 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from kit.edge.arguments import whole_number
-from kit.engine.registry import bounds_of
 from kit.errors import BadInput
+from kit.model.registry import bounds_of
 from kit.protocols.storage.rules.levels import majority
 from kit.protocols.tablets.rules import resize
 from kit.protocols.tablets.rules.balance.cluster import UNKNOWN, Bytes, Codes

@@ -16,9 +16,9 @@ from msgspec import Struct
 
 from kit.edge.paths import Readable, source_name
 from kit.edge.reading import read_text
-from kit.engine.explain import Question, Seen, Sight, Values, reason_of
-from kit.engine.log import Apply
 from kit.errors import BadInput, are, counted
+from kit.model.log import Apply
+from kit.operators.explain import Question, Seen, Sight, Values, reason_of
 from kit.operators.importers.data_placements import PlacedRange, is_placements, parse_placements
 from kit.operators.importers.metadata_log import LogEntry, is_metadata, parse_metadata
 from kit.operators.importers.opening import Imported, is_ring, listing_of

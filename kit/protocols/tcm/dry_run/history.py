@@ -12,8 +12,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.engine.timeline import Moment, Timeline
 from kit.errors import BadInput, Refusal
+from kit.model.timeline import Moment, Timeline
 from kit.operators.importers.opening import Imported
 from kit.operators.importers.ringfile import RingFile, place_name
 from kit.protocols.tcm import cluster as schedule

@@ -11,9 +11,9 @@ import msgspec
 from msgspec import Struct
 
 from kit.edge.json_text import to_json
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refusal, are, counted
 from kit.masks import majority
+from kit.model.timeline import Timeline
 from kit.operators.importers.ringfile import RingFile
 from kit.protocols.tcm import cluster as schedule
 from kit.protocols.tcm.cluster import TcmCluster

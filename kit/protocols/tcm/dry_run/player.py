@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from kit.commands.answer import Rows
+from kit.console.server import aligned
 from kit.edge.arguments import finite
 from kit.edge.reading import read_text
-from kit.engine.parameters import edition_in
-from kit.engine.registry import edition_of
-from kit.engine.server import aligned
-from kit.engine.timeline import LONGEST_RUN, Timeline
 from kit.errors import BadInput, are, counted
+from kit.model.parameters import edition_in
+from kit.model.registry import edition_of
+from kit.model.timeline import LONGEST_RUN, Timeline
 from kit.operators.importers import ringfile
 from kit.operators.importers.cql import parse_keyspace
 from kit.operators.importers.opening import Imported, import_texts, open_ring

@@ -12,8 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.commands.answer import GAP, Answer, Rows, wrap
-from kit.engine.registry import one_of
 from kit.errors import BadInput, counted
+from kit.model.registry import one_of
 from kit.operators.importers.opening import Imported
 from kit.operators.workload import PLACEMENTS, check_work
 from kit.protocols.tcm.dry_run.history import check_begins, forced, operations_of

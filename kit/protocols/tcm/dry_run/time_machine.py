@@ -11,9 +11,9 @@ from typing import TypeAlias
 from msgspec import structs
 
 from kit.edge.arguments import checked
-from kit.engine.record import ReadOn, Record, RecordState
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, counted
+from kit.model.record import ReadOn, Record, RecordState
+from kit.model.timeline import Timeline
 from kit.operators.importers.nodetool import name_order
 from kit.operators.importers.opening import Imported
 from kit.protocols.tcm.dry_run import metadata_log as logs

@@ -19,8 +19,8 @@ from weakref import WeakKeyDictionary
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.registry import one_of
 from kit.errors import BadInput, Refusal
+from kit.model.registry import one_of
 from kit.protocols.tcm.cluster import LevelState, PauseState, TcmCluster
 from kit.protocols.tcm.rules import metadata as rules
 from kit.protocols.tcm.rules import operations as ops

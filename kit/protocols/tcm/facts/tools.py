@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from kit.engine.cassandra import (
+from kit.console.cassandra import (
     PORT,
     ListedNode,
     Logged,
@@ -12,11 +12,11 @@ from kit.engine.cassandra import (
     ServiceView,
     rendered,
 )
-from kit.engine.drill import CommandReply, DrillMoment
-from kit.engine.flows import ServerHost, address_of, host_id
-from kit.engine.forms import Given
-from kit.engine.server import NOT_MODELLED, NodeTable, Row, UserTable
+from kit.console.drill import CommandReply, DrillMoment
+from kit.console.forms import Given
+from kit.console.server import NOT_MODELLED, NodeTable, Row, UserTable
 from kit.errors import Refused
+from kit.model.flows import ServerHost, address_of, host_id
 from kit.protocols.tcm.facts import moment
 from kit.protocols.tcm.parameters import Cluster
 from kit.protocols.tcm.rules.metadata import Cancel, Metadata, Sequence, finished_step, state_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kit.engine.timeline import PassedStep
-from kit.engine.zoom import FinerRun
+from kit.model.timeline import PassedStep
 from kit.protocols.tcm.facts import moment as facts
+from kit.search.zoom import FinerRun
 
 MEMBERS, MOST_NODES = 3, 7
 """As many nodes that are up all the time are taken for the CMS, one of fewer; as many nodes can be

@@ -1,7 +1,7 @@
 """Lessons on the epoch protocol."""
 
-from kit.engine.timeline import Timeline
 from kit.lessons.questions import model_of
+from kit.model.timeline import Timeline
 from kit.protocols.tcm.cluster import TcmCluster
 
 

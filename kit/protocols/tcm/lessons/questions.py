@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from kit.engine.registry import one_of
-from kit.engine.timeline import Timeline, played_out
 from kit.errors import BadInput, KitError, counted
 from kit.lessons.questions import PosedQuestion, copied, listed, posed
 from kit.lessons.replays import broken_run
 from kit.lessons.stills import still
+from kit.model.registry import one_of
+from kit.model.timeline import Timeline, played_out
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.dry_run.history import opening_state
 from kit.protocols.tcm.facts import moment as facts

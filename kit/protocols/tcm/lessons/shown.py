@@ -5,9 +5,9 @@ from typing import Any
 from msgspec import Struct
 
 from kit.edge.arguments import checked
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
 from kit.lessons.stills import timeline_of
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.operators.workload import PLACEMENTS, estimate
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import first_missed

@@ -3,9 +3,9 @@
 So that *Run all* leaves each Player that is shown as the text beside it describes.
 """
 
-from kit.engine.registry import one_of
-from kit.engine.scenario import file_named, open_file
 from kit.errors import BadInput, Refused
+from kit.model.registry import one_of
+from kit.model.scenario import file_named, open_file
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.lessons import cluster_of
 from kit.widgets.player import Player

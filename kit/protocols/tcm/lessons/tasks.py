@@ -6,15 +6,14 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise, product
 from typing import Any
 
-from kit.engine.check import check
-from kit.engine.model import always
-from kit.engine.timeline import PassedStep, Timeline, played_out
 from kit.errors import KitError
 from kit.lessons.badges import Badge
 from kit.lessons.judge import Arguments, found_judge, function_task
 from kit.lessons.replays import Ground, after_its_steps, run_task, takes
 from kit.lessons.tasks import Case, Marks, Task
 from kit.masks import majority
+from kit.model.model import always
+from kit.model.timeline import PassedStep, Timeline, played_out
 from kit.operators.importers.opening import Imported
 from kit.operators.importers.ringfile import RingFile, parse_ring
 from kit.protocols.tcm.dry_run.history import dry_run_of, model_for, outcome
@@ -30,6 +29,7 @@ from kit.ring.ranges import Range
 from kit.ring.replication import NetworkTopologyStrategy, SimpleStrategy
 from kit.ring.tokens import small
 from kit.ring.topology import Node, Ring
+from kit.search.check import check
 
 
 def reaches(epoch: int) -> Callable[[Timeline], str | None]:

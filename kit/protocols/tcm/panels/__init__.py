@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from kit.engine.model import Model
-from kit.engine.timeline import catch_up, suggested
+from kit.model.model import Model
+from kit.model.timeline import catch_up, suggested
 from kit.protocols.tcm.facts.moment import about
 from kit.protocols.tcm.panels.dry_run import DEATHS, PLANNED, REHEARSAL, TRAFFIC
 from kit.protocols.tcm.panels.operation import EPOCHS, LOCKS, OPERATION, STREAMS, gates

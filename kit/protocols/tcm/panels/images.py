@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from kit.engine.registry import build, scenario_of
-from kit.engine.timeline import Timeline
+from kit.model.registry import build, scenario_of
+from kit.model.timeline import Timeline
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.panels.operation import diagram
 from kit.protocols.tcm.panels.ring import draw_ring

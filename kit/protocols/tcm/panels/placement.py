@@ -11,7 +11,7 @@ from operator import attrgetter
 
 from msgspec import Struct
 
-from kit.engine.server import aligned
+from kit.console.server import aligned
 from kit.errors import counted
 from kit.protocols.tcm.facts import large as large_facts
 from kit.protocols.tcm.facts import moment as facts

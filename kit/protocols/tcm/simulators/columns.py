@@ -12,8 +12,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.engine.log import Log
-from kit.engine.model import Property, always
+from kit.model.log import Log
+from kit.model.model import Property, always
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.rules.metadata import Advance, Begin, Event, Snapshot, locks
 from kit.protocols.tcm.simulators import plain as simple

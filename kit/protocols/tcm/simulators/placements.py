@@ -14,11 +14,10 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from kit.engine.fuzz import CLEAN, Chance, PropertyJudges, least, shrink
-from kit.engine.registry import bounds_of, entry_of, one_of, safeguards_off
-from kit.engine.timeline import Timeline
-from kit.engine.trace import Trace
 from kit.errors import BadInput
+from kit.model.registry import bounds_of, entry_of, one_of, safeguards_off
+from kit.model.timeline import Timeline
+from kit.model.trace import Trace
 from kit.protocols.tcm.cluster import Driver, TcmCluster
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel, Event, node_of
@@ -26,6 +25,7 @@ from kit.protocols.tcm.rules.operations import EDITIONS, Edition, Operation
 from kit.protocols.tcm.simulators.columns import COLUMNS, Columns, Looked
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy, Replication, SimpleStrategy
 from kit.ring.topology import Node
+from kit.search.fuzz import CLEAN, Chance, PropertyJudges, least, shrink
 from kit.views.static import BROKEN, Sheet, sign
 
 SPREAD = 1000  # tokens of the line for each token that is ever owned

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 import numpy as np
 from msgspec import Struct
 
-from kit.engine.model import switched_off
 from kit.errors import BadInput, Refused
+from kit.model.model import switched_off
 from kit.protocols.tcm.parameters import enter, parse_operation
 from kit.protocols.tcm.rules import metadata as rules
 from kit.protocols.tcm.rules import operations as ops

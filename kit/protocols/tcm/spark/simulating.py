@@ -13,13 +13,13 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from kit.engine.fuzz import CLEAN
-from kit.engine.model import fingerprint
-from kit.engine.registry import entry_of, safeguards_off
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
+from kit.model.model import fingerprint
+from kit.model.registry import entry_of, safeguards_off
+from kit.model.timeline import Timeline
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.simulators.placements import Simulation, Size, simulate, size_of, smaller
+from kit.search.fuzz import CLEAN
 from kit.spark.schemas import table
 from kit.spark.sessions import Spark
 from kit.spark.workers import seeded

@@ -15,8 +15,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from kit.edge.paths import Readable
-from kit.engine.explain import Question, Seen, Sight
 from kit.errors import BadInput, counted
+from kit.operators.explain import Question, Seen, Sight
 from kit.operators.importers.topology_journals import OF_COORDINATOR, JournalEntry, read_journals
 from kit.protocols.group0.rules.releases import NEWEST
 from kit.protocols.topology.control import MOST_FAULTS

@@ -10,9 +10,9 @@ from itertools import takewhile
 from pathlib import Path
 
 from kit.edge.arguments import checked
-from kit.engine.record import ReadOn, Record, RecordState
-from kit.engine.timeline import Timeline
 from kit.errors import counted
+from kit.model.record import ReadOn, Record, RecordState
+from kit.model.timeline import Timeline
 from kit.protocols.topology.dry_run.history import Passage, topology_history
 from kit.protocols.topology.panels.states import diagram
 from kit.protocols.topology.rules.editions import MACHINES

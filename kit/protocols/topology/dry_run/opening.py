@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from kit.edge.paths import Readable, source_name
 from kit.edge.reading import read_text
-from kit.engine.registry import edition_of, one_of
 from kit.errors import BadInput, counted, one_line
+from kit.model.registry import edition_of, one_of
 from kit.operators.importers import system_tables as dumps
 from kit.operators.importers.anonymous import hidden
 from kit.operators.importers.nodetool import Listing, Seen, parse_status_text

@@ -13,8 +13,8 @@ from typing import Any
 from msgspec import Struct
 
 from kit.edge.paths import Readable
-from kit.engine.explain import Question, Seen, Sight, Values
 from kit.errors import BadInput, counted
+from kit.operators.explain import Question, Seen, Sight, Values
 from kit.operators.importers.system_tables import beginnings
 from kit.protocols.topology.control import MOST_FAULTS
 from kit.protocols.topology.dry_run.explaining import (

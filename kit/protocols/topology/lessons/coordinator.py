@@ -4,14 +4,14 @@ import random
 from functools import partial
 from typing import Any
 
-from kit.engine.registry import edition_of, one_of
-from kit.engine.timeline import PassedStep, Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.judge import Arguments, function_task
 from kit.lessons.questions import PosedQuestion, copied, model_of, posed
 from kit.lessons.replays import Ground, ends, run_task, takes
 from kit.lessons.stills import still
 from kit.masks import mask_of, nodes_in
+from kit.model.registry import edition_of, one_of
+from kit.model.timeline import PassedStep, Timeline
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.control import let_in, served

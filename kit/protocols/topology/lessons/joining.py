@@ -3,12 +3,12 @@
 import random
 from typing import Any
 
-from kit.engine.timeline import PassedStep, Timeline
 from kit.errors import BadInput
 from kit.lessons.judge import Arguments, function_task
 from kit.lessons.questions import PosedQuestion, copied, model_of, posed
 from kit.lessons.replays import Ground, ends, run_task, takes
 from kit.lessons.stills import still
+from kit.model.timeline import PassedStep, Timeline
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.handshake import (
     CHECKS,

@@ -3,13 +3,13 @@
 import random
 from typing import Any
 
-from kit.engine.timeline import PassedStep, Timeline
 from kit.errors import KitError
 from kit.lessons.judge import Arguments, function_task
 from kit.lessons.questions import PosedQuestion, model_of, posed
 from kit.lessons.replays import Ground, ends, run_task, takes
 from kit.lessons.stills import still
 from kit.masks import nodes_in
+from kit.model.timeline import PassedStep, Timeline
 from kit.protocols.topology.rules import cluster
 from kit.protocols.topology.rules.decide import queue
 from kit.protocols.topology.rules.machines import Edition

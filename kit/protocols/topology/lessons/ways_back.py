@@ -3,10 +3,10 @@
 import random
 from typing import Any
 
-from kit.engine.registry import build, edition_of
-from kit.engine.timeline import PassedStep
 from kit.lessons.judge import Arguments, function_task
 from kit.lessons.replays import Ground, ends, run_task, takes
+from kit.model.registry import build, edition_of
+from kit.model.timeline import PassedStep
 from kit.protocols.topology import control, coordinator
 from kit.protocols.topology.rules import cluster
 from kit.protocols.topology.rules.editions import MACHINES

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from kit.engine.flows import as_timeuuid
 from kit.errors import counted
 from kit.masks import majority, nodes_in
+from kit.model.flows import as_timeuuid
 from kit.protocols.topology import facts
 from kit.protocols.topology.control import has_majority, voting
 from kit.protocols.topology.facts import HistoryLine, LoggedLine, NodeFacts, history, log_lines

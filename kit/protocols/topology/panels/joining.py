@@ -7,9 +7,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kit.engine.actors import ActorState
-from kit.engine.network import DuplicateMessage
-from kit.engine.timeline import PassedStep
+from kit.model.actors import ActorState
+from kit.model.network import DuplicateMessage
+from kit.model.timeline import PassedStep
 from kit.protocols.topology import handshake
 from kit.protocols.topology.join import Join
 from kit.views.busts import Health

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from kit.engine.flows import spot
+from kit.model.flows import spot
 from kit.protocols.topology import facts
 from kit.protocols.topology.facts import NodeFacts
 from kit.views.declared import NONE, Alike, Column, Table, of_state, panel_of

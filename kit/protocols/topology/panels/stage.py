@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from kit.engine.flows import spot
 from kit.errors import counted
+from kit.model.flows import spot
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology import facts
 from kit.protocols.topology.control import NETWORK

@@ -17,9 +17,9 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.flows import as_timeuuid
-from kit.engine.timeline import PassedStep
 from kit.masks import nodes_in
+from kit.model.flows import as_timeuuid
+from kit.model.timeline import PassedStep
 from kit.operators.importers.system_tables import TOPOLOGY
 from kit.protocols.topology.control import SERVING_STATES, ControlState, view_of
 from kit.protocols.topology.facts import RunIds, ends_of, run_ids

@@ -8,13 +8,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kit.engine import drill
-from kit.engine.flows import ServerHost, host_id
-from kit.engine.forms import Form, Given, Slot
-from kit.engine.registry import Entry
-from kit.engine.server import CONFIGURATION, NodeTable, Row, Servers, by_verb, possible
+from kit.console import drill
+from kit.console.forms import Form, Given, Slot
+from kit.console.server import CONFIGURATION, NodeTable, Row, Servers, by_verb, possible
 from kit.errors import BadInput
 from kit.masks import nodes_in
+from kit.model.flows import ServerHost, host_id
+from kit.model.registry import Entry
 from kit.protocols.upgrade import raft_upgrade as act
 from kit.protocols.upgrade.raft_upgrade import ENTRY, LOG, MOST, PHASES, RaftUpgrade, address
 from kit.protocols.upgrade.rules import KEY, POST

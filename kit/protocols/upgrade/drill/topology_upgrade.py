@@ -9,12 +9,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kit.engine import drill
-from kit.engine.flows import ServerHost, token_of
-from kit.engine.forms import Form, Given
-from kit.engine.server import NodeTable, Row, Servers, by_verb
+from kit.console import drill
+from kit.console.forms import Form, Given
+from kit.console.server import NodeTable, Row, Servers, by_verb
 from kit.errors import Refused
 from kit.masks import nodes_in
+from kit.model.flows import ServerHost, token_of
 from kit.protocols.upgrade import topology_upgrade as act
 from kit.protocols.upgrade.drill.raft_upgrade import host, seen, story
 from kit.protocols.upgrade.rules import DONE, FEATURE, NOT_UPGRADED, ROUTE

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline, played_out
+from kit.model.registry import build
+from kit.model.timeline import Timeline, played_out
 from kit.protocols.upgrade.raft_upgrade import PHASES
 from kit.protocols.upgrade.rules import (
     POST,

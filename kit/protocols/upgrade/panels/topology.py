@@ -5,7 +5,7 @@ how a node joins.
 from collections.abc import Iterator
 from operator import itemgetter
 
-from kit.engine.flows import token_of
+from kit.model.flows import token_of
 from kit.protocols.upgrade import topology_upgrade
 from kit.protocols.upgrade.panels.states import UPGRADE, of_cluster
 from kit.protocols.upgrade.rules import BUILDING, DONE, FEATURE, NOT_UPGRADED, ROUTE, join_way

@@ -1,7 +1,7 @@
 """The six questions, each with its two stories and the rows at which they meet."""
 
-from kit.engine.registry import one_of
 from kit.errors import BadInput
+from kit.model.registry import one_of
 from kit.protocols.worlds.alignment import Now, Pair, Row, Side
 from kit.protocols.worlds.facts import coordinator as c
 from kit.protocols.worlds.facts import epochs as e

@@ -8,13 +8,13 @@ from typing import Any
 import nbformat
 import pytest
 
-from kit.engine.check import check
-from kit.engine.registry import build, entry_of
-from kit.engine.timeline import Timeline
-from kit.engine.trace import dumps
 from kit.errors import BadInput
 from kit.lessons import crossed, exercise, hunt, predict
 from kit.lessons.hunting import VARIANTS, Variant, drawn, hunts, judged
+from kit.model.registry import build, entry_of
+from kit.model.timeline import Timeline
+from kit.model.trace import dumps
+from kit.search.check import check
 from kit.widgets import Player
 from tests.house.source import ROOT
 from tests.lessons.answers import HUNT, named_hunt

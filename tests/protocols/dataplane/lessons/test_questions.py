@@ -6,8 +6,6 @@ from itertools import combinations
 
 import pytest
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons import (
     after,
@@ -20,6 +18,8 @@ from kit.lessons import (
     predict,
     story,
 )
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.dataplane.lessons import always_meet
 from kit.widgets import Player
 from tests.lessons.answers import RIGHT

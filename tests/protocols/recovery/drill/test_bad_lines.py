@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.engine.drill import Drill, open_drill
+from kit.console.drill import Drill, open_drill
 from kit.errors import LONGEST_MESSAGE
 from tests.examples import examples
 from tests.protocols.recovery.drill.walks import DRILL, MODE_WALK, WHOLE, host

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.drill import GradeRow
+from kit.console.drill import GradeRow
 from tests.drills import errors
 from tests.protocols.recovery.drill.walks import (
     DELETE,

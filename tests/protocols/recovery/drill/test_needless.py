@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.drill import Drill
+from kit.console.drill import Drill
 from kit.protocols.recovery.drill.recovery import NODES_ARE_DEAD, procedure_lines
 from tests.drills import typed
 from tests.protocols.recovery.drill.walks import DELETE, READ, UNSET, host, lead, on_each, removal

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.engine.drill import Drill, open_drill
+from kit.console.drill import Drill, open_drill
 from kit.operators.importers.dumps import parse_json_rows
 from kit.operators.importers.nodetool import parse_status_text
 from kit.operators.importers.system_tables import parse_topology

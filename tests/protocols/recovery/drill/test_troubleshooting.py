@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.drill import open_drill
+from kit.console.drill import open_drill
 from kit.views.fragment import h
 from kit.views.transcript import command_buttons
 from tests.drills import errors

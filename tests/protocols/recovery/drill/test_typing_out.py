@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.engine.drill import Drill
-from kit.engine.registry import build
+from kit.console.drill import Drill
+from kit.model.registry import build
 from kit.protocols.recovery.drill.recovery import DRILL, procedure_lines
 from tests.examples import examples
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.drill import Drill, checklist_lines
+from kit.console.drill import Drill, checklist_lines
 from tests.drills import errors, failed, replayed
 from tests.protocols.recovery.drill.walks import (
     CLEAN,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kit.engine.drill import Drill
+from kit.console.drill import Drill
 from tests.drills import typed
 
 DRILL = {

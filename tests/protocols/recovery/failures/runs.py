@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from kit.engine.timeline import Timeline
+from kit.model.timeline import Timeline
 from tests.views.frames import after
 
 TWO: dict[str, Any] = {"datacenters": (3, 3)}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.views.frame import frame, frame_text
 from kit.views.registry import for_model
 from tests.keyed import check_keys

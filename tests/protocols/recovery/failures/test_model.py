@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build, entries
 from kit.errors import BadInput
 from kit.masks import nodes_in
+from kit.model.registry import build, entries
 from kit.protocols.recovery import facts
 from kit.protocols.recovery.failures import CatchUp, Serve
 from kit.protocols.recovery.lessons.recovering import failures_table

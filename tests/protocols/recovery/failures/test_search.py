@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.check import check
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.recovery.failures import CatchUp, Failures, Rejoin, Stop
+from kit.search.check import check
 from tests.protocols.storage.proofs import assert_holds, assert_needed
 from tests.quality.breaking import broken, doing, never
 from tests.quality.reporting import assert_reported, judges

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.predictions import predict
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.recovery.lessons.by_mode import RUNS, runs_after_restart
 from tests.protocols.topology.joins import do
 from tests.saying import like

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from kit import Player, build
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons import exercise, hunt, predict
 from kit.lessons.hunting import VARIANTS, Variant, drawn, hunts, judged, suspected
 from kit.lessons.replays import shortest_breach
 from kit.lessons.tasks import tasks
+from kit.model.timeline import Timeline
 from kit.protocols.recovery.lessons.recovering import (
     hears,
     if_led,

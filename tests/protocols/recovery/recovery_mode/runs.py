@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from kit.engine.timeline import Timeline
+from kit.model.timeline import Timeline
 from kit.protocols.recovery.mode_cluster import ModeNode
 from kit.protocols.recovery.orders import ANY_ORDER
 from kit.protocols.recovery.recovery_mode import RecoveryMode

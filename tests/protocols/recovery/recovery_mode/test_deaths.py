@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.recovery.recovery_mode import Die
 from kit.protocols.recovery.rules.quorum import after_deaths
 from tests.drills import errors

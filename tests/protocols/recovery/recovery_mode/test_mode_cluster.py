@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.flows import as_uuid
+from kit.model.flows import as_uuid
 from kit.protocols.recovery.lost_majority import NO_GROUP, OLD
 from kit.protocols.recovery.mode_cluster import MODES, ModeNode, ModeState
 

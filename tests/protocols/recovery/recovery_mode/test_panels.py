@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.flows import flows
-from kit.engine.registry import entries
-from kit.engine.scenario import files, open_file
-from kit.engine.timeline import Timeline
+from kit.model.flows import flows
+from kit.model.registry import entries
+from kit.model.scenario import files, open_file
+from kit.model.timeline import Timeline
 from kit.protocols.recovery import facts
 from tests.fixtures import rows
 from tests.protocols.recovery.recovery_mode.runs import (

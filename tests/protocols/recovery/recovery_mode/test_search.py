@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.registry import build
-from kit.engine.scenario import begun
+from kit.model.registry import build
+from kit.model.scenario import begun
 from kit.protocols.recovery.orders import ANY_ORDER
 from kit.protocols.recovery.recovery_mode import Alter, Enter, Finish, Mistype, RecoveryMode, Remove
+from kit.search.check import check
 from tests.protocols.recovery.recovery_mode.runs import (
     ENTER,
     LEAVE,

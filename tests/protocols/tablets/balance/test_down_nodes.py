@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole
 from kit.protocols.tablets.rules.balance.planner import plan, why
 from kit.protocols.tablets.rules.balance.reasons import GivesNone, TakesNone

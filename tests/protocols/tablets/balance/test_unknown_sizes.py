@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.tablets.rules.balance.cluster import BalancerInput, BalancerNode, gathered
 from kit.protocols.tablets.rules.balance.planner import plan, why
 from kit.protocols.tablets.rules.balance.reasons import reason_said
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, last_tokens
 from kit.protocols.tablets.rules.replica_sets import TabletReplica, replicas_in
+from kit.search.check import check
 from tests.protocols.tablets.balance.clusters import GIB, TARGET
 
 CASES = """

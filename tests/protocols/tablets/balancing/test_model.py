@@ -7,12 +7,10 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.fuzz import fuzz
-from kit.engine.registry import build, entry_of
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.exercises import exercise
+from kit.model.registry import build, entry_of
+from kit.model.timeline import Timeline
 from kit.protocols.tablets.lessons.balancing import (
     against_planner,
     goes_to,
@@ -20,6 +18,8 @@ from kit.protocols.tablets.lessons.balancing import (
     moves_judged,
 )
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
+from kit.search.check import check
+from kit.search.fuzz import fuzz
 from kit.views.panel import Scene
 from kit.views.registry import for_model
 from tests.saying import like

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.tablets.balance import Balance, BalanceState
 from tests.quality.breaking import broken, doing, never, unguarded
 from tests.quality.reporting import assert_reported, judges

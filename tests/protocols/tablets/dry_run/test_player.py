@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import kit
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.model.timeline import Timeline
 from kit.protocols.tablets.dry_run.player import TabletRehearsal
 from kit.protocols.tablets.dry_run.what_if import balance
 from kit.protocols.tablets.facts.tablets import grid

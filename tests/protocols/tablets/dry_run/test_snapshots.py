@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kit
-from kit.engine.explain import Seen, search_explanation
 from kit.errors import BadInput
+from kit.operators.explain import Seen, search_explanation
 from kit.operators.importers.snapshots import MARK
 from kit.protocols.tablets.dry_run.explaining import of_snapshots
 from kit.protocols.tablets.dry_run.opening import open_tablets

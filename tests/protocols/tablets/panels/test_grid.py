@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kit.engine.registry import entries
+from kit.model.registry import entries
 from kit.protocols.tablets.panels.grid import (
     BARRIER_SIGNS,
     CHIP,

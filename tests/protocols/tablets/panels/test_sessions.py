@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.views.panel import Scene
 from kit.views.registry import for_model
 

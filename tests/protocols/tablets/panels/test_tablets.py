@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build, entries
-from kit.engine.timeline import Timeline
+from kit.model.registry import build, entries
+from kit.model.timeline import Timeline
 from kit.views.panel import scene_of
 from kit.views.registry import for_model
 from tests.views.frames import check_frame, panel_text, scenes, walk

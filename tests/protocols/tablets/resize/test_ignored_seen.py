@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kit.engine.flows import flows
-from kit.engine.registry import build
 from kit.errors import BadInput
+from kit.model.flows import flows
+from kit.model.registry import build
 from kit.protocols.tablets.facts import resize as facts
 from tests.protocols.tablets.resize.test_seen import MERGES, drawn, lines, walked
 

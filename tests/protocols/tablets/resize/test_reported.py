@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.tablets.resize import Resize
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap
 from kit.protocols.tablets.rules.replica_sets import TabletReplica

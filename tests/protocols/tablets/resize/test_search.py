@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.model import Safeguard
-from kit.engine.registry import build
+from kit.model.model import Safeguard
+from kit.model.registry import build
 from kit.protocols.tablets.resize import Resize
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.search.check import check
 
 MOST = 1_000_000
 INVARIANTS = {prop.name: prop.invariant for prop in build("resize").properties}

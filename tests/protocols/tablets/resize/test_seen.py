@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from kit.engine.flows import flows
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.flows import flows
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.tablets.rules.resize import THRESHOLDS
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.fragment import Frag

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.tablets.resize import ResizeState
 from kit.protocols.topology.rules.machines import Edition
 

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from kit.engine.timeline import Timeline
+from kit.model.timeline import Timeline
 from kit.protocols.tablets.facts.resize import line
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
 from kit.protocols.tablets.spark.resize_rows import size_spread

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.engine.check import Result, check
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.storage.storage import USUAL_REQUESTS
 from kit.protocols.tablets.tablet import DELETED, REPAIRED, Tablet
+from kit.search.check import Result, check
 
 ONE = {"rf": 1}
 SERVER = {"edition": "server"}

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build, entry_of
-from kit.engine.timeline import PassedStep, Timeline
+from kit.model.registry import build, entry_of
+from kit.model.timeline import PassedStep, Timeline
 from kit.protocols.storage.rules.requests import timestamp
 from kit.protocols.storage.storage import Commit
 from kit.protocols.tablets.panels.tablet import NONE_LEAVES, kept_writes

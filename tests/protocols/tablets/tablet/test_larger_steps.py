@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import Result, check
-from kit.engine.partial_order import LargerSteps
 from kit.protocols.storage.storage import (
     USUAL_REQUESTS,
     ApplyEpoch,
 )
+from kit.search.check import Result, check
+from kit.search.partial_order import LargerSteps
 from tests.protocols.storage.proofs import assert_needed
 from tests.protocols.tablets.tablet.runs import (
     BROKEN,

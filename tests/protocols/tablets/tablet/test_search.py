@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.fuzz import fuzz
-from kit.engine.timeline import Timeline
+from kit.model.timeline import Timeline
 from kit.protocols.storage.storage import ApplyEpoch
 from kit.protocols.tablets.rules.stages import KINDS
 from kit.protocols.tablets.rules.tablet_history import stage_of
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.search.check import check
+from kit.search.fuzz import fuzz
 from tests.protocols.storage.proofs import assert_holds, assert_needed
 from tests.protocols.tablets.tablet.runs import (
     AGAIN,

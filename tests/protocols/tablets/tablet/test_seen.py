@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kit.engine.flows import flows
-from kit.engine.timeline import Timeline
+from kit.model.flows import flows
+from kit.model.timeline import Timeline
 from kit.protocols.storage.storage import Commit, Serve, Start
 from kit.protocols.tablets.panels.tablet import stages_in_use
 from kit.protocols.tablets.rules.tablet_history import NO_TRANSITION, stage_of

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.fuzz import fuzz
-from kit.engine.registry import build
-from kit.engine.scenario import file_named, open_file
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.scenario import file_named, open_file
+from kit.model.timeline import Timeline
 from kit.protocols.storage.rules.requests import NOTHING
 from kit.protocols.storage.storage import Commit, Start, TimeOut
 from kit.protocols.tablets.rules.tablet_history import NO_TRANSITION, stage_of
 from kit.protocols.tablets.tablet import DELETED
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.search.check import check
+from kit.search.fuzz import fuzz
 from kit.views.panel import scene_of
 from kit.views.registry import for_model
 

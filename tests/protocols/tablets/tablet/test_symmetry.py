@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
 from kit.protocols.tablets.tablet import StayingReplicas
+from kit.search.check import check
 from tests.protocols.tablets.tablet.runs import SERVER, built
 
 WRITE: dict[str, Any] = {**SERVER, "rf": 3, "requests": ("K1 write QUORUM",)}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.timeline import Timeline
+from kit.model.timeline import Timeline
 from kit.protocols.storage.rules.requests import NOTHING
 from kit.protocols.storage.storage import Commit, Crash, Serve
 from kit.protocols.tablets.rules.availability import shard_for_reads, shard_for_writes

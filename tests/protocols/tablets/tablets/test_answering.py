@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import Result, check
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.search.check import Result, check
 from tests.quality.breaking import broken, unguarded
 
 TO_THREE = ("keyspace_rf_change ks dc1=3",)

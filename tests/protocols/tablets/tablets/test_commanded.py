@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refused
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.rules.machines import EDITIONS
 from kit.protocols.topology.topology import FindImbalance
+from kit.search.check import check
 from kit.views.panel import scene_of
 from kit.views.registry import for_model
 from tests.views.frames import panel_text

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.tablets.cluster import TabletsState
 from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS
 from kit.protocols.tablets.tablets import rows

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.protocols.tablets.tablets.test_given_up import reached
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.topology.rules.machines import Edition
+from kit.search.check import check
 
 
 def reached(timeline: Timeline, verb: str) -> None:

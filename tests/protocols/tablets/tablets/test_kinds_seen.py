@@ -7,9 +7,9 @@ from typing import Any, get_args
 
 import pytest
 
-from kit.engine.flows import Flow, flows
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.flows import Flow, flows
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.tablets.facts.tablets import copies
 from kit.protocols.tablets.rules.stages import PlayedKind
 from kit.protocols.tablets.tablets import Tablets

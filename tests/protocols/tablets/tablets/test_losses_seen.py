@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.tablets.facts.tablets import tablet_map
 from kit.protocols.tablets.panels.losses import GRACE
 from kit.protocols.tablets.rules.availability import primary_replica

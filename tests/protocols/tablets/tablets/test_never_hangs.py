@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.search.check import check
 from tests.protocols.topology.test_never_hangs import orders
 from tests.views.frames import after
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kit.engine.flows import flows
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.flows import flows
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.tablets.tablets import Tablets
 from kit.views.panel import Scene
 from kit.views.registry import for_model

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check_refinement
-from kit.engine.model import Refinement
+from kit.model.model import Refinement
 from kit.protocols.tablets.tablets import Tablets, refinement
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.search.check import check_refinement
 
 TO_THREE = ("keyspace_rf_change ks dc1=3",)
 CONFIGURATIONS: dict[str, dict[str, Any]] = {

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.registry import build
 from kit.errors import Refusal
+from kit.model.registry import build
 from kit.protocols.tablets.cluster import TabletRow
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.tablets import Tablets

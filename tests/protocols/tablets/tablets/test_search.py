@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import Result, check
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.protocols.topology.topology import TakeDecision
+from kit.search.check import Result, check
 
 MOST = 300_000
 """States that a search of each landing may have."""

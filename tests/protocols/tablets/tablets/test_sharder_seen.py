@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.tablets.facts.tablets import keys
 from kit.protocols.tablets.rules.availability import static_shard_of
 from kit.views.fragment import Frag

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kit.engine.flows import as_timeuuid
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.flows import as_timeuuid
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.tablets.facts.tablets import table_row
 from kit.protocols.tablets.rules.replica_sets import words
 from kit.protocols.topology.rules.machines import EDITIONS

@@ -7,7 +7,7 @@ from typing import Any
 import ipywidgets
 import pytest
 
-from kit.engine.timeline import Timeline
+from kit.model.timeline import Timeline
 from kit.views.panel import scene_at, scene_of
 from kit.views.registry import for_model
 from kit.widgets import Player

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.tablets.cluster import TabletsState
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.rules.machines import EDITIONS, Edition

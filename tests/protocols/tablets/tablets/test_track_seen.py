@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.tablets.rules.stages import TRANSITIONS
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.views.frames import go_on, last_flows, panel_text

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.search.check import check
 from tests.protocols.tablets.tablets.test_track import acted, refused
 
 TRUNCATE = "truncate_table ks.t"

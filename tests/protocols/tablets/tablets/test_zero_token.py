@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.search.check import check
 from kit.views.panel import scene_of
 from kit.views.registry import for_model
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.tablets.truncate import NEW_ROWS, OLD_ROWS, Truncate, TruncateState
+from kit.search.check import check
 
 INVARIANTS = {prop.name: prop.invariant for prop in build("truncate").properties}
 TO_SENDING = ("truncate", "open session", "apply A", "apply B", "apply C", "barrier")

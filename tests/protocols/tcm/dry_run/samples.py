@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from kit.engine.timeline import Timeline
+from kit.model.timeline import Timeline
 from kit.operators.importers.opening import Imported, import_texts, open_ring
 from kit.protocols.tcm.dry_run.history import dry_run_of
 from kit.protocols.tcm.parameters import parse_operation

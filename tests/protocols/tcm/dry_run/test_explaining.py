@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 import kit
-from kit.engine.explain import Answers, Question
 from kit.errors import BadInput
+from kit.operators.explain import Answers, Question
 from kit.operators.importers.data_placements import is_placements, parse_placements
 from kit.protocols.tcm.cluster import Driver, TcmCluster
 from kit.protocols.tcm.dry_run.explaining import _is_known, of_log

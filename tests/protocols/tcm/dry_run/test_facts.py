@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.engine.timeline import Timeline
+from kit.model.timeline import Timeline
 from kit.operators.importers.opening import Imported
 from kit.protocols.tcm.dry_run.history import opening_state, outcome, steps
 from kit.protocols.tcm.dry_run.plan import dry_run

@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 import kit
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.model.timeline import Timeline
 from kit.operators.importers.opening import Imported, InFlight
 from kit.protocols.tcm.dry_run import history
 from kit.protocols.tcm.dry_run.history import (

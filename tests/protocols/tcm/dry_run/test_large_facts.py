@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.tcm import cluster as tcm_cluster
 from kit.protocols.tcm.cluster import Driver, TcmCluster
 from kit.protocols.tcm.facts import large as facts_large

@@ -12,9 +12,9 @@ import pytest
 from msgspec.structs import replace
 
 from kit import metadata_history, rehearse, replay_log, what_if
-from kit.engine.drill import DrillMoment
-from kit.engine.scenario import file_named, open_file
+from kit.console.drill import DrillMoment
 from kit.errors import BadInput, Refused
+from kit.model.scenario import file_named, open_file
 from kit.operators.importers.metadata_log import DirectoryNode, parse_metadata
 from kit.protocols.tcm.dry_run import time_machine
 from kit.protocols.tcm.dry_run.metadata_log import (

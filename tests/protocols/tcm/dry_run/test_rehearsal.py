@@ -7,7 +7,7 @@ import re
 import pytest
 
 import kit
-from kit.engine.timeline import Timeline
+from kit.model.timeline import Timeline
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.panels.dry_run import (
     MOST_CHANGED,

@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.check import check
-from kit.engine.model import fingerprint
-from kit.engine.timeline import Timeline
-from kit.engine.trace import dumps, loads
 from kit.errors import BadInput
+from kit.model.model import fingerprint
+from kit.model.timeline import Timeline
+from kit.model.trace import dumps, loads
 from kit.protocols.tcm.cluster import Driver, TcmCluster
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.rules import metadata as rules_history
@@ -41,6 +40,7 @@ from kit.ring.replication import (
 )
 from kit.ring.tokens import small
 from kit.ring.topology import Node
+from kit.search.check import check
 from kit.widgets import Player
 from tests.house.source import ROOT
 from tests.saying import like

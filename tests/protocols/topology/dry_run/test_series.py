@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import kit
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.model.timeline import Timeline
 from kit.protocols.topology.topology import CrashMember, MakeRequest, Topology
 from tests.commands.calling import bad, call
 from tests.operators.topology_printing import as_csv, node, table, timeuuid, uuid

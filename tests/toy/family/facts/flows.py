@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kit.engine.flows import Flow, FlowTable
+from kit.model.flows import Flow, FlowTable
 from kit.protocols.toy.model import Lapse, Lease, LeaseState, Take, Write
 
 

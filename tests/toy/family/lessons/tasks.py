@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kit.engine.registry import build
-from kit.engine.timeline import Timeline
 from kit.lessons.tasks import Case, Marks, Task
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 
 
 def refused_by_the_fence(verbs: list[str]) -> Marks:

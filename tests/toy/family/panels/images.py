@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kit.engine.registry import build
+from kit.model.registry import build
 from kit.protocols.toy.panels import LEASE
 from kit.views.diagrams import StateDiagram
 from kit.views.states import dot_of, reached

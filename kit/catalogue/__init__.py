@@ -1,0 +1,1 @@
+"""The course and the glossary: each lesson and each word once."""

@@ -1,0 +1,103 @@
+"""Which lines of a log ``grep`` and ``journalctl`` print, by the options that operators type."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from kit.console.forms import Given
+from kit.console.patterns import compiled
+from kit.errors import BadInput
+from kit.model.flows import ServerLine
+
+MOST_DIGITS = 20
+GREP = {
+    **dict.fromkeys(("-A", "-B", "-C", "-m"), True),
+    **dict.fromkeys(map("-{}".format, "cEFinovw"), False),
+}
+JOURNAL = {
+    **dict.fromkeys(("-g", "-n", "-o", "-p", "-S", "-U", "-u", "--since", "--until"), True),
+    **dict.fromkeys(("--grep", "--lines", "--output", "--priority", "--unit"), True),
+    **dict.fromkeys(("-r", "--reverse", "--no-pager"), False),
+}
+"""Their options, and whether a value stands behind each."""
+SHORT = {
+    **{f"--{name}": f"-{name[0]}" for name in ("grep", "output", "priority", "unit")},
+    "--lines": "-n",
+    "--reverse": "-r",
+    "-S": "--since",
+    "-U": "--until",
+}
+TIMELESS = "(no line here has a time or a priority: {names} leaves none out)"
+
+
+def options_in(given: Given, slot: str) -> dict[str, str]:
+    """The options in a slot, each by one of its names, with its value."""
+    pairs = (each.partition("=") for each in given.get(slot, ()))
+    return {SHORT.get(name, name): value for name, _, value in pairs}
+
+
+def grep(lines: Sequence[ServerLine], pattern: str, options: Mapping[str, str]) -> Iterator[str]:
+    """The lines that match, as ``grep`` prints them; behind each what ``ServerLine.marked`` says.
+
+    Raises BadInput for a pattern or a number that is none.
+    """
+    search = compiled(pattern, "".join(options))
+    most = whole("-m", options["-m"]) if "-m" in options else len(lines)
+    hits = [
+        at for at, line in enumerate(lines) if bool(search.search(str(line))) != ("-v" in options)
+    ][:most]
+    if "-c" in options:
+        yield str(len(hits))
+        return
+
+    def numbered(at: int, text: str) -> str:
+        return f"{at + 1}{':' if at in hits else '-'}{text}" if "-n" in options else text
+
+    if "-o" in options:
+        for at in hits if "-v" not in options else ():
+            parts = (match[0] for match in search.finditer(str(lines[at])))
+            yield from (numbered(at, part) for part in parts if part)
+        return
+    before, after = (
+        min(whole(name, options.get(name, options.get("-C", 0))), len(lines))
+        for name in ("-B", "-A")
+    )
+    is_near = not {"-A", "-B", "-C"}.isdisjoint(options)
+    near = {n for at in hits for n in range(at - before, at + after + 1)}
+    shown = [at for at in range(len(lines)) if at in near]
+    for at in shown:
+        if is_near and at > shown[0] and at - 1 not in near:
+            yield "--"
+        yield numbered(at, lines[at].marked)
+
+
+def journal(
+    lines: Sequence[ServerLine], options: Mapping[str, str], unit: str
+) -> Sequence[ServerLine]:
+    """The lines that ``journalctl`` has of a unit; none of them has a time or a priority.
+
+    Raises BadInput for another unit, another form than that of ``-o cat``, a number that is none.
+    """
+    for name, only in (("-u", unit), ("-o", "cat")):
+        value = options.get(name, only)
+        if value.removesuffix(".service") != only:
+            raise BadInput(name, value, only)
+    search = compiled(options.get("-g", ""))
+    lines = [line for line in lines if search.search(str(line))]
+    if "-n" in options:
+        lines = lines[max(len(lines) - whole("-n", options["-n"]), 0) :]
+    return lines[::-1] if "-r" in options else lines
+
+
+def timeless(options: Mapping[str, str]) -> Iterator[str]:
+    """That options leave no line out, which would tell lines by their times or priorities."""
+    names = " and ".join(each for each in ("--since", "--until", "-p") if each in options)
+    if names:
+        yield TIMELESS.format(names=names)
+
+
+def whole(field: str, given: object, least: int = 0) -> int:
+    """A number that somebody types. Raises BadInput for none, or one below ``least``."""
+    text, begins = str(given), f"a number from {least} on" if least else "a number"
+    is_number = text.isascii() and text.isdecimal() and len(text) < MOST_DIGITS
+    if not is_number or int(text) < least:
+        raise BadInput(field, text, f"{begins} with fewer than {MOST_DIGITS} digits")
+    return int(text)

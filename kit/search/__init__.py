@@ -1,0 +1,1 @@
+"""The ways to run a model through: every interleaving, random walks, fewer steps, causes."""

@@ -1,0 +1,108 @@
+"""Flows of any model: those of actors come by themselves, and a model without a table has none."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kit.model.flows import (
+    flow_table,
+    flows,
+)
+from kit.model.model import Model
+from kit.model.network import DeliverMessage, DropMessage, NetworkOptions
+from kit.model.registry import build, entries, fuzzing_of
+from tests.kinds import action_types
+from tests.model.counting import counting
+from tests.model.toys import LiftModel, LiftParameters, walk
+
+FAULTS: dict[str, Any] = {"drops": 1, "duplicates": 1, "holds": 1, "partitions": 1}
+RARE = {
+    "peers": True,
+    "repair": "blocking",
+    "clients": 2,
+    "late": 1,
+    "shrinks": 0,
+    "addresses": 1,
+    "kind": "repair",
+    "operation": "removenode",
+    "dump": {"shards": (1, 1, 1, 1), "tables": ({"name": "ks.t", "tablets": 2},)},
+}.items()
+WALKS, STEPS = 12, 300
+FOLLOWED = 4
+"""More walks, which mostly do what the model suggests: they come to what follows a procedure."""
+
+
+def test_a_delivered_message_travels_from_its_sender_to_its_receiver() -> None:
+    """Of actors on any network what is delivered moves, and nothing else does."""
+    model = counting(**FAULTS)
+    steps = walk(model, range(40))
+    moved = {type(action): flows(model, *step) for step in steps for action in [step[1]]}
+    assert {kind for kind, sent in moved.items() if sent} == {DeliverMessage}
+    before, action, after = next(step for step in steps if type(step[1]) is DeliverMessage)
+    envelope = action.envelope
+    [flow] = flows(model, before, action, after)
+    assert (flow.kind, flow.from_key, flow.to_key) == (
+        "message", f"n:{envelope.source}", f"n:{envelope.target}"
+    )  # fmt: skip
+
+
+def test_every_action_of_a_network_moves_something_or_is_still() -> None:
+    """Also where each fault may happen, the table of actors leaves no type of action out."""
+    model = counting(**FAULTS)
+    table = flow_table(model)
+    assert set(action_types(model)) == set(table.moving) | set(table.still)
+    assert DropMessage in table.still
+    assert model.network_options == NetworkOptions(**FAULTS)
+
+
+def test_a_model_without_a_table_moves_nothing() -> None:
+    """A student's own model is shown without flows."""
+    model = LiftModel(LiftParameters())
+    assert [flows(model, *step) for step in walk(model, range(6))] == [()] * 6
+
+
+def moved(name: str) -> Iterator[tuple[Model[Any, Any], type]]:
+    """The types of the actions that move something in random walks of a model with all faults, each
+    with the model that walks.
+    """
+    entry = entries()[name]
+    rare = ({}, *({n: value} for n, value in RARE if n in entry.parameters.__struct_fields__))
+    off = tuple(guard.name for guard in entry.safeguards if guard.name == "operator-cancel")
+    for more in rare:
+        model = build(name, {**entry.fuzzing.parameters, **more}, off)
+        weights = fuzzing_of(model).weights if not more else {}  # what is rare is looked for, then
+        for seed in range(WALKS + FOLLOWED):
+            chance, state = random.Random(seed), model.start()
+            for _ in range(STEPS):
+                enabled = list(model.actions(state))
+                if not enabled:
+                    break
+                shares = [weights.get(model.kind(one), 1.0) for one in enabled]
+                [action] = chance.choices(enabled, shares)
+                if seed >= WALKS and chance.random() < 0.9:
+                    action = model.suggest(state) or action
+                after = model.apply(state, action)
+                if flows(model, state, action, after):
+                    yield model, type(getattr(action, "action", action))
+                state = after
+
+
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize("name", [name for name in entries() if name != "worlds"])
+def test_what_is_said_to_move_does_somewhere(name: str) -> None:
+    """Random walks meet, for each type said to move something, a step that does.
+
+    The two worlds are models of their own, in which it is met.
+    """
+    faulty = build(name, entries()[name].fuzzing.parameters)
+    wanted, met = {*flow_table(build(name)).moving, *flow_table(faulty).moving}, set[type]()
+    for model, kind in moved(name):
+        assert kind in flow_table(model).moving
+        met.add(kind)
+        if met >= wanted:
+            break
+    assert met >= wanted

@@ -1,0 +1,97 @@
+"""A model with another one inside it: whose actions, words and promises the whole takes over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.errors import Refusal
+from kit.model.compose import Lifting, lifted
+from kit.model.declared import State, action, always, refused
+from kit.protocols.twophase.twophase import TwoPhase, TwoPhaseState
+from kit.search.check import check
+
+CLOSED = refused("the office is closed")
+
+
+class OfficeState(State, frozen=True):
+    """A commit, and whether the office of its manager is open."""
+
+    commit: TwoPhaseState
+    is_open: bool = False
+
+
+class Office(Lifting[OfficeState]):
+    """Two-phase commit in office hours."""
+
+    name, title, State, of, part = "office", "An office", OfficeState, TwoPhase, "commit"
+
+    def set_up(self) -> None:
+        """Two resource managers."""
+        self.commit = TwoPhase(rms=2)
+
+    def start(self) -> OfficeState:
+        """Nothing is done, and the office is closed."""
+        return OfficeState(self.commit.start())
+
+    @action()
+    def open_office(self, s: OfficeState) -> OfficeState | None:
+        """The office opens."""
+        return None if s.is_open else s.but(is_open=True)
+
+    @lifted(
+        TwoPhase.decide, says=lambda m, before, a, after: "A stamp is used." if a.commit else ""
+    )
+    def decide(self, s: OfficeState, commit: bool) -> Any:
+        """Decisions are for office hours."""
+        return self.in_part(TwoPhase.decide, s, commit) if s.is_open else CLOSED
+
+    @always()
+    def consistent(self, s: OfficeState) -> str | None:
+        """The whole has a word of its own for this."""
+        return "torn" if s.commit.committed and s.commit.aborted else None
+
+
+def test_what_the_inner_model_does_happens_in_its_part() -> None:
+    """An action that nobody says more of changes the part alone, by the same verb and sentence."""
+    m = Office()
+    s = m.start()
+    prepare = TwoPhase.prepare(0)
+    after = m.act(s, prepare)
+    assert after == s.but(commit=m.commit.act(s.commit, prepare))
+    assert m.verb(prepare) == "prepare RM0"
+    assert m.describe(s, prepare, after) == "RM0 is prepared and tells the transaction manager."
+
+
+def test_the_whole_may_refuse_and_word_what_it_says_more_of() -> None:
+    """A method of the whole comes first; what it does not word is worded by the inner model."""
+    m = Office()
+    s, abort = m.start(), TwoPhase.decide(commit=False)
+    assert m.refusal(s, abort) is CLOSED
+    s = m.act(s, Office.open_office())
+    refusal = m.refusal(s, TwoPhase.decide(commit=True))
+    assert isinstance(refusal, Refusal)
+    assert refusal.missing == ("RM0", "RM1")
+    after = m.act(s, abort)
+    assert m.describe(s, abort, after) == "The transaction manager decides to abort."
+    assert m.describe(s, TwoPhase.decide(commit=True), after) == "A stamp is used."
+
+
+def test_promises_are_judged_of_the_part() -> None:
+    """Each name once: the inner model's but for what the whole words itself."""
+    m = Office()
+    assert [prop.name for prop in m.properties] == ["all-commit", "all-abort", "consistent"]
+    result = check(m)
+    assert (result.verdict, result.unreached) == ("complete", ())
+
+
+def test_an_action_keeps_its_name_in_the_whole() -> None:
+    """What an action is called is part of traces, and the same in both."""
+    with pytest.raises((TypeError, RuntimeError)) as caught:
+
+        class Renamed(Office):
+            resolve = lifted(TwoPhase.decide)(Office.in_part)
+
+    error = caught.value.__cause__ or caught.value  # Python 3.11 raises an error of its own
+    assert str(error) == "Renamed.resolve: the action is called decide"
