@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from kit.errors import BadInput
-from kit.model.network import Envelope
 from kit.model.registry import build, entry_of
 from kit.model.timeline import Timeline
 from kit.protocols.group0.discovery import (
     Discovery,
-    GroupReply,
-    JoinReply,
     Names,
-    PeerReply,
-    Peers,
     makes_one_group,
-    restarted,
     seeds_of,
-    table_line,
 )
 from kit.search.check import check
 from kit.search.fuzz import fuzz
-from kit.views.actions import draw_actions
 from kit.views.frame import frame_text
-from kit.views.gate import gates_of
 from kit.views.panel import Panel, scene_at
 from kit.views.registry import for_model
 from tests.protocols.group0.exchanging import Exchanging, connected_graphs, up_to_renaming
-from tests.views.frames import scenes, walk
 
 THREE = list(connected_graphs(3))
 TWO_GROUPS = [graph for graph in THREE if not makes_one_group(graph)]
@@ -219,19 +207,6 @@ def test_who_meets_a_group_asks_to_join_it() -> None:
     assert "group A" in part(timeline, "peers", "n:B")
 
 
-def test_a_group_and_the_last_who_joins_it_are_milestones() -> None:
-    """What one hears or asks on the way is none."""
-    model: Any = build("discovery", {"seeds": ("A", "A")})
-    state, milestones = model.start(), []
-    for verb in JOINED:
-        action, refusal = model.find(state, verb)
-        assert refusal is None
-        after = model.apply(state, action)
-        milestones.append(model.milestone(state, action, after))
-        state = after
-    assert milestones == ["A founds a group", None, None, None, "everybody in"]
-
-
 @pytest.mark.spec("C-023")
 def test_the_lowest_id_founds_and_is_marked() -> None:
     """Whoever knows a lower id may not; the lowest says so, and has the crown as a founder."""
@@ -246,20 +221,6 @@ def test_the_lowest_id_founds_and_is_marked() -> None:
     drawn = panel(timeline, "peers").draw(scene_at(timeline, timeline.at))
     crowned = [p.key for p in drawn.walk() if p.key and 'class="crown"' in p.html()]
     assert crowned == ["n:A"]
-
-
-@pytest.mark.parametrize("name", ["chain", "twelve"])
-def test_nobody_is_said_to_found_who_knows_a_lower_id(name: str) -> None:
-    """Neither what waits nor what may be pressed says so, in words or over a gate."""
-    seen = set()
-    for scene in scenes(walk(f"discovery/{name}")):
-        told = [scene.model.label(scene.state, action) for action, _ in scene.options()]
-        told += [gate.what for gate in gates_of(scene, for_model(scene.model).gates)]
-        told += [first.text() for first in draw_actions(scene)]
-        for founder in re.findall(r"([A-L]) (?:founds|may found)", " ".join(told)):
-            seen.add(founder)
-            assert min(scene.model.peers(scene.state, founder).known) == founder
-    assert "A" in seen
 
 
 @pytest.mark.spec("C-025")
@@ -283,42 +244,6 @@ def test_bad_seeds_are_told_in_one_line(seeds: tuple[str, ...], words: str) -> N
         build("discovery", {"seeds": seeds})
 
 
-@pytest.mark.parametrize(("own", "group"), [("", "B"), ("C", "C")])
-def test_who_is_in_a_group_stays_in_it(own: str, group: str) -> None:
-    """Of two groups that were founded one lets a node in, the other's answer comes late."""
-    model = build("discovery", {"seeds": ("B C", "B", "C")})
-    assert isinstance(model, Discovery)
-    state = Peers("A", ("A", "B", "C"), ("A",), group=own, joining="" if own else "B")
-    after, posts = model.is_let_in(state, Envelope("B", "A", JoinReply("B")))
-    assert (after.group, after.joining, posts) == (group, "", ())
-
-
-@pytest.mark.parametrize(
-    ("group", "joining", "heard", "asks"),
-    [("", "", True, True), ("B", "", False, False), ("", "B", True, False)],
-)
-def test_who_has_found_a_group_waits_for_nobody(
-    group: str, joining: str, heard: bool, asks: bool
-) -> None:
-    """Nobody's answer counts where there is a group; and nobody asks a second one to let it in."""
-    model = build("discovery", {"seeds": ("B C", "B", "C")})
-    assert isinstance(model, Discovery)
-    state = Peers("A", ("A", "B", "C"), ("A",), group, joining)
-    assert state.awaited == (("B", "C") if asks else ())
-    answered, _ = model.hears_reply(state, Envelope("B", "A", PeerReply(("B",))))
-    assert answered.answered == (("A", "B") if heard else ("A",))
-    after, posts = model.hears_of_group(state, Envelope("C", "A", GroupReply("C")))
-    assert (after.joining, len(posts)) == (("C", 1) if asks else (joining, 0))
-
-
-def test_what_a_node_knows_after_a_crash() -> None:
-    """Whom it knew, and its group: nobody's answer, and not whom it had asked to let it in."""
-    was = Peers("A", ("A", "B"), ("A", "B"), joining="B", crashes=1)
-    assert restarted(was) == Peers("A", ("A", "B"), ("A",), crashes=2)
-    member = Peers("A", ("A", "B"), ("A", "B"), group="B")
-    assert restarted(member) == Peers("A", ("A", "B"), ("A",), group="B", crashes=1)
-
-
 def test_when_a_node_asks_again() -> None:
     """Once one of its requests, or the answer to it, is lost; never where it has all answers."""
     model: Any = build("discovery", {"seeds": ("", "A B", "A B"), "losses": 1, "restarts": 1})
@@ -340,47 +265,7 @@ def test_when_a_node_asks_again() -> None:
     assert refused(crashed, "crash-and-start B") == "the budget of restarts is spent"
 
 
-@pytest.mark.parametrize(
-    ("members", "said"), [(("A", "B"), None), (("A",), "B is not in the group of A")]
-)
-def test_who_has_a_group_is_a_member(members: Names, said: str | None) -> None:
-    """Its founder has let it in. That everybody is in is told when the last one gets in."""
-    model: Any = build("discovery", {"seeds": ("A", "A")})
-    start = model.start()
-    founder = Peers("A", ("A", "B"), ("A", "B"), group="A", members=members)
-    state = start.but(nodes=(founder, Peers("B", ("A", "B"), ("B",), group="A")))
-    assert model.admitted(state) == said
-    assert model.milestone(start, None, state) == "everybody in"
-    assert model.milestone(state, None, state) is None
-
-
-@pytest.mark.parametrize(("names", "said"), [("A B C D", "A,B,C,D"), ("A B C D E", "5 nodes")])
-def test_many_names_are_counted(names: str, said: str) -> None:
-    """An arrow has room for four."""
-    model: Any = build("discovery", {"seeds": ("A",)})
-    assert model.in_short(PeerReply(tuple(names.split()))) == f"knows {said}"
-
-
 def test_contact_points_are_in_order_and_there_once() -> None:
     """However they are written; a node alone has itself, or nobody."""
     assert seeds_of(("C A C", "", "A")) == {"A": ("A", "C"), "B": (), "C": ("A",)}
     assert seeds_of(("A",)) == {"A": ("A",)}
-
-
-@pytest.mark.parametrize(
-    ("group", "asked", "row", "starts"),
-    [("", ("B", "C"), "no row", "discovery"), ("B", (), "B", "saved state")],
-)
-def test_a_node_that_starts_again_runs_discovery_or_not(
-    group: str, asked: Names, row: str, starts: str
-) -> None:
-    """It asks all that it knows of, unless it has stored a group."""
-    model: Any = build("discovery", {"seeds": ("B C", "B", "C"), "restarts": 1})
-    start = model.start()
-    quiet = start.but(network=replace(start.network, in_flight=()))
-    state = quiet.but(nodes=(Peers("A", ("A", "B", "C"), ("A",), group), *start.nodes[1:]))
-    after = model.act(state, model.find(state, "crash-and-start A")[0])
-    assert tuple(each.target for each in after.network.in_flight) == asked
-    assert table_line(after.nodes[0]) == (
-        f"A: discovery A, B, C; raft_group0_id {row}; starts with {starts}"
-    )

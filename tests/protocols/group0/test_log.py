@@ -2,41 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from kit.model.registry import build
-from kit.protocols.group0.rules.commands import Command, Indexes
-from kit.protocols.group0.rules.schema import Statement
-from kit.protocols.group0.state import HeldGuard
-from tests.outcomes import why
 from tests.protocols.group0.driving import FIRST_SIX, Driven
 
 CHANGE, OTHER = "create table ks.t at A", "create table ks.u at B"
-
-
-def action(model: Any, state: Any, verb: str) -> Any:
-    """What a verb stands for in a state."""
-    return model.find(state, verb)[0]
-
-
-def made(new: int) -> Command:
-    """A command on its way, with this state id."""
-    return Command(Statement("create", "ks", f"t{new}"), 1, new, "A")
-
-
-def test_whoever_stores_a_command_commits_it() -> None:
-    """A majority of three out of five is named, with the index and the last command alone."""
-    driven = Driven(nodes=5, operations=(CHANGE, OTHER)).submitted(CHANGE)
-    driven.do("commit 6 by A B C")
-    assert driven.scene.say == (
-        "A, B and C store “create table ks.t” by A, so it is committed at index 2."
-    )
-    driven.do("apply A", "replicate B", "apply B").submitted(OTHER).do("commit 7 by A D E")
-    assert driven.scene.say == (
-        "A, D and E store “create table ks.u” by B, so it is committed at index 3."
-    )
 
 
 @pytest.mark.parametrize("leader", "AB")
@@ -52,28 +22,6 @@ def test_nobody_gets_entries_of_a_leader_that_is_down(leader: str) -> None:
     assert {at.commit for at in driven.state.indexes} == {2}
 
 
-@pytest.mark.parametrize("node", range(1, 4))
-def test_who_lacks_what_was_dropped_needs_a_snapshot(node: int) -> None:
-    """It is named, and gets one of a leader that is up, unless it looks at its state just now."""
-    model: Any = build("group0", {"nodes": 5, "kept": 1, "operations": (CHANGE,)})
-    log = model.start().log.append(made(6)).append(made(11))
-    whole, behind, name = Indexes(3, 3, 3), Indexes(1, 1, 1), model.names[node]
-    indexes = tuple(behind if i == node else whole for i in range(5))
-    state = model.start().but(log=log, indexes=indexes)
-    snapshot = f"snapshot {name}"
-    refusal = model.find(state, f"replicate {name}")[1]
-    assert refusal.missing == (name,)
-    said = "A, the leader, has dropped entries up to 2: the node needs a snapshot first"
-    assert refusal.reason == said
-    after = model.act(state, action(model, state, snapshot))
-    assert after.indexes[node] == Indexes(2, 2, 2)
-    down = state.but(up=state.up & ~1)
-    assert why(model, down, action(model, down, snapshot)) == "A, the leader, is down"
-    builds = state.but(guards=tuple(HeldGuard(0, 3) if i == node else None for i in range(5)))
-    said = f"{name} is building a command on the state that it has"
-    assert why(model, builds, action(model, builds, snapshot)) == said
-
-
 def test_who_led_before_hears_of_the_newest_term_alone() -> None:
     """From a leader that is up; others that led before hear of it for themselves."""
     driven = Driven(elections=3, crashes=1).do("elect B", "elect C")
@@ -85,50 +33,6 @@ def test_who_led_before_hears_of_the_newest_term_alone() -> None:
     assert driven.do("step-down A").state.deposed == 0
     again = Driven(elections=3).do("elect B", "elect C", "elect B").state
     assert (again.leader, again.deposed) == (1, 0b101)
-
-
-@pytest.mark.parametrize(
-    ("up", "storing", "reason", "missing"),
-    [
-        (0b11111, 0b00111, "", ""),
-        (0b01111, 0b01101, "", ""),
-        (0b11111, 0b00011, "a majority of the new voters must be up and store the log", "C D E"),
-        (0b11011, 0b00111, "a majority of the new voters must be up and store the log", "C D E"),
-        (0b01111, 0b11001, "a majority of the new voters must be up and store the log", "B C E"),
-        (0b11110, 0b11110, "A, the leader, is down: another leader must be elected", "A"),
-        (0b10011, 0b10011, "no quorum: more than half of the voters must be up", "C D"),
-    ],
-)
-def test_new_voters_have_to_have_a_majority(
-    up: int, storing: int, reason: str, missing: str
-) -> None:
-    """Of those that are up and store the whole log; the leader stands behind the old ones."""
-    model: Any = build("group0", {"nodes": 5, "operations": (CHANGE,)})
-    stored = (2 if storing >> i & 1 else 1 for i in range(5))
-    state = model.start().but(
-        log=model.start().log.append(made(6)),
-        indexes=tuple(Indexes(index, 1, 1) for index in stored),
-        voters=0b01111,
-        up=up,
-    )
-    change, refusal = model.find(state, "reconfigure A B C D E")
-    if reason:
-        assert (refusal.reason, refusal.missing) == (reason, tuple(missing.split()))
-    else:
-        assert refusal is None
-        assert model.act(state, change) == state.but(voters=0b11111)
-
-
-@pytest.mark.parametrize(("lost", "left"), [(2, (3, 4)), (3, (2, 4)), (4, (2, 3))])
-def test_a_command_that_is_lost_is_the_only_one(lost: int, left: tuple[int, ...]) -> None:
-    """The others are still on their way; as many are lost as the budget allows."""
-    model: Any = build("group0", {"losses": 1})
-    state = model.start().but(in_flight=tuple(map(made, (2, 3, 4))))
-    after = model.act(state, action(model, state, f"lose {lost}"))
-    assert tuple(command.new for command in after.in_flight) == left
-    for new in left:
-        said = why(model, after, action(model, after, f"lose {new}"))
-        assert said == "the budget of losses is spent"
 
 
 def test_a_crash_ends_what_a_node_was_doing() -> None:
@@ -150,3 +54,50 @@ def test_an_hour_takes_all_state_ids_that_were_made() -> None:
     assert driven.state.expired == 4
     once = Driven(operations=(CHANGE,), edition="server", hours=1).do("pass an hour")
     assert once.submitted(CHANGE).refused("pass an hour") == "the budget of hours is spent"
+
+
+TABLE = "create table ks.t at"
+
+
+def test_an_outcome_that_is_too_old_is_unknown() -> None:
+    """An hour after B's command the next one takes its row away, before B has looked it up."""
+    operations = (f"{TABLE} B", "create table ks.u at A")
+    driven = Driven(operations=operations, edition="server", hours=1).submitted(operations[0])
+    driven.do("commit 2 by A B", "pass an hour", "apply A").submitted(operations[1])
+    driven.do("commit 4 by A B", "replicate B", "apply B", "apply B", "look-up B")
+    said = "B finds no state 2, and rows that old have expired: the outcome is unknown."
+    assert (driven.timeline.now.say, driven.flows()) == (said, ["B → client: unknown"])
+
+
+def test_a_node_holds_one_lock() -> None:
+    """For the change that it works on; one that is down takes none."""
+    operations = (f"{TABLE} A", "create table ks.u at A", "create table ks.v at B")
+    driven = Driven(operations=operations, crashes=1).do(operations[0])
+    assert driven.refused(operations[1]) == (
+        "A holds the lock for another change: create table ks.t"
+    )
+    driven.do("crash B")
+    assert driven.refused(operations[2]) == "B is down"
+
+
+@pytest.mark.parametrize(("elected", "deposed"), [("B", "A"), ("BC", "AB"), ("BA", "B")])
+def test_a_leader_that_was_deposed_gets_no_answer(elected: str, deposed: str) -> None:
+    """It believes that it leads: no barrier comes to an end there."""
+    operations = [f"{TABLE} {name}" for name in "ABC"]
+    driven = Driven(operations=tuple(operations), elections=2)
+    driven.do(*operations, *(f"elect {name}" for name in elected))
+    for name in deposed:
+        said = f"{name} believes that it leads, but no majority answers it"
+        assert driven.refused(f"barrier {name}") == said
+    driven.do(*(f"barrier {name}" for name in sorted({*"ABC"} - {*deposed})))
+
+
+@pytest.mark.parametrize("applied", [1, 2])
+def test_a_barrier_waits_until_all_is_applied(applied: int) -> None:
+    """What was committed when the node asked."""
+    driven = Driven(operations=(f"{TABLE} A", "create table ks.u at B")).submitted(f"{TABLE} A")
+    driven.do("commit 4 by A B", "create table ks.u at B", "replicate B")
+    if applied == 1:
+        assert driven.refused("barrier B") == "B has applied 1 of 2 committed commands"
+    else:
+        driven.do("apply B", "barrier B")

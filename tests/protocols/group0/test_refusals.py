@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
 import pytest
 
-from kit.errors import BadInput
 from kit.model.registry import build
-from kit.protocols.group0.discovery import Peers, obstacle, seeds_of
-from kit.protocols.group0.facts import nodes
-from kit.protocols.group0.raft import (
-    CommitCommand,
-    CrashNode,
-    InstallSnapshot,
-    LoseCommand,
-    PassHour,
-    Reconfigure,
-    Replicate,
-    StepDown,
-)
-from kit.protocols.group0.rules.commands import Command, Indexes
 from kit.protocols.group0.rules.schema import SchemaState, Statement, merged
-from kit.protocols.group0.state import VALID as IS_VALID
-from kit.protocols.group0.state import FaultsLeft, HeldGuard
 from tests.protocols.group0.driving import FIRST_SIX, Driven
 
 TABLE = ("create keyspace ks at A", "create table ks.t at A")
@@ -79,17 +62,6 @@ def test_without_a_majority_nobody_is_elected() -> None:
     assert driven.refused("elect D") == "no quorum: more than half of the voters must be up"
     assert driven.model.find(driven.state, "elect D")[1].missing == ("A", "B", "C")
     driven.do("restart B", "elect D")
-
-
-@pytest.mark.parametrize("size", [0, 1, 2, 3])
-def test_how_many_nodes_may_discover_one_another(size: int) -> None:
-    """A node alone founds its group; of none there is nothing to show."""
-    if not size:
-        with pytest.raises(BadInput, match=r"^seeds: .*contact points for 1 to"):
-            seeds_of(())
-    else:
-        assert seeds_of(("",) * size) == dict.fromkeys("ABC"[:size], ())
-        assert seeds_of(("A A",) * size) == dict.fromkeys("ABC"[:size], ("A",))
 
 
 def test_one_asks_again_whom_no_request_is_on_its_way_to() -> None:
@@ -148,40 +120,6 @@ def test_an_older_statement_that_comes_late_changes_nothing_but_gaps(statement: 
     assert merged(newer, Statement("alter", "ks", "u", "c"), 6).tables == newer.tables
 
 
-def test_what_counts_as_a_milestone() -> None:
-    """A command is committed, somebody leads, a client is answered; nothing else."""
-    table = "create table ks.t at A"
-    driven = Driven(operations=(table,), elections=1).submitted(table)
-    steps = ("commit 4 by A B", "apply A", "look-up A", "elect B")
-    for step, told in zip(steps, ("index 2", None, "answered", "term 2"), strict=True):
-        before, action = driven.state, driven.model.find(driven.state, step)[0]
-        assert driven.model.milestone(before, action, driven.do(step).state) == told
-
-
-@pytest.mark.parametrize(
-    ("steps", "leading", "deposed"),
-    [
-        ((), "A", ""),
-        (("crash A",), "", ""),
-        (("crash B",), "A", ""),
-        (("crash A", "restart A"), "A", ""),
-        (("elect B",), "A B", "A"),
-        (("elect B", "crash A"), "B", ""),
-        (("elect B", "crash B"), "A", "A"),
-        (("crash A", "elect B"), "B", ""),
-        (("crash A", "elect B", "restart A"), "B", ""),
-    ],
-)
-def test_only_who_is_up_takes_itself_for_the_leader(
-    steps: tuple[str, ...], leading: str, deposed: str
-) -> None:
-    """The newest leader, and whoever led before and does not know of it; not who is down."""
-    driven = Driven(elections=1, crashes=1).do(*steps)
-    rows = nodes(driven.model, driven.state)
-    assert [row.name for row in rows if row.leads] == leading.split()
-    assert [row.name for row in rows if row.deposed] == deposed.split()
-
-
 def test_who_is_elected_leads_the_next_term() -> None:
     """The old leader, which is up, still takes itself for one; an election is spent each time."""
     driven = Driven(elections=2).do("elect B")
@@ -193,162 +131,3 @@ def test_who_is_elected_leads_the_next_term() -> None:
     assert (again.leader, again.deposed) == (0, 0b010)
     down = Driven(elections=1, crashes=1).do("crash A", "elect B").state
     assert (down.leader, down.deposed) == (1, 0)
-
-
-NAMES = ("A", "B", "C")
-MASKS = tuple(product((False, True), repeat=2))
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(("group", "joining"), [("", ""), ("B", ""), ("", "B"), ("B", "B")])
-def test_who_may_found_a_group(name: str, group: str, joining: str) -> None:
-    """Once, with everybody's answer, and with the lowest Raft id of those that it looks at."""
-    others = [other for other in NAMES if other != name]
-    for known, answers in product(MASKS, MASKS):
-        knows = [other for other, is_known in zip(others, known, strict=True) if is_known]
-        heard = [o for o, has in zip(others, answers, strict=True) if has and o in knows]
-        tables = (tuple(sorted({name, *names})) for names in (knows, heard))
-        peers = Peers(name, *tables, group, joining)
-        lacking = ", ".join(sorted({*knows} - {*heard}))
-        for closure in (True, False):
-            lowest = min(peers.known if closure else peers.answered)
-            expected: str | None = None
-            if group or joining:
-                expected = f"{name} already has a group"
-            elif closure and lacking:
-                expected = f"{name} is waiting for an answer from {lacking}"
-            elif lowest != name:
-                expected = f"{lowest} has a lower Raft id than {name}"
-            assert obstacle(peers, closure=closure) == expected
-
-
-ALL, SOME, NONE = Indexes(2, 2, 2), Indexes(1, 1, 1), Indexes()
-C_LACKS_ALL, C_LEADS_ON = {"indexes": (ALL, ALL, NONE)}, {"deposed": 0b101}
-B_DOWN, B_IS_DOWN = {"up": 0b101}, "B, the leader, is down"
-C_LOOKS = {"guards": (None, None, HeldGuard(0, step=IS_VALID))}
-FIVE = {"nodes": 5, "voters": 0b00111}
-LOST = Command(Statement("create", "ks", "u"), 4, 5, "A")
-SPENT = {"faults": 1, "left": FaultsLeft(0, 0, 0, 0), "in_flight": (LOST,)}
-FAULTS = ("losses", "crashes", "hours")
-
-
-def group(nodes: int = 3, faults: int = 0, **more: Any) -> tuple[Any, Any]:
-    """Servers with two commands, of which the leader, B, keeps the last; a state of them."""
-    given: dict[str, Any] = {"operations": ("create table ks.u at A",), "earlier": TABLE, "kept": 1}
-    given |= {"nodes": nodes, "edition": "server", **dict.fromkeys(FAULTS, faults)}
-    model: Any = build("group0", given)
-    return model, model.start().but(leader=1, **more)
-
-
-@pytest.mark.parametrize(
-    ("state", "action", "why", "missing"),
-    [
-        ({**B_DOWN, "indexes": (SOME, ALL, ALL)}, Replicate("A"), B_IS_DOWN, ("B",)),
-        (
-            C_LACKS_ALL,
-            Replicate("C"),
-            "B, the leader, has dropped entries up to 1: the node needs a snapshot first",
-            ("C",),
-        ),
-        ({**C_LACKS_ALL, **B_DOWN}, InstallSnapshot("C"), B_IS_DOWN, ("B",)),
-        (
-            {**C_LACKS_ALL, **C_LOOKS},
-            InstallSnapshot("C"),
-            "C is building a command on the state that it has",
-            ("C",),
-        ),
-        (
-            {**C_LEADS_ON, **B_DOWN},
-            StepDown("C"),
-            "the leader, which knows the new term, is down",
-            (),
-        ),
-        (
-            {**FIVE, "up": 0b11101},
-            Reconfigure(tuple("ABCDE")),
-            f"{B_IS_DOWN}: another leader must be elected",
-            ("B",),
-        ),
-        (
-            {**FIVE, "up": 0b11011, "indexes": (ALL, ALL, ALL, SOME, SOME)},
-            Reconfigure(tuple("ABCDE")),
-            "a majority of the new voters must be up and store the log",
-            ("C", "D", "E"),
-        ),
-        (SPENT, LoseCommand(5), "the budget of losses is spent", ()),
-        (SPENT, CrashNode("A"), "the budget of crashes is spent", ()),
-        (SPENT, PassHour(), "the budget of hours is spent", ()),
-    ],
-)
-def test_what_the_log_waits_for(
-    state: dict[str, Any], action: Any, why: str, missing: tuple[str, ...]
-) -> None:
-    """A leader that is up and has what is asked for, a node that looks at nothing, a fault left."""
-    model, before = group(**state)
-    refusal = model.refusal(before, action)
-    assert (refusal.reason, refusal.missing) == (why, missing)
-
-
-@pytest.mark.parametrize(
-    ("state", "action", "after"),
-    [
-        ({"indexes": (SOME, ALL, SOME)}, Replicate("C"),
-         {"indexes": (SOME, ALL, Indexes(2, 2, 1))}),
-        (C_LACKS_ALL, InstallSnapshot("C"), {"indexes": (ALL, ALL, SOME)}),
-        (C_LEADS_ON, StepDown("C"), {"deposed": 0b001}),
-        (FIVE, Reconfigure(tuple("ABCDE")), {"voters": 0b11111}),
-        ({"faults": 1, "guards": (HeldGuard(0), None, None)}, CrashNode("A"),
-         {"up": 0b110, "guards": (None,) * 3, "answers": ("no answer",)}),
-        ({"faults": 1, **C_LOOKS}, CrashNode("A"), {"up": 0b110, "answers": ("waiting",)}),
-    ],
-)  # fmt: skip
-def test_what_happens_to_the_log(state: dict[str, Any], action: Any, after: dict[str, Any]) -> None:
-    """A node gets the log, or the state in its place; a leader hears of another one; voters are
-    chosen; who asked a node that crashes gets no answer.
-    """
-    model, before = group(**state)
-    reached = model.act(before, action)
-    assert {name: getattr(reached, name) for name in after} == after
-
-
-def test_a_command_that_is_lost_or_committed_is_on_its_way_no_more() -> None:
-    """The others are; what is told names the change, and who stores it."""
-    model, before = group(faults=1)
-    statement = model.clients[0].statement
-    before = before.but(in_flight=tuple(Command(statement, 4, new, "A") for new in (7, 8, 9)))
-    says = {
-        LoseCommand(8): "“create table ks.u” by A is lost on the way; no node is told.",
-        CommitCommand(8, ("A", "B")): (
-            "A and B store “create table ks.u” by A, so it is committed at index 3."
-        ),
-    }
-    for action, said in says.items():
-        after = model.act(before, action)
-        assert [each.new for each in after.in_flight] == [7, 9]
-        assert model.describe(before, action, after) == said
-
-
-@pytest.mark.parametrize(
-    ("voters", "said"), [(("B",), "B"), (("A", "B"), "A and B"), (("A", "B", "C"), "A, B and C")]
-)
-def test_voters_are_listed(voters: tuple[str, ...], said: str) -> None:
-    """As one says it."""
-    model, before = group()
-    action = Reconfigure(voters)
-    assert model.describe(before, action, before) == f"The voters are now {said}."
-
-
-@pytest.mark.parametrize(
-    ("indexes", "said"),
-    [
-        ((ALL, ALL, SOME), None),
-        ((ALL, SOME, SOME), "only A stores index 2"),
-        ((SOME, SOME, SOME), "only no node stores index 2"),
-    ],
-)
-def test_what_is_committed_a_majority_stores(
-    indexes: tuple[Indexes, ...], said: str | None
-) -> None:
-    """The whole log, up to its last index."""
-    model, state = group(indexes=indexes)
-    assert model.majority(state) == said

@@ -14,11 +14,9 @@ from kit.protocols.group0.rules.schema import (
     KEY_COLUMN,
     SchemaState,
     Statement,
-    TableRequest,
     merged,
     objection,
     parse_operations,
-    parse_requests,
 )
 from kit.search.check import check
 from kit.views.fragment import Frag
@@ -246,49 +244,6 @@ def test_the_parts_of_a_statement_belong_together(line: str, statement: Statemen
 NO_OTHER, THERE = "keyspace other does not exist", "already exists"
 
 
-@pytest.mark.parametrize(
-    ("line", "why", "names"),
-    [
-        ("create keyspace ks", f"keyspace ks {THERE}", None),
-        ("create keyspace other", None, "ks new other ks.t new.t"),
-        ("create keyspace a", None, "a ks new ks.t new.t"),
-        ("alter keyspace ks rf 3", None, "ks new ks.t new.t"),
-        ("alter keyspace other rf 3", NO_OTHER, None),
-        ("drop keyspace ks", None, "new new.t"),
-        ("drop keyspace other", NO_OTHER, None),
-        ("create table other.t", NO_OTHER, None),
-        ("create table ks.t", f"table ks.t {THERE}", None),
-        ("create table ks.a", None, "ks new ks.a ks.t new.t"),
-        ("alter table ks.t add c", "table ks.t already has column c", None),
-        ("alter table ks.t add d", None, "ks new ks.t new.t"),
-        ("alter table ks.u add c", "table ks.u does not exist", None),
-        ("drop table ks.t", None, "ks new new.t"),
-        ("drop table ks.u", "table ks.u does not exist", None),
-    ],
-)
-def test_what_makes_sense_on_a_schema(line: str, why: str | None, names: str | None) -> None:
-    """Two keyspaces are there, each with a table t, the first one's with a column; rows are in the
-    order of their names. What makes sense changes that, the rest is told.
-    """
-    schema = SchemaState()
-    there = ("keyspace new", "keyspace ks", "table new.t", "table ks.t")
-    lines = [*(f"create {each} at A" for each in there), "alter table ks.t add c at A"]
-    for at, each in enumerate(parse_operations(lines, ("A",)), 1):
-        schema = merged(schema, each.statement, at)
-    [operation] = parse_operations([f"{line} at A"], ("A",))
-    assert objection(schema, operation.statement) == why
-    if names is not None:
-        after = merged(schema, operation.statement, 9)
-        tables = [f"{each.keyspace}.{each.name}" for each in after.tables]
-        assert [*(each.name for each in after.keyspaces), *tables] == names.split()
-
-
-def test_a_request_goes_from_any_node_to_any() -> None:
-    """Of two nodes both may take part."""
-    [request] = parse_requests([WRITE], ("A", "B"))
-    assert request == TableRequest("ks", "t", 0, 1, WRITE)
-
-
 @pytest.mark.parametrize("table", ["", "t"])
 @pytest.mark.parametrize(("timestamp", "newer"), [(4, False), (5, True), (6, True)])
 def test_what_is_older_changes_nothing(table: str, timestamp: int, newer: bool) -> None:
@@ -327,35 +282,6 @@ def test_a_bad_request_is_told_in_one_line(lines: tuple[str, ...], words: str) -
     """What is no request between two nodes is named with what is allowed."""
     with pytest.raises(BadInput, match=words):
         build("group0", {"requests": lines})
-
-
-def test_a_request_may_be_sent_between_all_nodes_that_there_are() -> None:
-    """Two nodes, one of which asks the other; or a single one, which asks itself."""
-    lines, nodes = ("read ks.t at A to B", "write  ks.t at B to A", "read ks.t at B to B"), "AB"
-    ends = [(0, 1), (1, 0), (1, 1)]
-    assert parse_requests(lines, nodes) == tuple(
-        TableRequest("ks", "t", *pair, " ".join(line.split()))
-        for line, pair in zip(lines, ends, strict=True)
-    )
-    assert len(parse_requests(("read ks.t at A to A",), "A")) == 1
-
-
-LINES = (
-    "create keyspace ks",
-    "alter keyspace ks rf 3",
-    "drop keyspace ks",
-    "create table ks.t",
-    "alter table ks.t add c",
-    "drop table ks.t",
-)
-
-
-@pytest.mark.parametrize("line", LINES)
-def test_a_statement_is_told_as_it_was_written(line: str) -> None:
-    """Without the node that it was sent to."""
-    [operation] = parse_operations([f"{line} at A"], "A")
-    assert operation.statement.text == line
-    assert operation.text == f"{line} at A"
 
 
 def after(*lines: str) -> SchemaState:

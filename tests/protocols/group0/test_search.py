@@ -136,37 +136,6 @@ def test_every_safeguard_has_a_test() -> None:
     assert [guard.id for guard in Group0.safeguards] == ["S-29", "S-30", "S-31", "S-59", "S-51"]
 
 
-def test_the_default_schedule_mends_what_is_broken() -> None:
-    """The leader dies: another one is elected while one may be, else the node comes back."""
-    for elections, verb in ((1, "elect B"), (0, "restart A")):
-        model: Any = build("group0", {"elections": elections, "crashes": 1})
-        state = model.act(model.start(), model.find(model.start(), "crash A")[0])
-        assert model.verb(model.suggest(state)) == verb
-
-
-def test_a_guard_that_is_held_comes_before_the_log() -> None:
-    """B's client is answered before the others hear of anything; then all catch up."""
-    model: Any = build("group0", {"operations": ("create table ks.t at B",)})
-    state, verbs = model.start(), []
-    while (action := model.suggest(state)) is not None:
-        verbs.append(model.verb(action))
-        state = model.act(state, action)
-    assert verbs[-5:] == ["apply B", "look-up B", "apply A", "replicate C", "apply C"]
-    assert state.answers == ("success",)
-
-
-def test_the_first_state_id_is_the_smallest() -> None:
-    """Who holds nothing and met nothing makes the first id of its own: A 1, B 2, C 3."""
-    for node, first in zip("ABC", (1, 2, 3), strict=True):
-        model: Any = build(
-            "group0", {"operations": (f"create keyspace ks at {node}",), "earlier": ()}
-        )
-        state = model.start()
-        while model.tables(state, 0).history.newest == 0:
-            state = model.act(state, model.suggest(state))
-        assert model.tables(state, 0).history.newest == first
-
-
 TWICE = {"operations": ("alter keyspace ks rf 3 at A",)}
 HARM = [
     (

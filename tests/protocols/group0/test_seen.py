@@ -6,7 +6,6 @@ import pytest
 
 from kit.errors import BadInput
 from kit.model.registry import build
-from kit.protocols.group0.group0 import Group0Parameters
 from kit.protocols.group0.panels import timeuuid
 from kit.views.panel import Scene
 from kit.views.registry import for_model
@@ -74,15 +73,6 @@ def test_who_is_new_or_too_far_behind_gets_a_snapshot(who: str) -> None:
     driven.do("replicate C", "apply C")
     tables = [driven.model.tables(driven.state, node) for node in (0, 2)]
     assert tables[0] == tables[1]
-
-
-def test_an_entry_goes_from_the_leader_to_who_stores_it() -> None:
-    """Not to the leader itself, which is of the majority, too."""
-    change = "create table ks.t at A"
-    driven = Driven(operations=(change,)).submitted(change)
-    [state_id] = [command.new for command in driven.state.in_flight]
-    driven.do(f"commit {state_id} by A B")
-    assert [(flow.from_key, flow.to_key) for flow in driven.scene.flows()] == [("n:A", "n:B")]
 
 
 def test_a_majority_needs_no_node_whose_entries_are_dropped() -> None:
@@ -286,14 +276,6 @@ def test_every_node_is_a_member_and_comes_up_again_from_what_it_stored(
     assert all(text.count(f"on {where}") == nodes and "off;" not in text for text in seen())
 
 
-def test_without_a_quorum_nothing_is_committed() -> None:
-    """Two of three voters are down: the command stays on its way, and the badge says why."""
-    driven = Driven(operations=ONE, crashes=2).submitted(ONE[0]).do("crash B", "crash C")
-    assert driven.refused("commit 4 by A").startswith("no quorum")
-    assert "! no quorum" in driven.drawn("status").text()
-    assert len(driven.state.log) == 1
-
-
 def test_a_deposed_leader_reaches_nobody() -> None:
     """A has not heard of the election: it cannot read; its badge says that it is wrong."""
     driven = Driven(operations=ONE, elections=1).do(ONE[0], "elect B")
@@ -327,19 +309,6 @@ def test_the_question_at_a_commit_has_the_models_answer() -> None:
     assert ask(Scene(driven.model, driven.model.start())) is None
 
 
-def test_every_panel_says_what_it_draws() -> None:
-    """In the text form of a moment each node, the log and the guards are named."""
-    text = raced().text()
-    for words in (
-        "stores 3",
-        "scylla_local, key group0_schema_version",
-        "8 look up the outcome",
-        "(no-op)",
-    ):
-        assert words in text
-    assert "term 1 led by A" in text
-
-
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -357,8 +326,3 @@ def test_a_bad_parameter_is_told_in_one_line(given: dict[str, object], words: st
         build("group0", given)
     assert words in str(error.value)
     assert "\n" not in str(error.value)
-
-
-def test_the_defaults_are_within_their_limits() -> None:
-    """The model that one gets without saying anything is the race of two nodes."""
-    assert build("group0").parameters == Group0Parameters()

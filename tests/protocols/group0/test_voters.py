@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kit.errors import BadInput
 from kit.masks import nodes_in
-from kit.protocols.group0.rules.quorum import Quorum, extremes, numbered
+from kit.protocols.group0.rules.quorum import Quorum, extremes
 from kit.protocols.group0.rules.releases import NEWEST, SUPPORTED, Release
 from kit.protocols.group0.rules.voters import VoterRules, chosen_voters, surest_voters
 
@@ -75,41 +75,6 @@ def test_how_many_vote(
     """No limit before 2025.2; an even number stays, but of two equal halves, until 2025.4."""
     column = 0 if release == "2025.1" else 1 if release in EVEN_KEPT else 2
     assert chosen(nodes, release, limit).bit_count() == sizes[column]
-
-
-@pytest.mark.parametrize("release", SUPPORTED)
-@pytest.mark.parametrize(
-    ("candidates", "size", "most"),
-    [((), 0, 0), ((1,), 1, 1), ((3,), 3, 3), ((2, 1), 3, 3), ((3, 1, 1), 5, 1), ((2, 2, 1), 5, 2)],
-)
-def test_how_many_vote_at_most_in_one_datacenter(
-    candidates: tuple[int, ...], size: int, most: int, release: Release
-) -> None:
-    """Of three one has fewer than half; without a limit of voters all vote everywhere."""
-    rules = VoterRules(release)
-    assert rules.size(candidates) == size
-    assert rules.most_of_one(candidates) == (size if release == "2025.1" else most)
-
-
-@pytest.mark.parametrize(
-    ("release", "limit", "candidates", "size", "most"),
-    [
-        ("2025.1", 6, (3, 3, 3), 9, 9),
-        ("2025.2", 6, (3, 3, 3), 6, 2),
-        ("master", 6, (3, 3, 3), 5, 2),
-        ("master", 7, (4, 3, 1), 7, 3),
-        ("master", 7, (5, 2, 1), 7, 2),
-        ("master", 7, (5, 3), 7, 7),
-        ("master", 1, (1, 1, 1), 1, 1),
-        ("master", 5, (2, 1, 1), 3, 1),
-    ],
-)
-def test_half_of_the_votes_are_too_many_for_one_of_three(
-    release: Release, limit: int, candidates: tuple[int, ...], size: int, most: int
-) -> None:
-    """Two of six are fewer than half, three are not; the others together have one more at least."""
-    rules = VoterRules(release, limit)
-    assert (rules.size(candidates), rules.most_of_one(candidates)) == (size, most)
 
 
 @pytest.mark.parametrize(
@@ -250,21 +215,6 @@ def test_where_nobody_tells_who_votes(
     places = [(f"dc{dc}", "r1") for dc in dcs]
     ends = extremes(places, members, down, lost, VoterRules(release))
     assert ends == (Quorum(*worst), Quorum(*best))
-
-
-@pytest.mark.parametrize(
-    ("live", "needed", "missing"), [(0b000, 2, 2), (0b001, 2, 1), (0b101, 2, 0), (0b111, 2, 0)]
-)
-def test_how_many_voters_have_to_come_back(live: int, needed: int, missing: int) -> None:
-    """Two of three are a majority; with more none is missing."""
-    quorum = Quorum(0b111, live)
-    assert (quorum.needed, quorum.missing, quorum.holds) == (needed, missing, not missing)
-
-
-def test_a_rack_is_one_of_its_datacenter() -> None:
-    """The same name elsewhere is another rack; both are numbered as they come."""
-    places = (("b", "r1"), ("a", "r1"), ("b", "r2"), ("b", "r1"))
-    assert numbered(places) == ([0, 1, 0, 0], [0, 1, 2, 0])
 
 
 CLUSTERS = st.lists(

@@ -261,8 +261,3 @@ def test_a_new_coordinator_decides_the_same(edition: Edition, words: str) -> Non
         assert decision_of(bare, model.setting) == decision_of(state, model.setting)
         count += 1
     assert count > 30
-
-
-LEAVES_1, REPLACE = OperationRequest("leave", 0), OperationRequest("replace", 3, replaced=2)
-GONE, NO_RACK = "the node is no longer normal", "dc1 would have 1 rack for 2 replicas"
-LACKS, NOT_NORMAL = "it lacks a feature", "the node that it would replace is not normal"

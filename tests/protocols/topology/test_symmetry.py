@@ -93,9 +93,3 @@ def test_names_of_bystanders_do_not_matter(faults: dict[str, Any]) -> None:
             places = list(range(len(state.applied)))
             places[first], places[second] = second, first
             assert stands_for(renamed(state, tuple(places)))[0] == stands_for(state)[0]
-
-
-ROW, OTHER = (("cleanup", "needed"),), (("state", "left_token_ring"),)
-
-
-C_FIRST, C_LAST, NOT_D = [2, 0, 1, 3], [0, 1, 3, 2], [0, 1, 2, 3]

@@ -9,7 +9,7 @@ from kit.model.timeline import Timeline
 from kit.protocols.upgrade.raft_upgrade import ADVICE, LOG
 from kit.protocols.upgrade.rules import next_step, questions
 from tests.fixtures import rows
-from tests.protocols.upgrade.runs import FINISHED, ROLLING, STARTED, SWITCHING, each, raft, scene
+from tests.protocols.upgrade.runs import FINISHED, STARTED, raft, scene
 from tests.views.frames import go_on, panel_text
 
 OWN = ""
@@ -60,27 +60,6 @@ def test_the_log_of_a_node_that_is_stuck() -> None:
     assert slow[1] - slow[0] == 7 + len(ADVICE)
     assert {lines[at].component for at in slow} == {component}
     assert slowly in panel_text(timeline, "log")
-
-
-def test_waits_before_synchronize_are_told_too() -> None:
-    """Who is not ready, who is no member, whose schema differs."""
-    timeline = raft({"crashes": 1, "retries": 1}, [*ROLLING, "crash C", "retry A"])
-    assert "not ready yet: 127.90.69.3" in lines_of(timeline, "A")[-1].text
-    timeline = raft({"crashes": 1, "retries": 1}, [*STARTED, "crash C", "retry A"])
-    assert "not a member yet: 127.90.69.3" in lines_of(timeline, "A")[-1].text
-    timeline = raft({"schema_problem": True, "retries": 1}, [*STARTED, "retry A"])
-    assert "schema mismatches: {127.90.69.3}" in lines_of(timeline, "A")[-2].text
-
-
-@pytest.mark.parametrize(
-    ("steps", "answering"),
-    [((), "ABC"), (("crash B",), "AC"), (("die C",), "AB"), (("crash B", "restart B"), "ABC")],
-)
-def test_who_is_down_tells_no_schema_version(steps: tuple[str, ...], answering: str) -> None:
-    """A line for each node that answers, and one of mismatches."""
-    timeline = raft({"crashes": 1, "deaths": 1}, [*STARTED, *steps])
-    lines = panel_text(timeline, "versions").splitlines()
-    assert [line.split(":")[0].strip() for line in lines[:-1]] == [*answering]
 
 
 @pytest.mark.spec("G-013")
@@ -184,27 +163,3 @@ def test_one_schema_version_is_looked_for_before() -> None:
     go_on(timeline, "pull B A", "pull C A", "configure B")
     assert "describecluster" not in timeline.moments[timeline.at].say
     assert panel_text(timeline, "versions").endswith("schema mismatches: {}")
-
-
-def test_what_is_drawn_has_the_same_facts() -> None:
-    """A bulb for each phase, and the sentence of the advice, in the drawn panels."""
-    from kit.views.registry import for_model
-
-    timeline = raft({"crashes": 1}, [*SWITCHING[:-1], "crash C"])
-    views = {panel.name: panel for panel in for_model(timeline.model).panels}
-    words = views["advice"].draw(scene(timeline)).text()
-    assert "restart C" in words
-    bulbs = [
-        one.get("aria-label")
-        for one in views["phases"].draw(scene(timeline)).walk()
-        if one.get("role") == "img"
-    ]
-    assert len(bulbs) == 15
-    assert bulbs[:5] == [
-        "join group 0: done",
-        "equal schema: done",
-        "enter synchronize: done",
-        "equal schema again: in progress",
-        "finish: not begun",
-    ]
-    assert each("x", "A") == ["x A"]

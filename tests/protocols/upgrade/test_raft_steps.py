@@ -284,11 +284,3 @@ def test_bad_parameters(given: dict[str, Any], said: str) -> None:
     with pytest.raises(BadInput) as caught:
         build("raft_upgrade", given)
     assert said in str(caught.value)
-
-
-def test_who_creates_the_group_has_asked_all() -> None:
-    """Discovery finds no group; who comes later asks a member."""
-    timeline = raft({}, [*STARTED[:-2]])
-    assert {flow.text for flow in last_flows(timeline)} == {
-        *("A → B: discovery", "A → C: discovery", "B → A: no group", "C → A: no group")
-    }

@@ -12,8 +12,6 @@ from kit.protocols.upgrade.rules import (
     TopologyUpgradeState,
     diagnosis,
     join_way,
-    next_step,
-    questions,
     state_at_start,
 )
 
@@ -52,23 +50,3 @@ def test_each_value_has_a_diagnosis() -> None:
 def test_how_a_node_joins(has_group: bool, state: TopologyUpgradeState, way: str) -> None:
     """Whoever finds no group creates one, whatever its own state is."""
     assert join_way(has_group, state) == way
-
-
-def test_advice_comes_in_its_order() -> None:
-    """Restart what is down, then connections; recovery where a node is lost, else a rolling
-    restart, then support.
-    """
-    none: list[str] = []
-    orders = [
-        ([["B"], ["C"], ["A and B"], ["A"], ["D"]], "restart B"),
-        ([none, ["C"], ["A and B"], ["A"], ["D"]], "repair the connection between A and B"),
-        ([none, none, none, ["A"], ["D"]], "rolling restart: A"),
-        ([none, ["C"], none, ["A"], ["D"]], "manual recovery: C cannot be brought back"),
-        (
-            [none, none, none, none, ["D"]],
-            "ask support: the schema definitions have a problem on D",
-        ),
-        ([none, none, none, none, none], "nothing: the upgrade continues on its own"),
-    ]
-    for given, said in orders:
-        assert next_step(questions(*given)) == said

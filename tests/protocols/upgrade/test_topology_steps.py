@@ -16,7 +16,6 @@ from tests.views.frames import after, go_on, last_flows, panel_text
 
 BUILT = ["post A", *each("build"), "generation"]
 FEATURE = "SUPPORTS_CONSISTENT_TOPOLOGY_CHANGES"
-READY = f"{FEATURE} is enabled: the cluster is ready for the upgrade"
 
 
 def topology(given: dict[str, Any], *verbs: str, off: str = "") -> Any:
@@ -160,85 +159,6 @@ def test_without_a_majority_nothing_is_committed() -> None:
     assert refused(timeline, "post C") == "group 0 has no leader with a majority"
     assert "C: POST refused: group 0 has no leader" in panel_text(timeline, "route")
     assert "A: POST refused: the node is down; GET no answer" in panel_text(timeline, "route")
-
-
-def test_what_is_news_of_an_upgrade() -> None:
-    """The feature, each new state, and each node that has joined."""
-    steps = {
-        "upgrade A": None,
-        "upgrade B": "the cluster is ready for the upgrade",
-        "post B": "upgrade_state: build_coordinator_state",
-        **dict.fromkeys([*each("build"), "bootstrap D", "generation"]),
-        "done": "upgrade_state: done",
-        "serve D": "D has joined",
-        "apply B": None,
-    }
-    timeline = topology({"older": 2}, *steps)
-    assert [moment.milestone for moment in timeline.moments[1:]] == [*steps.values()]
-
-
-@pytest.mark.parametrize(
-    ("given", "verbs", "said"),
-    [
-        ({"older": 2}, ["upgrade B"], "B restarts with the newer version."),
-        (
-            {"older": 2},
-            ["upgrade B", "upgrade A"],
-            f"A restarts with the newer version. {READY}.",
-        ),
-        (
-            {"crashes": 1},
-            ["crash A"],
-            "A goes down but keeps its disk. Group 0 has no leader now.",
-        ),
-        ({"crashes": 1}, ["crash B"], "B goes down but keeps its disk."),
-    ],
-)
-def test_what_a_step_has_for_a_result(given: dict[str, Any], verbs: list[str], said: str) -> None:
-    """The last node that was older, and the leader, mean something for all."""
-    assert topology(given, *verbs).moments[-1].say == said
-
-
-@pytest.mark.parametrize(
-    ("verbs", "answer"),
-    [([], "not upgraded"), (["post A"], "build"), ([*BUILT, "done"], "done")],
-)
-def test_a_member_answers_in_short(verbs: list[str], answer: str) -> None:
-    """How far the upgrade is, as it fits beside an arrow."""
-    timeline = topology({}, *verbs, "bootstrap D")
-    assert [flow.label for flow in last_flows(timeline)][1] == answer
-
-
-NO_LEADER = "group 0 has no leader with a majority"
-
-
-@pytest.mark.parametrize(
-    ("verbs", "refusal"),
-    [
-        (["bootstrap D"], NO_LEADER),
-        (["bootstrap D", "finish D"], NO_LEADER),
-        ([*BUILT, "done", "bootstrap D", "serve D"], NO_LEADER),
-        (["post A", "build A"], NO_LEADER),
-        ([*BUILT], NO_LEADER),
-        ([*BUILT, "done"], NO_LEADER),
-        (["post A", "apply B"], NO_LEADER),
-    ],
-)
-def test_without_a_leader_each_of_its_steps_waits(verbs: list[str], refusal: str) -> None:
-    """A led group 0, and is down; once B leads the step is taken."""
-    timeline = topology({"crashes": 1}, *verbs[:-1], "crash A")
-    assert refused(timeline, verbs[-1]) == refusal
-    go_on(timeline, "elect B")
-    assert timeline.model.find(timeline.state, verbs[-1]) is None or not refused(
-        timeline, verbs[-1]
-    )
-
-
-@pytest.mark.parametrize(("older", "ready"), [(0, True), (1, False), (2, False)])
-def test_all_members_may_be_older(older: int, ready: bool) -> None:
-    """The feature is there once none of them is."""
-    model: Any = build("topology_upgrade", {"nodes": 2, "older": older})
-    assert model.start().has_feature is ready
 
 
 def test_a_joiner_that_dies_begins_from_scratch() -> None:

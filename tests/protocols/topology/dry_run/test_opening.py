@@ -11,12 +11,11 @@ from kit.protocols.topology.dry_run.opening import (
     check_anonymous,
     open_topology,
 )
-from tests.operators.topology_printing import as_csv, node, table, timeuuid, uuid
+from tests.operators.topology_printing import as_csv, node, table, uuid
 from tests.protocols.topology.dry_run.dumps import FIXTURES
 
 SNAPSHOTS = FIXTURES.parent / "snapshots"
 ONE, TWO, THREE, FOUR = map(uuid, (1, 2, 3, 4))
-ID, LATER = timeuuid(0x20), timeuuid(0x30)
 
 
 def shot(minute: str) -> Path:

@@ -331,8 +331,3 @@ def test_a_member_does_not_come_back(tmp_path: Path) -> None:
     )
     found = call("explain", *files, "--json").json["parts"]["tables"]
     assert (found["verdict"], found["where"]) == ("refuted", "02.csv")
-
-
-def gone(number: int) -> dict[str, Any]:
-    """A node that has left."""
-    return node(number, node_state="left", tokens=None, num_tokens=None, request_id=None)
