@@ -94,31 +94,6 @@ def test_the_coordinator_follows_its_tables(
     assert leads == (done.edge.becomes or done.edge.target)
 
 
-@pytest.mark.parametrize(
-    ("edition", "state", "addressed"),
-    [
-        ("documents", "tablet_draining", 0),
-        ("documents", OLD_READS, ALL),
-        ("documents", NEW_READS, ALL),
-        ("documents", "left_token_ring", ALL & ~0b100),
-        ("documents", BACK, ALL),
-        ("documents", "tablet_migration", 0),
-        ("server", OLD_READS, ALL),
-        ("server", NEW_READS, ALL),
-        ("server", "left_token_ring", ALL),
-        ("server", BACK, ALL),
-    ],
-)
-def test_whom_the_coordinator_asks_while_all_are_there(
-    edition: Edition, state: str, addressed: int
-) -> None:
-    """All, where the state has a barrier; on its way out C is asked by the server alone. Nobody is
-    missing.
-    """
-    done = next_of_operation(state, 2, ALL, 0, ALL, edition)
-    assert (done.addressed, done.missing, done.failed) == (addressed, 0, "")
-
-
 @pytest.mark.spec("G-031")
 @pytest.mark.parametrize("edition", ["documents", "server"])
 def test_reads_that_have_switched_lead_to_success(edition: str) -> None:
@@ -152,8 +127,3 @@ def test_every_run_ends_it_one_way(edition: str, past: bool) -> None:
     if edition == "documents":
         back |= {"tablet_migration"}
     assert {s.operation for s in reached} == (on if past else back)
-
-
-def test_no_operation_has_no_machine() -> None:
-    """The tab says so."""
-    assert "No operation was in progress" in panel_text(after(FIVE), "operation")

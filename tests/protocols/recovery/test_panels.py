@@ -8,46 +8,12 @@ from typing import Any
 import pytest
 
 from kit.model.model import verdicts
-from kit.model.registry import entries
-from kit.model.scenario import files, open_file
-from kit.model.timeline import Timeline
-from kit.protocols.recovery import facts
-from kit.protocols.recovery.panels.stage import _stage
-from kit.protocols.recovery.recovering_cluster import RecoveryNode
-from kit.views.panel import scene_of
 from kit.views.rendered import RenderedTimeline
 from tests.protocols.recovery.runs import SEED_STEPS, after
-from tests.protocols.test_on_record import opened
-from tests.views.frames import check_frame, last_flows, panel_text, scenes, walk, why_not
+from tests.views.frames import last_flows, panel_text, why_not
 
 FIVE: dict[str, Any] = {"commit_indexes": (10, 11, 11, 11, 11), "dead": "C D E"}
-SCENARIOS = [f"recovery/{one.name}" for one in entries()["recovery"].scenarios]
-FILES = [name for name in files() if name.startswith("recovery/")]
 NO_ID = "A: the old group, no group id or discovery state"
-
-
-@pytest.mark.parametrize("name", SCENARIOS)
-def test_every_step_is_drawn_whole(name: str) -> None:
-    """In every step of every scenario keys are unique and each panel has words and a label."""
-    for scene in scenes(walk(name)):
-        check_frame(scene)
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_every_step_of_a_file_is_drawn_whole(name: str) -> None:
-    """The same for the family's scenario files."""
-    for scene in scenes(open_file(files()[name])):
-        check_frame(scene)
-
-
-def test_nodes_show_group_id_index_and_option() -> None:
-    """B created group 2 with 11 entries; A, still in the old group, has no id any more."""
-    timeline = after(FIVE, *SEED_STEPS, "restart B")
-    text = panel_text(timeline, "rows")
-    assert f"{NO_ID}, commit index 10, recovery_leader B, old Raft rows" in text
-    assert "★B: group 2, id of group 2, commit index 11" in text
-    assert "C: dead, id of the old group, commit index 11" in text
-    assert "the dead are cut off" in panel_text(timeline, "nodes")
 
 
 @pytest.mark.spec("G-020")
@@ -133,29 +99,6 @@ def test_the_leaders_state_travels_as_a_snapshot() -> None:
     assert "snapshot of group 2, 11 entries" in flow.text
 
 
-def test_entries_and_barriers_travel() -> None:
-    """An entry goes to all that run in the group; the dead are asked, and do not answer."""
-    given = {**FIVE, "operation": True, "changes": 1}
-    timeline = after(given, *SEED_STEPS, "restart B", "restart A", "alter A")
-    assert [flow.to_key for flow in last_flows(timeline)] == ["n:B"]
-    timeline = after(given, *SEED_STEPS, "restart B", "restart A", "coordinate")
-    asked = [flow.to_key for flow in last_flows(timeline) if flow.kind == "request"]
-    assert asked == ["n:A", "n:C", "n:D", "n:E"]
-    answers = [flow.from_key for flow in last_flows(timeline) if flow.kind == "answer"]
-    assert answers == ["n:A"]
-
-
-def test_gossip_is_told_pair_by_pair() -> None:
-    """Ids differ during the restarts, and the option tolerates it; a firewall stops the dead."""
-    timeline = after({**FIVE, "returns": 1}, *SEED_STEPS, "restart B", "return C")
-    text = panel_text(timeline, "gossip")
-    assert "A ↔ B: accepted, their group ids differ, but recovery_leader is set" in text
-    assert "B ↔ C: rejected, a firewall is between them" in text
-    code = "isolate, read, choose B, delete A, delete B, set A, set B, restart B, restart A"
-    timeline = after({**FIVE, "edition": "server"}, *code.split(", "), "unset A", "unset B")
-    assert "A ↔ B: accepted, their group ids are the same" in panel_text(timeline, "gossip")
-
-
 @pytest.mark.spec("G-033")
 def test_gossip_is_accepted_while_either_side_recovers() -> None:
     """Ids differ during the restarts: no wall parts the nodes, and the table says why."""
@@ -180,35 +123,6 @@ def test_a_wall_stands_where_gossip_is_rejected() -> None:
     assert "firewall" not in text
 
 
-def test_groups_tell_members_and_majority() -> None:
-    """The old group has lost its majority and is given up; the new one has its own."""
-    timeline = after(FIVE, *SEED_STEPS, "restart B", "restart A")
-    text = panel_text(timeline, "groups")
-    assert "the old group: members A, B, C, D, E; running none; cannot commit" in text
-    assert "3 are needed, the group is given up" in text
-    assert "group 2: members A, B; running A, B; can commit (2 of 2 voters run; 2 are" in text
-
-
-def test_ranges_are_those_of_the_ring() -> None:
-    """Each node that is not removed owns a range; a removed one replicates nothing."""
-    timeline = after(FIVE, *SEED_STEPS, "restart B", "restart A", "removenode C")
-    model: Any = timeline.model
-    rows = facts.ranges(model, timeline.state)
-    assert len(rows) == 4
-    assert not [row for row in rows if "C" in row.replicas]
-    assert {len(row.replicas) for row in rows} == {3}
-
-
-def test_ranges_have_replicas_in_each_datacenter() -> None:
-    """Where places are told: a datacenter that is lost takes one of two replicas of each range."""
-    racks = ("dc1/r1", "dc1/r2", "dc2/r1", "dc2/r2")
-    given = {"commit_indexes": (1,) * 4, "dead": "C D", "rf": 1, "racks": racks}
-    timeline = after(given)
-    rows = facts.ranges(timeline.model, timeline.state)
-    assert all(len({*row.replicas} & {*"AB"}) == len(row.live) == 1 for row in rows)
-    assert {(len(row.replicas), row.levels) for row in rows} == {(2, ("ONE",))}
-
-
 @pytest.mark.spec("G-027")
 def test_only_nodes_with_the_latest_index_can_be_picked() -> None:
     """The button that chooses B can be pressed; A's is greyed, and says why."""
@@ -219,51 +133,3 @@ def test_only_nodes_with_the_latest_index_can_be_picked() -> None:
     [refused] = [each for each in buttons if 'aria-disabled="true"' in each]
     assert refused.endswith("choose A</button>")
     assert "its commit index is 10, but another live node has 11" in refused
-
-
-@pytest.mark.parametrize(
-    ("columns", "data", "dangling"), [(0b11, 0b11, 0), (0b01, 0b11, 0b10), (0b10, 0b01, 0b01)]
-)
-def test_data_in_a_column_that_a_node_does_not_know_dangle(
-    columns: int, data: int, dangling: int
-) -> None:
-    """Those that it knows do not, whether it has data in them or not."""
-    node = RecoveryNode("up", 0, 0, columns=columns, data=data)
-    assert facts.PersistedRow("A", node, "old", "1", "", leads=False).dangling == dangling
-
-
-def test_a_disk_says_what_decides() -> None:
-    """An id that the tag does not name, the option, rows of the old group once there is a new one;
-    of the dead the index alone.
-    """
-    timeline = after(FIVE, *SEED_STEPS)
-    assert lines_of("A", timeline) == ["index 10", "no id", "leader B"]
-    assert lines_of("C", timeline) == ["index 11"]
-    timeline = after(FIVE, *SEED_STEPS, "restart B")
-    assert lines_of("B", timeline) == ["index 11", "leader B", "old rows"]
-
-
-def lines_of(name: str, timeline: Timeline) -> list[str]:
-    """What stands on a disk."""
-    cast = _stage(scene_of(timeline, timeline.at)).characters
-    return [*next(each.holds for each in cast if each.name == name)]
-
-
-def test_every_live_node_tells_its_index() -> None:
-    """The operator reads it; the dead answer nothing."""
-    timeline = after({**FIVE, "edition": "server"}, "isolate", "read")
-    said = [flow.text for flow in last_flows(timeline)]
-    assert said == ["A → the operator: commit_idx 10", "B → the operator: commit_idx 11"]
-
-
-def test_who_is_back_serves_its_ranges() -> None:
-    """Given up or not: it runs, and others hear it."""
-    timeline = opened("recovery/dead-nodes-return")
-    state = timeline.moments[timeline.path()[-1]].state
-    returned = {
-        n
-        for n, each in zip(timeline.model.names, state.nodes, strict=True)
-        if each.status == "returned"
-    }
-    assert returned
-    assert returned <= {*timeline.model.named(state.answering)}

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from kit.errors import BadInput
-from kit.model.registry import build
 from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY
 from kit.protocols.recovery.recovering_cluster import GossipDigest, reception
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
@@ -235,49 +233,3 @@ def test_one_more_death_may_need_the_whole_procedure_again() -> None:
         state = model.act(state, model.find(state, verb)[0])
     assert (node(model, state, "A").group, state.groups[2]) == (2, 1)
     assert node(model, state, "B").group == NO_GROUP
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"commit_indexes": (1, 1, 1), "dead": "C"}, "the others are not a majority"),
-        ({"commit_indexes": (1, 1, 1), "dead": "A B C"}, "the others are not a majority"),
-        ({"commit_indexes": (1, 1, 1), "dead": "X Y"}, "members of A, B, C"),
-        ({"commit_indexes": (1, 99), "dead": "B"}, "commit_indexes"),
-        ({"commit_indexes": (1, -1), "dead": "B"}, "commit_indexes"),
-    ],
-)
-def test_bad_parameters(given: dict[str, Any], said: str) -> None:
-    """Each is one line."""
-    with pytest.raises(BadInput) as caught:
-        build("recovery", given)
-    assert said in str(caught.value)
-
-
-@pytest.mark.parametrize("racks", [("dc1/r1",), ("dc1/r1",) * 6])
-def test_each_node_has_a_rack_or_none(racks: tuple[str, ...]) -> None:
-    """Of five nodes, five racks or none are given."""
-    with pytest.raises(BadInput, match=r"^racks: .*none, or one for each of the 5 nodes"):
-        build("recovery", {**FIVE, "racks": racks})
-    build("recovery", {**FIVE, "racks": ("dc1/r1",) * 5})
-
-
-def test_what_is_under_way_in_a_line() -> None:
-    """Who recovers, without whom, and whether an operation was interrupted."""
-    model: Any = build("recovery", FIVE)
-    assert model.under_way == "recovery of A, B without C, D, E"
-    during: Any = build("recovery", {**FIVE, "operation": True})
-    assert during.under_way == f"{model.under_way}, halfway through decommissioning C"
-
-
-RESTARTED = (*SEED_STEPS, "restart B", "restart A")
-REMOVED = (*RESTARTED, "removenode C", "removenode D", "removenode E")
-
-
-def test_a_recovery_is_done_when_nothing_is_left_to_do() -> None:
-    """Its rows are gone, nobody is dead, and no operation is under way."""
-    model, state = played(FIVE, *REMOVED, "clean A", "clean B")
-    [ends] = [each for each in model.properties if each.kind == "goal"]
-    assert ends.check(state)
-    assert not ends.check(state.but(operation="left_token_ring"))
-    assert not ends.check(state.at(2, status="dead"))

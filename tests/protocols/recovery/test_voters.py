@@ -49,35 +49,6 @@ def test_who_does_not_vote_may_die(dead: str) -> None:
         build("recovery", {**SEVEN, "edition": "documents"})
 
 
-@pytest.mark.parametrize(
-    ("racks", "dead", "votes"),
-    [
-        ("a b c a", "B", "A C"),
-        ("a b c a", "B C", ""),  # of a rack one: A or D, and neither is a majority
-        ("a b c a", "A D", "B C"),
-        ("a a b b", "A B", "C D"),
-        ("a b b b", "A", "two of B C D"),
-    ],
-)
-def test_votes_do_not_move_while_nodes_die_at_once(racks: str, dead: str, votes: str) -> None:
-    """Of four nodes three vote, of each rack one first: so many of them have to live."""
-    given = {
-        "edition": "server",
-        "commit_indexes": (1,) * 4,
-        "racks": tuple(f"dc1/{rack}" for rack in racks.split()),
-        "dead": dead,
-        "majority_lives": True,
-    }
-    if not votes:
-        with pytest.raises(BadInput, match="few enough that a majority of the voters is alive"):
-            build("recovery", given)
-        return
-    model = build("recovery", given)
-    [voters] = model.first_voters
-    assert voters.bit_count() == 3
-    assert (voters & ~model.mask(dead.split())).bit_count() == 2
-
-
 def test_a_voter_that_is_back_brings_the_old_group_back() -> None:
     """Three of five hear each other and choose again; behind a firewall it is alone."""
     given = {**SEVEN, "changes": 1, "returns": 1}
@@ -129,17 +100,3 @@ def test_every_order_with_seven_nodes_holds() -> None:
     """Four of seven live, a crash and a return at any moment: nothing breaks."""
     found = check(build("recovery", {**SEVEN, "crashes": 1, "returns": 1}))
     assert (found.verdict, found.violation) == ("complete", None)
-
-
-def test_a_majority_behind_the_firewall_chooses_again_too() -> None:
-    """A to E vote of seven. A, B, C and G are back: of rack r1 G takes the place of D. Without C
-    two of five voters are no majority.
-    """
-    given = {**SEVEN, "commit_indexes": (2,) * 7, "dead": "A B C G"}
-    model, s = played(given)
-    s = s.but(isolated=True, voters=(0b0011111,))
-    for back in (0, 1, 6):
-        s = s.at(back, status="returned", group=OLD)
-    assert model.chosen_again(s, s).voters == (0b0011111,)
-    s = s.at(2, status="returned", group=OLD)
-    assert model.chosen_again(s, s).voters == (0b1010111,)

@@ -12,7 +12,6 @@ from kit.model.registry import build
 from kit.model.timeline import Timeline
 from kit.protocols.tcm.facts.moment import rows
 from kit.protocols.tcm.rules.metadata import Cancel
-from kit.search.check import check
 
 
 def play(parameters: dict[str, Any], *verbs: str) -> Any:
@@ -124,14 +123,6 @@ def test_any_peer_serves_a_part_of_the_one_log() -> None:
     assert partial
     assert len(seen) == 5**3
     assert all(prop.check(state) is None for prop in model.properties for state in seen)
-
-
-@pytest.mark.spec("B-037")
-def test_catching_up_from_peers_breaks_nothing() -> None:
-    """With peers to ask, the searched bootstrap reaches the same verdict."""
-    found = check(build("tcm", {"peers": True}))
-    assert found.violation is None
-    assert found.complete
 
 
 @pytest.mark.spec("B-057", "B-058")

@@ -8,17 +8,6 @@ import pytest
 
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.moment import BarrierRow
-from kit.protocols.tcm.rules.barrier import (
-    Barrier,
-    end_barriers,
-    enough,
-    known_first,
-    must_stream,
-    sources,
-)
-from kit.protocols.tcm.rules.metadata import Transfer
-from kit.protocols.tcm.rules.operations import ALL_ON, ProtocolSwitches, TcmSafeguards
-from kit.ring.ranges import Range
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy
 from kit.ring.topology import Node
 from tests.protocols.tcm.driving import Drive
@@ -197,18 +186,6 @@ def test_barriers_can_be_left_out() -> None:
     drive.act("apply X", "commit X")
 
 
-@pytest.mark.parametrize("edition", ["documents", "server"])
-def test_where_nobody_keeps_a_range_nobody_is_waited_for(edition: str) -> None:
-    """A keyspace that is kept only in a datacenter without nodes."""
-    keyspaces = (Keyspace("ks", NetworkTopologyStrategy((("dc9", 1),))),)
-    drive = Drive(nodes=3, keyspaces=keyspaces, edition=edition, level="QUORUM")
-    text = "bootstrap X --tokens 150"
-    drive.act(text)
-    while drive.metadata.sequence("X") is not None:
-        assert drive.operation().barriers == ()
-        drive.commit("X")
-
-
 ACROSS = {
     "members": tuple(Node(f"n{at}", (100 * at + 100,), f"dc{at % 2 + 1}") for at in range(4)),
     "low": 0,
@@ -231,92 +208,3 @@ def test_a_local_level_asks_where_the_driver_is(text: str, home: str) -> None:
     """Who leaves drives itself; a dead node is removed by the first other one."""
     drive = Drive(operations=(text,), edition="server", level="LOCAL_QUORUM", **ACROSS).act(text)
     assert {row.dc for row in drive.operation().barriers} == {home}
-
-
-WITHOUT_DISPLACED = ProtocolSwitches(safeguards=TcmSafeguards(stream_from_displaced=False))
-
-
-@pytest.mark.parametrize(
-    ("displaced", "down", "switches", "senders"),
-    [
-        (1, (), ALL_ON, (1,)),
-        (1, (1,), ALL_ON, (0, 2)),
-        (None, (), ALL_ON, (0, 1)),
-        (None, (0,), ALL_ON, (1, 2)),
-        (None, (0, 1), ALL_ON, (2,)),
-        (0, (), WITHOUT_DISPLACED, (1,)),
-        (0, (1,), WITHOUT_DISPLACED, (2,)),
-        (0, (1, 2), WITHOUT_DISPLACED, (0,)),
-        (None, (), WITHOUT_DISPLACED, (0, 1)),
-    ],
-)
-def test_who_sends_a_range(
-    displaced: int | None, down: tuple[int, ...], switches: ProtocolSwitches, senders: Any
-) -> None:
-    """The replica whose place is taken, or a majority of three; else the nearest other one."""
-    transfer = Transfer(0, Range(0, 10), 5, displaced, (0, 1, 2))
-    assert sources(transfer, frozenset(down), switches) == senders
-
-
-@pytest.mark.parametrize(
-    ("displaced", "down", "dead", "kept"),
-    [
-        (1, {0, 2}, set(), True),
-        (1, {1}, set(), True),
-        (1, {0, 1}, set(), False),
-        (None, {0}, set(), True),
-        (None, {0, 1}, set(), False),
-        (None, {0}, {1}, False),
-        (None, set(), {0, 1}, True),
-        (1, set(), {0, 1}, True),
-    ],
-)
-def test_how_many_senders_are_enough(
-    displaced: int | None, down: set[int], dead: set[int], kept: bool
-) -> None:
-    """Who hands its place over, or two of three; for the dead nobody waits."""
-    transfer = Transfer(0, Range(0, 10), 5, displaced, (0, 1, 2))
-    assert enough(transfer, frozenset(down), frozenset(dead)) is kept
-
-
-def switched_off(*names: str) -> ProtocolSwitches:
-    """All safeguards but these."""
-    return ProtocolSwitches(safeguards=TcmSafeguards(**dict.fromkeys(names, False)))
-
-
-@pytest.mark.parametrize(
-    ("off", "first"),
-    [
-        ((), True),
-        (("known_before_streams",), False),
-        (("progress_barrier",), False),
-        (("known_before_streams", "progress_barrier"), False),
-    ],
-)
-def test_streams_wait_with_both_safeguards(off: tuple[str, ...], first: bool) -> None:
-    """That new writers are known first is a part of the progress barrier."""
-    assert known_first(switched_off(*off)) is first
-
-
-def test_only_the_read_switch_waits_for_data() -> None:
-    """And not even that without the safeguard."""
-    drive = Drive(rf=3, operations=("bootstrap X --tokens 150",)).act("bootstrap X --tokens 150")
-    waits = []
-    while (sequence := drive.metadata.sequence("X")) is not None:
-        waits.append((sequence.next.name, must_stream(sequence, ALL_ON)))
-        assert not must_stream(sequence, switched_off("streams_before_switch"))
-        drive.commit("X")
-    steps = ("add-writes", False), ("switch-reads", True), ("drop-writes", False)
-    assert waits == [*steps]
-
-
-def test_both_ends_of_a_transfer_must_know_of_it() -> None:
-    """Each node once, in the order of codes, with the range of its first transfer."""
-    sequence = rf3().metadata.sequence("X")
-    assert sequence is not None
-    first, second = Range(0, 10), Range(10, 20)
-    transfers = Transfer(0, first, 5, 2, (2, 3)), Transfer(0, second, 1, 2, (2, 0))
-    assert end_barriers(sequence, transfers, frozenset(), ALL_ON) == tuple(
-        Barrier(0, held, None, (code,), 1, sequence.epoch)
-        for code, held in ((1, second), (2, first), (5, first))
-    )

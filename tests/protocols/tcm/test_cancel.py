@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.rules.operations import Kind, transitions
+from kit.protocols.tcm.rules.operations import transitions
 from tests.protocols.tcm.driving import Drive
 from tests.protocols.tcm.test_sequences import CASES, EDITIONS
 from tests.saying import says
@@ -82,19 +82,6 @@ def test_what_was_copied_for_nothing_does_not_count() -> None:
     assert [verb for verb in drive.verbs() if verb.startswith("stream ")]
 
 
-@pytest.mark.parametrize("kind", get_args(Kind))
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_a_diagram_begins_where_the_node_is(edition: Any, kind: Kind) -> None:
-    """Who joins or takes over is only registered before, and again when that is cancelled; any
-    other node is a member.
-    """
-    first = "registered" if kind in ("bootstrap", "replace") else "joined"
-    rows = transitions(kind, edition)
-    assert rows[0][0] == first
-    undone = {after for _, event, after in rows if event in ("cancel", "cancel-writes")}
-    assert undone == (set() if kind == "assassinate" else {first})
-
-
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_the_barrier_between_the_two_events(edition: str) -> None:
     """Writes go back only when a majority knows that reads have: 3 of {A, B, C, X} with RF 3."""
@@ -123,14 +110,6 @@ def test_no_way_back_once_writes_are_dropped(text: str) -> None:
     assert says(
         drive.refusal(f"cancel {node}").reason, "no longer get writes | too late to go back"
     )
-
-
-def test_only_so_many_cancels() -> None:
-    """A run has a budget of cancellations, so that a search ends."""
-    join = "bootstrap X --tokens 150"
-    drive = Drive(cancels=1, operations=(join,)).act(join, "cancel X", join)
-    assert "budget" in drive.refusal("cancel X").reason
-    assert not [verb for verb in Drive(operations=(join,)).act(join).verbs() if "cancel" in verb]
 
 
 def test_others_go_on() -> None:

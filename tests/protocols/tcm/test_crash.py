@@ -104,28 +104,3 @@ def test_without_pending_steps_a_crash_is_the_end() -> None:
     assert not [verb for verb in drive.verbs() if verb.startswith(("commit", "stream"))]
     assert facts.operations(drive.model, drive.state) == ()
     assert any(witness.startswith("settled") for witness in drive.dark())
-
-
-@pytest.mark.parametrize(
-    ("off", "dies", "forgotten"),
-    [
-        pytest.param((), "X", (), id="the metadata knows it"),
-        pytest.param(("pending-in-metadata",), "X", ("X",), id="only the driver knew it"),
-        pytest.param(("pending-in-metadata",), "B", (), id="B drives nothing"),
-    ],
-)
-def test_only_what_a_driver_alone_knew_dies_with_it(
-    off: tuple[str, ...], dies: str, forgotten: tuple[str, ...]
-) -> None:
-    """X drives its own join, so that its crash alone can lose steps."""
-    join = "bootstrap X --tokens 150"
-    drive = Drive(crashes=1, off=off, operations=(join,)).act(join, f"crash {dies}")
-    assert drive.state.tcm.forgotten == forgotten
-    assert len(facts.operations(drive.model, drive.state)) == 1 - len(forgotten)
-
-
-def test_nothing_dies_with_a_node_that_others_remove() -> None:
-    """B's removal is driven by others: no crash loses it, not even where a plan is not stored."""
-    drive = Drive(nodes=4, crashes=1, off=("pending-in-metadata",), operations=("removenode B",))
-    drive.act("crash B", "removenode B")
-    assert drive.state.tcm.forgotten == ()

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from kit.errors import BadInput
 from kit.protocols.tcm.facts import moment as facts
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy
 from kit.ring.topology import Node
@@ -70,17 +69,6 @@ def test_a_joiner_at_an_end(token: int, edition: str) -> None:
     assert [right for _, right, _, _ in drive.table()] == [100, 200, 300, 400]
 
 
-def test_the_owner_of_min_at_the_epochs() -> None:
-    """A joiner at MIN cuts nothing: the last row of the line changes owners, in three epochs."""
-    members = (Node("A", (100,)), Node("B", (200,)), Node("C", (300,)))
-    drive = Drive(members=members, low=0, high=400, rf=1, operations=("bootstrap X --tokens 0",))
-    drive.act("bootstrap X --tokens 0")
-    assert drive.table()[-1] == (300, 400, ("A",), ("A", "X"))
-    assert [s.name for s in drive.metadata.sequences[0].steps] == [
-        "add-writes", "switch-reads", "drop-writes",
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("token", [150, 250, 299, 101])
 @pytest.mark.parametrize("rf", [1, 2, 3])
@@ -92,18 +80,6 @@ def test_a_move_next_door(token: int, rf: int, edition: str) -> None:
     for state in drive.states:
         for row in facts.rows(drive.model, state):
             assert rf <= len(row.writes) <= rf + 1
-
-
-def test_a_move_may_keep_some_tokens() -> None:
-    """A node with two tokens moves one: the other one is its own, not somebody's; a third node's
-    is refused.
-    """
-    members = (Node("A", (100, 300)), Node("B", (200,)), Node("C", (400,)))
-    given: dict[str, Any] = {"members": members, "low": 0, "high": 500, "rf": 2}
-    drive = played("move A --tokens 100,350", "documents", **given)
-    assert [right for _, right, _, _ in drive.table()] == [100, 200, 350, 400, 500]
-    with pytest.raises(BadInput, match="a token that no node owns; this one belongs to C"):
-        Drive(operations=("move A --tokens 100,400",), **given)
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
@@ -130,14 +106,6 @@ def test_a_ring_of_one(edition: str) -> None:
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-@pytest.mark.parametrize("rf", [1, 2])
-def test_removing_with_few_replicas(rf: int, edition: str) -> None:
-    """With RF 1 or 2 a removal ends as any other; there is just nobody, or one, to stream."""
-    drive = played("removenode B", edition, nodes=4, rf=rf)
-    assert all("B" not in reads for _, _, reads, _ in drive.table())
-
-
-@pytest.mark.parametrize("edition", EDITIONS)
 def test_murmur3(edition: str) -> None:
     """On Murmur3's line tokens are signed, and its ends are called min and max."""
     members = (Node("A", (-(2**62),)), Node("B", (0,)), Node("C", (2**62,)))
@@ -146,12 +114,3 @@ def test_murmur3(edition: str) -> None:
     assert rows[0].label.startswith("(min, ")
     assert rows[-1].label.endswith(", max]")
     assert rows[2].label == "(0, 1]"
-
-
-@pytest.mark.parametrize(("count", "ending"), [(12, "n11"), (13, "n11 and 1 more")])
-def test_many_members_are_not_all_listed(count: int, ending: str) -> None:
-    """Who names a node that nobody knows is told of twelve, and how many more there are."""
-    members = tuple(Node(f"n{i:02}", (i * 10 + 10,)) for i in range(count))
-    with pytest.raises(BadInput) as told:
-        Drive(members=members, low=0, high=500, rf=1, operations=("decommission far",))
-    assert str(told.value).endswith(f"one of {', '.join(m.name for m in members[:11])}, {ending}")

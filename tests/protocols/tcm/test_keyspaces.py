@@ -20,7 +20,6 @@ from kit.ring.replication import (
 from kit.ring.topology import Node
 from tests.protocols.tcm.driving import Drive
 
-JOIN = "bootstrap X --tokens 150"
 RACKS = (
     Node("a1", (100,), "dc1", "r1"),
     Node("b1", (150,), "dc2", "r1"),
@@ -78,14 +77,6 @@ def test_equal_replication_shares_placements() -> None:
     assert drive.metadata.keyspaces_of(drive.metadata.group_of("same")) == ("three", "same")
 
 
-def test_a_local_keyspace_has_no_rows() -> None:
-    """Each node keeps its own local data: there is nothing to place, lock, stream or wait for."""
-    drive = ring(operations=("bootstrap X --tokens 170",)).act("bootstrap X --tokens 170")
-    assert drive.table("own") == ()
-    assert "own" not in {row.keyspace for row in drive.operation().locks}
-    drive.finish("X")
-
-
 @pytest.mark.parametrize(
     "text", ["bootstrap X --tokens 150", "decommission B", "removenode B", "replace B Z"]
 )
@@ -98,35 +89,6 @@ def test_only_local_keyspaces(text: str) -> None:
     assert line.text == last.get(kind, "merge equal neighbours")
     assert drive.dark() == []
     assert not facts.operations(drive.model, drive.state)
-
-
-def test_everywhere_means_every_node() -> None:
-    """Under EverywhereStrategy a joiner gains every range and nobody is displaced."""
-    keyspaces = (Keyspace("all", EverywhereStrategy()),)
-    drive = Drive(keyspaces=keyspaces, operations=(JOIN,)).act(JOIN)
-    assert [step.name for step in drive.metadata.sequences[0].steps] == [
-        "split", "add-writes", "switch-reads",
-    ]  # fmt: skip
-    drive.commit("X", 2)
-    assert drive.stable()
-    assert all(set(reads) == {"A", "B", "C", "X"} for _, _, reads, _ in drive.table())
-    assert drive.dark() == []
-
-
-def test_a_leave_displaces_nobody_where_all_replicate() -> None:
-    """Under EverywhereStrategy ranges lose the leaver for nobody, and every lamp stays lit."""
-    keyspaces = (Keyspace("all", EverywhereStrategy()),)
-    drive = Drive(nodes=4, keyspaces=keyspaces, operations=("decommission B",)).act(
-        "decommission B"
-    )
-    assert [s.name for s in drive.metadata.sequences[0].steps] == [
-        "switch-reads", "drop-writes", "merge",
-    ]  # fmt: skip
-    while drive.metadata.sequences:
-        assert drive.dark() == []
-        drive.commit("B")
-    assert drive.dark() == []
-    assert drive.stable()
 
 
 def test_the_last_two_do_not_both_leave() -> None:
@@ -167,43 +129,6 @@ def test_each_datacenter_has_its_factor() -> None:
         for row in facts.rows(drive.model, state, "wide"):
             assert sum(name.startswith("b") for name in row.reads) == 1
             assert sum(not name.startswith("b") for name in row.reads) == 2
-
-
-def test_a_join_that_changes_no_group() -> None:
-    """A node that joins a datacenter without replicas only cuts ranges: one event, no copies."""
-    keyspaces = (Keyspace("ks", NetworkTopologyStrategy((("dc1", 2),))),)
-    text = "bootstrap X --tokens 170 --dc dc2 --rack r1"
-    drive = ring(keyspaces=keyspaces, operations=(text,)).act(text)
-    assert [line.text for line in facts.log(drive.model, drive.state)] == ["split ranges"]
-    assert drive.stable()
-    assert drive.dark() == []
-
-
-@pytest.mark.parametrize("edition", ["documents", "server"])
-def test_several_tokens_a_node(edition: str) -> None:
-    """A joiner and a leaver with several tokens each change many ranges in the same few events."""
-    join = "bootstrap X --tokens 150,450,750"
-    drive = Drive(nodes=4, tokens=3, rf=3, edition=edition, operations=(join, "decommission B"))
-    drive.complete(join)
-    assert facts.epoch(drive.model, drive.state) == 4
-    assert drive.stable()
-    drive.complete("decommission B")
-    assert drive.stable()
-    assert facts.epoch(drive.model, drive.state) == 8
-    assert drive.dark() == []
-
-
-def test_a_factor_above_the_nodes() -> None:
-    """In a ring smaller than the factor a joiner displaces nobody, until there are enough."""
-    joins = ("bootstrap X --tokens 150", "bootstrap Y --tokens 250")
-    drive = Drive(nodes=2, rf=3, operations=joins)
-    assert all(len(reads) == 2 for _, _, reads, _ in drive.table())
-    drive.complete(joins[0])
-    assert all(len(reads) == 3 for _, _, reads, _ in drive.table())
-    assert drive.dark() == []
-    drive.complete(joins[1])
-    assert all(len(reads) == 3 for _, _, reads, _ in drive.table())
-    assert drive.dark() == []
 
 
 def test_too_few_left() -> None:
@@ -247,15 +172,6 @@ def test_the_check_counts_each_datacenter() -> None:
     drive.complete("decommission a1")
 
 
-def test_a_replacement_elsewhere_must_leave_enough() -> None:
-    """A replacement in another datacenter takes a node from the old one, as a leave would."""
-    keyspaces = (Keyspace("ks", NetworkTopologyStrategy((("dc1", 2), ("dc2", 4)))),)
-    away, here = "replace b1 Z --dc dc1", "replace b1 Z"
-    drive = ring(keyspaces=keyspaces, operations=(away,))
-    assert "in dc2" in drive.refusal(away).reason
-    assert ring(keyspaces=keyspaces, operations=(here,)).complete(here).dark() == []
-
-
 @pytest.mark.spec("A-009")
 @pytest.mark.parametrize("rf", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize(
@@ -281,20 +197,6 @@ def test_nearest_nodes_clockwise(rf: int) -> None:
     order = "ABCD"
     for place, (_, _, reads, _) in enumerate(drive.table()):
         assert reads == tuple(order[(place + i) % 4] for i in range(rf))
-
-
-def test_a_replacement_is_put_where_the_replaced_node_is() -> None:
-    """One newcomer may replace a node anywhere: it takes over that node's datacenter and rack."""
-    both = ("replace a1 Z", "replace b2 Z", "replace a3 Z --rack r1")
-    places = []
-    for text in both:
-        drive = (
-            ring(operations=both, cancels=1).act(both[0], "cancel Z", "restart a1").complete(text)
-        )
-        places += [(n.dc, n.rack) for n in facts.nodes(drive.model, drive.state) if n.name == "Z"]
-        assert drive.stable()
-        assert drive.dark() == []
-    assert places == [("dc1", "r1"), ("dc2", "r2"), ("dc1", "r1")]
 
 
 def test_two_leaves_do_not_shrink_one_group() -> None:

@@ -14,15 +14,10 @@ import pytest
 
 from kit.errors import BadInput
 from kit.model.registry import build
-from kit.model.timeline import Timeline
-from kit.protocols.tcm.cluster import LevelState
 from kit.protocols.tcm.commands import plan
-from kit.protocols.tcm.rules.barrier import barriers
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy
 from kit.ring.topology import Node
 from kit.search.check import check
-from kit.views.panel import scene_at
-from kit.views.registry import for_model
 from tests.commands.calling import SIMPLE_3, call
 from tests.protocols.tcm.driving import Drive
 
@@ -41,13 +36,6 @@ def datacenters(join: str = JOIN, factors: tuple[int, ...] = (3, 3, 1)) -> dict[
         "keyspaces": (Keyspace("ks", strategy),),
         "operations": (join,),
     }
-
-
-def test_in_which_order_barriers_are_relaxed_is_forgotten() -> None:
-    """What two nodes came to one after the other is one state, whoever was first."""
-    one, other = LevelState().begun("A", "QUORUM").begun("B", "ONE"), LevelState()
-    assert one == other.begun("B", "ONE").begun("A", "QUORUM")
-    assert one.begun("A").begun("B") == LevelState()
 
 
 def started(**given: Any) -> Drive:
@@ -95,18 +83,6 @@ def test_whom_a_level_asks(
         assert met(drive) is expected
 
 
-@pytest.mark.parametrize(("edition", "level"), [("documents", "QUORUM"), ("server", "EACH_QUORUM")])
-def test_each_edition_has_a_level_of_its_own(edition: str, level: str) -> None:
-    """What is not said is as if it were said, and nothing is shown of it."""
-    own, said = started(edition=edition), started(edition=edition, level=level)
-    assert own.operation().barriers == said.operation().barriers
-    assert own.operation().asks == said.operation().asks == ""
-    snapshot, sequence = own.model.snapshot(own.state), own.metadata.sequence("X")
-    assert sequence is not None
-    both = (barriers(snapshot, sequence, own.model.tcm.switches, each) for each in (None, level))
-    assert len(set(both)) == 1
-
-
 @pytest.mark.parametrize(
     ("edition", "streams"), [("documents", [False, True, True]), ("server", [False, False, True])]
 )
@@ -131,15 +107,6 @@ def test_between_the_events_of_a_cancel_is_a_barrier(edition: str) -> None:
     assert drive.metadata.sequence("X") is None
 
 
-def test_a_datacenter_without_replicas_gives_no_local_quorum() -> None:
-    """X owns a token in dc3, where the keyspace has no replica: the one answer never comes."""
-    join = "bootstrap X --tokens 110 --dc dc3"
-    given = datacenters(join, (3, 3, 0))
-    drive = Drive(edition="server", level="LOCAL_QUORUM", **given).act(join, "apply X", "commit X")
-    every = drive.repeat("apply ").operation().barriers
-    assert {(row.dc, row.needed, row.replicas, row.met) for row in every} == {("dc3", 1, (), False)}
-
-
 CHAIN = ("EACH_QUORUM", "QUORUM", "LOCAL_QUORUM", "ONE", "NODE_LOCAL")
 
 
@@ -161,14 +128,6 @@ def test_a_barrier_falls_back_level_by_level(last: str) -> None:
     assert "relax X" in drive.verbs()
 
 
-def test_only_a_barrier_that_waits_falls_back() -> None:
-    """With the answers of a majority everywhere there is nothing to relax."""
-    drive = started(edition="server", relax="QUORUM").repeat("apply ")
-    reason = "none of its barriers is waiting for answers, so there is nothing to relax"
-    assert drive.refusal("relax X").reason == reason
-    assert not any(verb.startswith("relax") for verb in started(edition="server").verbs())
-
-
 def test_a_barrier_that_fell_back_lets_the_step_go() -> None:
     """Nobody in dc2 and dc3 answers: at LOCAL_QUORUM the join goes on, and says why."""
     drive = started(edition="server", relax="LOCAL_QUORUM")
@@ -183,17 +142,6 @@ def test_a_barrier_that_fell_back_lets_the_step_go() -> None:
         "Barrier at LOCAL_QUORUM: a majority of the old and new replicas in the datacenter of the "
         "node that drives it: its own, or for a dead node the first other one."
     )
-
-
-def test_the_panels_say_the_level() -> None:
-    """Where the steps are, in words and drawn; in a scenario's output of barriers."""
-    timeline = Timeline(build("tcm", {"rf": 3, "level": "ONE"}))
-    timeline.forward()
-    scene = scene_at(timeline, timeline.at)
-    said = "Barrier at ONE: any one of the old and new replicas."
-    [panel] = [one for one in for_model(timeline.model).panels if one.name == "operation"]
-    assert said in panel.text(scene)
-    assert said in panel.draw(scene).text()
 
 
 @pytest.mark.parametrize(

@@ -9,20 +9,11 @@ import pytest
 from kit.errors import BadInput
 from kit.protocols.tcm.parameters import parse_operation, register, resolve
 from kit.protocols.tcm.rules.operations import (
-    ALL_ON,
-    EDITIONS,
-    OPERATION_SPECS,
-    PARTS,
     SENTENCES,
-    Operation,
-    ProtocolSwitches,
-    TcmSafeguards,
     in_words,
-    no_member,
     place,
     placed,
     ring_after,
-    step_table,
     transitions,
     usual_steps,
     validate,
@@ -58,12 +49,6 @@ def test_an_operation_in_words(text: str, title: str, dead: str | None, involved
     given = resolve(ring, operation)
     assert given.dead == (None if dead is None else ring.names.index(dead))
     assert operation.force is ("--force" in text)
-
-
-def test_what_an_operation_does_not_say() -> None:
-    """Neither tokens nor a place, and nothing by force."""
-    assert Operation("decommission", "A") == Operation("decommission", "A", (), None, None, None)
-    assert Operation("decommission", "A").force is False
 
 
 JOINED = {"A": (1,), "B": (2,), "C": (3,), "X": (5,)}
@@ -122,98 +107,6 @@ def test_who_has_no_tokens_is_no_member(text: str, known: bool) -> None:
     assert str(caught.value) == str(BadInput("node", "X", "one of A, B, C"))
 
 
-@pytest.mark.parametrize(
-    ("count", "listed"),
-    [
-        (12, "n00, n01, n02, n03, n04, n05, n06, n07, n08, n09, n10, n11"),
-        (13, "n00, n01, n02, n03, n04, n05, n06, n07, n08, n09, n10, n11 and 1 more"),
-        (15, "n00, n01, n02, n03, n04, n05, n06, n07, n08, n09, n10, n11 and 3 more"),
-    ],
-)
-def test_a_dozen_members_are_named(count: int, listed: str) -> None:
-    """The others are counted; who is no member is not named."""
-    nodes = [Node(f"n{at:02}", (at,)) for at in range(count)]
-    ring = Ring.of([*nodes, Node("gone", ())], small(99))
-    assert str(no_member(ring, "x")) == str(BadInput("node", "x", f"one of {listed}"))
-
-
-@pytest.mark.parametrize(
-    ("off", "merge", "documents", "server"),
-    [
-        ((), True, "split: add-writes: switch-reads: drop-writes: merge:",
-         "prepare:split start:add mid:switch finish:drop+merge"),
-        ((), False, "split: add-writes: switch-reads: drop-writes: merge:-",
-         "prepare:split start:add mid:switch finish:drop"),
-        (("write_before_read",), True, "split: switch-reads: add-writes: drop-writes: merge:",
-         "prepare:split mid:switch start:add finish:drop+merge"),
-        (("old_writer_stays",), True,
-         "split: add-writes: switch-reads:switch+drop drop-writes:- merge:",
-         "prepare:split start:add mid:switch+drop finish:merge"),
-        (("split_first",), True, "split:- add-writes: switch-reads: drop-writes: merge:",
-         "prepare:- start:add mid:switch finish:drop+merge"),
-    ],
-)  # fmt: skip
-def test_what_each_step_commits(
-    off: tuple[str, ...], merge: bool, documents: str, server: str
-) -> None:
-    """Each part once, in the order of the steps; of the documents' steps each has its own part."""
-    safeguards = TcmSafeguards(**dict.fromkeys(off, False))
-    own = dict(EDITIONS["documents"])
-    for edition, line in (("documents", documents), ("server", server)):
-        wanted = []
-        for step in line.split():
-            name, _, parts = step.partition(":")
-            wanted.append((name, tuple(parts.strip("-").split("+")) if parts else own[name]))
-        wanted = [(name, tuple(filter(None, parts))) for name, parts in wanted]
-        switches = ProtocolSwitches(edition, safeguards, merge=merge)  # type: ignore[arg-type]  # an edition
-        assert list(step_table("move", switches)) == wanted
-        assert step_table("assassinate", switches) == (("assassinate", PARTS),)
-
-
-def test_all_is_on_unless_it_is_switched_off() -> None:
-    """Every safeguard, and the merge of equal neighbours."""
-    assert all(getattr(ALL_ON.safeguards, name) for name in TcmSafeguards.__struct_fields__)
-    assert ProtocolSwitches("documents", TcmSafeguards(), merge=True, level=None) == ALL_ON
-    assert [(k, x.waits_for_prepare, x.streams) for k, x in OPERATION_SPECS.items()] == [
-        ("bootstrap", False, True),
-        ("decommission", True, True),
-        ("move", False, True),
-        ("replace", False, True),
-        ("removenode", True, True),
-        ("assassinate", False, False),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("edition", "level", "first"),
-    [
-        ("documents", None, "QUORUM"),
-        ("server", None, "EACH_QUORUM"),
-        ("documents", "ONE", "ONE"),
-        ("server", "ALL", "ALL"),
-    ],
-)
-def test_the_first_level_of_a_barrier(edition: Any, level: Any, first: str) -> None:
-    """The one that is given, else the edition's own."""
-    assert ProtocolSwitches(edition, level=level).first_level == first
-
-
-@pytest.mark.parametrize(
-    ("text", "documents", "server"),
-    [
-        ("decommission A", False, False),
-        ("decommission A --force", True, True),
-        ("assassinate A", False, True),
-        ("assassinate A --force", True, True),
-    ],
-)
-def test_what_is_begun_whatever_remains(text: str, documents: bool, server: bool) -> None:
-    """By an option; the server always assassinates."""
-    operation = parse_operation(text)
-    assert ProtocolSwitches("documents").forces(operation) is documents
-    assert ProtocolSwitches("server").forces(operation) is server
-
-
 FOUR = "add-writes switch-reads drop-writes merge"
 STEPS = {
     "bootstrap": "split add-writes switch-reads drop-writes",
@@ -243,10 +136,3 @@ def test_the_diagram_of_an_operation(kind: Any, edition: Any) -> None:
     assert transitions(kind, edition) == tuple(rows)
     said = [row for row in in_words(edition) if row[0] == kind]
     assert said == [(kind, before, after, SENTENCES[event]) for before, event, after in rows]
-
-
-@pytest.mark.parametrize("edition", ["documents", "server"])
-def test_the_one_step_of_an_assassination(edition: Any) -> None:
-    """There is no way back."""
-    assert usual_steps("assassinate", edition) == ("assassinate",)
-    assert transitions("assassinate", edition) == (("joined", "assassinate", "left"),)

@@ -10,14 +10,13 @@ from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.moment import StreamRow
 from kit.protocols.tcm.panels.operation import (
-    LOCKS,
     STREAMS,
     draw_epochs,
     draw_operations,
     epochs_text,
     operations_text,
 )
-from kit.protocols.tcm.panels.placement import change, draw_placements, lines, placements_text
+from kit.protocols.tcm.panels.placement import draw_placements, placements_text
 from kit.protocols.tcm.panels.ring import draw_line, draw_ring, line_text
 from kit.protocols.tcm.panels.tables import LOG, LOGICAL, STATUS
 from kit.protocols.tcm.parameters import TcmParameters
@@ -27,25 +26,7 @@ from kit.views.frame import frame, frame_text
 from kit.views.panel import Scene
 from kit.views.promises import promises_badge
 from kit.views.registry import for_model
-from tests.keyed import check_keys
 from tests.views.frames import classed, milestones, part, scenes, table, walk
-
-SCENARIOS = ["bootstrap", "decommission", "rf3", "move", "replace", "removenode", "assassinate",
-             "two-bootstraps", "cancel", "crash-and-resume", "gap", "two-datacenters"]  # fmt: skip
-
-
-@pytest.mark.sweep(3)
-@pytest.mark.parametrize("name", SCENARIOS)
-def test_every_frame_of_every_scenario_is_sound(name: str) -> None:
-    """Keys are unique, and every panel has words as well as a picture."""
-    for scene in scenes(walk(f"tcm/{name}")):
-        views = for_model(scene.model)
-        check_keys(frame(scene, views.panels, views.macros))
-        words = frame_text(scene, views.panels)
-        for panel in views.panels:
-            if panel.shown is None or panel.shown(scene):
-                assert panel.title in words
-                assert panel.text(scene).strip()
 
 
 @pytest.mark.spec("H-006", "A-018", "A-006", "A-007")
@@ -138,22 +119,6 @@ def test_a_broken_property_lights_its_lamp_and_names_the_witness() -> None:
     assert "BROKEN" in frame_text(broken[0], for_model(broken[0].model).panels)
 
 
-def test_the_barrier_shows_who_is_missing() -> None:
-    """The meter counts acknowledgements, names who lacks the epoch, and the line marks it."""
-    timeline = walk("tcm/rf3")
-    timeline.to_milestone()
-    timeline.to_milestone()
-    scene = Scene(timeline.model, timeline.state)
-    operation = facts.operations(timeline.model, timeline.state)[0]
-    meters = classed(draw_epochs(scene), "meter")
-    assert len(meters) == len(operation.barriers)
-    row = next(row for row in operation.barriers if not row.met)
-    words = next(m.text() for m in meters if row.label in m.text())
-    assert f"{len(row.acked)} of {len(row.replicas)}" in words
-    assert f"missing {', '.join(row.missing)}" in words
-    assert classed(draw_epochs(scene), "line")
-
-
 @pytest.mark.spec("A-041")
 def test_a_moving_replica_counts_as_both_its_nodes() -> None:
     """In the logical view the replica under way lists the node it leaves and the one it goes to."""
@@ -225,14 +190,6 @@ def test_pending_steps_are_shown_with_the_metadata() -> None:
     assert [one.get("class") for one in steps] == ["done", "done", "next", "pending"]
 
 
-def test_streams_and_locks_are_listed() -> None:
-    """What is copied stands with its source and progress, what is locked with its holder."""
-    scene = milestones(walk("tcm/bootstrap"))[2]
-    assert "B → X" in STREAMS.draw(scene).text()
-    assert "0 of 3 ranges" in STREAMS.draw(scene).text()
-    assert "(100, 150]" in LOCKS.draw(scene).text()
-
-
 @pytest.mark.spec("A-014")
 def test_several_keyspaces_have_a_drop_down() -> None:
     """Each keyspace has its tables; the first is shown until another is chosen."""
@@ -259,30 +216,3 @@ def test_a_large_table_is_never_cut_in_silence() -> None:
     assert len(listed) == count
     assert any(one.get("type") == "search" for one in drawn.walk())
     assert f"Not listed: {count:,} ranges that did not change" in placements_text(scene)
-
-
-def test_changes_are_signed() -> None:
-    """A group keeps its order; what came has a plus, what went follows with a minus."""
-    assert change(("X", "B"), ("B", "C")).text() == "+X, B, −C"
-    assert change(("A",)).text() == "A"
-    assert change(("B", "C"), ("A", "B"), ("B", "C")).text() == "B, +C, −A"  # of ranges that merged
-
-
-def test_a_down_node_and_a_coming_one_are_drawn_apart() -> None:
-    """Shape, dash and words tell a joining node and a dead one, not colour alone."""
-    found = scenes(walk("tcm/crash-and-resume"))
-    down = next(s for s in found if any(not n.up for n in facts.nodes(s.model, s.state)))
-    title = next(part for part in classed(draw_ring(down), "down")[0].walk() if part.tag == "title")
-    assert title.text().endswith(", down")
-    assert "(down)" in epochs_text(down)
-    joining = milestones(walk("tcm/bootstrap"))[1]
-    coming = classed(draw_ring(joining), "joining")[0]
-    assert "joining" in next(part.text() for part in coming.walk() if part.tag == "title")
-
-
-def test_a_row_that_one_table_lacks_shows_nobody_leaving_it() -> None:
-    """Without the split only the write table has X's row: the read table says "nobody", not −B."""
-    scene = milestones(walk("bootstrap", off=("S-54",)))[1]
-    [row] = [one for one in lines(scene, "ks") if not one.row.reads]
-    assert not row.reads.any
-    assert row.writes.added == ("X",)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kit.errors import BadInput
+from kit.model.registry import build
 from kit.protocols.tcm.parameters import parse_operation, register, resolve
-from kit.protocols.tcm.rules.metadata import too_few_left
-from kit.protocols.tcm.rules.operations import no_member, validate
-from kit.ring.replication import Keyspace, NetworkTopologyStrategy, SimpleStrategy
+from kit.protocols.tcm.rules.operations import validate
 from kit.ring.tokens import small
 from kit.ring.topology import Node, Ring
+from tests.saying import says
 
 FIVE = Ring.of((Node(name, (100 * at,)) for at, name in enumerate("ABCDE", 1)), small(999))
 SENSELESS = {
@@ -43,64 +45,19 @@ def test_an_operation_is_judged_before_it_begins(text: str) -> None:
         validate(ring, given)
 
 
-@pytest.mark.parametrize("tokens", ["100,200", "200,100"])
-def test_a_move_changes_tokens_in_whatever_order_they_are(tokens: str) -> None:
-    """The same ones are none."""
-    ring = Ring.of([Node("A", (200, 100)), Node("B", (300,))], small(999))
-    with pytest.raises(BadInput, match="tokens other than the node's current ones"):
-        validate(ring, resolve(ring, parse_operation(f"move A --tokens {tokens}")))
-
-
 @pytest.mark.parametrize(
-    ("name", "listed"),
+    ("given", "message"),
     [
-        ("C", "one of c, A, B, d, E"),
-        ("D", "one of d, A, B, c, E"),
-        ("x", "one of A, B, c, d, E"),
+        ({"low": 5}, "low | 5 | end | line | unless"),
+        ({"nodes": 0}, "nodes | 0 | 1 to 1000"),
+        ({"dcs": 4}, "dcs | 4 | 1 to 3"),
+        ({"focus": (3, 3)}, "focus | (3, 3) | left | bound | below"),
+        ({"edition": "round"}, "edition | 'round'"),
+        ({"epoch": 2**63}, "epoch | 9223372036854775808"),
     ],
 )
-def test_a_name_that_differs_in_case_only_comes_first(name: str, listed: str) -> None:
-    """Among the members, of which there are no others."""
-    nodes = [Node(each, (100 * at,)) for at, each in enumerate("ABcdE", 1)]
-    ring = Ring.of([*nodes, Node("x", ())], small(999))
-    error = no_member(ring, name)
-    assert (error.field, error.value, error.allowed) == ("node", name, listed)
-
-
-@pytest.mark.parametrize(
-    ("text", "title"),
-    [
-        ("bootstrap X --tokens 1,2,3,4", "bootstrap X at 1, 2, 3, 4"),
-        ("bootstrap X --tokens 1,2,3,4,5", "bootstrap X with 5 tokens"),
-        ("move A --tokens 1,2,3,4", "move A to 1, 2, 3, 4"),
-        ("move A --tokens 1,2,3,4,5", "move A to 5 tokens"),
-    ],
-)
-def test_four_tokens_are_named_in_a_title(text: str, title: str) -> None:
-    """More are counted."""
-    assert parse_operation(text).title == title
-
-
-IN_ALL = Keyspace("all", SimpleStrategy(3))
-NONE_LEFT = "without c only 0 nodes are left in dc2, but keyspace apart keeps 2 replicas"
-APART = Keyspace("apart", NetworkTopologyStrategy((("dc1", 1), ("dc2", 2))))
-
-
-@pytest.mark.parametrize(
-    ("keyspace", "code", "shrinks", "said"),
-    [
-        (IN_ALL, 0, True, "without a only 2 nodes are left, but keyspace all keeps 3 replicas"),
-        (IN_ALL, 0, False, ""),
-        # In dc2 there is too little, whoever leaves dc1.
-        (APART, 0, True, ""),
-        (APART, 2, True, NONE_LEFT),
-        (APART, 2, False, NONE_LEFT),
-    ],
-)
-def test_who_goes_is_missing_in_its_datacenter(
-    keyspace: Keyspace, code: int, shrinks: bool, said: str
-) -> None:
-    """And in all, unless another one comes in its place."""
-    nodes = [Node("a", (1,), "dc1"), Node("b", (2,), "dc1"), Node("c", (3,), "dc2")]
-    ring = Ring.of(nodes, small(99))
-    assert too_few_left(ring, (keyspace,), set(), code, shrinks=shrinks) == said
+def test_a_parameter_out_of_its_limits_is_named(given: dict[str, Any], message: str) -> None:
+    """The error names the parameter, its value and what is allowed."""
+    with pytest.raises(BadInput) as raised:
+        build("tcm", given)
+    assert says(raised.value, message)

@@ -7,10 +7,7 @@ from typing import Any
 import pytest
 
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.parameters import parse_operation, register, resolve
-from kit.protocols.tcm.rules.metadata import plan_on
-from kit.protocols.tcm.rules.operations import ProtocolSwitches, transitions
-from kit.ring.topology import Node, Ring
+from kit.protocols.tcm.rules.operations import transitions
 from tests.protocols.tcm.driving import Drive
 
 CEP = {
@@ -81,21 +78,6 @@ def test_both_variants_end_alike(edition: str, text: str) -> None:
     assert facts.stable(drive.model, drive.state)
 
 
-@pytest.mark.parametrize(("edition", "text"), CASES)
-def test_a_node_says_what_it_is_doing(edition: str, text: str) -> None:
-    """A node's state goes with its operation: joining, leaving, moving, replacing, then the end."""
-    drive, node = started(text, edition)
-    doing, done = STATUS[text.split(maxsplit=1)[0]]
-
-    def state() -> str:
-        return next(n.status for n in facts.nodes(drive.model, drive.state) if n.name == node)
-
-    while drive.metadata.sequence(node) is not None:
-        assert state() == doing
-        drive.commit(node)
-    assert state() == done
-
-
 @pytest.mark.spec("A-037")
 def test_pending_steps_are_in_the_metadata() -> None:
     """The steps still to do, with their deltas, stand in every epoch's metadata until the last."""
@@ -107,16 +89,6 @@ def test_pending_steps_are_in_the_metadata() -> None:
         assert all(step.deltas for step in pending)
         drive.commit("X")
     assert drive.metadata.sequences == ()
-
-
-@pytest.mark.spec("A-037")
-def test_a_plan_is_made_once() -> None:
-    """The plan that the first step stored is the one that every later step follows."""
-    drive, _ = started("move B --tokens 450")
-    plan = drive.metadata.sequence("B").plan
-    while drive.metadata.sequence("B") is not None:
-        assert drive.metadata.sequence("B").plan is plan
-        drive.commit("B")
 
 
 @pytest.mark.parametrize(("edition", "text"), CASES)
@@ -203,29 +175,3 @@ def test_assassinate_is_one_event_without_streams() -> None:
     assert not [verb for verb in drive.verbs() if verb.startswith("stream")]
     assert all("B" not in reads + writes for _, _, reads, writes in drive.table())
     assert drive.dark() == []
-
-
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_prepare_takes_locks_even_where_nothing_changes(edition: str) -> None:
-    """A leave cuts nothing: edition documents begins with the new writers, the other with locks
-    alone.
-    """
-    drive, _ = started("decommission B", edition)
-    row = drive.operation()
-    assert row.locks
-    changed = drive.table() != Drive(nodes=5).table()
-    assert changed == (edition == "documents")
-
-
-@pytest.mark.parametrize("text", [text for text in CEP if CEP[text][1:]])
-def test_where_nothing_moves_only_the_implementation_commits_every_step(text: str) -> None:
-    """Without keyspaces no step changes a row: CEP-21 keeps the last one, for the membership."""
-    operation = parse_operation(text)
-    five = Ring.of(Node(name, (100 * at,)) for at, name in enumerate("ABCDE", 1))
-    ring = register(five, (operation,))
-    given = resolve(ring, operation)
-    for edition, steps in (("documents", CEP[text]), ("server", IMPLEMENTATION[text])):
-        found = plan_on(ring, (), given, ProtocolSwitches(edition=edition))
-        names = [step.name for step in found.steps]
-        assert names == (steps if edition == "server" else [names[0]])
-        assert names[0] in steps

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.rules.metadata import Advance
 from kit.ring.placements import stable_placement
 from kit.ring.topology import Node
 from tests.protocols.tcm.driving import Drive
@@ -100,24 +99,3 @@ def test_a_join_and_a_leave_undo_each_other() -> None:
     after = Drive(members=members, low=0, high=400, operations=("decommission X",))
     assert after.table() == drive.table()
     assert after.complete("decommission X").table() == Drive().table()
-
-
-def test_operations_keep_their_places() -> None:
-    """Operations are listed in the order in which they began, whichever of them goes on."""
-    drive = sixteen(*THREE).act(*THREE)
-    for node in ("n12", "X", "n8", "X"):
-        drive.commit(node)
-        listed = [row.node for row in facts.operations(drive.model, drive.state)]
-        assert listed == ["X", "n8", "n12"]
-
-
-def test_suggestions_take_turns() -> None:
-    """Of several operations under way the suggestion goes on with the one that waited longest."""
-    drive = sixteen(*THREE).act(*THREE)
-    order = []
-    while len(order) < 6:
-        action = drive.model.suggest(drive.state)
-        if isinstance(action.action, Advance):
-            order.append(action.action.node)
-        drive.states.append(drive.model.act(drive.state, action))
-    assert order == ["X", "n8", "n12", "X", "n8", "n12"]

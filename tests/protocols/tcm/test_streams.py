@@ -4,14 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from kit.model.timeline import Timeline
-from kit.protocols.tcm.panels.operation import STREAMS
-from kit.protocols.tcm.rules.barrier import enough, sources
-from kit.protocols.tcm.rules.metadata import Transfer
-from kit.protocols.tcm.rules.operations import ProtocolSwitches, TcmSafeguards
-from kit.ring.ranges import Range
-from kit.ring.replication import Keyspace, SimpleStrategy
-from kit.views.panel import scene_of
 from tests.protocols.tcm.driving import Drive
 
 
@@ -138,63 +130,3 @@ def test_streams_of_a_cancelled_operation_do_not_count_again() -> None:
     drive = Drive(cancels=1, operations=(join,)).act(join).commit("X").ready().act("cancel X")
     drive.act(join).commit("X").repeat("apply ")
     assert [row.done for row in drive.operation().streams] == [False] * 3
-
-
-@pytest.mark.parametrize(
-    ("down", "dead", "may"),
-    [("", "", True), ("0", "", True), ("01", "", False), ("1", "", True), ("12", "", True),
-     ("0", "0", True), ("01", "0", False), ("01", "01", True), ("012", "01", False)],
-)  # fmt: skip
-def test_who_is_down_is_waited_for_and_who_is_dead_is_not(down: str, dead: str, may: bool) -> None:
-    """The displaced replica is enough while it is up; else a majority, the dead not counted."""
-    transfer = Transfer(0, Range(0, 100), 3, 0, (0, 1, 2))
-    codes = frozenset(map(int, down)), frozenset(map(int, dead))
-    assert enough(transfer, *codes) is may
-
-
-@pytest.mark.parametrize(
-    ("displaced", "down", "safe", "careless"),
-    [
-        (1, (), (1,), (0,)),
-        (1, (1,), (0, 2), (0,)),
-        (0, (1,), (0,), (2,)),
-        (None, (), (0, 1), (0, 1)),
-        (None, (0,), (1, 2), (1, 2)),
-    ],
-)
-def test_who_streams_without_the_safeguard(
-    displaced: int | None, down: tuple[int, ...], safe: tuple[int, ...], careless: tuple[int, ...]
-) -> None:
-    """Without *stream-from-displaced* the nearest other replica serves for the one that goes. Where
-    nobody goes a majority streams all the same.
-    """
-    transfer = Transfer(0, Range(0, 100), 5, displaced, (0, 1, 2))
-    off = ProtocolSwitches(safeguards=TcmSafeguards(stream_from_displaced=False))
-    assert sources(transfer, frozenset(down)) == safe
-    assert sources(transfer, frozenset(down), off) == careless
-
-
-def test_what_was_streamed_keeps_its_sources() -> None:
-    """A node that dies after it streamed is still named as the source of what it sent."""
-    keyspaces = (Keyspace("one", SimpleStrategy(1)), Keyspace("three", SimpleStrategy(3)))
-    join = "bootstrap X --tokens 150"
-    drive = Drive(nodes=5, keyspaces=keyspaces, crashes=1, operations=(join,))
-    timeline = Timeline(drive.model)
-
-    def act(*verbs: str) -> None:
-        for verb in verbs:
-            enabled = timeline.model.actions(timeline.state)
-            timeline.do(next(each for each in enabled if timeline.model.verb(each) == verb))
-
-    def todo() -> list[str]:
-        verbs = map(timeline.model.verb, timeline.model.actions(timeline.state))
-        return [verb for verb in verbs if verb.startswith("stream ")]
-
-    while not todo():
-        timeline.forward()
-    act(*todo())
-    before = STREAMS.wording(scene_of(timeline, timeline.at))
-    assert "[x] one (100, 150] B -> X" in before
-    assert "[x] three (100, 150] D -> X" in before
-    act("crash B")
-    assert STREAMS.wording(scene_of(timeline, timeline.at)) == before

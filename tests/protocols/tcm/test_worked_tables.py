@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
+from pathlib import Path
 
 import pytest
+from playwright.sync_api import BrowserContext
 
 from kit.model.registry import scenario_of
 from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.panels.placement import draw_placements, placements_text
 from kit.protocols.tcm.rules.operations import SENTENCES
+from kit.views.fragment import Frag
+from kit.views.panel import Scene
+from kit.widgets import Player
 from tests.fixtures import rows
 from tests.protocols.tcm.driving import Drive
+from tests.views.frames import milestones, table, walk
 
 Shown = list[tuple[int, int, str]]
 
@@ -112,3 +120,85 @@ def test_what_the_tables_leave_out() -> None:
     assert drive.table()[0][0] == facts.space(drive.model).low
     assert drive.table()[-1][1] == facts.space(drive.model).high
     assert drive.table()[-1][2] == ("A", "X")
+
+
+OPERATIONS = ("bootstrap", "decommission")
+SIDES = {"read": "reads", "write": "writes"}
+Rows = list[tuple[str, str]]
+
+
+def wanted(operation: str, step: int, side: str) -> Rows:
+    """The fixture's table as a reader sees it: ranges as written, replicas in display order."""
+    rows = WORKED[operation, step, side]
+    return [(f"({left}, {right}]", replicas) for left, right, replicas in rows]
+
+
+def present(words: list[str]) -> str:
+    """The replicas a group has after the step: what went (−B) is left out, the + of what came."""
+    return ",".join(word.removeprefix("+") for word in words if not word.startswith("−"))
+
+
+def drawn(panel: Frag, side: str) -> Rows:
+    """One side of the panel's first table: all that is shown before anything is opened."""
+    return [(label, present(words)) for label, words in table(panel, SIDES[side]).items()]
+
+
+def written(text: str, side: str) -> Rows:
+    """The rows of the panel's text that lie in the part that the worked examples show."""
+    found = []
+    for line in text.splitlines():
+        cells = re.split(r" {2,}", line.strip())
+        ends = re.fullmatch(r"\((\d+), (\d+)\]", cells[0])
+        if ends is not None and int(ends[2]) <= 200:
+            found.append((cells[0], present(cells[1 + (side == "write")].split(", "))))
+    return found
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.spec("A-017", "A-022", "A-023", "A-024", "A-025", "A-026", "A-028", "A-034", "H-006")
+@pytest.mark.spec("A-030", "A-031", "A-032", "A-033")
+def test_the_panel_shows_the_worked_tables_letter_by_letter(operation: str) -> None:
+    """At epochs 0 to 4 both tables, as picture and as words, are those of the text."""
+    scenes = milestones(walk(f"tcm/{operation}"))
+    assert [facts.epoch(scene.model, scene.state) for scene in scenes] == [0, 1, 2, 3, 4]
+    for step, scene in enumerate(scenes):
+        for shown in (scene, Scene(scene.model, scene.state)):  # with and without signs of change
+            for side in SIDES:
+                assert drawn(draw_placements(shown), side) == wanted(operation, step, side)
+                assert written(placements_text(shown), side) == wanted(operation, step, side)
+
+
+TABLE = """(side) => [
+  ...document.querySelector(".kp-stage table.placement").tBodies[0].rows
+].map((row) => [row.cells[0].innerText.trim(),
+  [...row.querySelectorAll(`.${side} .chip`)].map((chip) => chip.innerText.trim())])"""
+
+EPOCH = """(epoch) => [...document.querySelectorAll(".kp-stage .badges *")]
+  .some((one) => one.textContent === `epoch ${epoch}`)
+  && document.getAnimations().every((one) => one.playState !== "running")"""
+
+
+@pytest.mark.browser
+@pytest.mark.sweep(2)
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.spec("A-017", "A-022", "A-023", "A-024", "A-025", "A-026", "A-028", "A-034", "H-006")
+@pytest.mark.spec("A-030", "A-031", "A-032", "A-033")
+def test_the_exported_page_shows_the_worked_tables(
+    context: BrowserContext, tmp_path: Path, operation: str
+) -> None:
+    """From milestone to milestone both tables in the page are those of the text."""
+    player = Player(f"tcm/{operation}")
+    for _ in range(4):
+        player.milestone()
+    path = player.export(tmp_path / "page.html").path
+    page = context.new_page()
+    page.goto(path.as_uri())
+    page.click("[data-do=uncover]")
+    for step in range(5):
+        if step:
+            page.click("[data-do=milestone]")
+        page.wait_for_function(EPOCH, arg=step, polling=20)
+        for side, name in SIDES.items():
+            rows = page.evaluate(TABLE, name)
+            found = [(label, present(words)) for label, words in rows]
+            assert found == wanted(operation, step, side), (step, side)

@@ -114,22 +114,3 @@ def test_what_completes_a_line_begins_with_it(line: str, cut: int) -> None:
     begun = line[:cut]
     for whole in drill.complete(begun):
         assert whole.casefold().startswith(begun.lstrip().casefold())
-
-
-def test_completion_offers_what_the_state_allows() -> None:
-    """Words, host ids of nodes that are there, quoted values."""
-    drill = open_drill(DRILL["documents"])
-    assert drill.complete("nodetool re") == ("nodetool removenode",)
-    assert len(drill.complete("nodetool removenode 0")) == 5
-    assert drill.complete("nodetool removenode 0000000a") == (f"nodetool removenode {host('A')}",)
-    key = "SELECT value FROM system.scylla_local WHERE key = '"
-    assert drill.complete(key) == (f"{key}raft_group0_id'",)
-    assert drill.complete("x" * 5000) == ()
-
-
-def test_buttons_hold_whole_lines() -> None:
-    """Each line that a button offers is read, and only the model refuses it."""
-    for _, lines in open_drill(DRILL["documents"]).offers():
-        for line in lines:
-            said = open_drill(DRILL["documents"]).enter(line).error
-            assert "allowed" not in said or line.startswith("happen")

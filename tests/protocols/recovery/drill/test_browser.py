@@ -19,16 +19,13 @@ from tests.protocols.recovery.drill.walks import (
     WHOLE,
     host,
     lead,
-    walked,
 )
-from tests.protocols.recovery.drill.wrong_walks import MODE_WRONG, WRONG
 from tests.widgets.browsing import serious
 from tests.widgets.drilling import FIELD, DrillDesk
 
 pytestmark = pytest.mark.browser
 SMALL: ViewportSize = {"width": 840, "height": 600}
 LARGE: ViewportSize = {"width": 1280, "height": 720}
-EVERY_WRONG = WRONG | {f"mode, {name}": walk for name, walk in MODE_WRONG.items()}
 FITS = """() => {
   const { bottom, right } = document.querySelector(".kit-terminal").getBoundingClientRect();
   const line = document.querySelector(".kit-line").getBoundingClientRect();
@@ -109,38 +106,6 @@ def test_the_procedure_by_recovery_mode_is_walked_by_keyboard(drilling: MakeDril
     side = desk.page.inner_text("[data-part=side]")
     assert side.count("✓") == len(OLD_STEPS) + 4  # the grade itself, and the three that are judged
     assert "○" not in side
-    assert not desk.errors
-
-
-def test_a_wrong_walk_plays_out(drilling: MakeDrill) -> None:
-    """A leads and knows less: B's column is gone, which picture, terminal and grade tell."""
-    desk = drilling("documents", SMALL, "dark")
-    desk.into_the_field()
-    for line in [*ISOLATE, *READ, *DELETE, *lead("A"), "restart A", "restart B"]:
-        desk.type(line)
-    assert "B's schema loses column 11." in desk.output()
-    assert "B has data in column 11" in desk.page.text_content("[data-part=side]")
-    assert "✓ 4 promises" not in desk.page.inner_text(".kp-badges")
-    assert not desk.errors
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("name", EVERY_WRONG)
-def test_each_wrong_walk_is_graded_in_the_browser(drilling: MakeDrill, name: str) -> None:
-    """Typed by keyboard, line by line; the sheet says what the engine's grade says."""
-    wrong = EVERY_WRONG[name]
-    desk = drilling(wrong.edition)
-    desk.into_the_field()
-    for line in wrong.lines:
-        desk.type(line)
-    for key in ("Tab", "Tab", "Enter"):
-        desk.press(key)
-    side = desk.page.inner_text("[data-part=side]")
-    assert "Grade: Not passed yet" in side
-    for row in walked(wrong.edition, *wrong.lines).grade().rows:
-        sign = {True: "✓", False: "✗", None: "–"}[row.holds]
-        assert f"{sign} {row.name}: {row.why}" in side
-    assert wrong.refused in desk.output()
     assert not desk.errors
 
 
@@ -254,70 +219,3 @@ def test_picture_and_terminal_stand_side_by_side(
         assert desk.page.evaluate(FITS) == fine
         assert serious(desk.page, ".kit-terminal") == []
     assert desk.page.locator(".kit-terminal details[open]").count() == 1
-
-
-def test_on_a_narrow_page_the_terminal_stands_below(drilling: MakeDrill) -> None:
-    """Below 640 pixels picture and terminal have the whole width each."""
-    desk = drilling("documents", {"width": 560, "height": 900})
-    boxes = [desk.page.locator(name).bounding_box() for name in (".kit-player", ".kit-terminal")]
-    player, terminal = [box for box in boxes if box is not None]
-    assert player["y"] + player["height"] <= terminal["y"]
-    assert min(player["width"], terminal["width"]) > 500
-    assert terminal["y"] + terminal["height"] <= 900
-    assert not desk.page.evaluate(FITS)["scrolls"]
-
-
-ROOMS: tuple[ViewportSize, ...] = ({"width": 1280, "height": 720}, {"width": 840, "height": 560})
-SEEN = """() => {
-  const line = document.querySelector(".kit-line input").getBoundingClientRect();
-  return line.top >= 0 && line.bottom <= innerHeight && line.width > 200
-    && document.documentElement.scrollHeight <= innerHeight;
-}"""
-
-
-@pytest.mark.parametrize("size", [*ROOMS, {"width": 420, "height": 560}])
-def test_the_line_to_type_into_is_always_in_sight(drilling: MakeDrill, size: ViewportSize) -> None:
-    """However much was printed, and with a sheet open; nothing else of the page scrolls."""
-    desk = drilling(size=size)
-    desk.into_the_field()
-    assert desk.page.evaluate(SEEN)
-    for line in ("help", "nodetool status", "checklist"):
-        desk.type(line)
-        assert desk.page.evaluate(SEEN)
-    desk.page.click(".kit-sheets summary >> nth=1")
-    assert desk.page.evaluate(SEEN)
-
-
-def test_the_next_step_is_shown_after_a_hint(drilling: MakeDrill) -> None:
-    """Before it there is no button that would do it, and no key; then both are there."""
-    desk = drilling()
-    page, before = desk.page, desk.board.drill.timeline.at
-    assert page.locator(".kp-next").is_hidden()
-    page.focus("[data-do=scrub]")
-    desk.press("j")
-    assert "hint" in page.inner_text(".kp-note")
-    assert desk.board.drill.timeline.at == before
-    desk.into_the_field()
-    desk.type("hint")
-    assert "kit-unasked" not in desk.board.box._dom_classes
-    page.focus("[data-do=scrub]")
-    desk.press("j")
-    assert desk.board.drill.timeline.at != before
-
-
-def test_clear_empties_the_screen_and_passing_is_told_large(drilling: MakeDrill) -> None:
-    """The history stays for the arrows; the banner stands above what was typed."""
-    desk = drilling()
-    desk.into_the_field()
-    desk.type("nodetool status")
-    desk.type("clear")
-    assert desk.output() == ""
-    desk.press("ArrowUp")
-    assert desk.value() == "clear"
-    desk.page.fill(".kit-line input", "")
-    assert not desk.page.locator(".kit-passed").is_visible()
-    for line in WHOLE["documents"]:
-        desk.type(line)
-    banner = desk.page.inner_text(".kit-passed")
-    assert "✓ Passed" in banner
-    assert "changing commands; best known" in banner

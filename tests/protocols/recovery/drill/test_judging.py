@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from kit.console.drill import GradeRow
-from tests.drills import errors
 from tests.protocols.recovery.drill.walks import (
     DELETE,
     ISOLATE,
@@ -22,21 +21,6 @@ def data_row(edition: str, *lines: str) -> str:
     [row] = [row for row in walked(edition, *lines).grade().rows if row.name == "data unavailable"]
     assert row.holds is None
     return row.why.removeprefix("more than at the start: ")
-
-
-@pytest.mark.parametrize(
-    ("edition", "lines", "said"),
-    [
-        ("documents", ["stop A", "nodetool status", "start A"], "at ONE in 1 of 5 states"),
-        ("mode", ["stop A", "nodetool status", "start A"], "at ONE in 1 of 3 states"),
-        ("mode", ["stop B", "on A", "stop A"], "at QUORUM in 2 of 3 states"),
-    ],
-)
-def test_states_in_which_a_server_was_down_are_counted(
-    edition: str, lines: list[str], said: str
-) -> None:
-    """Commands that only look make no state; both servers down are a state each."""
-    assert said in data_row(edition, *lines)
 
 
 @pytest.mark.parametrize(
@@ -75,10 +59,3 @@ def test_what_died_with_a_node_is_no_loss_of_the_operator() -> None:
 def lost_row(lines: list[str]) -> list[GradeRow]:
     """What the grade says of losses after these lines."""
     return [row for row in walked("documents", *lines).grade().rows if row.name == "nothing lost"]
-
-
-def test_a_dead_node_is_no_leader() -> None:
-    """One clear line; the option stays as it was."""
-    drill = walked("documents", *ISOLATE, *READ, *DELETE, *lead("C"))
-    assert set(errors(drill)) == {"C is given up: the leader must be a live node"}
-    assert drill.timeline.state.leader < 0

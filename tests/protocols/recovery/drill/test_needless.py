@@ -57,44 +57,6 @@ def test_a_recovery_without_need_is_wrong(lines: list[str], passed: bool, words:
     assert any(words in row.why for row in grade.rows)
 
 
-def test_who_votes_is_in_the_table() -> None:
-    """A, B and C vote; the barrier passes; both are what an operator looks at first."""
-    entry, barrier = drill(*LOOK, "POST /raft/read_barrier").transcript
-    votes = [line.rpartition("|")[2].strip() for line in entry.lines[2:6]]
-    assert votes == ["True", "True", "True", "False"]
-    assert "the barrier has passed" in barrier.lines[0]
-
-
-def test_the_checklist_is_short() -> None:
-    """To look who votes, and to remove or replace the dead."""
-    done = [(step.name, step.done) for step in drill(*LOOK).checklist()]
-    assert done == [("voters", True), ("replace", False)]
-
-
-HALF = [*FENCE, *READ, *DELETE, *lead(), "restart B"]
-
-
-@pytest.mark.parametrize(
-    ("lines", "then"),
-    [
-        (LOOK, "replace"),
-        ([*LOOK, "stop A"], "replace"),
-        ([*LOOK, *READ, *DELETE[:3]], "replace"),
-        (HALF, "restart others"),
-        ([*HALF, "restart A"], "check"),
-        (["happen die A", "on B"], "isolate"),
-    ],
-)
-def test_what_was_begun_is_to_be_ended(lines: list[str], then: str) -> None:
-    """Once the old group cannot go on the steps of a recovery are next, and not a removal."""
-    assert drill(*lines).enter("hint").lines[0].startswith(f"next, {then}: ")
-
-
-def test_nothing_of_a_recovery_is_ticked_before_it_begins() -> None:
-    """The majority dies in the drill, and nobody has done anything yet."""
-    assert [step.name for step in drill("happen die A", "on B").checklist() if step.done] == []
-
-
 def test_a_recovery_of_a_majority_that_died_is_not_without_need() -> None:
     """A dies as well: only then is an id deleted."""
     rows = drill("happen die A", "on B", *READ[2:], *DELETE[3:]).grade().rows

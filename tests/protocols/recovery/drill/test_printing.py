@@ -20,7 +20,6 @@ from tests.examples import examples
 from tests.protocols.recovery.drill.walks import (
     DELETE,
     DRILL,
-    GROUP,
     ISOLATE,
     READ,
     WHOLE,
@@ -117,36 +116,6 @@ def test_tables_are_read_back(edition: str, choices: list[int]) -> None:
     assert values["raft_group0_id"] == (None if at == NO_GROUP else group_uuid(at))
 
 
-def test_a_table_is_printed_as_cqlsh_does() -> None:
-    """A heading, a line, rows, their count."""
-    drill = walked("documents", "SELECT * FROM system.raft WHERE group_id = " + GROUP)
-    assert drill.transcript[-1].lines == (
-        " group_id                             | commit_idx",
-        "--------------------------------------+------------",
-        f" {GROUP} |         10",
-        "",
-        "(1 rows)",
-    )
-
-
-def test_describecluster_tells_versions_of_those_it_reaches() -> None:
-    """A knows one column less than B; the dead are unreachable."""
-    lines = walked("documents", "nodetool describecluster").transcript[-1].lines
-    assert lines[0] == "Cluster Information:"
-    assert "\t\t00000000-0000-0000-0000-0000000003ff: [10.0.0.11]" in lines
-    assert "\t\t00000000-0000-0000-0000-0000000007ff: [10.0.0.12]" in lines
-    assert "\t\tUNREACHABLE: [10.0.0.13, 10.0.0.14, 10.0.0.15]" in lines
-
-
-def test_racks_are_parameters_of_the_cluster() -> None:
-    """They stand in nodetool status, by datacenter."""
-    racks = ("north/r1", "south/r1", "north/r2")
-    given_up = {"commit_indexes": (1, 1, 1), "dead": "B C"}
-    model = Recovery(**given_up, racks=racks)
-    found = [model.host(number) for number in range(3)]
-    assert [f"{each.dc}/{each.rack}" for each in found] == list(racks)
-
-
 def test_a_server_that_is_down_answers_nothing() -> None:
     """Nodetool and cqlsh are refused; the file can still be read."""
     drill = walked("documents", "stop A", "nodetool status", "SELECT * FROM system.raft")
@@ -154,28 +123,6 @@ def test_a_server_that_is_down_answers_nothing() -> None:
     assert errors[1] == "nodetool on A: connection refused, the server is down"
     assert errors[2] == "cqlsh on A: connection refused, the server is down"
     assert not drill.enter("cat /etc/scylla/scylla.yaml").error
-
-
-def test_nobody_logs_in_on_a_dead_machine() -> None:
-    """One stays where one was."""
-    drill = walked("documents", "ssh C")
-    assert drill.transcript[-1].error == "ssh: connect to host 10.0.0.13: no route to host"
-    assert drill.place == "A"
-
-
-def test_grep_finds_lines_of_this_nodes_log() -> None:
-    """The group of each node after its restart; where it joins in the server's own words."""
-    drill = walked("documents", *WHOLE["documents"], "on A", "grep 'group id' /var/log/scylla.log")
-    new = group_uuid(1)
-    assert drill.transcript[-1].lines == (f"raft_group0 - joined group 0 with group id {new}",)
-    drill.enter("on B")
-    log = drill.enter("cat /var/log/scylla.log").lines
-    own = "in the kit's own words"
-    assert f"raft_group0 - creates group 0 with group id {new} ({own})" in log
-    assert any("goes back to rollback_to_normal" in line for line in log)
-    assert any(line.endswith(f"removenode of {host('C')} is done ({own})") for line in log)
-    assert not drill.enter("grep 'kit' /var/log/scylla.log").lines
-    assert drill.enter("grep zebra /var/log/scylla.log").lines == ()
 
 
 @pytest.mark.spec("G-029")
@@ -190,21 +137,6 @@ def test_the_lines_that_the_manual_looks_for_are_in_the_log() -> None:
         assert entry.lines == (f"storage_service - {led}", f"storage_service - {found}")
     assert {step.name: step.done for step in drill.checklist()}["check"]
     assert not walked("documents", *begun, manual).transcript[-1].lines
-
-
-def test_the_log_tells_why_a_start_fails_or_changes_nothing() -> None:
-    """Without a group id and the option; with a group id the option is ignored."""
-    told = "grep group /var/log/scylla.log"
-    drill = walked("server", *ISOLATE, *READ, *lead(), "on B", "restart B", told)
-    assert (
-        drill.transcript[-1]
-        .lines[0]
-        .split(" (")[0]
-        .endswith(f"{GROUP}, recovery_leader is ignored")
-    )
-    begun = [*ISOLATE, *READ, *DELETE, *lead("B", "B"), "restart B", "restart A", "on A"]
-    [line] = walked("server", *begun, told).transcript[-1].lines
-    assert line.startswith("raft_group0 - neither a group id nor recovery_leader: refuses to start")
 
 
 def test_a_replaced_machine_stays_in_its_old_group_and_as_left() -> None:
@@ -226,17 +158,3 @@ def test_a_replaced_machine_stays_in_its_old_group_and_as_left() -> None:
     assert rows[e] == ("left", None)
     assert rows[fresh] == ("normal", (500,))
     assert [*rows] == sorted(rows)
-
-
-@pytest.mark.parametrize(
-    "rest", ["WHERE group_id = {id}", "WHERE group_id = {id} LIMIT 2", "LIMIT 2"]
-)
-def test_json_takes_the_same_parts_of_a_table(rest: str) -> None:
-    """The rows that the plain statement has, as ``OPERATORS.md`` prints it for the voters."""
-    columns, table = "group_id, disposition, server_id, can_vote", "system.raft_state"
-    some = f"{columns} FROM {table} {rest.format(id=GROUP)}"
-    plain, as_json = walked("documents", f"SELECT {some};", f"SELECT JSON {some};").transcript
-    assert not as_json.error
-    assert plain.lines[-1] == as_json.lines[-1] == ("(2 rows)" if "LIMIT" in rest else "(5 rows)")
-    rows = [row for _, row in parse_json_rows("\n".join(as_json.lines), "dump")]
-    assert {row["group_id"] for row in rows} == {GROUP}

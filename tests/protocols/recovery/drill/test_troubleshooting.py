@@ -50,13 +50,6 @@ def test_three_ways_of_looking_at_a_group_in_trouble() -> None:
     assert f" {GROUP} |         10" in index.lines
 
 
-def test_calls_are_answered_by_a_majority() -> None:
-    """The recovery leader leads, and a barrier passes in the new group."""
-    drill = walked("documents", *WHOLE, LEADER, BARRIER)
-    assert drill.transcript[-2].lines == (host("B"),)
-    assert drill.transcript[-1].lines[0].endswith("the barrier has passed")
-
-
 def test_nobody_reaches_a_node_in_maintenance() -> None:
     """Others see it down, its tools are refused, nothing is changed there; it ends with a start."""
     drill = walked("documents", MAINTAINED, "nodetool status", *ISOLATE, *DELETE[1:3])
@@ -69,27 +62,6 @@ def test_nobody_reaches_a_node_in_maintenance() -> None:
     drill.enter("stop A")
     drill.enter("on A")
     assert drill.enter("SELECT * FROM system.raft;").error
-
-
-def test_only_a_node_that_lives_has_a_maintenance_mode() -> None:
-    """A dead one has nothing to start; one that is already down is not stopped again."""
-    assert errors(walked("documents", "start C --maintenance-mode")) == [
-        "C is dead: there is nothing to start"
-    ]
-    drill = walked("documents", "stop A", MAINTAINED)
-    assert drill.transcript[-1].said == ()
-    assert not drill.enter("SELECT * FROM system.raft;").error
-
-
-def test_reading_is_no_error_while_a_node_is_in_maintenance() -> None:
-    """Both indexes are read, and the model's step is taken once all live nodes are up."""
-    index = "SELECT commit_idx, group_id FROM system.raft"
-    begun = ["happen crash B", "on B", "start B --maintenance-mode", index, "on A", index]
-    drill = walked("server", *begun)
-    assert errors(drill) == []
-    assert not drill.timeline.state.indexes_read
-    drill.enter("start B")
-    assert drill.enter(index).said == ("The operator reads commit_idx on every live node.",)
 
 
 REAL = {

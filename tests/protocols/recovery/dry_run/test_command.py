@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from kit.errors import BadInput
 from kit.protocols.recovery.dry_run import RecoveryAdvice, advise, parse_cluster
 from tests.commands.calling import bad, call, written
 from tests.saying import says
@@ -25,9 +24,6 @@ NODES: list[dict[str, Any]] = [
 ]
 NODES = [{"dc": "dc1", **node} for node in NODES]
 FIVE = {"nodes": NODES, "keyspaces": {"shop": {"dc1": 3}}}
-
-
-LOST_TWO = [{"name": name, "status": "lost"} for name in "BC"]
 
 
 def of(statuses: str, edition: Any = "documents", **more: Any) -> RecoveryAdvice:
@@ -62,16 +58,6 @@ def test_which_procedure(statuses: str, procedure: str, restart: int) -> None:
         assert advice.order == tuple(chr(65 + i) for i, s in enumerate(statuses) if s == "d")
 
 
-def test_a_stuck_upgrade_with_a_lost_node_needs_the_old_procedure() -> None:
-    """One lost node of three is enough for it; a node that is only down is restarted."""
-    advice = of("uul", upgrade="stuck")
-    assert advice.procedure == "recovery mode"
-    names = [step.name for step in advice.steps]
-    assert names[1:4] == ["enter", "rolling restart", "check mode"]
-    assert advice.leader is None
-    assert of("uud", upgrade="stuck").procedure == "restart"
-
-
 @pytest.mark.spec("G-021")
 @pytest.mark.parametrize(
     ("advice", "offered", "why"),
@@ -95,13 +81,6 @@ def test_the_old_procedure_is_offered_where_it_is_needed_alone(
     assert len(advice.choices) == 4
 
 
-def test_the_published_server_has_no_upgrade_that_could_be_stuck() -> None:
-    """One clear line names the edition that tells of it."""
-    with pytest.raises(BadInput) as caught:
-        of("uul", "server", upgrade="stuck")
-    assert says(caught.value, "upgrade | stuck | RECOVERY mode | edition documents")
-
-
 @pytest.mark.spec("G-021")
 def test_the_picker_is_printed(tmp_path: Path) -> None:
     """Each procedure in a line, with its reason; in JSON as well."""
@@ -114,24 +93,6 @@ def test_the_picker_is_printed(tmp_path: Path) -> None:
     assert [each["offered"] for each in json.loads(out)["choices"]] == [False, False, True, False]
 
 
-def test_an_unknown_status_is_answered_with_those_that_there_are() -> None:
-    """The field, the value, and what is allowed there; the place in the text."""
-    with pytest.raises(BadInput) as caught:
-        parse_cluster('{"nodes": [{"name": "A", "status": "missing"}]}')
-    assert says(caught.value, "FILE.nodes[0].status | missing | one of up, down, lost")
-    with pytest.raises(BadInput) as caught:
-        parse_cluster('{"nodes": [{"name": "A"}], "upgrade": "failed"}')
-    assert says(caught.value, "FILE.upgrade | failed | one of done, stuck")
-
-
-def test_a_factor_above_the_nodes_is_warned_of() -> None:
-    """Levels count the replicas that a small datacenter lacks."""
-    advice = of("uu", keyspaces={"shop": {"dc1": 3}})
-    assert (
-        "shop has RF 3 in dc1, which has fewer nodes (2): levels still count" in advice.warnings[0]
-    )
-
-
 def test_who_may_be_restarted_is_asked_before_a_leader_is_chosen() -> None:
     """D is down with the latest index: it is restarted first, and may lead."""
     advice = of("ulld" + "l")
@@ -139,23 +100,6 @@ def test_who_may_be_restarted_is_asked_before_a_leader_is_chosen() -> None:
     assert advice.leader == "D"
     assert advice.order == ("D", "A")
     assert "first restart D" in advice.steps[0].what
-
-
-def test_of_equal_indexes_one_that_lives_leads() -> None:
-    """A is down and knows as much as B: B is chosen, which need not be started first."""
-    there = [{"name": "A", "status": "down", "commit_index": 9}, {"name": "B", "commit_index": 9}]
-    lost = [{"name": name, "status": "lost"} for name in "CDE"]
-    nodes = [{"dc": "dc1", **node} for node in (*there, *lost)]
-    advice = advise(parse_cluster(json.dumps({"nodes": nodes})), "x")
-    assert (advice.leader, advice.leaders, advice.order) == ("B", ("B", "A"), ("B", "A"))
-
-
-def test_nodes_enter_recovery_mode_in_the_order_of_the_file() -> None:
-    """Nobody leads: all that may run are restarted, also one that is down."""
-    statuses = zip("ABCDE", ("down", "up", "lost", "lost", "lost"), strict=True)
-    nodes = [{"name": name, "status": status} for name, status in statuses]
-    advice = advise(parse_cluster(json.dumps({"nodes": nodes})), "x", release="2025.1")
-    assert (advice.procedure, advice.order) == ("recovery mode", ("A", "B"))
 
 
 @pytest.mark.spec("G-027")
@@ -216,21 +160,6 @@ def test_deaths_at_once_leave_less_open() -> None:
     for deaths, live in (([["A", "B", "C", "D"]], [1, 2]), ([["A", "B"], ["C", "D"]], [1, 2])):
         lines = advise(parse_cluster(json.dumps({"nodes": alone, "deaths": deaths})), "x").group0
         assert [line.live for line in lines] == live
-
-
-def test_a_dump_with_options(tmp_path: Path) -> None:
-    """Who is lost, the indexes and the factors stand in options; ids may be shortened."""
-    words = "--lost 00000001 --lost 00000002 --down 00000003 --commit 00000003=7 --rf dc1=3".split()
-    answer = call("recover", DUMP, *words, "--edition", "documents", "--json")
-    assert answer.status == 1
-    found = answer.json
-    assert len(found["group0"][0]["voters"]) == 3
-    assert found["procedure"] == "recovery leader"
-    assert found["leader"].startswith("00000003")
-    assert [one["keyspace"] for one in found["keyspaces"]] == ["keyspace"]
-    assert any("must be normal first" in warning for warning in found["warnings"])
-    assert any("is rolled back or finished" in worst for worst in found["worst"])
-    assert call("recover", DUMP).status == 0
 
 
 @pytest.mark.parametrize(
@@ -297,40 +226,6 @@ def test_bad_words_beside_a_dump(words: list[str], said: str) -> None:
     line = bad("recover", DUMP, *words)
     assert says(line, said), line
     assert "looks like" not in line
-
-
-def test_no_leader_is_named_while_no_index_is_told() -> None:
-    """Neither in the steps nor in the order; without any node left there are no steps."""
-    nodes = [
-        {"name": name, "dc": "dc1", "status": "up" if name in "AB" else "lost"} for name in "ABCDE"
-    ]
-    advice = advise(parse_cluster(json.dumps({"nodes": nodes})), "x")
-    assert (advice.leader, advice.order) == (None, ())
-    said = {step.name: step.what for step in advice.steps}
-    assert said["choose"].endswith(": the chosen node")
-    assert "one by one (all but the leader)" in said["restart others"]
-    nobody = of("lll")
-    assert (nobody.procedure, nobody.steps, nobody.leader) == ("restore", (), None)
-    assert nobody.reason == "no node is left to recover from"
-
-
-def test_what_is_taken_for_granted_is_told(tmp_path: Path) -> None:
-    """A dump alone does not tell who is dead; replicas above the number of nodes are dead."""
-    assert "all nodes are assumed to be alive" in " ".join(call("recover", DUMP).out.split())
-    assert "assumed to be alive" not in call("recover", DUMP, "--lost", "00000001").out
-    many = {"nodes": NODES[:2], "keyspaces": {"shop": {"dc1": 4}}}
-    said = " ".join(call("recover", written(tmp_path, many)).out.split())
-    assert "shop has RF 4 in dc1, which has fewer nodes (2)" in said
-
-
-def test_what_is_no_description(tmp_path: Path) -> None:
-    """Text of another kind, a name of no node, a node without an index as the leader."""
-    assert "a description of a cluster in JSON" in bad("recover", written(tmp_path, "no"))
-    assert says(bad("recover", DUMP, "--lost", "x"), "--lost | 'x' | one of")
-    plain = written(tmp_path, {"nodes": [{"name": "A"}, *LOST_TWO]})
-    assert says(bad("recover", plain, "--leader", "A"), "--leader | 'A' | commit index is given")
-    answer = call("recover", plain)
-    assert "no leader" in answer.out
 
 
 @pytest.mark.spec("G-019")

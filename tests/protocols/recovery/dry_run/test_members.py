@@ -141,68 +141,6 @@ def test_votes_that_cannot_be(state: str, votes: bool | None, said: str) -> None
     assert says(caught.value, said)
 
 
-def test_long_lists_say_how_many_more() -> None:
-    """Of nine nodes without an index six are named, and the others counted."""
-    nodes = [{"name": f"n{at}", "status": "lost" if at > 8 else "up"} for at in range(30)]
-    (warning,) = advise(parse_cluster(json.dumps({"nodes": nodes})), "x", "documents").warnings
-    assert "n5 and 3 more: no leader" in warning
-
-
-def test_a_lost_node_that_answers_is_warned_of(tmp_path: Path) -> None:
-    """Whoever is given up has to be dead; nodetool status says that B is up."""
-    status = tmp_path / "status.txt"
-    rows = "".join(
-        f"{'DUU'[at - 1]}N  10.0.0.{at}  1 KB  1  ?  {host(at)}  r{at}\n" for at in (1, 2, 3)
-    )
-    head = (
-        "Datacenter: dc1\n===============\nStatus=Up/Down\n|/ State=Normal/Leaving/Joining/Moving\n"
-    )
-    titles = "--  Address  Load  Tokens  Owns  Host ID  Rack\n"
-    status.write_text(head + titles + rows, encoding="utf-8")
-    path = dumped(tmp_path, *["normal"] * 3, transition="")
-    _, warnings = open_cluster(path, status=status, lost=[host(1), host(2)])
-    assert warnings == (
-        f"{host(2)} is --lost but up in nodetool status: make sure that it is dead",
-    )
-
-
-def described(**states: str) -> str:
-    """A description of nodes by their status and state."""
-    nodes = [
-        {"name": name, "status": status, **({"state": state} if state else {})}
-        for name, words in states.items()
-        for status, _, state in [words.partition(" ")]
-    ]
-    return json.dumps({"nodes": nodes, "keyspaces": {"ks": {"dc1": 2}}})
-
-
-@pytest.mark.parametrize("state", ["left", "none"])
-def test_who_has_left_or_was_never_there_is_no_member(state: str) -> None:
-    """Such nodes have neither a vote nor data, lost or not."""
-    gone = dict.fromkeys("CDE", f"lost {state}")
-    advice = advise(parse_cluster(described(A="up", B="up", **gone)), "x")
-    assert (advice.procedure, advice.lost) == ("nothing", ())
-    assert {each.standing for each in advice.keyspaces[0].levels if each.level == "ALL"} == {
-        "available"
-    }
-
-
-@pytest.mark.parametrize("state", ["foo", "NORMAL", "joining", "left_token_ring"])
-def test_a_state_that_no_node_has_is_named(state: str) -> None:
-    """The states are those of ``system.topology``."""
-    with pytest.raises(BadInput, match=rf"nodes\[1\]\.state: got '{state}'; allowed: one of"):
-        parse_cluster(described(A="up", B=f"up {state}"))
-
-
-def test_a_cluster_needs_a_member_and_a_voter() -> None:
-    """Nobody else could be recovered from."""
-    with pytest.raises(BadInput, match="nodes"):
-        parse_cluster(described(A="up left"))
-    silent = {"nodes": [{"name": "A", "votes": False}, {"name": "B", "votes": False}]}
-    with pytest.raises(BadInput, match="one node or more that votes"):
-        parse_cluster(json.dumps(silent))
-
-
 def test_a_zero_token_node_votes_but_has_no_data(tmp_path: Path) -> None:
     """Of five nodes two own no tokens: with two others lost, one replica of three is left."""
     path = Path(dumped(tmp_path, *["normal"] * 5, transition=""))
@@ -216,13 +154,3 @@ def test_a_zero_token_node_votes_but_has_no_data(tmp_path: Path) -> None:
     assert (levels["ONE"], levels["TWO"], levels["QUORUM"]) == (
         *("available", "unavailable", "unavailable"),
     )
-
-
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_who_has_left_is_no_member(edition: Edition, tmp_path: Path) -> None:
-    """Nor can anybody lose it: its host id is not known."""
-    path = dumped(tmp_path, "normal", "normal", "normal", "left", transition="")
-    cluster, _ = open_cluster(path, lost=[host(1)], factors={"dc1": 3})
-    assert [node.name for node in cluster.nodes] == [host(number) for number in (1, 2, 3)]
-    with pytest.raises(BadInput, match="--lost: got"):
-        open_cluster(path, lost=[host(4)], factors={"dc1": 3})

@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.errors import BadInput
-from kit.masks import mask_of, nodes_in
+from kit.masks import nodes_in
 from kit.operators.importers.system_tables import read_raft_state
 from kit.protocols.group0.rules.quorum import extremes
 from kit.protocols.group0.rules.releases import NEWEST, RELEASES, SUPPORTED, Release
-from kit.protocols.group0.rules.voters import NEWEST_RULES, VoterRules
+from kit.protocols.group0.rules.voters import VoterRules
 from kit.protocols.recovery.dry_run import RecoveryAdvice, advise, parse_cluster
 from kit.protocols.recovery.rules.quorum import after_deaths
 from tests.commands.calling import bad, call, written
@@ -89,14 +89,6 @@ def test_the_procedure_by_release(
     there = {other: procedures[column] for other, column in columns.items()}
     differs = {other: each for other, each in there.items() if each != advice.procedure}
     assert advice.elsewhere == differs
-
-
-def test_recovery_mode_where_group_0_has_the_topology() -> None:
-    """The releases up to 2025.1 empty that table, too; with tablets they have no such way."""
-    steps = {step.name: step.what for step in advised("1a 1bx 1cx", "2025.1").steps}
-    assert next(iter(steps)) == "tablets"
-    assert "system.topology" in steps["truncate"]
-    assert [*steps][-2:] == ["upgrade", "enable"]
 
 
 def test_four_nodes_in_three_racks_of_which_two_die() -> None:
@@ -176,26 +168,6 @@ def test_raft_state_says_who_votes(
     assert bool(strange) == ("E" in views[0])
 
 
-def test_a_voter_that_has_left_is_no_node_to_replace(tmp_path: Path) -> None:
-    """Its vote is missed all the same."""
-    given = with_hosts("1a 1b 1c 1dx")
-    given["nodes"][3] |= {"status": "up", "state": "left"}
-    view = tmp_path / "view.json"
-    view.write_text(dumped(rows_of("ABCD"), "json"), encoding="utf-8")
-    answer = call("recover", written(tmp_path, given), "--raft-state", str(view), "--json").json
-    assert answer["lost"] == []
-    assert [line["live"] for line in answer["group0"]] == [3]
-    assert [line for line in answer["warnings"] if f"{host('D')} has left" in line]
-
-
-def test_a_headline_is_no_surer_than_what_is_known() -> None:
-    """Of two nodes one votes: if it is the one that is down, there is no quorum now."""
-    advice = advised("1a- 1b")
-    assert advice.procedure == "restart"
-    assert advice.reason.startswith("depending on which nodes vote in group 0, group 0 has no")
-    assert advice.reason.endswith(" or group 0 has a quorum")
-
-
 def dumped(rows: list[dict[str, Any]], form: str) -> str:
     """Rows as cqlsh writes them."""
     if form == "json":
@@ -241,14 +213,6 @@ def test_a_view_is_read_strictly(tmp_path: Path, change: dict[str, Any], words: 
     assert says(caught.value, words)
 
 
-def test_a_view_without_voters_is_refused(tmp_path: Path) -> None:
-    """Nobody could be a majority."""
-    with pytest.raises(BadInput, match="can_vote: got 'nobody'"):
-        read_raft_state(written(tmp_path, rows_of("ab"), "view.json"))
-    with pytest.raises(BadInput, match=r"system\.raft_state"):
-        read_raft_state(written(tmp_path, [{"server_id": host("A")}], "view.json"))
-
-
 def test_a_description_may_say_who_votes(tmp_path: Path) -> None:
     """Of each node that has joined, or of none."""
     given = described("1a 1b 1cx 1ax")
@@ -260,18 +224,6 @@ def test_a_description_may_say_who_votes(tmp_path: Path) -> None:
     assert says(
         bad("recover", written(tmp_path, given)), "nodes[1].votes | true or false for every"
     )
-
-
-def test_the_help_says_how_to_learn_who_votes() -> None:
-    """Which table, which rows, of which node; and which table is no answer."""
-    text = " ".join(call("recover", "--help").out.split())
-    for words in (
-        "SELECT JSON group_id, disposition, server_id, can_vote FROM system.raft_state",
-        "raft_group0_id in system.scylla_local",
-        "the node with the latest commit index",
-        "system.raft_snapshot_config is older",
-    ):
-        assert words in text
 
 
 CLUSTERS = st.lists(
@@ -299,40 +251,6 @@ def test_what_group_0_does_lies_between_the_extremes(
     assert worst.live.bit_count() <= quorum.live.bit_count() <= best.live.bit_count()
     assert quorum.needed == worst.needed == best.needed
     assert not list(nodes_in(worst.live & dead))
-
-
-@pytest.mark.parametrize(
-    ("nodes", "worst", "best"),
-    [
-        # L lives, d may be restarted, x may not; of seven nodes of a rack five vote
-        ("LLLLLLL", "live 5, needed 3", "live 5, needed 3"),
-        ("xLLLLLL", "live 4, needed 3", "live 5, needed 3"),
-        ("LLLLxxx", "live 2, needed 3", "live 4, needed 3"),
-        ("dddxxxL", "live 0, needed 3, 2 after restarts", "live 1, needed 3, 4 after restarts"),
-        ("xxxdddL", "live 0, needed 3, 2 after restarts", "live 1, needed 3, 4 after restarts"),
-        ("dLxdLxd", "live 0, needed 3, 3 after restarts", "live 2, needed 3, 5 after restarts"),
-        ("ddd", "live 0, needed 2, 3 after restarts", "live 0, needed 2, 3 after restarts"),
-    ],
-)
-def test_votes_of_the_lost_are_worst_and_votes_of_the_living_best(
-    nodes: str, worst: str, best: str
-) -> None:
-    """At worst the lost vote before those that may come back, and at best these before the lost."""
-    down, lost = (mask_of(at for at, each in enumerate(nodes) if each == of) for of in "dx")
-    places = [("dc1", "r1")] * len(nodes)
-    both = extremes(places, (1 << len(nodes)) - 1, down, lost, NEWEST_RULES, together=True)
-    for quorum, said in zip(both, (worst, best), strict=True):
-        back = (quorum.voters & ~lost).bit_count()
-        words = f"live {quorum.live.bit_count()}, needed {quorum.needed}"
-        assert words + f", {back} after restarts" * bool(down) == said
-
-
-@pytest.mark.parametrize(("together", "best"), [(True, 3), (False, 5)])
-def test_votes_move_where_nodes_died_one_after_another(together: bool, best: int) -> None:
-    """Five votes of two racks that died at once are three and two; later they are where life is."""
-    places = [("dc1", "r2")] * 5 + [("dc1", "r1")] * 5
-    ends = extremes(places, (1 << 10) - 1, 0, mask_of(range(5)), NEWEST_RULES, together=together)
-    assert [end.live.bit_count() for end in ends] == [2, best]
 
 
 @pytest.mark.parametrize("release", ["2025.2", "2025.4"])

@@ -7,19 +7,14 @@ from typing import Any
 
 import pytest
 
-from kit.errors import BadInput
-from kit.masks import nodes_in
-from kit.model.registry import build, entries
+from kit.model.registry import build
 from kit.protocols.recovery import facts
 from kit.protocols.recovery.failures import CatchUp, Serve
-from kit.protocols.recovery.lessons.recovering import failures_table
-from kit.protocols.recovery.rules.availability import FAILURES, FailureRow, standings
+from kit.protocols.recovery.rules.availability import FAILURES, standings
 from kit.protocols.recovery.rules.quorum import after_deaths
 from kit.protocols.topology.rules.machines import Edition
 from tests.protocols.recovery.failures.runs import THREE, TWO, ran, why_not
 from tests.views.frames import last_flows, panel_text
-
-SCENARIOS = [one.name for one in entries()["failures"].scenarios]
 
 
 def test_without_a_majority_a_schema_change_waits() -> None:
@@ -123,12 +118,6 @@ def test_without_a_majority_a_node_serves_data_by_what_it_has_stored() -> None:
     assert "for clients of B: QUORUM in 1 of 3 ranges" in panel_text(timeline, "ranges")
 
 
-def test_nobody_is_cut_off_from_nobody() -> None:
-    """The last node stays."""
-    timeline = ran({"datacenters": (2,)}, "cut off A")
-    assert "no node would be left" in why_not(timeline, "cut off B")
-
-
 @pytest.mark.spec("G-019")
 def test_clicking_nodes_off_fills_the_documents_tables() -> None:
     """For every row of the three tables one of its failures is clicked: the row gets verdict, and
@@ -155,48 +144,6 @@ def test_clicking_nodes_off_fills_the_documents_tables() -> None:
     first = panel_text(ran(TWO), "failures").splitlines()
     assert len(first) == 3
     assert all(line.endswith("not met yet") for line in first)
-
-
-@pytest.mark.spec("G-019")
-def test_the_documents_say_a_number_of_nodes_in_two_rows() -> None:
-    """Before anything fails no row has a number of the kit's; where the documents give none, theirs
-    is empty as well, and what a run computes stands in its own column.
-    """
-    given = [{"datacenters": (3,) * many} for many in (1, 2, 3)]
-    text = "\n".join(panel_text(ran(each), "failures") for each in given)
-    said = [line for line in text.splitlines() if "impossible until" in line]
-    assert [line.split(":")[0].strip() for line in said] == ["2 nodes", "3 nodes"]
-    assert all("until 1 node is back" in line for line in said)
-    assert "must be back" not in text
-    lost = panel_text(ran(TWO, "lose dc2"), "failures")
-    [row] = [line for line in lost.splitlines() if line.startswith("  1 datacenter: ")]
-    documents, _, computed = row.partition("recover by hand")
-    assert "must be back" not in documents
-    assert "1 voter must be back" in computed
-    for many in (1, 2, 3):
-        rows = failures_table(many).rows
-        assert [cells[3] for cells in rows] == [
-            str(each.back or "") for each in FAILURES if each.datacenters == many
-        ]
-
-
-def test_rows_that_the_run_met_before_stay_filled() -> None:
-    """The table grows as nodes are clicked off, and keeps the last state that a row means."""
-    timeline = ran({}, "stop C", "stop B")
-    one, two = panel_text(timeline, "failures").splitlines()
-    assert "agrees: schema changes possible; data at ONE, QUORUM" in one
-    assert "differs: schema changes impossible, 1 voter must be back; data at ONE" in two
-    assert panel_text(ran({"datacenters": (4,)}), "failures").startswith(
-        "  The documents have tables only"
-    )
-
-
-def test_a_row_covers_what_it_means() -> None:
-    """For every set of dead nodes."""
-    for row in [*FAILURES, FailureRow(2, "nodes", 0, 2, True, 0, "")]:
-        meant = set(row.failures())
-        for dead in range(1 << len(row.places)):
-            assert row.covers(dead) == (dead in meant)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -281,48 +228,3 @@ def test_levels_are_those_of_a_client_beside_a_node(
     found = facts.level_lines(model, model.start(), up)
     said = (f"{line.level} {line.datacenter or '-'} {line.met}" for line in found)
     assert ", ".join(said) == lines
-
-
-@pytest.mark.parametrize(
-    ("datacenters", "places"), [((3,), ["A", "B", "C"]), ((2, 1), ["dc1", "dc2"])]
-)
-def test_a_cut_goes_between_datacenters_or_nodes(
-    datacenters: tuple[int, ...], places: list[str]
-) -> None:
-    """Between nodes where there is one datacenter."""
-    model: Any = build("failures", {"datacenters": datacenters, "racks": 1, "rf": 1})
-    verbs = [model.verb(action) for action in model.actions(model.start())]
-    cuts = [verb for verb in verbs if verb.startswith("cut off")]
-    assert cuts == [f"cut off {place}" for place in places]
-
-
-def test_each_scenario_plays_its_script() -> None:
-    """Every verb of a scenario is possible when its turn comes."""
-    for scenario in entries()["failures"].scenarios:
-        assert scenario.script
-        ran(dict(scenario.parameters), *scenario.script, off=scenario.off)
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"datacenters": (5, 5)},
-        {"datacenters": ()},
-        {"rf": 0},
-        {"together": "A"},
-        {"together": "A X"},
-    ],
-)
-def test_clusters_that_cannot_be_are_refused(given: dict[str, Any]) -> None:
-    """The field is named."""
-    with pytest.raises(BadInput, match=next(iter(given))):
-        build("failures", given)
-
-
-def test_names_and_places_go_together() -> None:
-    """A is the first node of the first datacenter; racks are taken in turn."""
-    model: Any = build("failures", {"datacenters": (2, 3), "racks": 2})
-    assert [
-        f"{name} {dc} {rack}" for name, (dc, rack) in zip(model.names, model.places, strict=True)
-    ] == ["A dc1 r1", "B dc1 r2", "C dc2 r1", "D dc2 r2", "E dc2 r1"]
-    assert list(nodes_in(model.members("dc2"))) == [2, 3, 4]

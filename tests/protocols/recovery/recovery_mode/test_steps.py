@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
-
-from kit.errors import BadInput
-from kit.model.registry import build
 from kit.protocols.recovery.lost_majority import NO_GROUP
 from tests.protocols.recovery.recovery_mode.runs import (
     ENTER,
@@ -132,23 +126,6 @@ def test_who_skips_the_others_history_skips_what_they_commit() -> None:
     assert (node(timeline, "A").columns, node(timeline, "B").columns) == (0b111, 0b11)
     judged = {p.name: p.check(timeline.state) for p in timeline.model.properties[:2]}
     assert judged["one-schema"] == "A and B run in group 2 with different schemas"
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"commit_indexes": (1, 1, 1), "dead": "C"}, "the others are not a majority"),
-        ({"commit_indexes": (1, 1, 1), "dead": "X Y"}, "members of A, B, C"),
-        ({"commit_indexes": (1, 99), "dead": "B"}, "commit_indexes"),
-        ({"commit_indexes": (1, 1), "dead": "A B", "stuck": True}, "but not all of them"),
-        ({"commit_indexes": (1, 1), "dead": "", "stuck": True}, "members of A, B"),
-    ],
-)
-def test_bad_parameters(given: dict[str, Any], said: str) -> None:
-    """Each is one line."""
-    with pytest.raises(BadInput) as caught:
-        build("recovery_mode", given)
-    assert said in str(caught.value)
 
 
 def test_a_node_pulls_no_schema_of_an_equal_version() -> None:

@@ -10,15 +10,12 @@ import pytest
 
 from kit.protocols.group0.rules.quorum import Place
 from kit.protocols.recovery.rules.availability import (
-    LEVELS,
     answers,
     live_replicas,
     lost_ranges,
-    placed_ranges,
     standings,
 )
 from kit.protocols.recovery.rules.procedure import leaders, only_on, regressing
-from kit.protocols.storage.rules.levels import Level
 from kit.ring.natural import replicas
 from kit.ring.replication import NetworkTopologyStrategy
 from kit.ring.tokens import small
@@ -66,75 +63,6 @@ def test_a_factor_above_the_nodes_counts_in_full() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dead", "available"),
-    [
-        (0b000000, {"ONE", "TWO", "THREE", "QUORUM", "LOCAL dc1", "LOCAL dc2", "EACH", "ALL"}),
-        (0b000001, {"ONE", "TWO", "THREE", "QUORUM", "LOCAL dc1", "LOCAL dc2", "EACH"}),
-        (0b001001, {"ONE", "TWO", "THREE", "QUORUM", "LOCAL dc1", "LOCAL dc2", "EACH"}),
-        (0b000011, {"ONE", "TWO", "THREE", "QUORUM", "LOCAL dc2"}),
-        (0b000111, {"ONE", "TWO", "THREE", "LOCAL dc2"}),
-        (0b011111, {"ONE"}),
-        (0b111111, set()),
-    ],
-)
-def test_levels_with_nodes_down(dead: int, available: set[str]) -> None:
-    """Six nodes in two datacenters, RF 3 in each: every range has all nodes of its datacenters."""
-    found = standings(SIX, dead, {"dc1": 3, "dc2": 3})
-    assert {cell.standing for cell in found} <= {"available", "unavailable"}
-    told = {
-        f"{cell.level.replace('_QUORUM', '')} {cell.datacenter}".rstrip()
-        for cell in found
-        if cell.standing == "available"
-    }
-    assert told == available
-
-
-@pytest.mark.parametrize(
-    ("dcs", "factor", "ranges"),
-    [
-        ("1122", 1, ["AC", "CB", "BD", "DA"]),
-        ("1212", 1, ["AB", "BC", "CD", "DA"]),
-        ("1122", 2, ["ACBD", "CBDA", "BDAC", "DACB"]),
-        ("1122", 3, ["ACBD", "CBDA", "BDAC", "DACB"]),
-        ("122", 2, ["ABC", "BCA", "CAB"]),
-    ],
-)
-def test_nodes_of_datacenters_take_turns(dcs: str, factor: int, ranges: list[str]) -> None:
-    """In the order of their names, from the first token on; and no node has a range twice."""
-    places = tuple((f"dc{dc}", "r1") for dc in dcs)
-    placed = placed_ranges(tuple("ABCD"[: len(dcs)]), places, factor)
-    assert ["".join(held) for _, held in placed] == ranges
-    bounds = [f"({100 * at}, {100 * at + 100}]" for at in range(len(dcs))]
-    assert [label for label, _ in placed] == bounds
-
-
-@pytest.mark.parametrize(
-    ("level", "live", "home", "met"),
-    [
-        ("ONE", (0, 0), "", False),
-        ("ONE", (0, 1), "", True),
-        ("QUORUM", (1, 2), "", False),
-        ("QUORUM", (3, 1), "", True),
-        ("LOCAL_QUORUM", (2, 0), "dc1", True),
-        ("LOCAL_QUORUM", (1, 3), "dc1", False),
-        ("LOCAL_QUORUM", (0, 2), "dc2", True),
-        ("LOCAL_QUORUM", (3, 1), "dc2", False),
-        ("EACH_QUORUM", (2, 2), "", True),
-        ("EACH_QUORUM", (3, 1), "", False),
-        ("EACH_QUORUM", (1, 3), "", False),
-        ("ALL", (3, 2), "", False),
-        ("ALL", (3, 3), "", True),
-    ],
-)
-def test_which_replicas_a_level_counts(
-    level: Level, live: tuple[int, int], home: str, met: bool
-) -> None:
-    """Of three in each of two datacenters: those of all, of each, or of one's own alone."""
-    replicas = {f"dc{at}": (3, count) for at, count in enumerate(live, 1)}
-    assert answers(level, replicas, home) is met
-
-
-@pytest.mark.parametrize(
     ("racks", "dead", "standing"),
     [
         ("a a b b", 0b0011, "available"),
@@ -167,14 +95,6 @@ def test_ranges_without_a_replica() -> None:
     assert lost_ranges(places, 0b111, {"dc1": 3}) == "unavailable"
     assert lost_ranges(SIX, 0b000111, {"dc1": 3, "dc2": 3}) == "available"
     assert lost_ranges(SIX, 0b011111, {"dc1": 3, "dc2": 1}) == "of some ranges"
-
-
-def test_nobody_answers_for_a_keyspace_without_replicas() -> None:
-    """No datacenter, no answer at any level; one without replicas has no line of its own."""
-    assert not any(answers(level, {}, "") for level in LEVELS)
-    none_in_dc2 = {"dc1": 3, "dc2": 0}
-    assert standings(SIX, 0b000011, none_in_dc2) == standings(SIX, 0b000011, {"dc1": 3})
-    assert lost_ranges(SIX, 0b000011, none_in_dc2) == lost_ranges(SIX, 0b000011, {"dc1": 3})
 
 
 def test_who_may_lead() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import permutations
-from math import comb
 from random import Random
 
 import pytest
@@ -15,7 +14,6 @@ from kit.protocols.recovery.rules.availability import FAILURES, FailureRow, Judg
 from kit.protocols.recovery.rules.quorum import (
     after_deaths,
     orders_of_deaths,
-    voters_of_groups,
 )
 from tests.fixtures import rows
 
@@ -90,33 +88,6 @@ def test_the_levels_at_which_data_are_not_available_are_told(
         assert list(found) == levels.split(), name
 
 
-def test_how_many_must_be_back_is_computed(truth: dict[str, JudgedFailure]) -> None:
-    """Where a datacenter of two is lost one node is enough, of three two: nobody needs all."""
-    needed = {name: row.back for name, row in truth.items() if row.back}
-    one = {"1 DC: 2 nodes": 1, "2 DCs: 3 nodes": 1}
-    assert needed == {**one, "2 DCs: 1 DC": 1, "3 DCs: 2 DCs": 2}
-    assert {name: NAMED[name].back for name in needed if NAMED[name].back} == one
-
-
-def test_a_row_means_every_failure_of_its_size() -> None:
-    """One to two of six nodes are 6 and 15 sets; two of three datacenters are 3 sets of six."""
-    assert len(list(NAMED["2 DCs: 1-2 nodes"].failures())) == 21
-    whole = list(NAMED["3 DCs: 2 DCs"].failures())
-    assert [mask.bit_count() for mask in whole] == [6, 6, 6]
-    for name, row in NAMED.items():
-        size = f"{row.datacenters} DC{'s' * (row.datacenters > 1)}"
-        words = row.words.replace(" to ", "-").replace("datacenter", "DC")
-        assert f"{size}: {words}" == name
-        assert len(row.places) == 3 * row.datacenters
-        units = {1: 3 * row.datacenters, 3: row.datacenters}
-        each = 1 if row.failure == "nodes" else 3
-        expected = sum(comb(units[each], count) for count in range(row.least, row.most + 1))
-        assert len(set(row.failures())) == expected
-        assert all(row.covers(dead) for dead in row.failures())
-        assert not row.covers(0)
-        assert not row.covers((1 << len(row.places)) - 1)
-
-
 def test_a_false_row_is_found_out() -> None:
     """A table that promised schema changes with two of three nodes down would be told so."""
     wrong = judged(FailureRow(1, "nodes", 2, 2, True, ""))
@@ -176,37 +147,3 @@ def after_limited(places: tuple[Place, ...], up: int, voters: int) -> int:
     return chosen_voters(
         [dcs[dc] for dc, _ in places], up, leader, voters, [racks[place] for place in places]
     )
-
-
-def test_at_first_nobody_has_a_vote_to_keep() -> None:
-    """A datacenter of three beside two of one: each has a vote, so that none has half of them. In
-    the large one it goes to the rack of two nodes, not to the node that has the first number.
-    """
-    places = (("a", "r1"), ("a", "r2"), ("a", "r2"), ("b", "r1"), ("c", "r1"))
-    assert after_deaths("server", places, []).voters == 0b11010
-    assert after_deaths("documents", places, []).voters == 0b11111
-
-
-def test_at_first_nobody_leads() -> None:
-    """Of two nodes of one rack the first one votes, beside two of other datacenters: an even number
-    of votes is one too many, and neither of the two has led.
-    """
-    places = (("a", "r1"), ("a", "r1"), ("b", "r1"), ("c", "r1"))
-    assert after_deaths("server", places, []).voters == 0b1101
-
-
-@pytest.mark.parametrize(
-    ("groups", "voters", "chosen"),
-    [
-        ((0b11111,), (0b00111,), (0b11111,)),
-        ((0b00111,), (0b11000,), (0b00111,)),  # none of its voters is a member any more
-        ((0b00111,), (), (0b00111,)),
-        ((0b11111, 0b11000), (0b11111,), (0b11111, 0b01000)),  # of two one is enough
-    ],
-)
-def test_each_group_chooses_its_voters(
-    groups: tuple[int, ...], voters: tuple[int, ...], chosen: tuple[int, ...]
-) -> None:
-    """A new one, and one that has none left, begins with all its members."""
-    places: tuple[Place, ...] = (("dc1", "r1"),) * 5
-    assert voters_of_groups(places, groups, voters, lambda group: (groups[group],)) == chosen

@@ -129,14 +129,6 @@ def test_layouts_are_all_ways_to_share_the_nodes() -> None:
     assert [layout.nodes for layout in equal] == [(4, 4, 4)]
 
 
-def test_nodes_are_dealt_to_racks_in_turn() -> None:
-    """Four nodes on three racks: the fourth stands beside the first; names go on."""
-    layout = ClusterLayout((4, 1), 3)
-    assert [rack for _, rack in layout.places] == ["r1", "r2", "r3", "r1", "r1"]
-    assert [dc for dc, _ in layout.places] == ["dc1"] * 4 + ["dc2"]
-    assert layout.names == "ABCDE"
-
-
 def test_a_row_leads_to_its_picture(rows: list[Row]) -> None:
     """A row of a lost majority opens in the Player as a recovery of that cluster."""
     row = next(r for r in rows if (r["layout"], r["dead"], r["edition"]) == ("4", "B D", "server"))
@@ -170,34 +162,6 @@ def test_every_row_leads_to_a_picture_that_says_the_same(rows: list[Row]) -> Non
 
 
 @pytest.mark.parametrize(
-    ("layout", "racks", "rf", "dead", "model"),
-    [("9", 3, 3, "A B C", "recovery"), ("9", 12, 9, "A B C D E", "recovery"),
-     ("3+3+3", 12, 3, "A E I", "failures")],
-)  # fmt: skip
-def test_nine_nodes_are_shown(layout: str, racks: int, rf: int, dead: str, model: str) -> None:
-    """Three of five voters of nine nodes: a recovery; of several datacenters a picture."""
-    row = {**dict.fromkeys(DEAD_NODES.arrow.names), "layout": layout, "racks": racks, "rf": rf}
-    run = ks.timeline({**row, "dead": dead, "edition": "server", "at_once": False})
-    assert run.model.name == model
-    assert Player(run).timeline is run
-
-
-@pytest.mark.parametrize(("layout", "rf"), [("5+5", 3), ("3", 10)])
-def test_what_the_player_cannot_show_is_told(layout: str, rf: int) -> None:
-    """Ten nodes, or ten replicas."""
-    row = {**dict.fromkeys(DEAD_NODES.arrow.names), "layout": layout, "racks": 3, "rf": rf}
-    with pytest.raises(BadInput, match=like(f"row | {layout}, rf {rf} | at most 9 nodes")):
-        ks.timeline({**row, "dead": "A", "edition": "documents", "at_once": True})
-
-
-@pytest.mark.parametrize("row", [{"layout": "3"}, 3, None], ids=str)
-def test_a_description_is_of_a_row_only(row: Any) -> None:
-    """Anything else is refused."""
-    with pytest.raises(BadInput, match=like("row | | a row of table dead_nodes")):
-        ks.description(row)
-
-
-@pytest.mark.parametrize(
     ("given", "said"),
     [
         ({"most": 13}, "bounds.most | 13"),
@@ -215,12 +179,6 @@ def test_bad_bounds_are_told_before_any_task(given: Row, said: str) -> None:
     """What is out of its limits is refused at once."""
     with pytest.raises(BadInput, match=like(said)):
         dead_nodes(object(), **given)
-
-
-def test_what_is_no_session_is_told() -> None:
-    """It has to make frames."""
-    with pytest.raises(BadInput, match=like("spark | | a Spark session, or None")):
-        dead_nodes({}, most=2)
 
 
 @pytest.mark.deep

@@ -12,8 +12,6 @@ import pytest
 import kit
 from kit.errors import BadInput
 from kit.operators.importers.ringfile import RingFile
-from kit.operators.workload import Cost
-from kit.protocols.tcm.dry_run import player
 from tests.commands.calling import bad
 from tests.protocols.tcm.dry_run.samples import FILES, KS, SHOP, cluster
 from tests.saying import says
@@ -152,10 +150,3 @@ def test_more_of_anything_than_can_be_is_one_line() -> None:
     for ring, keyspaces, operations, field in endless:
         with pytest.raises(BadInput, match=field):
             kit.rehearse(ring, operations, keyspaces=keyspaces)
-
-
-def test_what_would_take_minutes_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The largest keyspace is named, and how long it would take, before anything is opened."""
-    monkeypatch.setattr(player, "PLAYER", Cost(0, 1e6, 0, 0.0))
-    with pytest.raises(BadInput, match=r"^keyspace .*work of at most .* leave out keyspaces"):
-        kit.rehearse(FILES, LEAVE, keyspaces=KS)

@@ -16,10 +16,9 @@ from msgspec.structs import replace
 import kit
 from kit.errors import BadInput
 from kit.operators.explain import Answers, Question
-from kit.operators.importers.data_placements import is_placements, parse_placements
+from kit.operators.importers.data_placements import parse_placements
 from kit.protocols.tcm.cluster import Driver, TcmCluster
-from kit.protocols.tcm.dry_run.explaining import _is_known, of_log
-from kit.protocols.tcm.dry_run.metadata_log import Flight, Member
+from kit.protocols.tcm.dry_run.explaining import of_log
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.tools import directory, kind_of
 from kit.protocols.tcm.parameters import TcmParameters
@@ -400,18 +399,6 @@ def test_placements_that_are_none_get_one_line(row: tuple[str, Any], said: str) 
     assert "\n" not in str(raised.value)
 
 
-def test_placements_as_csv_are_the_same() -> None:
-    """Sets as cqlsh writes them; the last range ends at the least token."""
-    text = (
-        "keyspace_name,range_start,range_end,read_replicas,write_replicas\n"
-        f'ks,100,{-(2**63)},"{{1, 2}}","{{2, 1}}"\n'
-    )
-    assert is_placements(text)
-    (row,) = parse_placements(text, "p.csv")
-    assert (row.left, row.right, row.reads) == (100, 2**63 - 1, frozenset({1, 2}))
-    assert row.reads == row.writes
-
-
 def test_files_that_do_not_tell_enough_get_one_line(tmp_path: Path) -> None:
     """A gap, a file of something else, no log, no token, an option for snapshots."""
     lines = Path(FILES[0]).read_text("utf-8").splitlines()
@@ -461,80 +448,6 @@ def whole(kind: str, node: int, more: str = "") -> list[str]:
     return [f"{step}_{kind} {node} {more}" for step in ("PREPARE", "START", "MID", "FINISH")]
 
 
-@pytest.mark.parametrize(
-    ("lines", "parts"),
-    [
-        ([*whole("LEAVE", 1), *whole("JOIN", 1, "tokens=[150]")], ["9 to 12", "13 to 16"]),
-        ([*whole("LEAVE", 1), *whole("JOIN", 4, "tokens=[100]")], ["9 to 12", "13 to 16"]),
-        ([*whole("LEAVE", 1), *whole("JOIN", 4, "tokens=[150]")], ["9 to 16"]),
-        ([*whole("LEAVE", 1), *whole("MOVE", 2, "tokens=[100]")], ["9 to 12", "13 to 16"]),
-        ([*whole("LEAVE", 1), *whole("MOVE", 2, "tokens=[150]")], ["9 to 16"]),
-        (
-            [*whole("MOVE", 1, "tokens=[150]"), *whole("MOVE", 1, "tokens=[160]")],
-            ["9 to 12", "13 to 16"],
-        ),
-        ([*whole("MOVE", 1, "tokens=[150]"), *whole("LEAVE", 1)], ["9 to 16"]),
-        ([*whole("JOIN", 4, "tokens=[150]"), *whole("MOVE", 4, "tokens=[160]")], ["9 to 16"]),
-        # What changes the ring at once, or how a node is called.
-        ([*whole("LEAVE", 1), "ALTER_TOPOLOGY", *whole("LEAVE", 2)], ["9 to 12", "14 to 17"]),
-        (
-            [*whole("LEAVE", 1), "UNSAFE_JOIN 4 tokens=[150]", *whole("LEAVE", 2)],
-            ["9 to 12", "14 to 17"],
-        ),
-        (
-            [*whole("LEAVE", 1), "STARTUP 2 broadcastAddress=/10.0.0.2:7000", *whole("LEAVE", 2)],
-            ["9 to 12", "14 to 17"],
-        ),
-        ([*whole("LEAVE", 1), "STARTUP 2", *whole("LEAVE", 2)], ["9 to 17"]),
-        ([*whole("LEAVE", 1), "SCHEMA_CHANGE 2 KEYSPACE", *whole("LEAVE", 2)], ["9 to 17"]),
-    ],
-)
-def test_a_part_of_a_log_ends_where_its_model_does(
-    lines: list[str], parts: list[str], tmp_path: Path
-) -> None:
-    """One model has each node once, in its place, with the tokens that it has at the beginning."""
-    assert told(tmp_path, lines)[0] == [f"epochs {part}" for part in parts]
-
-
-@pytest.mark.parametrize(
-    ("between", "apart"),
-    [
-        (["SCHEMA_CHANGE 0 ALTER KEYSPACE ks"], True),
-        (["SCHEMA_CHANGE 0 ALTER TABLE ks.t"], False),
-        (["CUSTOM 2 keyspace"], False),
-        (["PREPARE_LEAVE 2", "SCHEMA_CHANGE 0 ALTER KEYSPACE ks", "CANCEL_SEQUENCE 2"], False),
-    ],
-)
-def test_keyspaces_hold_from_the_last_change_of_them_on(
-    between: list[str], apart: bool, tmp_path: Path
-) -> None:
-    """No keyspace changes while an operation is under way."""
-    lines = [*whole("LEAVE", 1), *between, "PREPARE_LEAVE 2"]
-    parts = ["epochs 9 to 12", "epochs 14 to 14"] if apart else [f"epochs 9 to {8 + len(lines)}"]
-    assert told(tmp_path, lines, keyspaces=True)[0] == parts
-
-
-def test_a_step_that_does_not_name_its_node_is_not_judged(tmp_path: Path) -> None:
-    """It is counted as any other entry."""
-    parts, said = told(tmp_path, ["PREPARE_LEAVE", "PREPARE_LEAVE 1"])
-    assert parts == ["epochs 10 to 10"]
-    assert said[:2] == (
-        "10 epochs: 1 event of operations is judged",
-        "not judged: 5 REGISTER, 3 UNSAFE_JOIN, 1 PREPARE_LEAVE",
-    )
-
-
-def test_steps_of_something_else_are_not_judged(tmp_path: Path) -> None:
-    """Of the CMS, or of what a later release calls so."""
-    lines = ["START_ADD_TO_CMS 1", "UNDO_JOIN 1", "FINISH_ADD_TO_CMS 1", "PREPARE_LEAVE 1"]
-    parts, said = told(tmp_path, lines)
-    assert parts == ["epochs 12 to 12"]
-    assert said[1] == (
-        "not judged: 5 REGISTER, 3 UNSAFE_JOIN, 1 START_ADD_TO_CMS, 1 UNDO_JOIN, "
-        "1 FINISH_ADD_TO_CMS"
-    )
-
-
 @pytest.mark.parametrize("before", [[], ["TRIGGER_SNAPSHOT"]])
 @pytest.mark.parametrize(("first", "verdict"), [(1, "refuted"), (2, "explained")])
 def test_only_a_log_that_lacks_its_beginning_may_begin_in_an_operation(
@@ -545,18 +458,6 @@ def test_only_a_log_that_lacks_its_beginning_may_begin_in_an_operation(
     log = rows([entry(line) for line in (*before, "START_LEAVE 1")], first)
     answers = explained(tmp_path, log, directory=listed(m, m.start()))
     assert answers.verdict == verdict
-
-
-def test_what_was_under_way_at_first_is_so_in_the_first_part_only(tmp_path: Path) -> None:
-    """A leave that began before the log is undone; then racks change, and another node leaves."""
-    m = cluster(3, ("decommission 10.0.0.2",))
-    lines = ["START_LEAVE 1", "CANCEL_SEQUENCE 1", "ALTER_TOPOLOGY", "PREPARE_LEAVE 2"]
-    log = rows([entry(line) for line in lines], 5)
-    answers = explained(tmp_path, log, directory=listed(m, m.start()))
-    assert {name: part.verdict for name, part in answers.parts.items()} == {
-        "epochs 5 to 6": "explained",
-        "epochs 8 to 8": "explained",
-    }
 
 
 @pytest.mark.parametrize("first", ["CANCEL_SEQUENCE 1", "FINISH_JOIN 4"])
@@ -570,91 +471,3 @@ def test_an_operation_of_which_only_the_end_is_known_is_not_judged(
     assert {name: part.verdict for name, part in answers.parts.items()} == {
         "epochs 6 to 6": "explained"
     }
-
-
-def test_a_cancel_may_come_too_late(tmp_path: Path) -> None:
-    """By the documents, whose last step is one more event after the old replicas lag."""
-    told(tmp_path, [*whole("MOVE", 1, "tokens=[150]"), "CANCEL_SEQUENCE 1"])
-    answers = kit.explain([tmp_path / "log.json"], edition="documents")
-    assert answers.first is not None
-    assert "no rule explains log.json row 13; " in answers.first.sentence
-    assert "it is too late to go back" in answers.first.sentence
-
-
-@pytest.mark.parametrize(
-    ("second", "known"),
-    [
-        ({}, True),
-        ({"dc": None}, False),
-        ({"rack": None}, False),
-        ({"tokens": None}, False),
-        ({"tokens": None, "dc": None, "state": "LEFT"}, True),
-    ],
-)
-def test_a_ring_is_known_by_the_tokens_and_the_place_of_each_owner(
-    second: dict[str, Any], known: bool
-) -> None:
-    """Who owns nothing needs none, and nobody makes no ring."""
-    member = Member(1, "10.0.0.1", "JOINED", "dc1", "r1", (100,))
-    other = replace(member, node=2, **{"tokens": (200,)} | second)
-    assert _is_known((member, other), []) is known
-    assert not _is_known((), [])
-
-
-@pytest.mark.parametrize(
-    ("kind", "tokens", "known"),
-    [
-        ("decommission", None, True),
-        ("replace", None, True),
-        ("bootstrap", None, False),
-        ("bootstrap", (7,), True),
-        ("move", None, False),
-    ],
-)
-def test_an_operation_is_known_by_the_tokens_that_it_brings(
-    kind: Any, tokens: tuple[int, ...] | None, known: bool
-) -> None:
-    """Who leaves, or takes a place over, brings none."""
-    members = (Member(1, "10.0.0.1", "JOINED", "dc1", "r1", (100,)),)
-    assert _is_known(members, [Flight(kind, 1, ("prepare",), tokens)]) is known
-
-
-@pytest.mark.parametrize(
-    ("kind", "state", "dc", "known"),
-    [
-        ("bootstrap", "BOOTSTRAPPING", "dc1", True),
-        ("bootstrap", "BOOTSTRAPPING", None, False),
-        ("replace", "BOOT_REPLACING", "dc1", True),
-        ("replace", "REGISTERED", None, False),
-        ("decommission", "LEFT", None, True),
-        ("move", "REGISTERED", None, True),
-    ],
-)
-def test_a_newcomer_is_known_by_its_place(
-    kind: Any, state: str, dc: str | None, known: bool
-) -> None:
-    """Who is about to own tokens needs one; who owns none, and gets none by its operation, not."""
-    owner = Member(1, "10.0.0.1", "JOINED", "dc1", "r1", (100,))
-    other = Member(2, "10.0.0.2", state, dc, dc and "r1", ())
-    assert _is_known((owner, other), [Flight(kind, 2, ("prepare",), (7,))]) is known
-
-
-@pytest.mark.parametrize(("more", "ways"), [("FINISH_LEAVE 1", 1), ("CANCEL_SEQUENCE 1", 2)])
-def test_what_is_under_way_where_a_part_begins_is_done_first(
-    more: str, ways: int, tmp_path: Path
-) -> None:
-    """Event by event, as those of the log; what is cancelled may also have been so in one event."""
-    moves = "STARTUP 2 broadcastAddress=/10.0.0.2:7000"
-    told(tmp_path, ["PREPARE_LEAVE 1", "START_LEAVE 1", moves, "MID_LEAVE 1", more])
-    first, second = of_log([tmp_path / "log.json"], "server", False)[0]
-    steps = [
-        [(seen.values["event"].kind, seen.step, "before it" in seen.where) for seen in each.seen]
-        for each in (first, second)
-    ]
-    begins = ["PREPARE_LEAVE", "START_LEAVE"]
-    assert steps == [
-        [(kind, True, False) for kind in begins],
-        [*((kind, True, True) for kind in begins),
-         *((kind, True, False) for kind in ("MID_LEAVE", more.partition(" ")[0]))],
-    ]  # fmt: skip
-    assert [len(each.ways) for each in (first, second)] == [1, ways]

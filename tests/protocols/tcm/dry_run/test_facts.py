@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.model.timeline import Timeline
 from kit.operators.importers.opening import Imported
-from kit.protocols.tcm.dry_run.history import opening_state, outcome, steps
+from kit.protocols.tcm.dry_run.history import opening_state, steps
 from kit.protocols.tcm.dry_run.plan import dry_run
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.parameters import parse_operation
-from kit.ring.sizes import Stored
-from kit.views.panel import scene_of
-from kit.views.registry import for_model
 from tests.examples import examples
 from tests.protocols.tcm.dry_run.samples import JOIN, cluster, hosts, played, printed
-from tests.protocols.test_on_record import opened
 
 Found = dict[tuple[str, str], tuple[dict[str, int], int]]
 
@@ -93,19 +88,6 @@ def test_losses_with_any_number_of_replicas(count: int, rf: int, down: set[int])
         }
 
 
-def test_losses_while_a_third_node_joins_two() -> None:
-    """With three replicas asked for, writes need the new one beside a majority of the three."""
-    keyspace = 'ks={"class": "SimpleStrategy", "replication_factor": 3}'
-    timeline = played(printed(hosts(2), keyspace), "bootstrap n3 --tokens 150")
-    fragile = set()
-    for moment in timeline.path():
-        wanted = plain_losses(timeline, moment)
-        for key, losses in by_level(timeline, moment).items():
-            assert losses == wanted[key]
-        fragile.add(len(wanted["QUORUM", "writes"][0]))
-    assert fragile == {2, 3, 0}
-
-
 def test_traffic_adds_up_to_the_rehearsal_as_data() -> None:
     """What nodes send and receive is what ``plan`` says of the same operation, copy by copy."""
     given = cluster()
@@ -152,13 +134,6 @@ def test_unknown_sizes_are_said_to_be_unknown() -> None:
     assert steps(timeline)[0].bytes is None
 
 
-def test_sizes_of_ones_own_count() -> None:
-    """Bytes by node that were given take the place of the loads."""
-    timeline = played(cluster(), "decommission 10.20.0.2", stored=Stored((("10.20.0.2", 600),)))
-    first = facts.traffic(timeline.model, timeline.state)[0]
-    assert first.sends_bytes == 600
-
-
 def test_pairs_are_what_plan_refuses_beside_the_first() -> None:
     """Two go together exactly when the second is accepted while the first is in flight."""
     given = printed(hosts(9))
@@ -172,31 +147,3 @@ def test_pairs_are_what_plan_refuses_beside_the_first() -> None:
         if pair.refusal is not None:
             assert pair.first.title in pair.refusal.evidence[0]
     assert {pair.refusal is None for pair in pairs} == {True, False}
-
-
-@pytest.mark.parametrize("edition", ["documents", "server"])
-def test_operations_stand_as_they_do(edition: str) -> None:
-    """First both that may begin are under way, the third waits and says for whom; in the end all
-    are done.
-    """
-    given = cluster()
-    timeline = played(
-        given, "decommission 10.20.0.2", JOIN, "decommission 10.20.0.4", edition=edition
-    )
-    m: Any = timeline.model
-    first, second, third = facts.planned(m, timeline.state)
-    assert (first.status, second.status, third.status) == ("under way", "under way", "planned")
-    assert third.refusal is not None
-    assert any("decommission 10.20.0.2" in line for line in third.refusal.evidence)
-    assert [one.status for one in outcome(timeline)] == ["done"] * 3
-
-
-@pytest.mark.parametrize("name", ["cancel-before-switch", "cancel-after-switch"])
-def test_what_was_cancelled_is_not_done(name: str) -> None:
-    """In the list of what was planned, and in its words."""
-    timeline = opened(f"tcm/{name}")
-    timeline.goto(timeline.path()[-1])
-    scene = scene_of(timeline, timeline.at)
-    assert [each.status for each in facts.planned(timeline.model, timeline.state)] == ["cancelled"]
-    panel = next(each for each in for_model(timeline.model).panels if each.name == "planned")
-    assert "is cancelled" in panel.text(scene)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,30 +15,14 @@ from kit.console.drill import DrillMoment
 from kit.errors import BadInput, Refused
 from kit.model.scenario import file_named, open_file
 from kit.operators.importers.metadata_log import DirectoryNode, parse_metadata
-from kit.protocols.tcm.dry_run import time_machine
 from kit.protocols.tcm.dry_run.metadata_log import (
     Epoch,
-    Flight,
-    Member,
     MetadataHistory,
     history_of,
 )
-from kit.protocols.tcm.dry_run.time_machine import (
-    EPOCHS,
-    NODES,
-    _badges,
-    _flights,
-    operation_of,
-    ring_of,
-    standing,
-)
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.tools import SERVERS
-from kit.protocols.tcm.lessons.real_log import under_way_at
-from kit.protocols.tcm.panels.operation import diagram
 from kit.protocols.tcm.rules.metadata import Cancel
-from kit.protocols.tcm.rules.operations import Kind
-from kit.views.panel import scene_at
 from kit.widgets.controls import SearchBoard
 from tests.commands.calling import bad, call
 from tests.protocols.tcm.dry_run.samples import entry, startup
@@ -148,93 +131,6 @@ def metadata_history_of(texts: list[tuple[str, str]], first: int = 1) -> Metadat
     return history_of([("log", parse_metadata(json.dumps(rows), "log"))])
 
 
-def advance(current: str, additions: str, removals: str, active: str = "null") -> tuple[str, str]:
-    """A step of a change of the CMS, as published nodes print it."""
-    nodes = (", ".join(f"NodeId{{id={n}}}" for n in each.split()) for each in (additions, removals))
-    diff = "Diff{{additions=[{}], removals=[{}]}}".format(*nodes)
-    text = f"idx=0, current={current}, diff={diff}, activeTransition={active}"
-    return "ADVANCE_CMS_RECONFIGURATION", f"AdvanceCMSReconfiguration{{{text}}}"
-
-
-def test_a_change_of_the_cms_is_under_way_until_its_end() -> None:
-    """What each step does, and what is left after it, or that a text does not tell."""
-    prepared = "prepared; which members change, if any, the log tells only at the next step"
-    active = "ActiveTransition{nodeId=NodeId{id=2}, streamCandidates=[/10.0.0.1:7000]}"
-    steps = [
-        (("TRIGGER_SNAPSHOT", "x"), "every node stores a snapshot", ""),
-        (
-            ("PREPARE_COMPLEX_CMS_RECONFIGURATION", "PrepareCMSReconfiguration#Complex{}"),
-            "a change of the CMS is prepared, if it needs one",
-            prepared,
-        ),
-        (
-            advance("StartAddToCMS(NodeId{id=2})", "2 3", "1 4"),
-            "node 2 joins the CMS: it is written to, and copies the log",
-            "adding node 2; to add node 3; to remove node 1, node 4",
-        ),
-        (
-            advance("FinishCMSReconfiguration()", "3", "1 4", active),
-            "node 2 is a member of the CMS",
-            "to add node 3; to remove node 1, node 4",
-        ),
-        (
-            advance("RemoveFromCMS(NodeId{id=1})", "", "1 4"),
-            "node 1 leaves the CMS",
-            "to remove node 4",
-        ),
-        (
-            advance("RemoveFromCMS(NodeId{id=4})", "", "4"),
-            "node 4 leaves the CMS",
-            "nothing is left to do but to end it",
-        ),
-        (advance("FinishReconfiguration()", "", ""), "the change of the CMS is complete", ""),
-        (
-            (
-                "PREPARE_SIMPLE_CMS_RECONFIGURATION",
-                "X#Simple{toReplace=NodeId{id=2}, downNodes=[]}",
-            ),
-            "another node is to take the place of a CMS member: node 2",
-            prepared,
-        ),
-        (
-            ("ADVANCE_CMS_RECONFIGURATION", "of a later release"),
-            "the change of the CMS goes on",
-            "where it stands is not known",
-        ),
-        (
-            advance("OfALaterRelease(NodeId{id=1})", "", ""),
-            "the change of the CMS goes on",
-            "where it stands is not known",
-        ),
-        (
-            ("CANCEL_CMS_RECONFIGURATION", "CancelCMSReconfiguration{}"),
-            "the change of the CMS is given up",
-            "",
-        ),
-    ]
-    history = metadata_history_of([step for step, _, _ in steps], first=9)
-    assert [(e.say, history.reconfiguration(e.epoch)) for e in history.epochs] == [
-        (say, left) for _, say, left in steps
-    ]
-    assert history.reconfiguration(8) == ""
-
-
-def test_after_a_gap_nobody_knows_where_a_change_of_the_cms_stands() -> None:
-    """It may have ended in the epochs that are missing."""
-    rows = [
-        {
-            "epoch": epoch,
-            "kind": kind,
-            "transformation": "x",
-            "entry_id": 1,
-            "entry_time": "2026-11-23 10:00:00Z",
-        }
-        for epoch, kind in ((4, "PREPARE_COMPLEX_CMS_RECONFIGURATION"), (7, "TRIGGER_SNAPSHOT"))
-    ]
-    history = history_of([("log", parse_metadata(json.dumps(rows), "log"))])
-    assert history.reconfiguration(7) == "where it stands is not known"
-
-
 def test_racks_are_those_of_their_epoch() -> None:
     """A node is moved to another rack: where it was before, the log tells if it registered in it,
     and else nobody.
@@ -271,14 +167,6 @@ def test_what_the_kit_dumps_itself_tells_nodes_and_tokens(name: str) -> None:
         assert (told.operation.kind, kept.node) == (done.kind, codes[done.node] + 1)
         assert kept.replaced == (codes[done.target] + 1 if done.target else None)
         assert kept.tokens == (tuple(done.tokens) if kept.kind.startswith("PREPARE_") else ())
-
-
-def test_a_question_names_also_who_registers_later() -> None:
-    """Of an operation that begins after the epoch that is asked for, its node has its address."""
-    texts = [entry(f"REGISTER {node}") for node in (1, 2)]
-    texts += [entry("UNSAFE_JOIN 1 tokens=[100]"), entry("PREPARE_JOIN 2 tokens=[7]")]
-    question = under_way_at(metadata_history_of(texts), 1)
-    assert question.question.choices[0] == "bootstrap 10.0.0.2 with 1 token"
 
 
 def test_a_node_may_start_with_a_new_address() -> None:
@@ -381,130 +269,9 @@ def test_after_missing_epochs_a_step_fits_that_may_have_come(
     assert history.epochs[1].standing == ("as expected" if fits else "out of order")
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        # A text that does not name its node; a kind of older releases that is no step.
-        ("PREPARE_JOIN", "prepare join"),
-        ("START_ADD_TO_CMS 1", "start add to cms: 10.0.0.1"),
-        ("STARTUP 1", "startup: 10.0.0.1"),
-    ],
-)
-def test_what_is_no_step_of_an_operation_changes_nobody(line: str, said: str) -> None:
-    """Everybody is as before, and nothing is under way."""
-    texts = [entry("REGISTER 1"), entry("UNSAFE_JOIN 1 tokens=[100]")]
-    history = metadata_history_of([*texts, entry(line)])
-    assert history.epochs[-1].say == said
-    assert history.at(3) == history.at(2)
-    assert history.at(3)[1] == ()
-
-
-def test_a_start_names_the_former_address_only_where_it_was_another() -> None:
-    """Nobody is known before who had left the cluster."""
-    texts = [entry("REGISTER 1"), startup(1, "10.0.0.1"), entry("UNREGISTER 1")]
-    history = metadata_history_of([*texts, startup(1, "10.0.0.9")])
-    assert [history.epochs[at].say for at in (1, 3)] == [
-        "startup: node 1 is at 10.0.0.1",
-        "startup: node 1 is at 10.0.0.9",
-    ]
-    assert [states(history, epoch) for epoch in (2, 3, 4)] == [
-        {"10.0.0.1": "REGISTERED"},
-        {},
-        {"10.0.0.9": "JOINED"},
-    ]
-
-
 def known(node: int, *tokens: int, state: str = "JOINED") -> DirectoryNode:
     """A node of a directory, in dc1 and r1."""
     return DirectoryNode(node, f"h{node}", state, "dc1", "r1", f"10.0.0.{node}", (), tokens)
-
-
-MOVE = ["PREPARE_MOVE 4 tokens=[9]", "START_MOVE 4", "MID_MOVE 4", "FINISH_MOVE 4"]
-LEAVE = [f"{step}_LEAVE 4" for step in ("PREPARE", "START", "MID", "FINISH")]
-
-
-@pytest.mark.parametrize(
-    ("more", "listed", "tokens"),
-    [
-        ([], known(4, 7), (7,)),
-        (["STARTUP 4"], known(4, 7), (7,)),
-        (MOVE, known(4, 9), None),
-        (LEAVE, known(4, state="LEFT"), None),
-        ([], known(3, 7), None),
-    ],
-)
-def test_the_directory_tells_tokens_from_their_last_change_on(
-    more: list[str], listed: DirectoryNode, tokens: tuple[int, ...] | None
-) -> None:
-    """What a newcomer got whose preparation is gone: if it owns other ones by now, nobody knows."""
-    lines = ["START_JOIN 4", "MID_JOIN 4", "FINISH_JOIN 4", *more]
-    texts = metadata_history_of([entry(line) for line in lines], first=9).entries
-    history = MetadataHistory(texts, [listed])
-    (member,) = [each for each in history.at(11)[0] if each.node == 4]
-    assert (member.state, member.tokens) == ("JOINED", tokens)
-
-
-def test_tokens_that_the_log_tells_need_no_directory() -> None:
-    """The directory of an older moment has none of them yet."""
-    steps = [f"{step}_JOIN 4" for step in ("START", "MID", "FINISH")]
-    texts = [entry(line) for line in ("PREPARE_JOIN 4 tokens=[7]", *steps)]
-    history = MetadataHistory(metadata_history_of(texts, first=9).entries, [known(4)])
-    assert [each.tokens for each in history.at(12)[0]] == [(7,)]
-
-
-def test_racks_of_the_directory_are_those_of_its_moment() -> None:
-    """Of who is moved in the log it does not tell the place before; of who is unknown, nothing."""
-    updates = "NodeId{id=1}=dc1/r9, NodeId{id=3}=dc2/r3"
-    texts = [("ALTER_TOPOLOGY", f"AlterTopology{{updates={{{updates}}}}}"), entry("STARTUP 8")]
-    history = MetadataHistory(
-        metadata_history_of(texts, first=9).entries, [known(1, 100), known(2, 200)]
-    )
-    places = [{m.node: (m.dc, m.rack) for m in history.at(at)[0]} for at in (8, 9)]
-    assert [*places[0]] == [1, 2, 8]
-    assert places == [
-        {1: (None, None), 2: ("dc1", "r1"), 8: (None, None)},
-        {1: ("dc1", "r9"), 2: ("dc1", "r1"), 8: (None, None)},
-    ]
-    assert history.at(8)[0][0].tokens == (100,)
-
-
-def test_places_in_the_text_of_another_kind_move_nobody() -> None:
-    """A state that is forced on the cluster has every node's place in it."""
-    state = "ForceSnapshot{locations={NodeId{id=1}=dc9/r9}}"
-    texts = metadata_history_of([("FORCE_SNAPSHOT", state), entry("STARTUP 1")], first=9).entries
-    history = MetadataHistory(texts, [known(1, 100)])
-    assert [(m.dc, m.rack) for at in (8, 9, 10) for m in history.at(at)[0]] == [("dc1", "r1")] * 3
-
-
-def test_a_registration_is_numbered_though_its_node_starts_later() -> None:
-    """By the directory; of two registrations of one address the later one."""
-    texts = [entry("REGISTER 1"), entry("REGISTER 1"), startup(1, "10.0.0.1")]
-    history = MetadataHistory(metadata_history_of(texts, first=9).entries, [known(1, 100)])
-    assert [each.node for each in history.entries] == [None, 1, 1]
-
-
-def test_unknown_kinds_are_listed_in_order() -> None:
-    """One line for all, each once."""
-    kinds = [f"OF_A_LATER_RELEASE_{letter}" for letter in "HGFEDCBAA"]
-    names = ", ".join(f"OF_A_LATER_RELEASE_{letter}" for letter in "ABCDEFGH")
-    warnings = metadata_history_of([(kind, "x") for kind in kinds]).warnings
-    assert warnings == (f"kinds unknown to this kit, kept as text: {names}",)
-
-
-@pytest.mark.parametrize(
-    ("first", "base", "number"),
-    [
-        (1, "Initialize{Directory{}}", 1),
-        (1, "Initialize{Directory{NodeId{id=1}}}", None),
-        (2, "Initialize{Directory{}}", None),
-    ],
-)
-def test_registrations_are_counted_only_from_an_empty_cluster(
-    first: int, base: str, number: int | None
-) -> None:
-    """Those who were there before have numbers too."""
-    texts = [("INITIALIZE_CMS", base), entry("REGISTER 1")]
-    assert metadata_history_of(texts, first).entries[1].node == number
 
 
 @pytest.mark.parametrize(
@@ -521,34 +288,6 @@ def test_a_history_is_of_one_log(files: list[Path], said: str) -> None:
     with pytest.raises(BadInput) as raised:
         metadata_history(files)
     assert says(raised.value, said)
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("Entry{id=NodeId{id=4}}", "replace a node with node 4"),
-        ("Entry{replaced=NodeId{id=2}, replacement=NodeId{id=4}}", "replace node 2 with node 4"),
-    ],
-)
-def test_whom_a_text_does_not_name_is_a_node(text: str, said: str) -> None:
-    """The operation is told as far as it is known."""
-    [epoch] = metadata_history_of([("PREPARE_REPLACE", text)], first=9).epochs
-    assert said in epoch.say
-
-
-def test_a_replacement_takes_tokens_over() -> None:
-    """The replaced node is gone at the end, its tokens are the replacement's."""
-    both = "replaced=NodeId{id=1}, replacement=NodeId{id=2}}"
-    history = metadata_history_of(
-        [
-            ("UNSAFE_JOIN", "UnsafeJoin{id=NodeId{id=1}, tokens=[7]}"),
-            ("PREPARE_REPLACE", f"PrepareReplace{{{both}"),
-            *((f"{step}_REPLACE", f"Step{{, {both}") for step in ("START", "MID", "FINISH")),
-        ],
-        first=20,
-    )
-    assert [(m.node, m.state, m.tokens) for m in history.at(24)[0]] == [(2, "JOINED", (7,))]
-    assert history.at(22)[1][0].replaced == 1
 
 
 def test_gaps_and_other_moments_are_said(tmp_path: Path) -> None:
@@ -580,120 +319,6 @@ def test_a_player_reads_on(history: MetadataHistory) -> None:
     assert rehearse([LOG, DIRECTORY]).text().startswith("warning: kinds")
 
 
-def test_milestones_of_a_log_are_the_ends_of_operations(history: MetadataHistory) -> None:
-    """A bootstrap that finishes, and a decommission that is cancelled; the move is not over."""
-    moments = replay_log(history).timeline.moments
-    milestones = {30 + at: m.milestone for at, m in enumerate(moments) if m.milestone is not None}
-    drops = "finish: drop old write replicas, merge if possible"
-    assert milestones == {
-        36: f"bootstrap 10.0.0.5 with 2 tokens, {drops}",
-        39: "cancel: decommission 10.0.0.3 is undone",
-    }
-
-
-def test_only_operations_that_were_under_way_have_milestones() -> None:
-    """A cancel of nothing, and what ends without being an operation's end, is none."""
-    lines = ("REGISTER 1", "CANCEL_SEQUENCE 1", "FINISH_ADD_TO_CMS 1", "CANCEL_CMS_RECONFIGURATION")
-    moments = replay_log(metadata_history_of([entry(line) for line in lines])).timeline.moments
-    assert [moment.milestone for moment in moments] == [None] * 5
-
-
-def test_a_ring_has_its_nodes_in_the_order_of_addresses() -> None:
-    """Whatever their numbers are; who owns nothing is not in it."""
-    members = [
-        Member(1, "10.0.0.10", "JOINED", "dc1", "r1", (100,)),
-        Member(2, "10.0.0.9", "MOVING", "dc1", "r2", (200,)),
-        Member(3, "10.0.0.1", "BOOTSTRAPPING"),
-    ]
-    ring = ring_of(members, 7, ()).ring
-    assert [(n.name, n.rack, n.tokens) for n in ring.nodes] == [
-        ("10.0.0.9", "r2", (200,)),
-        ("10.0.0.10", "r1", (100,)),
-    ]
-
-
-def test_a_newcomer_at_a_former_address_is_in_its_own_rack() -> None:
-    """Who left is still known by its address; a leaver's place is that of the ring."""
-    former = Member(2, "10.0.0.2", "LEFT", "dc1", "r1", ())
-    members = (former, Member(5, "10.0.0.2", "BOOTSTRAPPING", "dc1", "r2", ()))
-    joins = operation_of(Flight("bootstrap", 5, ("prepare",), (7,)), members)
-    assert joins.text == "bootstrap 10.0.0.2 --tokens 7 --dc dc1 --rack r2"
-    leaves = operation_of(Flight("decommission", 2, ("prepare",)), members)
-    assert leaves.text == "decommission 10.0.0.2"
-
-
-def test_a_change_of_the_cms_is_listed_under_way() -> None:
-    """Perhaps, until a step tells whether any member changes; then it counts as an operation."""
-    steps = [
-        ("PREPARE_COMPLEX_CMS_RECONFIGURATION", "PrepareCMSReconfiguration#Complex{}"),
-        advance("StartAddToCMS(NodeId{id=2})", "2", ""),
-        advance("FinishReconfiguration()", "", ""),
-    ]
-    timeline = replay_log(metadata_history_of(steps, first=9)).timeline
-    prepared = "prepared; which members change, if any, the log tells only at the next step"
-    shown = []
-    for at in range(4):
-        scene = scene_at(timeline, at)
-        [flights] = [badge for name, badge, _ in _badges(scene) if name == "flights"]
-        shown.append((flights, list(_flights(scene))))
-    assert shown == [
-        ("0 operations under way", []),
-        ("0 operations under way", [("the CMS", "perhaps a change of its members", prepared)]),
-        ("1 operation under way", [("the CMS", "a change of its members", "adding node 2")]),
-        ("0 operations under way", []),
-    ]
-
-
-def test_what_a_record_shows_of_a_moment(history: MetadataHistory) -> None:
-    """How far it is, in badges; the epochs that were read, the last one first."""
-    timeline = replay_log(history).timeline
-    flights = [0, 0, 0, 1, 1, 1, 0, 1, 1, 0, 0, 1, 1]
-    for at, count in enumerate(flights):
-        scene = scene_at(timeline, at)
-        assert list(_badges(scene)) == [
-            ("epoch", f"epoch {30 + at}", "plain"),
-            ("read", f"{at} of 12 read", "plain"),
-            ("flights", f"{count} operation{'s' * (count != 1)} under way",
-             "busy" if count else "plain"),
-        ]  # fmt: skip
-        assert EPOCHS.rows(scene) == list(history.epochs[:at])[::-1]
-    assert (
-        [EPOCHS.of(each) for each in history.epochs[:2]]
-        == [  # type: ignore[operator]  # a function
-            each.node or "" for each in history.epochs[:2]
-        ]
-    )
-    assert EPOCHS.of(replace(history.epochs[0], node=None)) == ""  # type: ignore[operator]  # a function
-    assert EPOCHS.of(replace(history.epochs[0], node="x")) == "x"  # type: ignore[operator]  # a function
-    member = Member(1, "10.0.0.1", "JOINED", "dc1", "r1", (100, 200))
-    tokens = NODES.columns[-1].cell  # type: ignore[index, union-attr]  # a row of columns
-    cells = [tokens(replace(member, tokens=each)) for each in ((100, 200), (), None)]
-    assert cells == ["2", "0", "not known"]
-
-
-def test_a_step_that_the_model_cannot_take_is_named(
-    history: MetadataHistory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The log has it, and the published rules do not."""
-    monkeypatch.setattr(time_machine, "turn", lambda timeline, node: False)
-    with pytest.raises(BadInput) as raised:
-        what_if(history, 35, KS)
-    step = "bootstrap 10.0.0.5: start"
-    wanted = BadInput("epoch 35", step, "a step that the published rules allow")
-    assert str(raised.value) == str(wanted)
-    assert what_if(history, 33, KS).player.controls is not None
-    assert replay_log(history).player.controls is None
-
-
-@pytest.mark.parametrize("lacks", ["dc", "rack", "tokens"])
-def test_a_ring_needs_tokens_and_place_of_each_node(lacks: str) -> None:
-    """The first node that lacks one is named."""
-    node = Member(1, "10.0.0.10", "JOINED", "dc1", "r1", (100,))
-    with pytest.raises(BadInput) as raised:
-        ring_of([node, replace(node, name="10.0.0.9", **{lacks: None})], 7, ())
-    assert says(raised.value, "epoch 7: tokens of 10.0.0.9 | None | dumpdirectory --tokens as well")
-
-
 def test_what_if_begins_where_the_log_was(history: MetadataHistory) -> None:
     """The model stands at the same epoch; its next step is the log's next, and a cancel goes."""
     for epoch in (33, 34, 35, 38, 42):
@@ -709,55 +334,6 @@ def test_what_if_begins_where_the_log_was(history: MetadataHistory) -> None:
         assert m.refusal(timeline.state, m.wrap["tcm"](Cancel(name))) is None
         timeline.do(m.wrap["tcm"](Cancel(name)))
         assert facts.epoch(m, timeline.state) == epoch + 1
-
-
-LEAVES = Flight("decommission", 1, ("prepare", "start"))
-JOINS = Flight("bootstrap", 2, ("prepare", "start", "mid", "finish"), (7,))
-
-
-@pytest.mark.parametrize(
-    ("entries", "read", "kind", "path"),
-    [
-        ([("START_LEAVE", LEAVES), ("OTHER", None)], 0, "", ()),
-        ([("OTHER", None), ("START_LEAVE", LEAVES)], 1, "", ()),
-        ([("START_LEAVE", LEAVES)], 1, "decommission", ("joined", "prepare", "start")),
-        ([("START_LEAVE", LEAVES), ("OTHER", None)], 2, "decommission",
-         ("joined", "prepare", "start")),
-        ([("START_LEAVE", LEAVES), ("FINISH_JOIN", JOINS)], 1, "decommission",
-         ("joined", "prepare", "start")),
-        ([("START_LEAVE", LEAVES), ("FINISH_JOIN", JOINS)], 2, "bootstrap",
-         ("registered", "prepare", "start", "mid", "joined")),
-        ([("CANCEL_SEQUENCE", LEAVES)], 1, "decommission",
-         ("joined", "prepare", "start", "joined")),
-    ],
-)  # fmt: skip
-def test_the_diagram_is_of_the_operation_that_was_heard_of_last(
-    entries: list[tuple[str, Flight | None]], read: int, kind: str, path: tuple[str, ...]
-) -> None:
-    """With its way so far: its end is the node's state after it, a cancel leads back."""
-    rows = [SimpleNamespace(kind=what, operation=flight) for what, flight in entries]
-    model = SimpleNamespace(entries=rows)
-    found = standing(SimpleNamespace(model=model, state=SimpleNamespace(read=read)))  # type: ignore[arg-type]  # what is read of a scene
-    assert (found.path if found else ()) == path
-    assert found is None or found.diagram == diagram(kind, "server")  # type: ignore[arg-type]  # of the table
-
-
-def test_what_if_an_operation_is_older_than_its_log() -> None:
-    """The steps that it must have had before do not lead to an epoch below 0."""
-    rows = [{
-        "epoch": 1, "kind": "START_LEAVE", "entry_id": 0, "entry_time": "2026-11-23 10:00:00Z",
-        "transformation": entry("START_LEAVE 1")[1],
-    }]  # fmt: skip
-    nodes = [
-        DirectoryNode(n, f"h{n}", "LEAVING" if n == 1 else "JOINED", "a", "b", f"10.0.0.{n}", (),
-                      (n * 100,))
-        for n in range(1, 7)
-    ]  # fmt: skip
-    dumped: Any = parse_metadata(json.dumps(rows), "log")
-    timeline = what_if(MetadataHistory(dumped.rows, nodes), 1, KS).timeline
-    m: Any = timeline.model
-    assert m.parameters.epoch == 0
-    assert facts.epoch(m, timeline.state) == 2
 
 
 def test_what_if_with_another_operation(history: MetadataHistory) -> None:
@@ -800,35 +376,6 @@ def test_what_the_rules_forbid_is_not_replayed() -> None:
     with pytest.raises(BadInput) as raised:
         what_if(history, 15, KS)
     assert says(raised.value, "operation in flight | decommission 10.0.0.2 | locked")
-
-
-@pytest.mark.parametrize(
-    ("kind", "tokens", "named"),
-    [
-        ("bootstrap", None, "tokens of x"),
-        ("bootstrap", (), "tokens of x"),
-        ("bootstrap", (7,), ""),
-        ("move", None, "tokens of x"),
-        ("move", (-7, 0), ""),
-        ("replace", None, ""),
-        ("decommission", None, ""),
-        ("removenode", None, ""),
-    ],
-)
-def test_an_operation_is_known_with_the_tokens_it_takes(
-    kind: Kind, tokens: tuple[int, ...] | None, named: str
-) -> None:
-    """Only its preparation tells those of a newcomer or a move; without them nobody can go on."""
-    flight = Flight(kind, 1, ("prepare", "start"), tokens, 2 if kind == "replace" else None)
-    members = (Member(1, "x", "REGISTERED", "dc1", "r1", ()),)
-    if named:
-        with pytest.raises(BadInput) as raised:
-            operation_of(flight, members)
-        assert says(raised.value, f"{named} | None | preparation | in the log")
-        return
-    operation = operation_of(flight, members)
-    assert (operation.kind, operation.node, operation.tokens) == (kind, "x", tokens or ())
-    assert operation.target == ("node 2" if kind == "replace" else None)
 
 
 def test_a_newcomer_whose_preparation_is_not_in_the_log() -> None:

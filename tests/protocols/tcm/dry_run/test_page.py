@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,16 +15,11 @@ from kit.operators.importers.opening import import_texts
 from kit.protocols.tcm.dry_run.player import DryRun
 from kit.widgets import Player
 from tests.protocols.tcm.dry_run.samples import JOIN, cluster
-from tests.widgets.browsing import SETTLED, Desk, serious
-from tests.widgets.legible import FLAWS
+from tests.widgets.browsing import Desk, serious
 
 pytestmark = pytest.mark.browser
 FRIDAY = f"decommission 10.20.0.2\n{JOIN}\ndecommission 10.20.0.4"
 WIDE = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
-BORDER = """(name) => {
-  const style = getComputedStyle(document.querySelector(name));
-  return [style.borderTopWidth, style.borderTopLeftRadius];
-}"""
 BACKGROUND = "getComputedStyle(document.querySelector('.kp .bulb.broken')).backgroundColor"
 
 
@@ -51,43 +45,6 @@ def exported(played: tuple[DryRun, int], tmp_path_factory: pytest.TempPathFactor
     path = tmp_path_factory.mktemp("pages") / "friday.html"
     played[0].player.export(path)
     return path
-
-
-def test_steps_inside_a_run_are_drawn_when_unfolded(
-    friday: DryRun, desk: Callable[..., Desk]
-) -> None:
-    """Unfolded, the fourteen who apply an epoch are stepped through one by one."""
-    found = desk(friday.player)
-    assert friday.player.rendered.undrawn
-    found.page.click("[data-do=unfold]")
-    found.page.focus("[data-do=scrub]")
-    found.page.keyboard.press("ArrowRight")
-    found.page.wait_for_function(
-        "document.querySelector('.kp .say').textContent.includes('applies')"
-    )
-    assert re.search(r"10\.\d+\.0\.\d+ applies epoch 1", found.page.inner_text(".kp .say"))
-    assert found.errors == []
-
-
-def test_a_ring_of_many_tokens_is_legible(desk: Callable[..., Desk]) -> None:
-    """Twelve nodes of 16 tokens in the smallest board: at rest and while one leaves."""
-    given = import_texts([("ring.txt", ring_text(12, 16))], [KEYSPACE])
-    found = desk(kit.rehearse(given, f"decommission {given.ring.names[3]}").player)
-    page = found.page
-    page.emulate_media(reduced_motion="reduce")  # words are measured where they came to rest
-    page.set_viewport_size({"width": 840, "height": 560})
-    page.focus("[data-do=scrub]")
-    where = page.inner_text(".kp-where")
-    page.wait_for_function(SETTLED, arg=where)
-    assert page.evaluate(FLAWS) == []
-    page.keyboard.press("Shift+ArrowRight")
-    page.wait_for_function(
-        "(at) => document.querySelector('.kp-where').textContent !== at", arg=where
-    )
-    page.wait_for_function(SETTLED, arg=page.inner_text(".kp-where"))
-    page.wait_for_selector(".kp-picture .ticks")
-    assert page.evaluate(FLAWS) == []
-    page.emulate_media(reduced_motion="no-preference")
 
 
 def test_an_operator_steps_through(friday: DryRun, desk: Callable[..., Desk]) -> None:
@@ -135,20 +92,6 @@ def test_it_is_accessible_and_fits(browser: Browser, exported: Path, scheme: Any
     assert page.evaluate(BACKGROUND) == "rgb(213, 94, 0)"
     page.set_viewport_size({"width": 420, "height": 720})
     page.wait_for_function(f"window.innerWidth === 420 && {WIDE}")  # it is laid out later
-    page.close()
-
-
-def test_colours_that_the_reader_chose(browser: Browser, exported: Path) -> None:
-    """With forced colours a broken lamp still differs from a good one, by edition and border."""
-    page = browser.new_page(viewport={"width": 1280, "height": 720})
-    page.emulate_media(forced_colors="active")
-    page.goto(exported.as_uri())
-    page.click("[data-do=uncover]")
-    page.click(".kp-frame [data-tab=deaths]")
-    page.wait_for_selector(".kp-frame .panel.deaths")
-    broken = page.evaluate(BORDER, ".panel.deaths .bulb.broken")
-    good = page.evaluate(BORDER, ".promises .bulb:not(.broken)")
-    assert broken != good
     page.close()
 
 

@@ -6,28 +6,20 @@ import base64
 import json
 import re
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import kit
-from kit.errors import BadInput
 from kit.operators.importers.opening import import_texts, open_ring
-from kit.operators.workload import PLAYER
-from kit.protocols.tcm.dry_run import player
-from kit.protocols.tcm.dry_run.history import StepSummary
 from kit.protocols.tcm.dry_run.player import DryRun, opened
-from kit.protocols.tcm.panels.dry_run import MOST_NODES
 from kit.protocols.tcm.parameters import parse_operation
 from kit.ring.replication import Keyspace, SimpleStrategy
 from kit.views.export import export_html
 from kit.views.frame import frame
 from kit.views.panel import Scene
-from kit.views.parts import volume
 from kit.views.registry import for_model
 from kit.widgets import Player
-from tests.house.source import ROOT
 from tests.keyed import check_keys
 from tests.protocols.tcm.dry_run.samples import FILES, JOIN, KS, SHOP, cluster, hosts, printed
 from tools.notebooks import LIVE
@@ -70,41 +62,6 @@ def test_whatever_holds_a_ring_is_opened() -> None:
     assert opened(wanted) is wanted
     keyspace = Keyspace("ks", SimpleStrategy(2))
     assert opened(FILES[0], keyspace) == import_texts([(FILES[0].name, texts[0])], [keyspace])
-
-
-def test_a_ring_file_is_opened() -> None:
-    """The text of a ring file, and the ring that was read from one, need no keyspace beside."""
-    text = (
-        '{"nodes": [{"name": "a", "tokens": [1]}, {"name": "b", "tokens": [9]}], "keyspaces": '
-        '[{"name": "ks", "replication": {"class": "SimpleStrategy", "replication_factor": 1}}]}'
-    )
-    by_text = kit.rehearse(text, "decommission b")
-    found = kit.rehearse(by_text.ring, parse_operation("decommission b"))
-    assert (
-        repr(by_text)
-        == repr(found)
-        == "DryRun(decommission b: done. 4 epochs (edition server); 1 stream copied.)"
-    )
-
-
-@pytest.mark.parametrize(
-    ("sizes", "copied"),
-    [
-        (None, "1 stream"),
-        ({"a": 100}, "1 stream"),  # that of b, which is copied, is not known
-        ({"a": 100, "b": 0}, "0 bytes in 1 stream"),
-        ({"a": 100, "b": 10}, "10 bytes in 1 stream"),
-        ({"a": 0, "b": 1023}, "1,023 bytes in 1 stream"),
-    ],
-)
-def test_what_is_copied_is_what_is_received(sizes: dict[str, int] | None, copied: str) -> None:
-    """All that the leaving node has goes to the other one; who only sends adds nothing."""
-    nodes = "".join(f'{{"name": "{name}", "tokens": [{at}]}}, ' for at, name in enumerate("ab"))
-    replication = '{"class": "SimpleStrategy", "replication_factor": 1}'
-    keyspace = f'{{"name": "ks", "replication": {replication}}}'
-    text = f'{{"nodes": [{nodes[:-2]}], "keyspaces": [{keyspace}]}}'
-    summary = kit.rehearse(text, "decommission b", sizes=sizes).summary()
-    assert summary.endswith(f"(edition server); {copied} copied.")
 
 
 def test_operations_are_lines(friday: DryRun) -> None:
@@ -160,40 +117,11 @@ def test_before_anything_begins_each_two_are_judged(friday: DryRun) -> None:
     assert "bootstrap 10.20.0.10 at 3000000000000000000 and decommission 10.20.0.4: no" in words
 
 
-def test_lamps_are_words_and_shapes(friday: DryRun) -> None:
-    """A lamp says yes or no to those who do not see its colour, and the badge names the danger."""
-    page = friday.player.rendered.html(friday.timeline.at)
-    assert '<span class="bulb broken" role="img" aria-label="no">!</span>' in page
-    assert '<span class="bulb" role="img" aria-label="yes">✓</span>' in page
-    assert "! 8 nodes must not die" in page
-
-
 def test_a_cluster_with_nothing_to_fear_says_so() -> None:
     """With three replicas everywhere and nobody down, any one node may die, in every step."""
     found = kit.rehearse(cluster_of_nine(), "decommission n5")
     assert all(one.fragile == () and one.broken == 0 for one in found.steps)
     assert "survives any one death" in found.player.rendered.html(found.timeline.at)
-
-
-@pytest.mark.parametrize(
-    ("down", "said"),
-    [
-        (1, "n1 is down: no data"),
-        (MOST_NODES, "n11, n12 are down: no data"),
-        (MOST_NODES + 1, "n11, n12 and 1 more node are down: no data"),
-        (MOST_NODES + 3, "n11, n12 and 3 more nodes are down: no data"),
-    ],
-)
-def test_a_few_of_many_that_are_down_are_named(down: int, said: str) -> None:
-    """The others are counted."""
-    given = printed(hosts(30, **{f"n{i}": "Down" for i in range(1, down + 1)}))
-    [line] = [one for one in kit.rehearse(given, "decommission n30").warnings if "no data" in one]
-    assert said in line
-
-
-def test_where_nobody_is_down_nothing_is_said_of_it() -> None:
-    """Nor of anything else."""
-    assert kit.rehearse(cluster_of_nine(), "decommission n5").warnings == ()
 
 
 def cluster_of_nine() -> Any:
@@ -229,12 +157,6 @@ def test_it_is_shown_as_text(friday: DryRun) -> None:
     )
     assert "12 epochs (edition server)" in text
     assert text.index("If one more node dies") < text.index("Bytes and streams\n")
-
-
-def test_the_public_name_opens_a_ring(friday: DryRun) -> None:
-    """``kit.rehearse`` hands rings to this family, whether a file or what was imported from it."""
-    assert isinstance(friday, DryRun)
-    assert type(kit.rehearse(FILES, JOIN, keyspaces=KS)) is DryRun
 
 
 def test_one_may_act_and_fork(friday: DryRun) -> None:
@@ -282,18 +204,6 @@ def test_names_of_a_cluster_are_only_text() -> None:
     assert odd not in found.box.children[0].value
 
 
-@pytest.mark.parametrize(
-    ("size", "words"),
-    [
-        *((None, "?"), (0, "0 bytes"), (1, "1 byte"), (1023, "1,023 bytes"), (1024, "1.0 KiB")),
-        *((1536, "1.5 KiB"), (5 * 2**30, "5.0 GiB"), (3 * 2**50, "3.0 PiB")),
-    ],
-)
-def test_bytes_in_words(size: int | None, words: str) -> None:
-    """Bytes are said in the unit that suits them, unknown ones as a question mark."""
-    assert volume(size) == words
-
-
 def test_large_rehearsals_show_sums() -> None:
     """Of many rows the changed ones are listed, the others found; long runs are drawn on demand."""
     rows = [
@@ -308,18 +218,6 @@ def test_large_rehearsals_show_sums() -> None:
     assert found.player.rendered.undrawn > 100
     inner = next(i for i, node in enumerate(found.player.rendered.moments) if node.root is None)
     assert "applies epoch" in found.player.rendered.html(inner)
-
-
-def test_of_many_senders_the_busiest_are_listed() -> None:
-    """A newcomer among forty nodes takes from most of them: a table and a matrix of the busiest."""
-    rows = [{"name": f"n{i}", "tokens": [100 * i, 100 * i + 5000]} for i in range(1, 41)]
-    tokens = ",".join(str(100 * i + 50) for i in range(1, 41))
-    found = kit.rehearse(ring_of(rows), f"bootstrap x --tokens {tokens}", keyspaces=KS)
-    senders = [one for one in found.loads if one.sends]
-    assert len(senders) > 2 * MOST_NODES
-    words = drawn(found.player.rendered.scene(found.timeline.at), "traffic")
-    assert f"{len(found.loads) - MOST_NODES - 1} more nodes not listed" in words
-    assert "others" in words
 
 
 def ring_of(rows: list[dict[str, Any]]) -> str:
@@ -341,98 +239,3 @@ def test_a_name_is_no_pattern(name: str) -> None:
     for moment in rehearsed.timeline.path():
         drawn = frame(rehearsed.player.rendered.scene(moment), rehearsed.player.rendered.panels)
         assert name in drawn.text()
-
-
-def test_no_pattern_of_a_table_is_made_of_a_name() -> None:
-    """A key that holds a name is given by a function, so that the name is not read as a pattern."""
-    made = re.compile(r'f"[^"]*(?<!{){[A-Za-z_][^{}"]*}[^"]*{{0[.[}]')
-    files = [each for each in (ROOT / "kit").rglob("*.py") if made.search(each.read_text("utf-8"))]
-    assert not files
-
-
-@pytest.mark.parametrize(
-    ("fragile", "broken", "who"),
-    [
-        ("", 0, "no single node"),
-        ("ABC", 0, "A, B, C"),
-        ("ABCD", 0, "A, B, C and 1 more"),
-        ("", 1, "1 range broken now; no single node"),
-        ("A", 2, "2 ranges broken now; A"),
-    ],
-)
-def test_a_few_of_many_that_must_not_die_are_named(fragile: str, broken: int, who: str) -> None:
-    """The others are counted, after what is broken already."""
-    step = StepSummary(7, "said", 3, 0, None, None, tuple(fragile), broken)
-    assert player._cells(step) == ("7", "said", "–", "–", who)
-
-
-@pytest.mark.parametrize(
-    ("streams", "size", "copied"),
-    [
-        (0, 0, "–"),
-        (1, None, "1 stream"),
-        (1, 0, "0 bytes in 1 stream"),
-        (2, 2048, "2.0 KiB in 2 streams"),
-    ],
-)
-def test_what_a_step_copies_is_told(streams: int, size: int | None, copied: str) -> None:
-    """In bytes, where any size is known."""
-    step = StepSummary(7, "said", 3, streams, size, "A", (), 0)
-    assert player._cells(step) == ("7", "said", copied, "A", "no single node")
-
-
-@pytest.mark.parametrize(
-    ("down", "said"),
-    [
-        ("", []),
-        ("A", ["A is down"]),
-        ("AB", ["A, B are down"]),
-        ("ABC", ["A, B and 1 more node are down"]),
-        ("ABCD", ["A, B and 2 more nodes are down"]),
-    ],
-)
-def test_who_is_down_is_told_up_to_some_names(
-    down: str, said: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nothing is told where nobody is."""
-    monkeypatch.setattr(player, "MOST_NODES", 2)
-    ring: Any = SimpleNamespace(down=tuple(down))
-    rest = ": no data and no acknowledgements come from there"
-    assert list(player._down(ring)) == [each + rest for each in said]
-
-
-@pytest.mark.parametrize(
-    ("line", "status", "said"),
-    [
-        ("removenode n1", "done", ["removenode n1 cannot begin as things are: n1 is up: {}"]),
-        ("removenode n1", "under way", ["removenode n1 cannot begin as things are: n1 is up: {}"]),
-        ("removenode n1", "planned", []),
-        ("decommission n1", "done", []),
-        ("decommission n1", "planned", []),
-    ],
-)
-def test_what_is_played_though_its_node_would_not_begin_it(
-    line: str, status: str, said: list[str]
-) -> None:
-    """What does not begin stands still, and says why itself."""
-    model = SimpleNamespace(parameters=SimpleNamespace(edition="server"))
-    planned = SimpleNamespace(operation=parse_operation(line), status=status)
-    given: Any = SimpleNamespace(
-        _opening=(model, None), operations=[planned], ring=printed(hosts(6))
-    )
-    assert [*DryRun._elsewhere(given)] == [each.format("decommission it") for each in said]
-
-
-def test_a_ring_that_is_too_large_is_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a player of it costs is worked out before any operation is read."""
-    asked: list[Any] = []
-
-    def too_large(*given: Any) -> None:
-        asked.append(given)
-        raise BadInput("keyspace ks", "RF 3", "less")
-
-    monkeypatch.setattr(player, "check_work", too_large)
-    ring = cluster_of_nine()
-    with pytest.raises(BadInput, match=r"^keyspace ks: "):
-        kit.rehearse(ring, "decommission n5")
-    assert asked == [(ring, PLAYER)]

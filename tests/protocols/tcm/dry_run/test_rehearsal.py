@@ -13,16 +13,13 @@ from kit.protocols.tcm.panels.dry_run import (
     MOST_CHANGED,
     MOST_LOADS,
     draw_rehearsal,
-    rehearsal_text,
 )
-from kit.views.actions import action_board
 from kit.views.frame import frame
 from kit.views.panel import scene_at
 from kit.views.registry import for_model
 from tests.keyed import check_keys
 from tests.operators.printing import Host, host_id
 from tests.protocols.tcm.dry_run.samples import played, printed
-from tests.views.frames import part
 
 NODES, TOKENS = 12, 16
 
@@ -75,18 +72,6 @@ def test_each_moment_says_what_the_facts_say(history: Timeline) -> None:
     assert changed_somewhere > 4
 
 
-def test_names_are_short_and_carry_the_full_ones(history: Timeline) -> None:
-    """A node reads .2; its address is in its title, and lights it in the ring."""
-    scene = scene_at(history, history.path()[1])
-    drawn = draw_rehearsal(scene).html()
-    row = part(draw_rehearsal(scene), "rehearsed node:10.20.0.2")
-    assert row is not None
-    assert row.get("data-of") == "10.20.0.2"
-    assert '<span title="10.20.0.2">.2</span>' in row.html()
-    assert "begin with 10.20.0" in drawn
-    assert "10.20.0.2" in rehearsal_text(scene)
-
-
 def test_it_is_the_first_tab_of_a_ring_of_ones_own_only(history: Timeline) -> None:
     """It stands beside the ring; a worked example has its placements there."""
     for timeline, first in (
@@ -98,11 +83,3 @@ def test_it_is_the_first_tab_of_a_ring_of_ones_own_only(history: Timeline) -> No
         found = re.search(r'data-tab="(\w+)"', drawn)
         assert found is not None
         assert found[1] == first
-
-
-def test_crashes_are_offered_last(history: Timeline) -> None:
-    """However many nodes may crash, what goes on with the plan stands before that."""
-    scene = scene_at(history, history.path()[2])
-    kinds = re.findall(r'data-group="([\w ]+)"', action_board(scene).html())
-    assert len(kinds) > 1
-    assert kinds.index("crash") == len(kinds) - 1

@@ -10,16 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 import kit
 from kit.errors import BadInput
-from kit.operators import workload
 from kit.operators.importers.opening import Imported, InFlight
-from kit.protocols.tcm.dry_run.history import operations_of
 from kit.protocols.tcm.dry_run.player import opened
 from kit.protocols.tcm.dry_run.survival import Survival, as_it_stands, survival
-from kit.protocols.tcm.facts.moment import Loss
 from kit.ring.reference import replicas_reference
 from kit.ring.replication import (
     Keyspace,
@@ -103,14 +99,6 @@ def test_an_operation_in_flight_is_one_that_can_have_begun() -> None:
         kit.survive(ring_text(LEAVES, LEAVES), keyspaces=rf(1))
 
 
-def test_what_would_take_minutes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before any of it is worked out."""
-    monkeypatch.setattr(workload, "LONGEST", 0.0)
-    ring = Ring.of([Node("A", (0,)), Node("B", (200,))], small(400))
-    with pytest.raises(BadInput, match=r"keyspace ks.* work of at most 0 s"):
-        survival(Imported(0, ring, (Keyspace("ks", SimpleStrategy(1)),)), ())
-
-
 def file(folder: Path, **changes: object) -> str:
     """Write a ring of ten nodes, each range on three of them."""
     keyspaces = [{"name": "ks", "replication": SIMPLE_3}]
@@ -173,44 +161,6 @@ def test_operations_in_flight_count_with_both_groups() -> None:
     assert report.broken == 0
 
 
-@pytest.mark.parametrize(
-    ("states", "factor", "forced"),
-    [
-        ((UP, UP, UP, LEAVES), 3, ()),
-        ((UP, UP, LEAVES), 2, ()),
-        ((UP, UP, LEAVES), 3, ("10.0.0.3",)),
-        ((UP, ("Down", "Leaving"), UP), 3, ("10.0.0.2",)),
-    ],
-)
-def test_who_leaves_though_too_few_remain_was_forced(
-    states: tuple[tuple[str, str], ...], factor: int, forced: tuple[str, ...]
-) -> None:
-    """It is under way, so somebody began it: the answers say how, and go on from there."""
-    ring, keyspaces = ring_text(*states), rf(factor)
-    rehearsed = kit.rehearse(
-        ring, "bootstrap n9 --tokens 50 --dc dc1 --rack r1", keyspaces=keyspaces
-    )
-    for made in (kit.survive(ring, keyspaces=keyspaces), rehearsed):
-        said = [line for line in made.warnings if "too few nodes remain" in line]
-        assert [next(name for name in forced if name in line) for line in said] == [*forced]
-
-
-@pytest.mark.parametrize(
-    ("states", "forced"),
-    [
-        ((UP, UP, LEAVES, LEAVES), [False, True]),
-        ((UP, UP, UP, LEAVES, LEAVES), [False, False]),
-        ((UP, UP, JOINS, LEAVES), [False, True]),
-    ],
-)
-def test_who_leaves_beside_another_may_be_the_one_too_many(
-    states: tuple[tuple[str, str], ...], forced: list[bool]
-) -> None:
-    """Three replicas want three nodes that stay; a newcomer does not take one away."""
-    begun = operations_of(opened(ring_text(*states), rf(3)))
-    assert [operation.force for operation in begun] == forced
-
-
 @pytest.mark.parametrize("down", ["N5", "nobody", ""])
 def test_a_name_that_is_none_is_refused(tmp_path: Path, down: str) -> None:
     """In one line that names the field and the value, with the nearest name."""
@@ -266,41 +216,3 @@ def test_operations_that_share_ranges_are_those_of_gossip(token: int, pending: s
     assert {names[code] for code in {*writes} - {*reads}} == pending
     assert {*reads} <= {*writes}
     assert len({*writes}) == len(writes)  # who has two parts in it still answers once
-
-
-def test_that_ranges_are_shared_is_said() -> None:
-    """A warning says why so many answers are needed, and only where it is so."""
-    joins = ("Up", "Joining")
-    for states, shares in (((UP, UP, LEAVES, joins, UP), True), ((UP, UP, UP, UP, joins), False)):
-        report = kit.survive(ring_text(*states), keyspaces=rf(3))
-        assert any("share ranges" in line for line in report.warnings) == shares
-
-
-FINE = Loss(("ks",), "reads", "QUORUM", (), None, 0, None)
-TIGHT = replace(FINE, nodes=(("A", 1), ("B", 1_200)), first="(1, 2]")
-BROKEN = replace(FINE, side="reads and writes", broken=1, broken_first="(3, 4]")
-
-
-@pytest.mark.parametrize(
-    ("losses", "broken", "rows"),
-    [
-        ((), 0, []),
-        ((FINE,), 0, []),
-        ((FINE, TIGHT), 0, [("ks", "QUORUM of reads", "–", "A (1), B (1,200)")]),
-        ((BROKEN, FINE), 1, [("ks", "QUORUM", "1 range, such as (3, 4]", "–")]),
-        (
-            (replace(BROKEN, level="ONE", broken=3), BROKEN),
-            3,
-            [
-                ("ks", "ONE", "3 ranges, such as (3, 4]", "–"),
-                ("ks", "QUORUM", "1 range, such as (3, 4]", "–"),
-            ],
-        ),
-    ],
-)
-def test_which_quorums_are_listed(
-    losses: tuple[Loss, ...], broken: int, rows: list[tuple[str, ...]]
-) -> None:
-    """Those that are broken or would break; the level with the most broken ranges counts."""
-    report = Survival((), (), losses)
-    assert (report.broken, report.rows()) == (broken, rows)

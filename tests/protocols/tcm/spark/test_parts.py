@@ -159,16 +159,6 @@ def test_operations_are_judged_before_anything_runs() -> None:
     assert parse_operation(drawn.bootstrap("y").text) == drawn.bootstrap("y")
 
 
-def test_samples_are_repeatable() -> None:
-    """The same seed gives the same ring; limits are named."""
-    assert sample(9, 8, seed=3).ring == sample(9, 8, seed=3).ring
-    assert sample(9, 8, seed=3).ring != sample(9, 8, seed=4).ring
-    with pytest.raises(BadInput, match=like("nodes | 0")):
-        sample(0)
-    with pytest.raises(BadInput, match=like("dcs | 5")):
-        sample(4, dcs=5)
-
-
 @given(st.lists(st.integers(2, 99), min_size=1, max_size=9, unique=True), st.data())
 def test_the_exercise_counts_as_the_engine_cuts(rights: list[int], data: st.DataObject) -> None:
     """Its judge does without columns, since a page has none."""
