@@ -31,27 +31,6 @@ def never() -> Iterator[Part]:
     yield ""
 
 
-def test_words_come_in_order() -> None:
-    """The heading comes first, then the warnings, then the parts, a title below an empty line."""
-    answer = Answer({}, ["a cluster"], ["it is small", NODES], ["old"])
-    assert answer.text().splitlines() == [
-        "a cluster",
-        "  warning: old",
-        "it is small",
-        "",
-        "2 nodes",
-        "  n1   up",
-        "  n10  <down>",
-    ]
-
-
-def test_a_long_warning_is_wrapped_below_itself() -> None:
-    """A warning that is wider than the page goes on below its first word."""
-    first, second = Answer({}, warnings=["word " * 30]).text().splitlines()
-    assert first.startswith("  warning: word")
-    assert second.startswith(" " * 11 + "word")
-
-
 def test_a_long_table_is_counted_only_where_it_says_of_what() -> None:
     """With a name for its rows a long table ends with how many more there are, else it has all."""
     cells = [(f"n{at}",) for at in range(MOST_LINES + 5)]
@@ -59,22 +38,6 @@ def test_a_long_table_is_counted_only_where_it_says_of_what() -> None:
     assert len(shown) == MOST_LINES
     assert shown[-1] == "  … and 6 more nodes; --json has all"
     assert len(list(Rows(cells).lines())) == len(cells)
-
-
-def test_heads_are_a_row_above_the_others() -> None:
-    """The heads of a table stand above its columns, in text as in HTML."""
-    rows = Rows([("n1", "up")], indent="", heads=("node", "status"), caption="Who is up")
-    assert list(rows.lines()) == ["node  status", "n1    up"]
-    html = Answer({}, parts=[rows]).html()
-    assert re.search('<th [^>]*scope="col"[^>]*>status</th>', html)
-    assert re.search("<caption[^>]*>Who is up</caption>", html)
-
-
-def test_json_is_indented_or_compact() -> None:
-    """JSON is indented, or compact on one line; in ASCII either way."""
-    data = {"node": "é", "tokens": [1]}
-    assert Answer(data).json() == '{\n "node": "\\u00e9",\n "tokens": [\n  1\n ]\n}'
-    assert Answer(data, compact=True).json() == '{"node": "\\u00e9", "tokens": [1]}'
 
 
 def test_html_has_the_same_words_escaped() -> None:
@@ -98,14 +61,6 @@ def test_a_command_prints_words_or_json_and_gives_its_status() -> None:
     assert said(words) == (0, "one\n")
     with pytest.raises(KitError, match="arguments: got '--json'"):
         words(["--json"])
-
-
-def test_json_may_come_in_parts() -> None:
-    """Data that is an iterator is the JSON itself, printed part by part."""
-    assert said(Command("look", lambda given: Answer(iter(['{"a":', "1}"]))), "--json") == (
-        0,
-        '{"a":1}\n',
-    )
 
 
 def test_an_option_stands_once_unless_several_are_taken() -> None:

@@ -41,27 +41,6 @@ def test_a_drill_is_played_and_graded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Not passed." in lines
 
 
-def test_ctrl_c_drops_a_line_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A person goes on where they were; the end of the input ends the drill with its grade."""
-    given: list[str | type[BaseException]] = ["on B", KeyboardInterrupt, "stop B", EOFError]
-    asked: list[str] = []
-
-    def prompted(prompt: str) -> str:
-        asked.append(prompt)
-        line = given.pop(0)
-        if isinstance(line, str):
-            return line
-        raise line
-
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
-    monkeypatch.setattr("builtins.input", prompted)
-    lines = call("drill", NAME).out.splitlines()
-    assert asked == ["A$ ", "B$ ", "B$ ", "B$ "]
-    assert lines.count("(the line is dropped; exit ends the drill)") == 1
-    assert "# The server on B stops. Its disk stays." in lines
-    assert "Not passed." in lines
-
-
 def test_an_unknown_drill_is_one_line() -> None:
     """With the nearest names."""
     assert "drill: got 'recovery/lost'; allowed: one of recovery" in bad("drill", "recovery/lost")

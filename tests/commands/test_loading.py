@@ -58,13 +58,6 @@ def test_ctrl_c_while_a_module_is_loaded(module: str) -> None:
     assert python(PRESSING, module, "models") == (130, "", "kit: interrupted\n")
 
 
-def test_none_is_pressed() -> None:
-    """The same program with no interrupt: the command answers."""
-    status, out, err = python(PRESSING, "nowhere", "models")
-    assert (status, err) == (0, "")
-    assert "twophase" in out
-
-
 @pytest.mark.parametrize(("kind", "most"), [(resource.RLIMIT_AS, 90), (resource.RLIMIT_DATA, 40)])
 def test_too_little_memory_to_load(kind: int, most: int) -> None:
     """A ``ulimit`` below what the libraries need is said before these end the process."""

@@ -9,15 +9,10 @@ from typing import Any
 import pytest
 
 from kit.commands.answer import WIDTH
-from kit.model.registry import build, entries, entry_of
-from kit.model.scenario import file_named
-from kit.model.timeline import Timeline
-from kit.model.trace import dumps
+from kit.model.registry import entries
 from kit.protocols.tcm.rules.operations import EDITIONS, OPERATION_SPECS, transitions
-from tests.commands.calling import Answer, bad, call
-from tests.saying import says
+from tests.commands.calling import Answer, call
 
-SAFEGUARDS = {guard.id: guard.name for guard in entry_of("tcm").safeguards}
 CHECKED = ["model", "states", "transitions", "depth", "complete", "violation", "seconds"]
 
 
@@ -66,42 +61,6 @@ def test_show_prints_the_diagrams() -> None:
     assert max(map(len, answer.out.splitlines())) <= WIDTH
 
 
-@pytest.mark.parametrize("name", ["tcm/bootstrap", "bootstrap"])
-def test_show_a_scenario(name: str) -> None:
-    """A scenario is shown as its model with its own parameters, marked."""
-    out = call("show", name).out
-    assert "scenario bootstrap: X joins at 150" in out
-    assert '  * operations  ["bootstrap X --tokens 150"]\n' in out
-    assert "    nodes       3\n" in out
-
-
-def test_show_everything() -> None:
-    """All models and scenarios can be shown, each part under its heading."""
-    for entry in entries().values():
-        for name in (entry.name, *(scenario.name for scenario in entry.scenarios)):
-            answer = call("show", name)
-            assert answer.status == 0
-            for heading in ("parameters", "properties", "safeguards", "scenarios"):
-                assert f"\n{heading}" in answer.out
-
-
-def test_show_says_of_parameters_only_their_own_words() -> None:
-    """Where a model declares its parameters by fields, nothing of a library's class is shown."""
-    assert "serializable" not in call("show", "twophase").out
-
-
-def test_show_tells_signs_from_promises() -> None:
-    """A sign is told with its kind, or with the safeguards without which it is one."""
-    out = " ".join(call("show", "recovery").out.split())
-    assert "persist-in-order step Data is persisted" in out
-    assert "needs INV-CAUSAL; counts as a sign without S-48" in out
-    for entry in entries().values():
-        shown = " ".join(call("show", entry.name).out.split())
-        for sign in build(entry.name).signs:
-            assert f"{sign.name} sign {sign.title}" in shown
-            assert sign.name in call("models").out
-
-
 def checked(*words: str) -> tuple[Answer, Any]:
     """A check, and its result as data."""
     answer = call("check", *words, "--json")
@@ -128,44 +87,6 @@ def test_check_bounded() -> None:
     assert (
         "bounded: no violation found so far" in call("check", "twophase", "--max-states", "10").out
     )
-
-
-@pytest.mark.sweep(3)
-@pytest.mark.parametrize("word", [*SAFEGUARDS, *SAFEGUARDS.values()])
-def test_check_without_a_safeguard(word: str) -> None:
-    """Each safeguard off, by id or by name, is found out in its smallest configuration."""
-    answer, found = checked("tcm", "--off", word)
-    assert answer.status == 1
-    assert list(found["violation"]) == ["property", "witness", "trace"]
-    assert found["violation"]["property"] in {p.name for p in entry_properties()}
-    assert found["violation"]["witness"]
-    shorter = found["violation"]["property"] == "stable"  # a lost goal is seen further on
-    assert len(found["violation"]["trace"]) == (2 if shorter else found["depth"])
-
-
-def entry_properties() -> Any:
-    """The properties of the tcm model."""
-    from kit.model.registry import build
-
-    return build("tcm").properties
-
-
-@pytest.mark.sweep(3)
-@pytest.mark.parametrize("word", list(SAFEGUARDS))
-def test_smallest_configurations_are_clean_otherwise(word: str) -> None:
-    """With the safeguard on, the same configuration is searched whole without violation."""
-    guard = next(g for g in entry_of("tcm").safeguards if g.id == word)
-    words = [f"-p{name}={json.dumps(value)}" for name, value in guard.smallest.items()]
-    answer, found = checked("tcm", *words)
-    assert answer.status == 0
-    assert found["complete"]
-
-
-def test_check_by_id_and_name_is_the_same() -> None:
-    """S-05 and write-before-read mean one thing; given twice it is still off once."""
-    once = checked("tcm", "--off", "S-05")[1]
-    twice = checked("tcm", "--off", "S-05", "--off", "write-before-read")[1]
-    assert {**once, "seconds": 0} == {**twice, "seconds": 0}
 
 
 def test_counterexample_in_words() -> None:
@@ -195,18 +116,6 @@ def test_counterexample_plays(tmp_path: Path) -> None:
     assert exported.out == f"{page}: {size:,} bytes, {last + 1} moments\n"
 
 
-def test_play_says_what_another_revision_made(tmp_path: Path) -> None:
-    """The one line comes first, then the run as it is done today."""
-    trace = json.loads(dumps(Timeline(build("tcm")).save()))
-    trace["revision"] += 1
-    path = tmp_path / "run.json"
-    path.write_text(json.dumps(trace), encoding="utf-8")
-    played = call("play", str(path))
-    first, second, *_ = played.out.splitlines()
-    assert says(first, f"revision {trace['revision']} of tcm | not compared")
-    assert second.startswith("   0 ")
-
-
 def test_play_every_scenario() -> None:
     """Every scenario runs to its end and is told step by step, in lines that fit."""
     for entry in entries().values():
@@ -216,16 +125,6 @@ def test_play_every_scenario() -> None:
             assert answer.out.startswith("   0 ")
             assert all(line == line.rstrip() for line in answer.out.splitlines())
             assert max(map(len, answer.out.splitlines())) <= WIDTH + 20
-
-
-def test_play_takes_the_names_of_scenario_files() -> None:
-    """What a changelog or a lesson names is played by that name; an unknown one is told."""
-    by_name = call("play", "topology/another-address")
-    path = str(file_named("topology/another-address"))
-    assert by_name.status == 0
-    assert by_name.out == call("play", path).out
-    assert "with the same host id, is now at 10.1.0.13" in by_name.out
-    assert says(bad("play", "topology/no-such"), "scenario | 'topology/no-such' | one of")
 
 
 @pytest.mark.spec("A-001", "A-006", "A-007")
@@ -238,12 +137,6 @@ def test_play_bootstrap() -> None:
     for epoch in range(5):
         assert f"     epoch {epoch}, " in out
     assert "all promises hold" in out
-
-
-def test_check_a_scenario() -> None:
-    """A scenario's configuration can be searched too, with parameters of one's own on top."""
-    assert checked("rf3")[1]["states"] > 0
-    assert checked("rf3", "-p", "rf=2")[1]["states"] == checked("tcm")[1]["states"]
 
 
 def test_names_do_not_command_the_terminal() -> None:

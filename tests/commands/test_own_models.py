@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kit.commands import runs
 from kit.commands.own_models import entry_in
-from kit.errors import BadInput, KitError
+from kit.errors import BadInput
 from kit.model import declared, registry
 from kit.widgets import Player
 from tests.commands.calling import call
@@ -185,31 +184,6 @@ def test_a_file_stands_for_its_model(line: str) -> None:
     assert answer.status == status, answer
     assert re.search(said, answer.err if status == 2 else answer.out, re.DOTALL), answer
     assert answer.err.count("\n") <= 1
-
-
-def test_a_run_without_an_end_is_played_once() -> None:
-    """Who plays a model sees what it suggests, until a state comes again: that is said."""
-    answer = call("play", "lock.py")
-    assert answer.out.rstrip().endswith("2 0 releases it.")
-    assert "step 2 is the last: its state is that of step 0" in answer.out + answer.err
-    assert "step 2 is the last" in call("play", "lock.py", "--html", "lock.html").out
-
-
-def test_a_run_whose_states_never_come_again_is_cut_and_says_so(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Its length is a limit of ours, and no end of the model's."""
-    monkeypatch.setattr(runs, "MOST_PLAYED", 20)
-    assert "these are the first 19 steps: no state came again" in call("play", "endless.py").out
-
-
-def test_a_registered_model_has_a_player_and_no_finer_view() -> None:
-    """No family of the kit knows it."""
-    entry_in("lock.py")
-    player = Player("lock")
-    player.step()
-    with pytest.raises(KitError, match="no finer view"):
-        player.zoom()
 
 
 def test_a_trace_of_a_model_that_is_not_known_says_how_it_is_opened() -> None:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from kit.operators.importers.ringfile import read_ring
-from kit.protocols.tcm.dry_run.plan import dry_run, json_parts
-from kit.protocols.tcm.parameters import parse_operation
 from tests.commands.calling import (
     ABC,
     SIMPLE_2,
-    SIMPLE_3,
     TEN,
     call,
     names,
@@ -26,7 +20,6 @@ from tests.commands.calling import (
     written,
 )
 from tests.fixtures import rows
-from tests.saying import says
 
 
 @pytest.fixture
@@ -217,40 +210,6 @@ def test_negative_tokens(ten: str, words: list[str]) -> None:
     assert [None, -5] in expected["locks"]["ks"]
 
 
-def test_negative_tokens_in_flight(ten: str) -> None:
-    """Nor are they inside --while."""
-    found = plan(ten, "bootstrap", "x", "--tokens", "550", "--while", "bootstrap y --tokens -5,7")
-    bounds = [row[:2] for row in table(found["steps"][0], "reads")]
-    assert [None, -5] in bounds
-    assert [-5, 7] in bounds
-    other = plan(ten, "bootstrap", "x", "--tokens", "550", "--while=bootstrap y --tokens=-5,7")
-    assert other == found
-
-
-def test_epochs_beside_others(ten: str) -> None:
-    """What is in flight was prepared up to the ring file's epoch; the plan counts on from there."""
-    found = plan(ten, "bootstrap", "x", "--tokens", "950", "--while", "bootstrap y --tokens 450")
-    assert [step["epoch"] for step in found["steps"]] == [41, 42, 43, 44]
-    rows = table(found["steps"][0], "reads")
-    assert [400, 450, ["n5", "n6", "n7"]] in rows
-    assert [450, 500, ["n5", "n6", "n7"]] in rows
-
-
-def test_two_in_flight(tmp_path: Path) -> None:
-    """--while may be given several times; all of them must fit beside each other."""
-    many = [{"name": f"n{i}", "tokens": [100 * i]} for i in range(1, 21)]
-    path = written(tmp_path, ring_of(many, epoch=2))
-    both = ["--while", "bootstrap y --tokens 750", "--while", "decommission n12"]
-    found = plan(path, "bootstrap", "x", "--tokens", "1850", *both, "--edition=documents")
-    assert [step["epoch"] for step in found["steps"]] == [3, 4, 5, 6]
-    writes = table(found["steps"][-1], "writes")
-    # The leave's first event in this edition gives write replicas already.
-    assert [1100, 1200, ["n12", "n13", "n14", "n15"]] in writes
-    clash = call("plan", path, "decommission", "n19", *both, "--while", "decommission n13")
-    assert (clash.status, clash.out) == (2, "")
-    assert says(clash.err, "kit: operation in flight | 'decommission n13'")
-
-
 @pytest.mark.parametrize(
     ("words", "other", "reason"),
     [
@@ -272,44 +231,3 @@ def test_two_in_flight(tmp_path: Path) -> None:
 def test_what_excludes_what(ten: str, words: list[str], other: str, reason: str) -> None:
     """A node has one operation at a time, and so has a range: refused, with the reason."""
     assert reason in refused(ten, *words, "--while", other)["reason"]
-
-
-@pytest.mark.parametrize(
-    ("words", "other"),
-    [
-        (["bootstrap", "x", "--tokens", "550"], "bootstrap y --tokens 850"),
-        (["decommission", "n3"], "decommission n8"),
-        (["replace", "n2", "x"], "replace n6 y"),
-    ],
-)
-def test_what_goes_side_by_side(ten: str, words: list[str], other: str) -> None:
-    """Operations that lock disjoint ranges are accepted beside each other, either way round."""
-    assert plan(ten, *words, "--while", other)["accepted"]
-    assert plan(ten, *other.split(), "--while", " ".join(words))["accepted"]
-
-
-def test_ends_of_the_line_meet_in_the_implementation(ten: str) -> None:
-    """There two ranges that touch an end of the line conflict, without a token in common."""
-    words = ["bootstrap", "x", "--tokens", "50", "--while", "bootstrap y --tokens 1050"]
-    assert call("plan", ten, *words, "--edition", "documents").status == 1
-    one = {"ks": {"class": "SimpleStrategy", "replication_factor": 1}}
-    folder = Path(ten).parent
-    nodes = [{"name": "a", "tokens": ["-9223372036854775808"]}, *TEN]
-    path = written(folder, ring_of(nodes, one), "min.json")
-    assert call("plan", path, *words, "--edition", "documents").status == 0
-    assert call("plan", path, *words, "--edition", "server").status == 1
-
-
-def test_json_in_pieces_is_the_report(tmp_path: Path) -> None:
-    """The pieces make up the whole report; keyspaces that are alike share one text."""
-    alike = {"a": SIMPLE_2, "b": SIMPLE_3, "c\N{SNOWMAN}": SIMPLE_2}
-    given = read_ring(written(tmp_path, ring_of(keyspaces=alike)))
-    report = dry_run(given, parse_operation("bootstrap x --tokens 350"))
-    parts = list(json_parts(report))
-    whole = json.loads(msgspec.json.encode(report))
-    del whole["before"], whole["conflicts"], whole["pending"], whole["remedy"]
-    assert json.loads("".join(parts)) == whole
-    assert "".join(parts).isascii()
-    tables = [part for part in parts if part.startswith('{"reads"')]
-    assert len(tables) == 3 * len(report.steps)
-    assert len({id(part) for part in tables}) == 2 * len(report.steps)

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from kit.commands.answer import MOST_LINES, WIDTH, columns, fits, limited_columns
+from kit.commands.answer import WIDTH
 from kit.commands.cli import ANSWERS, SESSIONS
 from kit.model.family import families
-from kit.protocols.tcm.commands import PLAN_OPTIONS
-from tests.commands.calling import TEN, call, ring_of, written
+from tests.commands.calling import call, ring_of, written
 from tests.commands.drawing import clusters, keyspaces, operations
 from tests.examples import examples
 from tests.saying import line_with
@@ -78,15 +77,6 @@ def test_join_in_words(tmp_path: Path) -> None:
         assert line_with(line, *pinned.split(" | ")), (line, pinned)
 
 
-def test_merge_in_words(tmp_path: Path) -> None:
-    """Rows that go come before the one that takes their place."""
-    out = call("plan", written(tmp_path, ring_of()), "decommission", "n3", *CEP).out
-    assert "  − (200, 300]  n4, n5, n6  n4, n5, n6\n  − (300, 400]  n4" in out
-    assert "  + (200, 400]  n4, n5, n6  n4, n5, n6\n  9 other ranges unchanged\n" in out
-    assert "in total: 4 ranges to copy (--sizes FILE shows how many bytes)\n" in out
-    assert "  n4 receives  2 ranges  from n3 (2)\n" in out
-
-
 def test_refusal_in_words(tmp_path: Path) -> None:
     """A refusal says why, and by whom each range is held."""
     words = ["decommission", "n3", "--while", "bootstrap x --tokens 350"]
@@ -96,26 +86,6 @@ def test_refusal_in_words(tmp_path: Path) -> None:
     assert lines[0] == "decommission n3: refused (Cassandra, edition server)"
     assert line_with(lines[1], "(100, 200]", "locked", "bootstrap x")
     assert "  ks  (100, 200]  held by bootstrap x --tokens 350" in lines
-
-
-def test_nothing_to_do(tmp_path: Path) -> None:
-    """Without a replicated keyspace an operation locks, moves and copies nothing, and says so."""
-    spaces = {"own": {"class": "LocalStrategy"}}
-    answer = call("plan", written(tmp_path, ring_of(TEN, spaces)), "decommission", "n3", *CEP)
-    assert answer.status == 0
-    assert "locks nothing\n" in answer.out
-    assert "epoch 1: merge\n  changes no range\n" in answer.out
-    assert answer.out.endswith("in total: nothing is copied\n")
-
-
-def test_unknown_sizes(tmp_path: Path) -> None:
-    """Where only a part of the bytes is known, the sum is said to be a part."""
-    path = written(tmp_path, ring_of())
-    sizes = written(tmp_path, {"ranges": {"ks": [[None, 100, 7]]}}, "sizes.json")
-    out = call("plan", path, "decommission", "n3", "--sizes", sizes).out
-    assert "in total: 4 ranges to copy, at least 7 bytes\n" in out
-    assert "  n4 receives  2 ranges  at least 7 bytes  from n3 (2)\n" in out
-    assert "  n5 receives  1 range   bytes unknown     from n3 (1)\n" in out
 
 
 @examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -130,40 +100,6 @@ def test_within_the_terminal(tmp_path: Path, data: st.DataObject) -> None:
     lines = answer.out.splitlines()
     assert all(len(line) <= WIDTH for line in lines[1:])
     assert all(line == line.rstrip() for line in lines)
-
-
-def test_long_columns_are_counted_by_rows() -> None:
-    """Wrapped rows that do not fit are counted as rows; one that is cut counts as not shown."""
-    few = [(f"{at}", "x") for at in range(MOST_LINES)]
-    assert limited_columns(few, "ranges") == columns(few)
-    more = limited_columns([*few, ("last", "x")], "ranges")
-    assert more == [*columns([*few, ("last", "x")])[:-2], "  … and 2 more ranges; --json has all"]
-    wide = [(f"{at}", "word " * 60) for at in range(20)]
-    each = len(columns(wide[:1]))
-    found = limited_columns(wide, "copies", "")
-    assert found[:-1] == columns(wide, "")[: MOST_LINES - 1]
-    assert found[-1] == f"… and {20 - (MOST_LINES - 1) // each} more copies; --json has all"
-
-
-def test_whether_columns_fit() -> None:
-    """The widest cell of each column counts, and where it is too wide nothing more is looked at."""
-    rows = [("abc", "d"), ("e", "fghi")]
-    assert fits(rows, 11)
-    assert not fits(rows, 10)
-    given = iter([("x" * 101,), ("not", "looked at")])
-    assert not fits(given, 100)
-    assert next(given) == ("not", "looked at")
-    assert fits([], 0)
-
-
-def test_columns() -> None:
-    """Columns line up; the last one is wrapped below itself."""
-    rows = [("a", "bcd", "x " * 60), ("ef", "", "y")]
-    found = columns(rows)
-    assert found[0].startswith("  a   bcd  x x")
-    assert found[1].startswith("           x x")
-    assert found[-1] == "  ef       y"
-    assert columns([]) == []
 
 
 def test_help() -> None:
@@ -186,12 +122,3 @@ def test_help_of_every_command(command: str) -> None:
     assert "``" not in answer.out
     about = answer.out.split("\n\n")[1]
     assert not about.startswith(("options", "positional arguments"))
-
-
-def test_the_help_of_plan_names_every_option() -> None:
-    """In its usage and in its list; those of an operation stand with the operations."""
-    usage, _, about = call("plan", "--help").out.partition("\n\n")
-    operations, _, options = about.partition("\noptions\n")
-    for name in PLAN_OPTIONS.keys() - {"--help"}:
-        assert name in options
-        assert name in usage or name in operations

@@ -46,42 +46,6 @@ def test_worked_example(tmp_path: Path) -> None:
     }
 
 
-def test_small_space(tmp_path: Path) -> None:
-    """In a small space its own two ends are null."""
-    content = {**ring_of(WORKED, {"KS": SIMPLE_2}), "partitioner": {"low": 0, "high": 400}}
-    rows = call("ring", written(tmp_path, content), "--json").json["keyspaces"]["KS"]
-    assert [row[:2] for row in rows] == [[None, 100], [100, 200], [200, 300], [300, None]]
-
-
-def test_ends_of_the_line_are_owned(tmp_path: Path) -> None:
-    """MIN bounds no row: who owns it closes the last one. MAX is the end itself."""
-    nodes = [{"name": "low", "tokens": [str(LOW)]}, {"name": "high", "tokens": [HIGH]}]
-    one = {"ks": {"class": "SimpleStrategy", "replication_factor": 1}}
-    both = call("ring", written(tmp_path, ring_of(nodes, one)), "--json").json
-    assert both == {"keyspaces": {"ks": [[None, None, ["high"]]]}}
-    nodes[1]["tokens"] = [7]
-    rows = call("ring", written(tmp_path, ring_of(nodes, one)), "--json").json["keyspaces"]["ks"]
-    assert rows == [[None, 7, ["high"]], [7, None, ["low"]]]
-
-
-def test_text(tmp_path: Path) -> None:
-    """For people: the ends have names, each keyspace its replication."""
-    spaces = {"ks": SIMPLE_2, "own": {"class": "LocalStrategy"}}
-    answer = call("ring", written(tmp_path, ring_of(WORKED, spaces, 7)))
-    assert (answer.status, answer.err) == (0, "")
-    assert answer.out.splitlines() == [
-        "epoch 7, 3 nodes, 3 tokens",
-        "",
-        "ks: SimpleStrategy RF 2, 4 ranges",
-        "  (min, 100]  A, B",
-        "  (100, 200]  B, C",
-        "  (200, 300]  C, A",
-        "  (300, max]  A, B",
-        "",
-        "own: LocalStrategy, each node keeps its own data",
-    ]
-
-
 @pytest.mark.parametrize("change", ["bom", "crlf", "texts"])
 def test_forms_of_the_same_file(tmp_path: Path, change: str) -> None:
     """A byte order mark, CRLF and tokens as texts make no difference."""

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kit.edge.limits import spoken
 from kit.model import registry
 from kit.model.model import always
-from kit.model.registry import Entry, build, entry_of, register
+from kit.model.registry import Entry, register
 from kit.protocols.twophase.twophase import TwoPhase, TwoPhaseParameters
 from tests.commands.calling import bad, call
-from tests.house.source import ROOT
 from tests.saying import says
 from tests.search.test_check import Rash
 
@@ -84,26 +79,6 @@ def test_symmetry() -> None:
     assert len(found.json["violation"]["trace"]) == 5
 
 
-def test_partial_order() -> None:
-    """With ``--partial-order`` what nodes learn waits; refinements compare single steps."""
-    one = ("tablet", "-p", "rf=1", "-p", "edition=server")
-    whole, some = call("check", *one, "--json"), call("check", *one, "--partial-order", "--json")
-    assert (whole.status, some.status) == (0, 0)
-    assert list(some.json) == [*CHECKED, "partial_order"]
-    assert some.json["partial_order"] == {"compared": some.json["states"]}
-    assert some.json["states"] < whole.json["states"] / 2
-    assert some.json["verdict"] == "up to order"
-    both = call("check", "tcm", "--refines", "--partial-order")
-    assert both.status == 2
-    assert "--partial-order" in both.err
-
-
-def test_seven_at_the_command_line() -> None:
-    """Of seven interchangeable managers 920 of 296,448 states stand for all of them."""
-    run = call("check", "twophase", "-p", "rms=7", "--symmetry", "--json")
-    assert run.json["states"] == 920
-
-
 def test_the_configuration_is_told() -> None:
     """A safeguard that is switched off brings its smallest configuration along, and says so; so do
     parameters that were given.
@@ -140,20 +115,6 @@ def test_what_is_less_than_complete_does_not_read_so() -> None:
     assert {"quorums", "stable"} <= set(left_out["not_judged"])
 
 
-def test_a_search_that_judges_a_part_is_no_success() -> None:
-    """What the model itself leaves out ends with a status of its own, and can be asked for by its
-    name; what somebody chose to judge was judged.
-    """
-    partly = call("check", "gossip_join", "--json")
-    assert (partly.status, partly.json["verdict"]) == (3, "judged in part")
-    assert partly.json["not_judged"] == ["seen"]
-    assert "not judged: seen\n" in call("check", "gossip_join").out
-    chosen = call("check", "gossip_join", "--breaks", "kept", "--json")
-    assert (chosen.status, chosen.json["judged"]["always"]) == (0, ["kept"])
-    assert call("check", "gossip_join", "--breaks", "seen").status == 1
-    assert call("check", "gossip_join", "--max-states", "9").status == 2
-
-
 def test_refines() -> None:
     """``--refines`` compares every step with the coarser model's, as it was configured."""
     answer = call("check", "tcm", "--refines", "--json")
@@ -167,21 +128,6 @@ def test_refines() -> None:
     assert more.json["states"] != answer.json["states"]
 
 
-def test_the_text_tells_memory_and_time() -> None:
-    """The first line has the counts, the seconds and the memory that the search kept."""
-    line = call("check", "twophase").out.splitlines()[0]
-    assert re.fullmatch(r"twophase: 288 states, 761 steps, depth 10, \d+\.\d\d s, \d+ kB", line), (
-        line
-    )
-    assert [spoken(n) for n in (1, 999, 1000, 31_833_688, 2 * 10**9)] == [
-        "1 byte",
-        "999 bytes",
-        "1 kB",
-        "32 MB",
-        "2 GB",
-    ]
-
-
 def test_an_interrupted_search_is_told() -> None:
     """Ctrl-C ends a search with what it found so far, on stdout, as JSON or in words; status 2."""
     answer = call("check", "stopped", "-p", "rms=5", "--json")
@@ -191,29 +137,6 @@ def test_an_interrupted_search_is_told() -> None:
     words = call("check", "stopped", "-p", "rms=5").out
     assert "stopped: 100 states" in words
     assert "interrupted: no violation found so far" in words
-
-
-def test_a_bar_leaves_no_mark_on_stdout() -> None:
-    """Where nobody looks at a terminal, there is no bar at all."""
-    command = [sys.executable, "-m", "kit", "check", "twophase", "-p", "rms=6", "--json"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stderr == ""
-    assert json.loads(done.stdout)["complete"]
-
-
-MODELS = ("tcm", "dataplane", "coordinator", "replica")
-GUARDS = [(name, guard.id) for name in MODELS for guard in entry_of(name).safeguards]
-
-
-@pytest.mark.sweep(3)
-@pytest.mark.parametrize(("model", "guard"), GUARDS)
-def test_a_safeguard_off_is_found_at_once(model: str, guard: str) -> None:
-    """Without parameters the safeguard's smallest configuration is searched: few states."""
-    answer = call("check", model, "--off", guard, "--json")
-    assert answer.status == 1
-    found = json.loads(answer.out)
-    assert found["violation"]["trace"]
-    assert found["states"] <= 25_000
 
 
 # -- fuzz ------------------------------------------------------------------------------------------
@@ -260,14 +183,6 @@ def test_fuzz_clean() -> None:
     ]
 
 
-def test_fuzz_is_the_same_every_time() -> None:
-    """Two calls with the same seeds say the same, but for the time; other seeds say another."""
-    words = ("fuzz", "rash", "--json", "--seeds")
-    one, two = ({**call(*words, "3:30").json, "seconds": 0} for _ in range(2))
-    assert one == two
-    assert {**call(*words, "50:77").json, "seconds": 0} != one
-
-
 def test_fuzz_finds_shrinks_and_writes(tmp_path: Path) -> None:
     """A violation ends with 1, is told with its seed, shrunk, and its trace plays."""
     file = str(tmp_path / "run.json")
@@ -283,24 +198,6 @@ def test_fuzz_finds_shrinks_and_writes(tmp_path: Path) -> None:
     assert f"violated: {violation['property']}: " in words
     assert f"first found by seed {violation['seed']}, in " in words
     assert " shrunk from " in words
-
-
-def test_fuzz_takes_parameters_and_steps() -> None:
-    """Parameters given are kept, and no walk is longer than the steps asked for."""
-    answer = call("fuzz", "twophase", "-p", "rms=2", "--seeds", "0:10", "--steps", "2", "--json")
-    assert answer.json["steps"] <= 20
-    own = call(
-        "fuzz", "tcm", "-p", "rf=1", "-p", "nodes=2", "--seeds", "0:2", "--steps", "5", "--json"
-    )
-    assert own.status == 0
-
-
-def test_fuzz_a_scenario() -> None:
-    """A scenario's configuration is walked as it is."""
-    answer = call("fuzz", "crash-and-resume", "--seeds", "0:6", "--json")
-    assert answer.status == 0
-    assert "crash" not in answer.json["untaken"]
-    assert "cancel" in answer.json["untaken"]
 
 
 def test_an_interrupted_fuzz_is_told() -> None:
@@ -345,17 +242,6 @@ def test_an_interrupted_fuzz_is_told() -> None:
 def test_bad_input(words: list[str], said: str) -> None:
     """Each wrong word is told in one line, with the nearest names."""
     assert says(bad(*words), said)
-
-
-def test_the_smallest_configuration_is_the_safeguards_own() -> None:
-    """``--off`` without ``-p`` takes the safeguard's smallest configuration; with it, one's own."""
-    guard = next(g for g in entry_of("tcm").safeguards if g.id == "S-09")
-    assert guard.smallest
-    own = call("check", "tcm", "--off", guard.id, "--json").json
-    model = build("tcm", guard.smallest, (guard.name,))
-    assert own["violation"]["trace"][0] in [model.verb(a) for a in model.actions(model.start())]
-    other = call("check", "tcm", "--off", guard.id, "-p", "nodes=2", "-p", "rf=1", "--json")
-    assert other.json["states"] != own["states"]
 
 
 def test_a_release_is_read_as_a_name() -> None:

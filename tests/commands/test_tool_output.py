@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.commands.calling import bad, call
-from tests.saying import says
+from tests.commands.calling import call
 
 SAMPLES = Path(__file__).parents[1] / "fixtures" / "nodetool"
 KS = 'ks={"class": "SimpleStrategy", "replication_factor": 2}'
@@ -55,54 +54,6 @@ def test_operations_that_the_tools_show_are_in_flight() -> None:
     refused = call("plan", files[0], "bootstrap", joining[0], "--tokens", "7", *options, "--json")
     assert refused.status == 1
     assert joining[0] in json.loads(refused.out)["reason"]
-
-
-def test_operations_in_flight_that_exclude_each_other_are_named() -> None:
-    """A cluster without range locks may have such; a plan beside them says so in one line."""
-    files = [str(SAMPLES / "cassandra" / name) for name in ("ring.txt", "status.txt")]
-    words = ("bootstrap", "10.9.9.9", "--tokens", "7", "--with", files[1], "--keyspace", KS)
-    assert says(bad("plan", files[0], *words), "operation in flight | 'bootstrap 10.1.0.4")
-
-
-def test_files_of_two_clusters_are_refused_in_one_line() -> None:
-    """A status text of another cluster names the node that does not fit."""
-    other = str(SAMPLES / "scylla/status.txt")
-    assert "10.9.0" in bad("ring", ONE_TOKEN, "--with", other, "--keyspace", KS)
-
-
-def test_a_keyspace_that_is_no_map_is_named() -> None:
-    """--keyspace is parsed strictly."""
-    assert "keyspace" in bad("ring", ONE_TOKEN, "--keyspace", "ks=3")
-
-
-def test_a_join_that_names_no_place_says_where_it_is_taken_to_be(tmp_path: Path) -> None:
-    """With several racks or datacenters the assumed ones are a warning; with --dc --rack none."""
-    nodes = [
-        {"name": f"n{i}", "tokens": [100 * i], "dc": f"dc{i % 2}", "rack": f"r{i % 3}"}
-        for i in range(1, 7)
-    ]
-    replication = {"class": "NetworkTopologyStrategy", "dc0": 2, "dc1": 2}
-    keyspaces = [{"name": "ks", "replication": replication}]
-    path = tmp_path / "ring.json"
-    path.write_text(json.dumps({"nodes": nodes, "keyspaces": keyspaces}), "utf-8")
-    words = ("plan", str(path), "bootstrap", "x", "--tokens", "150", "--json")
-    assert call(*words).json["warnings"] == ["x is assumed to be in datacenter dc1 and rack r1"]
-    assert call(*words, "--dc", "dc0", "--rack", "r2").json["warnings"] == []
-    first = "x is the first node of datacenter dc7, where no keyspace keeps replicas"
-    assert call(*words, "--dc", "dc7", "--rack", "r2").json["warnings"] == [first]
-    beside = ("--while", "bootstrap y --tokens 450 --dc dc7 --rack r1")
-    assert call(*words, "--dc", "dc7", "--rack", "r2", *beside).json["warnings"] == []
-    everywhere = ("--keyspace", 'all={"class": "EverywhereStrategy"}')
-    said = call(*words, "--dc", "dc7", "--rack", "r2", *everywhere).json["warnings"]
-    assert "x is the first node of datacenter dc7" in said
-
-
-def test_an_epoch_without_room_for_more_is_refused(tmp_path: Path) -> None:
-    """A ring file's epoch leaves room for those of a dry run."""
-    path = tmp_path / "ring.json"
-    nodes = [{"name": "n1", "tokens": [1]}]
-    path.write_text(json.dumps({"epoch": 2**63 - 1, "nodes": nodes, "keyspaces": []}), "utf-8")
-    assert says(bad("ring", str(path)), "epoch | 9223372036854775807")
 
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "example"

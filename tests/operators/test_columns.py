@@ -49,14 +49,6 @@ def test_values(type_: str, text: str, plain: object, value: object) -> None:
     assert from_json(ColumnType(type_), plain, "x") == value
 
 
-def test_tokens_are_numbers() -> None:
-    """A set of texts that holds tokens is read as numbers in their order."""
-    tokens = ColumnType("set<text>", reads="set<token>")
-    assert from_csv(tokens, "{'5', '-9', '10'}", "x") == (-9, 5, 10)
-    with pytest.raises(BadInput, match="x: got '9223372036854775808'; allowed: signed 64-bit"):
-        from_json(tokens, ["1", str(2**63)], "x")
-
-
 @pytest.mark.parametrize(
     ("type_", "given", "said"),
     [
@@ -88,23 +80,6 @@ def test_what_does_not_fit(type_: str, given: Any, said: str) -> None:
     with pytest.raises(BadInput) as caught:
         from_json(ColumnType(type_), given, "x")
     assert says(one_line(caught.value), said)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "{", "{'a'", "('a')x", "{a b}", "{'a': 'b'}", "{{'a'}}", "{'a', ['b']}", "{" * 99, "5"],
-)
-def test_what_is_no_set(text: str) -> None:
-    """A literal that is cut short, of another shape or too deep is refused in one line."""
-    with pytest.raises(BadInput, match="x: got") as caught:
-        from_csv(ColumnType("set<text>"), text, "x")
-    one_line(caught.value)
-
-
-def test_types_are_named_as_in_a_schema() -> None:
-    """A type is read with what stands within it, and named the same way."""
-    assert cql_type(CDC).label == CDC
-    assert cql_type("frozen<map<text, text>>").label == "map<text, text>"
 
 
 @given(st.sets(st.tuples(st.datetimes(), st.integers(1, 2**31))))

@@ -15,7 +15,7 @@ from kit.ring.replication import Keyspace, LocalStrategy, NetworkTopologyStrateg
 from kit.ring.topology import Node
 from tests.operators.printing import Host, copy_csv, ring_of, rows_of, select_json
 from tests.operators.samples import DUMPS, clusters, one_line, opened, text_of
-from tests.saying import like, says
+from tests.saying import says
 
 NODES = json.loads(text_of(DUMPS / "nodes.json"))
 PEERS = text_of(DUMPS / "peers.csv")
@@ -76,14 +76,6 @@ def test_tokens_in_every_form() -> None:
         assert import_texts([("rows", text)]).ring.nodes[1].tokens == (-9, 5)
 
 
-@pytest.mark.parametrize("tokens", [None, [], "{}"])
-def test_peers_without_tokens(tokens: object) -> None:
-    """A peer without tokens, as half-forgotten nodes are, is left out with a word."""
-    found = import_texts([("rows", json.dumps([row(0), row(tokens=tokens, rack=None)]))])
-    assert found.ring.names == ("10.5.0.1",)
-    assert "10.5.0.2 has no tokens" in found.warnings[0]
-
-
 def test_a_peer_whose_host_id_is_null() -> None:
     """Its address and tokens count, and the answer says that the id is unknown."""
     known = import_texts([("rows", json.dumps([row(0), row(host_id=None)]))])
@@ -93,12 +85,6 @@ def test_a_peer_whose_host_id_is_null() -> None:
     # A dump may leave the column out; then nobody expects it.
     without = import_texts([("rows", json.dumps([row(0), row(host_id=...)]))])
     assert not any("host_id" in warning for warning in without.warnings)
-
-
-def test_halves_of_a_cluster_say_so() -> None:
-    """Peers without the local row, and the local row alone, come with a warning."""
-    assert "system.peers omits the node" in opened(DUMPS / "peers.csv").warnings[0]
-    assert "system.local has only its own node" in opened(DUMPS / "local.txt").warnings[0]
 
 
 @pytest.mark.parametrize(
@@ -161,15 +147,6 @@ def test_bad_text(text: str, said: str) -> None:
             [("local.txt", LOCAL if text.startswith("peer") else text), ("rows", text)][-1:]
         )
     assert says(one_line(caught.value), said)
-
-
-def test_keyspaces_that_differ() -> None:
-    """A keyspace that is given twice must be the same; otherwise both are named."""
-    files = (DUMPS / "nodes.json", DUMPS / "keyspaces.csv")
-    same = "system_traces={'class': 'SimpleStrategy', 'replication_factor': 2}"
-    assert set(opened(*files, keyspaces=(same,)).keyspaces) == set(KEYSPACES)
-    with pytest.raises(BadInput, match=like("keyspaces.csv: keyspace | RF 2 | RF 1 as in --key")):
-        opened(*files, keyspaces=(same.replace("2}", "1}"),))
 
 
 @given(st.integers(0, 3000), st.sampled_from((PEERS, LOCAL, text_of(DUMPS / "nodes.json"))))

@@ -14,15 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit import Timeline, build
-from kit.errors import BadInput
 from kit.model import trace
-from kit.model.model import Model, always
+from kit.model.model import Model
 from kit.operators.explain import (
-    Explanation,
-    Question,
     Seen,
     Sight,
-    explain,
     search_explanation,
 )
 from kit.protocols.twophase.twophase import (
@@ -34,7 +30,7 @@ from kit.protocols.twophase.twophase import (
     TwoPhase,
     TwoPhaseParameters,
 )
-from kit.search.orders import OrderedMove, OrderPlan, chains, order_outcomes
+from kit.search.orders import OrderedMove, OrderPlan, order_outcomes
 from tests.examples import examples
 
 TWOPHASE = build("twophase", {"rms": 2})
@@ -162,49 +158,6 @@ def test_a_run_opens_and_is_saved() -> None:
     assert Timeline.load(saved).state.committed == 3
 
 
-def test_one_of_several_ways_is_enough() -> None:
-    """The first that explains all; else what may still be, else what explains the most."""
-    three = build("twophase", {"rms": 3})
-    ways = ((TWOPHASE, SIGHT), (three, SIGHT))
-    assert Question("q", rows([{"committed": 7}]), ways).answer(9999).model is three
-    refuted = Question("q", rows([{"prepared": 7}, {"committed": 9}]), ways).answer(9999)
-    assert (refuted.verdict, refuted.model, refuted.explained) == ("refuted", three, 1)
-
-
-@pytest.mark.parametrize("bound", [0, -1, 10**9])
-def test_a_bound_is_a_number_of_states(bound: int) -> None:
-    """From one on, up to what a machine can hold."""
-    with pytest.raises(BadInput, match="states to visit"):
-        search_explanation(TWOPHASE, SIGHT, rows([{"tm": 1}]), bound=bound)
-
-
-def test_nothing_seen_is_nothing_to_explain() -> None:
-    """Neither observations nor files may be missing."""
-    with pytest.raises(BadInput, match="one or more"):
-        search_explanation(TWOPHASE, SIGHT, ())
-    with pytest.raises(BadInput, match="a coordinator's journal"):
-        explain([])
-
-
-def test_what_no_state_has_at_all_is_refuted() -> None:
-    """A sight need not give each value; where no refusal is near the line says so."""
-    found = search_explanation(TWOPHASE, SIGHT, rows([{"weather": "fine"}]))
-    assert (found.verdict, found.explained) == ("refuted", 0)
-    plain = Explanation("refuted", TWOPHASE, 1, 0, (), 1, "line 1")
-    said = "no rule explains line 1; no refusal of the model comes close"
-    assert plain.sentence == said
-
-
-def test_what_is_off_is_said_of_what_is_explained() -> None:
-    """By the safeguards' names."""
-    model = build("twophase", {"rms": 2})
-    model.off = ("one", "two")
-    found = search_explanation(model, SIGHT, rows([{"committed": 0}]))
-    assert found.sentence == (
-        f"explained: 0 steps of {model.name} without one, two can lead to what was seen"
-    )
-
-
 MODEL = TwoPhase(TwoPhaseParameters(2))
 STEPS = (Prepare(0), Prepare(1), ReceivePrepared(0), ReceivePrepared(1), Decide(commit=True))
 
@@ -252,38 +205,3 @@ def test_orders_are_counted_as_if_each_were_played(mishap: bool) -> None:
     counted = order_outcomes(MODEL, plan(*moves), mishap)
     assert counted["committed"] == by_hand["committed"] > 0
     assert counted.total() == by_hand.total() == (1440 if mishap else 120)
-
-
-def test_rows_keep_their_order_and_mix() -> None:
-    """Two rows of two steps have six orders; with the decision behind one of them, ten."""
-    rows = [
-        [("votes", (Prepare(who),)), (f"heard {who}", (ReceivePrepared(who),))] for who in (0, 1)
-    ]
-    assert order_outcomes(MODEL, plan(*chains(*rows))) == {"undecided": 6}
-    longer = [rows[0], [*rows[1], ("decide", (Decide(commit=True),))]]
-    assert order_outcomes(MODEL, plan(*chains(*longer))).total() == 10
-
-
-def test_what_happens_by_itself_happens_at_once() -> None:
-    """The manager reads every vote as soon as it is there, so that no order of votes is refused."""
-    votes = chains([("0", (Prepare(0),)), ("1", (Prepare(1),)), ("d", (Decide(commit=True),))])
-    reading = OrderPlan(votes, ended, by_itself=(ReceivePrepared,))
-    assert order_outcomes(MODEL, reading) == {"committed": 1}
-    assert order_outcomes(MODEL, plan(*votes)) == {"refused": 1}
-
-
-@pytest.mark.parametrize(
-    ("actions", "by_itself"),
-    [
-        ((Prepare(0), ReceivePrepared(0), Prepare(1)), ()),
-        ((Prepare(0), Prepare(1)), (ReceivePrepared,)),
-    ],
-)
-def test_an_order_is_given_up_where_a_promise_breaks(
-    actions: tuple[Any, ...], by_itself: tuple[type, ...]
-) -> None:
-    """By somebody's action or by what happens by itself, whatever would come behind it."""
-    model = TwoPhase(TwoPhaseParameters(2))
-    model.properties = (always("deaf", "Nobody is heard", lambda s: "heard" if s.heard else None),)
-    broken = OrderPlan((OrderedMove("all", actions),), ended, by_itself)
-    assert order_outcomes(model, broken) == {"breaks deaf": 1}

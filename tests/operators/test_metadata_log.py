@@ -24,7 +24,6 @@ from kit.operators.importers.metadata_log import (
     parse_metadata,
     read_metadata,
 )
-from kit.operators.importers.opening import is_ring
 from tests.saying import says
 
 FOLDER = Path(__file__).resolve().parents[1] / "fixtures" / "metadata"
@@ -123,52 +122,6 @@ def test_the_service_as_one_node_sees_it() -> None:
     assert list(differences(view, behind)) == [("Epoch", "42", "39")]
 
 
-def test_views_of_healthy_nodes_are_alike() -> None:
-    """Who was asked, and in which release, is no difference; a node in gossip mode is one."""
-    view = parse_metadata(VIEW, "describe")
-    asked = VIEW.replace("Is Member: true", "Is Member: false").replace("LOCAL", "REMOTE")
-    older = asked.replace("(nodeid=2,address=/10.0.0.2:7000)", "node2/10.0.0.2:7000")
-    older = older.replace("(nodeid=1,address=/10.0.0.1:7000)", "/10.0.0.1:7000")
-    assert list(differences(view, parse_metadata(older, "describe"))) == []
-    for now, what in (
-        (asked.replace("REMOTE", "GOSSIP"), "Service State"),
-        (older.replace("10.0.0.2:7000", "10.0.0.2:7001"), "Members"),
-        (older.replace(",node2/10.0.0.2:7000", ""), "Members"),
-    ):
-        assert [each[0] for each in differences(view, parse_metadata(now, "describe"))] == [what]
-
-
-@pytest.mark.parametrize(
-    ("was", "now", "what"),
-    [
-        ("nextStep=MID_MOVE", "nextStep=FINISH_MOVE", "multi_step_operation of node 1"),
-        ("kind=MOVE", "kind=LEAVE", "multi_step_operation of node 1"),
-        (
-            "  multi_step_operation  {kind=MOVE, status=moving, nextStep=MID_MOVE}\n",
-            "",
-            "multi_step_operation of node 1",
-        ),
-        ("6.0.0-SNAPSHOT", "5.1", "cassandra_version of node 1"),
-        ("serialization_version 6", "serialization_version 5", "serialization_version of node 1"),
-        ("9042", "9043", "native_port of node 1"),
-        ("local_address         /10.0.0.1", "local_address /10.0.0.9", ""),
-        ("local_address         /10.0.0.1", "local_address         /10.0.0.9", "local_address of"),
-        ("local_address         /10.0.0.1", "local_address         me/10.0.0.1", None),
-    ],
-)
-def test_two_directories_are_compared_in_all_that_they_tell(
-    was: str, now: str, what: str | None
-) -> None:
-    """Each field of a node, the step of its operation too; a host name is the node's own matter."""
-    told, text = parse_metadata(DIRECTORY, "directory"), DIRECTORY.replace(was, now, 1)
-    if what == "":
-        with pytest.raises(BadInput):
-            parse_metadata(text, "directory")
-        return
-    found = [each[0] for each in differences(told, parse_metadata(text, "directory"))]
-    assert [each.startswith(what or "") for each in found] == [True] * (what is not None)
-
-
 def test_rows_of_the_virtual_tables() -> None:
     """The same entries as JSON and as CSV, in whatever order the rows come."""
     entries = log(LOG).rows
@@ -245,32 +198,6 @@ def test_the_table_that_cqlsh_prints() -> None:
         with pytest.raises(BadInput) as raised:
             log(f"{cqlsh(rows)[:-10]}---MORE---\n\n{last}")
         assert says(str(raised.value), f"log line 19 | {message}")
-
-
-def test_lines_may_end_as_on_windows() -> None:
-    """The same log."""
-    assert log(LOG.replace("\n", "\r\n")) == log(LOG)
-
-
-@pytest.mark.parametrize("text", [LOG, DIRECTORY, VIEW, BLOCK])
-def test_it_is_known_by_its_first_lines(text: str) -> None:
-    """Nothing else is taken for it, nor it for a ring."""
-    assert is_metadata(text)
-    assert not is_ring(text)
-    assert not is_metadata("Datacenter: dc1\n==========\n")
-
-
-def test_two_logs_are_two_times() -> None:
-    """One that ends earlier is no difference; the first that differs is named, texts never are."""
-    blocks = LOG.split("Epoch: ")[1:]
-    older = log("".join(f"Epoch: {block}" for block in blocks[:5]))
-    assert list(differences(older, log(LOG))) == []
-    otherwise = log(LOG.replace("delta=PlacementDeltas{}", "delta=PlacementDeltas{…}"))
-    assert list(differences(log(LOG), otherwise)) == []
-    other = log(LOG.replace("entry_id       36", "entry_id       99"))
-    assert [what for what, *_ in differences(log(LOG), other)] == ["epoch 35"]
-    later = log(BLOCK)
-    assert list(differences(log(LOG), later)) == [("epochs", "31 to 42", "7 to 7")]
 
 
 @pytest.mark.parametrize(

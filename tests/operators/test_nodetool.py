@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kit.errors import BadInput
-from kit.operators.importers.nodetool import bytes_of, name_order, node_name, token_of
+from kit.operators.importers.nodetool import bytes_of, node_name, token_of
 
 
 @pytest.mark.parametrize(
@@ -40,12 +40,6 @@ def test_what_is_no_address(text: str) -> None:
     """A cut-off or wrong address is named, never taken for a host name."""
     with pytest.raises(BadInput, match="address: got"):
         node_name(text, "address")
-
-
-def test_names_in_the_order_of_their_numbers() -> None:
-    """IPv4 before IPv6 before host names, each by number, not by letter."""
-    names = ["10.0.0.2", "10.0.0.10", "10.0.0.10:7001", "2001:db8::2", "[2001:db8::10]:7000", "b"]
-    assert sorted(["b", *names[:-1]], key=name_order) == names
 
 
 @pytest.mark.parametrize(

@@ -10,22 +10,19 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kit.errors import BadInput
-from kit.operators.importers.cql import parse_keyspace
 from kit.operators.importers.nodetool import owned_tokens, parse_describering_text
 from kit.operators.importers.opening import import_texts
 from kit.ring.replication import (
     EverywhereStrategy,
     Keyspace,
-    NetworkTopologyStrategy,
     Replication,
     SimpleStrategy,
 )
-from tests.operators.printing import Host, describering_text, ring_of, ring_text, status_text
+from tests.operators.printing import Host, describering_text, ring_of, ring_text
 from tests.operators.samples import (
     CASSANDRA,
     NETWORK,
     SCYLLA,
-    SIMPLE,
     clusters,
     one_line,
     opened,
@@ -62,26 +59,6 @@ def test_alone_it_gives_the_ring(folder: Path) -> None:
     assert "only nodes with replicas" in given_alone.warnings[0]
 
 
-def test_equal_replicas_say_nothing() -> None:
-    """Replicas that are those of a given keyspace, whichever, make no line."""
-    files = (CASSANDRA / "ring.txt", CASSANDRA / "describering.txt")
-    found = opened(*files, keyspaces=(SIMPLE, NETWORK))
-    assert not [line for line in found.warnings if "differ" in line]
-
-
-def test_other_replicas_are_named() -> None:
-    """Replicas that fit no given keyspace are named with the first range and both groups."""
-    files = (CASSANDRA / "ring.txt", CASSANDRA / "describering.txt")
-    fewer = NETWORK.replace('"bergen": 2', '"bergen": 1')
-    (line,) = [x for x in opened(*files, keyspaces=(fewer,)).warnings if "differ" in x]
-    assert line == (
-        "describering.txt: these replicas match none of the given keyspaces: 18 of 18 ranges "
-        "differ from shop (NetworkTopologyStrategy amsterdam 2, bergen 1). In the first one, "
-        "(-8531699129511414324, -5424104304150091343], the tool lists 10.2.0.1, 10.2.0.2, "
-        "10.1.0.3, 10.1.0.2, but the replication gives 10.2.0.1, 10.1.0.3, 10.1.0.2"
-    )
-
-
 def test_one_wrong_range_is_found() -> None:
     """One replica that another range should have is found among all ranges."""
     text = RANGES.replace(
@@ -110,38 +87,6 @@ def test_any_ring_is_read_back(
     again = import_texts(beside, [Keyspace("ks", replication)])
     assert again.ring == found.ring
     assert not [x for x in (*found.warnings, *again.warnings) if "differ" in x]
-
-
-def test_the_lowest_token_as_an_owned_one() -> None:
-    """A range that ends at the lowest token is a node's when its replicas are its own."""
-    hosts = [Host("10.0.0.1", (LOW,)), Host("10.0.0.2", (5,)), Host("10.0.0.3", (6,))]
-    for factor in (1, 3):
-        text = describering_text(hosts, SimpleStrategy(factor))
-        assert import_texts([("d.txt", text)]).ring == ring_of(hosts)
-    both = [Host("10.0.0.1", (LOW, 5)), Host("10.0.0.2", (6,))]
-    text = describering_text(both, SimpleStrategy(2))
-    assert import_texts([("d.txt", text)]).ring.tokens.tolist() == [5, 6]
-    beside = [("r.txt", ring_text(both)), ("d.txt", text)]
-    assert import_texts(beside).ring == ring_of(both)
-
-
-def test_a_datacenter_without_replicas() -> None:
-    """Its nodes are not seen, their tokens stand with the next replica, placements are the same."""
-    hosts = [
-        Host("10.0.0.1", (-50, 10), "amsterdam"),
-        Host("10.0.0.2", (-20, 40), "amsterdam"),
-        Host("10.0.1.1", (0, 70), "bergen"),
-    ]
-    keyspace = 'ks={"class": "NetworkTopologyStrategy", "amsterdam": 2}'
-    replication = parse_keyspace(keyspace).replication
-    text = describering_text(hosts, replication)
-    found = import_texts([("d.txt", text)], [keyspace])
-    assert found.ring.names == ("10.0.0.1", "10.0.0.2")
-    assert found.ring.tokens.tolist() == [-50, -20, 0, 10, 40, 70]
-    assert not [line for line in found.warnings if "differ" in line]
-    with_ring = import_texts([("r.txt", ring_text(hosts)), ("d.txt", text)], [keyspace])
-    assert with_ring.ring == ring_of(hosts)
-    assert not [line for line in with_ring.warnings if "differ" in line]
 
 
 @pytest.mark.parametrize(
@@ -184,19 +129,3 @@ def test_cut_off_anywhere(length: int) -> None:
     with pytest.raises(BadInput) as caught:
         parse_describering_text(RANGES[:length], "d.txt")
     one_line(caught.value)
-
-
-def test_where_a_datacenter_has_no_replicas_status_is_no_help() -> None:
-    """Ranges do not say who owns a token there; ``nodetool ring`` does."""
-    hosts = [Host("10.0.0.1", (100, 300), "dc1"), Host("10.0.0.2", (200, 400), "dc2")]
-    hosts = [
-        replace(host, host_id=f"0000000{at}" + "-0000" * 3 + "-" + "0" * 12)
-        for at, host in enumerate(hosts, 1)
-    ]
-    only = NetworkTopologyStrategy((("dc1", 1),))
-    files = [("d.txt", describering_text(hosts, only)), ("s.txt", status_text(hosts))]
-    with pytest.raises(BadInput) as caught:
-        import_texts(files)
-    assert says(caught.value, "d.txt | no range with a replica in dc2 | nodetool ring, too")
-    given = import_texts([*files, ("r.txt", ring_text(hosts))])
-    assert given.ring == ring_of(hosts)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kit.errors import BadInput
 from kit.operators.importers.nodetool import bytes_of, parse_ring_text
-from tests.operators.printing import CLOSING, Host, ring_text
+from tests.operators.printing import Host, ring_text
 from tests.operators.samples import CASSANDRA, SCYLLA, clusters, one_line, text_of
 from tests.saying import says
 
@@ -137,21 +137,3 @@ def test_other_texts(text: str, said: str) -> None:
     with pytest.raises(BadInput) as caught:
         parse_ring_text(text, "ring.txt")
     assert says(one_line(caught.value), said)
-
-
-def test_a_missing_row_is_noticed() -> None:
-    """Without the last row of a datacenter the token above its rows has no row."""
-    lines = RING.split("\n")
-    del lines[16]
-    with pytest.raises(BadInput, match=r"8785356068037452444 as the last token of amsterdam"):
-        parse_ring_text("\n".join(lines), "ring.txt")
-
-
-def test_marks_of_the_end_that_are_missing() -> None:
-    """Without the closing lines, or the repeated token, a warning says what cannot be told."""
-    (warning,) = parse_ring_text(changed(CLOSING[0], ""), "ring.txt").warnings
-    assert "closing lines" in warning
-    lines = RING.split("\n")
-    del lines[4]
-    (warning,) = parse_ring_text("\n".join(lines), "ring.txt").warnings
-    assert "amsterdam" in warning

@@ -15,7 +15,7 @@ from kit.protocols.tcm.dry_run.history import operations_of
 from kit.protocols.tcm.dry_run.plan import dry_run
 from kit.protocols.tcm.parameters import parse_operation
 from kit.protocols.tcm.rules.operations import Operation
-from kit.ring.replication import Keyspace, NetworkTopologyStrategy, SimpleStrategy
+from kit.ring.replication import Keyspace, NetworkTopologyStrategy
 from tests.operators.printing import Host, host_id, ring_text, rows_of, select_json, status_text
 from tests.operators.samples import (
     CASSANDRA,
@@ -117,13 +117,6 @@ def test_all_outputs_of_scylla() -> None:
     assert any("2001:db8:0:2::29 owns no tokens" in line for line in found.warnings)
 
 
-def test_one_token_a_node() -> None:
-    """Status with a column of tokens is a ring by itself, the same as that of ``nodetool ring``."""
-    ring = opened(CASSANDRA / "ring-one-token.txt").ring
-    assert opened(CASSANDRA / "status-one-token.txt").ring == ring
-    assert int(ring.tokens[0]) == ring.space.low
-
-
 def test_a_ring_file_is_itself() -> None:
     """A ring file is opened as it is, with its epoch; keyspaces and status may be added."""
     plain = parse_ring(FILE)
@@ -137,42 +130,6 @@ def test_a_ring_file_is_itself() -> None:
     assert more.ring == plain.ring
     assert [keyspace.name for keyspace in more.keyspaces] == ["events", "ks"]
     assert more.loads == dict.fromkeys(plain.ring.names, 3 * 2**29)
-
-
-def test_a_small_ring_file() -> None:
-    """A teaching ring keeps its space."""
-    text = '{"nodes": [{"name": "a", "tokens": [5]}], "keyspaces": [], '
-    text += '"partitioner": {"low": 0, "high": 9}}'
-    assert import_texts([("ring.json", text)]).ring.space.high == 9
-
-
-def test_keyspaces_as_values() -> None:
-    """Keyspaces may be given as values; a name twice must mean the same."""
-    keyspace = Keyspace("events", SimpleStrategy(3))
-    assert open_ring(str(RING), [keyspace, SIMPLE]).keyspaces == (keyspace,)
-    other = SIMPLE.replace("3", "2")
-    assert "SimpleStrategy RF 3 as in --keyspace" in refused((RING,), (SIMPLE, other))
-
-
-def test_what_changes_from_moment_to_moment() -> None:
-    """Status gives the load that counts; a node that went down meanwhile makes a warning."""
-    later = [replace(HOSTS[0], load="2 GiB", health="Down"), *HOSTS[1:]]
-    found = together(HOSTS, later)
-    assert found.loads == {"10.0.0.1": 2**31, "10.0.0.2": 3 * 2**29}
-    assert found.warnings == ("s.txt: 10.0.0.1 is down here, but up in r.txt",)
-
-
-def test_a_joining_node_may_be_missing() -> None:
-    """A node that joins may be in one output only; its tokens may be unknown."""
-    newcomer = Host("10.0.0.9", (1, 2), state="Joining", host_id=host_id(9))
-    with_tokens = together([*HOSTS, newcomer], HOSTS)
-    assert with_tokens.in_flight == (
-        InFlight("bootstrap", "10.0.0.9", "up", (1, 2), "dc1", "rack1"),
-    )
-    without = together(HOSTS, [*HOSTS, newcomer])
-    assert without.in_flight == (InFlight("bootstrap", "10.0.0.9", "up", (), "dc1", "rack1"),)
-    assert "10.0.0.9 is joining with tokens that the files do not give" in without.warnings[0]
-    assert without.ring == with_tokens.ring
 
 
 @pytest.mark.parametrize(
@@ -223,18 +180,6 @@ def test_a_token_of_two_nodes() -> None:
         import_texts(texts)
 
 
-def test_ranges_of_another_ring() -> None:
-    """Ranges that do not end at the ring's tokens belong to another cluster."""
-    files = (CASSANDRA / "ring-one-token.txt", CASSANDRA / "describering.txt")
-    assert says(refused(files), "node | '10.1.0.3'")
-    text = text_of(CASSANDRA / "describering.txt")
-    other = text.replace("-3881023613069443411", "-3881023613069443410")
-    with pytest.raises(BadInput) as caught:
-        import_texts([("r.txt", text_of(RING)), ("d.txt", other)])
-    said = one_line(caught.value)
-    assert says(said, "d.txt: no range up to token | -3881023613069443411")
-
-
 def test_status_alone_is_no_ring() -> None:
     """Status says how many tokens a node owns, not which: the message says what is missing."""
     said = refused((STATUS,))
@@ -244,28 +189,6 @@ def test_status_alone_is_no_ring() -> None:
     peers = [("s.txt", status_text(HOSTS)), ("peers", select_json(rows_of(HOSTS)[1:]))]
     with pytest.raises(BadInput, match=like("number of tokens of 10.0.0.1 | 2")):
         import_texts(peers)
-
-
-def test_only_joining_nodes() -> None:
-    """A cluster in which nobody owns a token yet is no ring."""
-    with pytest.raises(BadInput, match="no tokens"):
-        import_texts([("r.txt", ring_text([replace(HOSTS[0], state="Joining")]))])
-
-
-def test_two_clusters_by_name() -> None:
-    """Dumps with two names of clusters are of two clusters."""
-    local = select_json(rows_of(HOSTS[:1]))
-    other = local.replace("Sample", "Other").replace("10.0.0.1", "10.0.0.2")
-    with pytest.raises(BadInput, match=like("b cluster_name | 'Other' | 'Sample'")):
-        import_texts([("a", local), ("b", other)])
-
-
-def test_a_datacenter_that_has_no_node() -> None:
-    """A replication may name a datacenter whose last node has gone; a warning says so."""
-    for gone, hint in (("berlin", ""), ("Bergen", "; did you mean bergen?")):
-        found = opened(RING, keyspaces=(NETWORK.replace("bergen", gone),))
-        told = f"keyspace shop names datacenter {gone}, which has no nodes{hint}"
-        assert told in found.warnings
 
 
 @pytest.mark.parametrize(
@@ -307,9 +230,3 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
             open_ring(path)
     assert "one or more, each once" in refused(())
     assert "one or more, each once" in refused((RING, RING))
-
-
-def test_files_of_one_name(tmp_path: Path) -> None:
-    """Files of the same name in two folders are told apart by their paths in messages."""
-    (tmp_path / "ring.txt").write_text(ring_text(HOSTS), encoding="utf-8")
-    assert str(tmp_path) in refused((tmp_path / "ring.txt", RING))

@@ -8,15 +8,12 @@ from pathlib import Path
 import pytest
 
 from kit.errors import BadInput
-from kit.operators.importers import cql
 from kit.operators.importers.schema import (
     ClusterSchema,
     SchemaParts,
     add_text,
     read_schema,
-    table_counts,
 )
-from kit.ring.replication import not_modelled
 from tests.saying import says
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "tablets" / "schema.cql"
@@ -85,12 +82,6 @@ def test_rows_of_several_tables_are_one_schema(tmp_path: Path) -> None:
     assert schema.tables["ks.v"].view_of == "t"
 
 
-def test_use_names_the_keyspace_of_what_follows() -> None:
-    """A table without a keyspace is in the one that is used."""
-    schema = parse_schema(f"{KS}; USE ks; CREATE TABLE IF NOT EXISTS T (id int);", "s")
-    assert list(schema.tables) == ["ks.t"]
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -144,65 +135,3 @@ def test_two_files_may_not_contradict_each_other() -> None:
     rows += f' {{"keyspace_name": "ks", "table_name": "t", "id": "{ORDERS[:-1]}b", "cdc": null}}]'
     with pytest.raises(BadInput, match="table_id"):
         parse_schema(rows, "s")
-
-
-def test_a_statement_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A text without semicolons is not collected for ever."""
-    monkeypatch.setattr(cql, "MOST_WORDS", 100)
-    with pytest.raises(BadInput, match="a statement that ends with ; earlier"):
-        parse_schema("CREATE " * 1000, "s")
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"min_tablet_count": "8", "max_tablet_count": "8"}, ""),
-        ({"min_tablet_count": "5", "max_tablet_count": "8"}, ""),
-        ({"min_tablet_count": "5", "max_tablet_count": "7"}, "at most max_tablet_count, 4 as a"),
-        ({"min_tablet_count": "9", "max_tablet_count": "8"}, "at most max_tablet_count, 8 as a"),
-        ({"min_tablet_count": "5", "max_tablet_count": "7", "pow2_count": "false"}, ""),
-        (
-            {"min_tablet_count": "8", "max_tablet_count": "7", "pow2_count": "false"},
-            "at most max_tablet_count, 7",
-        ),
-        ({"min_tablet_count": "0", "max_tablet_count": "1"}, ""),
-        ({"max_tablet_count": "0"}, "a whole number from 1 up"),
-        ({"min_tablet_count": "-1"}, "a whole number"),
-        ({"pow2_count": "maybe"}, "true or false"),
-        ({"pow2_count": "TRUE"}, ""),
-    ],
-    ids=str,
-)
-def test_a_tables_counts_fit_each_other(options: dict[str, str], said: str) -> None:
-    """As the published server checks them: the least one rounded up, the largest one rounded down
-    to powers of two, unless the table takes any count.
-    """
-    if not said:
-        counts = table_counts(options, "tablets")
-        assert counts.get("pow2_count", 1) == (options.get("pow2_count", "true") != "false")
-        return
-    with pytest.raises(BadInput, match=r"^tablets\.") as error:
-        table_counts(options, "tablets")
-    assert said in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("factor", "said"),
-    [
-        ("3/1", True),
-        ("10/2", True),
-        ("3", False),
-        ("3/", False),
-        ("/1", False),
-        ("a/b", False),
-        (3, False),
-    ],
-)
-def test_transient_replicas_are_told_apart(factor: object, said: bool) -> None:
-    """The words of an option ``3/1`` are known, and said not to be modelled."""
-    assert (not_modelled(factor) == "; transient replicas are not modelled") == said
-    if said:
-        with pytest.raises(BadInput, match="transient replicas are not modelled"):
-            parse_schema(
-                f"CREATE KEYSPACE ks WITH replication = {{{NETWORK}, 'dc1': '{factor}'}};", "s"
-            )

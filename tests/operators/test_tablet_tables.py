@@ -7,11 +7,7 @@ from pathlib import Path
 import pytest
 
 from kit.errors import BadInput
-from kit.operators.importers import system_tables
 from kit.operators.importers.system_tables import (
-    is_loads,
-    is_sizes,
-    is_tablets,
     parse_tablets,
     read_loads,
     read_sizes,
@@ -65,15 +61,6 @@ def test_sizes_and_loads() -> None:
     assert [load.capacity for load in loads] == [2**40] * 4 + [2**41]
 
 
-def test_each_kind_is_known_by_its_beginning() -> None:
-    """No file is taken for another one."""
-    kinds = {"tablets.csv": is_tablets, "sizes.csv": is_sizes, "loads.csv": is_loads}
-    for name, known in kinds.items():
-        text = (FIXTURES / name).read_text("utf-8")[:2000]
-        assert [kind(text) for kind in kinds.values()].count(True) == 1
-        assert known(text)
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -105,25 +92,6 @@ def test_what_is_refused(text: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([f'{TABLE},-1,"{{{A}: -5}}"'], "line 2 replicas | -5 | from 0 up"),
-        ([f'{TABLE},-1,"{{{A}: 5, {A}: 6}}"'], "line 2 replicas | each host once"),
-        ([f'{TABLE},-1,"{{{A}: x}}"'], "line 2 replicas | as cqlsh writes it"),
-        ([f"{TABLE},-1,{{}}"] * 2, "line 3 last_token | -1 | each tablet of a table once"),
-        ([f"{TABLE},,{{}}"], "line 2 last_token | None"),
-    ],
-)
-def test_sizes_that_are_refused(rows: list[str], said: str, tmp_path: Path) -> None:
-    """Negative ones above all."""
-    path = tmp_path / "sizes.csv"
-    path.write_text(dump(*rows, head="table_id,last_token,replicas"), "utf-8")
-    with pytest.raises(BadInput) as error:
-        read_sizes(path)
-    assert all(part.strip() in str(error.value) for part in said.split("|")), error.value
-
-
-@pytest.mark.parametrize(
-    ("rows", "said"),
-    [
         ([f"{A},-1"], "line 2 storage_capacity | -1 | bytes, a number from 0 up"),
         ([f"{A},1", f"{A},1"], "line 3 node | each node once"),
         ([",1"], "line 2 node | None"),
@@ -136,10 +104,3 @@ def test_loads_that_are_refused(rows: list[str], said: str, tmp_path: Path) -> N
     with pytest.raises(BadInput) as error:
         read_loads(path)
     assert says(error.value, said), error.value
-
-
-def test_no_more_is_read_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The memory that a dump needs is estimated first."""
-    monkeypatch.setitem(system_tables.BYTES, "csv", 2**50)
-    with pytest.raises(BadInput, match=r"work within .* of memory"):
-        parse_tablets(dump(row(-1)), "dump")

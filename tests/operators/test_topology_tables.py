@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from kit.errors import BadInput
 from kit.operators.importers.system_tables import (
     REQUESTS,
     TOPOLOGY,
-    moment,
     parse_requests,
     parse_topology,
     read_requests,
@@ -71,14 +69,6 @@ def test_samples_of_requests() -> None:
     assert parse_requests(as_csv([dict.fromkeys(REQUESTS)]).split("\n")[0], "x").rows == {}
 
 
-def test_ids_are_ordered_by_their_time() -> None:
-    """The parts of a UUID of version 1 are weighed as its layout has them, low part last."""
-    early = "ffffffff-0001-11f0-8000-000000000001"
-    late = "00000000-0002-11f0-8000-000000000001"
-    later = "00000000-0000-11f1-8000-000000000001"
-    assert sorted([later, late, early], key=moment) == [early, late, later]
-
-
 @given(
     st.lists(st.sets(st.integers(-(2**63), 2**63 - 1), max_size=5), min_size=1, max_size=5),
     st.sampled_from((None, "join group0", "write both read new", "write_both_read_new")),
@@ -95,15 +85,6 @@ def test_any_table_is_read_back(tokens: list[set[int]], state: str | None, rack:
     assert {row["rack"] for row in found.rows} == {rack or None}
     if "\\" not in rack:
         assert parse_topology(as_csv(rows), "x") == found
-
-
-def test_columns_that_nobody_knows_are_kept() -> None:
-    """A column of a later version stays as it was given."""
-    rows = [{**row, "later": [1, {"a": "b"}]} for row in ROWS]
-    found = parse_topology(json.dumps(rows), "x")
-    assert found.unknown == ("later",)
-    kept: Any = found.rows[0]["later"]
-    assert kept == [1, {"a": "b"}]
 
 
 def changed(at: int = 1, /, **columns: Any) -> str:
@@ -177,13 +158,3 @@ def test_cut_off_anywhere(path: Path, length: int) -> None:
         assert set(map(repr, found.rows)) <= set(map(repr, whole.rows)) or path == CSV
         hosts = {row["host_id"] for row in found.rows}
         assert hosts <= {row["host_id"] for row in whole.rows}
-
-
-def test_backslashes_of_a_printed_table() -> None:
-    """What cqlsh doubles in its tables is read as one."""
-    error = 'no "rack" of C:\\x'
-    row = {**dict.fromkeys(REQUESTS), "id": timeuuid(1), "request_type": "join", "done": True}
-    shown = as_select([{**row, "error": error}])
-    assert re.search(r'\\\\"rack', shown)
-    (found,) = parse_requests(shown, "x").rows.values()
-    assert found["error"] == error

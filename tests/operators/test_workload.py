@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from kit.errors import BadInput
 from kit.operators.importers.ringfile import RingFile
 from kit.operators.workload import DRY_RUN_AS_JSON, DRY_RUN_IN_WORDS, PLACEMENTS, check_work
 from kit.ring.replication import EverywhereStrategy, Keyspace, SimpleStrategy
@@ -35,28 +34,9 @@ def test_many_keyspaces_alike_cost_little_more_than_one(ring: Ring) -> None:
         check_work(RingFile(0, ring, alike), cost)
 
 
-def test_too_long_a_question_says_what_would_be_shorter(
-    ring: Ring, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The estimate is in the line, and what one may do about it."""
-    monkeypatch.setattr("kit.edge.limits.spare", lambda: 8 * 10**9)
-    unlike = tuple(Keyspace(f"ks{at}", SimpleStrategy(at)) for at in range(1, 17))
-    with pytest.raises(BadInput, match="about 74 s: leave out keyspaces, or use fewer replicas"):
-        check_work(RingFile(0, ring, unlike), DRY_RUN_IN_WORDS)
-
-
 def test_a_replica_everywhere_on_a_thousand_nodes_is_answered() -> None:
     """A keyspace of the servers' own is replicated so: its dry run fits, in words and as JSON."""
     nodes = (Node(f"n{at}", tuple(range(at, 16_000, 1000))) for at in range(1000))
     everywhere = RingFile(0, Ring.of(nodes, MURMUR3), (Keyspace("ks", EverywhereStrategy()),))
     for cost in (DRY_RUN_IN_WORDS, DRY_RUN_AS_JSON):
         check_work(everywhere, cost)
-
-
-def test_too_large_a_question_says_what_there_is(ring: Ring) -> None:
-    """A replica everywhere does not fit; the bytes that it needs and those to spare are told."""
-    everywhere = (Keyspace("ks", EverywhereStrategy()),)
-    with pytest.raises(
-        BadInput, match=r"keyspace ks: .* within 4 GB of memory, but this needs about"
-    ):
-        check_work(RingFile(0, ring, everywhere), DRY_RUN_AS_JSON)

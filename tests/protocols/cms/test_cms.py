@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from kit.errors import BadInput, Refusal
-from kit.model.registry import build, entries, entry_of
+from kit.model.registry import build, entry_of
 from kit.model.scenario import files, open_file
 from kit.model.timeline import Timeline, played_out
-from kit.protocols.cms.cms import OPERATOR, Cms, alive, entries_of, is_forced
-from kit.protocols.cms.rules.log import Entry, NodeLog, Snapshot
-from kit.protocols.cms.rules.members import Members, letters, parsed
+from kit.protocols.cms.cms import Cms, alive, entries_of, is_forced
+from kit.protocols.cms.rules.members import letters, parsed
 from kit.search.check import check, check_refinement
 from kit.views.panel import scene_of
-from tests.views.frames import after, check_frame, go_on, scenes, walk
-
-SCENARIOS = [f"cms/{one.name}" for one in entries()["cms"].scenarios]
-FILES = [name for name in files() if "model cms\n" in files()[name].read_text(encoding="utf-8")]
+from tests.views.frames import after, go_on
 
 
 @pytest.mark.sweep(3)
@@ -217,103 +212,6 @@ def test_a_snapshot_names_a_member_that_is_up() -> None:
     assert timeline.model.newest(timeline.state).readers == 0b10
 
 
-def test_the_only_node_of_a_cluster_stays() -> None:
-    """Nobody would be left to whom its data could go."""
-    model = build("cms", {"nodes": 1, "losses": 1})
-    verbs = {model.verb(action).split()[0] for action, _ in model.options(model.start())}
-    assert verbs.isdisjoint({"assassinate", "lose"})
-
-
-def test_a_snapshot_that_comes_back_is_not_passed_over() -> None:
-    """A node with a hand-made snapshot goes down: the override stays open until others have it."""
-    given = {"members": 3, "crashes": 1, "corruptions": 1}
-    verbs = ("corrupt A", "open-override", "load-snapshot A", "crash A")
-    timeline = after("cms", given, *verbs)
-    option = timeline.model.find(timeline.state, "resume")
-    assert option is not None
-    assert option[1] is not None
-    assert option[1].missing == ("B", "C")
-    go_on(timeline, "load-snapshot B", "load-snapshot C", "resume")
-    assert not timeline.state.open
-
-
-def test_a_snapshot_heals_a_node_that_has_it_already() -> None:
-    """Its state became corrupt again after the snapshot; a sound node gets nothing by it."""
-    given = {"members": 3, "corruptions": 2}
-    verbs = ("corrupt A", "open-override", "load-snapshot A")
-    timeline = after("cms", given, *verbs)
-    assert timeline.model.find(timeline.state, "load-snapshot A") is None
-    go_on(timeline, "corrupt A", "load-snapshot A")
-    assert not timeline.state.nodes[0].corrupt
-
-
-def test_founders_are_counted_by_datacenter() -> None:
-    """In the order of the datacenters; of B, the first one, and C these are dc2 and dc1."""
-    model: Any = build("cms", {"members": 2, "dcs": 2, "flag": "B", "edition": "server"})
-    assert model.known(model.start(), 1).by_dc == "dc1:1,dc2:1"
-    assert model.known(model.start(), 1).readers == 0b110
-
-
-def test_the_log_is_by_epoch() -> None:
-    """A has an entry above a gap, and only B what belongs there."""
-    model: Any = build("cms")
-    first, *_ = model.start().nodes[0].log.entries
-    second, third = (Entry(epoch, "change", "A") for epoch in (2, 3))
-    s = model.start().at(0, log=NodeLog((first,), held=(third,)))
-    s = s.at(1, log=NodeLog((first, second)))
-    assert model.history(s) == (first, second, third)
-
-
-SIZES = [
-    # parameters, what the log says, the members that each datacenter is to have
-    ({"edition": "server", "dcs": 2}, {"by_dc": "dc1:1,dc2:2"}, {"dc1": 1, "dc2": 2}),
-    ({"edition": "server", "dcs": 2}, {"by_dc": "dc2:1,dc1:2"}, {"dc1": 2, "dc2": 1}),
-    ({"edition": "server", "dcs": 2}, {"size": 2}, {"dc1": 2}),
-    ({"edition": "server"}, {"size": 2}, {"dc1": 2}),
-    ({"dcs": 2}, {}, {"dc1": 3}),
-    ({}, {}, {"dc1": 3}),
-    ({}, {"cluster": 0b11}, {"dc1": 1}),
-    ({}, {"chosen": 0b11}, {"dc1": 2}),
-    ({}, {"chosen": 0b01, "leaving": 0b01}, {"dc1": 3}),
-    ({}, {"chosen": 0b11, "leaving": 0b10}, {"dc1": 1}),
-]
-
-
-@pytest.mark.parametrize(("given", "says", "sizes"), SIZES)
-def test_how_many_members_are_wanted(
-    given: dict[str, Any], says: dict[str, Any], sizes: dict[str, int]
-) -> None:
-    """By an operator, by hand, or by the size of the cluster: three members of four nodes."""
-    model: Any = build("cms", {"nodes": 4, **given})
-    assert model.wanted_sizes(Members(0b1111, 1, 1).but(**says)) == sizes
-
-
-@pytest.mark.parametrize(
-    ("sizes", "changing"), [("dc1:1", 0), ("dc2:1", 0), ("dc1:2", 0b100), ("dc1:1,dc2:1", 0)]
-)
-def test_who_changes_where_nobody_can_be_chosen(sizes: str, changing: int) -> None:
-    """The cluster is A and C in dc1: of dc2 there is no node, so the members stay."""
-    model: Any = build("cms", {"nodes": 4, "dcs": 2, "edition": "server"})
-    members = Members(0b101, 1, 1, by_dc=sizes)
-    assert model.changing(model.start(), members) == changing
-
-
-@pytest.mark.sweep(3)
-@pytest.mark.parametrize("name", SCENARIOS)
-def test_every_step_of_a_scenario_is_drawn_whole(name: str) -> None:
-    """Keys are unique, and each panel has words and a label."""
-    for scene in scenes(walk(name)):
-        check_frame(scene)
-
-
-@pytest.mark.sweep(3)
-@pytest.mark.parametrize("name", FILES)
-def test_every_step_of_a_file_is_drawn_whole(name: str) -> None:
-    """The same for its scenario files."""
-    for scene in scenes(open_file(files()[name])):
-        check_frame(scene)
-
-
 @pytest.mark.parametrize(
     "given",
     [
@@ -329,57 +227,3 @@ def test_what_makes_no_cluster_is_refused(given: dict[str, Any]) -> None:
     """More members than nodes, or sizes that are none, are refused with the name of the field."""
     with pytest.raises(BadInput):
         build("cms", given)
-
-
-def told(*events: str, by: str = "A") -> NodeLog:
-    """A log of these events, the last one ``by`` somebody."""
-    *first, last = (Entry(epoch, event, "A") for epoch, event in enumerate(events, 1))
-    return NodeLog((*first, Entry(last.epoch, last.event, by)))
-
-
-@pytest.mark.parametrize(("other", "needed"), [("A", False), ("B", True)])
-def test_states_that_do_not_agree_need_an_override(other: str, needed: bool) -> None:
-    """Two members, all up and sound, and an epoch that two of them brought about."""
-    model: Any = build("cms", {"nodes": 2, "members": 2, "losses": 1})
-    state = model.start().at(0, log=told("initialize A B", "change"))
-    state = state.at(1, log=told("initialize A B", "change", by=other))
-    assert model.needs_override(state) is needed
-
-
-@pytest.mark.parametrize(
-    ("event", "by", "is_apart"),
-    [("replace members B", "A", True), ("replace members B", OPERATOR, False),
-     ("start add B", "A", False)],
-)  # fmt: skip
-def test_quorums_meet_unless_somebody_forced_them(event: str, by: str, is_apart: bool) -> None:
-    """A alone was the CMS, then B alone is."""
-    model: Any = build("cms", {"nodes": 2})
-    before = model.start()
-    after = before.at(0, log=told("initialize A", event, by=by))
-    said = model.quorums_meet(before, SimpleNamespace(member="A"), after)
-    assert (said is not None) is is_apart
-    assert model.quorums_meet(before, SimpleNamespace(node="A"), after) is None
-
-
-@pytest.mark.parametrize(("third", "names"), [(0, ()), (1, ()), (2, ("B",)), (3, ("A", "B"))])
-def test_consensus_is_resumed_once_all_have_the_snapshot(
-    third: int, names: tuple[str, ...]
-) -> None:
-    """A is at epoch 2 and B at epoch 1; C, which is down, may have loaded a snapshot."""
-    model: Any = build("cms", {"losses": 1})
-    loaded = (Snapshot(third, model.known(model.start(), 0)),) if third else ()
-    state = model.start().but(open=True).at(0, log=told("initialize A", "change"))
-    state = state.at(2, health="down", log=NodeLog(told("initialize A").entries, loaded))
-    refusal = model.resume_consensus(state)
-    if names:
-        assert isinstance(refusal, Refusal)
-        assert refusal.missing == names
-    else:
-        assert refusal == state.but(open=False)
-
-
-def test_an_operator_asks_for_another_size_up_to_all() -> None:
-    """Of three nodes three may be members, and not none or four; one of them is already."""
-    model: Any = build("cms", {"edition": "server"})
-    sizes = [size for size in range(5) if model.find(model.start(), f"reconfigure A {size} A")]
-    assert sizes == [2, 3]

@@ -10,35 +10,26 @@ import pytest
 
 from kit.errors import BadInput
 from kit.model.parameters import parameters_of
-from kit.model.registry import build, entries, entry_of
+from kit.model.registry import build, entry_of
 from kit.protocols.cms.commit import Commit
-from kit.protocols.cms.facts.commit import log
 from kit.protocols.cms.panels.designs import DESIGN_LINES
-from kit.protocols.cms.rules.events import STEP, Fact, Metadata, enact, objection, parsed
+from kit.protocols.cms.rules.events import enact, objection, parsed
 from kit.protocols.cms.rules.log import (
     SNAPSHOT,
     Entry,
     NodeLog,
-    Slice,
-    Snapshot,
     applied,
     caught_up,
     metadata,
-    received,
     replay,
     slice_since,
-    snapshots_due,
     truncated,
 )
-from kit.protocols.cms.submitting import Handling, Member
-from kit.protocols.paxos.rules import Slot
 from kit.search.check import check, check_refinement
 from kit.views.panel import scene_of
 from tests.protocols.tcm.exploring import reachable
-from tests.protocols.test_on_record import opened
-from tests.views.frames import after, check_frame, go_on, last_flows, panel_text, scenes, walk
+from tests.views.frames import after, go_on, last_flows, panel_text
 
-SCENARIOS = [f"commit/{one.name}" for one in entries()["commit"].scenarios]
 BACKENDS = ("paxos", "atomic")
 ROUND = ("ballot A", "prepare A C", "propose A", "accept A C", "learn A")
 ALTERS: dict[str, Any] = {"events": ("alter table t at A", "alter table u at B")}
@@ -46,13 +37,6 @@ THREE: dict[str, Any] = {
     "nodes": 3,
     "events": ("drop table t at C to A", "alter table t at B to B"),
 }
-
-
-@pytest.mark.parametrize("name", SCENARIOS)
-def test_every_step_is_drawn_whole(name: str) -> None:
-    """In every step of every scenario keys are unique and each panel has words and a label."""
-    for scene in scenes(walk(name)):
-        check_frame(scene)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -204,25 +188,6 @@ def test_any_node_asks_any_member() -> None:
     assert (request.to_key, answer.from_key) == ("n:D", "n:D")
     assert answer.label == "members: A, B, C"
     assert timeline.state.requests[0].stage == "waiting"
-
-
-@pytest.mark.parametrize(
-    ("event", "node", "said"),
-    [
-        ("drop table t at D to D", "D", "D is not in the CMS. It looks up the members: A, B, C."),
-        (
-            "drop table t at B to D",
-            "D",
-            "B asks D, which is not in the CMS: it names the members, A, B, C.",
-        ),
-        ("drop table t at A to A", "A", "A submits “drop table t” and handles it itself."),
-        ("drop table t at D to B", "B", "D submits “drop table t” to B."),
-    ],
-)
-def test_whom_a_submitter_asks_is_said(event: str, node: str, said: str) -> None:
-    """Itself or another node, a member or none."""
-    timeline = after("commit", {"events": (event,)}, f"submit r1 {node}")
-    assert timeline.now.say == said
 
 
 @pytest.mark.parametrize(
@@ -393,184 +358,6 @@ def test_each_node_stores_a_snapshot() -> None:
     assert metadata(logs[2], timeline.model.machine) == metadata(logs[0], timeline.model.machine)
 
 
-@pytest.mark.parametrize(
-    ("event", "why"),
-    [
-        ("replace A B", "node B is already in the cluster"),
-        ("replace A E", None),
-        ("replace E F", "node E does not exist"),
-        ("create table t", "table t already exists"),
-        ("decommission C", "node C has left"),
-    ],
-)
-def test_what_an_event_needs(event: str, why: str | None) -> None:
-    """Who comes for a node is not there yet; who goes is."""
-    facts = (Fact("node A", "there"), Fact("node B", "there"), Fact("node C", "left", 3))
-    said = objection(Metadata((*facts, Fact("table t", "there"))), event)
-    assert (said and said.reason) == why
-
-
-@pytest.mark.parametrize(
-    ("event", "parts"),
-    [
-        ("snapshot", ("snapshot", "", "")),
-        ("bootstrap X: switch reads", (STEP, "", "")),
-        ("create table t", ("create table", "table t", "")),
-        ("decommission C", ("decommission", "node C", "")),
-        ("replace C D", ("replace", "node C", "node D")),
-    ],
-)
-def test_the_parts_of_an_event(event: str, parts: tuple[str, str, str]) -> None:
-    """Its kind, what it changes, and who comes for that; steps of operations change nothing."""
-    assert parsed(event) == parts
-    named = Metadata((Fact("node C", "there"), Fact("table t", "there")))
-    assert (enact(named, Entry(1, event, "r1")) == named) == (not parts[1])
-
-
-@pytest.mark.parametrize(
-    "event",
-    ["create table", "create table t u", "decommission", "decommission C D", "replace C",
-     "replace C D E", "decommissions C", "snapshots"],
-)  # fmt: skip
-def test_what_is_no_event(event: str) -> None:
-    """A name too few or too many, or another word."""
-    with pytest.raises(BadInput, match="with a name, snapshot, or X: a step"):
-        parsed(event)
-
-
-def test_facts_stand_in_the_order_of_their_names() -> None:
-    """Whatever was made of them first."""
-    made = enact(enact(Metadata(), Entry(1, "create table t", "r1")), Entry(2, "replace C B", "r2"))
-    assert made.facts == (
-        Fact("node B", "there", 2), Fact("node C", "replaced", 2), Fact("table t", "there", 1),
-    )  # fmt: skip
-
-
-def test_only_a_majority_decides() -> None:
-    """A member alone is refused, and says whose promise or acceptance is missing."""
-    timeline = after("commit", {}, "submit r1 A", "ballot A")
-    option = timeline.model.find(timeline.state, "propose A")
-    assert option is not None
-    assert option[1] is not None
-    assert option[1].missing == ("B", "C")
-
-
-@pytest.mark.parametrize(
-    "text", ["drop t at A", "drop table t at Z", "drop table t at A to Z", "replace C at A", ""]
-)
-def test_what_is_no_submission(text: str) -> None:
-    """An event that there is not, or a node that is not there, is an error with its remedy."""
-    with pytest.raises(BadInput, match=r"drop table t at B to A|with a name"):
-        build("commit", {"events": (text,)})
-
-
-@pytest.mark.parametrize(
-    ("names", "is_refused"),
-    [("AB", False), ("BA", False), ("AA", True), ("A", True), ("ABC", True)],
-)
-def test_names_are_as_many_as_nodes(names: str, is_refused: bool) -> None:
-    """All different, and none too many."""
-    given = {"nodes": 2, "given_names": tuple(names), "events": ("drop table t at A",)}
-    if not is_refused:
-        assert build("commit", given).names == tuple(names)
-        return
-    with pytest.raises(BadInput, match="2 names, all different"):
-        build("commit", given)
-
-
-def test_what_is_held_above_a_gap_ends_no_ballot() -> None:
-    """Epoch 2 reaches A, whose ballot is for epoch 1: only epoch 1 itself makes it void."""
-    events = ("drop table t at A", "drop table u at B", "drop table v at B")
-    timeline = after("commit", {"events": events, "window": 2}, "submit r1 A", "ballot A")
-    round_of_b = ("ballot B", "prepare B C", "propose B", "accept B C", "learn B", "answer B")
-    for request in ("r2", "r3"):
-        go_on(timeline, f"submit {request} B", *round_of_b)
-    opened_by_a = timeline.state.nodes[0].handles
-    assert opened_by_a.ballot
-    go_on(timeline, "deliver 2 to A")
-    assert [each.epoch for each in timeline.state.nodes[0].log.held] == [2]
-    assert timeline.state.nodes[0].handles == opened_by_a
-    go_on(timeline, "deliver 1 to A")
-    assert timeline.state.nodes[0].log.epoch == 2
-    assert timeline.state.nodes[0].handles == Handling(opened_by_a.request)
-
-
-def test_when_a_snapshot_is_due() -> None:
-    """Each time two epochs are committed, and a snapshot is one of them."""
-    given = {"members": 1, "events": tuple(f"drop table {t} at A" for t in "tuv")}
-    timeline = after("commit", {**given, "snapshot_every": 2})
-    refusals = [
-        refusal.reason
-        for action, refusal in timeline.model.options(timeline.state)
-        if refusal and timeline.model.kind(action) == "submit"
-    ]
-    assert refusals == ["a snapshot is due at epoch 2", "a snapshot is due at epoch 4"]
-
-
-def logged(*events: str, epochs: tuple[int, ...]) -> tuple[Entry, ...]:
-    """Entries of these epochs."""
-    return tuple(
-        Entry(epoch, event, f"r{epoch}") for epoch, event in zip(epochs, events, strict=True)
-    )
-
-
-GAPS = [
-    # epochs of the entries, epochs of the snapshots, the entry above a gap
-    ((1, 2, 3), (), None),
-    ((1, 3), (), 3),
-    ((1, 3), (1,), 3),
-    ((1, 3), (2,), None),
-    ((1, 3), (3,), 3),
-    ((1, 4), (2,), 4),
-    ((1, 4), (3,), None),
-    ((3, 4), (2,), None),
-    ((2,), (), 2),
-]
-
-
-@pytest.mark.parametrize(("epochs", "snapshots", "above"), GAPS)
-def test_a_node_that_has_skipped_an_epoch(
-    epochs: tuple[int, ...], snapshots: tuple[int, ...], above: int | None
-) -> None:
-    """A snapshot stands for all epochs up to its own, and for none above."""
-    model = build("commit")
-    entries = logged(*("x: step",) * len(epochs), epochs=epochs)
-    taken = tuple(Snapshot(epoch, model.machine.initial) for epoch in snapshots)
-    broken = model.one_log(model.start().at(1, log=NodeLog(entries, taken)))
-    assert broken == (above and f"B has applied epoch {above} above a gap")
-
-
-ONCE = [
-    # what the submitter of r1 was told, the ids in the log, what is wrong
-    ("committed", 1, ("r1", "r2"), None),
-    ("committed", 2, ("r1", "r2"), "r1 was answered with epoch 2, which is another event"),
-    ("committed", 1, ("r1", "r1"), "r1 is committed as epochs 1 and 2"),
-    ("rejected", 1, ("r2",), None),
-    ("rejected", 1, ("r2", "r1"), "r1 was rejected, but it is epoch 2"),
-    ("unknown", 0, ("r1",), None),
-    ("waiting", 0, ("r1",), None),
-]
-
-
-@pytest.mark.parametrize(("stage", "epoch", "ids", "wrong"), ONCE)
-def test_what_a_submitter_was_told(
-    stage: Any, epoch: int, ids: tuple[str, ...], wrong: str | None
-) -> None:
-    """The epoch of its event where that is in the log, and no rejection of what is there."""
-    model = build("commit", {"nodes": 2, "events": ("drop table t at A", "drop table u at A")})
-    entries = tuple(Entry(at, "x: step", each) for at, each in enumerate(ids, 1))
-    s = model.start().at(0, log=NodeLog(entries))
-    assert model.once(s.answered(0, s.requests[0].but(stage=stage, epoch=epoch))) == wrong
-
-
-def test_slots_are_kept_by_epoch() -> None:
-    """Whatever the order in which they are asked about: the same slots are the same state."""
-    member = Member()
-    for epoch in (3, 1, 2, 1):
-        member = member.but(slots=member.keeping(Slot(epoch, promised=epoch)))
-    assert [(each.epoch, each.promised) for each in member.slots] == [(1, 1), (2, 2), (3, 3)]
-
-
 # -- logs, slices and snapshots --------------------------------------------------------------------
 
 MACHINE = build("commit").machine
@@ -584,17 +371,6 @@ def whole(count: int) -> NodeLog:
     for each in ENTRIES[:count]:
         log = applied(log, each, MACHINE)
     return log
-
-
-@pytest.mark.parametrize(
-    ("count", "since"),
-    [(0, ""), (1, "r1"), (2, ""), (3, "r3"), (4, "r3 r4"), (5, ""), (6, "r6")],
-)
-def test_a_log_knows_every_entry_once(count: int, since: str) -> None:
-    """Those before its newest snapshot, which is an entry as well, and those that came since."""
-    log = whole(count)
-    assert log.ids == tuple((f"r{epoch}", epoch) for epoch in range(1, count + 1))
-    assert " ".join(each.id for each in log.since_snapshot) == since
 
 
 @pytest.mark.spec("B-050")
@@ -611,141 +387,6 @@ def test_a_snapshot_and_the_rest_is_full_replay(had: int, is_cut: bool, snapshot
     log = caught_up(whole(had), slice_since(server, had, snapshots=snapshots), MACHINE)
     assert metadata(log, MACHINE) == replay(MACHINE, ENTRIES)
     assert log.epoch == 6
-
-
-@pytest.mark.parametrize(
-    ("since", "snapshot", "epochs"),
-    [
-        (0, 5, [6]),  # two snapshots newer: the newest one, and what follows
-        (1, 5, [6]),
-        (2, None, [3, 4, 5, 6]),  # one alone: entries cost less
-        (4, None, [5, 6]),
-        (5, None, [6]),
-        (6, None, []),
-    ],
-)
-def test_what_a_slice_holds(since: int, snapshot: int | None, epochs: list[int]) -> None:
-    """Entries where they have no gap and one snapshot at most lies between; else the newest one."""
-    sent = slice_since(whole(6), since)
-    assert (sent.snapshot and sent.snapshot.epoch, [each.epoch for each in sent.entries]) == (
-        snapshot,
-        epochs,
-    )
-
-
-@pytest.mark.parametrize(
-    ("log", "since", "snapshots", "unreadable", "snapshot", "epochs"),
-    [
-        (whole(6), 0, False, (), None, (1, 2, 3, 4, 5, 6)),
-        (whole(6), 0, True, (5,), 2, (3, 4, 5, 6)),
-        (whole(6), 0, True, (2, 5), None, (1, 2, 3, 4, 5, 6)),
-        (NodeLog((ENTRIES[0], ENTRIES[2])), 0, True, (), None, (1, 3)),
-        (NodeLog((ENTRIES[0], ENTRIES[2])), 1, False, (), "refused", ()),
-        (NodeLog((ENTRIES[0], ENTRIES[2])), 0, False, (), "refused", ()),
-    ],
-)
-def test_what_a_slice_is_without_some_snapshots(
-    log: NodeLog,
-    since: int,
-    snapshots: bool,
-    unreadable: tuple[int, ...],
-    snapshot: int | str | None,
-    epochs: tuple[int, ...],
-) -> None:
-    """An older one where the newest cannot be read; entries alone only where there is no gap."""
-    if snapshot == "refused":
-        with pytest.raises(BadInput, match=f"entries after epoch {since} are missing"):
-            slice_since(log, since, snapshots=snapshots)
-        return
-    sent = slice_since(log, since, snapshots=snapshots, unreadable=unreadable)
-    assert (sent.snapshot and sent.snapshot.epoch) == snapshot
-    assert tuple(each.epoch for each in sent.entries) == epochs
-
-
-@pytest.mark.parametrize(
-    ("snapshot", "epochs", "text"),
-    [
-        (None, (), "nothing"),
-        (None, (1,), "epoch 1"),
-        (None, (1, 2), "epochs 1, 2"),
-        (2, (), "the snapshot of epoch 2"),
-        (2, (3,), "the snapshot of epoch 2 and epoch 3"),
-    ],
-)
-def test_a_slice_in_words(snapshot: int | None, epochs: tuple[int, ...], text: str) -> None:
-    """The snapshot first, then one epoch or several."""
-    made = Snapshot(snapshot, None) if snapshot else None
-    assert Slice(made, tuple(ENTRIES[epoch - 1] for epoch in epochs)).text == text
-
-
-def test_what_a_log_has_of_an_epoch() -> None:
-    """The entries 1 and 4, the snapshots 1 and 3: what 3 stands for it knows without an entry."""
-    taken = tuple(Snapshot(epoch, None) for epoch in (1, 3))
-    log = NodeLog((ENTRIES[0], ENTRIES[3]), taken, cut=1)
-    assert [log.has(epoch) for epoch in range(1, 6)] == [True, True, True, True, False]
-    assert [log.entry(epoch) for epoch in (1, 3, 4)] == [ENTRIES[0], None, ENTRIES[3]]
-    assert log.archive == ENTRIES[:1]
-
-
-@pytest.mark.parametrize(
-    ("had", "epoch", "in_order", "entries", "held"),
-    [
-        (2, 2, True, (1, 2), ()),
-        (2, 2, False, (1, 2), ()),
-        (2, 1, False, (1, 2), ()),
-        (2, 3, True, (1, 2, 3), ()),
-        (1, 3, True, (1,), (3,)),
-        (1, 3, False, (1, 3), ()),
-    ],
-)
-def test_one_entry_arrives(
-    had: int, epoch: int, in_order: bool, entries: tuple[int, ...], held: tuple[int, ...]
-) -> None:
-    """What it has it does not take again; above a gap it waits, if there is an order."""
-    log = received(whole(had), ENTRIES[epoch - 1], MACHINE, in_order=in_order)
-    assert tuple(each.epoch for each in log.entries) == entries
-    assert tuple(each.epoch for each in log.held) == held
-
-
-ARRIVE = [
-    # entries that it has, those that arrive, with which snapshot -> its entries, snapshots, held
-    (0, (2, 3, 5), None, (), (), (2, 3, 5)),
-    (0, (3, 1, 2), None, (1, 2, 3), (2,), ()),
-    (0, (6, 5, 4, 3, 2, 1), None, (1, 2, 3, 4, 5, 6), (2, 5), ()),
-    (1, (1, 2, 4), None, (1, 2), (2,), (4,)),
-    (3, (1, 2, 3), None, (1, 2, 3), (2,), ()),
-    (1, (6,), 5, (1, 6), (5,), ()),
-    (2, (), 2, (1, 2), (2,), ()),  # a snapshot that it need not have
-    (3, (4, 6), 2, (1, 2, 3, 4), (2,), (6,)),
-]
-
-
-@pytest.mark.parametrize(("had", "arrive", "snapshot", "entries", "snapshots", "held"), ARRIVE)
-def test_what_arrives_at_a_log(
-    had: int,
-    arrive: tuple[int, ...],
-    snapshot: int | None,
-    entries: tuple[int, ...],
-    snapshots: tuple[int, ...],
-    held: tuple[int, ...],
-) -> None:
-    """First a snapshot that is newer, then what has no gap below; at a snapshot it stores one."""
-    made = whole(snapshot).snapshots[-1] if snapshot else None
-    sent = Slice(made, tuple(ENTRIES[epoch - 1] for epoch in arrive))
-    log = caught_up(whole(had), sent, MACHINE)
-    assert tuple(each.epoch for each in log.entries) == entries
-    assert tuple(each.epoch for each in log.snapshots) == snapshots
-    assert tuple(each.epoch for each in log.held) == held
-    assert log.snapshots == tuple(whole(epoch).snapshots[-1] for epoch in snapshots)
-
-
-@pytest.mark.parametrize(
-    ("events", "every", "due"),
-    [(1, 2, 0), (2, 2, 1), (3, 2, 2), (2, 3, 0), (3, 3, 1), (5, 3, 2), (4, 1, 4), (4, 0, 0)],
-)
-def test_how_many_snapshots_are_due(events: int, every: int, due: int) -> None:
-    """With one for 3 epochs the third event, then the fifth: the snapshot between is an epoch."""
-    assert snapshots_due(events, every) == due
 
 
 @pytest.mark.spec("B-051")
@@ -783,19 +424,3 @@ def test_two_designs_that_were_given_up() -> None:
     for design in ("as designed", "hidden epochs", "in two steps"):
         assert lines[f"design:{design}:A:e1"] == ["message away", "message"]
         assert f"design:{design}:D:e1" not in lines
-
-
-def test_who_has_applied_above_a_gap_does_not_know_the_gap() -> None:
-    """Its epoch is later, and the entry is not in its log."""
-    timeline = opened("cms/off-apply-in-order")
-    timeline.goto(timeline.path()[-1])
-    gaps = {
-        (row.epoch, node)
-        for row in log(timeline.model, timeline.state)
-        for node, each in zip(timeline.model.names, timeline.state.nodes, strict=True)
-        if each.log.epoch > row.epoch and each.log.entry(row.epoch) is None
-    }
-    assert gaps
-    for epoch, node in gaps:
-        [row] = [each for each in log(timeline.model, timeline.state) if each.epoch == epoch]
-        assert node not in row.known

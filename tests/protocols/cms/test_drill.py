@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.console.par import par
-from kit.model.flows import host_id
 from kit.protocols.cms.cms import is_forced
 from kit.protocols.cms.drill import ALTER, BOOT, DUMP
 from tests.drills import errors, failed, keeps_all, passing, printed, typed
@@ -80,28 +77,6 @@ def test_no_walk_is_shorter(name: str) -> None:
     assert shortest.states <= 200_000
 
 
-@pytest.mark.parametrize("host", ["B", "10.0.0.12"])
-def test_a_node_is_asked_from_another_machine(host: str) -> None:
-    """``-h`` asks that node, by its name or its address; one stays where one is."""
-    walked = typed(MEMBER, f"nodetool -h {host} cms describe", "on B", LIST, "nodetool -h Z status")
-    away, _, there, wrong = walked.transcript
-    assert away.lines == there.lines
-    assert "Is Member: true" in away.lines
-    assert (away.error, away.place) == ("", "D")
-    assert wrong.error.startswith("-h: got 'Z'; allowed: one of 10.0.0.11, ")
-
-
-def test_cqlsh_asks_the_server_that_is_named() -> None:
-    """By its name or address; what is no server of the drill is told."""
-    walked = typed(MEMBER, *(f'cqlsh {host} -e "{READ}"' for host in ("A", "10.0.0.11", "C", "Z")))
-    named, by_address, down, wrong = walked.transcript
-    assert named.lines == by_address.lines
-    assert "7" in [line.strip() for line in named.lines]
-    assert down.error == "cqlsh on C: connection refused, the server is down"
-    assert wrong.error.startswith("cqlsh: got 'Z'; allowed: one of 10.0.0.11, ")
-    assert walked.place == "D"
-
-
 @pytest.mark.parametrize(
     "line",
     [
@@ -114,12 +89,6 @@ def test_cqlsh_asks_the_server_that_is_named() -> None:
 def test_a_line_may_be_written_as_the_real_one(line: str) -> None:
     """Other ways to say what the forms say."""
     assert not errors(typed(MEMBER, line))
-
-
-def test_an_option_of_java_has_an_equals_sign() -> None:
-    """As the file of the server has it."""
-    file = [*FILE[:2], f"{BOOT}={DUMP}"]
-    assert not errors(typed(ALL, *RETURN, *file, RESTART))
 
 
 @pytest.mark.parametrize(
@@ -144,100 +113,7 @@ def test_the_replication_factor_is_what_was_asked_for(lines: list[str], size: in
 UNPREPARED, ENDED = "no entry of the model prepares", "the server has one more entry"
 
 
-@pytest.mark.parametrize(
-    ("name", "lines", "steps"),
-    [
-        (MEMBER, [THREE], ["0", "1", f"2 {ENDED}"]),
-        (MEMBER, ["nodetool cms reconfigure 4"], ["0", "1", f"2 {ENDED}"]),
-        (MEMBER, ["nodetool assassinate C"], ["0", "1", f"2 {ENDED}"]),
-        (
-            MEMBER,
-            [THREE, "on B", *LEAVE, "on D"],
-            ["0", "1", f"2 {ENDED}", f"0 {ENDED}"],
-        ),
-        (
-            ALL,
-            [*RETURN, *FILE, RESTART, f"{BOOT}:", THREE],
-            [f"0 {UNPREPARED}", "1", f"2 {ENDED}", "0", "1", "2", f"3 {ENDED}"],
-        ),
-    ],
-)
-def test_a_log_tells_which_entries_of_a_change_are_not_there(
-    name: str, lines: list[str], steps: list[str]
-) -> None:
-    """What the server has before the first step and behind the last one; steps count from 0."""
-    walked = typed(name, *lines, "nodetool cms dumplog")
-    logged = [line for line in walked.transcript[-1].lines if "AdvanceCMS" in line]
-    told = ([line.partition("idx=")[2][0], *filter(line.__contains__, (UNPREPARED, ENDED))]
-            for line in logged)  # fmt: skip
-    assert [" ".join(each) for each in told] == steps
-
-
 SIMPLE, COMPLEX = (f"PREPARE_{how}_CMS_RECONFIGURATION" for how in ("SIMPLE", "COMPLEX"))
-ADVANCES = "ADVANCE_CMS_RECONFIGURATION"
-
-
-@pytest.mark.parametrize(
-    ("line", "kinds"),
-    [
-        ("nodetool assassinate C", [SIMPLE, *[ADVANCES] * 3, "ASSASSINATE"]),
-        ("nodetool assassinate 10.0.0.13", [SIMPLE, *[ADVANCES] * 3, "ASSASSINATE"]),
-        (f"nodetool removenode {host_id(2)}", [SIMPLE, *[ADVANCES] * 3, "FINISH_LEAVE"]),
-        ("nodetool cms reconfigure 3 --ignore C", [COMPLEX, *[ADVANCES] * 3]),
-        ("nodetool cms reconfigure --ignore 10.0.0.13 3", [COMPLEX, *[ADVANCES] * 3]),
-        ("nodetool decommission", ["PREPARE_LEAVE", "FINISH_LEAVE"]),
-    ],
-)
-def test_a_command_is_these_entries(line: str, kinds: list[str]) -> None:
-    """C is lost, and D is no member: the place of C is filled before it goes."""
-    walked = typed(MEMBER, line, "on A", "nodetool cms dumplog")
-    assert not errors(walked)
-    logged = [each.split()[-1] for each in walked.transcript[-1].lines if " kind " in each]
-    assert logged[1:] == kinds
-
-
-@pytest.mark.parametrize(
-    ("line", "why"),
-    [
-        ("nodetool cms reconfigure 4 --ignore C", "not modelled here: another size and --ignore"),
-        ("nodetool cms resumedropaccordtable 42", "not modelled here: no model has Accord"),
-        (f"nodetool removenode {host_id(0)}", "nothing like that can be done"),
-        ("nodetool removenode C", "a node's host id"),
-    ],
-)
-def test_what_a_command_does_not_do_is_said(line: str, why: str) -> None:
-    """And changes nothing."""
-    [error] = errors(typed(MEMBER, line))
-    assert why in error
-
-
-@pytest.mark.parametrize(
-    ("name", "lines"), [(MEMBER, []), (MEMBER, [THREE]), (ALL, [*RETURN, *FILE, RESTART])]
-)
-def test_a_column_is_added_once(name: str, lines: list[str]) -> None:
-    """The log has the statement, as the server's kind; other changes of before are not known."""
-    walked = typed(name, *lines, ALTER, ALTER.replace("TABLE", "TABLE IF EXISTS"))
-    assert errors(walked) == ["Column with name 'note' already exists"]
-    logged = walked.enter("nodetool cms dumplog").lines
-    told = [(kind.split()[-1], line) for kind, line in pairwise(logged)]
-    altered = [
-        kind for kind, line in told if f"AlterSchema{{schemaTransformation={ALTER}}}" in line
-    ]
-    assert altered == ["SCHEMA_CHANGE"]
-
-
-@pytest.mark.parametrize(
-    ("line", "why"),
-    [
-        ("nodetool cms reconfigure --cancel", "no node is half added to the CMS"),
-        ("nodetool cms reconfigure --resume", "no change of the members is under way"),
-        ("nodetool cms reconfigure 4", "this size was already asked for"),
-    ],
-)
-def test_what_there_is_nothing_to_do_of_says_why(line: str, why: str) -> None:
-    """With the words that were typed."""
-    walked = typed(MEMBER, "nodetool cms reconfigure 4", line)
-    assert errors(walked)[0].startswith(f"{line}: {why}")
 
 
 @pytest.mark.parametrize(("name", "lines", "wrong", "said"), WRONG)
@@ -267,23 +143,6 @@ def test_the_machine_of_a_node_that_has_left_is_still_there() -> None:
     assert not [line for line in others if "10.0.0.14" in line]
     assert [line[:12] for line in own if "10.0.0.14" in line] == ["UL 10.0.0.14"]
     assert "Is Member: false" in view
-
-
-@pytest.mark.parametrize(
-    ("name", "lines", "step", "done"),
-    [
-        (ALL, FILE[:2], "file", False),
-        (ALL, [*RETURN, *FILE[:2]], "file", True),
-        (MEMBER, ["nodetool cms reconfigure 1"], "reconfigure", False),
-        (MEMBER, [THREE, "nodetool cms reconfigure 2"], "reconfigure", False),
-        (MEMBER, [THREE], "reconfigure", True),
-    ],
-)
-def test_a_step_is_ticked_by_what_it_says(
-    name: str, lines: list[str], step: str, done: bool
-) -> None:
-    """Not by a file of an older epoch, nor by another size."""
-    assert {each.name: each.done for each in typed(name, *lines).checklist()}[step] == done
 
 
 @pytest.mark.spec("B-056")

@@ -297,24 +297,6 @@ def on_ring(timeline: Timeline) -> dict[str, str]:
     }
 
 
-def test_the_ring_marks_who_comes_and_who_is_down() -> None:
-    """Who is written to only has a pencil, a new member a marked key, who is down a cross."""
-    timeline = walk("cms/three-of-four", longest=12)
-    seen = []
-    while timeline.forward() is not None:
-        seen.append(on_ring(timeline))
-    key = dict.fromkeys("ABC", "key")
-    rows = [row for at, row in enumerate(seen) if row not in seen[:at]]
-    assert rows[:4] == [key | {"D": ""}, key | {"D": "pencil"}, key | {"D": "new key"},
-                        key | {"D": "key"}]  # fmt: skip
-    assert rows[4:6] == [
-        {"A": "pencil", "B": "key", "C": "key", "D": "key"},
-        {"A": "", "B": "key", "C": "key", "D": "key"},
-    ]
-    lost = after("cms", {"nodes": 3, "members": 1, "crashes": 1}, "crash B")
-    assert on_ring(lost) == {"A": "key", "B": "down", "C": ""}
-
-
 @pytest.mark.spec("B-001")
 @pytest.mark.parametrize("after_steps", range(8))
 def test_some_nodes_are_the_cms_and_that_changes_while_it_runs(after_steps: int) -> None:
@@ -339,19 +321,6 @@ def test_some_nodes_are_the_cms_and_that_changes_while_it_runs(after_steps: int)
     assert submitted
     assert list(dict.fromkeys(seen)) == ["ABC", "ABCD", "BCD"]
     assert facts.log(model, timeline.state)[submitted - 1].event == "change"
-
-
-def hashed(ids: list[int]) -> list[int]:
-    """The order of a hash set of Java: 16 buckets, and the hash of a node id is 31 and the id."""
-    assert len(ids) <= 12  # of more it has more buckets
-    return sorted(ids, key=lambda each: (31 + each) % 16)
-
-
-def test_the_published_order_of_removals_is_that_of_small_node_ids() -> None:
-    """Node ids count from 1. Up to 16 the set gives them by size; 17 would come before 2."""
-    assert hashed([*range(12, 0, -1)]) == [*range(1, 13)]
-    assert hashed([16, 1, 5]) == [1, 5, 16]
-    assert hashed([2, 17]) == [17, 2]
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ import pytest
 
 from kit.errors import BadInput
 from kit.model.registry import build
-from kit.ring.replication import Keyspace, LocalStrategy, SimpleStrategy
-from tests.saying import like, says
+from tests.saying import says
 
 
 @pytest.mark.parametrize(
@@ -60,48 +59,6 @@ def test_what_no_range_can_be_followed_through_is_refused(
     with pytest.raises(BadInput) as error:
         build(model, given)
     assert says(error.value, said)
-
-
-def test_a_dead_replica_whose_data_another_one_has_is_copied() -> None:
-    """Two datacenters with one replica each: the other one streams."""
-    given = {"nodes": 4, "dcs": 2, "rf": 1, "strategy": "network", "operations": ("removenode B",)}
-    assert build("dataplane", given).start()
-
-
-KEYSPACES = {
-    "own": Keyspace("own", LocalStrategy()),
-    "one": Keyspace("one", SimpleStrategy(1)),
-    "two": Keyspace("two", SimpleStrategy(2)),
-}
-
-
-@pytest.mark.parametrize(
-    ("names", "replicas"),
-    [("one", 1), ("two", 2), ("one two", 1), ("two one", 2), ("one own", 1), ("own one", None)],
-)
-def test_the_first_keyspace_counts(names: str, replicas: int | None) -> None:
-    """It has to be replicated; what stands behind it may be local."""
-    given = {"keyspaces": tuple(KEYSPACES[name] for name in names.split())}
-    if replicas is None:
-        with pytest.raises(BadInput, match=like("keyspaces | own | replicated keyspace first")):
-            build("dataplane", given)
-        return
-    model: Any = build("dataplane", given)
-    [first, *_] = model.history.epochs
-    assert first.view.writes.bit_count() == replicas
-
-
-@pytest.mark.parametrize(("names", "left", "right"), [("one two", 200, 300), ("two one", 100, 200)])
-def test_the_range_that_moves_most_is_one_of_the_first_keyspace(
-    names: str, left: int, right: int
-) -> None:
-    """Where C leaves, only its own range moves of one replica, and of two the one before it, too;
-    of ranges that move alike it is the first.
-    """
-    keyspaces = tuple(KEYSPACES[name] for name in names.split())
-    given = {"nodes": 4, "keyspaces": keyspaces, "operations": ("decommission C",)}
-    model: Any = build("dataplane", given)
-    assert (model.history.left, model.history.right) == (left, right)
 
 
 @pytest.mark.parametrize("given", [{"rf": 9}, {"nodes": 1}, {"strategy": "everywhere"}])

@@ -14,8 +14,6 @@ from tests.widgets.browsing import Desk, serious
 pytestmark = pytest.mark.browser
 
 STORIES = ["dataplane/anomaly-lost-write", "dataplane/no-longer-a-member"]
-PARTS = (".kp-picture", ".kp-pane")
-WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
 @pytest.mark.parametrize("name", STORIES)
@@ -29,28 +27,6 @@ def test_the_page_shows_each_frame_exactly(desk: Callable[..., Desk], name: str)
         found.flush()
         assert found.difference() == ""
     assert found.errors == []
-
-
-@pytest.mark.parametrize("name", STORIES)
-def test_nothing_is_cut_off_at_the_side(desk: Callable[..., Desk], name: str) -> None:
-    """At 1280 by 720 nothing runs out of the page sideways, at the start and at the end."""
-    player = story(name)
-    found = desk(player)
-    for moment in (0, player.timeline.tip):
-        player.goto(moment)
-        found.flush()
-        assert found.page.evaluate(WIDE) <= 0
-
-
-def test_in_a_narrow_cell_the_tabs_go_below(desk: Callable[..., Desk]) -> None:
-    """In a narrow window the other panels stand under the picture, and nothing is cut."""
-    found = desk(story(STORIES[0]))
-    found.page.set_viewport_size({"width": 600, "height": 720})
-    boxes = [found.page.locator(f".kp-stage {name}").bounding_box() for name in PARTS]
-    assert boxes[0] is not None
-    assert boxes[1] is not None
-    assert boxes[1]["y"] >= boxes[0]["y"] + boxes[0]["height"]
-    assert found.page.evaluate(WIDE) <= 0
 
 
 def test_the_replicas_are_played_on_the_board(desk: Callable[..., Desk]) -> None:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any, get_args
 
 import pytest
-from msgspec import UNSET
 
 from kit.model.registry import build
 from kit.model.scenario import file_named, open_file
 from kit.model.timeline import Timeline
 from kit.protocols.storage.rules.history import RangeEpoch, RangeHistory
 from kit.protocols.storage.rules.levels import ReadRepair
-from kit.protocols.storage.rules.requests import DONE, FAILED, REPAIRING
+from kit.protocols.storage.rules.requests import FAILED, REPAIRING
 from kit.protocols.storage.rules.view import View
-from kit.protocols.storage.storage import Admit, Serve, Start
 from kit.search.check import check
 from tests.protocols.dataplane.runs import BLOCKING, CLEAN, LARGE
 from tests.protocols.storage.toys import toy
@@ -149,33 +147,3 @@ def test_a_repair_is_validated_again(retry: bool) -> None:
         assert (read.phase, names(read.in_flight)) == (REPAIRING, ("C", "X"))
     else:
         assert (read.phase, names(read.in_flight)) == (FAILED, ("C",))
-
-
-def test_what_is_written_back_arrives_late_too() -> None:
-    """The read has its answer; the message to the third replica is still a write."""
-    model: Any = build("dataplane", {**JOINED, "rf": 3, "repair": "blocking"})
-    timeline = along(model, *SEEN, "read 2 writes back to B", "answer read 2")
-    assert timeline.state.requests[1].phase == DONE
-    assert timeline.state.cells[model.code["C"]] == 0
-    do(timeline, "read 2 writes back to C")
-    assert timeline.state.cells[model.code["C"]] == timeline.state.cells[model.code["A"]]
-
-
-@pytest.mark.parametrize(("slow", "begun"), [(False, UNSET), (True, 0)])
-def test_nobody_has_begun_what_is_to_be_written_back(slow: bool, begun: object) -> None:
-    """Where replicas take their time a write-back has a mask of who began it, empty at first; where
-    they do not it has none, so that such states are no others than before.
-    """
-    view = View(0b111, 0b111, 0b111, 0b111)
-    still = RangeHistory("", 0, 0, tuple("ABC"), ("dc1",) * 3, (RangeEpoch(1, "stable", view),))
-    model: Any = toy(still, ASKS, together=True, repair="blocking", slow=slow)
-    state = model.start()
-    sent = (Start(0, 1), Start(1, 1))
-    served = ((0, "A"), (1, "A"), (1, "B"))
-    begins = [Admit(*at) for at in served] if slow else []
-    for action in (*sent, *begins, *(Serve(*at) for at in served)):
-        assert model.refusal(state, action) is None, action
-        state = model.act(state, action)
-    back = model.writes_back(state, 1)
-    assert back is not None
-    assert back.begun == begun

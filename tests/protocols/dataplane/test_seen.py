@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +12,10 @@ from kit.model.registry import build
 from kit.model.scenario import file_named, files, open_file
 from kit.model.timeline import Timeline
 from kit.protocols.storage import facts
-from kit.protocols.storage.events import Completed, Copied, Delivered
+from kit.protocols.storage.events import Completed, Delivered
 from kit.protocols.storage.panels.cards import draw_replicas, replicas_text
 from kit.protocols.storage.panels.groups import STATUS
 from kit.protocols.storage.panels.spacetime import (
-    LINE,
-    LONGEST,
-    STEP,
     draw_spacetime,
     layout,
     line,
@@ -34,13 +30,11 @@ from kit.views.fragment import Frag
 from kit.views.panel import Scene, scene_at
 from kit.widgets import Player
 from tests.protocols.dataplane.test_search import missed_between
-from tests.protocols.test_on_record import opened
 from tests.views.frames import classed, part
 
 FILES = [path for name, path in files().items() if name.startswith("dataplane/")]
 
 
-CROSSING = re.compile(r"(?:H|^M)([-\d.]+)(?: [-\d.]+)?L([-\d.]+)")
 """From where an arrow leaves a lifeline to where it ends."""
 
 
@@ -120,27 +114,6 @@ def test_every_arrow_has_the_epoch_of_its_sender(path: Path) -> None:
                 assert (read.epoch is None) is (label == "–")
                 assert read.epoch is None or read.epoch <= known[read.source]
                 assert words(group)[0].split()[-1].startswith(label)
-
-
-@pytest.mark.sweep(3)
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_a_long_way_is_seen_with_its_sender_and_its_words(path: Path) -> None:
-    """However long a message or a copy is on its way, it crosses over from its sender's lifeline
-    within the last columns. The words of an open end stand beside it, or a line leads to them.
-    """
-    for scene in scenes(path):
-        found, drawn = layout(scene), draw_spacetime(scene)
-        for key in (*(each.key for each in found.messages), *(way.key for way in found.ways)):
-            group = part(drawn, key)
-            [path_of, *_] = [each for each in group.walk() if each.get("d")] if group else [drawn]
-            crossing = CROSSING.search(path_of.get("d") or "")
-            left, right = map(float, crossing.groups()) if crossing else (0, 0)
-            assert right - left <= LONGEST * STEP + 0.2, key
-        for message in found.messages:
-            group = part(drawn, message.key)
-            if message.met is None and group is not None and not classed(group, "lead"):
-                [said] = [each for each in group.walk() if each.tag == "text"]
-                assert abs(float(said.get("y") or 0)) <= LINE, message.key
 
 
 @pytest.mark.sweep(3)
@@ -370,23 +343,3 @@ def test_seeds_have_a_table_of_verdicts() -> None:
         rows = sweep(None, "dataplane", seeds, parameters={"rf": 1}, off=off).to_pylist()
         assert [row["seed"] for row in rows] == list(seeds)
         assert all(row["verdict"] == "clean" for row in rows) is clean
-
-
-def test_copies_are_told_with_their_epoch() -> None:
-    """A copy's line has the epoch that its source had applied when it was read."""
-    event = Copied("A", "X", "write 1", False, 101)
-    assert line(event) == "copy for X is read at A @101: write 1"
-
-
-def test_data_that_came_after_a_cleanup_waits_for_none() -> None:
-    """What nobody will clean up is not called not cleaned up yet."""
-    timeline, said = opened("dataplane/deleted-data-returns"), set()
-    for moment in timeline.path():
-        state = timeline.moments[moment].state
-        for row in facts.replicas(timeline.model, state):
-            if row.not_owned:
-                at = timeline.model.history.replicas.index(row.name)
-                why = facts.why_kept(timeline.model, state, row.name)
-                assert (why == "no cleanup is to come") is bool(state.cleaned >> at & 1)
-                said.add(why)
-    assert "no cleanup is to come" in said

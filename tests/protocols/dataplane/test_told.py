@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-import msgspec
 import pytest
 
 from kit.model.registry import build
 from kit.model.scenario import file_named, open_file
 from kit.model.timeline import Timeline
 from kit.protocols.storage.panels.cards import draw_replicas, replicas_text
-from kit.protocols.storage.rules.requests import DONE, FAILED, NOTHING, OPEN, value, written
-from kit.protocols.storage.storage import Serve
+from kit.protocols.storage.rules.requests import DONE, FAILED, NOTHING, OPEN, value
 from kit.views.panel import scene_at
 from tests.views.frames import classed
 
@@ -187,63 +185,3 @@ def test_deleted_data_returns_without_the_membership_check() -> None:
     timeline = told("deleted-data-stays-away")
     assert value(timeline.state.requests[2].newest_seen) == NOTHING
     assert red(timeline) == []
-
-
-@pytest.mark.parametrize(
-    "given", [{}, {"rf": 2, "cancels": 1}, {"timeouts": True, "repair": "answered"}]
-)
-def test_an_action_is_enabled_or_waits(given: dict[str, Any]) -> None:
-    """Along suggested runs what is enabled does not wait, and each has its own line."""
-    model: Any = build("dataplane", given)
-    state = model.start()
-    while (action := model.suggest(state)) is not None:
-        enabled, waiting = list(model.actions(state)), dict(model.waiting(state))
-        assert action in enabled
-        assert not set(enabled) & set(waiting)
-        verbs = [model.verb(one) for one in (*enabled, *waiting)]
-        assert len(set(verbs)) == len(verbs)
-        assert all(model.label(state, one) for one in enabled)
-        assert all(refusal.reason for refusal in waiting.values())
-        state = model.act(state, action)
-    assert all(request.phase == DONE for request in state.requests)
-    assert not model.newest(state).edges
-
-
-def test_what_is_suggested_asks_before_and_after() -> None:
-    """The first request is answered before the operation begins, the others when it is over; then
-    nothing is left to suggest.
-    """
-    timeline: Any = Timeline(build("dataplane", {"rf": 2}))
-    verbs = []
-    while (action := timeline.suggest()) is not None:
-        timeline.do(action)
-        verbs.append(timeline.model.verb(action))
-    asked = [place for place, verb in enumerate(verbs) if " at epoch " in verb]
-    moves = [p for p, verb in enumerate(verbs) if verb.startswith(("bootstrap", "commit"))]
-    assert [verbs[place] for place in asked] == ["write 1 at epoch 99", "read 2 at epoch 103"]
-    assert asked[0] < verbs.index("answer write 1") < moves[0]
-    assert moves[-1] < asked[1] < verbs.index("answer read 2")
-    assert all(request.phase == DONE for request in timeline.state.requests)
-
-
-def test_replicas_are_counted_in_each_datacenter_that_has_some() -> None:
-    """Promises between levels rest on them; a datacenter without replicas does not count."""
-    given: dict[str, Any] = {"nodes": 6, "dcs": 2, "strategy": "network"}
-    assert build("dataplane", {**given, "rf": 1}).factors == (1, 1)
-    assert build("dataplane", {**given, "rf": 2}).factors == (2, 2)
-    assert build("dataplane", {"nodes": 4, "rf": 3}).factors == (3,)
-    elsewhere: Any = build("dataplane", {"nodes": 4, "dcs": 2, "rf": 1})
-    assert len(elsewhere.dcs) == 2
-    assert elsewhere.factors == (1,)
-
-
-def test_who_stores_but_must_not_is_named_behind_others_that_may() -> None:
-    """Every replica whose cell changed is looked at, not the first one only."""
-    model: Any = build("dataplane", {"rf": 2})
-    (owners,) = [prop for prop in model.properties if prop.name == "owners-store"]
-    before, last = model.start(), model.history.replicas.index("X")
-    assert last > 0
-    cells = tuple(written(1) if i == last else cell for i, cell in enumerate(before.cells))
-    found = owners.check(before, Serve(0, "X"), msgspec.structs.replace(before, cells=cells))
-    assert found is not None
-    assert found.startswith("X, at epoch 99, stores what write 1 brings")

@@ -36,31 +36,9 @@ def test_a_board_plays_searches_and_accuses() -> None:
     assert found.score() == "Score: 1 of 8 named, 2 accusations."
 
 
-def test_another_variant_has_its_own_suspects_and_an_empty_place() -> None:
-    """What was shown of one variant does not stay beside another one."""
-    found = hunt(SEED)
-    board = HuntBoard(found)
-    board.variant.value = str(SHORT)
-    board.play.click()
-    board.variant.value = "1"
-    assert board.place.children == ()
-    assert [value for _, value in board.suspect.options] == [g.id for g in found.suspected(1)]
-
-
 def test_a_hunt_is_shown_as_its_board_and_stored_as_its_table() -> None:
     """A live notebook has the widgets; the text and the table are there without a kernel."""
     bundle = hunt(SEED)._repr_mimebundle_()
     assert "application/vnd.jupyter.widget-view+json" in bundle
     assert "<table" in bundle["text/html"]
     assert "Score: 0 of 8 named" in bundle["text/plain"]
-
-
-def test_a_board_shows_what_cells_say_and_whether_it_is_right() -> None:
-    """An accusation made in code is in every board of the hunt, with its mark, and in its text."""
-    made = hunt(SEED)
-    boards = HuntBoard(made), HuntBoard(made)
-    for word, mark in (("S-09", "✗"), (drawn(SEED)[SHORT - 1].missing.id, "✓")):
-        made.accuse(SHORT, word)
-        for text in (*(board.table.value for board in boards), repr(made)):
-            assert f"{mark} {word}" in text
-            assert made.score() in text
