@@ -47,26 +47,6 @@ def configured(*steps: tuple[str, str]) -> Log:
 
 
 @pytest.mark.parametrize(
-    ("options", "wanted", "result"),
-    [
-        (UNTIMED, "A B C D", True),  # the server joins groups whatever changes
-        (UNTIMED, "A B", True),
-        (DOCUMENTS, "A B C D", False),  # one member at a time needs no joint configuration
-        (DOCUMENTS, "A B c", False),
-        (DOCUMENTS, "A D E", True),
-        (DOCUMENTS, "A B D", True),  # one goes and one comes: two changes
-    ],
-)
-def test_a_change_of_members(options: Options, wanted: str, result: bool) -> None:
-    """The configuration that a leader appends holds at once."""
-    group = leading(options, more="D E")
-    output = core.configure(group.servers["A"], members(wanted), options)
-    assert isinstance(output, Output)
-    assert output.server.configuration.is_joint is result
-    assert output.server.configuration.current == members(wanted)
-
-
-@pytest.mark.parametrize(
     ("wanted", "before", "why"),
     [
         ("", None, core.NOBODY),
@@ -110,25 +90,6 @@ def test_who_may_be_a_candidate(steps: Any, commit: int, name: str, may: bool) -
     """A voter; or one that the newest configuration leaves out, until that is committed."""
     server = Server(name, Stored(1, "", configured(*steps), commit))
     assert isinstance(core.campaign(server, UNTIMED).server.role, Candidate) is may
-
-
-@pytest.mark.parametrize(
-    ("steps", "snapshot", "result"),
-    [
-        ((), "A B", "A B"),
-        ((("", "A B C"),), "A B", "A B C"),  # the log's is newer
-        ((("", "A B C"), ("", "A C")), "A B", "A C"),
-        ((("", "A B c"),), "A B", "A B c"),
-        ((("A B", "A C"),), "A B", "A C"),
-    ],
-)
-def test_the_newest_configuration_counts(steps: Any, snapshot: str, result: str) -> None:
-    """That of the snapshot holds only where the log has none."""
-    log = Log(Snapshot(0, 0, Configuration(members(snapshot))))
-    for entry in configured(*steps):
-        log = log.appended(entry)
-    assert log.configuration.current == members(result)
-    assert log.cut(1).configuration.current == members(snapshot)
 
 
 def test_a_joint_change_ends_by_itself_and_who_is_left_out_stops() -> None:
@@ -250,32 +211,6 @@ def test_a_transfer_is_given_up_after_its_ticks() -> None:
 # -- snapshots -------------------------------------------------------------------------------------
 
 GROUP = Configuration(members("A B C"))
-
-
-@pytest.mark.parametrize(
-    ("terms", "commit", "index", "term", "log", "result"),
-    [
-        ("", 0, 2, 1, "", 2),  # all is new
-        ("1", 1, 2, 1, "", 2),  # a shorter log is gone
-        ("11", 1, 2, 1, "", 2),
-        ("111", 1, 2, 1, "1", 2),  # what is behind it stays
-        ("1122", 1, 2, 3, "", 2),  # of another term: nothing of the log counts
-        ("111", 3, 2, 1, "111", 3),  # all of it is committed here already
-    ],
-)
-def test_a_snapshot_is_installed(
-    terms: str, commit: int, index: int, term: int, log: str, result: int
-) -> None:
-    """A follower takes what it does not know to be committed, and keeps what agrees behind it."""
-    own = core.first_stored(members("A B C")).log
-    for i, each in enumerate(terms, 1):
-        own = own.appended(Entry(int(each), i, "x"))
-    follower = Server("B", Stored(3, "", own, commit), applied=commit)
-    output = core.receive(follower, "A", say.Install(3, Snapshot(index, term, GROUP, "s")), UNTIMED)
-    assert "".join(str(e.term) for e in output.server.log) == log
-    assert output.server.commit == result
-    assert (output.snapshot is not None) is (index > commit)
-    assert [m.message for m in output.messages] == [say.Installed(3, index > commit)]
 
 
 def test_a_follower_that_is_far_behind_gets_a_snapshot_and_then_the_rest() -> None:
@@ -501,3 +436,43 @@ def test_who_knows_no_leader_asks() -> None:
     candidate = core.campaign(Server("C", stored), UNTIMED).server
     [again] = core.receive(candidate, "B", ping, UNTIMED).messages
     assert again.message == say.VoteRequest(1, 0, 0, True)
+
+
+def test_a_command_of_any_member_is_committed_everywhere() -> None:
+    """B forwards it to A, which leads; once reminded all know that it is committed."""
+    group = Group("A B C")
+    group.elect("A")
+    group.did(core.submit(group.servers["B"], "x", group.options, "r1", "applied"))
+    group.run()
+    group.remind("A")
+    assert group.answers["r1"].outcome == "applied"
+    assert {s.commit for s in group.servers.values()} == {2}
+    assert [e.data for e in group.servers["C"].log] == [None, "x"]
+
+
+def test_other_members_take_over_and_the_leader_that_leaves_hands_over() -> None:
+    """From A, B, C to B, C, D, E: by a joint configuration, whose end A does not lead on."""
+    group = Group("A B C", more="D E")
+    group.elect("A")
+    group.did(core.configure(group.servers["A"], members("B C D E"), group.options, "change"))
+    group.run()
+    assert group.answers["change"].outcome == "committed"
+    leaders = [n for n, s in group.servers.items() if isinstance(s.role, Leader)]
+    assert leaders
+    assert "A" not in leaders
+    for name in "BCDE":
+        assert group.servers[name].configuration.members == ("B", "C", "D", "E")
+        assert not group.servers[name].configuration.is_joint
+
+
+def test_a_read_barrier_waits_for_a_majority() -> None:
+    """C may read index 1 once A has heard that a majority still follows; alone A cannot tell."""
+    group = Group("A B C")
+    group.elect("A")
+    group.did(core.read_barrier(group.servers["C"], group.options, "r"))
+    group.run()
+    group.remind("A")
+    assert (group.answers["r"].outcome, group.answers["r"].index) == ("read", 1)
+    group.did(core.read_barrier(group.servers["A"], group.options, "alone"))
+    group.run(lost=("B", "C"))
+    assert "alone" not in group.answers

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kit.model.registry import build
-from kit.protocols.raft.commit_log import DEFINITION, QUICK, size
+from kit.protocols.raft.commit_log import DEFINITION, size
 from kit.search.check import check
 from kit.views.panel import scene_of
 from tests.protocols.tcm.exploring import reachable
@@ -131,33 +131,3 @@ def test_a_definition_that_fills_a_segment_fits(room: int) -> None:
     assert (state.rejected, state.change) == (("", "t1") if fits else ("t1", ""))
     assert after("commit_log", given, "change entry", off=off).state.change == "r1"
     assert after("commit_log", given, "change definition").state.change == "t1"
-
-
-def test_what_is_in_an_sstable_is_durable() -> None:
-    """Or in a segment that is on disk; not what waits in a buffer."""
-    timeline = after("commit_log", {}, "change definition")
-    model, state = timeline.model, timeline.state
-    assert not model.is_durable(state, "t1")
-    assert model.is_durable(state.but(sstables=("t1",)), "t1")
-    assert not model.is_durable(state.but(sstables=("t2",)), "t1")
-    assert model.is_durable(after("commit_log", {}, "change definition", "disk").state, "t1")
-
-
-@pytest.mark.parametrize(
-    ("change", "waited", "late"),
-    [("t1", QUICK - 1, False), ("t1", QUICK, True), ("t2", QUICK, False), ("", QUICK, False)],
-)
-def test_how_long_a_change_may_wait(change: str, waited: int, late: bool) -> None:
-    """Of what is not on disk; where no change is under way nobody waits."""
-    model = after("commit_log", {}).model
-    state = model.start().but(change=change, waited=waited, sstables=("t2",))
-    assert bool(model.quick(state)) is late
-
-
-def test_who_is_down_answers_nobody() -> None:
-    """Whatever was under way."""
-    timeline = after("commit_log", {}, "change definition", "disk")
-    model, state = timeline.model, timeline.state
-    assert model.answer(state).answered == ("t1",)
-    assert model.answer(state.but(up=False)) is None
-    assert model.answer(model.start()) is None

@@ -14,7 +14,7 @@ from kit.protocols.raft import messages as say
 from kit.protocols.raft.rules.configuration import Member
 from kit.protocols.raft.rules.log import Entry, Log, Snapshot
 from kit.protocols.raft.rules.progress import Progress
-from kit.protocols.raft.state import Candidate, Leader, Options, Server, Stored
+from kit.protocols.raft.state import Leader, Options, Server, Stored
 from tests.protocols.raft.driving import UNTIMED, Group, members
 from tests.protocols.raft.test_published import ask, known, led, receive, role
 
@@ -122,23 +122,6 @@ def test_a_rejection_skips_a_term(
     assert list(group.servers["B"].log) == list(group.servers["A"].log)
 
 
-@pytest.mark.parametrize(
-    ("terms", "index", "term", "result"),
-    [
-        ((1, 1, 2, 3), 4, 3, (4, 3)),
-        ((1, 1, 2, 3), 9, 9, (4, 3)),
-        ((1, 1, 2, 3), 4, 2, (3, 2)),
-        ((1, 1, 3, 3), 4, 2, (2, 1)),
-        ((2, 2), 2, 1, (0, 0)),
-    ],
-)
-def test_the_newest_entry_of_a_term_no_newer(
-    terms: tuple[int, ...], index: int, term: int, result: tuple[int, int]
-) -> None:
-    """Up to an index; before all entries there is one of term 0."""
-    assert log_of(*terms).newest(index, term) == result
-
-
 # -- a window, votes, a transfer -------------------------------------------------------------------
 
 
@@ -151,32 +134,6 @@ def test_lost_answers_do_not_fill_the_window() -> None:
     assert known(group, "B").in_flight == (2, 3, 4, 5)
     receive(group, "A", "B", say.Accepted(1, 1, 5))
     assert known(group, "B").in_flight == ()
-
-
-@pytest.mark.parametrize("answers", [(False, True), (True, False)])
-def test_the_first_answer_of_a_voter_counts(answers: tuple[bool, bool]) -> None:
-    """B says first the one, then the other: it stands where it stood first."""
-    five = core.first_stored(members("A B C D E")).log
-    candidate = Server("A", Stored(1, "A", five), Candidate(False, ("A",)))
-    for granted in answers:
-        candidate = core.receive(candidate, "B", say.VoteReply(1, granted), UNTIMED).server
-    first = ("A", "B") if answers[0] else ("A",)
-    assert candidate.role == Candidate(False, first, () if answers[0] else ("B",))
-
-
-@pytest.mark.parametrize(("second", "left"), [("B", 2), ("C", 3)])
-def test_who_asks_again_gets_no_more_time(second: str, left: int) -> None:
-    """The same transfer keeps its deadline; one to another member has its own."""
-    group = led(options=Options(election=10))
-    ask(group, core.submit, "A", command="x")
-    group.in_flight.clear()
-    ask(group, core.transfer, "A", target="B", ticks=3)
-    ask(group, core.tick, "A", alive="BC")
-    ask(group, core.transfer, "A", target=second, ticks=3)
-    now = group.servers["A"].role
-    assert isinstance(now, Leader)
-    assert now.transfer is not None
-    assert (now.transfer.target, now.transfer.left) == (second, left)
 
 
 # -- what nobody may say ---------------------------------------------------------------------------

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from msgspec.structs import replace
 
 from kit.model.registry import build
 from kit.model.timeline import Timeline
 from kit.playing.opening import open_named
 from kit.protocols.raft.groups import EDITIONS, ELECTED, IDS
 from kit.protocols.raft.library import Commands, GroupRegistry, Network, RaftServer
-from kit.protocols.raft.rules.configuration import Configuration
-from kit.protocols.raft.rules.log import Entry
-from kit.protocols.raft.rules.progress import Progress
-from kit.protocols.raft.state import Leader
 from kit.protocols.raft.tables import RaftTables
 from kit.search.check import check
 from kit.views.fragment import Frag
 from kit.views.panel import scene_of
 from kit.views.registry import for_model
 from tests.views.frames import after, check_frame, last_flows, panel_text, scenes, walk
-from tests.views.test_stage import pictured
 
 SCHEMA, DATA = IDS.values()
 TABLES = {
@@ -51,16 +43,6 @@ def test_groups_do_not_meet() -> None:
     """A complete search of two nodes finds no two leaders of a term, and groups led apart."""
     result = check(build("raft_groups", {"nodes": 2, "entries": 1}))
     assert (result.verdict, result.unreached) == ("complete", ())
-
-
-def test_a_disk_says_of_each_group_what_it_holds() -> None:
-    """That its log is empty, how much of it is committed, and what is in a snapshot."""
-    timeline = played("one-node-leads", "snapshot")
-    assert "schema t0: empty data t0: empty" in pictured(scene_of(timeline, 0)).text()
-    [node] = [
-        each for each in pictured(scene_of(timeline, timeline.at)).walk() if each.key == "n:A"
-    ]
-    assert "schema t1 ✓2 of 2 data t1 ✓2 of 2 snapshot schema 2" in node.text()
 
 
 @pytest.mark.parametrize("name", ["one-node-leads", "own-leaders"])
@@ -136,67 +118,3 @@ def test_a_lookup_finds_the_group_on_every_shard() -> None:
     for shard in range(4):
         assert [registry.find(group, shard).group for group in (SCHEMA, DATA)] == [SCHEMA, DATA]
         assert registry.find(DATA, shard) is registry.find(DATA)
-
-
-NOTHING = "there is nothing to do for this event"
-
-
-@pytest.mark.parametrize(
-    ("event", "nodes", "last", "heard", "left", "reason"),
-    [
-        ("write", 3, 2, (1, 1), 3, ""),
-        ("write", 3, 3, (1, 1), 3, NOTHING),  # as far as commands may go
-        ("remind", 3, 3, (1, 1), 3, NOTHING),  # all know what is committed
-        ("remind", 3, 3, (1, 0), 3, ""),
-        ("remind", 3, 3, (0, 1), 3, ""),
-        ("remind", 3, 3, (0, 0), 3, ""),
-        ("remove", 3, 1, (1, 1), 3, ""),
-        ("remove", 2, 1, (1,), 2, ""),
-        ("remove", 3, 1, (1,), 2, NOTHING),  # the last one has gone already
-        ("remove", 1, 1, (), 1, NOTHING),  # somebody has to stay
-    ],
-)
-def test_what_a_leader_of_a_group_has_to_do(
-    event: str, nodes: int, last: int, heard: tuple[int, ...], left: int, reason: str
-) -> None:
-    """Entry 1 is committed; the others have said up to where they know that."""
-    model: Any = build("raft_groups", {"nodes": nodes, "entries": 3})
-    state = model.start()
-    server, other = state.nodes[0]
-    configuration = Configuration(model.members[:left])
-    log = server.log.cut(1)
-    log = replace(log, snapshot=replace(log.snapshot, configuration=configuration))
-    for index in range(1, last + 1):
-        log = log.appended(Entry(1, index, f"x{index}"))
-    known = zip(model.names[1:], heard, strict=False)
-    role = Leader(tuple(Progress(n, last + 1, last, "pipeline", commit=c) for n, c in known))
-    stored = replace(server.stored, term=1, log=log, commit=1)
-    leads = replace(server, stored=stored, role=role, applied=1)
-    option = model.find(state.but(nodes=((leads, other), *state.nodes[1:])), f"{event} A schema")
-    assert option is not None
-    assert (option[1].reason if option[1] else "") == reason
-
-
-@pytest.mark.parametrize(
-    ("leads", "own"),
-    [
-        ("10 01 00", True),
-        ("01 10 00", True),
-        ("10 00 00", False),
-        ("01 00 00", False),
-        ("11 00 00", False),
-        ("00 00 00", False),
-    ],
-)
-def test_when_groups_have_leaders_of_their_own(leads: str, own: bool) -> None:
-    """One node leads the first group alone, another one the second."""
-    model: Any = build("raft_groups")
-    state = model.start()
-    servers = tuple(
-        tuple(
-            replace(server, role=Leader()) if digit == "1" else server
-            for server, digit in zip(of, each, strict=True)
-        )
-        for of, each in zip(state.nodes, leads.split(), strict=True)
-    )
-    assert model.own_leaders(state.but(nodes=servers)) is own

@@ -26,11 +26,9 @@ from kit.protocols.raft.rules.configuration import Configuration, Member
 from kit.protocols.raft.rules.log import Entry, Log, Snapshot
 from kit.protocols.raft.state import Leader, Options, Stored, Written
 from kit.protocols.raft.tables import (
-    ConfigurationRow,
     Group,
     RaftRow,
     RaftTables,
-    SnapshotRow,
     raft_rows,
     rows_of,
 )
@@ -248,21 +246,6 @@ def test_an_address_has_any_format() -> None:
     """It stands beside the id, and nobody reads it but the one who sends there."""
     members = rows_of("raft_snapshot_config", SCHEMA, core.first_stored(MEMBERS))
     assert [(row.server_id, row.address) for row in members] == [(m.id, m.address) for m in MEMBERS]
-
-
-@pytest.mark.parametrize(
-    ("table", "kinds"),
-    [
-        ("raft", [RaftRow]),
-        ("raft_snapshots", [SnapshotRow]),
-        ("raft_snapshot_config", [ConfigurationRow] * 3),
-        ("members", [ConfigurationRow] * 2),
-    ],
-)
-def test_each_table_has_its_own_rows(table: str, kinds: list[type]) -> None:
-    """One an entry, one a snapshot, one a member: of the snapshot, or of the log behind it."""
-    log = core.first_stored(MEMBERS).log.appended(Entry(1, 1, Configuration(MEMBERS[:2])))
-    assert [type(row) for row in rows_of(table, SCHEMA, Stored(1, "A", log))] == kinds
 
 
 def test_every_snapshot_has_an_id_of_its_own() -> None:

@@ -5,16 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from kit.errors import BadInput, KitError
 from kit.model.registry import build, entry_of
 from kit.model.timeline import Timeline, played_out
-from kit.protocols.raft.examples import commands
-from kit.protocols.raft.rules.configuration import Configuration, Member
-from kit.protocols.raft.rules.log import Entry, Log, Snapshot
-from kit.protocols.raft.state import Server, Stored
-from kit.protocols.raft.words import entry_texts
 from kit.search.check import check, check_refinement
 from kit.search.zoom import finer_run, zoomed
 
@@ -56,69 +50,6 @@ def test_a_commit_of_group_0_opens_as_messages() -> None:
     timeline.goto(0)
     with pytest.raises(KitError):
         zoomed(timeline)
-
-
-@pytest.mark.parametrize(
-    ("snapshot", "state", "first", "commit", "known"),
-    [
-        (0, "", 1, 0, ""),
-        (0, "", 1, 2, "a b"),
-        (0, "", 1, 9, "a b c d e"),
-        (2, "1:a 1:b", 3, 2, "a b"),
-        (2, "1:a 1:b", 3, 4, "a b c d"),
-        (2, "1:a 1:b", 1, 4, "a b c d"),
-        (3, "1:a 1:- 1:c", 2, 4, "a c d"),
-    ],
-)
-def test_what_a_server_knows_to_be_committed(
-    snapshot: int, state: str, first: int, commit: int, known: str
-) -> None:
-    """What its snapshot stands for, then its log to the commit index, also with entries before."""
-    log = Log(Snapshot(first - 1))
-    for index, data in list(enumerate("abcde", 1))[first - 1 :]:
-        log = log.appended(Entry(1, index, data))
-    log = replace(log, snapshot=Snapshot(snapshot, 1, state=state))
-    assert commands(Server("A", Stored(log=log, commit=commit))) == tuple(known.split())
-
-
-A, B, C = map(Member, "ABC")
-JOINT, NEW = Configuration((A, B, C), (A, B)), Configuration((A, B, C))
-ENTRIES = (None, "a", JOINT, "b", NEW, None, "c")
-
-
-@pytest.mark.parametrize(
-    ("state", "commit", "known"),
-    [
-        ("", 1, ""),
-        ("", 2, "a"),
-        ("", 3, "a"),
-        ("", 5, "a b"),
-        ("", 6, "a b"),
-        ("", 7, "a b c"),
-        ("1:{A}", 7, "a b c"),
-        ("1:- 1:{A} 1:x", 4, "x a b"),
-    ],
-)
-def test_what_is_no_command(state: str, commit: int, known: str) -> None:
-    """The first entry of a leader and the members, joint or not, in a log and in a snapshot."""
-    log = replace(Log(), snapshot=Snapshot(state=state))
-    for index, data in enumerate(ENTRIES, 1):
-        log = log.appended(Entry(1, index, data))
-    assert commands(Server("A", Stored(log=log, commit=commit))) == tuple(known.split())
-
-
-@pytest.mark.parametrize(
-    ("state", "entries"),
-    [
-        ("", ()),
-        ("1:-", ("1:-",)),
-        ("1:- 2:x y 2:{A B C}", ("1:-", "2:x y", "2:{A B C}")),
-        ("1:{A B}→{A B C} 12:-", ("1:{A B}→{A B C}", "12:-")),
-    ],
-)
-def test_a_snapshot_holds_whole_entries(state: str, entries: tuple[str, ...]) -> None:
-    """Also where a configuration or a command has blanks inside."""
-    assert entry_texts(state) == entries
 
 
 def test_a_snapshot_behind_a_change_of_members_is_applied_as_the_log_was() -> None:

@@ -6,11 +6,8 @@ from typing import Any
 
 import pytest
 
-from kit.model.registry import build
 from kit.protocols.raft import core
 from kit.protocols.raft import messages as say
-from kit.protocols.raft.rules import progress as flow
-from kit.protocols.raft.rules.configuration import Configuration, reached, tally
 from kit.protocols.raft.rules.log import Entry, Log, Snapshot
 from kit.protocols.raft.rules.progress import Progress
 from kit.protocols.raft.state import (
@@ -22,8 +19,6 @@ from kit.protocols.raft.state import (
     Server,
     Stored,
 )
-from kit.protocols.raft.symmetry import renaming_alike
-from kit.protocols.raft.words import data_text, wish_text
 from tests.protocols.raft.driving import UNTIMED, members
 
 DOCUMENTS = Options("documents", timers=False)
@@ -43,11 +38,6 @@ def server(terms: str = "", term: int = 0, **more: Any) -> Server:
         max(term, int(terms[-1:] or 0)), more.pop("vote", ""), log_of(terms), more.pop("commit", 0)
     )
     return Server("B", stored, **more)
-
-
-def joint(old: str, new: str) -> Configuration:
-    """The joint configuration between two groups; without an old one it is simple."""
-    return Configuration(members(new), members(old))
 
 
 def answer(of: Output) -> Any:
@@ -151,45 +141,8 @@ def test_a_newer_term_ends_a_reign() -> None:
 
 # -- tallies ---------------------------------------------------------------------------------------
 
-TALLIES = [
-    ("", "A B C", "A", "", "unknown"),
-    ("", "A B C", "A B", "", "won"),
-    ("", "A B C", "A", "B C", "lost"),
-    ("", "A B c", "A C", "", "unknown"),  # C does not vote
-    ("", "A B C D", "A B", "C D", "lost"),  # half is no majority
-    ("A B C", "B C D", "B C", "", "won"),  # both groups have their majority
-    ("A B C", "D E F", "D E F", "", "unknown"),  # the former group is not won
-    ("A B C", "D E F", "A B", "D E", "lost"),  # the new one cannot be won any more
-    ("A", "B", "A", "", "unknown"),
-    ("A B C", "C", "A B", "", "unknown"),
-]
-
-
-@pytest.mark.parametrize(("old", "new", "granted", "refused", "result"), TALLIES)
-def test_a_tally(old: str, new: str, granted: str, refused: str, result: str) -> None:
-    """A majority of each group, the former one first."""
-    assert tally(joint(old, new), granted.split(), refused.split()) == result
-
 
 # -- the commit index ------------------------------------------------------------------------------
-
-REACHED = [
-    ("", "A B C", {"A": 5, "B": 3, "C": 1}, 0, 3),
-    ("", "A B C D", {"A": 5, "B": 4, "C": 2, "D": 1}, 0, 2),
-    ("", "A B c", {"A": 5, "B": 2, "C": 5}, 0, 2),  # C is counted nowhere
-    ("A B C", "D E F", {"A": 5, "B": 5, "D": 1, "E": 2, "F": 3}, 0, 2),
-    ("A B C", "C D", {"A": 4, "B": 4, "C": 1, "D": 1}, 0, 1),
-    ("", "A B C", {"A": 5, "B": 1, "C": 1}, 3, 3),  # it never goes back
-    ("", "A", {"A": 7}, 0, 7),
-]
-
-
-@pytest.mark.parametrize(("old", "new", "stored", "former", "index"), REACHED)
-def test_what_a_majority_stores(
-    old: str, new: str, stored: dict[str, int], former: int, index: int
-) -> None:
-    """The median of each group, and of both the less."""
-    assert reached(joint(old, new), stored, former) == index
 
 
 @pytest.mark.parametrize(
@@ -225,39 +178,6 @@ def test_a_follower_commits_no_further_than_it_knows_to_agree(
 
 # -- logs ------------------------------------------------------------------------------------------
 
-APPENDED = [
-    # own log, before, its term, entries from there, log after, what is answered
-    ("", 0, 0, "1", "1", ("accepted", 1)),
-    ("1", 1, 1, "12", "112", ("accepted", 3)),
-    ("11", 1, 1, "2", "12", ("accepted", 2)),  # what differs goes, with all behind it
-    ("1112", 1, 1, "1", "1112", ("accepted", 2)),  # an old message takes nothing away
-    ("1", 3, 1, "1", "1", ("rejected", 3, 1)),  # a gap
-    ("11", 2, 2, "2", "11", ("rejected", 2, 2)),  # another entry stands there
-    ("11", 1, 1, "", "11", ("accepted", 1)),  # a heartbeat agrees up to where it looked
-    ("122", 1, 1, "333", "1333", ("accepted", 4)),
-    ("1222", 1, 1, "3", "13", ("accepted", 2)),  # the log is shorter then
-]
-
-
-@pytest.mark.parametrize(("own", "before", "of_term", "terms", "result", "reply"), APPENDED)
-def test_entries_of_a_leader(
-    own: str, before: int, of_term: int, terms: str, result: str, reply: tuple[Any, ...]
-) -> None:
-    """Log matching: entries fit only behind one that both logs have."""
-    entries = tuple(Entry(int(t), before + i, f"x{before + i}") for i, t in enumerate(terms, 1))
-    output = core.receive(server(own, 4), "A", say.Append(4, before, of_term, 0, entries), UNTIMED)
-    assert "".join(str(e.term) for e in output.server.log) == result
-    said = answer(output)
-    rest = (said.last,) if reply[0] == "accepted" else (said.mismatch, said.last)
-    assert (said.__struct_config__.tag, *rest) == reply
-    kept = (
-        len(own)
-        if result.startswith(own)
-        else next(i for i, (a, b) in enumerate(zip(own, result, strict=False)) if a != b)
-    )
-    assert output.written.entries == output.server.log.part(kept + 1)
-    assert output.written.cut == (kept + 1 if kept < len(own) else 0)
-
 
 @pytest.mark.parametrize(
     ("message", "reply"),
@@ -287,82 +207,6 @@ def test_long_logs_are_compared_across_chunks() -> None:
 # -- progress --------------------------------------------------------------------------------------
 
 P, PIPE, SNAP = "probe", "pipeline", "snapshot"
-STRAY = [
-    (Progress("A", 5, 3, P), 4, 9, False),
-    (Progress("A", 5, 3, P), 3, 9, True),  # agrees there already
-    (Progress("A", 6, 3, P), 4, 9, True),  # another probe than the last one
-    (Progress("A", 5, 3, P), 4, 2, True),  # its log was shorter then
-    (Progress("A", 5, 3, P), 4, 3, False),  # all that it has agrees
-    (Progress("A", 9, 3, PIPE), 8, 3, False),
-    (Progress("A", 9, 3, PIPE), 8, 2, True),
-    (Progress("A", 9, 3, PIPE), 4, 9, False),
-    (Progress("A", 9, 3, PIPE), 3, 9, True),
-    (Progress("A", 5, 3, SNAP), 4, 9, True),  # any, while a snapshot is on its way
-]
-
-
-@pytest.mark.parametrize(("known", "mismatch", "last", "stray"), STRAY)
-def test_stray_rejections_are_told_apart(
-    known: Progress, mismatch: int, last: int, stray: bool
-) -> None:
-    """An old rejection says nothing of a log that has grown since."""
-    assert flow.is_stray(known, mismatch, last) is stray
-
-
-@pytest.mark.parametrize(
-    ("known", "mismatch", "last", "following"),
-    [
-        (Progress("A", 9, 2, PIPE, (3, 5, 8)), 8, 4, 5),  # its log ends at 4
-        (Progress("A", 9, 2, PIPE), 5, 8, 5),
-        (Progress("A", 5, 0, P, (5,)), 4, 9, 4),
-        (Progress("A", 2, 0, P, (2,)), 1, 0, 1),
-        (Progress("A", 9, 3, PIPE), 4, 3, 4),
-    ],
-)
-def test_a_rejection_says_where_to_probe(
-    known: Progress, mismatch: int, last: int, following: int
-) -> None:
-    """Before the mismatch, and not behind the end of the follower's log."""
-    after = flow.rejected(known, mismatch, last)
-    assert (after.mode, after.next, after.in_flight) == (P, following, ())
-
-
-@pytest.mark.parametrize(
-    ("known", "last", "result"),
-    [
-        (Progress("A", 2, 0, P, (2,)), 1, Progress("A", 2, 1, PIPE)),
-        (Progress("A", 2, 0, P, (2,)), 5, Progress("A", 6, 5, PIPE)),
-        (Progress("A", 9, 2, PIPE, (3, 6, 8)), 5, Progress("A", 9, 5, PIPE, (6, 8))),
-        (Progress("A", 9, 2, PIPE, (3, 6, 8)), 8, Progress("A", 9, 8, PIPE)),  # two answers lost
-        (Progress("A", 9, 2, PIPE, (3, 8)), 2, Progress("A", 9, 2, PIPE, (3, 8))),  # a heartbeat's
-        (Progress("A", 9, 6, PIPE), 5, Progress("A", 9, 6, PIPE)),  # an old answer
-        (Progress("A", 9, 2, SNAP), 5, Progress("A", 9, 5, SNAP)),
-        (Progress("A", 9, 2, SNAP), 8, Progress("A", 9, 8, PIPE)),
-        (Progress("A", 9, 2, SNAP), 11, Progress("A", 12, 11, PIPE)),
-    ],
-)
-def test_an_acceptance_lets_entries_flow(known: Progress, last: int, result: Progress) -> None:
-    """One frees all that went before it. While a snapshot is on its way, only one of the snapshot's
-    last entry, or of a later one, says that it need not be waited for.
-    """
-    assert flow.accepted(known, last) == result
-
-
-@pytest.mark.parametrize(
-    ("known", "may"),
-    [
-        (Progress("A", 1, 0, P), True),
-        (Progress("A", 1, 0, P, (1,)), False),  # one probe at a time
-        (Progress("A", 1, 0, PIPE, (1,)), True),
-        (Progress("A", 1, 0, PIPE, (1, 2)), False),  # the window is full
-        (Progress("A", 1, 0, SNAP), False),
-    ],
-)
-def test_the_flow_to_a_follower(known: Progress, may: bool) -> None:
-    """With room for two messages."""
-    assert flow.may_send(known, 2) is may
-    again = flow.ticked(known, 2)
-    assert flow.may_send(again, 2) is (known.mode != SNAP)
 
 
 def test_a_probe_has_one_entry_and_a_pipeline_the_rest() -> None:
@@ -388,123 +232,3 @@ def test_logs_share_what_they_begin_with(terms: str, other: str, shared: int) ->
     """Up to the first difference, whichever log is longer; across chunks, too."""
     first, second = log_of(terms), log_of(other)
     assert (first.shared(second), second.shared(first)) == (shared, shared)
-
-
-def test_a_configuration_is_that_of_an_index() -> None:
-    """Of the newest one up to there, the snapshot's before all of them."""
-    begun, joined = Configuration(members("A B")), Configuration(members("A B C"))
-    log = Log(Snapshot(configuration=begun))
-    for index, data in enumerate(("x", joined, "y"), 1):
-        log = log.appended(Entry(1, index, data))
-    assert [log.configuration_at(at) for at in (0, 1, 2, 3)] == [begun, begun, joined, joined]
-    assert log.configuration == joined
-    later = log.appended(Entry(1, 4, begun)).compacted(Snapshot(4, 1, begun), 3)
-    assert [later.configuration_at(at) for at in (2, 3, 4)] == [joined, joined, begun]
-    bare = later.compacted(Snapshot(4, 1, begun))
-    assert (list(bare), bare.configuration_at(4), bare.configuration) == ([], begun, begun)
-
-
-@pytest.mark.parametrize(
-    ("request_", "wish"),
-    [
-        ("x", "to add x"),
-        ("x at B", "to add x"),
-        ("snapshot at A", "to take a snapshot"),
-        ("read at B after 0", "to read"),
-        ("read at A after 3", "to read all up to index 3"),
-        ("members A B d", "to make A B (D) the members"),
-        ("transfer", "to hand over to another server"),
-        ("transfer B", "to hand over to B"),
-    ],
-)
-def test_a_wish_is_the_rest_of_a_sentence(request_: str, wish: str) -> None:
-    """The server is named in the sentence itself, and nothing is said as the script writes it."""
-    assert wish_text(request_) == wish
-
-
-def test_what_is_cut_configures_nothing() -> None:
-    """Neither what is behind the cut, nor what a snapshot stands for by now."""
-    joined = Configuration(members("A B C"))
-    log = Log()
-    for index, data in enumerate((joined, "x", joined, "y", joined), 1):
-        log = log.appended(Entry(1, index, data))
-    assert log.configured == (1, 3, 5)
-    assert [log.cut(at).configured for at in (6, 5, 4, 3, 2, 1)] == [
-        (1, 3, 5), (1, 3), (1, 3), (1,), (1,), (),
-    ]  # fmt: skip
-    snapshot = Snapshot(4, 1, joined)
-    kept = [log.compacted(snapshot, trailing).configured for trailing in (0, 1, 2, 3, 4)]
-    assert kept == [(5,), (5,), (3, 5), (3, 5), (1, 3, 5)]
-
-
-@pytest.mark.parametrize(
-    ("mode", "most", "left"),
-    [
-        ("pipeline", 1, ()),
-        ("pipeline", 2, (9,)),
-        ("pipeline", 3, (8, 9)),
-        ("pipeline", 4, (7, 8, 9)),
-        ("pipeline", 5, (7, 8, 9)),
-        ("pipeline", 6, (7, 8, 9)),
-        ("probe", 6, ()),
-        ("snapshot", 6, ()),
-    ],
-)
-def test_a_tick_makes_room_in_a_full_pipeline(mode: Any, most: int, left: tuple[int, ...]) -> None:
-    """The oldest message counts as lost where no other one might go."""
-    p = Progress("B", 10, 6, mode, (7, 8, 9))
-    assert flow.ticked(p, most) == Progress("B", 10, 6, mode, left)
-
-
-@pytest.mark.parametrize(
-    ("now", "before", "numbers", "former", "number", "by_one"),
-    [
-        ("A B C", "", {}, 0, 0, 0),
-        ("A B C", "", {"A": 5}, 0, 0, 5),
-        ("A B C", "", {"A": 5, "B": 3}, 0, 3, 5),
-        ("A B C", "", {"A": 5, "B": 3}, 4, 4, 5),
-        ("A B c", "", {"A": 5, "C": 5}, 0, 0, 5),
-        ("A B", "C", {"A": 5, "B": 4}, 0, 0, 0),
-        ("A B", "C", {"A": 5, "B": 4, "C": 2}, 0, 2, 2),
-        ("a", "", {"A": 5}, 2, 2, 2),
-    ],
-)
-def test_how_far_a_majority_is(
-    now: str, before: str, numbers: dict[str, int], former: int, number: int, by_one: int
-) -> None:
-    """Who has said nothing is at 0; nobody counts who does not vote; each group must get there."""
-    of = Configuration(members(now), members(before))
-    assert reached(of, numbers, former) == number
-    assert reached(of, numbers, former, by_majority=False) == by_one
-
-
-def test_what_an_entry_holds_in_words() -> None:
-    """A command is its own words; the first entry of a leader has none."""
-    joint = Configuration(members("A b"), members("A"))
-    assert [data_text(data) for data in (None, "x", joint)] == ["", "x", "{A}→{A (B)}"]
-
-
-def test_servers_begin_with_the_vote_for_who_leads() -> None:
-    """In the leader's term, unless their text names another; a leader has voted for itself."""
-    m = build("raft", {"requests": (), "terms": 3, "begins": ("1 1, leads", "1", "2")})
-    assert [node.server.stored.vote for node in m.start().nodes] == ["A", "A", ""]
-    m = build("raft", {"requests": (), "terms": 3, "begins": ("1, leads", "1, votes C", "1")})
-    assert [node.server.stored.vote for node in m.start().nodes] == ["A", "C", "A"]
-
-
-@pytest.mark.parametrize(
-    ("nodes", "requests", "begins", "alike"),
-    [
-        (1, (), (), False),
-        (2, (), (), True),
-        (2, ("x at A",), (), False),
-        (3, ("x at A",), (), True),
-        (3, (), ("1", "1", "1 1"), True),
-        (3, (), ("1", "1 1", "1 1 1"), False),
-    ],
-)
-def test_which_servers_begin_alike(nodes: int, requests: Any, begins: Any, alike: bool) -> None:
-    """Two at least that no request names and whose logs are the same."""
-    given = {"nodes": nodes, "members": "A B C"[: 2 * nodes - 1]}
-    m = build("raft", {**given, "requests": requests, "begins": begins})
-    assert (renaming_alike(m) is not None) is alike

@@ -11,11 +11,9 @@ from random import Random
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from kit.errors import Refusal
 from kit.model.registry import build, entry_of
-from kit.protocols.raft.state import Candidate
 from kit.search.check import Result, check
 
 LED = ("1, commit 1, leads", "1", "1")
@@ -159,33 +157,6 @@ def test_the_state_that_stands_for_others_has_as_many_down() -> None:
         assert joined.nodes[0].server.term == was[0][0]
         down += bool(joined.down)
     assert down > 10
-
-
-@pytest.mark.parametrize(
-    ("candidate", "granted", "is_same"),
-    [
-        ("A", "A B", True),
-        ("A", "A C", True),
-        ("B", "A B", True),
-        ("C", "B C", True),
-        ("A", "A", False),
-        ("A", "B C", False),
-        ("B", "A B C", False),
-    ],
-)
-def test_whoever_has_granted_a_vote_is_in_order_under_each_name(
-    candidate: str, granted: str, is_same: bool
-) -> None:
-    """A candidate with its own vote and one more is the same, whichever two these are."""
-    model: Any = build("raft", {"requests": ()})
-
-    def standing(name: str, votes: str) -> Any:
-        start, place = model.start(), model.names.index(name)
-        role = Candidate(trial=False, granted=tuple(votes.split()))
-        return start.at(place, server=replace(start.nodes[place].server, role=role))
-
-    joined, _ = model.symmetry(standing(candidate, granted))
-    assert (joined == model.symmetry(standing("A", "A B"))[0]) is is_same
 
 
 def test_a_symmetric_search_finds_the_same_violation() -> None:
