@@ -16,7 +16,7 @@ import pytest
 
 from kit import Player, lessons
 from kit.commands.answer import Answer
-from kit.edge.limits import MOST_TASKS, Usage, most_cores
+from kit.edge.limits import MOST_TASKS, most_cores
 from kit.errors import BadInput, BadType, KitError
 from kit.lessons.judge import results_of
 from kit.model import patience
@@ -26,7 +26,6 @@ from kit.model.trace import dumps, loads
 from kit.operators.importers.schema import read_schema
 from kit.operators.importers.system_tables import read_loads, read_tablets, read_topology
 from kit.operators.importers.topology_journals import read_journals
-from kit.search import check as searching
 from kit.search.check import check
 from kit.spark.cluster import start
 from kit.spark.sessions import session
@@ -327,16 +326,6 @@ def test_numbers_of_sparks_have_limits(
         call_()
 
 
-def test_a_search_that_memory_bounds_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One sentence in the answer; the command's status is that of a bounded search."""
-    monkeypatch.setattr(searching, "limits", lambda: Usage(1, 1, 1))
-    monkeypatch.setattr("kit.search.search.REPORT_EVERY", 1)
-    result = check(build("twophase", {"rms": 3}))
-    assert not result.complete
-    assert result.sentence.startswith("bounded, limited by the memory available")
-    assert call("check", "twophase").status == 2
-
-
 @pytest.mark.parametrize(
     ("call_", "error"),
     [
@@ -358,14 +347,6 @@ def test_public_functions_say_what_is_allowed(
     """A line of the kit's own, before anything is done."""
     with pytest.raises(error, match="allowed"):
         call_()
-
-
-def test_a_question_that_takes_too_long_ends_early(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A search for a question is bounded by its computing, too."""
-    monkeypatch.setattr("kit.lessons.questions._SECONDS", 0.2)
-    monkeypatch.setattr(patience, "_LOOK", 0.05)
-    with pytest.raises(KitError, match="seconds"):
-        lessons.predict("balance/by-hand", lessons.fails)
 
 
 STOPPED = [

@@ -15,9 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.edge import bundles, limits
+from kit.edge import limits
 from kit.edge.bundles import read_bundle
-from kit.errors import BadInput
 from tests.commands.calling import bad, call
 from tests.examples import examples
 from tests.hostile.judging import answered
@@ -173,24 +172,6 @@ def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
     """What is no file in a folder is refused before it is opened."""
     os.mkfifo(tmp_path / NAME)
     assert "a file (this is a pipe (FIFO))" in bad("tablets", str(tmp_path))
-
-
-def test_an_archive_is_unpacked_no_further_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However large a bomb would be, so much of it is made and no more."""
-    made = 0
-
-    def counting(most: Callable[[int], int]) -> Callable[[int], int]:
-        def counted(size: int) -> int:
-            nonlocal made
-            made = most(size)
-            return made
-
-        return counted
-
-    monkeypatch.setattr(bundles, "most_unpacked", counting(bundles.most_unpacked))
-    with pytest.raises(BadInput, match="unpacked"):
-        bundles._unpacked(lzma.compress(bytes(64 << 20)), "snapshot", "bomb")
-    assert made < 16 << 20
 
 
 @examples(200)

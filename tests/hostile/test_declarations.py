@@ -13,7 +13,7 @@ import pytest
 
 from kit import Timeline
 from kit.errors import KitError
-from kit.model import declared, patience
+from kit.model import declared
 from kit.model.declared import (
     Declared,
     Each,
@@ -33,7 +33,6 @@ from kit.model.declared import (
 from kit.model.model import Model
 from kit.search.check import check
 from tests.hostile.judging import answered
-from tests.hostile.slots import SHORT, doze, spin
 
 WRONG: tuple[Any, ...] = (
     *(3, 2**70, None, float("nan"), b"x", object(), int, len),
@@ -196,35 +195,3 @@ def test_the_line_names_the_declaration(declares: Callable[[], Any], said: str) 
         declares()
     assert said in str(caught.value)
     assert "; allowed: " in str(caught.value)
-
-
-def ending(slot: str, never: Callable[..., Any]) -> type[Declared[Any]]:
-    """A model in which one function never comes back."""
-    if slot.startswith("action."):
-        return model(up=action(**{slot.removeprefix("action."): never})(fresh(up)))
-    if slot in ("always", "step", "sometimes"):
-        return model(low=JUDGES[slot]()(lambda *_: never()))
-    return model(**{slot: lambda *_: never()})
-
-
-@pytest.mark.sweep(3)
-@pytest.mark.parametrize("never", [spin, doze], ids=["endless", "asleep"])
-@pytest.mark.parametrize(
-    "slot",
-    [
-        *("up", "start", "suggest", "settled", "set_up", "words", "verb", "describe"),
-        *("action.each", "action.says", "action.when", "action.sure"),
-        *("always", "step", "sometimes"),
-    ],
-)
-def test_what_never_comes_back_is_ended(
-    slot: str, never: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whichever function of a model it is, whatever asks it: one line names it."""
-    for name, value in SHORT.items():
-        monkeypatch.setattr(patience, name, value)
-    kind = ending(slot, action()(lambda self, s: never()) if slot == "up" else never)
-    if slot == "up":
-        kind = model(up=action()(lambda self, s: never()))
-    with pytest.raises(KitError, match="no answer after"):
-        used(kind)

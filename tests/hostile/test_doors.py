@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -129,14 +128,3 @@ def _is_let_in(place: Place) -> bool:
     with socket.create_connection(place, timeout=PATIENCE) as line:
         line.sendall(STARTED)
         return reply(line) is not None
-
-
-def test_a_server_prints_so_much_and_no_more() -> None:
-    """Of what goes wrong again and again the first lines are enough, and one says so."""
-    brief = door.Brief()
-    records = [
-        logging.LogRecord("x", logging.ERROR, "x", 1, "%s", ("y",), None) for _ in range(500)
-    ]
-    printed = [each.getMessage() for each in records if brief.filter(each)]
-    assert len(printed) == door.MOST_SAID
-    assert printed[-1] == "nothing more is printed here"

@@ -106,11 +106,6 @@ def test_json_is_read_strictly(text: str, said: str) -> None:
         parse_json(text, "file")
 
 
-def test_depth_within_the_limit_is_read() -> None:
-    """What is as deep as allowed is read."""
-    assert parse_json("[" * 64 + "]" * 64, "file")
-
-
 @pytest.mark.parametrize(
     ("content", "line"), [(b"ab\0", 1), (b"a\nb\n\0c", 3), (b"a" * 9 + b"\0\n", 1)]
 )

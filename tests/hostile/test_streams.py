@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 from kit import Timeline, build
 from kit.console.drill import MOST_ENTRIES
 from kit.edge import reading, writing
-from kit.edge.reading import beginning, read_bytes
+from kit.edge.reading import read_bytes
 from kit.errors import BadInput
 from kit.model import trace
 from tests.commands.calling import bad
@@ -61,19 +60,6 @@ def test_where_nobody_can_be_told_the_status_still_tells() -> None:
     with FULL.open("w") as full:
         assert kit("show", "nonsense", stderr=full.fileno()) == (2, "", "")
         assert kit("show", "twophase", stderr=full.fileno(), stdout=full.fileno()) == (2, "", "")
-
-
-def test_a_look_at_a_file_waits_for_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Files of the system that wait for more are called regular; here a pipe plays one."""
-    os.mkfifo(tmp_path / "waits")
-    handle = os.open(tmp_path / "waits", os.O_RDWR)
-    monkeypatch.setattr(Path, "is_file", lambda path: True)
-    assert beginning(tmp_path / "waits") == ""
-    os.write(handle, b"hello")
-    assert beginning(tmp_path / "waits") == "hello"
-    os.close(handle)
 
 
 @pytest.mark.parametrize("end", ["/", "/.", "//"])

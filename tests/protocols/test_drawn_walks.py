@@ -12,7 +12,7 @@ from kit.views.frame import frame
 from kit.views.registry import for_model
 from tests.examples import share_of
 from tests.keyed import check_keys
-from tests.views.frames import scene_of
+from tests.views.frames import check_frame, scene_of
 
 STEPS = 40
 EVERY = 5  # of the steps one is drawn, and the last
@@ -27,7 +27,9 @@ def is_character(part: Frag) -> bool:
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", entries())
 def test_the_moments_of_a_walk_are_drawn(name: str) -> None:
-    """No key is used twice in a frame, whatever happened before; a node has one kind of key."""
+    """No key is used twice in a frame, whatever happened before; a node has one kind of key. Where
+    a walk ends each panel has words, and each drawing a label.
+    """
     model = build(name)
     views = for_model(model)
     for seed in range(share_of(WALKS)):
@@ -42,3 +44,4 @@ def test_the_moments_of_a_walk_are_drawn(name: str) -> None:
             kinds = {kind for kind, colon, _ in (key.partition(":") for key in cast) if colon}
             # What stands before a gate, or on a disk of its own, is there once more.
             assert kinds - {"gate", "storage", "op"} in (set(), {"n"}, {"host"})
+        check_frame(scene_of(timeline, last))

@@ -32,39 +32,9 @@ from tests.quality.refusing import (
 Build = Callable[[], Model[Any, Any]]
 
 
-def tcm(**parameters: Any) -> Build:
-    """A cluster with these parameters."""
-    return lambda: build("tcm", parameters)
-
-
-def dataplane(**parameters: Any) -> Build:
-    """Requests on one range with these parameters."""
-    return lambda: build("dataplane", {"rf": 1, **parameters})
-
-
-def group0(**parameters: Any) -> Build:
-    """Members of group 0 with these parameters."""
-    return lambda: build("group0", parameters)
-
-
-def topology(**parameters: Any) -> Build:
-    """A coordinator of the topology with these parameters."""
-    return lambda: build("topology", parameters)
-
-
-def join(**parameters: Any) -> Build:
-    """The join handshake with these parameters."""
-    return lambda: build("join", parameters)
-
-
-def tablets(**parameters: Any) -> Build:
-    """Tablets under a coordinator with these parameters."""
-    return lambda: build("tablets", parameters)
-
-
-def resize(**parameters: Any) -> Build:
-    """A table that is resized with these parameters."""
-    return lambda: build("resize", parameters)
+def of(name: str, **usual: Any) -> Callable[..., Build]:
+    """How a model is made with the usual parameters, and with those that are given."""
+    return lambda **parameters: lambda: build(name, {**usual, **parameters})
 
 
 def two_at_once() -> Model[Any, Any]:
@@ -74,52 +44,24 @@ def two_at_once() -> Model[Any, Any]:
     return model
 
 
-def schema(**parameters: Any) -> Build:
-    """Two nodes and perhaps a joiner that change a schema in the log, with these parameters."""
-    return lambda: build("schema", {"nodes": 2, **parameters})
-
-
-def removal(**parameters: Any) -> Build:
-    """A dead node that a neighbour removes by gossip, with these parameters."""
-    return lambda: build("gossip_join", {"operation": "removenode", **parameters})
-
-
-def cms(**parameters: Any) -> Build:
-    """Two nodes and no other events, unless they are given."""
-    return lambda: build("cms", {"nodes": 2, "changes": 0, **parameters})
-
-
-def commit(**parameters: Any) -> Build:
-    """Two members that race for an epoch, with these parameters."""
-    events = ("drop table t at A to A", "drop table t at B to B")
-    return lambda: build("commit", {"nodes": 2, "events": events, **parameters})
-
-
-def raft_upgrade(**parameters: Any) -> Build:
-    """Two nodes on the way into Raft with these parameters."""
-    return lambda: build("raft_upgrade", {"nodes": 2, **parameters})
-
-
-def migration(**parameters: Any) -> Build:
-    """Two nodes on the way to the metadata log with these parameters."""
-    return lambda: build("migration", {"nodes": 2, **parameters})
-
-
-def raft(**parameters: Any) -> Build:
-    """Two servers with two messages under way at most, and these parameters."""
-    begins = ("1, commit 1, leads", "1, commit 1, follows A")
-    two = {"nodes": 2, "members": "A B", "begins": begins, "terms": 1, "most_in_flight": 2}
-    return lambda: build("raft", {**two, **parameters})
-
-
-def paxos(**parameters: Any) -> Build:
-    """Two acceptors and one ballot of each, with these parameters."""
-    return lambda: build("paxos", {"members": 2, "ballots": 1, **parameters})
-
-
-def recovery(**parameters: Any) -> Build:
-    """A group 0 of four that lost two, with these parameters."""
-    return lambda: build("recovery", {"commit_indexes": (1, 2, 2, 2), "dead": "C D", **parameters})
+tcm, group0, topology, join = map(of, ("tcm", "group0", "topology", "join"))
+tablets, resize = map(of, ("tablets", "resize"))
+dataplane = of("dataplane", rf=1)
+schema = of("schema", nodes=2)
+removal = of("gossip_join", operation="removenode")
+cms = of("cms", nodes=2, changes=0)
+commit = of("commit", nodes=2, events=("drop table t at A to A", "drop table t at B to B"))
+raft_upgrade, migration = of("raft_upgrade", nodes=2), of("migration", nodes=2)
+raft = of(
+    "raft",
+    nodes=2,
+    members="A B",
+    begins=("1, commit 1, leads", "1, commit 1, follows A"),
+    terms=1,
+    most_in_flight=2,
+)
+paxos = of("paxos", members=2, ballots=1)
+recovery = of("recovery", commit_indexes=(1, 2, 2, 2), dead="C D")
 
 
 def few_under_way(s: Any) -> bool:

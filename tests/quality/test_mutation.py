@@ -157,31 +157,6 @@ def test_mutants_are_sources_with_the_same_lines() -> None:
             assert text.count(b"\n") == source.count(b"\n")
 
 
-def test_what_is_imported_for_annotations_alone_is_left_alone() -> None:
-    """Neither the question nor what depends on it makes a mutant; another question does."""
-    text = "if TYPE_CHECKING:\n    ONE = 1\n"
-    assert mutants("some.py", text) == []
-    changes = [mutant.change for mutant in mutants("some.py", text.replace("TYPE_", ""))]
-    assert changes == ["CHECKING -> True", "CHECKING -> False", "1 -> 2", "1 -> 0"]
-
-
-def test_what_a_module_offers_is_left_alone() -> None:
-    """Types are checked by it, and nobody asks for it; for another list somebody does."""
-    text = "__all__ = sorted(NAMES)\n__all__ += MORE[1:]\n"
-    assert mutants("some.py", text) == []
-    changes = [mutant.change for mutant in mutants("some.py", text.replace("__all__", "names"))]
-    assert changes[0] == "sorted(NAMES) -> list(NAMES)"
-    assert changes[1] == "names += MORE[1:] -> pass"
-
-
-def test_what_is_only_there_to_be_written_is_left_alone() -> None:
-    """A method without a body of its own makes no mutant; another error that is raised does."""
-    text = "def of(n):\n    raise NotImplementedError\n"
-    assert mutants("some.py", text) == []
-    changes = [mutant.change for mutant in mutants("some.py", text.replace("NotImpl", "SomeImpl"))]
-    assert changes == ["raise SomeImplementedError -> pass"]
-
-
 @pytest.fixture(scope="module")
 def made() -> dict[str, list[Mutant]]:
     """Every mutant of the kit, by file."""

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
 
 from kit.errors import Refusal
-from kit.model.declared import Declared, Each, State, action, budget, refused
-from tests.quality.breaking import own_answer, unguarded
 from tests.quality.unguarding import Cut, let_through
 
 SHUT = Refusal("shut")
@@ -105,79 +102,6 @@ def test_what_nobody_would_think_of_stays_so() -> None:
 def test_a_parent_is_let_through_too() -> None:
     """A body that calls its parent's still finds it, and what it knows."""
     assert let_through(Heavy().on, 3) == 5
-
-
-def test_nothing_but_refusals_leaves_one() -> None:
-    """A function that has no state to return still refuses."""
-    assert isinstance(let_through(shut, "for good"), Refusal)
-
-
-Digit = Annotated[int, Each(range(10))]
-
-
-class Lock(State, frozen=True):
-    """What was dialled, and how often one may still try."""
-
-    dialled: int = 0
-    tries: int = 0
-
-
-def while_open(body: Callable[..., Any]) -> Callable[..., Any]:
-    """A guard around an action."""
-
-    @wraps(body)
-    def guarded(self: Any, s: Lock, *args: int) -> Any:
-        if s.dialled > 50:
-            return refused("it is open")
-        return body(self, s, *args)
-
-    return guarded
-
-
-class Safe(Declared[Lock]):
-    """A lock with two digits: each action of it is bound in its own way."""
-
-    name, title, State = "safe", "A safe", Lock
-    tries: int = budget(1, "how often one may try", le=3)
-
-    def settled(self, before: Lock, after: Lock) -> Lock:
-        """Whatever is dialled has two digits."""
-        return after.but(dialled=after.dialled % 100)
-
-    @action()
-    @while_open
-    def turn(self, s: Lock, digit: Digit) -> Lock | Refusal:
-        """It stands at {digit}."""
-        return refused("zero is no way to turn") if not digit else s.but(dialled=digit)
-
-    @action(spends="tries")
-    @while_open
-    def dial(self, s: Lock, ten: Digit, one: Digit) -> Lock | Refusal:
-        """It is dialled {ten}{one}."""
-        if ten == one:
-            return refused("two digits that differ")
-        return s.but(dialled=s.dialled + 10 * ten + one)
-
-
-@pytest.mark.parametrize(
-    ("at", "act", "there"),
-    [
-        (0, Safe.turn(0), Lock(0, 1)),
-        (60, Safe.turn(3), Lock(3, 1)),
-        (0, Safe.dial(4, 4), Lock(44, 0)),
-        (60, Safe.dial(4, 5), Lock(5, 0)),
-    ],
-)
-def test_an_action_of_a_declared_model_is_unguarded(at: int, act: Any, there: Lock) -> None:
-    """Around its method still stands what spends a budget and has the last word."""
-    model = Safe()
-    rule = model.rule_of(act)
-    assert rule is not None
-    state = Lock(at, 1)
-    assert isinstance(own_answer(rule)(state, act), Refusal)
-    assert own_answer(unguarded(rule))(state, act) == there
-    easy = Safe.dial(1, 2) if isinstance(act, Safe.dial) else Safe.turn(2)
-    assert own_answer(unguarded(rule))(model.start(), easy) == model.act(model.start(), easy)
 
 
 class Gate(Doors):

@@ -64,38 +64,6 @@ def test_spark_walks_what_one_process_walks(spark: Any) -> None:
     assert steps_of(frame).equals(steps_of(plain))
 
 
-def test_a_row_tells_its_run() -> None:
-    """What came of each request, the faults and the edges are those of the run that a row holds."""
-    for row in rows_of(clusters(None, SEEDS)):
-        run = timeline_of(row)
-        model, path = run.model, run.path()
-        verbs = [model.verb(run.moments[at].action) for at in path[1:]]
-        assert row["steps"] == len(verbs)
-        assert row["verdict"] == "clean"
-        assert set(row["faults"]) == {v for v in verbs if v.startswith(FAULTS)}
-        for number, (words, outcome, took) in enumerate(
-            zip(row["operations"], row["outcomes"], row["took"], strict=True)
-        ):
-            requests = run.state.topology.requests
-            assert (outcome == "not asked") == (number >= run.state.made) == (words not in verbs)
-            if outcome == "not asked":
-                continue
-            asked = verbs.index(words)
-            entry = requests[number]
-            assert entry.done == (outcome in ("done", "failed"))
-            assert (entry.done and entry.error) == (outcome == "failed")
-            if took is not None:
-                done = run.moments[path[asked + 1 + took]].state.topology.requests[number].done
-                before = run.moments[path[asked + took]].state.topology.requests[
-                    number : number + 1
-                ]
-                assert done
-                assert not any(one.done for one in before)
-
-
-FAULTS = ("fail", "crash ", "cut ", "leave behind")
-
-
 def test_reports_add_up() -> None:
     """Edges that no walk took are told, too; each kind of operation has its steps."""
     table = clusters(None, SEEDS)

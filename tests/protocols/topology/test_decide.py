@@ -21,7 +21,7 @@ from kit.protocols.topology.rules.cluster import (
 from kit.protocols.topology.rules.columns import load, store
 from kit.protocols.topology.rules.decide import Decision, decide, outcome, queue
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
-from kit.protocols.topology.rules.requests import OperationRequest, refusal, requested
+from kit.protocols.topology.rules.requests import OperationRequest, requested
 
 CODE, SEED = Setting(edition="server"), Setting(edition="documents")
 ALL = 0b1111
@@ -165,32 +165,6 @@ def test_the_queue_is_cancelled_before_requests_of_the_cluster() -> None:
     assert decision.kind == "cancel"
     after = outcome(stuck, decision, decision.edge, 9)
     assert standings(after, without_b, CODE) == [("cleanup", "next")]
-
-
-def test_refusals_say_why() -> None:
-    """Who takes a request looks at its own state: a second request, a live node to remove, a dead
-    one to decommission, a host id that has left.
-    """
-    both = cluster(LEAVE)
-    reasons = {
-        "there is already a request for this node": refusal(both, LEAVE, ALL, CODE),
-        "the node is up, so decommission it": refusal(cluster(), REMOVE, ALL, CODE),
-        "the node is down": refusal(cluster(), LEAVE, 0b1011, CODE),
-        "the node is not normal": refusal(
-            cluster(nodes=(*cluster().nodes[:3], NodeEntry(state="bootstrapping"))),
-            OperationRequest("leave", 3),
-            ALL,
-            CODE,
-        ),
-        "its host id has left the cluster": refusal(
-            cluster(nodes=(*cluster().nodes[:3], NodeEntry(state="left"))), JOIN, ALL, CODE
-        ),
-    }
-    for reason, refused in reasons.items():
-        assert refused is not None, reason
-        assert refused.reason == reason
-    assert refusal(cluster(), JOIN, ALL, CODE) is None
-    assert refusal(cluster(), REMOVE, 0b1011, CODE) is None
 
 
 @pytest.mark.spec("D-055")

@@ -14,7 +14,6 @@ from kit.protocols.topology.handshake import (
     REASONS,
     because,
     joiner,
-    members,
     tables,
 )
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
@@ -48,17 +47,6 @@ def test_a_safeguard_protects_its_invariant(guard: Safeguard) -> None:
     assert missing is not None
     assert INVARIANTS[missing.property] in guard.protects
     searched(**guard.smallest)
-
-
-def test_a_downgrade_between_two_attempts_breaks_features_too() -> None:
-    """S-37: the second attempt may lack what the first one was checked for (Topology over Raft)."""
-    given = {"nodes": 1, "restarts": 1, "downgrades": True}
-    model = build("join", given, ("join-message-order",))
-    model.properties = tuple(p for p in model.properties if p.invariant != "INV-MEMBER")
-    violation = check(model).violation
-    assert violation is not None
-    assert violation.property == "features"
-    searched(**given)
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
@@ -225,31 +213,6 @@ def test_a_node_that_replaces_nobody_joins_beside_one_that_is_down() -> None:
     for given in ({"down": ("C",)}, {"ignores": ("C",)}):
         timeline = played(nodes=3, edition="server", **given)
         assert joiner(timeline.state).status == "normal"
-
-
-def test_who_is_given_up_is_banned_with_the_request() -> None:
-    """Who is replaced and who is ignored, in the server; in the documents once it has left."""
-    given = {**REPLACED, "nodes": 4, "down": ("B", "C"), "ignores": ("C",)}
-    for edition, banned in (("server", ("B", "C")), ("documents", ())):
-        timeline = played(edition=edition, **given)
-        placed = next(s for s in timeline.moments if " into the queue" in s.say)
-        assert {each.banned for each in members(placed.state)} == {banned}
-
-
-@pytest.mark.parametrize(
-    ("field", "given"),
-    [
-        ("ignores", {"ignores": ("Q",)}),
-        ("zero_tokens", {"zero_tokens": ("Z",)}),
-        ("racks", {"racks": ("r1",)}),
-        ("racks", {"racks": ("dc1/r1",) * 9}),
-        ("ignores", {"ignores": ("A",)}),
-    ],
-)
-def test_nobody_unknown_is_ignored_or_placed(field: str, given: dict[str, Any]) -> None:
-    """The coordinator, A, is alive in any case."""
-    with pytest.raises(BadInput, match=field):
-        build("join", given)
 
 
 @pytest.mark.spec("D-055")

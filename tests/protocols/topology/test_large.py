@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from kit.errors import BadInput
-from kit.model.flows import MOST_FLOWS, flows
 from kit.model.registry import build
 from kit.model.timeline import Timeline
 from kit.protocols.topology.rules.requests import MOST_NODES, plan_of
-from kit.protocols.topology.topology import AnswerBarrier, DoWork, TopologyParameters
+from kit.protocols.topology.topology import AnswerBarrier, TopologyParameters
 from kit.views.panel import scene_at
 from kit.views.rendered import RenderedTimeline
 
@@ -70,21 +69,6 @@ def test_a_panel_lists_few_rows_and_counts_the_others(name: str) -> None:
     assert [line for line in drawn.lines() if " more: " in line] == [
         line.strip() for line in words if " more: " in line
     ]
-
-
-def test_of_many_streams_some_are_shown() -> None:
-    """When all nodes stream at once, as many as an eye can follow are told, the rest is counted."""
-    model = cluster(NODES, "join X1")
-    s = model.start()
-    while not (s.attempted.streaming and isinstance(model.suggest(s), DoWork)):
-        s = model.apply(s, model.suggest(s))
-    action = model.suggest(s)
-    moved = flows(model, s, action, model.apply(s, action))
-    assert len(moved) == MOST_FLOWS
-    rest = f"; and {NODES - MOST_FLOWS} more like it"
-    told = [one.text.removesuffix(rest) for one in moved]
-    assert moved[-1].text == f"{told[-1]}{rest}"
-    assert len(set(told)) == MOST_FLOWS
 
 
 @pytest.mark.parametrize(

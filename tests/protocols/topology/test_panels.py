@@ -4,28 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from kit.model.registry import build
 from kit.model.timeline import Timeline
-from kit.operators.importers.topology_journals import parse_journals
-from kit.protocols.topology import topology as act
-from kit.protocols.topology.control import has_majority, voting
-from kit.protocols.topology.dry_run.history import passages
-from kit.protocols.topology.facts import log_lines, run_ids
-from kit.protocols.topology.panels.coordinating import CONFIGURATION
+from kit.protocols.topology.facts import run_ids
 from kit.protocols.topology.panels.ring import ring
 from kit.protocols.topology.panels.states import LEGEND, UNDRAWN, diagrams, legend
 from kit.protocols.topology.panels.tables import OF_ROWS, STATIC, TABLE, texts
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
-from kit.views.frame import frame
 from kit.views.panel import Scene, scene_at
-from kit.views.registry import for_model
-from tests.views.frames import check_frame, classed, part
+from tests.views.frames import classed, part
 
 RUNS: tuple[dict[str, Any], ...] = (
     {"operations": ("join D",)},
@@ -64,26 +56,6 @@ def after(timeline: Timeline, kinds: Iterable[type]) -> Timeline:
     return timeline
 
 
-@pytest.mark.sweep(3)
-@pytest.mark.parametrize("number", range(len(RUNS)), ids=NAMES)
-def test_every_frame_is_sound(number: int) -> None:
-    """Keys are unique, every panel has words as well as a picture, every drawing a label."""
-    for scene in scenes(_played(number)):
-        check_frame(scene)
-
-
-@pytest.mark.sweep(3)
-@pytest.mark.parametrize("number", range(len(RUNS)), ids=NAMES)
-def test_what_travels_has_its_ends_in_the_frame(number: int) -> None:
-    """Whatever moves goes from one keyed part of the frame to another."""
-    timeline = _played(number)
-    views = for_model(timeline.model)
-    for scene in scenes(timeline):
-        keys = {one.key for one in frame(scene, views.panels, views.macros).walk()}
-        ends = {key for flow in scene.flows() for key in (flow.from_key, flow.to_key)}
-        assert ends <= keys
-
-
 def test_every_machine_is_drawn_edge_for_edge() -> None:
     """Each drawing has the edges of its table, and those that lead back are known."""
     drawn = {one.name: one for one in diagrams()}
@@ -116,47 +88,6 @@ def test_the_table_is_the_table() -> None:
             assert row is not None
             assert len(classed(row, "changed")) == 1
         assert bool(classed(drawn, "changed")) == bool(changed)
-
-
-@pytest.mark.parametrize("number", range(len(RUNS)), ids=NAMES)
-def test_the_journal_reads_as_a_servers(number: int) -> None:
-    """The lines that a run would leave are read back into the states that it went through."""
-    timeline = _played(number)
-    model: Any = timeline.model
-    steps = timeline.passed(timeline.tip)
-    lines = [
-        f"2026-02-01T10:{line.step // 60:02}:{line.step % 60:02}Z {line.host} scylla[1]:  "
-        f"[shard 0: gms] raft_topology - {line.words}"
-        for line in log_lines(model, steps)
-        if "{" not in line.words or "{}" in line.words  # names are no host ids
-    ]
-    states = [model.start(), *(step.after for step in steps)]
-    entered = [state.topology.transition for state in states]
-    ways = [b for a, b in pairwise(entered) if b and a != b]
-    edition = model.setting.edition
-    told = passages(parse_journals([("log", "\n".join(lines))]), edition)
-    assert [p.state for p in told if p.state] == ways
-    assert {p.edge for p in told} <= {"", "happy", "begins"}
-
-
-def test_a_majority_is_one_of_those_who_vote() -> None:
-    """A node that joins is a member before it votes: it counts neither as reached nor as needed."""
-    timeline = Timeline(build("topology", {"operations": ("join D",), "cuts": 3}))
-    after(timeline, (act.MakeRequest,))
-    while timeline.state.topology.members.bit_count() < 4:
-        assert timeline.forward() is not None
-    for name in ("C", "D", "B"):
-        scene = scene_at(timeline, timeline.tip)
-        reached = (voting(timeline.state) & timeline.state.reachable).bit_count()
-        words = f"{reached} of 3 voters reached; 2 make a majority"
-        assert words in CONFIGURATION.draw(scene).text()
-        assert words in CONFIGURATION.text(scene)
-        assert has_majority(timeline.state) == (reached >= 2)
-        assert "does not vote" in CONFIGURATION.draw(scene).text()
-        [cut] = [a for a in timeline.model.actions(timeline.state)
-                 if isinstance(a, act.CutOff) and a.node == name]  # fmt: skip
-        timeline.do(cut)
-    assert not has_majority(timeline.state)
 
 
 @pytest.mark.parametrize("number", range(len(RUNS)), ids=NAMES)

@@ -245,25 +245,6 @@ def test_a_dead_voter_is_replaced() -> None:
     assert has_majority(timeline.state)
 
 
-def test_voters_are_spread_over_datacenters() -> None:
-    """Of two and two nodes three vote: an odd number, so that no even split stops the cluster."""
-    racks = ("dc1/r1", "dc1/r2", "dc2/r1", "dc2/r2")
-    timeline = Timeline(build("topology", SERVER | {"nodes": 4, "racks": racks, "crashes": 1}))
-    assert voting(timeline.state).bit_count() == 3
-    one_each = {rack[:3] for i, rack in enumerate(racks) if voting(timeline.state) >> i & 1}
-    assert one_each == {"dc1", "dc2"}
-
-
-def test_voters_are_spread_over_racks() -> None:
-    """Of three racks none has half of the five: B's vote goes to the rack that has fewest."""
-    racks = ("dc1/r1",) * 4 + ("dc1/r2", "dc1/r2", "dc1/r3")
-    given = {"nodes": 7, "racks": racks, "operations": ("rebuild A",), "crashes": 2}
-    timeline = Timeline(build("topology", SERVER | given))
-    assert voters_of(timeline) == "ABEFG"
-    act(timeline, "crash B")
-    assert voters_of(timeline) == "ACEFG"
-
-
 def test_who_is_to_be_removed_has_no_vote() -> None:
     """The removal of C fails and rolls back: C is normal again, and a member that does not vote."""
     given = {"operations": ("remove C",), "failures": 1, "nodes": 4, "lag": False}

@@ -14,11 +14,8 @@ from kit.protocols.topology.rules.cluster import (
     Setting,
 )
 from kit.protocols.topology.rules.decide import queue
-from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import (
     GLOBAL_REQUESTS,
-    TRANSITION_STATES,
-    transition_state,
 )
 from kit.protocols.topology.rules.requests import (
     LAST_OWNER,
@@ -64,21 +61,6 @@ def test_who_is_down_or_gone_holds_up_no_leaving(second: NodeEntry, alive: int) 
     assert (waits.reason, waits.waits_for) == ("cleanup comes first", 0b10)
     [entry] = queue(requested(cluster(NORMAL, second), leave), alive, CODE)
     assert entry.reason != "cleanup comes first"
-
-
-def test_a_state_is_played_if_a_table_has_it() -> None:
-    """Each state that a machine of some edition passes is played, and no other one but the lock."""
-    passed = {
-        place
-        for machines in MACHINES.values()
-        for machine in machines.values()
-        for edge in machine.edges
-        for place in (edge.source, edge.target)
-    }
-    known = {transition_state(state.stored) for state in TRANSITION_STATES}
-    played = {state.name for state in known if state is not None and state.played}
-    assert played - {"lock"} == {state.name for state in TRANSITION_STATES} & passed - {"lock"}
-    assert "lock" in played
 
 
 def test_a_request_of_the_cluster_is_played_if_somebody_may_ask_for_it() -> None:

@@ -71,26 +71,6 @@ def test_commands_without_effect_are_told_as_such() -> None:
     assert no_ops
 
 
-def test_barriers_and_the_queue() -> None:
-    """Whose answer a barrier lacks is who may still answer it; each request waits with a reason."""
-    timeline = Timeline(run_of(0).model)
-    while timeline.state.topology.transition != "write_both_read_old":
-        assert timeline.forward() is not None
-    assert timeline.forward() is not None
-    tables = as_tables(timeline)
-    barrier = rows(tables, "global_barriers")[-1]
-    assert barrier["operation"] == "bootstrapping D"
-    assert (barrier["command"], barrier["version"]) == ("barrier_and_drain", 2)
-    assert (barrier["needed"], barrier["answered"]) == (["A", "B", "C", "D"], ["A"])
-    last = rows(tables, "events")[-1]["step"]
-    queued = [row for row in rows(tables, "request_queue") if row["step"] == last]
-    assert [(row["title"], row["standing"]) for row in queued] == [
-        ("join D", "running"),
-        ("leave C", "waits"),
-    ]
-    assert all(row["reason"] for row in queued)
-
-
 @pytest.mark.spec("H-018", "H-020")
 def test_spark_adds_up_what_one_process_does(spark: Any, tmp_path: Path) -> None:
     """Lag, and how many steps an operation stays in each state, are the same on both engines."""

@@ -76,21 +76,6 @@ def test_a_journal_is_stepped_through_without_controls() -> None:
     assert text.splitlines()[1:] == [f"      {words}" for words in said]
 
 
-def test_of_a_long_journal_the_last_stays_are_listed(tmp_path: Path) -> None:
-    """And how many there are before them."""
-    line = (
-        "2026-02-01T10:{:02}:00Z n1 scylla[1]:  raft_topology - entered `lock` transition state\n"
-    )
-    (log := tmp_path / "n1.log").write_text("".join(map(line.format, range(60))), "utf-8")
-    timeline = journal_timeline(topology_history(log), "server")
-    views = for_model(timeline.model)
-    scene = scene_at(timeline, timeline.tip)
-    said = frame_text(scene, views.panels)
-    assert "20 stays before these" in said
-    assert said.count("Z n1: lock") == 40
-    assert "and 20 earlier stays" in str(frame(scene, views.panels, views.macros))
-
-
 def test_a_page_to_step_through(tmp_path: Path) -> None:
     """``--html`` writes one page of journals; a dump is one moment."""
     page = tmp_path / "history.html"

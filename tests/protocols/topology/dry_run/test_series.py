@@ -196,31 +196,6 @@ def test_what_is_no_series_is_refused(tables: tuple[Any, ...], said: str, tmp_pa
     assert said in bad("explain", *series(tmp_path, *tables))
 
 
-def test_tablets_may_move_where_no_node_does(tmp_path: Path) -> None:
-    """A transition state alone is something to explain."""
-    moves = {"transition_state": "tablet migration", "version": 13, "fence_version": 12}
-    answers = kit.explain(series(tmp_path, ([], {}), ([], moves)))
-    assert answers.verdict == "explained", answers
-    assert answers.first is not None
-    assert "imbalance" in answers.first.as_plain()["steps"]
-
-
-def test_a_node_is_asked_in_the_order_of_the_dumps(tmp_path: Path) -> None:
-    """It rebuilds, and then leaves."""
-    files = series(
-        tmp_path,
-        ([leaver("rebuilding")], {"version": 14}),
-        ([leaver()], {"transition_state": OLD, "version": 15, "fence_version": 14}),
-    )
-    answers = kit.explain(files)
-    assert answers.verdict == "explained", answers
-    assert answers.first is not None
-    steps = answers.first.as_plain()["steps"]
-    assert [each for each in steps if each in ("rebuild 00000004", "leave 00000004")] == [
-        "rebuild 00000004", "leave 00000004",
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize("words", ["decommission C", "removenode C"])
 def test_who_drains_its_tablets_has_some(words: str, tmp_path: Path) -> None:
     """They move before the next state; where no dump is of ``tablet_draining`` there are none."""
@@ -309,16 +284,6 @@ def test_a_leave_that_ends_where_it_began_has_failed(tmp_path: Path) -> None:
         assert answers.verdict == "explained", answers
         assert answers.first is not None
         assert any("fail" in each for each in answers.first.as_plain()["steps"]) is fails
-
-
-def test_a_node_has_no_tokens_until_its_join_has_assigned_them(tmp_path: Path) -> None:
-    """So its dump does not show that it is to own none; this one passes a state that those skip."""
-    joins = node(4, node_state="bootstrapping", tokens=None, num_tokens=0, request_id=None)
-    state = {"transition_state": "commit cdc generation", "version": 13, "fence_version": 12}
-    answers = kit.explain(series(tmp_path, ([], {}), ([joins], state)))
-    assert answers.verdict == "explained", answers
-    assert answers.first is not None
-    assert "join 00000004" in answers.first.as_plain()["steps"]
 
 
 def test_a_member_does_not_come_back(tmp_path: Path) -> None:
