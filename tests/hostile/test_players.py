@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from msgspec import Struct
@@ -13,8 +13,7 @@ from kit.model.timeline import Timeline
 from kit.search.check import check
 from kit.search.fuzz import fuzz
 from kit.widgets.player import Player
-from kit.widgets.states import states
-from tests.hostile.judging import answered, kit_error
+from tests.hostile.judging import kit_error
 from tests.hostile.silent import SILENT
 from tests.hostile.students import FAULTS, Count, ruled, sound
 
@@ -95,15 +94,6 @@ def test_no_fault_goes_unnoticed(fault: str) -> None:
     with pytest.raises(BadInput) as caught:
         check(model)
     assert kit_error(caught.value) is None
-
-
-@pytest.mark.parametrize("fault", sorted(SILENT))
-def test_a_picture_of_the_states_is_careful_too(fault: str) -> None:
-    """It is drawn, or refused in one line; and so is what is no model."""
-    model = sound()
-    SILENT[fault](model)
-    answered(lambda: states(model))
-    answered(lambda: states(cast("Any", fault)))
 
 
 def test_a_witness_is_shown_in_one_line() -> None:

@@ -43,14 +43,6 @@ def test_its_own_tests_notice_what_is_changed(keys: list[str]) -> None:
     assert (ROOT / FILE).read_bytes() == before
 
 
-def test_tests_of_something_else_notice_nothing(keys: list[str]) -> None:
-    """Without a test that calls it nobody notices, and the answer says so."""
-    ran = forked("--count", "2", "tests/model/test_masks.py")
-    missed = [line for line in ran.stdout.splitlines() if line.startswith("nobody notices")]
-    assert {line.split("  ")[-1] for line in missed} == {*keys[:2]}, ran.stdout + ran.stderr
-    assert ran.returncode == 1
-
-
 def test_a_file_that_is_loaded_where_it_is_first_asked_is_tried_too(tmp_path: Path) -> None:
     """A family loads its tools by name, so no test imports them; one mutant needs no super."""
     file = "kit/protocols/dataplane/tools.py"
@@ -65,11 +57,3 @@ def test_a_file_that_is_loaded_where_it_is_first_asked_is_tried_too(tmp_path: Pa
     tests = [f"tests/protocols/test_tools.py::test_{name}" for name in names]
     ran = forked("--keys", str(wanted), *tests, inside=file)
     assert told(ran, "killed") == len(keys), ran.stdout + ran.stderr
-
-
-def test_a_test_may_call_its_own_text_a_file_of_the_kit() -> None:
-    """Such as one of what is never read again: there is nothing to be measured in it."""
-    ran = forked(
-        "--count", "1", "tests/model/test_declared.py::test_files_of_the_kit_are_not_read_again"
-    )
-    assert told(ran, "survived") == 1, ran.stdout + ran.stderr

@@ -50,16 +50,6 @@ def test_the_whole_procedure_passes() -> None:
     assert told["looked at"] == "every node was checked"
 
 
-def test_a_server_that_is_up_is_not_started() -> None:
-    """Only restart stops it first; one that is down is started by both."""
-    drill = walked(
-        "start A", "systemctl start scylla-server", "restart A", "happen crash B", "start B"
-    )
-    up = "A is already up: there is nothing to start"
-    assert errors(drill) == [up, up]
-    assert drill.timeline.state.nodes[1].is_up
-
-
 def test_before_anything_is_done_nothing_is_ticked() -> None:
     """What was only begun is none of the steps; who did not look is told so."""
     drill = walked("help", "nodetool describecluster", ON, "restart A")

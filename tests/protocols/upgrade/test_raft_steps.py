@@ -59,14 +59,6 @@ def test_the_option_can_be_turned_off_until_then() -> None:
     assert timeline.state.nodes[0].is_up
 
 
-def test_a_node_that_was_down_then_keeps_the_option_too() -> None:
-    """A ran with the option, and is down when the last node gets it: the cluster is upgraded."""
-    away = [*ROLLING[:-1], "turn-off A", "crash A", "restart C"]
-    timeline = raft({"turns": 1, "crashes": 1}, away)
-    assert not timeline.state.nodes[0].has_feature
-    assert "refuses to start" in refused(timeline, "restart A")
-
-
 def test_an_older_version_does_not_know_the_option() -> None:
     """The newer one is installed first; both take effect at one restart."""
     timeline = raft({"beginning": "older version"})
@@ -168,15 +160,6 @@ def test_who_comes_back_catches_up_before_it_serves() -> None:
     assert [flow.text for flow in last_flows(timeline)] == ["A → C: newest schema"]
     assert "group 0 id 1 · serving" in panel_text(timeline, "nodes").splitlines()[2]
     assert len({(node.schema, node.applied) for node in timeline.state.nodes}) == 1
-
-
-def test_without_a_quorum_a_node_serves_by_what_it_has() -> None:
-    """Q-27: the others are down, and data requests are not to stop for that."""
-    given = {"beginning": "new cluster", "crashes": 3, "changes": 1}
-    timeline = raft(given, ["crash C", "alter A", "crash A", "crash B", "restart C", "catch-up C"])
-    assert timeline.state.nodes[2].serves
-    assert timeline.state.nodes[2].applied == 0
-    assert not last_flows(timeline)
 
 
 def test_a_crash_takes_what_was_not_persisted() -> None:

@@ -161,14 +161,6 @@ def test_without_a_majority_nothing_is_committed() -> None:
     assert "A: POST refused: the node is down; GET no answer" in panel_text(timeline, "route")
 
 
-def test_a_joiner_that_dies_begins_from_scratch() -> None:
-    """Its request is gone, and so is what it began in the old way."""
-    for begun in ([], ["post A"]):
-        timeline = topology({"crashes": 1}, *begun, "bootstrap D", "crash D")
-        assert timeline.state.nodes[3].standing == "outside"
-        assert "start from scratch" in timeline.moments[timeline.at].say
-
-
 @pytest.mark.parametrize(
     ("given", "said"),
     [
