@@ -51,15 +51,6 @@ def test_runs_of_other_tools_are_played(name: str, tmp_path: Path) -> None:
     assert call("play", str(bare)).out == call("play", str(path)).out
 
 
-def test_what_a_node_has_seen_is_a_table() -> None:
-    """The step, the node's part in it, what happened; other forms keep the same steps."""
-    lines = call("export", "bootstrap", "node", "--node", "A").out.splitlines()
-    assert [line.split()[0] for line in lines] == ["2", "7", "14", "19"]
-    assert all(line.split()[1] == "receives" for line in lines)
-    text = call("export", "bootstrap", "mermaid", "--node", "A").out
-    assert text.count(": ") == 4
-
-
 def test_bad_input_is_a_line_and_nothing_is_written(tmp_path: Path) -> None:
     """The field, the value, what is allowed; a file that is there stays as it was."""
     spoiled, out = tmp_path / "x.itf.json", tmp_path / "out"

@@ -35,18 +35,6 @@ def test_models_as_json() -> None:
     assert tcm["parameters"]["nodes"] == 3
 
 
-def test_models_in_words() -> None:
-    """The list names every model and every scenario, as JSON does, within the terminal's width."""
-    out = call("models").out
-    scenarios = {model["name"]: model["scenarios"] for model in call("models", "--json").json}
-    words = out.replace(",", " ").split()
-    for entry in entries().values():
-        assert f"{entry.name}: {entry.title}" in out
-        assert scenarios[entry.name] == [scenario.name for scenario in entry.scenarios]
-        assert all(name in words for name in scenarios[entry.name])
-    assert max(map(len, out.splitlines())) <= WIDTH
-
-
 @pytest.mark.spec("H-007")
 def test_show_prints_the_diagrams() -> None:
     """A model is shown with its state diagrams, row by row from its own tables."""
@@ -89,17 +77,6 @@ def test_check_bounded() -> None:
     )
 
 
-def test_counterexample_in_words() -> None:
-    """The text numbers the steps of the counterexample and says what each of them did."""
-    answer = call("check", "tcm", "--off", "S-05")
-    assert answer.status == 1
-    lines = answer.out.splitlines()
-    broken = next(at for at, line in enumerate(lines) if line.startswith("violated: "))
-    run = next(line for line in lines[broken + 1 :] if line.startswith("   1"))
-    assert run.split()[:5] == ["1", "bootstrap", "X", "--tokens", "150"]
-    assert max(map(len, lines)) <= WIDTH
-
-
 def test_counterexample_plays(tmp_path: Path) -> None:
     """A stored counterexample plays again, in words and as a page."""
     trace, page = str(tmp_path / "run.json"), tmp_path / "run.html"
@@ -114,17 +91,6 @@ def test_counterexample_plays(tmp_path: Path) -> None:
     assert exported.status == 0
     size = page.stat().st_size
     assert exported.out == f"{page}: {size:,} bytes, {last + 1} moments\n"
-
-
-def test_play_every_scenario() -> None:
-    """Every scenario runs to its end and is told step by step, in lines that fit."""
-    for entry in entries().values():
-        for scenario in entry.scenarios:
-            answer = call("play", f"{entry.name}/{scenario.name}")
-            assert (answer.status, answer.err) == (0, "")
-            assert answer.out.startswith("   0 ")
-            assert all(line == line.rstrip() for line in answer.out.splitlines())
-            assert max(map(len, answer.out.splitlines())) <= WIDTH + 20
 
 
 @pytest.mark.spec("A-001", "A-006", "A-007")

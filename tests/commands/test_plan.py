@@ -10,7 +10,9 @@ import pytest
 from tests.commands.calling import (
     ABC,
     SIMPLE_2,
+    SIMPLE_3,
     TEN,
+    Answer,
     call,
     names,
     plan,
@@ -59,17 +61,6 @@ def test_names_of_the_steps(ten: str, kind: str, edition: str) -> None:
         expected = ["prepare", "start", "mid", "finish"]
     assert names(found) == expected
     assert [step["epoch"] for step in found["steps"]] == [41 + i for i in range(len(expected))]
-
-
-def test_the_server_is_the_default_edition(ten: str) -> None:
-    """A ring of one's own is that of a published server; the first line says whose rules count."""
-    words = ["decommission", "n3"]
-    assert plan(ten, *words) == plan(ten, *words, "--edition=server")
-    for edition in ("server", "documents"):
-        said = call("plan", ten, *words, f"--edition={edition}").out.splitlines()[0]
-        assert said.endswith(f"(Cassandra, edition {edition})")
-    assert call("plan", ten, *words).out == call("plan", ten, *words, "--edition=server").out
-    assert "server (the default)" in call("plan", "--help").out
 
 
 @pytest.mark.parametrize("kind", list(CEP))
@@ -200,17 +191,6 @@ def test_ends_like_the_ring_of_the_future(tmp_path: Path, edition: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["--tokens", "-5,7"], ["--tokens=-5,7"], ["--tokens", " -5 , +7"]]
-)
-def test_negative_tokens(ten: str, words: list[str]) -> None:
-    """Negative tokens are no options, wherever they stand."""
-    expected = plan(ten, "bootstrap", "x", "--tokens", "-5,7")
-    assert plan(ten, "bootstrap", "x", *words) == expected
-    assert plan("--json", ten, *words, "bootstrap", "x") == expected
-    assert [None, -5] in expected["locks"]["ks"]
-
-
-@pytest.mark.parametrize(
     ("words", "other", "reason"),
     [
         (
@@ -231,3 +211,40 @@ def test_negative_tokens(ten: str, words: list[str]) -> None:
 def test_what_excludes_what(ten: str, words: list[str], other: str, reason: str) -> None:
     """A node has one operation at a time, and so has a range: refused, with the reason."""
     assert reason in refused(ten, *words, "--while", other)["reason"]
+
+
+LOCAL, EVERYWHERE = {"class": "LocalStrategy"}, {"class": "EverywhereStrategy"}
+
+
+def test_several_keyspaces(tmp_path: Path) -> None:
+    """Each has its own tables; equal replications have equal ones; local ones have none."""
+    spaces = {"a": SIMPLE_3, "own": LOCAL, "b": SIMPLE_2, "all": EVERYWHERE, "c": SIMPLE_3}
+    found = plan(written(tmp_path, ring_of(TEN[:4], spaces)), "bootstrap", "x", "--tokens", "250")
+    for step in found["steps"]:
+        assert list(step["keyspaces"]) == sorted(spaces)
+        assert step["keyspaces"]["a"] == step["keyspaces"]["c"]
+        assert step["keyspaces"]["own"] == {"reads": [], "writes": []}
+    assert found["locks"]["own"] == []
+    last = found["steps"][-1]["keyspaces"]["all"]["reads"]
+    assert all(sorted(row[2]) == ["n1", "n2", "n3", "n4", "x"] for row in last)
+    streams = [s for step in found["steps"] for s in step["streams"]]
+    assert list(dict.fromkeys(s["keyspace"] for s in streams)) == ["a", "all", "b", "c"]
+    # With a new node in an everywhere keyspace nobody is displaced: a quorum of all streams.
+    everywhere = [s["from"] for s in streams if s["keyspace"] == "all"]
+    assert {len(givers) for givers in everywhere} == {3}
+
+
+def test_odd_names(tmp_path: Path) -> None:
+    """Names with blanks, quotes, markup, dashes or accents come back as they were given."""
+    odd = ["a b", "'", '"', "<img src=x onerror=alert(1)>", "-n", "nö", "\N{SNOWMAN}", "𝄞"]
+    nodes = [{"name": name, "tokens": [i], "rack": name} for i, name in enumerate(odd)]
+    path = written(tmp_path, ring_of(nodes, {"k ö": SIMPLE_2}))
+    for name in odd:
+        found = plan(path, "decommission", name)
+        assert all(name not in row[2] for row in table(found["steps"][-1], "reads", "k ö"))
+    answer: Answer = call(
+        "plan", path, "bootstrap", "ø x", "--tokens", "-7", "--rack", "𝄞", "--json"
+    )
+    assert answer.out.isascii()
+    assert answer.json["operation"] == "bootstrap 'ø x' --tokens -7 --rack '𝄞'"
+    assert any("ø x" in row[2] for row in table(answer.json["steps"][-1], "reads", "k ö"))

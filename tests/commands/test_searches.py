@@ -244,13 +244,6 @@ def test_bad_input(words: list[str], said: str) -> None:
     assert says(bad(*words), said)
 
 
-def test_a_release_is_read_as_a_name() -> None:
-    """Each command that takes -p reads 2025.1 as the release, which JSON takes for a number."""
-    given = ("group0", "-p", "edition=server", "-p", "release=2025.1")
-    assert "edition server 2025.1" in call("check", *given, "--max-states", "50").out
-    assert call("fuzz", *given, "--seeds", "0:1", "--steps", "2").status in (0, 2)
-
-
 def test_the_first_line_and_the_data_name_each_budget_that_is_zero() -> None:
     """Nobody reads more into *complete* than it says: what could not happen is told at once."""
     found = call("check", "gossip_join", "-p", "crashes=1")

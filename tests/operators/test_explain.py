@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import permutations
@@ -132,23 +131,6 @@ def test_a_safeguard_that_would_allow_it_is_named() -> None:
     assert found.without == "S-25 one-transition"
     assert "tablet 0 is in transition" in found.refusal
     assert found.refused.startswith("migrate 0")
-
-
-def test_what_has_to_be_seen_is_not_passed_unseen() -> None:
-    """A sight may say which changes are always seen: then a row of them has no gaps."""
-    steady = Sight(lambda m, s: {"tm": s.tm, "all": s.committed == 3}, operator.eq)
-    whole = rows([{"tm": 0, "all": False}, {"tm": 1, "all": False}, {"tm": 1, "all": True}])
-    assert search_explanation(TWOPHASE, steady, whole).verdict == "explained"
-    found = search_explanation(TWOPHASE, steady, (whole[0], whole[2]))
-    assert (found.verdict, found.where) == ("refuted", "line 3")
-    assert "the model gets there through tm 1, which no line shows" in found.sentence
-
-
-def test_within_the_bound_nothing_is_known() -> None:
-    """Neither explained nor refuted where the search stopped before its end."""
-    found = search_explanation(TWOPHASE, SIGHT, rows([{"committed": 3}]), bound=3)
-    assert (found.verdict, found.where) == ("unknown", "line 1")
-    assert search_explanation(TWOPHASE, SIGHT, rows([{"committed": 3}])).verdict == "explained"
 
 
 def test_a_run_opens_and_is_saved() -> None:

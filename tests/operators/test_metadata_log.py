@@ -18,7 +18,6 @@ from kit.operators.importers.metadata_log import (
     Directory,
     Log,
     LogEntry,
-    ServiceView,
     differences,
     is_metadata,
     parse_metadata,
@@ -109,17 +108,6 @@ def test_a_dumped_directory() -> None:
     assert isinstance(again, Directory)
     assert {node.tokens for node in again.rows} == {None}
     assert list(differences(told, again)) == []
-
-
-def test_the_service_as_one_node_sees_it() -> None:
-    """Every label once; the lineage's number is of the newest release."""
-    view = parse_metadata(VIEW, "describe")
-    assert isinstance(view, ServiceView)
-    assert view.epoch == 42
-    older = parse_metadata(VIEW.replace("CMS Identifier: 1234567\n", ""), "describe")
-    assert list(differences(older, view)) == []
-    behind = parse_metadata(VIEW.replace("Epoch: 42", "Epoch: 39"), "describe")
-    assert list(differences(view, behind)) == [("Epoch", "42", "39")]
 
 
 def test_rows_of_the_virtual_tables() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,8 +19,6 @@ from kit.ring.replication import (
 from tests.operators.printing import Host, describering_text, ring_of, ring_text
 from tests.operators.samples import (
     CASSANDRA,
-    NETWORK,
-    SCYLLA,
     clusters,
     one_line,
     opened,
@@ -49,23 +45,6 @@ def test_a_sample_of_cassandra() -> None:
     ring = opened(CASSANDRA / "ring.txt").ring
     owners = dict(zip(ring.tokens.tolist(), (ring.names[c] for c in ring.owners), strict=True))
     assert owned_tokens(listing.ranges) == owners
-
-
-@pytest.mark.parametrize("folder", [CASSANDRA, SCYLLA])
-def test_alone_it_gives_the_ring(folder: Path) -> None:
-    """Ranges alone give the ring of ``nodetool ring``, with a word on what they may not show."""
-    given_alone = opened(folder / "describering.txt")
-    assert given_alone.ring == opened(folder / "ring.txt").ring
-    assert "only nodes with replicas" in given_alone.warnings[0]
-
-
-def test_one_wrong_range_is_found() -> None:
-    """One replica that another range should have is found among all ranges."""
-    text = RANGES.replace(
-        FIRST, FIRST.replace("10.1.0.2", "10.1.0.1").replace("rack:r2", "rack:r1")
-    )
-    found = import_texts([("d.txt", text)], [NETWORK])
-    assert any("1 of 18 ranges differ from shop" in line for line in found.warnings)
 
 
 REPLICATIONS = st.sampled_from((SimpleStrategy(1), SimpleStrategy(3), EverywhereStrategy()))

@@ -9,12 +9,8 @@ from msgspec.structs import replace
 
 from kit.errors import BadInput
 from kit.operators.importers.nodetool import bytes_of
-from kit.operators.importers.opening import Imported, InFlight, import_texts, open_ring
+from kit.operators.importers.opening import Imported, import_texts, open_ring
 from kit.operators.importers.ringfile import RingFile, parse_ring
-from kit.protocols.tcm.dry_run.history import operations_of
-from kit.protocols.tcm.dry_run.plan import dry_run
-from kit.protocols.tcm.parameters import parse_operation
-from kit.protocols.tcm.rules.operations import Operation
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy
 from tests.operators.printing import Host, host_id, ring_text, rows_of, select_json, status_text
 from tests.operators.samples import (
@@ -26,12 +22,10 @@ from tests.operators.samples import (
     one_line,
     opened,
     refused,
-    text_of,
 )
 from tests.saying import like, says
 
 RING, STATUS = CASSANDRA / "ring.txt", CASSANDRA / "status.txt"
-JOINING = (-5757763313810287289, 1187385434856157239, 3357357195551156271)
 FILE = """{"epoch": 41, "nodes": [
 {"name": "10.0.0.1", "tokens": [7, -5], "dc": "dc1", "rack": "r1"},
 {"name": "10.0.0.2", "tokens": ["90"], "dc": "dc1", "rack": "r2"}], "keyspaces": [
@@ -67,38 +61,6 @@ def test_all_outputs_of_cassandra() -> None:
     assert "10.2.0.3" not in found.loads
     assert found.host_ids["10.2.0.3"] == host_id(7)
     assert found.down == ("10.1.0.2", "10.2.0.3")
-
-
-def test_operations_in_flight() -> None:
-    """A joining node is outside the ring with its tokens; leaving and moving ones own theirs."""
-    found = opened(RING)
-    assert {one.node: one for one in found.in_flight} == {
-        "10.1.0.4": InFlight("bootstrap", "10.1.0.4", "up", JOINING, "amsterdam", "r1"),
-        "10.1.0.3": InFlight("decommission", "10.1.0.3", "up"),
-        "10.2.0.2": InFlight("move", "10.2.0.2", "up"),
-        "10.2.0.3": InFlight("removenode", "10.2.0.3", "down"),
-    }
-    operations = {one.node: one for one in operations_of(found)}
-    assert operations["10.1.0.4"] == Operation(
-        "bootstrap", "10.1.0.4", JOINING, dc="amsterdam", rack="r1"
-    )
-    assert "10.2.0.2" not in operations
-    for operation in operations.values():
-        assert parse_operation(operation.text) == operation
-    said = " ".join(found.warnings)
-    assert "10.2.0.2 is moving" in said
-    assert "10.2.0.3 is leaving and down" in said
-    assert "--keyspace" in said
-
-
-def test_an_import_can_be_rehearsed() -> None:
-    """What was imported goes into a dry run as a ring file does, operations in flight too."""
-    found = opened(RING, keyspaces=(NETWORK,))
-    (leave,) = [one for one in operations_of(found) if one.kind == "decommission"]
-    assert dry_run(found, leave).accepted
-    (join,) = [one for one in operations_of(found) if one.kind == "bootstrap"]
-    report = dry_run(found, Operation("decommission", "10.1.0.1"), in_flight=(join,))
-    assert report.conflicts or report.accepted
 
 
 def test_all_outputs_of_scylla() -> None:
@@ -161,25 +123,6 @@ def test_a_node_that_one_output_lacks() -> None:
         assert says(one_line(caught.value), said)
 
 
-def test_different_tokens() -> None:
-    """Two files that give a node different tokens name the first such token and the files."""
-    moved = [replace(HOSTS[0], tokens=(-6, 7)), *HOSTS[1:]]
-    dump = "\n".join(select_json([row]) for row in rows_of(HOSTS))
-    texts = [("r.txt", ring_text(moved)), ("d.txt", dump.replace("(1 rows)", ""))]
-    with pytest.raises(BadInput) as caught:
-        import_texts([texts[0], ("d.txt", texts[1][1])])
-    text = one_line(caught.value)
-    assert says(text, "d.txt: tokens of 10.0.0.1 | -5 | those | r.txt")
-
-
-def test_a_token_of_two_nodes() -> None:
-    """A token that two files give to two nodes is named with both nodes."""
-    rows = rows_of([replace(HOSTS[0], address="10.0.0.1"), replace(HOSTS[1], tokens=(7, 90))])
-    texts = [("local", select_json(rows[:1])), ("peers", select_json(rows[1:]))]
-    with pytest.raises(BadInput, match=like("token of 10.0.0.2 | 7 | 10.0.0.1 also has it")):
-        import_texts(texts)
-
-
 def test_status_alone_is_no_ring() -> None:
     """Status says how many tokens a node owns, not which: the message says what is missing."""
     said = refused((STATUS,))
@@ -210,15 +153,6 @@ def test_unknown_forms(text: str, said: str) -> None:
     with pytest.raises(BadInput) as caught:
         import_texts([("x", text)])
     assert says(one_line(caught.value), said)
-
-
-def test_outputs_in_one_file() -> None:
-    """Outputs of two commands in one file are refused at the first line of the second."""
-    both = text_of(RING) + text_of(STATUS)
-    with pytest.raises(BadInput, match=like("line 38 | 'Datacenter: amsterdam'")):
-        import_texts([("x", both)])
-    with pytest.raises(BadInput, match=like("line 20 | 'Schema")):
-        import_texts([("x", text_of(STATUS) + text_of(CASSANDRA / "describering.txt"))])
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kit.edge.paths import HeldFile
 from kit.errors import BadInput
-from kit.operators.importers import dumps, system_tables
+from kit.operators.importers import system_tables
 from kit.operators.importers.anonymous import HIDDEN
 from kit.operators.importers.snapshots import (
     FILES,
@@ -70,41 +69,6 @@ def test_both_spellings_of_the_topology_are_read() -> None:
     assert first.statics["committed_cdc_generations"] == second.statics["committed_cdc_generations"]
     assert first.statics["version"] == 41
     assert first.unknown == second.unknown == ()
-
-
-def test_columns_are_found_by_name() -> None:
-    """In any order, beside others; the delimiter is what the header has, and only one."""
-    head, *rows = text_of(THIRD, "loads").splitlines()
-    turned = "\n".join(";".join(reversed(row.split(";"))) for row in (head, *rows))
-    held = HeldFile("loads", turned.encode())
-    assert system_tables.read_loads(held) == system_tables.read_loads(
-        read_snapshot(THIRD).files["loads"]
-    )
-    for other in ",\t|":
-        with pytest.raises(BadInput, match=r"only one of , ; \| and tab between the columns"):
-            system_tables.read_loads(HeldFile("loads", turned.replace(";", other, 1).encode()))
-    with pytest.raises(BadInput, match="fields, as in the header"):
-        system_tables.read_loads(HeldFile("loads", turned.rpartition(";")[0].encode()))
-
-
-def test_a_table_that_cqlsh_prints_is_named_as_such() -> None:
-    """Its | is no delimiter: a value may hold one, and nothing would tell."""
-    printed = " node | up\n------+------\n    x | True\n\n(1 rows)\n"
-    with pytest.raises(BadInput, match=r"node \| up.*a table that cqlsh prints"):
-        list(dumps.csv_records(printed, "loads"))
-    assert dumps.header_names(printed) == {"node | up"}
-
-
-def test_several_are_ordered_by_version_then_by_name(tmp_path: Path) -> None:
-    """Whatever the order in which they are given; a name that says otherwise is told."""
-    given = [THIRD, FIRST, SECOND]
-    assert [each.source for each in read_snapshots(given)] == [
-        p.name for p in (FIRST, SECOND, THIRD)
-    ]
-    late = copied(FIRST, tmp_path / "tablet_snap_260301_235959")
-    read = read_snapshots([SECOND, late, THIRD])
-    assert [each.source for each in read] == [late.name, SECOND.name, THIRD.name]
-    assert any("its name comes earlier" in line for line in read[1].warnings)
 
 
 def test_only_the_tablets_have_to_be_there(tmp_path: Path) -> None:

@@ -68,14 +68,6 @@ def test_clocks(head: str, time: str, host: str) -> None:
     assert (entry.time, entry.host, entry.words) == (time, host, "write_both_read_old")
 
 
-def test_the_turn_of_a_year() -> None:
-    """Where a journal has no years, January comes behind December."""
-    lines = [f"{day} 10:00:00 n1 scylla[1]: {SAID}" for day in ("Dec 31", "Jan 01", "Feb 29")]
-    other = f"Dec 30 09:00:00 n2 scylla[1]: {SAID}"
-    entries = parse_journals([("one", "\n".join(lines)), ("other", other)])
-    assert [entry.time[:6] for entry in entries] == ["Dec 30", "Dec 31", "Jan 01", "Feb 29"]
-
-
 GOOD = f"Feb 01 10:00:00 n1 scylla[1]: {SAID}"
 
 

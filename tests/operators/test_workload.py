@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kit.errors import BadInput
+from kit.operators.importers.dumps import parse_csv_rows, parse_json_rows
 from kit.operators.importers.ringfile import RingFile
 from kit.operators.workload import DRY_RUN_AS_JSON, DRY_RUN_IN_WORDS, PLACEMENTS, check_work
 from kit.ring.replication import EverywhereStrategy, Keyspace, SimpleStrategy
@@ -40,3 +42,11 @@ def test_a_replica_everywhere_on_a_thousand_nodes_is_answered() -> None:
     everywhere = RingFile(0, Ring.of(nodes, MURMUR3), (Keyspace("ks", EverywhereStrategy()),))
     for cost in (DRY_RUN_IN_WORDS, DRY_RUN_AS_JSON):
         check_work(everywhere, cost)
+
+
+def test_too_many_values_are_counted_before_they_are_read() -> None:
+    """Rows of nothing are refused by their number, in JSON and in CSV, not read for minutes."""
+    with pytest.raises(BadInput, match="at most 2097152 values"):
+        parse_csv_rows("peer,rack\n" + ",\n" * 2**20, "c")
+    with pytest.raises(BadInput, match="at most 16777216 values"):
+        parse_json_rows("[" + "{}," * 2**23 + "{}]", "j")

@@ -8,11 +8,9 @@ import pytest
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from kit.errors import BadInput
 from kit.model.registry import build
 from kit.model.timeline import Timeline
 from kit.protocols.storage import facts
-from kit.protocols.storage.facts import addressees
 from kit.protocols.storage.moving import Fetch, Land
 from kit.protocols.storage.ranges import COPIED, NOT_COPIED, LateCopy
 from kit.protocols.storage.rules.conditions import AllKnow, SessionClosed
@@ -22,7 +20,6 @@ from kit.protocols.storage.rules.history import (
     RangeEpoch,
     RangeHistory,
     ShardedReplica,
-    trails,
 )
 from kit.protocols.storage.rules.requests import (
     DONE,
@@ -214,24 +211,6 @@ def test_a_session_is_closed_once_no_copy_is_on_its_way(
     assert SessionClosed().holds(facts, 0) is holds
 
 
-@pytest.mark.parametrize(("most", "fits"), [(2, True), (1, False)])
-def test_a_history_has_so_many_ways(most: int, fits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """More are refused with what makes them fewer."""
-    monkeypatch.setattr("kit.protocols.storage.rules.history.MOST_TRAILS", most)
-    if fits:
-        assert len(trails(SWAP)) == 2
-        return
-    with pytest.raises(BadInput, match="more than 1 ways"):
-        trails(SWAP)
-
-
-def test_reads_of_a_client_are_listed_before_its_writes() -> None:
-    """Whatever it asks first; a read that writes back is both."""
-    model = toy(LEAVE, ("K1 write ONE", "K1 read ONE"), repair="blocking")
-    rows = [(row.client, row.write) for row in addressees(model, model.start())]
-    assert rows == [("K1", False), ("K1", True)]
-
-
 def test_a_read_may_find_what_is_newer_than_a_deletion() -> None:
     """A write that is not acknowledged yet comes after it: nothing that was deleted is back."""
     model = toy(SWAP, ("K1 delete", "K2 write", "K3 read"), together=True)
@@ -323,36 +302,6 @@ def test_reads_move_to_those_that_hold_what_was_promised(
     assert said == (f"reads go to replicas without {lacking}" if lacking else None)
 
 
-def test_a_client_is_shown_with_the_last_of_its_open_requests() -> None:
-    """Of its writes one is done, and its message to X is still on its way; the next one is open."""
-    model = toy(LEAVE, ("K1 write ONE", "K1 write ALL", "K1 write ALL"))
-    steps = [Start(0, 1), Serve(0, "A"), Finish(0)]
-    [done] = addressees(model, run(model, *steps).state)
-    assert (done.number, done.on_the_way, done.answered) == (0, ("X",), ())
-    [row] = addressees(model, run(model, *steps, Start(1, 1), Serve(1, "X")).state)
-    assert (row.number, row.on_the_way, row.answered) == (1, ("A",), ("X",))
-
-
-def test_a_client_is_shown_with_the_epochs_that_it_may_plan_by() -> None:
-    """The oldest and the newest of them, who is asked by all, who by some."""
-    model = toy(epochs(), ("K1 write ONE",))
-    [row] = addressees(model, run(model, Commit("add")).state)
-    assert (row.oldest, row.newest, row.surely, row.perhaps) == (1, 2, ("A",), ("X",))
-
-
-def test_epochs_of_one_number_are_counted() -> None:
-    """A quiet event gives none of its own: of two such rows the second has one above it."""
-    quiet = replace(epoch(1, A, A, Edge("go on", "", 2)), quiet=True)
-    moves = history(epoch(1, A, A, Edge("fence", "", 1)), quiet, epoch(2, A, BOTH))
-    model = toy(moves)
-    rows = facts.epochs(model, run(model, Commit("fence"), Commit("go on")).state)
-    assert [(row.epoch, row.again, row.changed) for row in rows] == [
-        (1, 0, False),
-        (1, 1, False),
-        (2, 0, True),
-    ]
-
-
 def test_a_write_is_older_than_what_the_shards_hold() -> None:
     """It is taken on those that take writes, though only one of them reads."""
     view = View(BOTH, BOTH, BOTH, BOTH, shards=ShardChoice(X, 4, 12))
@@ -386,14 +335,6 @@ def test_what_one_request_owes_another(write: int, read: int, owed: bool) -> Non
     """A read has to see what was written before, where their levels promise it."""
     model = toy(epochs(), ("K1 write ALL", "K2 write ONE", "K3 read QUORUM", "K4 delete ALL"))
     assert model.promises(write, read) is owed
-
-
-def test_where_a_request_is_at_home() -> None:
-    """In the datacenter that it names, else in the first one."""
-    moves = replace(epochs(), dcs=("dc2", "dc1"))
-    model = toy(moves, ("K1 read", "K2@dc1 read", "K3@dc2 read"))
-    assert model.datacenters == ("dc2", "dc1")
-    assert [model.home(number) for number in range(3)] == [0, 1, 0]
 
 
 @pytest.mark.parametrize(
@@ -511,12 +452,6 @@ def test_an_answer_of_who_was_no_member_counts_no_more(
     request = Request(OPEN, 0, 0, BOTH, acked, timestamp=1)
     given = replace(model.act(model.start(), Commit("swap")), requests=(request,))
     assert model.informed(given, 0, now).invalidated == invalidated
-
-
-def test_a_list_of_nobody_says_so() -> None:
-    """Replicas are listed by name."""
-    model = toy(SWAP)
-    assert [model.listing(mask) for mask in (0, X, BOTH)] == ["nobody", "X", "A, X"]
 
 
 def test_a_replica_alone_knows_one_of_the_epochs() -> None:

@@ -6,9 +6,13 @@ import pytest
 
 from kit.errors import BadInput
 from kit.model.registry import output_of
-from kit.model.scenario import parse, run
+from kit.model.scenario import files, open_file, parse, run
 from kit.protocols.dataplane.dataplane import Dataplane
+from kit.protocols.storage import facts
 from kit.protocols.storage.facts import OUTPUT
+from kit.protocols.storage.panels.spacetime import draw_spacetime
+from kit.protocols.storage.storage import Storage
+from kit.views.panel import scene_at
 
 TEXT = """# A plan that goes stale, shown from every side.
 model dataplane
@@ -61,3 +65,24 @@ def test_an_unknown_replica_is_named() -> None:
 def test_the_registry_offers_them() -> None:
     """The registry lists the four, so that scenario files may use them."""
     assert output_of("dataplane") == OUTPUT
+
+
+FILES = {name: path for name, path in files().items() if name.startswith(("dataplane/", "vnodes/"))}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_numbers_beside_replicas_and_clients_have_one_meaning(name: str) -> None:
+    """A replica is behind by what its number differs from the newest one. Where a client may plan
+    at several numbers, the picture says what they are, and only there.
+    """
+    timeline = open_file(FILES[name])
+    for at in timeline.path(timeline.tip):
+        scene = scene_at(timeline, at)
+        m, s = scene.model, scene.state
+        if not isinstance(m, Storage):
+            pytest.skip("no replicas")
+        newest = facts.epoch(m, s)
+        assert all(row.behind == newest - row.epoch for row in facts.replicas(m, s))
+        several = any(row.oldest < row.newest for row in facts.addressees(m, s))
+        words = f"several {m.history.unit}s at a client: its next request is planned at one of them"
+        assert (words in draw_spacetime(scene).text()) is several

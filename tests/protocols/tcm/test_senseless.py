@@ -9,7 +9,12 @@ import pytest
 from kit.errors import BadInput
 from kit.model.registry import build
 from kit.protocols.tcm.parameters import parse_operation, register, resolve
-from kit.protocols.tcm.rules.operations import validate
+from kit.protocols.tcm.rules.operations import (
+    place,
+    placed,
+    ring_after,
+    validate,
+)
 from kit.ring.tokens import small
 from kit.ring.topology import Node, Ring
 from tests.saying import says
@@ -61,3 +66,39 @@ def test_a_parameter_out_of_its_limits_is_named(given: dict[str, Any], message: 
     with pytest.raises(BadInput) as raised:
         build("tcm", given)
     assert says(raised.value, message)
+
+
+THREE = Ring.of((Node(name, (at,), "dc1", f"r{at}") for at, name in enumerate("ABC", 1)), small(9))
+
+
+JOINED = {"A": (1,), "B": (2,), "C": (3,), "X": (5,)}
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "tokens"),
+    [
+        ("bootstrap X --tokens 5", ("", ""), JOINED),
+        ("bootstrap X --tokens 5 --dc d --rack e", ("d", "e"), JOINED),
+        ("move B --tokens 5", ("dc1", "r2"), {"A": (1,), "B": (5,), "C": (3,)}),
+        ("replace B X", ("dc1", "r2"), {"A": (1,), "B": (), "C": (3,), "X": (2,)}),
+        ("replace B X --dc d --rack e", ("d", "e"), {"A": (1,), "B": (), "C": (3,), "X": (2,)}),
+        ("decommission B", ("dc1", "r2"), {"A": (1,), "B": (), "C": (3,)}),
+        ("removenode B", ("dc1", "r2"), {"A": (1,), "B": (), "C": (3,)}),
+        ("assassinate B", ("dc1", "r2"), {"A": (1,), "B": (), "C": (3,)}),
+    ],
+)  # fmt: skip
+def test_the_ring_after_an_operation(
+    text: str, where: tuple[str, str], tokens: dict[str, tuple[int, ...]]
+) -> None:
+    """A newcomer is where its operation says, else where the one is whose place it takes."""
+    operation = parse_operation(text)
+    ring = register(THREE, (operation,))
+    given = resolve(ring, operation)
+    after = ring_after(placed(ring, given), given)
+    assert {node.name: node.tokens for node in after.nodes} == tokens
+    node = after.nodes[given.node]
+    if operation.kind != "bootstrap" or operation.dc:
+        assert (node.dc, node.rack) == where
+    assert place(operation, Node("Z", (7,), "dc9", "r9")) == (
+        operation.dc or "dc9", operation.rack or "r9"
+    )  # fmt: skip

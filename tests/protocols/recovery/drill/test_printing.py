@@ -12,6 +12,7 @@ from kit.console.drill import Drill, open_drill
 from kit.operators.importers.dumps import parse_json_rows
 from kit.operators.importers.nodetool import parse_status_text
 from kit.operators.importers.system_tables import parse_topology
+from kit.protocols.recovery import recovery_mode as log_lines
 from kit.protocols.recovery.drill.recovery import all_machines, commit_index, machines, raft_groups
 from kit.protocols.recovery.lost_majority import NO_GROUP, group_uuid
 from kit.protocols.recovery.recovering_cluster import RecoveryState
@@ -158,3 +159,29 @@ def test_a_replaced_machine_stays_in_its_old_group_and_as_left() -> None:
     assert rows[e] == ("left", None)
     assert rows[fresh] == ("normal", (500,))
     assert [*rows] == sorted(rows)
+
+
+OWN = {
+    "waits until every node is ready to start",
+    "waits until every peer has joined",
+    "every peer is a member of group 0",
+    "waits for equal schema in group 0",
+    "schema changes are off; if a failure stops the upgrade, it may take manual recovery",
+    "waits until all peers are in synchronize",
+    "another member has finished the upgrade",
+}
+PHASES = (
+    *("RECOVERY", "UPGRADE_BEGINS", "GOES_ON", "JOINED", "SYNCHRONIZE"),
+    *("FINISHED", "FOLLOWS"),
+)
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_own_words_are_marked_as_such(phase: str) -> None:
+    """And no line keeps a gap: its group and version are filled in."""
+    for line in getattr(log_lines, phase):
+        assert line.own is (line.text in OWN), line.text
+        said = line.text.format(group_id="the-group", version="the-version", matching=2)
+        assert ("the-group" in said) is ("{group_id}" in line.text)
+        assert ("the-version" in said) is ("{version}" in line.text)
+        assert "{" not in said.replace("{}", "")

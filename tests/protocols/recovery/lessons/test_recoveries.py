@@ -11,6 +11,7 @@ from kit.lessons.hunting import VARIANTS, Variant, drawn, hunts, judged, suspect
 from kit.lessons.replays import shortest_breach
 from kit.lessons.tasks import tasks
 from kit.model.timeline import Timeline
+from kit.protocols.recovery.lessons.by_mode import RUNS, runs_after_restart
 from kit.protocols.recovery.lessons.recovering import (
     hears,
     if_led,
@@ -22,6 +23,8 @@ from kit.protocols.recovery.recovery import Recovery
 from tests.protocols.recovery.answers import typed_recovery
 from tests.protocols.recovery.drill.walks import DELETE, ISOLATE, READ, WHOLE, lead
 from tests.protocols.recovery.runs import SEED_STEPS, after
+from tests.protocols.topology.joins import do
+from tests.saying import like
 
 OF = "recovery"
 FIVE = {"commit_indexes": (10, 11, 11, 11, 11), "dead": "C D E"}
@@ -135,3 +138,23 @@ def test_a_small_pool_gives_each_of_its_safeguards_twice() -> None:
     shown = repr(hunt(1, OF))
     assert "S-4" not in shown
     assert "recovery of A, B without C, D" in shown
+
+
+@pytest.mark.parametrize(
+    ("verbs", "mode"),
+    [((), "group 0"), (("isolate", "set A"), "recovery"), (("isolate", "mistype A"), "recovery")],
+)
+def test_how_a_node_runs_after_its_restart(verbs: tuple[str, ...], mode: str) -> None:
+    """By the row that it finds; what is no known value counts as recovery."""
+    timeline = Timeline(build("recovery_mode", {"mistypes": 1}))
+    do(timeline, *verbs)
+    assert predict(timeline, runs_after_restart, "A").right == (RUNS[mode],)
+
+
+def test_whom_nobody_starts_is_not_asked_about() -> None:
+    """A dead node is not started, and an unknown one is refused with the names."""
+    timeline = Timeline(build("recovery_mode"))
+    with pytest.raises(KitError, match="C cannot be started"):
+        predict(timeline, runs_after_restart, "C")
+    with pytest.raises(BadInput, match=like("node | one of A, B, C, D")):
+        predict(timeline, runs_after_restart, "Z")

@@ -426,28 +426,6 @@ def test_the_first_node_of_a_datacenter_joins(tmp_path: Path) -> None:
     assert answers.verdict == "explained"
 
 
-def told(
-    folder: Path, lines: Sequence[str], keyspaces: bool = False, first: int = 1, **more: Any
-) -> tuple[list[str], Sequence[str]]:
-    """The parts in which a log is judged, and what is said first; three nodes are there at once."""
-    came = [f"REGISTER {node}" for node in range(1, 6)]
-    came += [f"UNSAFE_JOIN {node} tokens=[{node}00]" for node in (1, 2, 3)]
-    files = {"log": rows([entry(line) for line in (*came, *lines)])} | more
-    if keyspaces:
-        files["keyspaces"] = [
-            {"keyspace_name": "ks", "durable_writes": True, "replication": KEYSPACES}
-        ]
-    for name, each in files.items():
-        (folder / f"{name}.json").write_text(json.dumps(each), "utf-8")
-    questions, said = of_log([folder / f"{name}.json" for name in files], "server", False)
-    return [question.name for question in questions], said
-
-
-def whole(kind: str, node: int, more: str = "") -> list[str]:
-    """All four entries of an operation."""
-    return [f"{step}_{kind} {node} {more}" for step in ("PREPARE", "START", "MID", "FINISH")]
-
-
 @pytest.mark.parametrize("before", [[], ["TRIGGER_SNAPSHOT"]])
 @pytest.mark.parametrize(("first", "verdict"), [(1, "refuted"), (2, "explained")])
 def test_only_a_log_that_lacks_its_beginning_may_begin_in_an_operation(

@@ -11,7 +11,6 @@ from kit.model.timeline import Timeline
 from kit.operators.importers.opening import Imported
 from kit.protocols.tcm.dry_run.history import (
     elsewhere,
-    model_for,
     opening_state,
     outcome,
     standstill,
@@ -20,7 +19,6 @@ from kit.protocols.tcm.dry_run.history import (
 from kit.protocols.tcm.dry_run.plan import dry_run
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.parameters import parse_operation
-from kit.protocols.tcm.rules.operations import Operation
 from kit.ring.placements import stable_placement
 from kit.ring.replication import (
     Keyspace,
@@ -136,16 +134,6 @@ def test_operations_in_flight_that_exclude_each_other() -> None:
     flying = tuple(map(parse_operation, ("decommission n1", "decommission n2")))
     with pytest.raises(BadInput, match=like("operation in flight | 'decommission n2'")):
         played(printed(hosts(6)), "decommission n5", in_flight=flying)
-
-
-def test_operators_own_words() -> None:
-    """Decommission, removenode and bootstrap are leave, remove and join."""
-    words = {
-        "decommission n1": "decommission n1",
-        "removenode n1": "removenode n1",
-        "bootstrap x --tokens 5": "bootstrap x --tokens 5",
-    }
-    assert {text: parse_operation(text).text for text in words} == words
 
 
 def test_a_saved_rehearsal_is_loaded_with_its_sizes() -> None:
@@ -281,21 +269,3 @@ def test_a_level_that_no_node_can_meet_is_bad_input(down: tuple[str, ...]) -> No
     leaves, given = parse_operation("decommission D"), Imported(5, LINE, (kept_in(),))
     with pytest.raises(BadInput, match="no replica is there to answer"):
         dry_run(given, leaves, level="LOCAL_QUORUM", down=down)
-
-
-@pytest.mark.parametrize(
-    ("field", "operation"),
-    [
-        ("node", Operation("bootstrap", "X" * 300, (120,))),
-        ("dc", Operation("bootstrap", "X", (120,), dc=" ")),
-        ("rack", Operation("bootstrap", "X", (120,), dc="d", rack="\n")),
-    ],
-)
-def test_names_of_operations_are_as_strict_as_those_of_files(
-    field: str, operation: Operation
-) -> None:
-    """They are shown, stored and compared like these."""
-    given = Imported(5, LINE, (Keyspace("ks", SimpleStrategy(2)),))
-    with pytest.raises(BadInput, match=f"^{field}: ") as caught:
-        model_for(given, (operation,))
-    assert "printable characters" in str(caught.value)

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from kit import metadata_history, rehearse, replay_log, what_if
 from kit.console.drill import DrillMoment
 from kit.errors import BadInput, Refused
 from kit.model.scenario import file_named, open_file
-from kit.operators.importers.metadata_log import DirectoryNode, parse_metadata
+from kit.operators.importers.metadata_log import parse_metadata
 from kit.protocols.tcm.dry_run.metadata_log import (
     Epoch,
     MetadataHistory,
@@ -131,25 +130,6 @@ def metadata_history_of(texts: list[tuple[str, str]], first: int = 1) -> Metadat
     return history_of([("log", parse_metadata(json.dumps(rows), "log"))])
 
 
-def test_racks_are_those_of_their_epoch() -> None:
-    """A node is moved to another rack: where it was before, the log tells if it registered in it,
-    and else nobody.
-    """
-    texts = [
-        entry(line)
-        for line in ("REGISTER 1", "UNSAFE_JOIN 1 tokens=[100]", "UNSAFE_JOIN 2 tokens=[7]")
-    ]
-    updates = "NodeId{id=1}=dc1/r9, NodeId{id=2}=dc2/r3"
-    texts.append(("ALTER_TOPOLOGY", f"AlterTopology{{updates={{{updates}}}}}"))
-    history = metadata_history_of(texts)
-    places = {at: {m.node: (m.dc, m.rack) for m in history.at(at)[0]} for at in (3, 4)}
-    assert places == {
-        3: {1: ("dc1", "r1"), 2: (None, None)},
-        4: {1: ("dc1", "r9"), 2: ("dc2", "r3")},
-    }
-    assert history.epochs[-1].say.endswith("10.0.0.1 to dc1, r9; node 2 to dc2, r3")
-
-
 @pytest.mark.parametrize("name", ["tcm/bootstrap", "tcm/replace", "tcm/move"])
 def test_what_the_kit_dumps_itself_tells_nodes_and_tokens(name: str) -> None:
     """The log of a model of the kit is read as one of a real cluster: nothing is out of order."""
@@ -247,31 +227,6 @@ def test_steps_out_of_order_are_named(kinds: list[str], odd: str) -> None:
     assert len(found) == bool(odd)
     assert all(odd in say for say in found)
     assert len(history.warnings) == bool(odd)
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "fits"),
-    [
-        ("PREPARE_JOIN", "START_JOIN", True),
-        ("PREPARE_JOIN", "PREPARE_JOIN", True),  # cancelled and begun anew in between
-        ("START_JOIN", "FINISH_JOIN", True),
-        ("MID_JOIN", "START_JOIN", False),
-        ("START_JOIN", "START_MOVE", True),  # the join ended in between
-    ],
-)
-def test_after_missing_epochs_a_step_fits_that_may_have_come(
-    before: str, after: str, fits: bool
-) -> None:
-    """The operation has at least the steps that it had before them, unless another has begun."""
-    rows = metadata_history_of([(kind, "Step{id=NodeId{id=4}}") for kind in (before, after)], 9)
-    late = replace(rows.entries[1], epoch=14)
-    history = MetadataHistory([rows.entries[0], late])
-    assert history.epochs[1].standing == ("as expected" if fits else "out of order")
-
-
-def known(node: int, *tokens: int, state: str = "JOINED") -> DirectoryNode:
-    """A node of a directory, in dc1 and r1."""
-    return DirectoryNode(node, f"h{node}", state, "dc1", "r1", f"10.0.0.{node}", (), tokens)
 
 
 @pytest.mark.parametrize(
