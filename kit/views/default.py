@@ -18,6 +18,10 @@ from kit.views.stage import Character, Stage, stage_panel
 
 LIMIT = 200
 """Rows the table shows; beyond, only the rows that changed, and a count of the others."""
+LONGEST = 10_000
+"""Items of a tuple; of a longer one the first ``LIMIT`` are told."""
+SMALL = {type(None), bool, int, str, float}
+"""Types of values that stand side by side in a cell."""
 ON_DISK = 3
 """Values of a node's state that stand on its disk; the table has all."""
 
@@ -54,7 +58,7 @@ def _parts(value: Any, path: str) -> list[tuple[str, Any]] | None:
     if isinstance(value, Struct):
         names = value.__struct_fields__
         return [(f"{path}.{name}" if path else name, getattr(value, name)) for name in names]
-    if isinstance(value, tuple) and value and not all(_small(item) for item in value):
+    if isinstance(value, tuple) and len(value) <= LONGEST and not {*map(type, value)} <= SMALL:
         return [(f"{path}[{i}]", item) for i, item in enumerate(value)]
     return None
 
@@ -93,16 +97,15 @@ def _row(path: str, text: str, former: str | None, changed: bool) -> Frag:
     return h("tr", h("th", path, scope="row"), h("td", now, was), k=f"field:{path}")
 
 
-def _small(value: Any) -> bool:
-    return value is None or isinstance(value, (bool, int, str, float))
-
-
 def _words(value: Any) -> str:
     if isinstance(value, str):
         return value
-    if _small(value):
+    if type(value) in SMALL:
         return str(value)
     if isinstance(value, tuple):
+        if len(value) > LONGEST:
+            told = ", ".join(map(_words, value[:LIMIT]))
+            return f"({told}, and {len(value) - LIMIT:,} more, which are not compared)"
         return f"({', '.join(_words(item) for item in value)})"
     try:
         return msgspec.json.encode(value).decode()
