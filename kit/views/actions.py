@@ -215,7 +215,8 @@ def end_words(scene: Scene, closed: Sequence[Gate] = ()) -> str:
     if down := awaits_operator(scene.model, scene.state):
         reasons = [down]
     if reasons:
-        words.append(f"Nothing more happens on its own: {reasons[0].rstrip('.')}.")
+        why, _, _ = reasons[0].partition(": ")  # the rest is told where one asks
+        words.append(f"Nothing more happens on its own: {why.rstrip('.')}.")
     else:
         goals = (each for each in scene.model.properties if each.kind == "sometimes")
         reached = [each.title for each in goals if each.check(scene.state)]

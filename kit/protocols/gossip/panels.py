@@ -113,7 +113,7 @@ def _change(row: ChangeRow) -> str:
 def _badges(scene: Scene) -> Badges:
     count = len({row.version for row in scene.of(facts.versions)})
     lost = sum(row.overwritten for row in scene.of(facts.changes))
-    yield "versions", counted(count, "schema version"), "busy" if count > 1 else ""
+    yield "versions", counted(count, "version"), "busy" if count > 1 else ""
     yield "split", _split(scene), "broken"
     yield "lost", f"! {counted(lost, 'change')} overwritten" if lost else "", "broken"
 

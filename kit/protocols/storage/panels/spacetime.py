@@ -695,6 +695,8 @@ def seats(drawing: Layout, others: Iterable[Frag]) -> Mapping[str, Box]:
     for key, end in sorted(open_ends.items(), key=lambda each: each[1][1]):  # words as their ends
         theirs = [other for other in open_ends.values() if other != end]
         places.append((key, _around(*end, words[key], theirs)))
+    low = drawing.height - LINE / 2
+    places = [(key, [seat for seat in each if LINE / 2 <= seat.y <= low]) for key, each in places]
     arrows = [bead for way in ways for bead in _beads(*_copied(drawing, way))]
     for message in drawing.messages:
         if message.met is None:

@@ -702,13 +702,14 @@ def _at_node(host: GridHost, news: Set[str]) -> Iterator[Frag]:
     if host.hand:
         is_command, is_new = host.hand == DECIDED, f"hand:{spot}" in news
         said = "decided" if is_command else f"work {host.hand}"
+        end = -REACH if host.barrier else REACH + 2  # beside the sign of the barrier
         yield h(
             "g",
             h("title", f"in hand: {host.hand}"),
             fresh(0, 0, 2 * REACH + 10, 2 * REACH + 2) if is_command and is_new else None,
             h("path", d=envelope_path(REACH), class_="envelope") if is_command else None,
-            fresh(REACH + 2 - measured(said) / 2, 17, measured(said) + 4) if is_new else None,
-            h("text", said, text_anchor="end", x=REACH + 2, y=22, class_="soft"),
+            fresh(end - measured(said) / 2, 17, measured(said) + 4) if is_new else None,
+            h("text", said, text_anchor="end", x=end, y=22, class_="soft"),
             transform=ABOVE_IT,
         )
 
@@ -731,16 +732,27 @@ def _works(grid: TabletGrid, lies: GridLayout, news: Set[str]) -> Iterator[Frag]
             work = f"{way.stage} {''.join(PIPS[each] for each in way.work)}".rstrip()
             alike.setdefault((at.place, work, way.session), []).append(at)
     for (_, work, session), group in alike.items():
-        place, tablets = lies.chips[group[0].key], [each.tablet for each in group]
+        tablets = [each.tablet for each in group]
+        places = [lies.chips[each.key] for each in (group[0], *held_replicas(tablets[0]))
+                  if each.key in lies.chips]  # fmt: skip
         numbers = ", ".join(f"{grid.letter(each.table)}{each.number}" for each in tablets)
         words = f"{numbers}: {work}" if len(grid.moving) > 1 else work
         wide = measured(words) + (30 if session else 0)
-        x = max(0.0, min(place.x - place.width / 2, lies.width - wide))
-        covers = Box(x + wide / 2, place.y + low, wide)
-        aside = [Box(other.x + (other.width + wide) / 2 + GAP, covers.y, wide) for other in taken]
-        fits = (each for each in (covers, *aside) if each.x + wide / 2 <= lies.width)
-        free = (each for each in fits if not any(each.meets(other) for other in taken))
-        covers = next(free, covers)
+        below = [
+            Box(max(0.0, min(at.x - at.width / 2, lies.width - wide)) + wide / 2, at.y + low, wide)
+            for at in places
+        ]
+        seats = (
+            seat
+            for under in below
+            for seat in (
+                under,
+                *(Box(one.x + (one.width + wide) / 2 + GAP, under.y, wide) for one in taken),
+            )
+            if seat.x + wide / 2 <= lies.width
+        )
+        free = (each for each in seats if not any(each.meets(other) for other in taken))
+        covers = next(free, below[0])
         while any(covers.meets(other) for other in taken):
             covers = replace(covers, y=covers.y + LINE)
         taken.append(covers)

@@ -249,10 +249,9 @@ def _badges(scene: Scene) -> declared.Badges:
     yield "tablets", f"tablets {scene.state.map.count}" * idle, "plain"
     yield "decision", f"resize {now.decided}", "" if now.decided == "none" else "busy"
     yield "number", f"number {now.number}" * idle, ""
-    yield "growing", "growing mode" * now.size.growing, ""
+    yield "growing", "growing mode" * (idle and now.size.growing), ""
     yield "state", scene.state.transition, "busy"
-    drained = f"barrier {len(now.drained)}/{_waited_on(now)}" * bool(_waited_on(now))
-    yield "phase", drained or scene.state.phase, "busy"
+    yield "phase", scene.state.phase * (not _waited_on(now)), "busy"  # else the gate says it
 
 
 def standing(scene: Scene) -> Standing:
