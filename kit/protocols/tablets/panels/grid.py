@@ -733,8 +733,9 @@ def _works(grid: TabletGrid, lies: GridLayout, news: Set[str]) -> Iterator[Frag]
             alike.setdefault((at.place, work, way.session), []).append(at)
     for (_, work, session), group in alike.items():
         tablets = [each.tablet for each in group]
-        places = [lies.chips[each.key] for each in (group[0], *held_replicas(tablets[0]))
-                  if each.key in lies.chips]  # fmt: skip
+        drawn = (lies.chips.get(each.key) for each in held_replicas(tablets[0]))
+        first = lies.chips[group[0].key]
+        places = sorted(filter(None, drawn), key=lambda at, y=first.y: abs(at.y - y))
         numbers = ", ".join(f"{grid.letter(each.table)}{each.number}" for each in tablets)
         words = f"{numbers}: {work}" if len(grid.moving) > 1 else work
         wide = measured(words) + (30 if session else 0)
