@@ -719,6 +719,10 @@ REACH, ABOVE_IT = 7, "translate(-17 -17)"
 BARRIER_SIGNS = {"answered": "✓", "asked": "…", "unheard": "!", "passed over": "–"}
 
 
+def _far(one: ChipPlace, other: ChipPlace) -> float:
+    return abs(one.y - other.y)
+
+
 def _works(grid: TabletGrid, lies: GridLayout, news: Set[str]) -> Iterator[Frag]:
     low = CHIP * lies.scale / 2 + WORK - CHIP / 2 + 2
     if lies.row < _least_row(1, lies.scale) + WORK:
@@ -733,9 +737,9 @@ def _works(grid: TabletGrid, lies: GridLayout, news: Set[str]) -> Iterator[Frag]
             alike.setdefault((at.place, work, way.session), []).append(at)
     for (_, work, session), group in alike.items():
         tablets = [each.tablet for each in group]
-        drawn = (lies.chips.get(each.key) for each in held_replicas(tablets[0]))
+        held = (lies.chips.get(each.key) for each in held_replicas(tablets[0]))
         first = lies.chips[group[0].key]
-        places = sorted(filter(None, drawn), key=lambda at, y=first.y: abs(at.y - y))
+        places = sorted(filter(None, held), key=partial(_far, first))
         numbers = ", ".join(f"{grid.letter(each.table)}{each.number}" for each in tablets)
         words = f"{numbers}: {work}" if len(grid.moving) > 1 else work
         wide = measured(words) + (30 if session else 0)
