@@ -257,6 +257,7 @@ class RenderedTimeline:
     def renew(self, kept: int = KEPT) -> None:
         """Begin a new store and session with the latest frames; older ones are drawn on demand."""
         self.number += 1
+        self.sequence += 1  # who looked before has not heard where this begins
         self._forget_foreseen()
         self.store = FragmentStore()
         every = range(len(self.moments))

@@ -253,6 +253,16 @@ def test_a_stale_look_is_ignored() -> None:
     assert player.timeline.at == 0
 
 
+def test_a_look_from_before_the_texts_began_anew_is_ignored() -> None:
+    """What a reader looked at while the whole picture was packed anew does not move the player."""
+    player, said = quiet()
+    player.step()
+    look = {"at": 0, "tip": 1, "sequence": said[-1]["position"]["sequence"]}
+    player.rendered.renew()
+    player._hear(None, {"message": "look", "position": look}, None)
+    assert player.timeline.at == 1
+
+
 def test_what_a_page_asks_of_a_former_history_is_no_error() -> None:
     """A page that has not heard of the reset looks at a moment that was, or asks for its frame."""
     player, said = quiet()
