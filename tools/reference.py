@@ -126,7 +126,7 @@ def costs_table() -> str:
 def releases_table() -> str:
     """Where releases of the server differ."""
     heads = ("what changed", "since", "before", "now", "source")
-    rows = ((f"`{c.name}`", c.first, c.before, c.after, c.source) for c in CHANGES.values())
+    rows = ((f"`{c.name}`", c.first, c.earlier, c.after, c.source) for c in CHANGES.values())
     return _table([heads, *rows])
 
 

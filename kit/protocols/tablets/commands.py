@@ -220,9 +220,8 @@ def _elsewhere(
                 same = release == opened.release
                 answers[release] = data if same else ACTIONS[action][3](there, rest).data
         if opened.edition == "server" and answers[sides[0]] != answers[sides[-1]]:
-            others = (str(each) for each in SUPPORTED if change.holds(each) != here)
-            what = change.before if here else change.after
-            for where in spans(dict.fromkeys(others, what)):
+            others = {str(r): change.said(r) for r in SUPPORTED if change.holds(r) != here}
+            for where, what in spans({name: what for name, what in others.items() if what}).items():
                 yield from wrap(what, f"{GAP}on {where}: ", GAP * 2)
 
 

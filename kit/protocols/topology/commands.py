@@ -310,13 +310,18 @@ def releases(release: str | None = None) -> Answer:
         rows = [
             row
             for each in CHANGES.values()
-            for row in ((each.name, each.first, each.before), ("", "", each.after))
+            for row in ((each.name, each.first, each.earlier), ("", "", each.after))
         ]
         said = f"{counted(len(CHANGES), 'change')}; server without a release is {NEWEST}"
         return Answer(list(CHANGES.values()), [said], [Rows(rows, heads=heads)])
-    release_of(release)
-    does = {name: change.said(release) for name, change in CHANGES.items()}
-    return Answer({"release": release, "does": does}, [f"{release}:"], [Rows([*does.items()])])
+    said = {name: change.said(release) for name, change in CHANGES.items()}
+    does = {name: what for name, what in said.items() if what}
+    missing = dict.fromkeys(CHANGES[name].on for name in said.keys() - does.keys())
+    later = {name: each.first for name, each in CHANGES.items() if name in missing}
+    named = listed((f"{name} ({first})" for name, first in later.items()), "")
+    rest = wrap(f"not there yet, nor what builds on it: {named}") if later else []
+    data = {"release": release, "does": does, "not_yet": later}
+    return Answer(data, [f"{release}:"], [Rows([*does.items()]), *rest])
 
 
 RELEASES = Command(

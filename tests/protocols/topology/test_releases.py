@@ -113,6 +113,29 @@ def test_the_command_says_what_a_release_does() -> None:
     assert call("releases", "4.6").status == 2
 
 
+BUILDS_ON = """
+topology-in-group-0 | 6.0    | dead-refused
+tablets             | 6.0    | truncate-request rebuild-after-repair sizing-rules by-capacity
+tablets             | 6.0    | left-out request-queue paused-drain complete-statistics rf-changes
+tablets             | 6.0    | two-reads fallback-cleanup join-first desired-by-size
+sizing-rules        | 2025.2 | goal-by-rack
+few-voters          | 2025.2 | odd-voters members-vote leader-counts
+rack-checks         | 2026.1 | last-node
+"""
+"""What an earlier release has neither side of. Source: published server, the tags of releases."""
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_release_says_nothing_of_what_builds_on_what_it_lacks(release: Release) -> None:
+    """5.4 has no tablets, so it neither counts nor moves them; what it lacks is said once."""
+    told = call("releases", release, "--json").json
+    rows = [[cell.strip() for cell in row.split("|")] for row in BUILDS_ON.strip().splitlines()]
+    lacks = {name: first for name, first, _ in rows if not CHANGES[name].holds(release)}
+    left_out = {each for name, _, on in rows if name in lacks for each in on.split()}
+    assert told["not_yet"] == lacks
+    assert {*CHANGES} - {*told["does"]} == left_out
+
+
 def test_a_search_plays_a_release() -> None:
     """``--release`` is the server of that release; a model that has none says so."""
     assert "edition server 2026.1" in call("check", "topology", "--release", "2026.1").out
