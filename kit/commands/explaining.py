@@ -41,7 +41,7 @@ def _explain(given: Namespace) -> Answer:
             check_place(getattr(given, option), f"--{option}", inputs=tuple(given.files))
     if given.save is not None and given.html is not None:
         check_apart(given.save, given.html, "--save")
-    options = {"bound": given.bound, "edition": given.edition}
+    options = {"bound": given.bound, "edition": given.edition, "release": given.release}
     answers = explain(given.files, **options, anonymize=given.anonymize, progress=True)
     if given.save is not None:
         trace.write(answers.timeline().save(), given.save)
@@ -86,6 +86,7 @@ WORDS = (
         "server",
         choices=("documents", "server"),
     ),
+    Word("--release", "R", "the release of ScyllaDB, such as 2026.1 (default: the newest)", ""),
     Word("--anonymize", "", "for snapshots: replace names with pseudonyms before showing anything"),
     Word("--html", "OUT", "write the run as one page to step through"),
     Word("--save", "OUT", "write the run as a trace, for kit play"),

@@ -471,14 +471,16 @@ def explain(
     bound: int = BOUND,
     edition: Literal["server", "documents"] = "server",
     anonymize: bool = False,
+    release: str = "",
     progress: Progress | bool | None = None,
 ) -> Answers:
     """Say whether a cluster's own journals, dumps or snapshots obey the model.
 
     ``files`` are of one kind; what is in the first of them says which family explains them.
     ``bound`` is how many states are visited at most for each question, such as that of a tablet.
-    ``anonymize`` gives pseudonyms to the names in snapshots. ``progress`` is called with the states
-    visited and the questions answered so far; True shows a bar.
+    ``anonymize`` gives pseudonyms to the names in snapshots. ``release`` is that of ScyllaDB
+    (empty: the newest). ``progress`` is called with the states visited and the questions answered
+    so far; True shows a bar.
 
     Raises BadInput for files that nobody can explain, or that are not well formed.
     """
@@ -493,7 +495,7 @@ def explain(
         allowed = " or ".join(explained)
         raise BadInput("files", str(given[0]) if given else "nothing", allowed)
     family, kind = fitting[0]
-    questions, about = family.load(kind.explainer)(given, edition, anonymize)
+    questions, about = family.load(kind.explainer)(given, edition, anonymize, release)
     answers = dict[str, Explanation]()
     with shown(progress, WORDS) as report:
         states = 0

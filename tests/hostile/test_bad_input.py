@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+import kit
 from kit import Player, lessons
 from kit.commands.answer import Answer
 from kit.edge.limits import MOST_TASKS, most_cores
@@ -26,6 +28,9 @@ from kit.model.trace import dumps, loads
 from kit.operators.importers.schema import read_schema
 from kit.operators.importers.system_tables import read_loads, read_tablets, read_topology
 from kit.operators.importers.topology_journals import read_journals
+from kit.protocols.tablets.rules.balance.cluster import gathered
+from kit.protocols.tablets.rules.balance.planner import plan
+from kit.protocols.tablets.rules.resize import TableSize, target_counts, thresholds
 from kit.search.check import check
 from kit.spark.cluster import start
 from kit.spark.sessions import session
@@ -194,6 +199,36 @@ def test_what_no_cluster_has(words: tuple[str, ...], said: str, tmp_path: Path) 
     ring = tmp_path / "ring.json"
     ring.write_text(json.dumps(RING), "utf-8")
     assert said in bad(*(str(ring) if word == "RING" else word for word in words))
+
+
+ANY_TABLE: dict[str, Any] = {"options": {}, "shards": {}, "limits": thresholds("server")}
+
+
+@pytest.mark.parametrize(
+    ("called", "said"),
+    [
+        (
+            lambda: plan(gathered((), {}, None), "cassandra"),  # type: ignore[arg-type]  # wrong
+            "edition: got 'cassandra'; allowed: one of documents, server",
+        ),
+        (
+            lambda: target_counts({"t": TableSize("t", 1, 1, 0)}, factors={}, **ANY_TABLE),
+            "factors: got []; allowed: those of each table, as of t",
+        ),
+        (
+            lambda: kit.explain(TABLETS / "tablets.csv", release="6.0"),
+            "release: got '6.0'; allowed: one that models play: 2025.1, 2025.2",
+        ),
+        (
+            lambda: kit.rehearse(str(TABLETS / "tablets.csv"), release="2026.9"),
+            "release: got '2026.9'; allowed: one of 5.2, 5.4",
+        ),
+    ],
+)
+def test_functions_that_answer_say_what_is_allowed(called: Callable[[], Any], said: str) -> None:
+    """What an edition, a release or a table is not called is told by its field, in one line."""
+    with pytest.raises(BadInput, match=re.escape(said)):
+        called()
 
 
 @pytest.mark.parametrize(

@@ -191,9 +191,9 @@ def _answer(given: Namespace) -> Answer:
     files: dict[str, Any] = {option: getattr(given, option) or None for option in FILES}
     options: dict[str, Any] = {"edition": given.edition, "target_size": target}
     options["anonymize"] = given.anonymize
-    release, late = release_of(given.release, *chain.from_iterable(CHANGED.values()))
+    options["release"], late = release_of(given.release, *chain.from_iterable(CHANGED.values()))
     with hidden(given.anonymize):
-        opened = replace(open_tablets(dump, **files, **options), release=release)
+        opened = open_tablets(dump, **files, **options)
         answered = answer(opened, rest)
         heading = [*answered.heading, *_elsewhere(opened, action, rest, answered.data)]
     more = {"heading": heading, "warnings": (*answered.warnings, *late)}

@@ -242,6 +242,15 @@ def release_of(text: str, *changes: str) -> tuple[Release, tuple[str, ...]]:
     return line, tuple(late)
 
 
+def supported(text: str) -> Supported:
+    """The line of releases that this text names, for a model. BadInput for one that none plays."""
+    line = _parted(text)[0]
+    for each in SUPPORTED:
+        if each == line:
+            return each
+    raise BadInput("release", text, f"one that models play: {', '.join(SUPPORTED)}")
+
+
 def spans(answers: Mapping[str, str]) -> dict[str, str]:
     """What single releases answer, by the releases that answer the same.
 

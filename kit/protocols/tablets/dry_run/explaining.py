@@ -13,6 +13,7 @@ from kit.edge.paths import Readable
 from kit.errors import BadInput, counted
 from kit.operators.explain import Question, Seen, Sight, Values
 from kit.operators.importers.system_tables import TabletLine
+from kit.protocols.group0.rules.releases import NEWEST, supported
 from kit.protocols.tablets.cluster import TabletsState
 from kit.protocols.tablets.dry_run.moments import Moment, names_in, opened_moments
 from kit.protocols.tablets.rules.balance.cluster import DRAINED
@@ -73,14 +74,14 @@ FAR = {edition: _distance(edition) for edition in EDITIONS}
 
 
 def of_snapshots(
-    files: Sequence[Readable], edition: Edition, anonymize: bool
+    files: Sequence[Readable], edition: Edition, anonymize: bool, release: str = ""
 ) -> tuple[tuple[Question, ...], tuple[str, ...]]:
     """A question for each tablet that changed or is in transition, and lines to read first.
 
     Raises BadInput for files that are not well formed, of several clusters, or too many tablets
     that changed.
     """
-    moments = opened_moments(files, edition, anonymize)
+    moments = opened_moments(files, edition, anonymize, release or NEWEST)
     rows: dict[tuple[str, int], list[TabletLine]] = {}
     left_out: dict[str, str] = {}
     for table in dict.fromkeys(name for moment in moments for name in moment.rows):
@@ -245,6 +246,7 @@ def _model(lines: Sequence[TabletLine], moments: Sequence[Moment], names: Names)
     went_back = any(line.stage in way_back for line in lines) or _returned(lines)
     return Tablets(
         edition=first.edition,
+        release=supported(first.release),
         nodes=len(names),
         names=tuple(names.values()),
         tablets=(" ".join(_places(lines[0].replicas, names)),),

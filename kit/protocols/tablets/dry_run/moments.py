@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,6 +12,7 @@ from kit.errors import BadInput, counted
 from kit.operators.importers import system_tables
 from kit.operators.importers.snapshots import is_snapshot, read_snapshots
 from kit.operators.importers.system_tables import TabletLine
+from kit.protocols.group0.rules.releases import NEWEST
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets, opened_snapshot
 from kit.protocols.tablets.dry_run.player import short_names
 from kit.protocols.topology.rules.machines import Edition
@@ -53,7 +55,7 @@ class Change(Struct, frozen=True):
 
 
 def opened_moments(
-    files: Sequence[Readable], edition: Edition, anonymize: bool = False
+    files: Sequence[Readable], edition: Edition, anonymize: bool = False, release: str = NEWEST
 ) -> tuple[Moment, ...]:
     """Snapshots in the order of time, or dumps of ``system.tablets`` in the order given.
 
@@ -63,7 +65,7 @@ def opened_moments(
     moments: list[Moment] = []
     if all(map(is_snapshot, files)):
         for snapshot in read_snapshots(files, anonymize=anonymize):
-            opened = opened_snapshot(snapshot, {}, edition)
+            opened = opened_snapshot(snapshot, {}, edition, release)
             loads = snapshot.files.get("loads")
             rows = system_tables.read_loads(loads) if loads else ()
             members = {node.host for node in opened.nodes} - opened.left
@@ -82,7 +84,8 @@ def opened_moments(
             if is_snapshot(file):
                 allowed = "only snapshots, or only dumps of system.tablets"
                 raise BadInput("files", source_name(file), allowed)
-            moments.append(_moment(open_tablets(file, edition=edition, anonymize=anonymize), file))
+            options: Any = {"edition": edition, "anonymize": anonymize, "release": release}
+            moments.append(_moment(open_tablets(file, **options), file))
     hosts = [{node.host for node in moment.opened.nodes} for moment in moments]
     for at in range(1, len(moments)):
         if not hosts[at - 1] & hosts[at]:

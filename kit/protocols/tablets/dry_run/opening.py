@@ -27,7 +27,7 @@ from kit.operators.importers.nodetool import LEGEND, Seen, parse_status_text
 from kit.operators.importers.ringfile import LARGEST_FILE
 from kit.operators.importers.schema import ClusterSchema, is_schema, is_schema_rows, read_schema
 from kit.operators.importers.snapshots import Snapshot, is_listing, is_snapshot, read_snapshot
-from kit.protocols.group0.rules.releases import NEWEST, Release
+from kit.protocols.group0.rules.releases import NEWEST, Release, release_of
 from kit.protocols.tablets.rules.balance import cluster
 from kit.protocols.tablets.rules.balance.reasons import bytes_said
 from kit.protocols.tablets.rules.maps import (
@@ -182,44 +182,46 @@ def open_tablets(  # noqa: PLR0913  # each file by its own name
     edition: Edition = "server",
     target_size: int = TARGET_SIZE,
     anonymize: bool = False,
+    release: str = NEWEST,
 ) -> OpenedTablets:
     """Open a dump of ``system.tablets``, with the other files of the same cluster.
 
     ``schema`` is one file or several: CQL, or rows of ``system_schema``. ``dump`` may be a
     snapshot, a folder or an archive, which has more of the files; ``anonymize`` gives pseudonyms to
-    its names. BadInput for a file that is not well formed, a content that cannot be, files that do
-    not fit each other.
+    its names. ``release`` is the server's. BadInput for a file that is not well formed, a content
+    that cannot be, files that do not fit each other, another release.
     """
     files: dict[str, Any] = {"topology": topology, "status": status, "loads": loads}
     files |= {"sizes": sizes, "schema": schema}
     with hidden(anonymize):
         if not is_snapshot(dump):
             check_anonymous(dump, None, anonymize)
-            return _open({"dump": dump, **files}, edition, target_size)
+            return _open({"dump": dump, **files}, edition, release, target_size)
         others = [each for each in files.values() if each is not None]
         first = next((e if isinstance(e, Readable) else e[0] for e in others), None)
         check_anonymous(dump, first, anonymize)
-        return opened_snapshot(
-            read_snapshot(dump, anonymize=anonymize), files, edition, target_size
-        )
+        snapshot = read_snapshot(dump, anonymize=anonymize)
+        return opened_snapshot(snapshot, files, edition, release, target_size)
 
 
 def opened_snapshot(
-    snapshot: Snapshot, files: Mapping[str, Any], edition: Edition, target_size: int = TARGET_SIZE
-) -> OpenedTablets:
+    snapshot: Snapshot, files: Mapping[str, Any], edition: Edition, release: str = NEWEST,
+    target_size: int = TARGET_SIZE,
+) -> OpenedTablets:  # fmt: skip
     """Open a snapshot with other files beside it. BadInput also for two files of a kind."""
     twice = next((name for name in snapshot.files if files.get(name) is not None), None)
     if twice is not None:
         allowed = f"one file of each kind; {snapshot.files[twice].name} is already of this kind"
         raise BadInput(f"--{twice}", source_name(files[twice]), allowed)
-    opened = _open({**files, **snapshot.files}, edition, target_size, instant=False)
+    opened = _open({**files, **snapshot.files}, edition, release, target_size, instant=False)
     return replace(opened, warnings=(*snapshot.warnings, *opened.warnings))
 
 
 def _open(
-    files: Mapping[str, Any], edition: Edition, target_size: int, *, instant: bool = True
-) -> OpenedTablets:
-    edition = edition_of(edition, EDITIONS)
+    files: Mapping[str, Any], edition: Edition, release: str, target_size: int,
+    *, instant: bool = True,
+) -> OpenedTablets:  # fmt: skip
+    edition, line = edition_of(edition, EDITIONS), release_of(release)[0]
     table = system_tables.read_tablets(files["dump"])
     topology, status, loads, sizes, schema = map(
         files.get, ("topology", "status", "loads", "sizes", "schema")
@@ -271,6 +273,7 @@ def _open(
         described,
         repairs,
         None if known.incomplete is None else frozenset(known.incomplete),
+        line,
     )
 
 

@@ -9,6 +9,7 @@ from kit.errors import BadInput, counted
 from kit.model.registry import one_of
 from kit.model.timeline import Timeline
 from kit.operators.importers.system_tables import beginnings
+from kit.protocols.group0.rules.releases import NEWEST, supported
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, PathLike, open_tablets, sorted_out
 from kit.protocols.tablets.dump import DumpedTable, DumpedTransition, TabletDump
 from kit.protocols.tablets.rules.balance.cluster import DRAINED as TO_DRAIN
@@ -66,6 +67,7 @@ def rehearse(  # noqa: PLR0913  # each file by its own name
     edition: Edition = "server",
     target_size: int = TARGET_SIZE,
     anonymize: bool = False,
+    release: str = NEWEST,
 ) -> TabletRehearsal:
     """Rehearse operations on tablets of one's own, and open a Player on them.
 
@@ -74,8 +76,9 @@ def rehearse(  # noqa: PLR0913  # each file by its own name
     folder or an archive), whose names ``anonymize`` replaces by pseudonyms. ``operations``
     are lines: ``decommission HOST``, ``removenode HOST``, ``rf KEYSPACE DC=REPLICAS``, ``lose
     HOST``, or ``balance``; requests that the dump shows come first. Transitions go on from where it
-    has them. BadInput for a file that is not well formed, files that do not fit each other, an
-    operation of no node, more nodes than a Player has, or another operation of a node under way.
+    has them. ``release`` is the server's, from 2025.1 on. BadInput for a file that is not well
+    formed, files that do not fit each other, an operation of no node, more nodes than a Player has,
+    or another operation of a node under way.
     """
     files: dict[str, Any] = {"topology": topology, "status": status, "sizes": sizes}
     files |= {"loads": loads, "schema": schema}
@@ -83,7 +86,7 @@ def rehearse(  # noqa: PLR0913  # each file by its own name
     for name in dumps:
         if files.get(name) is not None:
             raise BadInput(name, "two files", "one file of each kind")
-    options: dict[str, Any] = {"edition": edition, "target_size": target_size}
+    options: dict[str, Any] = {"edition": edition, "target_size": target_size, "release": release}
     opened = open_tablets(**{**files, **dumps}, **options, anonymize=anonymize)
     check_under_way(opened)
     requests, lost, balance = _wanted(opened, operations)
@@ -221,6 +224,7 @@ def parameters_of(
     gone = opened.down | {host for word, host in requests if word == "removenode"}
     parameters = Tablets.Parameters(
         edition=opened.edition,
+        release=supported(opened.release),
         nodes=len(nodes),
         names=tuple(names[node.host] for node in nodes),
         racks=tuple(f"{node.datacenter}/{node.rack}" for node in nodes),

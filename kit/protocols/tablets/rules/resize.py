@@ -17,7 +17,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from kit.errors import Refusal, counted
+from kit.errors import BadInput, Refusal, counted
 from kit.protocols.group0.rules.releases import NEWEST, Release, has
 from kit.protocols.tablets.rules.maps import ResizeType, TabletMap, apart, merged, split
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
@@ -481,8 +481,10 @@ def target_counts(
     ``options`` are what the schema asks for, ``factors`` the replication (replicas or racks, by
     datacenter), each by table; ``shards`` those of nodes that are to stay, by datacenter and rack.
     What a table of a release has in the end is found by asking again after each resize, which
-    doubles the count or halves it (rounded up).
+    doubles the count or halves it (rounded up). BadInput for a table without factors.
     """
+    if missing := sorted(sizes.keys() - factors.keys()):
+        raise BadInput("factors", sorted(factors), f"those of each table, as of {missing[0]}")
     chosen = {name: options.get(name, CountOptions()) for name in sizes}
     rules = {
         name: rules_of(size, chosen[name], factors[name], shards, limits)

@@ -87,7 +87,7 @@ class Opened(Struct, frozen=True):
 
 
 def of_log(
-    files: Sequence[Readable], edition: Edition, anonymize: bool
+    files: Sequence[Readable], edition: Edition, anonymize: bool, release: str = ""
 ) -> tuple[tuple[Question, ...], tuple[str, ...]]:
     """Whether the events of a log follow one another by the rules, and lines to read first.
 
@@ -96,6 +96,8 @@ def of_log(
     if anonymize:
         allowed = "snapshots only: a metadata log stays as it is"
         raise BadInput("anonymize", "a metadata log", allowed)
+    if release:
+        raise BadInput("release", release, "nothing: a metadata log is none of ScyllaDB's")
     opened = _opened(files)
     for before, entry in pairwise(opened.history.entries):
         if entry.epoch != before.epoch + 1:

@@ -18,9 +18,10 @@ from kit.edge.paths import Readable
 from kit.errors import BadInput, counted
 from kit.operators.explain import Question, Seen, Sight
 from kit.operators.importers.topology_journals import OF_COORDINATOR, JournalEntry, read_journals
-from kit.protocols.group0.rules.releases import NEWEST
+from kit.protocols.group0.rules.releases import NEWEST, Supported, supported
 from kit.protocols.topology.control import MOST_FAULTS
 from kit.protocols.topology.dry_run.history import Passage, passages, said_of, whose_tables
+from kit.protocols.topology.rules.cluster import Setting
 from kit.protocols.topology.rules.decide import pending
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import (
@@ -102,7 +103,7 @@ SIGHT = Sight(
 
 
 def of_journals(
-    files: Sequence[Readable], edition: Edition, anonymize: bool
+    files: Sequence[Readable], edition: Edition, anonymize: bool, release: str = ""
 ) -> tuple[tuple[Question, ...], tuple[str, ...]]:
     """The questions whether the states of journals follow one another, and lines to read first.
 
@@ -114,7 +115,11 @@ def of_journals(
         )
     left_out = Counter[str]()
     entries = read_journals([str(each) for each in files], left_out)
-    whose = whose_tables(entries, edition)
+    line, whose = supported(release or NEWEST), whose_tables(entries, edition)
+    if release:
+        whose = Setting(edition, release=line).tables
+    elif whose == "server-2025":
+        line = "2025.4"
     seen = [_seen(each, edition, whose) for each in entries if each.kind == "entered"]
     if not seen:
         allowed = "journals with lines such as entered `write both read old` transition state"
@@ -142,7 +147,7 @@ def of_journals(
         last = first + len(part)
         name = f"operation {last}" if len(part) == 1 else f"operations {first + 1} to {last}"
         name = "journals" if len(part) == len(operations) else name
-        models = _models(part, edges[first:last], whose)
+        models = _models(part, edges[first:last], whose, line)
         ways = tuple((model, SIGHT) for model in models)
         failed = "" if seen else _left(history)
         questions.append(Question(name, tuple(those), ways, failed))
@@ -236,7 +241,7 @@ def _machines(whose: Tables) -> dict[str, Steps]:
 
 
 def _models(
-    operations: Sequence[list[Passage]], edges: Sequence[Steps], whose: Tables
+    operations: Sequence[list[Passage]], edges: Sequence[Steps], whose: Tables, release: Supported
 ) -> Iterator[Topology]:
     machines = _machines(whose)
     fitting = []
@@ -254,7 +259,7 @@ def _models(
         leavers = iter(ascii_uppercase[STAY:])
         yield Topology(
             edition="documents" if whose == "documents" else "server",
-            release="2025.4" if whose == "server-2025" else NEWEST,
+            release=release,
             nodes=STAY + leaving,
             operations=tuple(
                 each.format(

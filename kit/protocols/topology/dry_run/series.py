@@ -16,6 +16,7 @@ from kit.edge.paths import Readable
 from kit.errors import BadInput, counted
 from kit.operators.explain import Question, Seen, Sight, Values
 from kit.operators.importers.system_tables import beginnings
+from kit.protocols.group0.rules.releases import NEWEST, supported
 from kit.protocols.topology.control import MOST_FAULTS
 from kit.protocols.topology.dry_run.explaining import (
     MOST_OPERATIONS,
@@ -24,7 +25,7 @@ from kit.protocols.topology.dry_run.explaining import (
     in_one_order,
 )
 from kit.protocols.topology.dry_run.opening import OpenedTopology, asked_by, open_topology
-from kit.protocols.topology.rules.cluster import NO_ROW
+from kit.protocols.topology.rules.cluster import NO_ROW, Setting
 from kit.protocols.topology.rules.columns import JOINING, MEMBERS, SystemTopologyRow
 from kit.protocols.topology.rules.machines import Edition, transition_state
 from kit.protocols.topology.topology import Topology
@@ -70,7 +71,7 @@ class History(Struct, frozen=True):
 
 
 def of_dumps(
-    files: Sequence[Readable], edition: Edition, anonymize: bool
+    files: Sequence[Readable], edition: Edition, anonymize: bool, release: str = ""
 ) -> tuple[tuple[Question, ...], tuple[str, ...]]:
     """The question whether the tables follow one another, and lines to read first.
 
@@ -103,7 +104,8 @@ def of_dumps(
     if all(not each.values["state"] for each in seen) and not moving:
         return (), tuple(about)
     states = [str(each.values["state"]) for each in seen]
-    models = [*_models(opened, played, states, names, edition)]
+    setting = Setting(edition, release=supported(release or NEWEST))
+    models = [*_models(opened, played, states, names, setting)]
     ways = tuple((model, Sight(_reads, steps=in_one_order)) for model in models)
     return (Question("tables", seen, ways),), tuple(about)
 
@@ -189,7 +191,7 @@ def _models(
     played: Sequence[History],
     states: Sequence[str],
     names: Mapping[str, str],
-    edition: Edition,
+    setting: Setting,
 ) -> Iterator[Topology]:
     """Raises BadInput for too many operations, or one that this model does not play."""
     members = [each for each in played if each.begins == "normal"]
@@ -210,7 +212,8 @@ def _models(
         wanted = [request for way in row for request in way]
         if all(any(name in request.split() for request in wanted) for name in gone):
             yield Topology(
-                edition=edition,
+                edition=setting.edition,
+                release=setting.release,
                 nodes=len(known),
                 names=known,
                 zero_tokens=tuple(names[each.host] for each in members if each.owns_nothing),

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from kit.edge.paths import HeldFile
+from kit.protocols.group0.rules.releases import NEWEST
 from kit.protocols.tablets.dry_run.explaining import of_snapshots
+from kit.protocols.tablets.dry_run.player import rehearse
 from kit.protocols.topology.rules.machines import EDITIONS
 from kit.ring.tokens import INT64_HIGH
 
@@ -81,6 +83,18 @@ def test_what_began_between_moments_is_explained(
     [question], _ = of_snapshots(files, edition, False)
     [(model, _)] = question.ways
     assert (model.moves, question.answer(50_000).verdict) == (begun, "explained")
+
+
+@pytest.mark.parametrize("release", ["2025.1", "2026.1.3", "2026.3", ""])
+def test_moments_are_explained_and_rehearsed_on_a_release(release: str) -> None:
+    """Its model is asked; without one it is the newest."""
+    files = [dump(rows(1, each), rows(2, REST)) for each in (f"{BEGUN} streaming", ENDS)]
+    [question], _ = of_snapshots(files, "server", False, release)
+    [(model, _)] = question.ways
+    assert model.parameters.release == (release[:6] or NEWEST)
+    assert question.answer(50_000).verdict == "explained"
+    begun = rehearse(files[0], release=release or NEWEST).timeline.model
+    assert begun.parameters.release == model.parameters.release
 
 
 LOST = "left out because it loses a replica, as with a lower RF, which no step here does: ks.t1 0"

@@ -11,10 +11,11 @@ from itertools import repeat
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.errors import BadInput
 from kit.protocols.tablets.rules.balance import cluster, reasons
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica, stream_load
 from kit.protocols.tablets.rules.stages import TransitionKind
-from kit.protocols.topology.rules.machines import Edition
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.ring.columns import NDArray, np
 
 Numbers = NDArray[np.float64]
@@ -43,10 +44,12 @@ class Loads:
     """Who holds what, how loaded every shard is, and what the plan has done to that so far.
 
     Shards are counted through all nodes. A load is ``held`` by ``room``: tablets per shard in
-    edition ``documents``, bytes by capacity in ``server``.
+    edition ``documents``, bytes by capacity in ``server``. BadInput for another edition.
     """
 
     def __init__(self, given: cluster.BalancerInput, edition: Edition) -> None:
+        if edition not in EDITIONS:
+            raise BadInput("edition", edition, f"one of {', '.join(EDITIONS)}")
         places = cluster.NodePlaces(given, edition)
         rows, nodes = places.parted(given.rows), given.nodes
         self.given, self.edition = replace(given, rows=rows), edition
