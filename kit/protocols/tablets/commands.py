@@ -589,10 +589,12 @@ def _numbers(tablets: Sequence[int]) -> str:
 def _rf(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     report, short = what_if.rf_change(opened, words[0], words[1:]), _short(opened)
     heading = wrap(f"{report.keyspace}: {_factors(report.before)} → {_factors(report.after)}")
+    warnings = (*opened.warnings, *_enforced(report))
     if report.refused:
-        why_not = wrap(report.refused, "refused: ")
-        return Answer(report, heading, why_not, opened.warnings, status=1)
-    status = int(any(tablet.lacks for tablet in report.tablets))
+        return Answer(report, heading, wrap(report.refused, "refused: "), warnings, status=1)
+    status = int(any(tablet.lacks or not tablet.after for tablet in report.tablets))
+    if any(not tablet.after for tablet in report.tablets):
+        heading += wrap("No server refuses it, and all data of the keyspace goes with it.", GAP)
     if opened.edition == "server" and any(len(each.steps) > 1 for each in report.tablets):
         said = "one request in several steps (ongoing_rf_changes), which can be aborted while "
         heading += wrap(said + "replicas are still to come: an abort is not modelled", GAP)
@@ -615,9 +617,19 @@ def _rf(opened: OpenedTablets, words: Sequence[str]) -> Answer:
         Rows(hosts, "nodes"),
         Rows(rows, "tablets", "one replica at a time"),
     )
-    enforced = f"{report.invalid}: refused where rf_rack_valid_keyspaces is on"
-    warnings = (*opened.warnings, *([enforced] if report.invalid else ()))
     return Answer(report, heading, parts, warnings, status)
+
+
+def _enforced(report: what_if.RfReport) -> Iterator[str]:
+    if report.invalid:
+        yield f"{report.invalid}: refused where rf_rack_valid_keyspaces is on"
+    if report.racks:
+        number = (
+            f"a number for a new datacenter becomes racks there, such as {_factors(report.racks)}"
+        )
+        then = f"refused: {report.refused_by_racks}" if report.refused_by_racks else "accepted"
+        on = "where rf_rack_valid_keyspaces or enforce_rack_list is on"
+        yield f"{on}, {number}; then it is {then}"
 
 
 def _lose(opened: OpenedTablets, words: Sequence[str]) -> Answer:

@@ -253,7 +253,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
         given = s.topology, asks, s.reachable, self.setting, self.names
         if blocked := blocked or asking.refusal(*given):
             return blocked
-        topology = asking.requested(s.topology, asks)
+        topology = asking.requested(s.topology, asks, self.setting)
         away = asking.going_away(topology, asks)
         topology = replace(topology, ignored=topology.ignored | away)
         if self.limited:

@@ -74,7 +74,7 @@ CHANGES: tuple[Change, ...] = (
     ("dc1=4", "dc1=5", "server", 0, "dc1 has 4 nodes for 5 replicas"),
     ("dc1=3", "dc1=5", "server", 0, "one replica at a time: dc1 from 3 to 5"),
     ("dc1=2", "dc1=1 dc2=1", "server", 0, "one replica at a time: dc1 from 2 to 1, dc2 from 0 to"),
-    ("dc1=1", "dc1=0", "server", 0, "no replica would be left"),
+    ("dc1=1", "dc1=0", "documents", 0, "no replica would be left"),
     ("", "dc1=1", "server", 0, "there is no keyspace ks"),
     ("dc1=1", "dc1=1 dc9=1", "server", 0, "dc9 has 0 nodes for 1 replica"),
     ("dc1=1", "dc2=r1", "documents", 0, "the documents edition does not know rack names"),

@@ -438,7 +438,8 @@ class RfReport(Struct, frozen=True):
     ``refused`` says why the coordinator turns it away; then there are no changes. ``invalid`` says
     why the keyspace would be RF-rack-valid no more: refused where that is enforced. ``gains`` and
     ``losses`` are replicas by host, ``bytes`` what is copied (None: sizes are not known). A change
-    in several steps is ``aborted_by`` nodes that are down in a rack where replicas come.
+    in several steps is ``aborted_by`` nodes that are down in a rack where replicas come. Numbers
+    may stand for ``racks`` where these are enforced; there the change is ``refused_by_racks``.
     """
 
     keyspace: str
@@ -451,6 +452,8 @@ class RfReport(Struct, frozen=True):
     bytes: int | None
     tablets: tuple[ChangedTablet, ...]
     aborted_by: tuple[str, ...] = ()
+    racks: Mapping[str, cluster.Factor] = {}
+    refused_by_racks: str = ""
 
 
 def rf_change(opened: OpenedTablets, keyspace: str, words: Sequence[str]) -> RfReport:
@@ -495,14 +498,19 @@ def rf_change(opened: OpenedTablets, keyspace: str, words: Sequence[str]) -> RfR
     )
     after = replication.altered(topology, request)
     setting = cluster.Setting(opened.edition, release=opened.release)
-    refused = refused_change(topology, request, setting, tables=bool(tablets))
-    refused = refused or (replication.not_played(topology, request) if tablets else "")
+    strict = replace(topology, rf=1)  # whatever it is: racks are enforced
+    racks = replication.expanded(strict, keyspace, wanted, setting)
+    refused, by_racks = (
+        refused_change(each, request, setting, tables=bool(tablets)) for each in (topology, strict)
+    )
+    if tablets and any(replication.number_of(each) for _, each in after):
+        refused = refused or replication.not_played(topology, request)
     changed = () if refused else tuple(_changed(opened, tablets, dict(after)))
     unfit = not refused and opened.edition == "server"
     invalid = replication.misfit(topology, dict(after)) if unfit else ""
     sizes = opened.sizes
     moved = Counter(step.rpartition(":")[0] for each in changed for step in each.steps)
-    racks = {places[host[1:]] for host in moved if host[0] == COMES}
+    comes_to = {places[host[1:]] for host in moved if host[0] == COMES}
     several = opened.edition == "server" and any(len(each.steps) > 1 for each in changed)
     return RfReport(
         *(keyspace, dict(before), dict(after), refused, invalid),
@@ -510,7 +518,8 @@ def rf_change(opened: OpenedTablets, keyspace: str, words: Sequence[str]) -> RfR
         {host[1:]: count for host, count in sorted(moved.items()) if host[0] == GOES},
         None if sizes is None else sum(_bytes(sizes, opened.maps, each) for each in changed),
         changed,
-        tuple(h for h in sorted(opened.down) if several and places.get(h) in racks),
+        tuple(h for h in sorted(opened.down) if several and places.get(h) in comes_to),
+        *((dict(racks), by_racks) if racks != wanted else ()),
     )
 
 

@@ -90,6 +90,28 @@ def with_replication(topology: ClusterTopology, request: RequestEntry) -> Cluste
     return replace(topology, keyspaces=tuple(sorted(keyspaces.items())))
 
 
+def expanded(
+    topology: ClusterTopology, keyspace: str, wanted: Replication, setting: Setting
+) -> Replication:
+    """What a statement asks for, with the racks that its numbers stand for.
+
+    Where a server enforces racks (``rf``), a number for a datacenter in which the keyspace has no
+    replica becomes as many racks there, if there are so many. Servers draw them from those with a
+    node that owns tokens and does not drain; here they are the first by name. Source: published
+    ``expand_to_racks``, ``get_allowed_racks``.
+    """
+    known = dict(topology.keyspaces)
+    if not topology.rf or keyspace not in known or not setting.has("rack-lists"):
+        return wanted
+    held, there = dict(known[keyspace]), sorted(_racks(topology, _token_owners(topology)[0]))
+    factors = dict(wanted)
+    for datacenter, factor in wanted:
+        racks = tuple(rack for name, rack in there if name == datacenter)
+        if isinstance(factor, int) and factor <= len(racks) and not held.get(datacenter):
+            factors[datacenter] = racks[:factor] or 0
+    return tuple(factors.items())
+
+
 FIRST_RACK = "dc1/r1"
 """Where a node is of which nothing else is said."""
 
@@ -182,11 +204,14 @@ def refused_change(
     ``request`` has the keyspace and what the statement names, ``topology`` the nodes and the
     ``keyspaces`` (empty: they are not known). With ``rf`` in it, RF-rack-validity is enforced. All
     datacenters together gain or lose one replica; only where all replicas are by racks, whole
-    datacenters may come and go. A number becomes as many racks in a statement of its own. Without
-    ``tables`` no tablet has to find a place. Sources: published
-    ``alter_keyspace_statement::validate``, ``prepare_options``, ``reallocate_tablets``.
+    datacenters may come and go. A number becomes as many racks in a statement of its own. Servers
+    let the last replica go, too. Without ``tables`` no tablet has to find a place. Sources:
+    published ``alter_keyspace_statement::validate``, ``prepare_options``, ``reallocate_tablets``,
+    ``network_topology_strategy::validate_options``.
     """
-    known, wanted = dict(topology.keyspaces), dict(request.replication)
+    asked = expanded(topology, request.keyspace, request.replication, setting)
+    request = replace(request, replication=asked)
+    known, wanted = dict(topology.keyspaces), dict(asked)
     if known and request.keyspace not in known:
         return f"there is no keyspace {request.keyspace}"
     held = dict(known.get(request.keyspace, ()))
@@ -197,7 +222,7 @@ def refused_change(
     left_out = sorted(dc for dc, each in held.items() if number_of(each) and dc not in wanted)
     if left_out and setting.has("left-out"):
         return f"{left_out[0]} has replicas, so it must be named (with 0 if they are to go)"
-    if tables and not sum(map(number_of, after.values())):
+    if tables and setting.edition == "documents" and not sum(map(number_of, after.values())):
         return "no replica would be left"
     enforced = topology.rf > 0 and setting.edition == "server"
     if request.keyspace in known:
@@ -214,7 +239,10 @@ def refused_change(
 def not_played(topology: ClusterTopology, request: RequestEntry) -> str:
     """Why models do not play a change that servers allow; empty: they do."""
     before = dict(dict(topology.keyspaces).get(request.keyspace, ()))
-    if any(_converts(before.get(dc, 0), each) for dc, each in altered(topology, request)):
+    after = altered(topology, request)
+    if not sum(number_of(each) for _, each in after):
+        return "no replica would be left, and with the last one all data goes: not modelled"
+    if any(_converts(before.get(dc, 0), each) for dc, each in after):
         return "changing a number of replicas to a list of racks is a conversion, not modelled"
     return ""
 

@@ -21,6 +21,7 @@ from kit.protocols.topology.rules import cluster
 from kit.protocols.topology.rules.machines import GLOBAL_REQUEST, NODE_REQUESTS
 from kit.protocols.topology.rules.replication import (
     RACK_INVALID,
+    expanded,
     invalid_racks,
     place_of,
     replication_in,
@@ -34,6 +35,9 @@ BALANCING = {"balancing on": True, "balancing off": False}
 """No requests either: an operator sets ``tablet_balancing_enabled``, at once (published REST call
 ``storage_service/tablets/balancing``).
 """
+
+
+SERVER = cluster.Setting()
 
 
 class OperationRequest(Struct, frozen=True, cache_hash=True):
@@ -199,14 +203,16 @@ def going_away(topology: cluster.ClusterTopology, asks: OperationRequest) -> int
     return (1 << goes | topology.ignored) & topology.members
 
 
-def requested(topology: cluster.ClusterTopology, asks: OperationRequest) -> cluster.ClusterTopology:
+def requested(
+    topology: cluster.ClusterTopology, asks: OperationRequest, setting: cluster.Setting = SERVER
+) -> cluster.ClusterTopology:
     """The topology with the request in its queue: a row of its own, and the node's cells."""
     if asks.kind == LOCK:
         return replace(topology, transition=LOCK)
     if asks.kind in BALANCING:
         return replace(topology, balancing=BALANCING[asks.kind])
     number = len(topology.requests) + 1
-    what = asks.keyspace, asks.replication, asks.table
+    what = asks.keyspace, expanded(topology, asks.keyspace, asks.replication, setting), asks.table
     entry = cluster.RequestEntry(asks.kind, asks.node, False, False, *what)
     topology = replace(topology, requests=(*topology.requests, entry))
     if asks.node == cluster.NOBODY:

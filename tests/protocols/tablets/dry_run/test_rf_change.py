@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,17 @@ def test_racks_have_to_be_known_and_tablets_alike(orders: Path) -> None:
         rf_change(open_tablets(orders), "shop", ["dc1=4"])
     with pytest.raises(BadInput, match=r"different replication factors"):
         rf_change(opened(FIXTURES / "tablets.csv"), "shop", ["dc1=4"])
+
+
+def test_the_last_replica_may_go_on_servers(orders: Path) -> None:
+    """Published ``test_alter_keyspace``; what that means for the data is said before all else."""
+    text = re.sub(r"\[(\([^)]*\))[^]]*]", r"[\1]", orders.read_text("utf-8"))
+    orders.write_text(text, "utf-8")
+    answer = call("tablets", str(orders), "rf", "shop", "dc1=0", *TOPOLOGY)
+    assert answer.status == 1
+    assert "No server refuses it, and all data of the keyspace goes with it." in answer.out
+    told = call("tablets", str(orders), "rf", "shop", "dc1=0", *TOPOLOGY, "--edition", "documents")
+    assert "refused: no replica would be left" in told.out
 
 
 @pytest.mark.parametrize("words", ["dc1=1", "dc1=2", "dc1=3", "dc1=4", "dc1=r1,r2,r3"])
