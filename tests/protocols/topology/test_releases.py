@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kit.errors import BadInput
 from kit.model.registry import build
+from kit.model.timeline import Timeline, played_out
 from kit.protocols.group0.rules.releases import (
     CHANGES,
     RELEASES,
@@ -17,6 +20,7 @@ from kit.protocols.group0.rules.releases import (
 )
 from kit.protocols.topology.rules.decide import decide
 from kit.protocols.topology.rules.requests import OperationRequest, refusal
+from kit.protocols.topology.topology import CrashMember, MakeRequest
 from kit.search.check import check
 from tests.commands.calling import call
 from tests.protocols.topology.test_decide import reached
@@ -113,8 +117,27 @@ def test_the_command_says_what_a_release_does() -> None:
     assert call("releases", "4.6").status == 2
 
 
+ENDS_AT_ONCE = {"2025.1", "2025.3", "2025.4", "2026.1", "2026.2", "2026.3", "master"}
+"""By the newest patch of each line. Source: published server, tags with commit bee5f63cb6."""
+
+
+@pytest.mark.parametrize("asked", ["leave C", "remove C", "rebuild C"])
+@pytest.mark.parametrize("release", SUPPORTED)
+def test_a_replacement_ends_what_waits_for_the_dead_node(asked: str, release: Supported) -> None:
+    """With an error, as soon as the replacement is asked for; that is done all the same."""
+    words = (asked, "replace D C")
+    given = {"edition": "server", "release": release, "operations": words, "crashes": 1}
+    model = build("topology", {**given, "down": ("C",) if asked == "remove C" else ()})
+    timeline: Any = Timeline(model)
+    timeline.run([MakeRequest(0), *([] if asked == "remove C" else [CrashMember("C")])])
+    timeline.do(MakeRequest(1))
+    assert timeline.state.topology.requests[0].done is (release in ENDS_AT_ONCE)
+    last = played_out(timeline).state.topology
+    assert [(each.done, each.error) for each in last.requests] == [(True, True), (True, False)]
+
+
 BUILDS_ON = """
-topology-in-group-0 | 6.0    | dead-refused
+topology-in-group-0 | 6.0    | dead-refused replaced-request
 tablets             | 6.0    | truncate-request rebuild-after-repair sizing-rules by-capacity
 tablets             | 6.0    | left-out request-queue paused-drain complete-statistics rf-changes
 tablets             | 6.0    | two-reads fallback-cleanup join-first desired-by-size

@@ -77,6 +77,10 @@ odd-voters | 2025.4 | few-voters
   an even number votes, but for two equal datacenters above two nodes
   an odd number votes
   group0_voter_handler.cc, calc_voters_max
+replaced-request | 2025.1.11 2025.3.7 2025.4.3 2026.1 | topology-in-group-0
+  what a node was asked for is never done once it is replaced, and the coordinator fails on it
+  what a node was asked for ends, with an error, as soon as its replacement is asked for
+  commit bee5f63cb6; service/storage_service.cc, build_mutation_from_join_params
 members-vote | 2026.1 | few-voters
   any node of the topology may be chosen to vote
   only a member of group 0's configuration may be chosen to vote

@@ -133,6 +133,12 @@ def with_request(topology: ClusterTopology, number: int, **cells: Any) -> Cluste
     return replace(topology, requests=requests)
 
 
+def unbegun(topology: ClusterTopology, node: int) -> ClusterTopology:
+    """The topology in which a node's pending request is done, with an error."""
+    topology = with_request(topology, topology.nodes[node].request_id, done=True, error=True)
+    return with_node(topology, node, request="")
+
+
 def changed_requests(
     before: ClusterTopology, after: ClusterTopology
 ) -> Iterator[tuple[int, RequestEntry | None, RequestEntry]]:

@@ -206,7 +206,10 @@ def going_away(topology: cluster.ClusterTopology, asks: OperationRequest) -> int
 def requested(
     topology: cluster.ClusterTopology, asks: OperationRequest, setting: cluster.Setting = SERVER
 ) -> cluster.ClusterTopology:
-    """The topology with the request in its queue: a row of its own, and the node's cells."""
+    """The topology with the request in its queue: a row of its own, and the node's cells.
+
+    A replace may end what the dead node had asked for, or was asked (``replaced-request``).
+    """
     if asks.kind == LOCK:
         return replace(topology, transition=LOCK)
     if asks.kind in BALANCING:
@@ -215,6 +218,9 @@ def requested(
     what = asks.keyspace, expanded(topology, asks.keyspace, asks.replication, setting), asks.table
     entry = cluster.RequestEntry(asks.kind, asks.node, False, False, *what)
     topology = replace(topology, requests=(*topology.requests, entry))
+    ends = asks.kind == "replace" and setting.has("replaced-request")
+    if ends and topology.nodes[asks.replaced].request:
+        topology = cluster.unbegun(topology, asks.replaced)
     if asks.node == cluster.NOBODY:
         return replace(topology, queue=(*topology.queue, number))
     cells: dict[str, Any] = {"request": asks.kind, "request_id": number}

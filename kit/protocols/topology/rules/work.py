@@ -22,6 +22,7 @@ from kit.protocols.topology.rules.cluster import (
     Setting,
     in_state,
     owners,
+    unbegun,
     with_node,
     with_request,
 )
@@ -164,9 +165,7 @@ def tablets_failed(topology: ClusterTopology, paused: tuple[int, ...]) -> Cluste
     they end with an error (published coordinator).
     """
     for number in paused:
-        node = topology.requests[number - 1].node
-        topology = with_request(topology, number, done=True, error=True)
-        topology = with_node(topology, node, request="")
+        topology = unbegun(topology, topology.requests[number - 1].node)
     return replace(topology, tablets="even")
 
 
