@@ -41,7 +41,8 @@ In a description, the status is up, down if the node can be restarted, or lost i
 back. Only the nodes and their names are needed. Where datacenters and racks are not given, every
 place counts, unless --status has them: then names have to be host ids or addresses. A node that is
 joining or leaving has a "state" as in system.topology, and a zero-token node has "tokens": false.
-"votes": true or false on each node says which nodes vote.
+"votes": true or false on each node says which nodes vote. On releases 6.0 to 2025.1 give the
+"upgrade_state" of system.topology: without "done", or a row, the topology is gossiped.
 
 The answer depends on which nodes vote, and no release lets you work that out from outside. Ask a
 live node:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct, ValidationError, field
@@ -21,7 +21,14 @@ from kit.operators.importers.nodetool import HOST_ID, Listing, Seen
 from kit.operators.importers.ringfile import LARGEST_FILE, by_name
 from kit.operators.importers.system_tables import RaftView, is_topology
 from kit.protocols.group0.rules.quorum import Place, Quorum, extremes
-from kit.protocols.group0.rules.releases import NEWEST, RELEASES, Release, has
+from kit.protocols.group0.rules.releases import (
+    GOSSIPED,
+    NEWEST,
+    RELEASES,
+    Release,
+    gossips,
+    has,
+)
 from kit.protocols.group0.rules.voters import VoterRules
 from kit.protocols.recovery.rules import availability
 from kit.protocols.recovery.rules.procedure import (
@@ -47,12 +54,16 @@ from kit.protocols.recovery.rules.procedure import (
     which_procedure,
 )
 from kit.protocols.topology.dry_run.opening import elsewhere, open_topology, read_status
-from kit.protocols.topology.rules.columns import JOINING, without_vote
+from kit.protocols.topology.rules.columns import JOINING, UPGRADE_STATES, without_vote
 from kit.protocols.topology.rules.machines import NODE_STATES, Edition
 from kit.protocols.topology.rules.remedies import LostNode, ProcedureStep, Remedy, steps_for_dead
 
 Status = Literal["up", "down", "lost"]
-WORDS = {"status`": "one of up, down, lost", "upgrade`": "one of done, stuck"}
+WORDS = {
+    "status`": "one of up, down, lost",
+    "upgrade`": "one of done, stuck",
+    "upgrade_state`": f"one of {', '.join(UPGRADE_STATES)}",
+}
 Name = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[!-~]+$")]
 Index = Annotated[int, Meta(ge=0, le=2**62)]
 Factor = Annotated[int, Meta(ge=0, le=1000)]
@@ -110,7 +121,8 @@ class ClusterNode(Struct, frozen=True, forbid_unknown_fields=True):
 class ClusterDescription(Struct, frozen=True, forbid_unknown_fields=True):
     """A cluster that lost nodes; ``keyspaces`` give each datacenter its replication factor.
 
-    ``left`` names those that have left, and are no nodes any more.
+    ``left`` names those that have left, and are no nodes any more. ``upgrade_state`` is that of
+    ``system.topology``; None: nothing tells.
     """
 
     nodes: Annotated[tuple[ClusterNode, ...], Meta(min_length=1, max_length=MOST_NODES)]
@@ -121,6 +133,7 @@ class ClusterDescription(Struct, frozen=True, forbid_unknown_fields=True):
     deaths: tuple[tuple[Name, ...], ...] = ()
     upgrade: Literal["done", "stuck"] = "done"
     left: tuple[Name, ...] = ()
+    upgrade_state: Literal["not_upgraded", "build_coordinator_state", "done"] | None = None
 
     def named(self, *statuses: Status) -> tuple[str, ...]:
         """The nodes of these statuses."""
@@ -250,7 +263,8 @@ def open_cluster(
         for row in rows
     )
     left = tuple(row.host_id for row in opened.table.rows if row.node_state == "left")
-    cluster = _checked(ClusterDescription(nodes, {"keyspace": rf} if rf else {}, left=left))
+    more: Any = {"left": left, "upgrade_state": opened.table.upgrade_state}
+    cluster = _checked(ClusterDescription(nodes, {"keyspace": rf} if rf else {}, **more))
     bans = (f"{host} {BANNED}" for host in sorted(banned))
     return cluster, (*opened.warnings, *untold, *alive, *bans)
 
@@ -562,7 +576,9 @@ def advise(
     )
     lines = tuple(_line(cluster, case, strangers) for case in cases)
     leading = _by_leader(edition, rules)
-    in_group0 = has("topology-in-group-0", release)
+    gossiped, is_server = gossips(release, cluster.upgrade_state), edition == "server"
+    old = is_server and not has("topology-in-group-0", release)
+    dead = cluster.named("down", "lost") if is_server and gossiped is None else ()
     tables = [
         choices(case.quorum, down, case.lost, stuck, edition, leading)
         for case in (worst, best)
@@ -592,18 +608,19 @@ def advise(
         order=order,
         regressing=regressing(indexes, chosen) if chosen and by_leader else {},
         steps=(
-            *_questions(procedure, unknown, vague, ROWS[in_group0]),
+            *_questions(procedure, unknown, vague, ROWS[not gossiped]),
             *_steps(cluster, procedure, edition, release, order),
         ),
         remedies=tuple(_remedies(cluster, procedure, release, keyspaces)),
         worst=tuple(_worst(cluster, only_lost, chosen, by_leader, keyspaces)),
         warnings=(
             *warnings,
-            *_strange(cluster, views, strangers, in_group0),
+            *_strange(cluster, views, strangers, not gossiped),
             *_placeless(cluster, procedure, vague),
             *_warnings(cluster, procedure, chosen),
             *(NO_ZERO.format(first_of(bare), release) for _ in bare[:1]),
-            *(NO_RAFT.format(release) for _ in lost[:1] if edition == "server" and not in_group0),
+            *(NO_RAFT.format(release) for _ in lost[:1] if old),
+            *(GOSSIPED for _ in dead[:1]),
         ),
         choices=choices_between(tables[0], tables[1], (if_worst, if_best)),
     )
@@ -777,7 +794,8 @@ def _remedies(
 ) -> Iterable[ProcedureStep]:  # fmt: skip
     """The steps for dead nodes, then what is forbidden. Who can be restarted is, in any case."""
     by_mode, hand = procedure == "recovery mode", procedure in BY_HAND
-    release = RELEASES[0] if by_mode else release  # its topology is not in group 0
+    # That one's topology is not in group 0.
+    release = RELEASES[0] if by_mode or gossips(release, cluster.upgrade_state) else release
     new = has("topology-in-group-0", release)
     down = [n.name for n in cluster.nodes if n.status == "down" and n.settled and not hand]
     known = procedure not in (NOT_KNOWN, "restore")

@@ -314,9 +314,9 @@ def releases(release: str | None = None) -> Answer:
         ]
         said = f"{counted(len(CHANGES), 'change')}; server without a release is {NEWEST}"
         return Answer(list(CHANGES.values()), [said], [Rows(rows, heads=heads)])
-    said = {name: change.said(release) for name, change in CHANGES.items()}
-    does = {name: what for name, what in said.items() if what}
-    missing = dict.fromkeys(CHANGES[name].on for name in said.keys() - does.keys())
+    of_each = {name: change.said(release) for name, change in CHANGES.items()}
+    does = {name: what for name, what in of_each.items() if what}
+    missing = {CHANGES[name].on for name in of_each.keys() - does.keys()}
     later = {name: each.first for name, each in CHANGES.items() if name in missing}
     named = listed((f"{name} ({first})" for name, first in later.items()), "")
     rest = wrap(f"not there yet, nor what builds on it: {named}") if later else []

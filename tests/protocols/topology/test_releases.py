@@ -137,7 +137,7 @@ def test_a_replacement_ends_what_waits_for_the_dead_node(asked: str, release: Su
 
 
 BUILDS_ON = """
-topology-in-group-0 | 6.0    | dead-refused replaced-request
+topology-in-group-0 | 6.0    | dead-refused replaced-request always-in-group-0
 tablets             | 6.0    | truncate-request rebuild-after-repair sizing-rules by-capacity
 tablets             | 6.0    | left-out request-queue paused-drain complete-statistics rf-changes
 tablets             | 6.0    | two-reads fallback-cleanup join-first desired-by-size

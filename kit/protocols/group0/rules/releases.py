@@ -61,6 +61,10 @@ by-capacity | 2025.2 | tablets
   each shard is to have as many tablets
   each node is to have tablets by its capacity
   service/tablet_allocator.cc, tablet_load_stats_v2
+always-in-group-0 | 2025.2 | topology-in-group-0
+  a cluster upgraded from 5.4 gossips its topology until consistent topology changes are enabled
+  consistent topology changes must be enabled before the upgrade to this release
+  manual, "Consistent Topology with Raft"
 few-voters | 2025.2
   every member votes
   five at most vote, spread over datacenters and racks
@@ -229,6 +233,25 @@ def has(change: str, release: str) -> bool:
     if change not in CHANGES:
         raise BadInput("change", change, f"one of {', '.join(CHANGES)}")
     return CHANGES[change].holds(*_parted(release))
+
+
+def gossips(release: str, upgrade_state: str | None) -> bool | None:
+    """Whether a cluster's topology is gossiped: only one node may join, leave or be replaced then.
+
+    Where its release does not say so (None), ``upgrade_state`` of ``system.topology`` does: it is
+    ``done`` once the topology is in group 0. Raises BadInput for another release.
+    """
+    if not has("topology-in-group-0", release):
+        return True
+    told = None if upgrade_state is None else upgrade_state != "done"
+    return False if has("always-in-group-0", release) else told
+
+
+GOSSIPED = (
+    "whether the topology is in group 0 is not known: ask a live node SELECT upgrade_state FROM "
+    "system.topology. Unless it says done, it is gossiped: one node at a time may join, leave or "
+    "be replaced, and nobody is banned"
+)
 
 
 def release_of(text: str, *changes: str) -> tuple[Release, tuple[str, ...]]:

@@ -16,7 +16,7 @@ from kit.edge.arguments import checked
 from kit.errors import BadInput, counted
 from kit.masks import nodes_in, where
 from kit.protocols.group0.rules.quorum import Quorum, extremes
-from kit.protocols.group0.rules.releases import NEWEST, SUPPORTED, Release
+from kit.protocols.group0.rules.releases import GOSSIPED, NEWEST, SUPPORTED, Release, gossips
 from kit.protocols.group0.rules.voters import VoterRules
 from kit.protocols.topology.dry_run.opening import UNTOLD, OpenedTopology, PathLike, open_topology
 from kit.protocols.topology.rules import machines
@@ -61,6 +61,8 @@ def untold(opened: OpenedTopology, setting: Setting, rf: int) -> Iterator[str]:
     """
     if setting.edition == "documents":
         return
+    if gossips(setting.release, opened.table.upgrade_state) is None:
+        yield GOSSIPED
     begins = [row for row in opened.table.rows if row.node_state in ("none", "normal")]
     asks = {"join", "leave", "remove"} & {row.topology_request for row in begins}
     # The rack of a node that bootstraps and has no tokens yet is checked before it gets any.

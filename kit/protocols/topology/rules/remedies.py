@@ -40,6 +40,10 @@ _SURE = (
 )
 _EXCLUDE = "or exclude| nodetool excludenode {ids}: then {option} below can be left out"
 _BANNED = "never| start {banned} again, even if this fails halfway{ban}"
+_ALONE = (
+    "alone| no other node may join, leave, be replaced or removed until all of this is done: the "
+    "topology is gossiped"
+)
 STEPS: Mapping[Remedy, tuple[ProcedureStep, ...]] = {
     "restart": _steps(
         "start| on {node}: sudo systemctl start scylla-server",
@@ -49,6 +53,7 @@ STEPS: Mapping[Remedy, tuple[ProcedureStep, ...]] = {
     ),
     "replace": _steps(
         _SURE,
+        _ALONE,
         _EXCLUDE,
         "install| on a new machine, the same patch release as on the live nodes; it must be in the "
         "datacenter and the rack of {node} ({place}){checked}; do not start it yet",
@@ -64,6 +69,7 @@ STEPS: Mapping[Remedy, tuple[ProcedureStep, ...]] = {
     ),
     "remove": _steps(
         _SURE,
+        _ALONE,
         "count| each datacenter must keep RF nodes or more (and its racks, if a keyspace has a "
         "replica in each); where it would not, replace {node} instead",
         "repair| first repair everything: {repair}",
@@ -127,7 +133,7 @@ def remedy_steps(
         "repair": repair,
     }
     skipped = ["or exclude"] * (not dead or not has("excludenode", release))
-    skipped += ["count", "repair"] * (not tokens)
+    skipped += ["count", "repair"] * (not tokens) + ["alone"] * banned
     return tuple(
         ProcedureStep(step.name, step.what.format_map(words))
         for step in STEPS[kind]

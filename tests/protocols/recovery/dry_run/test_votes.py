@@ -281,3 +281,34 @@ def test_extremes_cover_every_place_that_is_not_known(
         assert worst <= low <= high <= best
         if not known:
             assert (worst, best) == (low, high)
+
+
+GOSSIPS = """
+5.4    | -                       | yes
+6.0    | -                       | not known
+6.2    | done                    | no
+6.2    | not_upgraded            | yes
+2025.1 | -                       | not known
+2025.1 | build_coordinator_state | yes
+2025.1 | done                    | no
+2025.2 | -                       | no
+2026.3 | -                       | no
+"""
+"""A release, upgrade_state, whether the topology is gossiped. Source: published manual of 2025.1
+and 2025.4, docs/architecture/raft.rst; db/system_keyspace.cc at 6.0.0, ``upgrade_state``.
+"""
+
+
+@pytest.mark.parametrize("line", GOSSIPS.strip().splitlines())
+def test_a_gossiped_topology_bans_nobody_and_changes_one_node_at_a_time(line: str) -> None:
+    """The remedies go by it; where nothing tells, the command that does is named."""
+    release, state, gossiped = (cell.strip() for cell in line.split("|"))
+    more = {} if state == "-" else {"upgrade_state": state}
+    advice = advised("1a 1b 1c 1ax", {each: each for each in RELEASES}[release], **more)
+    names = {step.name for step in advice.remedies}
+    text = " ".join(step.what for step in advice.remedies)
+    assert ("alone" in names, "it is banned" in text) == (gossiped == "yes", gossiped != "yes")
+    asks = any("SELECT upgrade_state FROM system.topology" in said for said in advice.warnings)
+    assert asks == (gossiped == "not known")
+    with pytest.raises(BadInput, match=r"upgrade_state: .*one of not_upgraded, build"):
+        advised("1a", upgrade_state="dun")
