@@ -9,12 +9,7 @@ from msgspec import Struct
 
 from kit.errors import BadInput
 from kit.operators.importers.cql import parse_set
-from kit.operators.importers.dumps import (
-    header_names,
-    name_in,
-    parse_csv_rows,
-    parse_json_rows,
-)
+from kit.operators.importers.dumps import header_names, name_in, parse_csv_rows, parse_json_rows
 from kit.operators.importers.nodetool import token_of
 from kit.ring.tokens import MURMUR3
 

@@ -21,14 +21,7 @@ from kit.operators.importers.nodetool import HOST_ID, Listing, Seen
 from kit.operators.importers.ringfile import LARGEST_FILE, by_name
 from kit.operators.importers.system_tables import RaftView, is_topology
 from kit.protocols.group0.rules.quorum import Place, Quorum, extremes
-from kit.protocols.group0.rules.releases import (
-    GOSSIPED,
-    NEWEST,
-    RELEASES,
-    Release,
-    gossips,
-    has,
-)
+from kit.protocols.group0.rules.releases import GOSSIPED, NEWEST, RELEASES, Release, gossips, has
 from kit.protocols.group0.rules.voters import VoterRules
 from kit.protocols.recovery.rules import availability
 from kit.protocols.recovery.rules.procedure import (

@@ -132,9 +132,7 @@ class Failures(VotingModel[FailuresState]):
         3, "replicas of each range in each datacenter", title="RF", ge=1, le=MOST_NODES
     )
     together: str = parameter(
-        "",
-        "nodes that can fail at once, such as A B; whole datacenters always can",
-        written=True,
+        "", "nodes that can fail at once, such as A B; whole datacenters always can", written=True
     )
     changes: int = budget(2, "how many columns can be added", title="schema changes", le=9)
 

@@ -11,10 +11,7 @@ FAMILY = Family(
         "recovery_mode": "recovery_mode:ENTRY",
         "failures": "failures:ENTRY",
     },
-    servers={
-        "recovery": "drill.recovery:SERVERS",
-        "recovery_mode": "drill.recovery_mode:SERVERS",
-    },
+    servers={"recovery": "drill.recovery:SERVERS", "recovery_mode": "drill.recovery_mode:SERVERS"},
     views={
         "recovery": "panels.recovery:VIEWS",
         "recovery_mode": "panels.recovery:MODE_VIEWS",

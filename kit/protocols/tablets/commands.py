@@ -18,14 +18,7 @@ from kit.model.registry import one_of
 from kit.operators.importers.anonymous import hidden
 from kit.operators.importers.cql import ColumnType, from_json
 from kit.operators.importers.snapshots import is_snapshot
-from kit.protocols.group0.rules.releases import (
-    CHANGES,
-    SUPPORTED,
-    Release,
-    has,
-    release_of,
-    spans,
-)
+from kit.protocols.group0.rules.releases import CHANGES, SUPPORTED, Release, has, release_of, spans
 from kit.protocols.tablets.dry_run import what_if
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, few, open_tablets
 from kit.protocols.tablets.dry_run.report import (
@@ -53,12 +46,7 @@ from kit.protocols.tablets.rules.resize import TARGET_SIZE, CountCompared, resiz
 from kit.protocols.topology.commands import ANONYMIZE, EDITION, RELEASE, marked, short_names
 from kit.protocols.topology.rules.cluster import Factor
 from kit.protocols.topology.rules.machines import Edition
-from kit.protocols.topology.rules.remedies import (
-    LostNode,
-    numbered,
-    remedy_steps,
-    steps_for_dead,
-)
+from kit.protocols.topology.rules.remedies import LostNode, numbered, remedy_steps, steps_for_dead
 
 MOST_TABLETS = 8  # that a line names
 MOST_HOSTS = 3  # that a reason names

@@ -37,14 +37,7 @@ from kit.model.declared import (
     step,
 )
 from kit.model.registry import Fuzzing, Scenario
-from kit.protocols.tablets.hosts import (
-    LOG,
-    WRITTEN,
-    Hosts,
-    barrier,
-    replica_spot,
-    shard_spot,
-)
+from kit.protocols.tablets.hosts import LOG, WRITTEN, Hosts, barrier, replica_spot, shard_spot
 from kit.protocols.tablets.rules import maps, resize
 from kit.protocols.tablets.rules.replica_sets import TabletReplica, replica_of, replicas_in
 from kit.protocols.topology.rules.editions import MACHINES

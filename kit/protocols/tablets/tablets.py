@@ -853,10 +853,4 @@ FUZZING = Fuzzing(
     },
     {"fault": 0.1, "elect": 0.05, "late fault": 0.2},
 )
-ENTRY = entry(
-    Tablets,
-    scenarios=SCENARIOS,
-    rows=rows,
-    fuzzing=FUZZING,
-    refinement=refinement,
-)
+ENTRY = entry(Tablets, scenarios=SCENARIOS, rows=rows, fuzzing=FUZZING, refinement=refinement)

@@ -472,10 +472,7 @@ def _at(history: MetadataHistory, epoch: int) -> Answer:
     return Answer(
         {"epoch": epoch, "members": members, "under_way": flights, "cms": cms},
         [f"epoch {epoch}"],
-        [
-            _under_way(history, epoch),
-            Rows(nodes, "nodes", "nodes"),
-        ],
+        [_under_way(history, epoch), Rows(nodes, "nodes", "nodes")],
     )
 
 

@@ -435,11 +435,7 @@ def _newcomer(ring: Ring) -> ops.Operation:
     middles = [(left, (left + right) // 2) for left, right in pairwise(rights)]
     tokens = [middle for left, middle in middles[::every] if left < middle]
     if not tokens:
-        raise BadInput(
-            "tokens",
-            "no free token between neighbours",
-            "operations of your own",
-        )
+        raise BadInput("tokens", "no free token between neighbours", "operations of your own")
     return ops.Operation("bootstrap", "X", tuple(tokens[:wanted]))
 
 

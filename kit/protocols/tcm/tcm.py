@@ -576,8 +576,7 @@ class Tcm(Declared[TcmState]):
         each=out_of_sight,
         verb="give-up {node} by {by}",
         says=lambda m, before, action, after: m.in_words(
-            after.events,
-            f"{action.by} has lost sight of {action.node} and undoes its operation. ",
+            after.events, f"{action.by} has lost sight of {action.node} and undoes its operation. "
         ),
         travels=submits,
     )

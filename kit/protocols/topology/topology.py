@@ -657,9 +657,7 @@ SCENARIOS = (
         {"operations": ("join D",), "clients": 1, "lag": False},
     ),
     Scenario(
-        "replace-with-coordinator",
-        "D replaces C, which is dead",
-        {"operations": ("replace D C",)},
+        "replace-with-coordinator", "D replaces C, which is dead", {"operations": ("replace D C",)}
     ),
     Scenario(
         "decommission-with-coordinator",

@@ -250,10 +250,7 @@ def _badges(scene: Scene) -> Badges:
     able = [side for side in state.sides() if _able(scene, side)]
     nodes = ", ".join(name for side in able for name in scene.model.named(side))
     where = f" at {nodes}" if able and state.apart else ""
-    yield (
-        "schema",
-        *((f"✓ schema changes{where}", "") if able else _broken("no schema changes")),
-    )
+    yield ("schema", *((f"✓ schema changes{where}", "") if able else _broken("no schema changes")))
     levels = [
         each for side in state.sides() for each in facts.level_lines(scene.model, state, side)
     ]

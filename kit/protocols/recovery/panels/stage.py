@@ -156,11 +156,7 @@ def _in_mode(scene: Scene, row: ModeRow) -> Character:
     back = node.standing == "returned"
     mode = SHORT.get(row.mode, row.mode)
     there = bool(node.discovery), bool(node.history)
-    holds = (
-        VALUES.get(node.value, node.value),
-        _id(row),
-        TABLES[there],
-    )
+    holds = (VALUES.get(node.value, node.value), _id(row), TABLES[there])
     return Character(
         row.name,
         scene.model.spot(row.name),

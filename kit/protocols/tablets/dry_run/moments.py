@@ -164,10 +164,7 @@ def _of_tablet(
 ) -> Iterator[Change]:
     went, came = (
         [f"{names[host]}:{shard}" for host, shard in sorted(places)]
-        for places in (
-            {*old.replicas} - {*new.replicas},
-            {*new.replicas} - {*old.replicas},
-        )
+        for places in ({*old.replicas} - {*new.replicas}, {*new.replicas} - {*old.replicas})
     )
     said = []
     if went or came:

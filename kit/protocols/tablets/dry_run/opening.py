@@ -42,11 +42,7 @@ from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.replication import Replication
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
 from kit.protocols.tablets.rules.stages import TRANSITIONS
-from kit.protocols.topology.dry_run.opening import (
-    OpenedTopology,
-    check_anonymous,
-    open_topology,
-)
+from kit.protocols.topology.dry_run.opening import OpenedTopology, check_anonymous, open_topology
 from kit.protocols.topology.rules.columns import SystemTopologyRow
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 

@@ -11,13 +11,7 @@ from kit.edge.paths import Readable
 from kit.errors import BadInput, counted
 from kit.model.flows import Flow, FlowTable, spot
 from kit.model.record import ReadOn, Record, RecordState
-from kit.protocols.tablets.dry_run.moments import (
-    Change,
-    Moment,
-    changes,
-    names_in,
-    opened_moments,
-)
+from kit.protocols.tablets.dry_run.moments import Change, Moment, changes, names_in, opened_moments
 from kit.protocols.topology.rules.machines import Edition
 from kit.views.busts import Health
 from kit.views.declared import Badges, status

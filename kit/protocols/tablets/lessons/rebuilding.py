@@ -121,12 +121,7 @@ def taken_back(m: Any, step: PassedStep) -> bool:
     return any(way.kind in REBUILDS and way.stage == "cleanup_target" for way in ways)
 
 
-REPLACED = {
-    "nodes": 3,
-    "tablets": ("A B C", "B C A"),
-    "moves": 0,
-    "operations": ("replace D C",),
-}
+REPLACED = {"nodes": 3, "tablets": ("A B C", "B C A"), "moves": 0, "operations": ("replace D C",)}
 
 TASKS = (
     run_task(

@@ -141,11 +141,7 @@ def grid_panel(
         return draw_grid(grid_of(scene), over, was, lit, room=room, strip=strip, moved=moved)
 
     return Panel(
-        "grid",
-        "Tablets by shard",
-        draw,
-        lambda scene: grid_text(grid_of(scene)),
-        still=True,
+        "grid", "Tablets by shard", draw, lambda scene: grid_text(grid_of(scene)), still=True
     )
 
 

@@ -60,10 +60,7 @@ def check_begins(operation: Operation, refusal: Refusal | None) -> None:
 
 
 def elsewhere(
-    operation: Operation,
-    edition: Edition,
-    ring: Ring,
-    up: Collection[str],
+    operation: Operation, edition: Edition, ring: Ring, up: Collection[str]
 ) -> Refusal | None:
     """What the node on which it would be run has against an operation, before anything is proposed.
 

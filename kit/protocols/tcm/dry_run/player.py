@@ -146,9 +146,7 @@ def opened(ring: RingSource, keyspaces: str | Keyspace | Iterable[str | Keyspace
     return imported
 
 
-def named_keyspaces(
-    keyspaces: str | Keyspace | Iterable[str | Keyspace],
-) -> tuple[Keyspace, ...]:
+def named_keyspaces(keyspaces: str | Keyspace | Iterable[str | Keyspace]) -> tuple[Keyspace, ...]:
     """Keyspaces as somebody names them. Raises BadInput for one that is not well formed."""
     several = (keyspaces,) if isinstance(keyspaces, str | Keyspace) else keyspaces
     return tuple(finite("keyspaces", map(_keyspace, several), ringfile.MOST_KEYSPACES))

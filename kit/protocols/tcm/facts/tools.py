@@ -4,14 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from kit.console.cassandra import (
-    PORT,
-    ListedNode,
-    Logged,
-    MetadataServers,
-    ServiceView,
-    rendered,
-)
+from kit.console.cassandra import PORT, ListedNode, Logged, MetadataServers, ServiceView, rendered
 from kit.console.drill import CommandReply, DrillMoment
 from kit.console.forms import Given
 from kit.console.server import NOT_MODELLED, NodeTable, Row, UserTable

@@ -222,10 +222,7 @@ DEATHS = panel_of(
     tab="Deaths",
 )
 TRAFFIC = panel_of(
-    *("traffic", "Bytes and streams", Drawn(_draw_traffic)),
-    still=True,
-    shown=own_ring,
-    tab="Bytes",
+    *("traffic", "Bytes and streams", Drawn(_draw_traffic)), still=True, shown=own_ring, tab="Bytes"
 )
 
 

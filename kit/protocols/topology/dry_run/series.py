@@ -18,12 +18,7 @@ from kit.operators.explain import Question, Seen, Sight, Values
 from kit.operators.importers.system_tables import beginnings
 from kit.protocols.group0.rules.releases import NEWEST, supported
 from kit.protocols.topology.control import MOST_FAULTS
-from kit.protocols.topology.dry_run.explaining import (
-    MOST_OPERATIONS,
-    MOST_WAYS,
-    STAY,
-    in_one_order,
-)
+from kit.protocols.topology.dry_run.explaining import MOST_OPERATIONS, MOST_WAYS, STAY, in_one_order
 from kit.protocols.topology.dry_run.opening import OpenedTopology, asked_by, open_topology
 from kit.protocols.topology.rules.cluster import NO_ROW, Setting
 from kit.protocols.topology.rules.columns import JOINING, MEMBERS, SystemTopologyRow

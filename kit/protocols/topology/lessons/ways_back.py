@@ -137,8 +137,7 @@ TASKS = (
         "the end E has replaced C.",
         "D's way back ends when D has left; then the second request is next.",
         Ground(
-            "topology",
-            {"operations": ("replace D C", "replace E C"), "failures": 1, "lag": False},
+            "topology", {"operations": ("replace D C", "replace E C"), "failures": 1, "lag": False}
         ),
         takes(goes_back, NOT_BACK),
         ends(
