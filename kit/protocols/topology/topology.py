@@ -120,11 +120,9 @@ def taken_edges(
 
 
 def _fits(
-    edge: EdgeRow,
-    before: cluster.ClusterTopology,
-    after: cluster.ClusterTopology,
+    edge: EdgeRow, before: cluster.ClusterTopology, after: cluster.ClusterTopology,
     old: TopologyOperation,
-) -> bool:
+) -> bool:  # fmt: skip
     node, ends = old.node, edge.target == BOUNDARY
     if not ends and edge.target != after.transition:
         return False

@@ -40,14 +40,9 @@ class Quorum(Struct, frozen=True):
 
 
 def extremes(
-    places: Sequence[Place],
-    members: int,
-    down: int,
-    lost: int,
-    rules: VoterRules,
-    *,
+    places: Sequence[Place], members: int, down: int, lost: int, rules: VoterRules, *,
     together: bool = False,
-) -> tuple[Quorum, Quorum]:
+) -> tuple[Quorum, Quorum]:  # fmt: skip
     """What a group 0 of which nothing tells who votes can do: at worst, and at best.
 
     ``members`` could vote; of them those ``down`` may be restarted, those ``lost`` may not (all

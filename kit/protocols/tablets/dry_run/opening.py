@@ -325,14 +325,9 @@ class KnownNodes(Struct):
 
 
 def known_nodes(
-    table: system_tables.TabletsTable,
-    topology: PathLike | None,
-    status: PathLike | None,
-    loads: PathLike | None,
-    edition: Edition,
-    *,
-    instant: bool = True,
-) -> KnownNodes:
+    table: system_tables.TabletsTable, topology: PathLike | None, status: PathLike | None,
+    loads: PathLike | None, edition: Edition, *, instant: bool = True,
+) -> KnownNodes:  # fmt: skip
     """The nodes as far as the files tell, those of the topology first. BadInput for a file that is
     not well formed, or that tells of another cluster.
     """
@@ -535,13 +530,9 @@ def other_ids(
 
 
 def map_of(
-    lines: system_tables.TableLines,
-    table: system_tables.TabletsTable,
-    names: Mapping[str, str],
-    known: KnownNodes,
-    sessions: dict[str, int],
-    edition: Edition,
-) -> TabletMap:
+    lines: system_tables.TableLines, table: system_tables.TabletsTable, names: Mapping[str, str],
+    known: KnownNodes, sessions: dict[str, int], edition: Edition,
+) -> TabletMap:  # fmt: skip
     """A table's map, and all that it says possible."""
     name = names[lines.table_id]
     base = table.tables.get(lines.base_table)
@@ -626,12 +617,9 @@ def ahead(maps: Mapping[str, TabletMap], known: KnownNodes) -> Iterator[str]:
 
 
 def sizes_of(
-    given: system_tables.TabletBytes,
-    source: str,
-    names: Mapping[str, str],
-    maps: Mapping[str, TabletMap],
-    known: KnownNodes,
-) -> cluster.TabletSizes | None:
+    given: system_tables.TabletBytes, source: str, names: Mapping[str, str],
+    maps: Mapping[str, TabletMap], known: KnownNodes,
+) -> cluster.TabletSizes | None:  # fmt: skip
     """Sizes by table name and tablet (None: of no table); a warning says how many are of none.
     BadInput for a tablet that the dump does not have, or a host that no file names.
     """

@@ -91,14 +91,9 @@ ZERO_TOKEN = "join_ring: false, as it has no tokens"
 
 
 def remedy_steps(
-    kind: Remedy,
-    node: str,
-    dead: Sequence[str] = (),
-    release: Release = NEWEST,
-    *,
-    place: str = "",
-    tokens: bool = True,
-) -> tuple[ProcedureStep, ...]:
+    kind: Remedy, node: str, dead: Sequence[str] = (), release: Release = NEWEST, *,
+    place: str = "", tokens: bool = True,
+) -> tuple[ProcedureStep, ...]:  # fmt: skip
     """The steps of a remedy for ``node``, then what must not be done (steps called ``never``).
 
     ``dead`` are the other nodes that are lost for good; of these only normal ones can be ignored.
@@ -150,13 +145,9 @@ class LostNode(Struct, frozen=True):
 
 
 def steps_for_dead(
-    down: Sequence[str],
-    lost: Sequence[LostNode],
-    release: Release = NEWEST,
-    kind: Remedy = "replace",
-    *,
-    shrinks: bool = False,
-) -> Iterator[ProcedureStep]:
+    down: Sequence[str], lost: Sequence[LostNode], release: Release = NEWEST,
+    kind: Remedy = "replace", *, shrinks: bool = False,
+) -> Iterator[ProcedureStep]:  # fmt: skip
     """The steps for nodes that are down, then for those lost for good.
 
     The first lost node is replaced (or removed: ``kind``) with the others ignored, then it is their

@@ -274,12 +274,9 @@ def still_to_do(
 
 
 def _is_done(
-    topology: ClusterTopology,
-    operation: TopologyOperation,
-    work: tuple[WorkRow, ...],
-    step: int,
+    topology: ClusterTopology, operation: TopologyOperation, work: tuple[WorkRow, ...], step: int,
     setting: Setting,
-) -> bool:
+) -> bool:  # fmt: skip
     name, node = work[step].name, operation.node
     ahead = [row.name for row in work[step:]]
     if name in (ADDS, LEAVES):
@@ -351,11 +348,9 @@ def voters(topology: ClusterTopology) -> int:
 
 
 def gaining_racks(
-    topology: ClusterTopology,
-    operation: TopologyOperation | None,
-    work: Sequence[WorkRow],
+    topology: ClusterTopology, operation: TopologyOperation | None, work: Sequence[WorkRow],
     setting: Setting,
-) -> str:
+) -> str:  # fmt: skip
     """Why a joining node will get no tokens, where that is among its ``work``; empty: it gets them.
 
     Its rack is one too many. The documents, and older releases, know no such check.
