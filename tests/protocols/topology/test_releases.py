@@ -124,7 +124,7 @@ ENDS_AT_ONCE = {"2025.1", "2025.3", "2025.4", "2026.1", "2026.2", "2026.3", "mas
 @pytest.mark.parametrize("asked", ["leave C", "remove C", "rebuild C"])
 @pytest.mark.parametrize("release", SUPPORTED)
 def test_a_replacement_ends_what_waits_for_the_dead_node(asked: str, release: Supported) -> None:
-    """With an error, as soon as the replacement is asked for; that is done all the same."""
+    """With an error, as soon as the replacement is asked for, which is done."""
     words = (asked, "replace D C")
     given = {"edition": "server", "release": release, "operations": words, "crashes": 1}
     model = build("topology", {**given, "down": ("C",) if asked == "remove C" else ()})
