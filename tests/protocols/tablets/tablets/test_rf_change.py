@@ -191,21 +191,6 @@ def test_a_datacenter_that_is_added_with_racks_fills_replica_by_replica() -> Non
     assert (result.violation, result.verdict) == (None, "complete")
 
 
-@pytest.mark.parametrize(("rf", "wanted"), [(1, ("r3", "r4")), (0, "one replica at a time")])
-def test_a_number_becomes_racks_where_these_are_enforced(rf: int, wanted: Any) -> None:
-    """So a new datacenter is filled by one request, and its racks are in the schema."""
-    words = "keyspace_rf_change ks dc1=r1,r2 dc2=2"
-    racks = ("dc1/r1", "dc1/r2", "dc2/r3", "dc2/r4")
-    given = {"words": words, "tablets": ("A B",), "racks": racks, "keyspaces": ("ks dc1=r1,r2",)}
-    model = altering(**given, rf=rf)
-    if rf:
-        end = gone_on(model, model.start())
-        assert dict(dict(end.control.topology.keyspaces)["ks"])["dc2"] == wanted
-        assert len(end.tablets[0].replicas) == 4
-    else:
-        assert wanted in error_of(model)
-
-
 @pytest.mark.parametrize(
     ("words", "given", "why"),
     [
