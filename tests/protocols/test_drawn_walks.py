@@ -27,15 +27,12 @@ def is_character(part: Frag) -> bool:
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", entries())
 def test_the_moments_of_a_walk_are_drawn(name: str) -> None:
-    """No key is used twice in a frame, whatever happened before; a node has one kind of key. Where
-    a walk ends each panel has words, and each drawing a label.
-    """
+    """No key is used twice in a frame, a node has one kind of key, and the last frame is whole."""
     model = build(name)
     views = for_model(model)
     for seed in range(share_of(WALKS)):
-        walk = Walker(model, steps=STEPS, properties=(), monitors=()).walk(seed)
         timeline = Timeline(model)
-        timeline.run(walk.actions)
+        timeline.run(Walker(model, steps=STEPS, properties=(), monitors=()).walk(seed).actions)
         last = len(timeline.moments) - 1
         for number in {*range(1, last, EVERY), last}:
             drawn = frame(scene_of(timeline, number), views.panels, views.macros, views)
