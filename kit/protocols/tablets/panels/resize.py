@@ -251,7 +251,8 @@ def _badges(scene: Scene) -> declared.Badges:
     yield "number", f"number {now.number}" * idle, ""
     yield "growing", "growing mode" * (idle and now.size.growing), ""
     yield "state", scene.state.transition, "busy"
-    yield "phase", scene.state.phase * (not _waited_on(now)), "busy"  # else the gate says it
+    drained = f"barrier {len(now.drained)}/{_waited_on(now)}" * bool(_waited_on(now))
+    yield "phase", drained or scene.state.phase, "busy"
 
 
 def standing(scene: Scene) -> Standing:
