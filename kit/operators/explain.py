@@ -275,6 +275,7 @@ def search_explanation(
     """Look for a run of a model that has all that was seen, in this order.
 
     ``bound`` is how many pairs of a state and a place in the observations are visited at most.
+
     Raises BadInput for no observation, or a bound that is none.
     """
     return Question("", tuple(seen), ((model, sight),)).answer(bound)
@@ -407,9 +408,10 @@ class Question(Struct, frozen=True):
     def answer(self, bound: int, visited: Visited = lambda more: None) -> Explanation:
         """The first explanation; else what is unknown, else the one that explains the most.
 
-        All ways together visit ``bound`` states. Only of the one that is answered with it is looked
-        for what refuses it: that takes longer than to see that it explains nothing. Raises BadInput
-        for no observation, or a bound that is none.
+        All ways together visit ``bound`` states. Only of the one that is answered with it is
+        looked for what refuses it: that takes longer than to see that it explains nothing.
+
+        Raises BadInput for no observation, or a bound that is none.
         """
         if not 1 <= bound <= MOST_BOUND:
             raise BadInput("bound", bound, f"states to visit, a number from 1 to {MOST_BOUND}")
@@ -478,8 +480,9 @@ def explain(
     ``bound`` is how many states are visited at most for each question, such as that of a tablet.
     ``anonymize`` gives pseudonyms to the names in snapshots. ``release`` is that of ScyllaDB
     (empty: the newest). ``progress`` is called with the states visited and the questions answered
-    so far; True shows a bar. Raises BadInput for files that nobody can explain, or that are not
-    well formed.
+    so far; True shows a bar.
+
+    Raises BadInput for files that nobody can explain, or that are not well formed.
     """
     given = [files] if isinstance(files, str | os.PathLike) else [*files]
     kinds = [(family, kind) for family in families() for kind in family.importers]

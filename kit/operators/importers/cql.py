@@ -47,8 +47,9 @@ class _MisfitError(Exception):
 def parse_literal(text: str, field: str, allowed: str) -> object:
     """The value of a literal: a text, number or bare word, a list of members, a dict of pairs.
 
-    Sets, lists and tuples are lists; nothing between braces is an empty list. Raises BadInput for
-    any other text, with ``allowed``; for a key that occurs twice.
+    Sets, lists and tuples are lists; nothing between braces is an empty list.
+
+    Raises BadInput for any other text, with ``allowed``; for a key that occurs twice.
     """
     if _FLAT.fullmatch(text):  # as cqlsh writes a set of texts; a cluster may have 256,000 tokens
         return text[2:-2].split("', '")

@@ -189,8 +189,9 @@ def _lines(text: str, source: str) -> Iterator[str]:
 def rows_listing(rows: list[tuple[str, Row]], source: str) -> Listing:
     """What the rows of a dump say of nodes and keyspaces.
 
-    A file with rows of ``system.peers`` alone leaves out the node it was read on. Raises BadInput
-    for rows of another table, wrong values, a node or keyspace twice.
+    A file with rows of ``system.peers`` alone leaves out the node it was read on.
+
+    Raises BadInput for rows of another table, wrong values, a node or keyspace twice.
     """
     nodes: dict[str, Seen] = {}
     keyspaces: dict[str, Keyspace] = {}

@@ -188,8 +188,10 @@ _SINGLE = re.compile(rf"{_START}(?:{OWNS})\s+{_ID}\s+(?P<token>\S+)\s+(?P<rack>\
 def parse_status_text(text: str, source: str) -> Listing:
     """What ``nodetool status`` says: of tokens their count, only of single ones which they are.
 
-    ScyllaDB separates columns by one space and knows nodes that are excluded (X). Raises BadInput
-    for a line of no known form, output that is cut short, a node or a datacenter twice.
+    ScyllaDB separates columns by one space and knows nodes that are excluded (X).
+
+    Raises BadInput for a line of no known form, output that is cut short, a node or a datacenter
+    twice.
     """
     lines = [line.strip() for line in text.split("\n")]
     nodes: dict[str, Seen] = {}
@@ -291,9 +293,10 @@ def parse_ring_text(text: str, source: str) -> Listing:
 
     A block per datacenter: heading, underline, names of the columns, a line that repeats the last
     token (empty when there is one row only), a row per token. A rack of twelve letters or more runs
-    into the column behind it. Where nodes own several tokens, two closing lines say so. Raises
-    BadInput for a line of no known form, output that is cut short, a token, node or datacenter
-    twice.
+    into the column behind it. Where nodes own several tokens, two closing lines say so.
+
+    Raises BadInput for a line of no known form, output that is cut short, a token, node or
+    datacenter twice.
     """
     return _RingText(text, source).listing()
 
@@ -432,9 +435,10 @@ def parse_describering_text(text: str, source: str) -> Listing:
 
     The replicas are in the order of the walk from the range's last token, so the first one owns
     that token, unless the keyspace has no replicas in the owner's datacenter: then the first
-    replica stands for it, and the keyspace's placements are the same. Raises BadInput for a line of
-    no known form, ranges that leave a part of the ring out or cover one twice, a node in two
-    places.
+    replica stands for it, and the keyspace's placements are the same.
+
+    Raises BadInput for a line of no known form, ranges that leave a part of the ring out or cover
+    one twice, a node in two places.
     """
     line_of: dict[int, int] = {}
     ranges: dict[int, Listed] = {}

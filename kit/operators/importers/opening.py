@@ -46,8 +46,9 @@ def differences(
     """A line for each listing whose replicas are of no known keyspace, with the first such range.
 
     The output of ``nodetool describering`` does not name its keyspace: the one that fits best is
-    compared. Groups count as sets, in the order of the ring. Raises BadInput when ranges name a
-    replica that owns no token.
+    compared. Groups count as sets, in the order of the ring.
+
+    Raises BadInput when ranges name a replica that owns no token.
     """
     placed = [each for each in keyspaces if not isinstance(each.replication, LocalStrategy)]
     lines = (_difference(ring, placed, listing) for listing in listings if listing.ranges)
@@ -339,9 +340,10 @@ def open_ring(
     """The ring that one file gives, or several files of one cluster together.
 
     ``keyspaces`` are texts such as ``ks={"class": "SimpleStrategy", "replication_factor": 3}``, or
-    keyspaces; they come before those that the files hold. Raises BadInput for a file that cannot be
-    read, is of no known form, is cut short or does not fit the others; for a keyspace that is not
-    well formed.
+    keyspaces; they come before those that the files hold.
+
+    Raises BadInput for a file that cannot be read, is of no known form, is cut short or does not
+    fit the others; for a keyspace that is not well formed.
     """
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     names = [source_name(path) for path in given]

@@ -242,8 +242,9 @@ def keyspace_tablets(options: object, field: str) -> tuple[bool, int]:
 def table_counts(options: object, field: str) -> Mapping[str, Count]:
     """Of a table's ``tablets``: how many it asks for; others of its options are passed over.
 
-    Source: published ``tablet_options::validate``. Raises BadInput for what is no such map, no
-    number, or a least count above the largest one.
+    Source: published ``tablet_options::validate``.
+
+    Raises BadInput for what is no such map, no number, or a least count above the largest one.
     """
     if options == []:
         options = {}

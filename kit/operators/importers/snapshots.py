@@ -77,9 +77,10 @@ def read_snapshot(path: Readable, *, anonymize: bool = False) -> Snapshot:
 def read_snapshots(paths: Iterable[Readable], *, anonymize: bool = False) -> tuple[Snapshot, ...]:
     """Read snapshots in the order of time: by the version of their topology, then by name.
 
-    With ``anonymize`` one name has one pseudonym in all of them. Raises BadInput as
-    ``read_snapshot``; for one that is given twice, one without a version beside others that have
-    one.
+    With ``anonymize`` one name has one pseudonym in all of them.
+
+    Raises BadInput as ``read_snapshot``; for one that is given twice, one without a version beside
+    others that have one.
     """
     given = sorted(paths, key=lambda path: (source_name(path), str(path)))
     names = [source_name(path) for path in given]

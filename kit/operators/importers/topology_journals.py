@@ -119,9 +119,10 @@ def read_journals(
 ) -> tuple[JournalEntry, ...]:
     """The entries of the journals of one or more hosts, in the order of time.
 
-    ``left_out`` is given the numbers of all other lines, by what they are. Raises BadInput for no
-    file, one that cannot be read, a journal without any such line, one with a time that is none,
-    journals whose times cannot be compared, the same journal twice.
+    ``left_out`` is given the numbers of all other lines, by what they are.
+
+    Raises BadInput for no file, one that cannot be read, a journal without any such line, one with
+    a time that is none, journals whose times cannot be compared, the same journal twice.
     """
     given = [Path(path) for path in paths]
     if not given:

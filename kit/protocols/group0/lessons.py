@@ -66,8 +66,9 @@ MOST_TABLES = 1_000_000
 def schema_costs(tables: int = LARGE) -> Chart:
     """Draw the seconds per schema change: bars for this many tables, and curves up to there.
 
-    The top of a bar is the most that a change takes; the line across it is the least. Raises
-    BadInput for a number of tables below 1 or above a million.
+    The top of a bar is the most that a change takes; the line across it is the least.
+
+    Raises BadInput for a number of tables below 1 or above a million.
     """
     if not 1 <= tables <= MOST_TABLES:
         raise BadInput("tables", tables, f"a number from 1 to {MOST_TABLES}")

@@ -202,9 +202,11 @@ def open_cluster(
 
     ``status`` is the text of ``nodetool status``, which tells datacenters and racks that the file
     does not have, and who is down. Of a dump, ``down`` nodes may be restarted, and ``lost`` ones
-    never come back; ``commit`` gives commit indexes by host, ``factors`` the replication factor of
-    each datacenter. Hosts are ids, their beginnings, or addresses of ``status``. Raises BadInput
-    for a file that is not well formed, a name of no node, options beside a description.
+    never come back; ``commit`` gives commit indexes by host, ``factors`` the replication factor
+    of each datacenter. Hosts are ids, their beginnings, or addresses of ``status``.
+
+    Raises BadInput for a file that is not well formed, a name of no node, options beside a
+    description.
     """
     text = read_text(path, "FILE", LARGEST_FILE)
     may_return, gone, rf = tuple(down), tuple(lost), dict(factors or {})

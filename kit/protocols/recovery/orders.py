@@ -198,8 +198,9 @@ def order_harm(order: Sequence[str], parameters: Struct = USUAL) -> Harm:
     The steps up to the first wrong one are played as given. From there on, every interleaving is
     searched: the rest of the order, what servers do on their own, and the clients and faults of
     ``parameters``. No more nodes die, because no order has a step that would remove them. If a
-    server refuses the wrong step itself, the harm is *refused*. Raises BadInput for an unknown
-    step, a repeated step, or parameters of another model.
+    server refuses the wrong step itself, the harm is *refused*.
+
+    Raises BadInput for an unknown step, a repeated step, or parameters of another model.
     """
     order = tuple(order)
     for at, step in enumerate(order):

@@ -116,8 +116,9 @@ def dead_nodes(spark: Spark | None, *, tasks: int | None = None, **bounds: Any) 
 
     ``bounds`` are the fields of ``kit.protocols.recovery.spark.LayoutBounds``. Each layout is a
     task, unless ``tasks`` gives another number of tasks. Without Spark (None) the result is an
-    Arrow table, made at once. ``kit.spark.description(row)`` describes the cluster of a row. Raises
-    BadInput for a bound that is unknown or out of its limits, before any task begins.
+    Arrow table, made at once. ``kit.spark.description(row)`` describes the cluster of a row.
+
+    Raises BadInput for a bound that is unknown or out of its limits, before any task begins.
     """
     within = layout_bounds(bounds)
     count = len(layouts(within))
@@ -180,7 +181,9 @@ OPENED = f"a row with at most {MOST_NODES} nodes and RF; for others, use kit.spa
 def description(row: Any) -> str:
     """Return the cluster of a row of ``dead_nodes`` as a file for ``python -m kit recover``.
 
-    The dead nodes of the row died at once and are lost for good. Raises BadInput for another row.
+    The dead nodes of the row died at once and are lost for good.
+
+    Raises BadInput for another row.
     """
     if (layout := _layout(row)) is None:
         raise BadInput("row", row, "a row of table dead_nodes")
@@ -198,8 +201,9 @@ def opened(row: Any) -> Timeline | None:
     """What the Player shows of a row's cluster; None for a row of another table.
 
     A recovery at its beginning where one datacenter lost its quorum, by who votes in the row's
-    edition. Else the cluster with those nodes down, which failed at once. Raises BadInput for more
-    nodes, or a larger RF, than these models take.
+    edition. Else the cluster with those nodes down, which failed at once.
+
+    Raises BadInput for more nodes, or a larger RF, than these models take.
     """
     if (layout := _layout(row)) is None:
         return None

@@ -731,13 +731,16 @@ def refinement(parameters: Any) -> Refinement:
     A state is its cluster; the steps of tablets change nothing there:
 
     ====================  =========================================================================
-    tablets               topology ====================
-    ========================================================================= begin a transition
-    nothing; with the entry into the track: decide decide on an RF       decide work, barriers
-    nothing commit of stages      nothing; where a replica set changed: tablets move, and others go
-    on nothing more to move  tablets move ====================
-    ========================================================================= All else is the same
-    step there.
+    tablets               topology
+    ====================  =========================================================================
+    begin a transition    nothing; with the entry into the track: decide
+    decide on an RF       decide
+    work, barriers        nothing
+    commit of stages      nothing; where a replica set changed: tablets move, and others go on
+    nothing more to move  tablets move
+    ====================  =========================================================================
+
+    All else is the same step there.
     """
     fine = Tablets(parameters)
 

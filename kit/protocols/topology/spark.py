@@ -133,14 +133,20 @@ CLUSTERS = table(
 
 
 def clusters(
-    spark: Spark | None, seeds: Sequence[int], *, off: Iterable[str] = (), tasks: int | None = None,
+    spark: Spark | None,
+    seeds: Sequence[int],
+    *,
+    off: Iterable[str] = (),
+    tasks: int | None = None,
     **sizes: Any,
-) -> Any:  # fmt: skip
+) -> Any:
     """A Spark frame with a row for each seed, made when it is used, in this many tasks.
 
-    ``sizes`` are the fields of ``kit.protocols.topology.spark.ClusterSize``. Without Spark (None)
-    it is an Arrow table, made here and now. Raises BadInput for a size out of its limits, an
-    unknown safeguard, or seeds that are not a range from 0, before any task begins.
+    ``sizes`` are the fields of ``kit.protocols.topology.spark.ClusterSize``. Without Spark
+    (None) it is an Arrow table, made here and now.
+
+    Raises BadInput for a size out of its limits, an unknown safeguard, or seeds that are not a
+    range from 0, before any task begins.
     """
     missing = safeguards_off(entry_of("topology"), tuple(off))
     return seeded(spark, seeds, partial(_batches, size_of(sizes), missing), CLUSTERS, tasks)

@@ -120,9 +120,11 @@ def taken_edges(
 
 
 def _fits(
-    edge: EdgeRow, before: cluster.ClusterTopology, after: cluster.ClusterTopology,
+    edge: EdgeRow,
+    before: cluster.ClusterTopology,
+    after: cluster.ClusterTopology,
     old: TopologyOperation,
-) -> bool:  # fmt: skip
+) -> bool:
     node, ends = old.node, edge.target == BOUNDARY
     if not ends and edge.target != after.transition:
         return False

@@ -40,9 +40,14 @@ class Quorum(Struct, frozen=True):
 
 
 def extremes(
-    places: Sequence[Place], members: int, down: int, lost: int, rules: VoterRules, *,
+    places: Sequence[Place],
+    members: int,
+    down: int,
+    lost: int,
+    rules: VoterRules,
+    *,
     together: bool = False,
-) -> tuple[Quorum, Quorum]:  # fmt: skip
+) -> tuple[Quorum, Quorum]:
     """What a group 0 of which nothing tells who votes can do: at worst, and at best.
 
     ``members`` could vote; of them those ``down`` may be restarted, those ``lost`` may not (all

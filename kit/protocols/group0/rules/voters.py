@@ -76,9 +76,16 @@ NEWEST_RULES = VoterRules()
 
 
 def chosen_voters(
-    dcs: Sequence[int], up: int, leader: int, voters: int, racks: Sequence[int] = (),
-    rules: VoterRules = NEWEST_RULES, *, members: int = -1, leaving: bool = False,
-) -> int:  # fmt: skip
+    dcs: Sequence[int],
+    up: int,
+    leader: int,
+    voters: int,
+    racks: Sequence[int] = (),
+    rules: VoterRules = NEWEST_RULES,
+    *,
+    members: int = -1,
+    leaving: bool = False,
+) -> int:
     """Who is to vote (a mask), of nodes in these datacenters and racks (without ``racks`` each has
     one): a number for each node. ``up`` and ``voters``, those that vote already, are masks; -1 is
     no ``leader``.

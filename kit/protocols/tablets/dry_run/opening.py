@@ -325,9 +325,14 @@ class KnownNodes(Struct):
 
 
 def known_nodes(
-    table: system_tables.TabletsTable, topology: PathLike | None, status: PathLike | None,
-    loads: PathLike | None, edition: Edition, *, instant: bool = True,
-) -> KnownNodes:  # fmt: skip
+    table: system_tables.TabletsTable,
+    topology: PathLike | None,
+    status: PathLike | None,
+    loads: PathLike | None,
+    edition: Edition,
+    *,
+    instant: bool = True,
+) -> KnownNodes:
     """The nodes as far as the files tell, those of the topology first. BadInput for a file that is
     not well formed, or that tells of another cluster.
     """
@@ -530,9 +535,13 @@ def other_ids(
 
 
 def map_of(
-    lines: system_tables.TableLines, table: system_tables.TabletsTable, names: Mapping[str, str],
-    known: KnownNodes, sessions: dict[str, int], edition: Edition,
-) -> TabletMap:  # fmt: skip
+    lines: system_tables.TableLines,
+    table: system_tables.TabletsTable,
+    names: Mapping[str, str],
+    known: KnownNodes,
+    sessions: dict[str, int],
+    edition: Edition,
+) -> TabletMap:
     """A table's map, and all that it says possible."""
     name = names[lines.table_id]
     base = table.tables.get(lines.base_table)
@@ -617,9 +626,12 @@ def ahead(maps: Mapping[str, TabletMap], known: KnownNodes) -> Iterator[str]:
 
 
 def sizes_of(
-    given: system_tables.TabletBytes, source: str, names: Mapping[str, str],
-    maps: Mapping[str, TabletMap], known: KnownNodes,
-) -> cluster.TabletSizes | None:  # fmt: skip
+    given: system_tables.TabletBytes,
+    source: str,
+    names: Mapping[str, str],
+    maps: Mapping[str, TabletMap],
+    known: KnownNodes,
+) -> cluster.TabletSizes | None:
     """Sizes by table name and tablet (None: of no table); a warning says how many are of none.
     BadInput for a tablet that the dump does not have, or a host that no file names.
     """

@@ -284,9 +284,11 @@ def _replicas(
 
 
 def _dump(
-    opened: OpenedTablets, nodes: Sequence[BalancerNode], names: Mapping[str, str],
+    opened: OpenedTablets,
+    nodes: Sequence[BalancerNode],
+    names: Mapping[str, str],
     bases: Mapping[str, TabletMap],
-) -> TabletDump:  # fmt: skip
+) -> TabletDump:
     capacities = tuple(node.capacity for node in nodes)
     tablets = (tablet for table in bases.values() for tablet in table.tablets)
     tables = tuple(

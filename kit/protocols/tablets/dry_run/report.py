@@ -335,9 +335,11 @@ def resizes(opened: OpenedTablets) -> tuple[ResizeLine, ...]:
 
 
 def resize_line(
-    size: resize.TableSize, limits: resize.Thresholds, colocated: tuple[str, ...] = (),
+    size: resize.TableSize,
+    limits: resize.Thresholds,
+    colocated: tuple[str, ...] = (),
     target: resize.TargetCount | None = None,
-) -> ResizeLine:  # fmt: skip
+) -> ResizeLine:
     """The decision on a table, and how far it is from another one."""
     decision = resize.decide_by_count(size, limits, target)
     average, split, merge = size.average_tablet, limits.split_above, limits.merge_below

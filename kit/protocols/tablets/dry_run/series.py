@@ -155,7 +155,8 @@ def replay_snapshots(
 ) -> Player:
     """A Player on what changed between snapshots of ``scylla-tablets``, in the order of time.
 
-    ``anonymize`` gives pseudonyms to all names before anything is shown. Raises BadInput for a file
-    that is none, for one of another cluster, for one given twice.
+    ``anonymize`` gives pseudonyms to all names before anything is shown.
+
+    Raises BadInput for a file that is none, for one of another cluster, for one given twice.
     """
     return Player(series_of(files, edition, anonymize).read_through(), controls=False)

@@ -444,10 +444,17 @@ class _TabletHistory:
             yield self._edge(place, table, row, now, (), f"give up to {target}", aside=True)
 
     def _edge(
-        self, place: _TransitionPlace, table: Machine, row: EdgeRow, now: View,
-        waits: tuple[conditions.Condition, ...], verb: str, *, streamed: bool = False,
+        self,
+        place: _TransitionPlace,
+        table: Machine,
+        row: EdgeRow,
+        now: View,
+        waits: tuple[conditions.Condition, ...],
+        verb: str,
+        *,
+        streamed: bool = False,
         aside: bool = False,
-    ) -> Edge:  # fmt: skip
+    ) -> Edge:
         ends, opens = row.target == BOUNDARY, row.session == "opens"
         sets = place.sets
         if ends:
@@ -470,9 +477,15 @@ class _TabletHistory:
         return self._event(now, waits, after, verb, streamed=streamed, aside=aside)
 
     def _event(
-        self, now: View, waits: tuple[conditions.Condition, ...], after: _TransitionPlace,
-        verb: str, *, streamed: bool = False, aside: bool = False,
-    ) -> Edge:  # fmt: skip
+        self,
+        now: View,
+        waits: tuple[conditions.Condition, ...],
+        after: _TransitionPlace,
+        verb: str,
+        *,
+        streamed: bool = False,
+        aside: bool = False,
+    ) -> Edge:
         switches = self._view(after).read_at != now.read_at and not aside
         return Edge(
             verb, self._title(after), self.add(after), waits, streamed, switches, aside=aside

@@ -200,9 +200,10 @@ def what_if(
 
     Each operation that was under way stands at the step that it had reached; ``operations`` are
     others to try, such as ``decommission 10.0.0.3``. ``keyspaces`` are those of the cluster, which
-    the log does not tell: ``ks={"class": "SimpleStrategy", "replication_factor": 3}``. Raises
-    BadInput for an epoch that the log does not have or at which somebody's tokens are not known,
-    and where the published rules would have refused what the log has.
+    the log does not tell: ``ks={"class": "SimpleStrategy", "replication_factor": 3}``.
+
+    Raises BadInput for an epoch that the log does not have or at which somebody's tokens are not
+    known, and where the published rules would have refused what the log has.
     """
     history = _read(log)
     members, flights = history.at(history.known(epoch))

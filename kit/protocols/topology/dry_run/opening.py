@@ -61,16 +61,23 @@ class OpenedTopology(Struct, frozen=True):
 
 
 def open_topology(
-    dump: PathLike, *, requests: PathLike | None = None, status: PathLike | None = None,
-    down: Iterable[str] = (), edition: Edition = "server", anonymize: bool = False,
-) -> OpenedTopology:  # fmt: skip
+    dump: PathLike,
+    *,
+    requests: PathLike | None = None,
+    status: PathLike | None = None,
+    down: Iterable[str] = (),
+    edition: Edition = "server",
+    anonymize: bool = False,
+) -> OpenedTopology:
     """Open a dump of ``system.topology``, with the other files of the same cluster.
 
     ``requests`` is a dump of ``system.topology_requests``, ``status`` the text of ``nodetool
     status``. ``down`` names nodes by host id, the beginning of one, or by an address of ``status``.
     A dump may be a snapshot (a folder or an archive); its loads tell who is up, too. ``anonymize``
-    gives pseudonyms to its names. Raises BadInput for a file that is not well formed, a content
-    that cannot be, files that do not fit each other, a name of no node.
+    gives pseudonyms to its names.
+
+    Raises BadInput for a file that is not well formed, a content that cannot be, files that do not
+    fit each other, a name of no node.
     """
     with hidden(anonymize):
         if not is_snapshot(dump):
@@ -99,9 +106,13 @@ def check_anonymous(dump: PathLike, other: PathLike | None, anonymize: bool) -> 
 
 
 def _open(
-    dump: PathLike, requests: PathLike | None, status: PathLike | None, loads: PathLike | None,
-    down: tuple[str, ...], edition: Edition,
-) -> OpenedTopology:  # fmt: skip
+    dump: PathLike,
+    requests: PathLike | None,
+    status: PathLike | None,
+    loads: PathLike | None,
+    down: tuple[str, ...],
+    edition: Edition,
+) -> OpenedTopology:
     edition = edition_of(edition, EDITIONS)
     given = dumps.read_topology(dump)
     table = system_topology(given)
@@ -346,9 +357,11 @@ def _places(table: SystemTopology) -> dict[str, tuple[str | None, str | None]]:
 
 
 def elsewhere(
-    source: str, own: Mapping[str, tuple[str | None, str | None]],
-    placed: Iterable[tuple[str, str | None, str | None]], what: str = "dump",
-) -> Iterator[str]:  # fmt: skip
+    source: str,
+    own: Mapping[str, tuple[str | None, str | None]],
+    placed: Iterable[tuple[str, str | None, str | None]],
+    what: str = "dump",
+) -> Iterator[str]:
     """Lines on nodes that another file puts into another datacenter or rack than the dump does.
 
     ``own`` has the datacenter and the rack of each node there, None where it is not known.

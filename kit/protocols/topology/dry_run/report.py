@@ -201,10 +201,16 @@ class TopologyReport(Struct, frozen=True):
 
 @checked
 def coordinator(
-    dump: PathLike, *, requests: PathLike | None = None, status: PathLike | None = None,
-    down: str | Iterable[str] = (), rf: int = 0, edition: machines.Edition = "server",
-    release: Release = NEWEST, anonymize: bool = False,
-) -> TopologyReport:  # fmt: skip
+    dump: PathLike,
+    *,
+    requests: PathLike | None = None,
+    status: PathLike | None = None,
+    down: str | Iterable[str] = (),
+    rf: int = 0,
+    edition: machines.Edition = "server",
+    release: Release = NEWEST,
+    anonymize: bool = False,
+) -> TopologyReport:
     """Say what the coordinator would do next on a dump of ``system.topology``, and why it waits.
 
     ``dump`` may be a snapshot, as a folder or an archive; ``anonymize`` first replaces its names.
@@ -213,9 +219,10 @@ def coordinator(
     status``. ``down`` lists nodes that are down: by host id, its first letters, or an address in
     ``status``. Without ``status`` and ``down``, each case that differs gets its own answer. ``rf``
     is the number of replicas in each datacenter of a keyspace that must stay RF-rack-valid (0:
-    there is no such keyspace); no column of the dump has it. ``release`` is the server's. Raises
-    BadInput for a file that is not well formed, content that is impossible, a name that no node
-    has, or an ``rf`` that no keyspace can have.
+    there is no such keyspace); no column of the dump has it. ``release`` is the server's.
+
+    Raises BadInput for a file that is not well formed, content that is impossible, a name that no
+    node has, or an ``rf`` that no keyspace can have.
     """
     if not 0 <= rf <= MOST_REPLICAS:
         allowed = f"replicas in each datacenter, a number from 0 to {MOST_REPLICAS}"

@@ -182,9 +182,12 @@ def _of_all(opened: Sequence[OpenedTopology]) -> Iterator[str]:
 
 
 def _models(
-    opened: Sequence[OpenedTopology], played: Sequence[History], states: Sequence[str],
-    names: Mapping[str, str], setting: Setting,
-) -> Iterator[Topology]:  # fmt: skip
+    opened: Sequence[OpenedTopology],
+    played: Sequence[History],
+    states: Sequence[str],
+    names: Mapping[str, str],
+    setting: Setting,
+) -> Iterator[Topology]:
     """Raises BadInput for too many operations, or one that this model does not play."""
     members = [each for each in played if each.begins == "normal"]
     moving = sorted((each for each in played if not each.stands_still), key=_begun)

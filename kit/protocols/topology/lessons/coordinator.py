@@ -150,8 +150,9 @@ HEADS = ("state", "reads", "writes", "work", "then", "if it cannot be done")
 def machine_table(name: str, edition: Edition = "documents") -> Sheet:
     """The states of an operation: which replicas requests use, the work, where it leads.
 
-    ``name`` is that of the node's state, such as ``bootstrapping``. Raises BadInput for an
-    operation or an edition that does not exist.
+    ``name`` is that of the node's state, such as ``bootstrapping``.
+
+    Raises BadInput for an operation or an edition that does not exist.
     """
     edition = edition_of(edition, EDITIONS)
     machines = MACHINES[edition]

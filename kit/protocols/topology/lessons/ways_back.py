@@ -54,8 +54,9 @@ def failure_grid(operation: str = "join F", edition: Edition = "documents") -> S
     """How an operation on E or F, beside A to D, ends when something fails in one of its states.
 
     Each piece of work has a row, and each kind of failure a column. Nobody restarts a dead node: an
-    operator asks to remove it, or has it ignored if it is the operation's own. Raises BadInput for
-    an operation or an edition that does not exist.
+    operator asks to remove it, or has it ignored if it is the operation's own.
+
+    Raises BadInput for an operation or an edition that does not exist.
     """
     edition = edition_of(edition, EDITIONS)
     rows: dict[str, list[str]] = {}

@@ -275,9 +275,10 @@ def machine(name: str, states: str, edges: str) -> Machine:
     """A machine from its two tables as text, a row per line, columns between bars.
 
     Columns of a state: name, reads, writes, work. Work is a list of ``name:on_failure`` (without
-    one: *retry*); ``barrier`` is the global barrier, ``command_barrier`` the other one. Columns of
-    an edge: source, target, label, kind, changes. Changes are the words ``version``, ``opens``,
-    ``closes``, ``becomes:state``, ``when:condition`` and effects.
+    one: *retry*); ``barrier`` is the global barrier, ``command_barrier`` the other one.
+
+    Columns of an edge: source, target, label, kind, changes. Changes are the words ``version``,
+    ``opens``, ``closes``, ``becomes:state``, ``when:condition`` and effects.
     """
     return Machine(
         name,

@@ -91,9 +91,14 @@ ZERO_TOKEN = "join_ring: false, as it has no tokens"
 
 
 def remedy_steps(
-    kind: Remedy, node: str, dead: Sequence[str] = (), release: Release = NEWEST, *,
-    place: str = "", tokens: bool = True,
-) -> tuple[ProcedureStep, ...]:  # fmt: skip
+    kind: Remedy,
+    node: str,
+    dead: Sequence[str] = (),
+    release: Release = NEWEST,
+    *,
+    place: str = "",
+    tokens: bool = True,
+) -> tuple[ProcedureStep, ...]:
     """The steps of a remedy for ``node``, then what must not be done (steps called ``never``).
 
     ``dead`` are the other nodes that are lost for good; of these only normal ones can be ignored.
@@ -145,9 +150,13 @@ class LostNode(Struct, frozen=True):
 
 
 def steps_for_dead(
-    down: Sequence[str], lost: Sequence[LostNode], release: Release = NEWEST,
-    kind: Remedy = "replace", *, shrinks: bool = False,
-) -> Iterator[ProcedureStep]:  # fmt: skip
+    down: Sequence[str],
+    lost: Sequence[LostNode],
+    release: Release = NEWEST,
+    kind: Remedy = "replace",
+    *,
+    shrinks: bool = False,
+) -> Iterator[ProcedureStep]:
     """The steps for nodes that are down, then for those lost for good.
 
     The first lost node is replaced (or removed: ``kind``) with the others ignored, then it is their

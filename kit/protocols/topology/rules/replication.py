@@ -292,9 +292,13 @@ def misfit(topology: ClusterTopology, replication: Mapping[str, Factor]) -> str:
 
 
 def _without_place(
-    topology: ClusterTopology, datacenter: str, factor: Factor, held: Mapping[str, Factor], *,
+    topology: ClusterTopology,
+    datacenter: str,
+    factor: Factor,
+    held: Mapping[str, Factor],
+    *,
     tables: bool,
-) -> str:  # fmt: skip
+) -> str:
     owners = _token_owners(topology)[0] if tables else in_state(topology, "normal")
     places = [place_of(topology.nodes[node].rack) for node in nodes_in(owners)]
     racks, old = [rack for name, rack in places if name == datacenter], held.get(datacenter, 0)

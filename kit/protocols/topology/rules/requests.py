@@ -67,9 +67,12 @@ class OperationRequest(Struct, frozen=True, cache_hash=True):
 
 
 def refusal(
-    topology: cluster.ClusterTopology, asks: OperationRequest, alive: int, setting: cluster.Setting,
+    topology: cluster.ClusterTopology,
+    asks: OperationRequest,
+    alive: int,
+    setting: cluster.Setting,
     names: tuple[str, ...] = (),
-) -> Refusal | None:  # fmt: skip
+) -> Refusal | None:
     """Why a request is refused at once, by whoever takes it; None when it joins the queue.
 
     ``alive`` are the nodes that are seen up (a mask). Who joins has a row in ``topology.nodes``

@@ -274,9 +274,12 @@ def still_to_do(
 
 
 def _is_done(
-    topology: ClusterTopology, operation: TopologyOperation, work: tuple[WorkRow, ...], step: int,
+    topology: ClusterTopology,
+    operation: TopologyOperation,
+    work: tuple[WorkRow, ...],
+    step: int,
     setting: Setting,
-) -> bool:  # fmt: skip
+) -> bool:
     name, node = work[step].name, operation.node
     ahead = [row.name for row in work[step:]]
     if name in (ADDS, LEAVES):
@@ -348,9 +351,11 @@ def voters(topology: ClusterTopology) -> int:
 
 
 def gaining_racks(
-    topology: ClusterTopology, operation: TopologyOperation | None, work: Sequence[WorkRow],
+    topology: ClusterTopology,
+    operation: TopologyOperation | None,
+    work: Sequence[WorkRow],
     setting: Setting,
-) -> str:  # fmt: skip
+) -> str:
     """Why a joining node will get no tokens, where that is among its ``work``; empty: it gets them.
 
     Its rack is one too many. The documents, and older releases, know no such check.

@@ -201,9 +201,12 @@ def counted_bytes(size: int, target_size: int) -> int:
 
 
 def _measured(
-    bases: Mapping[str, TabletMap], maps: Mapping[str, TabletMap], sizes: TabletSizes | None,
-    weights: TabletSizes, target_size: int,
-) -> Iterator[tuple[int, int]]:  # fmt: skip
+    bases: Mapping[str, TabletMap],
+    maps: Mapping[str, TabletMap],
+    sizes: TabletSizes | None,
+    weights: TabletSizes,
+    target_size: int,
+) -> Iterator[tuple[int, int]]:
     for base, table in bases.items():
         weighed = weights.get(base, ({},) * table.count)
         every = zip(table.tablets, group_rows(base, maps, sizes), weighed, strict=True)
