@@ -104,8 +104,8 @@ def _words(value: Any) -> str:
         return str(value)
     if isinstance(value, tuple):
         if len(value) > LONGEST:
-            told = ", ".join(map(_words, value[:LIMIT]))
-            return f"({told}, and {len(value) - LIMIT:,} more, which are not compared)"
+            first = ", ".join(map(_words, value[:LIMIT]))
+            return f"({first}, and {len(value) - LIMIT:,} more, which are not compared)"
         return f"({', '.join(_words(item) for item in value)})"
     try:
         return msgspec.json.encode(value).decode()

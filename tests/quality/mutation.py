@@ -35,7 +35,10 @@ from tests.quality.judging import ALLOWANCE, Judge, copied
 from tests.quality.mutants import Mutant, mutants
 
 ENGINE = ("model", "search", "console", "formats", "catalogue")
-SOURCES = ("kit/ring", *(f"kit/{room}" for room in ENGINE), "kit/protocols")
+SOURCES = (
+    *("kit/ring", *(f"kit/{room}" for room in ENGINE), "kit/protocols"),
+    *("kit/edge/progress.py", "kit/operators/explain.py"),
+)
 # What a family declares, draws and tells, and what has tests of another kind (``LEFT_OUT``).
 # Whatever else is in its folder, at any depth, is part of its models.
 SPOKEN = {
@@ -139,6 +142,10 @@ class Report:
         return "\n".join([*lines, f"killed of those that are not equivalent: {self.share:.1%}"])
 
 
+def _python(place: Path) -> Iterator[Path]:
+    yield from [place] if place.is_file() else place.rglob("*.py")
+
+
 def here() -> Project:
     """This checkout; its families are found by scanning."""
     return Project(ROOT, project_files(), sources(ROOT), TESTS)
@@ -146,7 +153,7 @@ def here() -> Project:
 
 def sources(root: Path) -> tuple[str, ...]:
     """The files of a checkout that hold rules, models, rings and the engine."""
-    paths = (path.relative_to(root) for folder in SOURCES for path in (root / folder).rglob("*.py"))
+    paths = (path.relative_to(root) for place in SOURCES for path in _python(root / place))
     spoken = {*SPOKEN, *(f"{name}.py" for name in SPOKEN)}
     return tuple(sorted(path.as_posix() for path in paths if not spoken & {*path.parts}))
 

@@ -243,8 +243,8 @@ def gossips(release: str, upgrade_state: str | None) -> bool | None:
     """
     if not has("topology-in-group-0", release):
         return True
-    told = None if upgrade_state is None else upgrade_state != "done"
-    return False if has("always-in-group-0", release) else told
+    by_state = None if upgrade_state is None else upgrade_state != "done"
+    return False if has("always-in-group-0", release) else by_state
 
 
 GOSSIPED = (

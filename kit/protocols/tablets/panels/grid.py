@@ -715,8 +715,8 @@ REACH, ABOVE_IT = 7, "translate(-17 -17)"
 BARRIER_SIGNS = {"answered": "✓", "asked": "…", "unheard": "!", "passed over": "–"}
 
 
-def _far(one: ChipPlace, other: ChipPlace) -> float:
-    return abs(one.y - other.y)
+def _far(chip: ChipPlace, other: ChipPlace) -> float:
+    return abs(chip.y - other.y)
 
 
 def _works(grid: TabletGrid, lies: GridLayout, news: Set[str]) -> Iterator[Frag]:
@@ -748,7 +748,7 @@ def _works(grid: TabletGrid, lies: GridLayout, news: Set[str]) -> Iterator[Frag]
             for under in below
             for seat in (
                 under,
-                *(Box(one.x + (one.width + wide) / 2 + GAP, under.y, wide) for one in taken),
+                *(Box(own.x + (own.width + wide) / 2 + GAP, under.y, wide) for own in taken),
             )
             if seat.x + wide / 2 <= lies.width
         )

@@ -209,9 +209,9 @@ def refused_change(
     published ``alter_keyspace_statement::validate``, ``prepare_options``, ``reallocate_tablets``,
     ``network_topology_strategy::validate_options``.
     """
-    asked = expanded(topology, request.keyspace, request.replication, setting)
-    request = replace(request, replication=asked)
-    known, wanted = dict(topology.keyspaces), dict(asked)
+    counts = expanded(topology, request.keyspace, request.replication, setting)
+    request = replace(request, replication=counts)
+    known, wanted = dict(topology.keyspaces), dict(counts)
     if known and request.keyspace not in known:
         return f"there is no keyspace {request.keyspace}"
     held = dict(known.get(request.keyspace, ()))
