@@ -6,16 +6,12 @@ from typing import Any
 
 import pytest
 
-from kit.errors import BadInput
-from kit.model.registry import build, entries, entry_of
-from kit.model.scenario import files, open_file
-from kit.protocols.gossip.facts import JOIN_OUTPUT, news, views
+from kit.model.registry import build, entry_of
 from kit.protocols.gossip.rules import View, gives_up, pending, replicas, started
 from kit.search.check import check
 from kit.search.fuzz import fuzz
-from tests.views.frames import after, check_frame, go_on, last_flows, panel_text, scenes, walk
+from tests.views.frames import after, go_on, last_flows, panel_text
 
-SCENARIOS = [f"gossip_join/{one.name}" for one in entries()["gossip_join"].scenarios]
 HEARD = ("shadow X A", "boot X", "gossip A X", "gossip A B")
 WALK = ("X", "Y", "A", "B", "C")
 
@@ -153,34 +149,6 @@ def test_walks_take_every_rule() -> None:
     assert (walks.findings, {*walks.untaken}) == ((), {"cut", "reconnect"})
 
 
-@pytest.mark.parametrize("name", [*SCENARIOS, *(n for n in files() if n.startswith("gossip/"))])
-def test_every_step_is_drawn_whole(name: str) -> None:
-    """In every step of every scenario keys are unique and each panel has words and a label."""
-    timeline = open_file(files()[name]) if name in files() else walk(name)
-    for scene in scenes(timeline):
-        check_frame(scene)
-
-
-def test_more_replicas_than_members_are_refused() -> None:
-    """The key needs as many members as it has replicas."""
-    with pytest.raises(BadInput, match="rf: got 3"):
-        build("gossip_join", {"rf": 3, "nodes": 2})
-
-
-def test_what_is_copied_is_seen_on_the_disk() -> None:
-    """The joiner has the range once it has streamed, whether or not anything was written."""
-    timeline = after("gossip_join", {}, *HEARD, "gossip A C")
-    assert "X: BOOT, no data" in panel_text(timeline, "ring")
-    go_on(timeline, "stream X")
-    assert "X: streamed, range" in panel_text(timeline, "ring")
-    given = {"operation": "removenode", "rf": 3}
-    removing = ("removenode A Z", "gossip A B", "gossip A C")
-    timeline = after("gossip_join", given, *removing)
-    assert "C: member, no data" in panel_text(timeline, "ring")
-    go_on(timeline, "restore A")
-    assert "C: member, range" in panel_text(timeline, "ring")
-
-
 def test_who_takes_no_place_copies_nothing() -> None:
     """X has the one replica before Y joins: Y is asked for nothing."""
     given = {"nodes": 1, "joiners": 2}
@@ -190,102 +158,3 @@ def test_who_takes_no_place_copies_nothing() -> None:
     go_on(timeline, "gossip A X", "stream Y")
     assert timeline.state.nodes[2].phase == "streamed"
     assert timeline.state.streams == before == 1
-
-
-def test_only_acknowledged_writes_are_owed() -> None:
-    """X lacks the first of two writes; nobody was told that it is done."""
-    timeline = after("gossip_join", {"nodes": 1, "writes": 2}, *HEARD[:3], "stream X", "normal X")
-    model: Any = timeline.model
-    act = timeline.moments[-1].action
-    s = timeline.state.at(0, data=0b11).at(1, data=0b10)
-    lacks = "X becomes a replica, but X lacks write 1"
-    assert model.streamed(s.but(acknowledged=0b10), act, s) is None
-    assert model.streamed(s.but(acknowledged=0b11), act, s) == lacks
-    assert model.streamed(s.but(acknowledged=0b01), act, s) == lacks
-    later = s.at(1, data=0b01)
-    assert model.streamed(s.but(acknowledged=0b01), act, later) is None
-    assert model.streamed(s.but(acknowledged=0b10), act, later) == lacks.replace("1", "2")
-
-
-@pytest.mark.parametrize(
-    ("data", "lacks"),
-    [
-        ((1, 0, 0, 1), None),  # others lack it, which was so before
-        ((0, 1, 0, 0), "X, A lack"),
-        ((1, 1, 0, 0), None),  # a quorum of two has one of A and B
-        ((0, 0, 0, 0), "X, A, B lack"),
-    ],
-)
-def test_whom_a_new_replica_is_blamed_for(data: tuple[int, ...], lacks: str | None) -> None:
-    """Only for what it lacks itself, and if a quorum lacks it with it."""
-    verbs = (*HEARD, "gossip A C", "stream X", "normal X")
-    timeline = after("gossip_join", {"rf": 3}, *verbs)
-    s = timeline.state.but(acknowledged=1)
-    for node, held in enumerate(data):
-        s = s.at(node, data=held)
-    model: Any = timeline.model
-    said = f"X becomes a replica, but {lacks} write 1" if lacks else None
-    assert model.streamed(s, timeline.moments[-1].action, s) == said
-
-
-def test_writes_on_a_disk_are_numbered() -> None:
-    """From 1 on, each by its own bit."""
-    model: Any = build("gossip_join", {"writes": 3})
-    state = model.start().but(written=3).at(0, data=0b110).at(1, data=0b001)
-    assert [row.holds for row in views(model, state)] == [(2, 3), (1,), (), ()]
-
-
-@pytest.mark.parametrize(
-    ("verbs", "heard"),
-    [
-        ((), []),
-        (HEARD[:1], []),
-        (HEARD[:2], [("X", "X BOOT", ("X",), ("A", "B", "C"))]),
-        (HEARD, [("X", "X BOOT", ("A", "B", "X"), ("C",))]),
-        ((*HEARD, "crash X"), []),
-    ],
-)
-def test_news_begin_with_what_a_newcomer_says(verbs: tuple[str, ...], heard: list[Any]) -> None:
-    """There are none of a node that is not there, that only asks, or that has died."""
-    timeline = after("gossip_join", {"crashes": 1}, *verbs)
-    model: Any = timeline.model
-    assert [(*each[:2], *map(sorted_, each[2:])) for each in news(model, timeline.state)] == heard
-
-
-def sorted_(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Names, for whose order nobody asks."""
-    return tuple(sorted(names))
-
-
-def test_who_is_cut_off_is_one_node() -> None:
-    """That node, and no other."""
-    timeline = after("gossip_join", {"cuts": 1}, "cut-off B")
-    rows = views(timeline.model, timeline.state)
-    assert [row.name for row in rows if row.cut_off] == ["B"]
-
-
-@pytest.mark.parametrize(
-    ("given", "verbs", "lines"),
-    [
-        (
-            {"nodes": 2, "writes": 2},
-            (*HEARD, "write A by A X"),
-            [
-                "A: reads from A, also writes to X, has write 1",
-                "B: reads from A, also writes to X",
-                "X: reads from A, also writes to X, has write 1",
-            ],
-        ),
-        (
-            {"nodes": 1, "writes": 2},
-            ("write A by A", "write A by A"),
-            ["A: reads from A, has writes 1, 2", "X: reads from –"],
-        ),
-    ],
-)
-def test_a_file_shows_what_each_node_does(
-    given: dict[str, Any], verbs: tuple[str, ...], lines: list[str]
-) -> None:
-    """Whom it would ask, whom it writes to besides, and which writes it has."""
-    timeline = after("gossip_join", given, *verbs)
-    assert JOIN_OUTPUT["views"](timeline.model, timeline.state, "").splitlines() == lines

@@ -8,7 +8,6 @@ import pytest
 
 from kit.model.registry import build
 from kit.model.timeline import Timeline
-from kit.protocols.gossip.facts import views
 from kit.search.check import check
 from kit.search.fuzz import fuzz
 from tests.views.frames import after, last_flows, panel_text
@@ -44,17 +43,6 @@ def test_two_drivers_die_without_loss() -> None:
     assert (result.violation, result.complete) == (None, True)
 
 
-def test_who_is_down_knows_and_reads_nothing() -> None:
-    """What a node had heard before it went down is no part of what nodes know now."""
-    timeline = after("gossip_join", REMOVAL, *ANNOUNCED)
-    dead = [
-        line for line in panel_text(timeline, "views").splitlines() if "Z" in line.split(":")[0]
-    ]
-    assert [line.strip() for line in dead] == ["Z: down"]
-    [row] = [row for row in views(timeline.model, timeline.state) if row.name == "Z"]
-    assert (row.says, row.reads, row.pending) == (("",), (), ())
-
-
 def test_what_ring_delay_is_for() -> None:
     """Without it a write passes by the new replica; so it does where a node is cut off, which
     is a known cost of gossip.
@@ -67,13 +55,6 @@ def test_what_ring_delay_is_for() -> None:
     assert cost.property == "restored"
     timeline = after("gossip_join", REMOVAL, *ANNOUNCED[:2])
     assert refusal(timeline, "restore A") == "RING_DELAY has not passed"
-
-
-def test_who_drives_a_removal_shows_how_far_it_is() -> None:
-    """Others are members, or down."""
-    timeline = after("gossip_join", REMOVAL, *ANNOUNCED)
-    phases = [row.phase for row in views(timeline.model, timeline.state)]
-    assert phases == ["removing", "member", "member", "down"]
 
 
 def test_one_node_drives_at_a_time() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kit.errors import BadInput, KitError, Refusal
+from kit.errors import KitError, Refusal
 from kit.masks import where
 from kit.model.model import Property
 from kit.model.registry import build, entry_of
@@ -256,22 +256,6 @@ def test_a_counter_has_no_messages() -> None:
     player.goto(commits(player)[0])
     with pytest.raises(KitError, match="no finer view"):
         zoomed(player.timeline)
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"values": ("x at Z",)}, "one of A, B, C"),
-        ({"values": ("x",)}, "x at A"),
-        ({"values": ("x at A", "x at B")}, "different values"),
-        ({"given_names": ("P",)}, "3 different names"),
-        ({"becomes": ("D", "D")}, "different names"),
-    ],
-)
-def test_bad_input(given: dict[str, Any], said: str) -> None:
-    """A value of nobody, or twice, or names that do not fit: an error with its remedy."""
-    with pytest.raises(BadInput, match=said):
-        build("paxos", given)
 
 
 @pytest.mark.parametrize("guard", entry_of("paxos").safeguards, ids=lambda guard: guard.name)

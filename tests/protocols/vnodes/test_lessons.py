@@ -91,29 +91,6 @@ def test_both_counts_in_plain_words() -> None:
                     assert acknowledged(*case) == solutions.acknowledged(*case), case
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "answered", "documents", "server"),
-    [
-        ("ABC", "BCD", "BC", True, False),  # two of three in each set; but two, not three, in all
-        ("ABC", "BCD", "ABD", True, True),
-        ("ABC", "BCD", "AB", False, False),  # one of three in the new set
-        ("AB", "BD", "B", False, False),  # half of a set is no majority of it
-        ("AB", "BD", "AB", False, False),
-        ("AB", "BD", "ABD", True, True),
-        ("ABCD", "ABCE", "ABD", False, False),  # three of four, and two of four
-        ("ABCD", "ABCE", "ABC", True, False),
-        ("ABCD", "ABCE", "ABDE", True, True),
-    ],
-)
-def test_a_majority_is_more_than_half(
-    old: str, new: str, answered: str, documents: bool, server: bool
-) -> None:
-    """Of two three are needed in all where one comes, of three three, and of four four."""
-    for edition, right in (("documents", documents), ("server", server)):
-        case = (edition, [*old], [*new], [*answered])
-        assert acknowledged(*case) == solutions.acknowledged(*case) == right
-
-
 def test_two_families_side_by_side() -> None:
     """Where both have the safeguard, both break the same promise first, and neither with all on."""
     sheet = side_by_side("dataplane", "vnodes", "S-05", "S-06", "S-07", "S-08")

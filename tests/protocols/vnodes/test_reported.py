@@ -72,20 +72,3 @@ def test_every_judge_has_a_broken_variant() -> None:
     """The table names all properties and monitors that the model can have."""
     whole = build("vnodes", {**SIDE_BY_SIDE, "requests": DELETED})
     assert set(REPORTED) == set(judges(whole))
-
-
-@pytest.mark.parametrize(
-    ("off", "judged"),
-    [
-        ("streams-before-switch", True),
-        ("known-before-streams", True),
-        ("stream-from-displaced", True),
-        ("barrier-drains", True),
-        ("fencing", False),
-    ],
-)
-def test_streaming_is_judged_where_it_is_spoiled(off: str, judged: bool) -> None:
-    """Without what streaming needs its promise is the first sign; without anything else the harm
-    to show is what a client misses.
-    """
-    assert ("streamed" in {each.name for each in without(off)().properties}) is judged

@@ -8,7 +8,7 @@ import pytest
 
 from kit.model.model import step
 from kit.model.registry import build
-from kit.protocols.storage.rules.requests import AT_WORK, OPEN, Request
+from kit.protocols.storage.rules.requests import AT_WORK
 from kit.protocols.storage.storage import TimeOut
 from kit.search.check import check
 from kit.search.fuzz import fuzz
@@ -167,51 +167,3 @@ def test_random_runs_of_larger_rings(operation: str) -> None:
     assert found.walks == 300
     assert found.findings == ()
     assert found.untaken == ()
-
-
-@pytest.mark.parametrize(
-    ("off", "available", "quorums", "streamed", "fenced"),
-    [
-        ((), False, False, False, False),
-        (("drain-before-leaving",), False, True, True, True),
-        (("fencing",), True, True, True, True),
-        (("drain-before-leaving", "fencing"), True, True, True, True),
-        (("write-before-read",), True, False, True, True),
-        (("write-before-read", "old-writer-stays"), True, False, True, True),
-        (("write-before-read", "fencing"), True, True, True, True),
-        (("barrier-drains",), True, True, False, True),
-        (("barrier-drains", "fencing"), True, True, False, True),
-    ],
-)
-def test_which_promises_are_only_signs(
-    off: tuple[str, ...], available: bool, quorums: bool, streamed: bool, fenced: bool
-) -> None:
-    """A promise that a safeguard keeps is judged without it; any other is a sign on the way."""
-    model: Any = build("vnodes", {"nodes": 3, "rf": 1}, off)
-    signs = {each.invariant for each in model.signs}
-    assert ("INV-AVAIL" in signs) is available
-    assert ("INV-QI" in signs) is quorums
-    assert ("INV-STREAM" in signs) is streamed
-    assert ("INV-FENCE" in signs) is fenced
-
-
-@pytest.mark.parametrize(
-    ("planned", "trail", "breaks"),
-    [
-        (0, -1, True),
-        (4, -1, False),  # B was shut down by then
-        (0, 2, False),  # B is a replica at that version, too, and it is down
-    ],
-)
-def test_an_answer_that_fails_names_replicas_of_then_and_of_now(
-    planned: int, trail: int, breaks: bool
-) -> None:
-    """B has left C its range and is shut down: a write that was planned before waits for B."""
-    model: Any = build("vnodes", {**ONE, "operation": "decommission"})
-    assert model.history.replicas == ("B", "C")
-    start, waits = model.start(), Request(OPEN, planned, planned, in_flight=1)
-    last = range(len(model.trails))[trail]
-    state = start.but(trail=last, down=1, requests=(waits, *start.requests[1:]))
-    fails = "fails at level QUORUM: B cannot answer; live replicas: C"
-    said = f"write 1, planned at version {10 + planned}, {fails}" if breaks else None
-    assert model.available(state, TimeOut(0), state) == said

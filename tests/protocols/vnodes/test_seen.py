@@ -9,19 +9,6 @@ from kit.protocols.storage.storage import Fetch, Land, LandLate, Serve
 from tests.protocols.vnodes.test_again import after, opened, seen
 
 
-@pytest.mark.spec("D-019", "D-020")
-def test_the_groups_stand_version_by_version() -> None:
-    """Writes go by both rings in two versions; reads change between them."""
-    timeline = opened("off-stream-from-displaced")
-    text = seen(timeline, timeline.tip)
-    for line in (
-        "10  stable: reads B, C, D; writes B, C, D;",
-        "11  write_both_read_old (bootstrap X): reads B, C, D; writes B, C, D, +X;",
-        "12  write_both_read_new (bootstrap X): reads B, C, +X, −D; writes B, C, D, X;",
-    ):
-        assert line in text
-
-
 @pytest.mark.spec("D-044")
 def test_a_refused_request_names_both_versions() -> None:
     """The replica's version, which is the fence, and that of the request; the client is told."""

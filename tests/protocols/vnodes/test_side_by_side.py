@@ -69,13 +69,3 @@ def test_without_one_either_breaks_the_same_promise(id_: str) -> None:
     }
     assert len(broken) == 1
     assert None not in broken
-
-
-@pytest.mark.parametrize("id_", [id_ for id_ in SHARED if id_ != "S-57"])
-def test_without_one_either_loses_a_write(id_: str) -> None:
-    """Judged by what clients can see alone: a read misses a write that had succeeded."""
-    for name, guards in IDS.items():
-        model: Any = build(name, dict(guards[id_].smallest), (guards[id_].name,))
-        found = check(model, (), monitors=model.monitors)
-        assert found.violation is not None
-        assert found.violation.property == "visible"

@@ -34,11 +34,3 @@ def test_a_run_is_told_by_its_own_facts() -> None:
     assert [row[0] for row in placements] == [10, 11, 12, 13, 14]
     assert placements[1][1:] == (100, 200, ["B"], ["B", "C"])
     assert {row["node"] for row in tables["epochs"].to_pylist()} == {"B", "C"}
-
-
-def test_events_that_share_a_version_leave_one_row() -> None:
-    """A fence has no version of its own: of its groups there is one row for the version."""
-    timeline = open_file(file_named("vnodes/fence-refuses"))
-    timeline.goto(timeline.tip)
-    rows = as_tables(timeline, "one")["placements"].to_pylist()
-    assert [row["epoch"] for row in rows] == [10, 11, 12]

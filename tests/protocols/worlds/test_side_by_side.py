@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from functools import cache
 from itertools import pairwise, product
 from pathlib import Path
@@ -31,7 +30,6 @@ from kit.protocols.worlds.alignment import (
     Now,
     Pair,
     Row,
-    Side,
     aligned,
     moments,
 )
@@ -40,14 +38,12 @@ from kit.protocols.worlds.facts import coordinator, epochs
 from kit.protocols.worlds.facts.pairs import BOTH, JOIN, PAIRS, pair_named
 from kit.protocols.worlds.panels import IDLE, part_scene
 from kit.protocols.worlds.side_by_side import woven
-from kit.ring.replication import Keyspace, SimpleStrategy
 from kit.views.fragment import keys
 from kit.views.gate import gates_of
 from kit.views.panel import scene_at, scene_of
 from kit.views.registry import for_model
 from kit.views.rendered import RenderedTimeline
 from tests.commands.calling import call
-from tests.protocols.tcm.driving import Drive
 
 runs = cache(side_by_side_run)
 """Runs that tests only look at."""
@@ -85,60 +81,6 @@ def test_what_is_alike_is_true_of_both_worlds(pair: Pair) -> None:
             a, b = met.nows
             assert not all(_holds(met.row, other, b) for other in given.ways[0]), met.row.title
             assert not all(_holds(met.row, a, other) for other in given.ways[1]), met.row.title
-
-
-# pair -> for each row the steps of either story that make it true beside the moment that was found
-# in the other one
-TRUE_AT = {
-    "bootstrap": [
-        ("1 6 12 16", "0-35"), ("6-15", "15-25"), ("0-16", "8-12 15-21 26-32"),
-        ("6-15", "0-7 13-14 20-25 31-35"), ("9-11 15", "22-25"), ("11-15", "26-34"), ("16", "35"),
-    ],
-    "decommission": [
-        ("1 6 13 18", "0-34"), ("6-17", "3-13"), ("12-17", "14-21"), ("1-17", "3-8 14-19 22-27"),
-        ("18", "22-34"),
-    ],
-    "death": [
-        ("1 7 16 21", "0-44"), ("7-20", "15-29"), ("7-11 16-19", "8-12 15-35"),
-        ("12-15 20", "20 27-29 33-35"), ("21", "44"),
-    ],
-    "majority": [("2-4", "0-8"), ("2-4", "0-8"), ("5", "4"), ("5-7", "10-17")],
-    "cancel": [
-        ("1 3 5 25 33", "0-73"), ("3 25-40", "16-26 53-63"),
-        ("4 41", "9-13 16-22 27-32 46-50 53-59 64-70"), ("1 3 5 25 33", "39-73"),
-        ("1-3 5-36", "0-4 7-8 14-15 27-41 44-45 51-52 62-73"), ("0-41", "73"),
-    ],
-    "two-at-once": [
-        ("1 7 31 45", "0-74"), ("2-44", "2 37-73"), ("1-44", "3-74"), ("7-51", "17-27"),
-        ("45-51", "2-38"),
-    ],
-}  # fmt: skip
-
-
-@every_pair
-def test_a_row_is_true_of_these_moments_and_no_others(pair: Pair) -> None:
-    """One world stands at the moment of the row, and the other one's story is told through."""
-    given = aligned(pair)
-    for met, both in zip(given.met, TRUE_AT[pair.name], strict=True):
-        a, b = met.nows
-        one = [step for step, now in enumerate(given.ways[0]) if _holds(met.row, now, b)]
-        other = [step for step, now in enumerate(given.ways[1]) if _holds(met.row, a, now)]
-        assert (one, other) == tuple(map(_steps, both)), met.row.title
-
-
-@pytest.mark.parametrize(("state_id", "holds"), [(9, True), (5, True), (4, False)])
-def test_several_commands_make_one_version(state_id: int, holds: bool) -> None:
-    """In the end there have been nine for version 4; with four, what is said would be false."""
-    met = aligned(JOIN).met[-1]
-    a, b = met.nows
-    assert (b.after.topology.version, b.after.state_id) == (4, 9)
-    assert met.row.holds(a, replace(b, after=replace(b.after, state_id=state_id))) is holds
-
-
-def _steps(said: str) -> list[int]:
-    """``1 4-6`` as numbers."""
-    spans = (each.partition("-") for each in said.split())
-    return [step for first, _, last in spans for step in range(int(first), int(last or first) + 1)]
 
 
 @every_pair
@@ -195,43 +137,6 @@ def test_whom_barriers_ask_is_what_the_models_need() -> None:
         assert (not coordinator.lacking(replace(b, after=state))) == ({*some} == {*asked}), some
 
 
-@pytest.mark.parametrize(
-    ("story", "last"),
-    [
-        ("topology/a-fifth-node-joins", "DE"),
-        ("topology/one-of-four-leaves", "DDD"),
-        ("topology/a-replica-dies-meanwhile", "C"),
-        ("topology/two-joins-at-once", "EEFF"),
-        ("topology/taken-back", "EDFF"),
-    ],
-)
-def test_a_barrier_opens_once_with_the_last_answer(story: str, last: str) -> None:
-    """It is open as the coordinator decides on the fence, too, but does not open then."""
-    told = [*moments(open_file(file_named(story)))]
-    runs = [now for now in told if coordinator.addressed(now)]
-    is_open = [now.verb for now in runs if not coordinator.lacking(now)]
-    assert is_open == [verb for name in last for verb in (f"answer {name}", "decide")]
-    opens = [now.verb for now in told if coordinator.opens(now)]
-    assert opens == [f"answer {name}" for name in last]
-
-
-@pytest.mark.parametrize(
-    ("story", "each", "last"),
-    [
-        ("tcm/a-fifth-node-joins", "EB EB", "C"),
-        ("tcm/one-of-four-leaves", "CBD CBD CBD", "A"),
-        ("tcm/a-replica-dies-meanwhile", "ABD ABD", "E"),
-    ],
-)
-def test_a_barrier_of_epochs_waits_until_the_last_answer(story: str, each: str, last: str) -> None:
-    """Who applies an epoch that no barrier asks for, as that of a newcomer's plan, answers none."""
-    told = [*moments(open_file(file_named(story)))]
-    waits = [now.verb for now in told if epochs.waits(now)]
-    opens = [now.verb for now in told if epochs.opens(now)]
-    assert waits == [f"apply {name}" for name in each.replace(" ", "")]
-    assert opens == [f"apply {last}"] * len(each.split())
-
-
 def _subsets(names: list[str]) -> list[tuple[str, ...]]:
     chosen = product((False, True), repeat=len(names))
     return [tuple(n for n, on in zip(names, each, strict=True) if on) for each in chosen]
@@ -255,24 +160,6 @@ def test_a_pair_is_named_or_the_nearest_names_are() -> None:
     assert pair_named("death") is PAIRS[2]
     with pytest.raises(BadInput, match=r"^pair: got 'deaht'.*death"):
         pair_named("deaht")
-
-
-def test_a_row_that_a_story_lacks_is_told() -> None:
-    """A pair whose story has no moment for a row cannot be shown."""
-    twice = replace(BOTH, rows=(*BOTH.rows, BOTH.rows[0]))
-    with pytest.raises(KitError, match="has no moment for “the operation begins”"):
-        aligned(twice)
-
-
-def test_the_start_of_a_story_is_a_moment_of_it() -> None:
-    """A row may be about how both worlds begin; the next is found behind it."""
-    begins = Side(lambda now: now.action is None, lambda now: "nothing happened yet")
-    first = replace(BOTH.rows[0], epochs=begins, topology=begins)
-    given = aligned(replace(BOTH, rows=(first, *BOTH.rows)))
-    assert given.met[0].steps == (0, 0)
-    assert [met.steps for met in given.met[1:]] == [met.steps for met in aligned(BOTH).met]
-    with pytest.raises(KitError, match="has no moment for"):
-        aligned(replace(BOTH, rows=(first, first)))
 
 
 @every_pair
@@ -632,123 +519,3 @@ def test_a_claim_needs_all_that_it_says(pair: str, title: str, epoch: int, raft:
     given, row = _row(pair, title)
     first, second = map(told_once, given.stories)
     assert row.holds(first[epoch], second[raft]) is False
-
-
-@pytest.mark.parametrize(
-    ("pair", "title", "facts"),
-    [
-        ("bootstrap", "the barrier waits", {"epochs.is_majority_each": False}),
-        ("bootstrap", "the barrier waits", {"epochs.addressed": {"D"}}),
-        ("bootstrap", "the barrier waits", {"coordinator.addressed": {"D"}}),
-        ("bootstrap", "the barrier waits", {"coordinator.left_out": {"A"}}),
-        (
-            "bootstrap",
-            "the barrier waits",
-            {"coordinator.addressed": {"A"}, "coordinator.members": {"A"}},
-        ),
-        ("decommission", "the last barrier", {"epochs.is_majority_each": False}),
-        ("death", "all others answer", {"epochs.lacking": {"B"}}),
-        ("majority", "an operator names a node", {"epochs.leaders": {"C"}}),
-        ("majority", "metadata changes again", {"coordinator.has_majority": False}),
-        ("cancel", "back, before reads switch", {"epochs.committer": "E"}),
-        ("cancel", "how it ends", {"epochs.status": "joined"}),
-    ],
-)
-def test_a_claim_needs_what_all_its_moments_have(
-    pair: str, title: str, facts: dict[str, object], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What no moment of the stories is without: with a world in which it is not so."""
-    [met] = [met for met in aligned(_row(pair, title)[0]).met if met.row.title == title]
-    assert met.holds
-    for fact, value in facts.items():
-        monkeypatch.setattr(f"kit.protocols.worlds.facts.{fact}", lambda *_, value=value: value)
-    assert not met.holds
-
-
-def test_not_every_command_makes_a_version() -> None:
-    """Where each state had a version of its own, several commands would not make one."""
-    [met] = [met for met in aligned(JOIN).met if met.row.title == "the node is a member"]
-    a, b = met.nows
-    version = b.after.topology.version
-    states = {version - 1: False, version: False, version + 1: True}
-    for number, so in states.items():
-        assert met.row.holds(a, replace(b, after=b.after.but(state_id=number))) is so
-
-
-@pytest.mark.parametrize(
-    ("ranges", "holds"),
-    [
-        ([], False),
-        ([("A", "A"), ("B", "B")], False),
-        ([("A", "AB")], True),
-        ([("A", "A"), ("B", "BC")], True),
-        ([("AB", "B")], False),
-        ([("A", "AB"), ("C", "D")], False),
-        ([("AB", "BC")], False),
-    ],
-)
-def test_writes_go_to_both_where_readers_get_them_all(
-    ranges: list[tuple[str, str]], holds: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Some range has more writers than readers, and no reader of any range gets no writes."""
-    met = next(met for met in aligned(JOIN).met if met.row.title == "writes go to both")
-    sets = [(set(reads), set(writes)) for reads, writes in ranges]
-    monkeypatch.setattr("kit.protocols.worlds.facts.epochs.ranges", lambda now: sets)
-    assert met.holds is holds
-
-
-@pytest.mark.parametrize(
-    ("is_it", "story", "steps"),
-    [
-        pytest.param(coordinator.enters("write_both_read_old"), "topology/taken-back", [16, 53],
-                     id="a state"),
-        pytest.param(coordinator.enters("write_both_read_old", "E"), "topology/taken-back", [16],
-                     id="a state of the first"),
-        pytest.param(coordinator.enters("write_both_read_old", "F"), "topology/taken-back", [53],
-                     id="a state of the last"),
-        pytest.param(coordinator.enters(""), "topology/taken-back", [39, 73], id="no state"),
-        pytest.param(coordinator.enters("", "F"), "topology/taken-back", [39], id="of the next"),
-        pytest.param(coordinator.becomes("A", "normal"), "topology/two-joins-at-once", [],
-                     id="what was so at first"),
-        pytest.param(coordinator.becomes("E", "normal"), "topology/two-joins-at-once", [37],
-                     id="what becomes so"),
-        pytest.param(coordinator.waits, "topology/a-replica-dies-meanwhile",
-                     [9, 10, 11, 12, 17, 18, 19, 20, 24, 25, 26, 27, 31, 32, 33], id="waits"),
-        pytest.param(coordinator.waits_for_one, "topology/a-replica-dies-meanwhile", [20, 27, 33],
-                     id="waits for one"),
-        pytest.param(coordinator.streams, "topology/two-joins-at-once", [25, 61], id="streams"),
-        pytest.param(coordinator.all_in_a_new_group, "recovery/without-a-majority",
-                     [*range(10, 18)], id="a new group"),
-        pytest.param(epochs.has_no_quorum, "cms/without-a-majority", [2], id="no quorum"),
-        pytest.param(epochs.waits, "tcm/two-joins-at-once",
-                     [*range(15, 28), *range(32, 36), *range(39, 44)], id="waits over epochs"),
-        pytest.param(lambda now: epochs.may_begin(now, "decommission B"), "tcm/two-joins-at-once",
-                     [0, *range(45, 53)], id="may begin"),
-        pytest.param(lambda now: epochs.may_begin(now, "decommission Z"), "tcm/two-joins-at-once",
-                     [], id="nobody may"),
-        pytest.param(lambda now: epochs.refusal(now, "decommission Z"), "tcm/two-joins-at-once",
-                     [], id="nobody is refused"),
-    ],
-)  # fmt: skip
-def test_a_moment_is_told_from_all_others(
-    is_it: Callable[[Now], bool], story: str, steps: list[int]
-) -> None:
-    """At which steps of a story it is so, the start among them."""
-    assert [step for step, now in enumerate(told_once(story)) if is_it(now)] == steps
-
-
-def test_ranges_are_those_of_the_first_keyspace() -> None:
-    """Each range of three nodes has one replica there, and two in the other keyspace."""
-    keyspaces = (Keyspace("one", SimpleStrategy(1)), Keyspace("two", SimpleStrategy(2)))
-    m = Drive(nodes=3, keyspaces=keyspaces).model
-    told = epochs.ranges(Now(m, None, None, m.start()))
-    assert {tuple(sorted(reads)) for reads, _ in told} == {("A",), ("B",), ("C",)}
-    assert all(reads == writes for reads, writes in told)
-
-
-def test_a_plan_is_told_by_who_commits_it() -> None:
-    """Also where another node's plan is under way."""
-    first, second = told_once("tcm/two-joins-at-once")[1:3]
-    assert epochs.says_begins(first).endswith(": E commits its own plan, which locks 2 ranges.")
-    assert epochs.says_begins(second).endswith(": F commits its own plan, which locks 2 ranges.")
-    assert epochs.refusal(first, "decommission D") == ""

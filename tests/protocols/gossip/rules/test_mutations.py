@@ -243,13 +243,3 @@ ASKED = (
     SchemaChange("alter", "ks", "t", "c"),
     SchemaChange("alter", "ks", "t", "c", "text"),
 )
-
-
-def test_a_change_is_said_as_a_line() -> None:
-    """The words of a statement are those that a person writes."""
-    assert [
-        change.text for change in (*ASKED[-3:], SchemaChange("alter", "ks", replication=2))
-    ] == [
-        *("alter table ks.t add pk int", "alter table ks.t drop c"),
-        *("alter table ks.t add c text", "alter keyspace ks rf 2"),
-    ]
