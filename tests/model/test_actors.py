@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from kit.errors import BadInput, Refused
+from kit.errors import BadInput
 from kit.model import registry
 from kit.model.actors import ActorState, NetworkModel, Next, Post, Turn, receives
 from kit.model.declared import Node, action, parameter, refused
@@ -18,12 +18,9 @@ from kit.model.network import (
     Envelope,
     Heal,
     NetworkOptions,
-    Partition,
-    line,
 )
-from kit.model.registry import build, register
-from kit.model.timeline import Timeline, played_out
-from kit.model.trace import dumps, loads
+from kit.model.registry import register
+from kit.model.timeline import Timeline
 from kit.search.check import check
 from tests.model.counting import COUNTING, Add, Done, counting
 from tests.stories import rewritten
@@ -243,67 +240,6 @@ def test_the_published_counts_of_the_same_model(most: int, states: int) -> None:
 # -- words -----------------------------------------------------------------------------------------
 
 
-def test_buttons_and_refusals_in_plain_words() -> None:
-    """What may be done and what must wait is told by verbs and reasons that people read."""
-    model = counting(fifo=True, drops=1, duplicates=1, holds=1, partitions=1)
-    state = model.start()
-    assert [model.verb(action) for action in model.actions(state)] == [
-        "deliver A>B add 1", "drop A>B add 1", "duplicate A>B add 1", "hold A>B add 1",
-        "partition A | B",
-    ]  # fmt: skip
-    later = "the link A→B keeps its order: add 1 comes first"
-    assert {model.verb(action): why.reason for action, why in model.waiting(state)} == {
-        **{f"{verb} A>B add 2": later for verb in ("deliver", "drop", "duplicate", "hold")},
-        "heal": "the network is not cut",
-    }
-    state = model.act(state, Partition(("B",)))
-    with pytest.raises(Refused, match="the link A→B is cut"):
-        model.act(state, model.suggest(model.start()))
-
-
-def test_the_schedule_delivers_and_leaves_faults_alone() -> None:
-    """The default schedule receives all; of faults it only undoes those that are there."""
-    timeline = Timeline(counting(drops=1, duplicates=1, holds=1, partitions=1))
-    hold = next(
-        a for a in timeline.model.actions(timeline.state) if "hold" in timeline.model.verb(a)
-    )
-    timeline.do(hold)
-    timeline.do(Partition(("B",)))
-    while timeline.forward() is not None:
-        pass
-    assert [moment.say for moment in timeline.moments[1:]] == [
-        "The network holds back A's message to B: add 1.",
-        "The network is cut: A | B.",
-        "The network is whole again.",
-        "B receives add 2 from A and sends done 2 to A.",
-        "A receives done 2 from B.",
-        "The network releases A's message to B: add 1.",
-        "B receives add 1 from A and sends done 1 to A.",
-        "A receives done 1 from B.",
-    ]
-    assert [m.milestone for m in timeline.moments if m.milestone] == [
-        "split", "healed", "no news in flight",
-    ]  # fmt: skip
-
-
-def copied_once() -> Timeline:
-    """One addition, of which the network makes a copy, played out."""
-    return played_out(Timeline(counting(adds=1, duplicates=1), script=("duplicate A>B add 1",)))
-
-
-def test_a_story_ends_where_only_repetition_is_left() -> None:
-    """A copy is received where it changes a node; the answer that repeats another one is not."""
-    timeline = copied_once()
-    model, state = timeline.model, timeline.state
-    assert [moment.say for moment in timeline.moments[2:]] == [
-        "B receives add 1 from A and sends done 1 to A.",
-        "B receives add 1 from A and sends done 1 to A.",
-        "A receives done 1 from B.",
-    ]
-    assert [timeline.now.milestone, model.is_busy(state)] == ["no news in flight", False]
-    assert [*map(line, state.network.in_flight)] == ["B>A done 1"]
-
-
 # -- what a protocol adds --------------------------------------------------------------------------
 
 
@@ -336,25 +272,6 @@ class Rally(NetworkModel):
         return self.turned(s, node, (0, ()))
 
 
-def test_a_model_declares_what_its_nodes_make_of_messages() -> None:
-    """A method under ``receives`` takes each message of its type, with a sentence of its own; what
-    nodes do on their own accord stands beside it, before the faults of the network.
-    """
-    model = Rally()
-    state = model.start()
-    assert [model.verb(each) for each in model.actions(state)] == [
-        "deliver A>B ball 0", "drop A>B ball 0",
-    ]  # fmt: skip
-    assert {model.verb(each) for each, _ in model.waiting(state)} == {"rest A", "rest B"}
-    received = model.suggest(state)
-    after = model.act(state, received)
-    assert (after.nodes, [line(each) for each in after.network.in_flight]) == (
-        (0, 1), ["B>A ball 1"],
-    )  # fmt: skip
-    assert model.describe(state, received, after) == "B has the ball of A: ball 0."
-    assert model.faults == ("drop", "duplicate", "hold", "partition")
-
-
 # -- traces, scenarios, determinism ----------------------------------------------------------------
 
 
@@ -363,20 +280,6 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     """The toy is registered for one test."""
     monkeypatch.setattr(registry, "_ENTRIES", {})
     register(COUNTING)
-
-
-@pytest.mark.usefixtures("registered")
-def test_a_trace_opens_again() -> None:
-    """A run with every kind of action is saved as text and opens with equal states."""
-    options = {"drops": 1, "duplicates": 1, "holds": 1, "partitions": 1}
-    timeline = Timeline(build("counting", {"network": options}))
-    for verb in ("duplicate A>B add 1", "hold A>B add 1", "partition A | B", "drop A>B add 2",
-                 "heal", "deliver A>B add 1", "release A>B add 1"):  # fmt: skip
-        model, state = timeline.model, timeline.state
-        timeline.do(next(a for a in model.actions(state) if model.verb(a) == verb))
-    again = Timeline.load(loads(dumps(timeline.save())))
-    assert again.moments == timeline.moments
-    assert again.state.network == timeline.state.network
 
 
 STORY = """\

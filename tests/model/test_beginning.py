@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -68,18 +67,6 @@ def test_a_later_case_needs_its_safeguard(name: str, case: LaterCase) -> None:
     assert found.complete
 
 
-def test_a_case_begins_before_its_line() -> None:
-    """The lines before it have happened, with every safeguard, or without the one that is off."""
-    name, case = CASES[0]
-    for off in ((), (name,)):
-        later = begun_by(case, off)
-        assert later.run.model.off == off
-        verbs = [later.run.model.verb(action) for action in later.actions]
-        assert verbs[0] == "write 1 at epoch 99"
-        assert case.before not in verbs
-        assert later.model.start() == later.run.state
-
-
 def test_the_run_ends_before_the_line_that_is_named() -> None:
     """All that the file does above it is done, and nothing of what follows; what is switched off
     in the file is on, unless it is asked for.
@@ -95,26 +82,6 @@ def test_the_run_ends_before_the_line_that_is_named() -> None:
             assert told.model.verb(actions[done]) == case.before
             assert (later.run.model.off, later.model.off) == (off, off)
             assert later.model.start() == later.run.state
-
-
-@pytest.mark.parametrize("place", range(4))
-def test_any_line_can_be_named(place: int) -> None:
-    """The first one of all, too: then nothing is done before."""
-    case = CASES[0][1]
-    script = parse(read(file_named(case.scenario)), case.scenario)
-    lines = [line.text for line in script.steps[0].commands]
-    later = begun_by(replace(case, before=lines[place]))
-    assert [later.run.model.verb(action) for action in later.actions] == lines[:place]
-
-
-def test_each_line_does_something() -> None:
-    """Of a later step, too: the further down the line that is named, the longer the run before."""
-    case = CASES[0][1]
-    script = parse(read(file_named(case.scenario)), case.scenario)
-    every = [line.text for step in script.steps for line in step.commands]
-    lines = [text for text in every if every.count(text) == 1 and text != "catch up"][::4]
-    done = [len(begun_by(replace(case, before=text)).actions) for text in lines]
-    assert all(some < more for some, more in pairwise(done))
 
 
 def _judged(model: Any, invariant: str) -> Any:

@@ -19,18 +19,10 @@ from kit.model.model import (
     always,
     fingerprint,
     step,
-    verdicts,
 )
 from kit.model.registry import build, entry_of
 from kit.model.rule import Rule
 from kit.model.trace import action_from
-from kit.protocols.twophase.twophase import (
-    GiveUp,
-    Prepare,
-    ReceiveDecision,
-    ReceivePrepared,
-    TwoPhase,
-)
 from tests.examples import examples
 from tests.model.counting import counting
 from tests.model.toys import Lift, LiftModel, LiftParameters, Up, walk
@@ -155,61 +147,6 @@ def test_what_is_no_action_is_refused(model: Model[Any, Any], foreign: object) -
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "action",
-    [Prepare(3), Prepare(-1), GiveUp(10**30), ReceivePrepared(0), ReceiveDecision(rm=99)],
-    ids=repr,
-)
-def test_an_action_that_nobody_could_think_of_is_refused(action: Any) -> None:
-    """An action of the right type that is no candidate here is refused."""
-    model = TwoPhase()
-    with pytest.raises(Refused, match="there is no such action here"):
-        model.act(model.start(), action)
-
-
-def test_a_refusal_names_who_is_missing() -> None:
-    """The transaction manager may not commit yet, and says whom it has not heard."""
-    model = TwoPhase()
-    state = model.act(model.start(), Prepare(1))
-    state = model.act(state, ReceivePrepared(1))
-    missing = {model.verb(action): refusal.missing for action, refusal in model.waiting(state)}
-    assert missing["decide commit"] == ("RM0", "RM2")
-
-
-def test_a_promise_binds() -> None:
-    """A resource manager that is prepared may not give up any more: the button says why."""
-    model = TwoPhase()
-    state = model.act(model.start(), Prepare(0))
-    with pytest.raises(Refused, match="has given up its right to abort"):
-        model.act(state, GiveUp(0))
-
-
-def test_when_somebody_gave_up_the_schedule_aborts() -> None:
-    """With a manager that gave up, the default schedule ends in everybody having aborted."""
-    model = TwoPhase()
-    state = model.act(model.start(), GiveUp(1))
-    while (action := model.suggest(state)) is not None:
-        state = model.act(state, action)
-    assert state.aborted == model.everybody
-
-
-def test_a_safeguard_off_lifts_its_guard() -> None:
-    """With the safeguard off, what was refused is allowed: the switch is in the model itself."""
-    guarded, free = LiftModel(LiftParameters()), LiftModel(LiftParameters(), ("door",))
-    state = Lift(0, door=True)
-    assert [refusal.reason for _, refusal in guarded.waiting(state)] == ["the door is open"] * 2
-    assert [free.verb(action) for action in free.actions(state)] == ["up", "door False"]
-
-
-def test_lamps_tell_invariants_and_steps() -> None:
-    """Each *always* and *step* property has a lamp with its witness; *sometimes* has none."""
-    model = LiftModel(LiftParameters())
-    (verdict,) = verdicts(model, Lift(7))
-    assert (verdict.name, verdict.ok, verdict.witness) == ("inside", False, "it is on floor 7")
-    (verdict,) = verdicts(model, Lift(2))
-    assert (verdict.ok, verdict.witness) == (True, None)
-
-
 RULE: Rule[Any, Any] = Rule(
     *(Up, "move"),
     choices=lambda s: ((Up(), Up()),),
@@ -320,11 +257,3 @@ def test_what_is_missing_or_wrong_is_named(part: str, given: Any, said: str) -> 
             check_contract(a_lift(), **{part: given})
         instead = {part: (PROPERTY,) if part == "properties" else (MONITOR,)}
         check_contract(a_lift(**{part: given}), **instead)
-
-
-def test_a_whole_model_passes() -> None:
-    """With lists as well as tuples, and with a start of its own or of its class."""
-    check_contract(a_lift(rules=[RULE], properties=[PROPERTY], monitors=[MONITOR]))
-    check_contract(a_lift(start=lambda: None))
-    for kind in (None, Lift, Lift | Up, list[int]):
-        check_contract(a_lift(State=kind))

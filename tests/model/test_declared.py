@@ -20,7 +20,6 @@ from kit.model.declared import (
     budget,
     goal,
     parameter,
-    safeguard,
     sometimes,
     step,
 )
@@ -243,26 +242,6 @@ def test_parentheses_that_are_missing_are_named(mark: Any) -> None:
         mark(never)
 
 
-def test_tags_and_ids_are_given_once() -> None:
-    """With one tag for two actions no saved run could be opened again."""
-    with pytest.raises(BadInput, match=r"^tag of Twins: got 'same'; allowed: one tag for each"):
-
-        class Twins(Slots):
-            @action(tag="same")
-            def left(self, s: SlotState) -> Any:
-                """One."""
-
-            @action(tag="same")
-            def right(self, s: SlotState) -> Any:
-                """The other."""
-
-    with pytest.raises(BadInput, match=r"^id of Guarded: got 'S-1'; allowed: one id for each"):
-
-        class Guarded(Slots):
-            waits = safeguard("S-1", "Nobody waits", ("allowed",))
-            hurries = safeguard("S-1", "Nobody hurries", ("allowed",))
-
-
 FILE = "<a cell>"
 SHIPPED = str(Path(bodies.__file__).with_name("none_of_these.py"))
 HEAD = 'name, title, State = "own", "A model", State\n'
@@ -301,16 +280,6 @@ TWICE = {
     "a promise and an action": (HEAD + f"@step()\n{LOOK}@action()\n{LOOK}", "look", 4, 7),
     "a parameter and a method": (HEAD + MOST + METHOD.format("most"), "most", 3, 4),
 }
-ONCE = {
-    "another name": HEAD + f"@action()\n{LOOK}@action()\n{RING}",
-    "a property that can be set": HEAD + "@property\ndef door(self): ...\n"
-    "@door.setter\ndef door(self, to): ...\n",
-    "what is made of the first": HEAD + f"{LOOK}look = action()(look)\n",
-    "an action made of an action": HEAD + f"@action()\n{LOOK}look = look\n",
-    "a type before the value": HEAD + "most: int\nmost = parameter(1, 'how many', ge=1)\n",
-    "a type behind the value": HEAD + "most = parameter(1, 'how many', ge=1)\nmost: int\n",
-    "a name that declares nothing": HEAD + f"{LOOK}{LOOK}",
-}
 
 
 @pytest.mark.parametrize("what", TWICE)
@@ -322,22 +291,8 @@ def test_what_is_declared_twice_is_named_with_both_lines(what: str) -> None:
         made(body)
 
 
-def test_files_of_the_kit_are_not_read_again() -> None:
-    """A linter has looked at them."""
-    body = TWICE["a parameter"][0]
-    assert made(body, file=SHIPPED).__name__ == "Own"
-    with pytest.raises(BadInput, match="two of that name"):
-        made(body, file=SHIPPED.replace("kit", "kits"))
-
-
 @pytest.mark.parametrize("again", ["here: int = 0", "here: int"])
 def test_so_is_a_field_of_a_state(again: str) -> None:
     """The later default would take the first one's place."""
     with pytest.raises(BadInput, match=r"^here of Own: .*in lines 2 and 4"):
         made(f"here: int = 1\nthere: int = 2\n{again}\n", "State")
-
-
-@pytest.mark.parametrize("what", ONCE)
-def test_what_is_not_lost_may_have_the_name_again(what: str) -> None:
-    """Nothing that was declared is lost there."""
-    assert issubclass(made(ONCE[what]), Declared)

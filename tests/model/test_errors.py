@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 import pytest
@@ -79,22 +78,6 @@ def test_a_message_keeps_what_can_be_printed() -> None:
     assert one_line("Zoë → (100, 150]") == "Zoë → (100, 150]"
     assert one_line("one\n  two\tthree\u2028four") == "one two three four"
     assert one_line("a\x00b\x1b[0m\u202e") == r"a\x00b\x1b[0m\u202e"
-
-
-def test_a_very_long_message_is_cut() -> None:
-    """A reason with thousands of names is cut, and says so by its dots."""
-    text = str(Refused("no " * 10**5))
-    assert len(text) == LONGEST_MESSAGE
-    assert text.endswith("...")
-
-
-def test_an_error_keeps_its_parts() -> None:
-    """Field, value, limits and reason can be read from the error, and survive another process."""
-    error = pickle.loads(pickle.dumps(BadInput("rms", 17, "1 to 16")))
-    assert (error.field, error.value, error.allowed) == ("rms", 17, "1 to 16")
-    assert str(error) == "rms: got 17; allowed: 1 to 16"
-    refused = pickle.loads(pickle.dumps(Refused("the door is open")))
-    assert (refused.reason, str(refused)) == ("the door is open", "the door is open")
 
 
 PLACES: dict[str, tuple[str, str, Any]] = {

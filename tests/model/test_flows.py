@@ -13,11 +13,10 @@ from kit.model.flows import (
     flows,
 )
 from kit.model.model import Model
-from kit.model.network import DeliverMessage, DropMessage, NetworkOptions
+from kit.model.network import DeliverMessage
 from kit.model.registry import build, entries, fuzzing_of
-from tests.kinds import action_types
 from tests.model.counting import counting
-from tests.model.toys import LiftModel, LiftParameters, walk
+from tests.model.toys import walk
 
 FAULTS: dict[str, Any] = {"drops": 1, "duplicates": 1, "holds": 1, "partitions": 1}
 RARE = {
@@ -48,21 +47,6 @@ def test_a_delivered_message_travels_from_its_sender_to_its_receiver() -> None:
     assert (flow.kind, flow.from_key, flow.to_key) == (
         "message", f"n:{envelope.source}", f"n:{envelope.target}"
     )  # fmt: skip
-
-
-def test_every_action_of_a_network_moves_something_or_is_still() -> None:
-    """Also where each fault may happen, the table of actors leaves no type of action out."""
-    model = counting(**FAULTS)
-    table = flow_table(model)
-    assert set(action_types(model)) == set(table.moving) | set(table.still)
-    assert DropMessage in table.still
-    assert model.network_options == NetworkOptions(**FAULTS)
-
-
-def test_a_model_without_a_table_moves_nothing() -> None:
-    """A student's own model is shown without flows."""
-    model = LiftModel(LiftParameters())
-    assert [flows(model, *step) for step in walk(model, range(6))] == [()] * 6
 
 
 def moved(name: str) -> Iterator[tuple[Model[Any, Any], type]]:

@@ -8,7 +8,6 @@ import sys
 from functools import cache
 
 import pytest
-from msgspec import Struct
 
 from kit.model.model import fingerprint
 from tests.house.source import ROOT
@@ -80,33 +79,6 @@ def test_a_run_names_no_time_and_no_address() -> None:
     """Nothing that is printed of states, traces and searches holds an address in memory."""
     assert b" at 0x" not in output("1")
     assert b"object at" not in output("1")
-
-
-class Loose(Struct, frozen=True):
-    """A state as it should not be: with a set and a mapping."""
-
-    names: frozenset[str]
-    table: dict[str, int]
-
-
-SET_PROGRAM = """
-from tests.model.test_hash_seed import Loose
-from kit.model.model import fingerprint
-names = [f"n{i}" for i in range(20)]
-print(fingerprint(Loose(frozenset(names), {name: 1 << 70 for name in set(names)})))
-print(fingerprint(Loose(frozenset(names), {name: 1 for name in set(names)})))
-"""
-
-
-def test_even_a_set_in_a_state_has_one_fingerprint() -> None:
-    """A student's state that holds a set is told by its content, not by the set's order."""
-    found = set()
-    for seed in ("1", "2", "3"):
-        environment = {**os.environ, "PYTHONHASHSEED": seed}
-        command = [sys.executable, "-c", SET_PROGRAM]
-        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=True)
-        found.add(done.stdout)
-    assert len(found) == 1
 
 
 def test_fingerprints_are_of_the_content() -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from kit.errors import Refusal
 from kit.model.compose import Lifting, lifted
 from kit.model.declared import State, action, always, refused
@@ -84,14 +82,3 @@ def test_promises_are_judged_of_the_part() -> None:
     assert [prop.name for prop in m.properties] == ["all-commit", "all-abort", "consistent"]
     result = check(m)
     assert (result.verdict, result.unreached) == ("complete", ())
-
-
-def test_an_action_keeps_its_name_in_the_whole() -> None:
-    """What an action is called is part of traces, and the same in both."""
-    with pytest.raises((TypeError, RuntimeError)) as caught:
-
-        class Renamed(Office):
-            resolve = lifted(TwoPhase.decide)(Office.in_part)
-
-    error = caught.value.__cause__ or caught.value  # Python 3.11 raises an error of its own
-    assert str(error) == "Renamed.resolve: the action is called decide"

@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
-from kit.errors import BadInput, Refusal
-from kit.model.actors import ActorState
+from kit.errors import BadInput
 from kit.model.model import fingerprint
 from kit.model.network import (
     Budget,
@@ -19,12 +17,10 @@ from kit.model.network import (
     DeliverMessage,
     DropMessage,
     Envelope,
-    Heal,
     Network,
     NetworkOptions,
     line,
 )
-from kit.model.timeline import Timeline
 from kit.search.check import check
 from tests.model.counting import Add, Done, counting
 from tests.model.links import (
@@ -34,7 +30,7 @@ from tests.model.links import (
     link_monitors,
     link_properties,
 )
-from tests.quality.breaking import broken, doing, unguarded
+from tests.quality.breaking import broken, unguarded
 
 NETWORKS = [
     dict(zip(("fifo", "drops", "duplicates", "partitions"), values, strict=True))
@@ -66,70 +62,6 @@ def test_every_network_keeps_its_budgets_and_makes_nothing_up(options: dict[str,
     result = check(model, link_properties(model.carrier))
     assert result.complete
     assert result.violation is None
-
-
-@pytest.mark.parametrize(
-    ("monitor", "options", "witness"),
-    [
-        (in_order, {}, "A>B add 2 was received before add 1"),
-        (at_most_once, {"duplicates": 1}, "A>B add 1 was received once too often"),
-        (at_most_once, {"duplicates": None}, "A>B add 1 was received once too often"),
-        (at_least_once, {"drops": 1}, "A>B add 1 is lost"),
-    ],
-)
-def test_a_broken_promise_says_whose_message(
-    monitor: Any, options: dict[str, Any], witness: str
-) -> None:
-    """The verdict names the message and its nodes, and stays for the rest of the run."""
-    model = counting(**options)
-    violation = check(model, (), monitors=(monitor(model.start().network),)).violation
-    assert violation is not None
-    assert violation.witness == witness
-    model.monitors = (monitor(model.start().network),)
-    timeline = Timeline.along(model, violation.actions)
-    while timeline.forward() is not None:
-        pass
-    verdict = timeline.verdicts()[-1]
-    assert (verdict.ok, verdict.witness) == (False, witness)
-
-
-def _miser(s: ActorState, action: Any) -> ActorState:
-    return s
-
-
-def _thief(s: ActorState, action: Any) -> ActorState:
-    return replace(s, network=replace(s.network, in_flight=()))
-
-
-def _spender(s: ActorState, action: Any) -> ActorState:
-    left = replace(s.network.left, drops=s.network.left.drops + 1)
-    return replace(s, network=replace(s.network, left=left))
-
-
-def _forger(s: ActorState, action: Any) -> ActorState:
-    forged = Envelope("A", "B", Add(9))
-    rest = tuple(e for e in s.network.in_flight if e != action.envelope)
-    return replace(s, network=replace(s.network, in_flight=(*rest, forged)))
-
-
-@pytest.mark.parametrize(
-    ("kind", "effect", "name", "witness"),
-    [
-        (DropMessage, _miser, "from-nowhere", "nobody sent A>B add 1"),
-        (DropMessage, _thief, "from-nowhere", "A>B add 2 is gone, and nobody lost it"),
-        (DropMessage, _forger, "from-nowhere", "nobody sent A>B add 9"),
-        (DeliverMessage, _forger, "from-nowhere", "A>B add 9 appears while B acts"),
-        (Heal, _spender, "budgets", "drops: 1 should be left, not 2"),
-    ],
-)
-def test_a_network_that_breaks_its_word_is_found(
-    kind: Any, effect: Any, name: str, witness: str
-) -> None:
-    """A network with a planted bug breaks the property that speaks of it, with its witness."""
-    model = counting(drops=1, partitions=1)
-    violation = check(broken(model, kind, doing(effect)), link_properties(model.carrier)).violation
-    assert violation is not None
-    assert (violation.property, violation.witness) == (name, witness)
 
 
 def test_a_link_that_is_not_really_cut_is_found() -> None:
@@ -248,65 +180,6 @@ def test_where_messages_stay_sending_again_changes_nothing(sent: list[Any]) -> N
 # -- refusals --------------------------------------------------------------------------------------
 
 
-def test_a_message_waits_for_its_turn() -> None:
-    """On a link that keeps its order the second message waits; other links go on."""
-    early, late, other = (Envelope("A", to, Add(i)) for to, i in (("B", 2), ("B", 1), ("C", 1)))
-    do, n = bag([early, late, other], fifo=True)
-    assert do.may_deliver(n, early) is do.may_deliver(n, other) is None
-    for what in (do.may_deliver, do.drop, do.duplicate, do.hold):
-        refusal = what(n, late)
-        assert isinstance(refusal, Refusal)
-        assert refusal.reason == "the link A→B keeps its order: add 2 comes first"
-    n = do.hold(n, early)
-    assert [why and why.reason for why in (do.may_deliver(n, early), do.may_deliver(n, late))] == [
-        "add 2 is held back", "the link A→B keeps its order: add 2 is held back",
-    ]  # fmt: skip
-    assert do.may_deliver(n, other) is None
-    assert do.release(n, early).in_flight == (early, late, other)
-
-
-def test_a_held_message_waits_alone_where_there_is_no_order() -> None:
-    """Without order only the held message itself waits, and only when no copy is in flight."""
-    early, late = Envelope("A", "B", Add(1)), Envelope("A", "B", Add(2))
-    do, n = bag([early, early, late])
-    n = do.hold(n, early)
-    assert list(do.messages(n)) == [early, late]
-    assert do.may_deliver(n, early) is do.may_deliver(n, late) is None
-    n = do.receive(n, early, ())
-    refusal = do.may_deliver(n, early)
-    assert refusal is not None
-    assert refusal.reason == "add 1 is held back"
-    assert list(do.messages(n)) == [late, early]
-
-
-def test_a_split_network_cuts_its_links() -> None:
-    """Between the sides nothing is received, both ways; within a side it is."""
-    links = [Envelope(a, b, Add(1)) for a, b in itertools.permutations(NODES, 2)]
-    do, n = bag([*links, Envelope("C", "C", Add(1))])
-    n = do.split(n, ("C",))
-    assert n.apart == 0b100
-    refused = {line(e): why.reason for e in do.messages(n) if (why := do.may_deliver(n, e))}
-    assert refused == {
-        f"{a}>{b} add 1": f"the link {a}→{b} is cut" for a, b in ("AC", "BC", "CA", "CB")
-    }
-    assert do.apart(n) == ("C",)
-    assert do.sides(do.apart(n)) == "A B | C"
-
-
-@pytest.mark.parametrize("fault", ["drop", "duplicate", "hold"])
-def test_a_budget_is_spent(fault: str) -> None:
-    """Each fault happens as often as its budget says, and no more; without bound, always."""
-    envelope = Envelope("A", "B", Add(1))
-    do, n = bag([envelope] * 4, **{f"{fault}s": 2})
-    for _ in range(2):
-        n = getattr(do, fault)(n, envelope)
-        assert isinstance(n, Network)
-    refusal = getattr(do, fault)(n, envelope)
-    assert refusal.reason == f"the budget of {fault}s is used up"
-    free, m = bag([envelope], drops=None, holds=None)
-    assert free.drop(m, envelope).left == m.left == Budget(None, 1, None, 1)
-
-
 @pytest.mark.parametrize(
     ("nodes", "options", "message"),
     [
@@ -322,6 +195,3 @@ def test_a_network_that_cannot_be_is_refused(
     """Options that mean nothing are told in one line."""
     with pytest.raises(BadInput, match=message):
         Carrier(nodes, NetworkOptions(**options))
-
-
-ONE, TWO, BACK = (Envelope(*each) for each in (("A", "B", 1), ("A", "B", 2), ("B", "A", 3)))

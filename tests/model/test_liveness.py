@@ -12,7 +12,7 @@ from msgspec import Struct
 from kit.errors import Refusal
 from kit.model.declared import Declared, State, action, always, live
 from kit.model.liveness import is_fair, loop_of
-from kit.model.model import Model, Monitor, Property
+from kit.model.model import Model, Property
 from kit.model.rule import Rule
 from kit.model.timeline import Timeline
 from kit.model.trace import dumps, loads
@@ -206,28 +206,8 @@ def test_a_declared_model_has_a_loop_that_the_history_shows() -> None:
     assert said in lamps_text(scene_of(again, again.at))
 
 
-def test_beside_a_monitor_and_in_both_orders() -> None:
-    """What a monitor remembers makes no loop, and hides none."""
-    counts = Monitor(
-        "knocks", "At most so many", lambda: 0, lambda m, b, a, s: min(m + 1, 3), lambda m: None
-    )
-    for mode in ("breadth", "depth"):
-        result = check(Doors(), Doors().properties, monitors=(counts,), mode=mode)
-        assert result.violation is not None
-        assert result.violation.property == "comes-open"
-
-
 def test_a_search_that_stops_judges_no_loop() -> None:
     """It says so, and is not complete."""
     result = check(Doors(), max_states=1)
     assert (result.endless, result.violation) == (("comes-open",), None)
     assert "not judged: live comes-open" in result.lines()
-
-
-def test_symmetry_leaves_it_unjudged_and_says_why() -> None:
-    """Names that are merged have no fairness of their own."""
-    model: Any = Doors()
-    model.symmetry = lambda s: (s, None)
-    result = check(model, symmetry=True)
-    assert (result.verdict, result.endless) == ("judged in part", ("comes-open",))
-    assert "search without symmetry" in result.lines()[-1]

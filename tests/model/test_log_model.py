@@ -91,24 +91,6 @@ def test_what_a_node_applied_is_a_prefix(choices: list[int], window: int) -> Non
             assert held.bit_length() <= min(now + window, len(after.log.entries))
 
 
-@pytest.mark.spec("A-003")
-def test_the_same_entry_is_not_held_twice() -> None:
-    """A second copy of an early entry is refused with its epoch."""
-    model, state = a_log(3, window=3)
-    state = model.act(state, Deliver("B", 2))
-    with pytest.raises(Refused, match="B already holds back epoch 3 above a gap"):
-        model.act(state, Deliver("B", 2))
-
-
-@pytest.mark.spec("A-003")
-@pytest.mark.parametrize("index", [0, 3, 4, 99, -1])
-def test_only_what_is_early_and_near_is_delivered(index: int) -> None:
-    """The next entry itself, one beyond the window and one not decided cannot arrive early."""
-    model, state = a_log(4, window=3)
-    with pytest.raises(Refused, match="no such action here"):
-        model.act(state, Deliver("A", index))
-
-
 @pytest.mark.spec("A-002")
 def test_a_rewrite_is_offered_and_refused() -> None:
     """The button that edits an entry is there, and answers that a committed epoch never changes."""
@@ -130,21 +112,3 @@ def test_no_walk_changes_what_is_committed(choices: list[int]) -> None:
         former, now = tuple(before.log.entries), tuple(after.log.entries)
         assert now[: len(former)] == former
         assert all(model.refusal(after, model.wrap["log"](Rewrite(i))) for i in range(len(now)))
-
-
-@pytest.mark.spec("A-002")
-@pytest.mark.parametrize("index", [0, 1, 2, 3, -1])
-def test_no_entry_can_be_rewritten(index: int) -> None:
-    """Trying to edit any entry, first, last or none, is refused."""
-    model, state = a_log(3)
-    with pytest.raises(Refused):
-        model.act(state, Rewrite(index))
-    with pytest.raises(Refused):
-        model.apply(state, Rewrite(2))
-
-
-def test_an_unknown_node_learns_nothing() -> None:
-    """A node that is no member of the log is refused."""
-    model, state = a_log(1)
-    with pytest.raises(Refused, match="no such action here"):
-        model.act(state, Apply("Z"))

@@ -10,14 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.errors import BadInput, KitError
+from kit.errors import KitError
 from kit.model import registry
 from kit.model.machines import Answer, MachineModel, MachineState, Turn
 from kit.model.model import Model, PartialOrder
 from kit.model.network import DeliverMessage, DropMessage, Heal, line
-from kit.model.registry import build, register
-from kit.model.timeline import Timeline
-from kit.model.trace import dumps, loads
+from kit.model.registry import register
 from kit.search.check import check
 from tests.examples import examples
 from tests.model.keeping import KEEPING, Keeper, Keeping, keeping
@@ -50,21 +48,6 @@ def in_flight(state: MachineState) -> list[str]:
 # -- disk, then network ----------------------------------------------------------------------------
 
 
-def test_what_a_turn_sends_leaves_once_the_disk_has_it() -> None:
-    """A message waits for the disk; meanwhile its sender takes no turn, and the disk is old."""
-    model = keeping(writes_apart=True, ticks=1)
-    state = played(model, "request A hello")
-    assert (in_flight(state), [line(each) for each in model.not_gone(state)]) == (
-        [], ["A>B keep hello"],
-    )  # fmt: skip
-    assert (model.on_disk(state, 0), state.nodes[0].word) == ("", "hello")
-    writes = "A has to write to its disk first"
-    assert refused(model, state)["tick A again"] == writes
-    state = model.act(state, Keeping.persist("A"))
-    assert (in_flight(state), model.on_disk(state, 0)) == (["A>B keep hello"], "hello")
-    assert not [*model.not_gone(state)]
-
-
 @pytest.mark.parametrize(
     ("crash", "disk"), [("crash A", ""), ("crash-written A", "hello")], ids=("before", "between")
 )
@@ -72,21 +55,6 @@ def test_a_crash_before_or_after_the_disk_is_written(crash: str, disk: str) -> N
     """Before, all is lost; after, the disk is kept. The messages are lost both times."""
     state = played(keeping(writes_apart=True, crashes=1), "request A hello", crash)
     assert (state.nodes[0], in_flight(state), state.unsaved) == (Keeper(disk), [], ())
-
-
-def test_a_crash_after_the_messages_left_does_not_take_them() -> None:
-    """What left is on its way; what was in memory only is gone."""
-    model = keeping(writes_apart=True, crashes=1)
-    state = played(model, "request A hello", "persist A", "crash A")
-    assert (in_flight(state), state.nodes[0]) == (["A>B keep hello"], Keeper("hello"))
-    assert refused(model, state) == {
-        "request A hello": "A is down",
-        "request B hello": "the budget of requests is used up",
-        "crash A": "A is down",
-        "crash B": "the budget of crashes is used up",
-    }
-    state = played(model, "request A hello", "persist A", "crash A", "restart A")
-    assert (state.nodes[0].waits, in_flight(state)) == (True, ["A>B keep hello"] * 2)
 
 
 @pytest.mark.parametrize("apart", [False, True])
@@ -125,46 +93,7 @@ def test_a_link_is_cut_one_way_while_the_other_passes() -> None:
     assert (state.answers, state.cut) == ((Answer("hello", "kept"),), 0)
 
 
-def test_a_link_is_cut_both_ways_by_one_cut() -> None:
-    """One cut takes both directions, and heals as a whole; so does a split beside it."""
-    model = keeping(cuts=1, partitions=1)
-    state = played(model, "cut A<>B", "partition A | B")
-    assert refused(model, state)["cut A>B"] == "A>B is already cut"
-    whole = model.apply(state, Heal())
-    assert (whole.cut, whole.network.apart) == (0, 0)
-    assert refused(model, whole)["heal"] == "the network is not cut"
-
-
 # -- what may not be -------------------------------------------------------------------------------
-
-
-def test_every_refusal_is_one_clear_line() -> None:
-    """Budgets, unknown names, a node cut off from itself: the state stays, the reason is said."""
-    model = keeping(**ALL, writes_apart=True)
-    state = model.start()
-    assert refused(model, state) == {
-        "request B hello": "B takes no words",
-        "heal": "the network is not cut",
-    }
-    for action, reason in {
-        Keeping.cut("A>A"): "a link is between two different nodes of the network",
-        Keeping.cut("A>Z"): "a link is between two different nodes of the network",
-        Keeping.tick("A", "egg"): "A has set no egg timer",
-        Keeping.request("A", "bye"): "no client asks for bye now",
-        Keeping.persist("A"): "A has nothing to write",
-        Keeping.restart("A"): "A is not down",
-        Keeping.crash_written("A"): "A has nothing to write",
-    }.items():
-        timeline, why = Timeline(model), model.why_not(state, action)
-        assert why is not None
-        assert why.reason == reason
-        with pytest.raises(KitError, match="no such action here"):
-            timeline.do(action)
-        assert len(timeline.moments) == 1
-    with pytest.raises(KitError, match="no such action here"):
-        model.act(state, Keeping.crash("Z"))
-    with pytest.raises(BadInput, match=like("crashes | -1")):
-        keeping(crashes=-1)
 
 
 # -- walks, searches, traces -----------------------------------------------------------------------
@@ -244,18 +173,6 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     register(KEEPING)
 
 
-@pytest.mark.usefixtures("registered")
-def test_a_trace_opens_again() -> None:
-    """A run with every fault is saved as text and opens with equal states."""
-    timeline = Timeline(build("keeping", {"network": {**ALL, "requests": 1, "writes_apart": True}}))
-    for verb in ("request A hello", "persist A", "tick A again", "cut B>A", "drop A>B keep hello",
-                 "deliver A>B keep hello", "crash-written B", "heal", "restart B"):  # fmt: skip
-        model, state = timeline.model, timeline.state
-        timeline.do(next(a for a in model.actions(state) if model.verb(a) == verb))
-    again = Timeline.load(loads(dumps(timeline.save())))
-    assert again.moments == timeline.moments
-
-
 STORY = """\
 # A keeps a word and tells B. It crashes; the other one crashes before its answer has left.
 model keeping
@@ -304,12 +221,3 @@ def test_a_scenario_with_disks_and_crashes(tmp_path: Path) -> None:
 
 
 # -- smaller searches, and what nodes hear ---------------------------------------------------------
-
-
-def test_no_more_messages_are_on_their_way_than_may_be() -> None:
-    """A step that would make them more is refused, and a search names the bound."""
-    model = keeping(most_in_flight=1, ticks=1)
-    state = played(model, "request A hello")
-    why = "most_in_flight=1: no more messages can be on their way"
-    assert refused(model, state)["tick A again"] == why
-    assert (check(model).bound, check(keeping(most_in_flight=2, ticks=1)).bound) == (why, "")

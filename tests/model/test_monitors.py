@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.errors import BadInput, Refused
-from kit.model.model import Monitor, always, goal, step
+from kit.model.model import Monitor, always, step
 from kit.model.timeline import Timeline
-from kit.protocols.twophase.twophase import GiveUp, TwoPhase
 from kit.search.check import check
 from kit.views.panel import scene_at
 from tests.examples import examples
@@ -80,37 +79,6 @@ def test_a_monitor_is_judged_on_every_run(graph: Edges, first: int, then: int) -
         assert first in way[:-1]
         if mode == "breadth":
             assert len(way) - 1 == expected
-
-
-def test_properties_and_monitors_together() -> None:
-    """Properties are judged on states that are watched, too; goals on pairs."""
-    model = Graph(
-        {0: (1, 2), 1: (0,), 2: (2,)}, goal("home", "One can come home", lambda s: s.at == 0)
-    )
-    model.monitors = (Monitor("steps", "", int, lambda m, b, a, n: min(m + 1, 3), lambda m: None),)
-    violation = check(model).violation
-    assert violation is not None
-    assert (violation.property, violation.actions) == ("home", (Go(2),))
-    model.properties = (always("two", "Never at 2", lambda s: "at 2" if s.at == 2 else None),)
-    violation = check(model).violation
-    assert violation is not None
-    assert (violation.property, violation.witness) == ("two", "at 2")
-
-
-@pytest.mark.parametrize("mode", ["breadth", "depth"])
-def test_monitors_change_no_verdict_of_properties(mode: Any) -> None:
-    """With a monitor that never complains, verdicts and what is never reached stay the same."""
-    plain = check(TwoPhase(), mode=mode)
-    model = TwoPhase()
-    model.monitors = (
-        Monitor(
-            "gave up", "", bool, lambda m, b, a, n: m or isinstance(a, GiveUp), lambda memory: None
-        ),
-    )
-    watched = check(model, mode=mode)
-    assert (watched.complete, watched.violation) == (plain.complete, plain.violation)
-    assert watched.unreached == plain.unreached
-    assert watched.states > plain.states
 
 
 def test_a_monitor_has_a_lamp_on_every_branch() -> None:

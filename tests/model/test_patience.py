@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,10 +13,9 @@ from msgspec import Struct
 from kit.errors import BadInput
 from kit.model import patience
 from kit.model.model import Model, Monitor, always
-from kit.model.patience import ended_after, patient, stoppable
+from kit.model.patience import ended_after, stoppable
 from kit.model.timeline import Timeline
 from kit.search.check import check
-from kit.search.fuzz import fuzz
 from tests.pairs import paired
 
 
@@ -92,60 +89,6 @@ def test_what_never_ends_is_stopped(what: str, monkeypatch: pytest.MonkeyPatch) 
     assert timeline.back().state == Count(0)
 
 
-def test_a_start_without_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So is what is suggested, and what a state is looked at for when a history begins."""
-    monkeypatch.setattr(patience, "SECONDS", 0.1)
-    with pytest.raises(BadInput, match="spins, line"):
-        Timeline(counting(start=lambda: Count(2), candidates=offered))
-    timeline: Any = Timeline(counting(suggest=lambda s: spins(Count(2))))
-    with pytest.raises(BadInput, match="spins, line"):
-        timeline.forward()
-
-
-def test_what_ends_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Afterwards nobody watches any more, whatever is computed."""
-    monkeypatch.setattr(patience, "SECONDS", 0.1)
-    with patient():
-        watching = [thread for thread in threading.enumerate() if thread.name == "patience"]
-    assert watching
-    for thread in watching:  # one that is about to end may be among them
-        thread.join()
-    begun = time.thread_time()
-    while time.thread_time() < begun + 0.5:
-        pass
-
-
-def test_a_long_search_of_short_functions_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each function comes back; all together compute for much longer than one of them may."""
-    monkeypatch.setattr(patience, "SECONDS", 0.1)
-    monkeypatch.setattr(patience, "_LOOK", 0.01)
-    begun = time.thread_time()
-    model = counting(candidates=lambda s: (Up(),) if s.count < 10_000 else ())
-    while time.thread_time() < begun + 5 * patience.SECONDS:
-        assert check(model).states == 10_001
-        assert fuzz(model, range(20), steps=200).walks == 20
-
-
-def test_a_press_on_a_thread_of_its_own_is_stopped_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """JupyterLab answers presses on other threads than the main one."""
-    monkeypatch.setattr(patience, "SECONDS", 0.1)
-    timeline: Any = Timeline(counting(candidates=offered))
-    timeline.do(Up())
-    told: list[str] = []
-
-    def press() -> None:
-        try:
-            timeline.do(Up())
-        except BadInput as error:
-            told.append(str(error))
-
-    thread = threading.Thread(target=press)
-    thread.start()
-    thread.join()
-    assert "spins, line" in told[0]
-    assert timeline.state == Count(1)
-
-
 Given = Callable[..., Any]
 # what never ends -> a model of it; the function that never ends goes through ``asking`` first
 ENDLESS: dict[str, Callable[[Callable[[Given], Given]], dict[str, Any]]] = {
@@ -182,18 +125,6 @@ def test_a_search_that_never_ends_is_stopped_when_asked(what: str) -> None:
     assert found.sentence.endswith(f" (it stopped in {found.at_work})")
 
 
-def test_a_search_that_nobody_stops_is_left_alone() -> None:
-    """Nothing is raised in it, nor after it when somebody asks too late."""
-    asked = threading.Event()
-    with stoppable(asked):
-        found = check(counting(), max_states=3)
-    asked.set()
-    begun = time.thread_time()
-    while time.thread_time() < begun + 0.5:
-        pass
-    assert (found.verdict, found.at_work) == ("bounded", "")
-
-
 def compute(seconds: float) -> None:
     """Do nothing that ends before."""
     begun = time.process_time()
@@ -209,12 +140,3 @@ def test_work_ends_after_so_many_seconds_of_computing() -> None:
     with pytest.raises(KeyboardInterrupt), ended_after(0.01) as is_over:
         compute(seconds=30)
     assert is_over()
-
-
-def frame_of(file: str, back: Any = None, name: str = "f") -> Any:
-    """What looks like a frame that is at work in a file."""
-    code = SimpleNamespace(co_filename=file, co_name=name)
-    return SimpleNamespace(f_code=code, f_back=back, f_trace=None)
-
-
-MINE, LEAVES = frame_of("mine.py"), frame_of(contextlib.__file__)

@@ -8,20 +8,15 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import Struct
 
 from kit.errors import Refusal, Refused
-from kit.model.compose import Product, needs
-from kit.model.declared import always
+from kit.model.compose import Product
 from kit.model.log import Append, Apply, AtomicLog, LogParameters
 from kit.model.timeline import Timeline
 from kit.model.trace import action_from
-from kit.protocols.twophase.twophase import Decide as Decision
-from kit.protocols.twophase.twophase import TwoPhase
 from kit.search.check import check
-from kit.search.orders import Ordered, OrderedState
 from tests.examples import examples
-from tests.model.toys import Door, Down, Lift, LiftModel, LiftParameters, Up, walk
+from tests.model.toys import Door, Down, LiftModel, LiftParameters, Up, walk
 
 MOST = 3  # entries of the log, so that the product is finite
 
@@ -71,18 +66,6 @@ def reasons(state: Any) -> dict[str, str]:
         f"{HOUSE.part_of(action)[0]} {HOUSE.verb(action)}": refusal.reason
         for action, refusal in HOUSE.waiting(state)
     }
-
-
-def test_linked_actions_happen_in_the_same_step() -> None:
-    """A move of the left lift and its entry in the log are one step."""
-    after = HOUSE.act(HOUSE.start(), LEFT(Up()))
-    assert (after.left.floor, tuple(after.log.entries)) == (1, ("up from 0",))
-
-
-def test_a_link_may_reach_several_parts() -> None:
-    """Three parts move in one step, each by its own rule."""
-    after = HOUSE.act(HOUSE.start(), LEFT(Door(True)))
-    assert (after.left.door, after.right.door, tuple(after.log.entries)) == (True, True, ("door",))
 
 
 @given(st.lists(st.integers(0, 50), max_size=25))
@@ -150,15 +133,6 @@ def test_wrapped_actions_survive_being_written_down(action: Any) -> None:
     assert (back, type(back)) == (action, type(action))
 
 
-def test_a_product_of_two_protocols_tells_their_steps() -> None:
-    """Descriptions and milestones of a part come through with that part's own states."""
-    both = Product("both", {"one": TwoPhase(), "other": TwoPhase()})
-    action = both.wrap["other"](Decision(commit=False))
-    after = both.act(both.start(), action)
-    assert both.describe(both.start(), action, after) == "The transaction manager decides to abort."
-    assert both.milestone(both.start(), action, after) == "decided"
-
-
 def test_a_product_is_searched_and_walked_like_any_model() -> None:
     """A product has a timeline, traces and a search without a word of its own."""
     result = check(HOUSE, HOUSE.properties)
@@ -191,94 +165,3 @@ def test_a_part_may_be_a_product() -> None:
         assert getattr(after, part) == moved
         assert street.refusal(state, action) is None
     assert dict(street.successors(state)).keys() == set(street.actions(state))
-
-
-class Guarded(Product):
-    """Two lifts, which a guard lets go where he likes; in the dark he likes less."""
-
-    def __init__(self, *, dark: bool) -> None:
-        self.dark = dark
-        super().__init__("guarded", {n: LiftModel(LiftParameters(2)) for n in ("left", "right")})
-
-    @needs(Up, when=lambda m: m.dark)
-    def light(self, s: Any, part: str, action: Any) -> Refusal | None:
-        """Nobody goes up in the dark."""
-        return Refusal("it is dark")
-
-    @needs(Up, Down)
-    def level(self, s: Any, part: str, action: Any) -> Refusal | None:
-        """The left one comes first."""
-        return Refusal("left first") if (part, s.left.floor) == ("right", 0) else None
-
-    @needs()
-    def open(self, s: Any, part: str, action: Any) -> Refusal | None:
-        """Two open doors are enough."""
-        return Refusal("all is open") if s.left.door and s.right.door else None
-
-    @always()
-    def side_by_side(self, s: Any) -> str | None:
-        """The lifts are on one floor."""
-        return None if s.left.floor == s.right.floor else "apart"
-
-
-def test_a_class_of_products_declares_its_conditions() -> None:
-    """For some types of action or for all, in each product or where it says so; and promises."""
-    told = {
-        False: ("", "left first", "all is open; and the door is open", "all is open"),
-        True: (
-            *("it is dark", "it is dark; and left first"),
-            *("it is dark; all is open; and the door is open", "all is open"),
-        ),
-    }
-    for dark, expected in told.items():
-        model = Guarded(dark=dark)
-        left, right, start = model.wrap["left"], model.wrap["right"], model.start()
-        opened = msgspec.structs.replace(start, left=Lift(0, True), right=Lift(0, True))
-        asked = [
-            *((start, left(Up())), (start, right(Up()))),
-            *((opened, left(Up())), (opened, right(Door(False)))),
-        ]
-        refusals = [model.refusal(*each) for each in asked]
-        assert [each.reason if each else "" for each in refusals] == [*expected]
-        assert [prop.name for prop in model.properties] == ["side-by-side"]
-        assert model.properties[0].check(msgspec.structs.replace(start, left=Lift(1))) == "apart"
-
-
-class Ring(Struct, frozen=True):
-    """No action of a lift."""
-
-
-def ordered(*steps: Any, always: tuple[type, ...] = ()) -> Ordered:
-    """A lift of four floors that goes up, and whose door is used, in this order alone."""
-    return Ordered(LiftModel(LiftParameters(floors=4)), steps, (Up, Door), always)
-
-
-def test_only_the_next_step_is_offered_and_others_as_ever() -> None:
-    """The door waits for its place; down is nobody's step and goes on as it may."""
-    model = ordered(Up(), Door(open=True), Up())
-    start = model.start()
-    assert (start, model.due(start)) == (OrderedState(Lift(0), 0), Up())
-    assert list(model.actions(start)) == [Up()]
-    first = model.act(start, Up())
-    assert (first.inner, first.place) == (Lift(1), 0)
-    assert model.describe(start, Up(), first) == model.model.describe(Lift(0), Up(), Lift(1))
-    assert set(model.actions(first)) == {Up(), Down()}
-
-
-def test_a_step_that_has_nothing_to_do_is_passed_over() -> None:
-    """What the model does not know, and a door that is closed already; then the list is done."""
-    model = ordered(Ring(), Door(open=False), Door(open=True), Ring())
-    start = model.start()
-    assert (start.place, model.due(start)) == (2, Door(open=True))
-    opened = model.act(start, Door(open=True))
-    assert (opened.inner, opened.place) == (Lift(0, door=True), 4)
-    assert model.due(opened) is None
-    assert Door(open=False) not in list(model.actions(opened))
-
-
-def test_its_promises_are_the_models() -> None:
-    """They are judged on the inner state: without the way up the top is out of reach."""
-    assert check(ordered(Up())).unreached == ()
-    assert check(ordered(Door(open=True), Up())).unreached == ("top",)
-    names = [(each.name, each.kind) for each in ordered().properties]
-    assert names == [(each.name, each.kind) for each in LiftModel(LiftParameters()).properties]

@@ -157,47 +157,6 @@ def test_a_model_that_breaks_its_word_is_named(name: str, mode: Any) -> None:
     assert "\n" not in message
 
 
-def test_candidates_that_change_a_state_are_named() -> None:
-    """To look at what could be done does nothing."""
-
-    def grows(s: Any) -> Any:
-        s.items.append(1)
-        return (Add(),)
-
-    with pytest.raises(BadInput, match=r"choices of add, line .*grows.*a changed state"):
-        check(model_of(lambda: Sly([]), lambda s, action: Sly([*s.items]), grows))
-
-
-def test_the_words_of_a_model_are_texts() -> None:
-    """What tells of a step is looked at, too, unless only the steps are asked about."""
-    model: Any = model_of(Firm, lambda s, action: Firm((*s.items, 1)))
-    model.describe = lambda before, action, after: 7
-    check_purity(model, Firm(), words=False)
-    with pytest.raises(BadInput, match=r"describe.*a string"):
-        check_purity(model, Firm())
-
-
-def test_an_action_that_cannot_be_hashed_is_named() -> None:
-    """Actions are told apart, too: one with a list in it is named with who offered it."""
-    model = model_of(Firm, lambda s, a: s, lambda s: (Add([1]),))
-    with pytest.raises(BadInput, match=r"choices of add, line .*unhashable type: 'list'"):
-        check(model)
-
-
-def test_a_state_that_cannot_be_written_down_is_named() -> None:
-    """A state that holds something without content (a function, say) has no fingerprint."""
-    with pytest.raises(BadInput, match=r"start, line .*a state cannot hold a function"):
-        check(model_of(lambda: Firm((lambda: 1,)), lists))
-
-
-def test_a_memory_that_cannot_be_hashed_is_named() -> None:
-    """A monitor that remembers a list is named like a state that holds one."""
-    model = model_of(Firm, lambda s, a: Firm((*s.items, 1)))
-    model.monitors = (Monitor("diary", "", tuple, lambda m, b, a, n: [*m, 1], lambda m: None),)
-    with pytest.raises(BadInput, match=r"monitor diary, line .*unhashable type: 'list'"):
-        check(model)
-
-
 def test_other_errors_come_through() -> None:
     """What is not a broken word is the student's own error, with its own traceback."""
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-from msgspec.structs import replace
-
 from kit.model.model import Refinement
 from kit.protocols.twophase.twophase import (
     ABORTED,
@@ -17,7 +14,6 @@ from kit.protocols.twophase.twophase import (
 )
 from kit.search.check import Result, check_refinement
 from tests.model.toys import Cell, Go, Graph
-from tests.quality.breaking import changing
 
 FINE = TwoPhase(TwoPhaseParameters(3))
 
@@ -55,16 +51,6 @@ def test_the_right_map_passes() -> None:
     assert result.violation is None
     assert result.complete
     assert result.states == 288
-
-
-def test_a_step_may_be_several_coarse_ones() -> None:
-    """Where all gave up before, the decision to abort is two coarse steps at once."""
-    state = FINE.start()
-    for give_up in list(FINE.actions(state))[3:6]:
-        state = FINE.act(state, give_up)
-    (abort,) = (action for action in FINE.actions(state) if FINE.verb(action) == "decide abort")
-    after = FINE.act(state, abort)
-    assert image(state, abort, after) == (Go(3), Go(4))
 
 
 def test_a_wrong_image_is_named_with_its_shortest_run() -> None:
@@ -107,30 +93,3 @@ def test_a_bounded_search_says_so() -> None:
     assert result.violation is None
     assert not result.complete
     assert result.states == 100
-
-
-class Hasty(TwoPhase):
-    """Two-phase commit in which a manager that obeys also drops what it had prepared."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        *others, obey = self.rules
-        forget = changing(lambda s, action, after: replace(after, tm=0))
-        self.rules = (*others, forget(obey))
-
-
-def test_a_fine_model_that_goes_astray_is_found() -> None:
-    """A planted bug in the fine model shows as a step that the coarse one does not know."""
-    result = refined(Hasty())
-    assert result.violation is not None
-    assert "is refused there" in result.violation.witness
-
-
-@pytest.mark.parametrize("step", [0, 1])
-def test_mismatch_speaks_of_one_step(step: int) -> None:
-    """The map can also be asked about a single step."""
-    refinement = Refinement(FINE, COARSE, project, image)
-    action, after = list(FINE.successors(FINE.start()))[step]
-    assert refinement.mismatch(FINE.start(), action, after) is None
-    wrong = replace(after, tm=COMMITTED, committed=FINE.everybody)
-    assert refinement.mismatch(FINE.start(), action, wrong) is not None

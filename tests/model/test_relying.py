@@ -10,9 +10,8 @@ import pytest
 from kit.errors import Refusal
 from kit.model.declared import Declared, Each, State, action, budget, goal
 from kit.model.model import Monitor
-from kit.model.timeline import Timeline
 from kit.search.check import check
-from kit.search.fuzz import Walker, fuzz
+from kit.search.fuzz import fuzz
 
 
 class Pump(State, frozen=True):
@@ -129,28 +128,3 @@ def test_a_goal_needs_help_that_comes(model: Any, given: Any, holds: bool) -> No
         broken = found.violation and found.violation.property
         assert broken == (None if holds else "dry"), mode
     assert bool(fuzz(made, range(30), steps=2, within=30).findings) != holds
-
-
-def test_what_is_told_does_not_make_the_search_larger() -> None:
-    """What operators are told beyond a budget is looked at where a goal is lost, and only there."""
-    assert check(Told(strikes=1)).states == check(Pumping(strikes=1)).states
-
-
-def test_a_run_of_a_lost_goal_ends_within_the_budget() -> None:
-    """A fair schedule that was helped and still does not end is told up to the help."""
-
-    class Leaking(Told):
-        @action(relied=lambda m, s, a: s.broken)
-        def leak(self, s: Pump) -> Pump | None:
-            """It breaks at once."""
-            return s.but(broken=True, left=2) if not s.broken else None
-
-        @action()
-        def pump(self, s: Pump) -> Pump | None:
-            """It breaks while it pumps."""
-            return None if s.broken else s.but(broken=True)
-
-    walker = Walker(Leaking(), steps=1, within=20)
-    walk = walker.led_on(walker.walk(0))
-    assert walk.verdict == "dry"
-    assert Timeline.along(Leaking(), walk.actions).state.broken

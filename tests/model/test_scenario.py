@@ -5,16 +5,11 @@ from __future__ import annotations
 import pytest
 
 from kit.errors import BadInput
-from kit.model.model import LaterCase
 from kit.model.scenario import (
-    begun_by,
-    file_named,
     model_for,
     parse,
-    read,
     run,
 )
-from kit.protocols.dataplane.dataplane import Dataplane
 
 HEAD = "# Why it is worth seeing.\n"
 
@@ -62,12 +57,3 @@ def test_a_header_is_refused_by_the_line_that_is_wrong(text: str, said: str) -> 
     """Its number and what it says; where a value is named, the line that has it."""
     with pytest.raises(BadInput, match=said):
         model_for(parse(text, "mine"))
-
-
-def test_a_safeguard_that_there_is_not_is_told_at_the_end_of_the_header() -> None:
-    """A case that begins without it says so by the file's last line of that kind."""
-    case: LaterCase = next(case for guard in Dataplane.safeguards for case in guard.later)
-    script = parse(read(file_named(case.scenario)), case.scenario)
-    at = [line.number for line in script.header if not line.text.startswith("off ")][-1]
-    with pytest.raises(BadInput, match=rf"^{case.scenario}:{at} .*got 'nonsense'"):
-        begun_by(case, ("nonsense",))

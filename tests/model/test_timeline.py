@@ -26,16 +26,6 @@ from tests.model.toys import Door, LiftModel, LiftParameters, Up, endless
 from tests.saying import like
 
 
-def test_a_history_begins_with_the_start() -> None:
-    """A new timeline holds the model's first state and nothing before it."""
-    timeline = a_lift()
-    assert timeline.state == timeline.model.start()
-    assert timeline.before is None
-    assert timeline.now.say == "A lift: the start."
-    assert (timeline.path(), timeline.branches(), timeline.at, timeline.tip) == ([0], [0], 0, 0)
-    assert timeline.back() is None
-
-
 @pytest.mark.spec("H-005")
 @pytest.mark.parametrize("name", ["bootstrap", "decommission", "commit", "gap", "two-bootstraps"])
 def test_back_shows_exactly_the_former_state(name: str) -> None:
@@ -127,16 +117,6 @@ def test_an_unknown_moment_is_bad_input(moment: Any) -> None:
     assert (timeline.at, timeline.tip) == (0, 0)
 
 
-def test_lamps_speak_of_the_moment_and_the_step_that_led_to_it() -> None:
-    """The lamps of a moment are those of its state and of the step into it."""
-    timeline = scenario("bootstrap")
-    assert all(verdict.ok for verdict in timeline.verdicts())
-    to_the_end(timeline)
-    assert {verdict.name for verdict in timeline.verdicts()} == {
-        prop.name for prop in timeline.model.properties if prop.kind in ("always", "step")
-    }
-
-
 def test_a_long_history_is_walked_from_end_to_end() -> None:
     """Ten thousand moments, with forks on the way, are walked back and forward without a slip."""
     timeline = Timeline(endless())
@@ -159,50 +139,21 @@ def test_a_long_history_is_walked_from_end_to_end() -> None:
 @pytest.mark.spec("H-004")
 @pytest.mark.parametrize("name", ["bootstrap", "one-gives-up"])
 def test_the_player_and_a_cell_make_the_same_trace(name: str) -> None:
-    """Pressing controls, as the browser's messages do, and calling the timeline from a cell lead
-    to one and the same trace.
-    """
+    """Stepping with the Player and calling the timeline lead to one and the same trace."""
     from kit.widgets.player import Player
 
     player, timeline = Player(name), scenario(name, scripted=True)
-
-    def press(control: str) -> None:
-        player._hear(
-            None, {"message": "act", "control": control, "at": player.timeline.at, "have": 0}, None
-        )
-
-    press("step")
+    player.step()
     timeline.forward()
-    press("milestone")
+    player.milestone()
     timeline.to_milestone()
     player.back()
     timeline.back()
-    press("fork")
-    timeline.fork()
     action = list(timeline.model.actions(timeline.state))[-1]
     player.act(timeline.model.verb(action))
     timeline.do(action)
     assert player.timeline.save() == timeline.save()
     assert len(timeline.moments) > 3
-
-
-CLOSED, OPEN = (LiftModel(LiftParameters(floors=5), off) for off in ((), ("door",)))
-
-
-def test_what_is_foreseen_has_not_happened() -> None:
-    """One stands a step on, on the branch or at its end, and then where one was."""
-    timeline = a_lift(4, ("up", "up"))
-    timeline.forward()
-    for moments in (2, 3):
-        before = everything(timeline)
-        with timeline.foreseen() as moment:
-            assert moment is timeline.now
-            assert (timeline.at, timeline.state.floor, len(timeline.moments)) == (2, 2, 3)
-            timeline.breaches(2)
-        assert everything(timeline) == before
-        assert len(timeline.moments) == moments
-        timeline.forward()
-        timeline.goto(1)
 
 
 def test_a_milestone_is_the_unit_of_coarse_stepping() -> None:
@@ -226,26 +177,6 @@ def test_running_to_a_milestone_that_never_comes_ends() -> None:
     assert len(timeline.moments) == LONGEST_RUN + 1
 
 
-def test_a_macro_is_one_fold_of_ordinary_steps() -> None:
-    """The steps of a macro are ordinary moments that share a fold; each macro has its own."""
-    timeline = a_lift(10)
-    timeline.do(Up())
-    timeline.run([Up(), Up()])
-    timeline.run(Up() for _ in range(3))
-    assert [moment.fold for moment in timeline.moments] == [0, 0, 1, 1, 2, 2, 2]
-    assert timeline.state.floor == 6
-    timeline.back()
-    assert timeline.state.floor == 5, "within a fold one steps as anywhere"
-
-
-def test_a_macro_may_look_where_it_is() -> None:
-    """A macro's actions may be chosen as it goes, from the state that the last one left."""
-    timeline = Timeline(TwoPhase())
-    timeline.run(action for action in iter(timeline.suggest, None))
-    assert timeline.state.committed == 0b111
-    assert {moment.fold for moment in timeline.moments[1:]} == {1}
-
-
 def test_a_refused_macro_leaves_the_history_as_it_was() -> None:
     """When one action of a macro is refused, none of it is in the history, also after a branch."""
     timeline = a_lift(4)
@@ -266,29 +197,6 @@ def test_lines_of_a_script_take_the_place_of_suggestions() -> None:
     timeline = to_the_end(scenario("one-gives-up", scripted=True))
     verbs = [timeline.model.verb(moment.action) for moment in timeline.moments[1:]]
     assert tuple(verbs[:5]) == timeline.script == scenario_of("one-gives-up")[1].script
-
-
-def test_a_line_waits_until_it_is_enabled() -> None:
-    """A line that may not happen yet lets the model's own suggestions go first."""
-    timeline = to_the_end(Timeline(TwoPhase(), ("decide commit", "receive-decision RM2")))
-    verbs = [timeline.model.verb(moment.action) for moment in timeline.moments[1:]]
-    assert verbs.index("decide commit") == 6
-    assert verbs[7] == "receive-decision RM2"
-
-
-def test_each_branch_follows_the_script_on_its_own() -> None:
-    """Going back goes back in the script, too; what a branch did otherwise does not count."""
-    timeline = a_lift(9, ("up", "door True", "door False", "up"))
-    for _ in range(3):
-        timeline.forward()
-    timeline.goto(1)
-    timeline.do(Up())
-    verbs = []
-    for _ in range(3):
-        moment = timeline.forward()
-        assert moment is not None
-        verbs.append(timeline.model.verb(moment.action))
-    assert verbs == ["door True", "door False", "up"]
 
 
 OFF = "transitive-closure"

@@ -15,7 +15,7 @@ from kit.edge.writing import write_whole
 from kit.errors import BadInput, Refusal
 from kit.model.registry import build, entry_of
 from kit.model.timeline import Timeline
-from kit.model.trace import Trace, dumps, is_trace, loads, read, write
+from kit.model.trace import Trace, dumps, loads, read, write
 from tests.examples import examples
 from tests.formats.recorded import a_run, load, plain
 from tests.model.toys import Door, Lift, LiftModel, LiftParameters, Up
@@ -56,27 +56,6 @@ def test_any_history_comes_back_from_its_text(name: str, moves: list[tuple[int, 
     assert again.model.off == timeline.model.off
     assert again.model.parameters == timeline.model.parameters
     assert dumps(again.save()) == text
-
-
-def test_a_trace_is_readable_json() -> None:
-    """A trace is JSON of a few fields: a line a value, each step with its verb."""
-    text = dumps(a_run().save())
-    data = json.loads(text)
-    assert list(data) == [
-        "format",
-        "kit",
-        "model",
-        "revision",
-        "parameters",
-        "off",
-        "steps",
-        "at",
-        "tip",
-    ]
-    assert data["steps"][0]["verb"] == "prepare RM0"
-    assert data["steps"][0]["action"] == {"type": "prepare", "rm": 0}
-    assert len(text.splitlines()) > 40
-    assert text.startswith('{\n "format": 2,\n'), "indented by one"
 
 
 def test_a_trace_holds_the_whole_tree() -> None:
@@ -153,17 +132,6 @@ def test_a_step_that_another_revision_refuses_is_named() -> None:
     assert says(caught.value, "steps[1].action.type | hatch | step 2, 'door | revision 1 of lift")
 
 
-def test_what_looks_like_a_trace() -> None:
-    """Its beginning is enough, with any space before; each of the first names has to be there."""
-    text = dumps(a_run().save())
-    assert is_trace(text)
-    assert is_trace(f"\n  {text[:200]}")
-    for name in ("format", "kit", "model"):
-        assert not is_trace(text.replace(f'"{name}"', '"other"'))
-    assert is_trace(text.replace('"off"', '"other"'))
-    assert not is_trace(f"[{text}]")
-
-
 def test_a_file_is_read_back(tmp_path: Path) -> None:
     """What was written to a file is read from it; a mark that some editors put first is no harm."""
     file = tmp_path / "run.json"
@@ -226,30 +194,3 @@ def test_a_write_that_fails_keeps_the_old_file(
             write_whole(file, "new")
     assert file.read_text(encoding="utf-8") == "old"
     assert list(tmp_path.iterdir()) == [file]
-
-
-def test_a_write_that_is_interrupted_keeps_the_old_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An interrupt while writing goes on as an interrupt, and leaves the old file alone."""
-    file = tmp_path / "run.json"
-    file.write_text("old", encoding="utf-8")
-
-    def interrupt(_: int) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr("os.fsync", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            write_whole(file, "new")
-    assert file.read_text(encoding="utf-8") == "old"
-    assert len(list(tmp_path.iterdir())) == 1
-
-
-def test_text_that_has_no_bytes_is_no_file(tmp_path: Path) -> None:
-    """Text with half a character cannot be written; the old file stays."""
-    file = tmp_path / "run.json"
-    file.write_text("old", encoding="utf-8")
-    with pytest.raises(BadInput, match="a writable place"):
-        write_whole(file, "\ud800")
-    assert file.read_text(encoding="utf-8") == "old"
