@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,19 +27,12 @@ from cassandra.metadata import BytesToken
 from cassandra.query import BatchStatement, BatchType, SimpleStatement
 
 from kit import Player, build, serve
-from kit.clients.cluster import ServedCluster
 from kit.clients.server import Served
-from kit.clients.tables import Addresses, row_servers
-from kit.commands.serving import entered
+from kit.clients.tables import row_servers
 from kit.console.drill import DrillMoment
 from kit.errors import KitError, Refused
 from kit.model.family import server_places
-from kit.model.flows import host_id
-from kit.model.registry import entries
-from kit.model.timeline import played_out
-from kit.playing.opening import open_source
 from kit.protocols.tcm.facts import moment
-from kit.views.rendered import RenderedTimeline
 from tests.clients.programs import Program, program
 from tests.commands.calling import call
 from tests.waiting import PATIENCE, until
@@ -150,15 +141,6 @@ def test_prepared_statements_and_batches(served: Served) -> None:
         assert one.session.execute(select, (150,)).one().value == "two"
 
 
-@pytest.mark.parametrize("word", ["hold", "release"])
-def test_a_name_of_no_node_is_not_held_or_released(served: Served, word: str) -> None:
-    """It is refused with the names that there are, and nothing else of the line is done."""
-    served.hold("A")
-    assert re.search(r"got 'Z'.*\bA\b.*\bB\b", entered(served, f"{word} A B Z"))
-    assert [*served.cluster.held] == ["A"]
-    assert entered(served, "release A") == "held: none"
-
-
 def test_too_few_live_replicas_are_unavailable() -> None:
     """Nothing is sent where the level cannot be met; the error has the model's numbers."""
     with serve(build("dataplane", {"crashes": 1})) as served, program(served, "K1") as one:
@@ -213,25 +195,6 @@ def test_a_stale_coordinator_without_its_safeguard() -> None:
         assert [row.value for row in other.ask(READ)] == ["write 1"]
         broken = served.timeline.breaches(served.timeline.at)
         assert "Every acknowledged write is seen by every later read" in {x.title for x in broken}
-
-
-@pytest.mark.parametrize("name", ["vnodes", "tablet"])
-def test_a_barrier_reaches_a_held_coordinator(name: str) -> None:
-    """It plans by the version that it knew, until a barrier that waits for all nodes is over."""
-    with serve(name) as served, program(served, "K1") as one:
-        text = WRITE.replace("150", str(served.cluster.tools.key(served.cluster.now(0))))
-        while "write 1 is done" not in served.timeline.now.say:
-            served.step()
-        served.hold("K1")
-        while "Version 11" not in served.timeline.now.say:
-            served.step()
-        one.ask(text.format("a"))
-        while "Version 12" not in served.timeline.now.say:
-            served.step()
-        one.ask(text.format("b"))
-    run = [each.say for each in served.timeline.moments]
-    stale = [say for say in run if "has not heard of" in say]
-    assert [re.findall(r"version (\d+)", say) for say in stale] == [["10", "11"], ["11", "12"]]
 
 
 OWN = ("write", "read", "apply", "copy", "land", "time", "K")
@@ -348,49 +311,10 @@ def test_a_batch_of_counters_is_refused(served: Served) -> None:
         assert len(served.timeline.moments) == 1
 
 
-def test_a_request_costs_the_same_however_long_the_history_is() -> None:
-    """Only moments that it makes are drawn, and the one that is shown; others when a page asks."""
-    player = Player("dataplane")
-    drawn = list[int]()
-    draw = RenderedTimeline.draw
-
-    def counting(self: RenderedTimeline, moment: int) -> Any:
-        drawn.append(moment)
-        return draw(self, moment)
-
-    with pytest.MonkeyPatch.context() as patch, serve(player) as served:
-        with program(served, "K1") as one:
-            patch.setattr(RenderedTimeline, "draw", counting)
-            costs = []
-            for number in range(8):
-                drawn.clear()
-                one.ask(WRITE.format(number))
-                costs.append(len(drawn))
-        assert {*costs[1:]} == {6}
-        assert player.rendered.undrawn > 0
-        player.rendered.need(1)
-        assert player.rendered.moments[1].root is not None
-
-
-def test_texts_are_compared_letter_by_letter(served: Served) -> None:
-    """Names in capitals are other names."""
-    found = "SELECT keyspace_name FROM system_schema.keyspaces WHERE keyspace_name = '{}'"
-    with program(served, "K1") as one:
-        assert [len(one.ask(found.format(name))) for name in ("ks", "KS")] == [1, 0]
-
-
 def test_shards_are_no_servers() -> None:
     """A tablet that moves within its node has nobody that programs can connect to."""
     with pytest.raises(Refused, match="shards of one node"):
         serve(build("tablet", {"kind": "intranode_migration"}))
-
-
-def test_replicas_hand_requests_on(served: Served) -> None:
-    """A replica coordinates nothing in this model, so the first coordinator does it."""
-    with program(served, "A") as one:
-        one.ask(WRITE.format("tea"))
-        assert [row.value for row in one.ask(READ)] == ["tea"]
-    assert served.timeline.now.say.startswith("K1")
 
 
 @pytest.mark.parametrize(
@@ -462,18 +386,6 @@ def test_a_player_shows_what_programs_do() -> None:
             one.ask(READ)
 
 
-def test_a_history_that_is_full_leaves_out_what_is_over(served: Served) -> None:
-    """A program is answered however often it asks; what others see of the row stays as it is."""
-    with program(served, "K1") as one, program(served, "K2") as two:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("kit.protocols.storage.clients.MOST_REQUESTS", 8)
-            for number in range(12):
-                one.ask(WRITE.format(f"tea {number}"))
-                assert [row.value for row in two.ask(READ)] == [f"tea {number}"]
-                assert [row.value for row in one.ask(READ, "ONE")] == [f"tea {number}"]
-        assert len(served.cluster.model.workload) <= 8
-
-
 @pytest.mark.parametrize("source", ["dataplane", "vnodes", "tablet"])
 def test_the_usual_policy_of_a_driver_finds_who_answers(source: str) -> None:
     """From whichever node it begins: a replica hands its request on to a coordinator."""
@@ -533,141 +445,6 @@ def test_tables_answer_as_in_a_notebook(served: Served) -> None:
     assert len(found) == 4
 
 
-KEYS = [
-    ("recovery/majority-is-lost", "system.topology", ["key", "host_id"]),
-    ("recovery/majority-is-lost", "system.raft_state", ["group_id", "disposition", "server_id"]),
-    (
-        "recovery/majority-is-lost",
-        "system.raft_snapshot_config",
-        ["group_id", "disposition", "server_id"],
-    ),
-    ("recovery/majority-is-lost", "system.group0_history", ["key", "state_id"]),
-    ("recovery/majority-is-lost", "system.discovery", ["key", "ip_addr"]),
-    ("recovery/majority-is-lost", "system.scylla_local", ["key"]),
-    ("tablets", "system.topology", ["key", "host_id"]),
-    ("topology_upgrade", "system.topology", ["key", "host_id"]),
-    ("tcm", "system_views.gossip_info", ["address", "port"]),
-    ("tcm", "system_views.cluster_metadata_log", ["epoch"]),
-    ("tcm", "system.peers_v2", ["peer", "peer_port"]),
-    ("tcm", "system_schema.columns", ["keyspace_name", "table_name", "column_name"]),
-]
-
-
-@pytest.mark.sweep(3)
-@pytest.mark.parametrize("name", sorted({name for name, *_ in KEYS}))
-def test_drivers_are_told_the_keys_of_the_published_tables(name: str) -> None:
-    """The key, its order and the static columns, as the schema has them, and as DESCRIBE says."""
-    with serve(name) as served, program(served, next(iter(served.addresses))) as one:
-        for _, title, wanted in (each for each in KEYS if each[0] == name):
-            keyspace, table = title.split(".")
-            text = one.ask(f"DESCRIBE TABLE {title}")[0].create_statement
-            assert f"PRIMARY KEY ({', '.join(wanted)})" in text
-            kinds = {
-                row.column_name: row
-                for row in one.ask(
-                    f"SELECT * FROM system_schema.columns WHERE keyspace_name = '{keyspace}' "
-                    f"AND table_name = '{table}'"
-                )
-            }
-            known = one.cluster.metadata.keyspaces[keyspace].tables.get(table)
-            if known:
-                assert [column.name for column in known.primary_key] == wanted
-            for place, column in enumerate(wanted if kinds else ()):
-                row = kinds[column]
-                assert row.kind == ("clustering" if place else "partition_key")
-                assert row.position == max(0, place - 1)
-            is_newest_first = table == "group0_history"
-            assert ("CLUSTERING ORDER BY (state_id DESC)" in text) is is_newest_first
-            assert ("desc" in {row.clustering_order for row in kinds.values()}) is is_newest_first
-            is_static = " static," in text
-            assert is_static is (table == "topology")
-            assert ("static" in {row.kind for row in kinds.values()}) is is_static
-            rows = one.ask(f"SELECT {', '.join(wanted)} FROM {title}")
-            assert len({*rows}) == len(rows), title
-
-
-@pytest.mark.sweep(3)
-@pytest.mark.parametrize("name", server_places())
-def test_no_two_rows_have_one_key(name: str) -> None:
-    """At each moment of each story of the model, on each node that is up."""
-    for scenario in entries()[name].scenarios[:4] or ("",):
-        source = f"{name}/{scenario.name}" if scenario else name
-        timeline = played_out(open_source(source).timeline)
-        try:
-            cluster = ServedCluster(timeline)
-        except Refused:
-            continue
-        names = timeline.model.names
-        cluster.addresses = Addresses([f"127.0.0.{at + 1}" for at in range(len(names))])
-        for step in timeline.path():
-            timeline.goto(step)
-            for at in (at for at in range(len(names)) if cluster.is_up(at)):
-                for table in cluster.catalog(at).tables.values():
-                    with suppress(Refused):  # whose table is not modelled in this story
-                        rows = [str([*map(row.get, table.keys)]) for row in table.rows()]
-                        assert len({*rows}) == len(rows), (source, step, table.title)
-
-
-@pytest.mark.parametrize(
-    ("text", "rows"),
-    [
-        (
-            "SELECT JSON epoch, kind FROM {} WHERE epoch = 102",
-            ['{"epoch": 102, "kind": "MID_JOIN"}'],
-        ),
-        ("SELECT COUNT(*) FROM {}", [4]),
-        ("SELECT COUNT(*) FROM {} WHERE epoch IN (101, 102)", [2]),
-        ("SELECT COUNT(*) FROM {} WHERE kind = 'PREPARE_JOIN'", [1]),
-        ("SELECT epoch FROM {} WHERE epoch IN (102, 999) LIMIT 1", [102]),
-        ("SELECT JSON epoch FROM {} LIMIT 2", ['{"epoch": 100}', '{"epoch": 101}']),
-    ],
-)
-def test_statements_of_a_drill_are_answered(served: Served, text: str, rows: list[Any]) -> None:
-    """As JSON, counted, and with one of several values."""
-    play(served)
-    table = "system_views.cluster_metadata_log"
-    with program(served, "A") as one:
-        answers = [row[0] for row in one.ask(text.format(table))]
-        assert answers == rows
-
-
-def test_one_of_several_bound_values(served: Served) -> None:
-    """Each value of IN may be a marker; the columns of JSON and of a count are told before."""
-    with program(served, "A") as one:
-        table = "system_views.cluster_metadata_directory"
-        wanted = one.session.prepare(f"SELECT COUNT(*) FROM {table} WHERE node_id IN (?, ?, 3)")
-        assert one.session.execute(wanted, (1, 999)).one().count == 2
-        shown = one.session.prepare(f"SELECT JSON node_id FROM {table} WHERE node_id = ?")
-        assert one.session.execute(shown, (1,)).one()[0] == '{"node_id": 1}'
-
-
-@pytest.mark.parametrize(
-    ("where", "is_fine"),
-    [
-        ("", True),
-        ("key = 'topology'", True),
-        ("key = 'topology' AND host_id = {}", True),
-        ("host_id = {} AND key = 'topology'", True),
-        ("host_id = {}", False),
-        ("version = 1", False),
-        ("key = 'topology' AND version = 1", False),
-        ("key = 'topology' AND version = 1 ALLOW FILTERING", True),
-        ("version = 1 ALLOW FILTERING", True),
-    ],
-)
-def test_a_condition_that_is_on_no_key_needs_filtering(where: str, is_fine: bool) -> None:
-    """As on a server: what works here works there."""
-    with serve("topology") as served, program(served, "A") as one:
-        text = "SELECT * FROM system.topology" + f" WHERE {where}".format(host_id(0)) * bool(where)
-        if is_fine:
-            assert one.ask(text)
-        else:
-            with pytest.raises(InvalidRequest, match="use ALLOW FILTERING"):
-                one.ask(text)
-            with pytest.raises(InvalidRequest, match="use ALLOW FILTERING"):
-                one.session.prepare(text)
-
-
 @pytest.mark.parametrize("name", ["topology", "tablets", "recovery/majority-is-lost"])
 def test_what_is_read_from_a_served_cluster_is_a_dump(name: str, tmp_path: Path) -> None:
     """The commands of operators take the rows, as OPERATORS.md has them saved."""
@@ -699,33 +476,7 @@ def test_pages_of_rows(served: Served) -> None:
         assert len(one.ask("SELECT * FROM system_schema.columns LIMIT 3")) == 3
 
 
-def test_models_without_tools_say_so() -> None:
-    """The error names those that can be served."""
-    with pytest.raises(Refused, match="dataplane"):
-        serve("paxos")
-
-
-def test_elsewhere_there_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other systems have one loopback address, and are told what to do."""
-    monkeypatch.setattr("sys.platform", "darwin")
-    with pytest.raises(KitError, match="serve it on Linux"):
-        serve("dataplane")
-
-
 def test_a_port_that_is_taken(served: Served) -> None:
     """It is named, and nothing is left open."""
     with pytest.raises(KitError, match=f"port {served.port}"):
         serve("dataplane", port=served.port)
-
-
-def test_a_played_out_timeline_can_be_served() -> None:
-    """A history that has ended is read as it is."""
-    with serve(played_out(build_timeline())) as served, program(served, "A") as one:
-        assert one.ask("SELECT tokens FROM system.local")[0].tokens is not None
-
-
-def build_timeline() -> Any:
-    """A history at its start."""
-    from kit import Timeline
-
-    return Timeline(build("tcm"))

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 import pytest
-from cassandra.protocol import ResultMessage
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,11 +19,8 @@ from kit.clients.conversation import Conversation, awaited
 from kit.clients.frames import HEADER, LARGEST
 from kit.clients.notation import MalformedError
 from kit.clients.server import Served
-from kit.clients.values import decoded, encoded, option
-from kit.console.server import OF_TABLE, TYPES
 from kit.edge import door
 from kit.errors import KitError
-from kit.operators.importers.cql import cql_type
 from tests.clients.programs import line_to, program, reply, request
 from tests.waiting import until
 
@@ -250,23 +246,3 @@ def test_so_many_requests_may_be_open(served: Served, monkeypatch: pytest.Monkey
         assert error_of(told)[0] == frames.OVERLOADED
         served.release()
         assert sorted(each[1] for each in (reply(line), reply(line)) if each) == [1, 2]
-
-
-@pytest.mark.parametrize(
-    "type_", sorted({*TYPES.values()}.union(*(of.values() for of in OF_TABLE.values())))
-)
-def test_every_type_of_a_column_can_be_told(type_: str) -> None:
-    """The numbers of types are those of the protocol; a driver knows each."""
-    kind = cql_type(type_)
-    parts = struct.unpack(f">{1 + len(kind.of)}H", option(kind))
-    names = [ResultMessage.type_codes[number].typename for number in parts]
-    assert names == [each.name.replace("text", "varchar") for each in (kind, *kind.of)]
-
-
-@pytest.mark.parametrize("type_", ["uuid", "timeuuid"])
-def test_a_uuid_comes_back_as_it_was_sent(type_: str) -> None:
-    """As sixteen bytes."""
-    value = "d1b2a3c4-0000-11ee-8000-00000000002a"
-    sent = encoded(cql_type(type_), value)
-    assert sent == bytes.fromhex(value.replace("-", ""))
-    assert decoded(type_, sent) == value

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 import kit
 from kit.catalogue.course import lesson
 from kit.catalogue.glossary import (
-    Entry,
-    Finder,
-    Part,
-    _spoken,
     drawing_file,
     entry,
     finder,
-    glossary_anchor,
     lesson_file,
     lesson_name,
     lesson_title,
@@ -27,7 +19,7 @@ from kit.catalogue.glossary import (
     words,
 )
 from kit.errors import BadInput
-from kit.lessons.glossary import Explained, glossary, timeline_at
+from kit.lessons.glossary import glossary, timeline_at
 from kit.views.static import Sheet
 from tests.commands.calling import call
 from tests.house.source import ROOT
@@ -78,20 +70,6 @@ def test_each_word_has_a_picture(picture: str) -> None:
         assert timeline.moments[timeline.at].action is not None, name
 
 
-@pytest.mark.parametrize("kept", [(), ("images",), ("kit/shipped/images",)], ids=str)
-def test_a_drawing_is_of_a_checkout_or_of_a_package(
-    kept: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A package has its drawings within; there is none where neither has one of that name."""
-    monkeypatch.setattr("kit.catalogue.glossary.PACKAGE", tmp_path / "kit")
-    files = [tmp_path / folder / "map.svg" for folder in kept]
-    for file in files:
-        file.parent.mkdir(parents=True)
-        file.touch()
-    assert drawing_file("map.svg") == next(iter(files), None)
-    assert drawing_file("no-map.svg") is None
-
-
 def test_a_notebook_shows_a_word_with_its_picture_and_its_lesson() -> None:
     """The sentence, a picture with the same in words, and a link to the notebook beside."""
     file = lesson_file(words()["fence"].lesson)
@@ -105,27 +83,6 @@ def test_a_notebook_shows_a_word_with_its_picture_and_its_lesson() -> None:
     assert f'<a href="{file.name}">' in bundle["text/html"]
     assert bundle["text/html"].count("<div") == bundle["text/html"].count("</div>")
     assert bundle["text/plain"].splitlines()[:2] == ["fence", words()["fence"].means]
-
-
-def test_a_drawing_is_shown_as_it_is() -> None:
-    """A word whose picture is a file shows the file, with its name in words."""
-    drawn = glossary("token")
-    assert isinstance(drawn, Explained)
-    assert 'alt="a drawing of token"' in drawn._repr_mimebundle_()["text/html"]
-    assert drawn.still() is None
-    line = next(line for line in repr(drawn).splitlines() if line.startswith("Picture: "))
-    assert (ROOT / line.removeprefix("Picture: ")).is_file()
-
-
-@pytest.mark.parametrize(
-    ("sought", "near"),
-    [("nope", "a word of the glossary"), ("a fence", "fence"), ("fense", "fence")],
-)
-def test_only_words_that_are_near_are_offered(sought: str, near: str) -> None:
-    """A word that has half of its letters in common is none."""
-    with pytest.raises(BadInput) as raised:
-        kit.glossary(sought)
-    assert raised.value.allowed == f"{near} (kit.glossary() lists all)"
 
 
 def test_without_a_word_all_are_listed() -> None:
@@ -183,52 +140,3 @@ def test_a_model_speaks_the_words_of_its_family_and_of_those_it_builds_on() -> N
     assert found["tcm"] == ["progress barrier", "range", "epoch"]
     assert found["topology"] == ["barrier", "range", "fence"]
     assert not [*finder("nobody's").find("an epoch")]
-
-
-def test_words_of_what_a_family_builds_on_are_its_own() -> None:
-    """Topology is built on group 0, and two-phase commit on nothing that has words of its own."""
-    marked = {word for word, known in parts()["group0"].words.items() if not known.common}
-    assert marked
-    assert marked <= {*finder("topology").names}
-    assert marked.isdisjoint(finder("twophase").names)
-
-
-@pytest.mark.parametrize(
-    ("family", "spoken"),
-    [
-        ("alone", ["alone"]),
-        ("builds", ["builds", "alone", "round"]),
-        ("uses", ["uses", "round", "builds", "alone"]),
-        ("all", ["all", "builds", "round", "alone", "uses"]),
-        ("round", ["round", "builds", "alone"]),
-    ],
-)
-def test_families_speak_the_words_of_those_they_build_on_and_use(
-    family: str, spoken: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """And of those that these build on or use, each once. A family may have no words of its own."""
-    composes = {
-        "alone": (), "builds": ("alone", "round"), "uses": (), "all": ("builds", "round"),
-        "round": ("builds",),
-    }  # fmt: skip
-    uses = {"alone": (), "uses": ("round",), "all": ("alone", "uses"), "builds": ("alone",)}
-    known = {name: SimpleNamespace(name=name, composes=given) for name, given in composes.items()}
-    monkeypatch.setattr("kit.catalogue.glossary.families", known.values)
-    parts_of = {name: Part("", "", {}, given) for name, given in uses.items()}
-    monkeypatch.setattr("kit.catalogue.glossary.parts", lambda: parts_of)
-    asked: Any = known[family]
-    assert _spoken(asked) == spoken
-
-
-def test_an_entry_has_what_is_known_of_it() -> None:
-    """Nothing but the sentence is needed; a word is none of every day unless that is said."""
-    assert Entry("It is.") == Entry("It is.", "", "", (), False, None)
-    assert glossary_anchor("Progress barrier of TCM") == "progress-barrier-of-tcm"
-
-
-def test_the_longest_word_wins() -> None:
-    """Where several begin at the same place, in whatever order they are known; also more of one."""
-    known = words()
-    for names in (("log", "log entry"), ("log entry", "log")):
-        find = Finder(dict.fromkeys(names, known["fence"])).find
-        assert [*find("The logs: a log entry, logged")] == [("log", 4, 8), ("log entry", 12, 21)]

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kit.errors import BadInput, KitError
 from kit.lessons.tasks import task_named
-from kit.model.registry import build
 from kit.model.timeline import Timeline
-from kit.playing.opening import open_named
-from kit.protocols.paxos.lessons import possible_values
-from kit.protocols.raft.lessons import known_to_commit, voters
-from kit.protocols.tablets.lessons.stories import how_it_ends
-from kit.protocols.tcm.lessons.questions import busiest
-from kit.protocols.topology.lessons.coordinator import next_transition
-from kit.protocols.topology.lessons.queueing import next_request
 
 NEARLY = Path(__file__).with_name("nearly_right.txt").read_text("utf-8")
 WRONG = {
@@ -85,19 +75,6 @@ def test_a_run_is_what_its_text_asks_for(name: str, run: str, passes: bool) -> N
     assert task_named(name).judge(run.split(", ")).passed is passes
 
 
-def test_who_moves_house_is_the_one_that_is_asked_for() -> None:
-    """The run that is known moves C; with another node it does not pass."""
-    task = task_named("moved-house")
-    judge: Any = task.judge
-    run = judge.solved()
-    assert "readdress C" in run
-    assert task.judge([*run]).passed
-    other = [
-        each.replace("readdress C", "readdress D").replace("gossip C", "gossip D") for each in run
-    ]
-    assert not task.judge(other).passed
-
-
 def at(model: Any, *verbs: str) -> Timeline:
     """A timeline after these verbs."""
     timeline = Timeline(model)
@@ -106,60 +83,6 @@ def at(model: Any, *verbs: str) -> Timeline:
         assert option is not None, verb
         timeline.do(option[0])
     return timeline
-
-
-def test_the_reason_for_what_is_committed_is_true() -> None:
-    """Nothing is stored yet; it is known already; an older entry does not count."""
-    elected = at(
-        build("raft", {"terms": 1}),
-        "tick B election",
-        "deliver B>A vote 1 0 0 trial",
-        "deliver A>B voted 1 granted trial",
-        "deliver B>A vote 1 0 0",
-        "deliver A>B voted 1 granted",
-    )
-    question = known_to_commit(elected).question
-    assert (question.right, question.because) == (
-        ("0",),
-        "No entry of B is stored by a majority yet.",
-    )
-    begins = ("1, commit 1, term 2, leads", "1, commit 1, term 2, follows A")
-    question = known_to_commit(Timeline(build("raft", {"begins": (*begins, begins[1])}))).question
-    assert question.right == ("1",)
-    assert question.because.endswith("up to index 1. A knows already that this is committed.")
-
-
-def test_who_does_not_vote_begins_no_election() -> None:
-    """Those that do are named."""
-    model = build("raft", {"nodes": 5, "members": "A B C"})
-    with pytest.raises(BadInput, match="server: got 'D'; allowed: one that votes: A, B, C"):
-        voters(Timeline(model), "D")
-
-
-def test_a_question_that_has_no_answer_is_not_posed() -> None:
-    """No transition state, no request that waits, a model without requests."""
-    queue = open_named("queue-of-requests").timeline
-    for _ in range(5):
-        queue.forward()
-    with pytest.raises(KitError, match="has no transition states"):
-        next_transition(queue)
-    running = at(build("topology", {"operations": ("join D",)}), "join D", "decide", "commit")
-    with pytest.raises(KitError, match="no request waits here"):
-        next_request(running)
-    for name in ("replica", "twophase"):
-        with pytest.raises(KitError, match="no request is made in this model"):
-            how_it_ends(Timeline(build(name)))
-
-
-def test_what_is_decided_is_not_free() -> None:
-    """And of the amounts of data nobody knows, streams are counted."""
-    timeline = open_named("paxos/one-value").timeline
-    while timeline.forward() is not None:
-        pass
-    assert "or free" not in possible_values(timeline).question.because
-    bootstraps = open_named("two-bootstraps").timeline
-    bootstraps.forward()
-    assert "most streams" in busiest(bootstraps).question.text
 
 
 @pytest.mark.sweep(2)
@@ -172,45 +95,3 @@ def test_a_typed_procedure_needs_each_of_its_lines(name: str) -> None:
     for at, line in enumerate(lines):
         needed = not line.startswith("on ")  # one may be there already
         assert judge([*lines[:at], *lines[at + 1 :]]).passed is not needed or not needed
-
-
-def test_what_can_never_be_chosen_is_not_chosen_already() -> None:
-    """All messages that could have brought a value are lost."""
-    timeline = at(
-        build("paxos", {"losses": 5, "ballots": 1}),
-        "ballot B",
-        "deliver B>A prepare 1 1B",
-        "drop B>C prepare 1 1B",
-        "deliver A>B promise 1 1B",
-        "drop B>A accept 1 1B y",
-        "drop B>C accept 1 1B y",
-    )
-    question = possible_values(timeline).question
-    assert question.right == ()
-    assert question.because.endswith("that can follow, epoch 1 stays free.")
-
-
-def test_the_busiest_node_is_told_only_where_all_sizes_are_known() -> None:
-    """Else streams are counted; who sends as much is as busy."""
-    stored: Any = {"ranges": [["ks", [[100, 200, 1000]]]]}
-    operations: Any = ("bootstrap E --tokens 50,150,250",)
-    given = {"nodes": 3, "rf": 1, "operations": operations, "edition": "server", "stored": stored}
-    question = busiest(copying(build("tcm", given))).question
-    assert "most streams" in question.text
-    assert "bytes" not in question.because
-    stored = {"nodes": [["A", 1000], ["B", 1000], ["C", 1000]]}
-    operations = ("decommission A", "decommission C")
-    given |= {"nodes": 4, "operations": operations, "stored": stored}
-    question = busiest(copying(build("tcm", given))).question
-    assert "most of the data" in question.text
-    assert question.right
-
-
-def copying(model: Any) -> Timeline:
-    """The first moment at which something is copied."""
-    timeline = Timeline(model)
-    while timeline.forward() is not None:
-        with suppress(KitError):
-            busiest(timeline)
-            return timeline
-    raise AssertionError("nothing is copied")

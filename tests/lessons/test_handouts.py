@@ -11,12 +11,10 @@ import pytest
 
 from kit.catalogue.course import COURSE
 from kit.catalogue.glossary import entry, words
-from kit.commands import handout
 from kit.commands.cli import main
 from kit.errors import BadInput, KitError
 from kit.lessons.handouts import handout_of, plain, read_lesson, write_handout, write_reader
 from kit.lessons.tasks import task_named
-from kit.views.fragment import escape
 from tests.house.source import ROOT
 from tests.saying import like
 
@@ -136,25 +134,6 @@ def test_a_reader_binds_the_sheets_of_many_notebooks(tmp_path: Path) -> None:
     assert because not in text
 
 
-def test_all_is_the_whole_course_in_its_order(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """``--all`` binds a sheet for each lesson of the course, in its order, whatever the files'.
-
-    Every lesson is there as a small notebook of its own name, so that nothing long is run.
-    """
-    (tmp_path / "notebooks").mkdir()
-    for lesson in reversed(COURSE):
-        cells = (("markdown", GOALS.replace("A <small> lesson", lesson.title)), *NOTEBOOK[1:])
-        notebook(tmp_path, *cells).rename(tmp_path / "notebooks" / lesson.file)
-    monkeypatch.setattr(handout, "serving_root", lambda *_: tmp_path)
-    assert main(["handout", "--all", "--out", str(tmp_path)]) == 0
-    reader, key = map(Path, capsys.readouterr().out.split())
-    titles = re.findall(r"<h2>(.*?)</h2>", reader.read_text("utf-8"))
-    assert titles == [escape(lesson.title) for lesson in COURSE]
-    assert key.read_text("utf-8").count("<h2>") == len(COURSE)
-
-
 @pytest.mark.parametrize("words", [[], ["--all", "lesson.ipynb"]])
 def test_a_notebook_or_all(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """Neither, or both, is one line that says what is wanted."""
@@ -185,23 +164,6 @@ def test_what_is_no_lesson_is_told(
         handout_of(notebook(tmp_path, *cells))
 
 
-def test_a_cell_that_shows_a_class_has_no_picture(tmp_path: Path) -> None:
-    """A class says how its objects are shown, and is none itself."""
-    shown = ("code", "from kit.widgets import Player\nPlayer")
-    assert handout_of(notebook(tmp_path, shown, *NOTEBOOK)).picture is None
-
-
-def test_cells_of_every_kind_are_read(tmp_path: Path) -> None:
-    """Raw text, cells that wait at their top, magics: what a notebook may hold."""
-    cells = (
-        ("raw", "as it is"),
-        ("code", "import asyncio\nawait asyncio.sleep(0, 5)"),
-        ("code", "%matplotlib inline\nx = 1"),
-        ("code", ""),
-    )
-    assert handout_of(notebook(tmp_path, *cells, *NOTEBOOK)).questions
-
-
 @pytest.mark.parametrize("cell", [None, 5, {}, {"cell_type": "code"}, {"source": "x"}])
 def test_what_is_no_cell_is_named(cell: Any, tmp_path: Path) -> None:
     """The error says which cell it is, and in what it differs."""
@@ -209,18 +171,6 @@ def test_what_is_no_cell_is_named(cell: Any, tmp_path: Path) -> None:
     path.write_text(json.dumps({"cells": [{"cell_type": "raw", "source": ""}, cell]}))
     with pytest.raises(BadInput, match=r"a notebook file .*cells\[1\]"):
         read_lesson(path)
-
-
-def test_all_pages_are_written_or_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where the key, or the teacher's notebook, cannot be written, the hand-out is not, either."""
-    path = notebook(tmp_path, *NOTEBOOK)
-    for name in ("lesson-key.html", "lesson-teacher.ipynb"):
-        out = tmp_path / name
-        out.mkdir()
-        (out / name).mkdir()
-        assert main(["handout", str(path), "--teacher", "--out", str(out)]) == 2
-        assert "this is a folder" in capsys.readouterr().err
-        assert [each.name for each in out.iterdir()] == [name]
 
 
 def test_what_is_no_notebook_is_told(tmp_path: Path) -> None:

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from kit.errors import BadInput, KitError
 from kit.lessons import breaks, fails, how_many
-from kit.lessons.replays import guards_goals
-from kit.model.declared import Declared, State, action, always, entry, goal, parameter, safeguard
+from kit.model.declared import Declared, State, action, always, goal, parameter, safeguard
 from kit.model.family import model_places
 from kit.model.model import Monitor
 from kit.model.registry import entries, registered
 from kit.model.timeline import Timeline
 from kit.search.check import check
 from kit.search.fuzz import fuzz
-from kit.spark.sweeping import sweep
-from kit.views.registry import for_model
 from kit.widgets.player import Player
 
 
@@ -101,20 +95,6 @@ def test_a_goal_that_can_always_be_reached_is_broken_by_no_walk(processes: int) 
     assert fuzz(model, range(10)).findings == ()
 
 
-def test_a_goal_that_cannot_be_reached_is_still_found() -> None:
-    """By every walk: in the end two wait."""
-    [finding] = fuzz(Meals(), range(10)).findings
-    assert (finding.property, finding.times) == ("quiet", 10)
-
-
-def test_a_goal_that_no_search_judged_is_said_to_be_so() -> None:
-    """Of a safeguard that protects a goal it is not said that nothing breaks without it."""
-    model = Mutex(off=("looks",))
-    [looks] = model.safeguards
-    assert not guards_goals(model, looks)
-    assert guards_goals(model, replace(looks, protects=("quiet",)))
-
-
 def test_states_are_counted_whatever_they_break() -> None:
     """Not up to the first violation; and a monitor's memories are no states."""
     for model in (Mutex(), Mutex(off=("looks",)), Watched()):
@@ -132,34 +112,6 @@ class Watched(Mutex):
     monitors = (
         Monitor("count", "Counts", lambda: 0, lambda m, b, a, s: (m + 1) % 7, lambda m: None),
     )
-
-
-def test_a_rest_is_one_of_the_answers() -> None:
-    """The run that shows it says so, and so does the question."""
-    question = fails(Timeline(Meals())).question
-    assert question.right == ("It comes to rest where no goal holds",)
-    assert set(question.right) < set(question.choices)
-    assert "The shortest run that breaks one: " in question.because
-
-
-def test_who_asks_may_stop_and_is_told_so() -> None:
-    """A keyboard is no limit on computing."""
-    main = threading.main_thread().ident
-    assert main is not None
-
-    class Slow(Mutex):
-        name = "slow"
-
-        @always(title="Stopped here")
-        def stopped(self, s: Phases) -> str | None:
-            """By a keyboard."""
-            if s.phases.count(1) == 2:
-                signal.raise_signal(signal.SIGINT)
-            return None
-
-    with pytest.raises(KeyboardInterrupt):
-        fails(Timeline(Slow()))
-    assert how_many(Timeline(Mutex())).question.right == ("8",)
 
 
 def test_a_safeguard_is_put_back_and_asked_about() -> None:
@@ -202,26 +154,8 @@ def test_the_name_of_another_model_is_a_name_like_any(name: str, tmp_path: Path)
     assert check(model).verdict == "complete"
 
 
-def test_a_model_that_goes_on_from_the_kits_has_its_views() -> None:
-    """It has its name, its states and its actions."""
-    for name in ("raft", "topology", "paxos"):
-        kits = entries()[name].build(*_usual(name))
-        own = type("Mine", (type(kits),), {})()
-        assert registered(own) is entries()[name]
-        assert for_model(own) is for_model(kits)
-
-
 def _usual(name: str) -> tuple[Any, tuple[str, ...]]:
     return entries()[name].parameters(), ()
-
-
-def test_spark_refuses_a_model_that_its_workers_do_not_know(monkeypatch: Any) -> None:
-    """At the call, with the names that they know."""
-    monkeypatch.setattr("kit.model.registry._ENTRIES", {"mutex": entry(Mutex)})
-    assert sweep(None, "mutex", range(3), steps=5).num_rows == 3
-    spark: Any = object()
-    with pytest.raises(BadInput, match=r"model: got 'mutex'; .*workers know no others"):
-        sweep(spark, "mutex", range(3))
 
 
 @pytest.mark.parametrize("limit", [10**19, -(10**30)])

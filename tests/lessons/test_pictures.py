@@ -24,20 +24,6 @@ def test_the_chart_of_groups_says_what_it_draws() -> None:
     assert "epoch 102: reads 3 (X, B, C); writes 4 (" in repr(chart)
 
 
-def test_the_table_of_steps_says_what_it_draws() -> None:
-    """A row per operation: its committed steps, in order."""
-    chart = step_table(scripted_run("bootstrap"), scripted_run("assassinate"))
-    assert "bootstrap X at 150: split ranges, add write replicas" in repr(chart)
-    assert "assassinate B: remove the node at once" in repr(chart)
-    assert chart.png.startswith(PNG)
-
-
-def test_a_chart_is_the_same_file_each_time() -> None:
-    """Drawing twice gives the same bytes: no time and no program version is written into them."""
-    first, second = (group_sizes(scripted_run("bootstrap"), 120).png for _ in range(2))
-    assert first == second
-
-
 def test_a_chart_of_nothing_is_refused() -> None:
     """A token outside the space, or a model of another family, is BadInput."""
     with pytest.raises(BadInput):
@@ -77,10 +63,3 @@ def test_a_judge_loads_no_widgets() -> None:
         [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
-
-
-def test_errors_are_one_line_in_a_notebook() -> None:
-    """A KitError that reaches a cell is shown as its one line, without a traceback."""
-    assert BadInput("token", 7, "less")._render_traceback_() == [
-        "BadInput: token: got 7; allowed: less"
-    ]

@@ -17,7 +17,6 @@ from kit.lessons import (
     predict,
     readers,
     sources,
-    still,
     writers,
 )
 from kit.lessons.prediction_form import form, reply_to
@@ -27,11 +26,7 @@ from kit.model.registry import build, entries, entry_of
 from kit.model.timeline import Timeline
 from kit.playing.opening import open_named
 from kit.protocols.tcm.facts import moment as facts
-from kit.views.question import MOST, Question
 from kit.views.static import static_html
-from tests.house.source import ROOT
-
-BROWSER = ROOT / "kit" / "widgets" / "browser"
 
 
 def worked(rf: int = 2, milestones: int = 0) -> Timeline:
@@ -97,12 +92,6 @@ def test_what_is_right_in_an_answer_is_named_first() -> None:
     assert repr(guess.answer("B", "C")).splitlines()[1].strip() == "Missing: X."
 
 
-def test_nothing_changes_is_an_answer_too() -> None:
-    """Where the right set is empty, the right answer is the choice for that."""
-    guess = predict(worked())  # the split changes nobody's replicas
-    assert guess.answer(NONE).passed
-
-
 @pytest.mark.parametrize(("rf", "union", "needed"), [(2, 3, 2), (3, 4, 3)])
 def test_the_barrier_question_follows_the_replication_factor(
     rf: int, union: int, needed: int
@@ -112,41 +101,6 @@ def test_the_barrier_question_follows_the_replication_factor(
     assert guess.choices == (*(str(n) for n in range(1, union + 1)), NONE)
     assert guess.answer(needed).passed
     assert not guess.answer(union).passed
-
-
-def test_readers_and_writers_are_those_of_the_tables() -> None:
-    """In the epoch between, X gets the writes of a key and none of its reads."""
-    timeline = worked(milestones=2)
-    assert predict(timeline, readers, 130).answer("B", "C").passed
-    assert predict(timeline, writers, 130).answer("B", "C", "X").passed
-
-
-def test_what_may_happen_now_comes_with_the_reasons_of_the_rest() -> None:
-    """Right are the enabled actions; the others are explained by the model's own refusals."""
-    timeline = worked(milestones=1)
-    guess = predict(timeline, allowed, "commit")
-    assert guess.posed.question.right == ()
-    model, state = timeline.model, timeline.state
-    [why] = [why for a, why in model.waiting(state) if model.kind(a) == "commit"]
-    assert guess.posed.question.reasons == (f"{guess.choices[0]}: {why.reason}",)
-    assert f"  - {guess.choices[0]}: {why.reason}" in repr(guess.with_answer())
-    assert f"  {guess.choices[0]}: {why.reason}" in repr(guess.answer(guess.choices[0]))
-
-
-def test_the_events_of_an_operation_are_the_log_of_its_run() -> None:
-    """A bootstrap commits four steps and merges nothing; a decommission splits nothing."""
-    assert predict(worked(), events).posed.question.right == (
-        "split ranges",
-        "add write replicas",
-        "switch reads",
-        "drop old write replicas",
-    )
-    assert "split ranges" not in predict("decommission", events).posed.question.right
-
-
-def test_sources_are_the_replicas_that_give_ranges_up() -> None:
-    """In the worked bootstrap B and C stream to X, and A does not."""
-    assert predict(worked(), sources).posed.question.right == ("B", "C")
 
 
 @pytest.mark.parametrize("guard", entry_of("tcm").safeguards, ids=lambda guard: guard.id)
@@ -219,34 +173,12 @@ def test_a_question_names_the_step_that_it_is_about(source: str) -> None:
         assert said == ("Next" if steps == 1 else f"After {steps_before}"), text
 
 
-def test_each_choice_has_a_key_that_the_page_hears() -> None:
-    """Of as many as a question offers, "none of these" among them; votes are for these only."""
-    drawn = Question("?", tuple("abcdefgh"[:MOST]), (), "").draw()
-    keys = [part.text() for part in drawn.walk() if part.tag == "kbd"]
-    assert keys == [*"123456789"]
-    assert "/^[1-9]$/.test(key)) player.bet" in (BROWSER / "controls.js").read_text("utf-8")
-    assert "1, 2, 3 is one vote" in Question("?", ("a", "b"), (), "").draw().html()
-
-
-def test_where_no_milestone_comes_the_next_step_is_asked_about() -> None:
-    """A model needs no milestones for that."""
-    assert predict("failures").text.startswith("Next: alter A. Which")
-    with pytest.raises(KitError, match="nothing can be asked about the step that comes: decide"):
-        predict("twophase")
-
-
 def test_at_the_end_there_is_nothing_to_ask() -> None:
     """Where no epoch comes next, no step waits and nothing streams, the question says so."""
     timeline = worked(milestones=4)
     for question in (changes, barrier, events, sources):
         with pytest.raises(KitError, match=r"^predict: no"):
             predict(timeline, question)
-
-
-def test_any_model_can_be_asked_about() -> None:
-    """A question on changed fields, and on what may happen, needs no view of the model's own."""
-    timeline = Timeline(build("twophase"))
-    assert predict(timeline, allowed, "prepare").choices
 
 
 @pytest.mark.spec("H-014")
@@ -284,24 +216,6 @@ def test_names_from_outside_are_shown_as_text() -> None:
     shown += form(guess).children[0].value + reply_to(guess, ["b"])
     assert "<img src=x" not in shown
     assert "&lt;img" in shown
-
-
-def test_a_still_keeps_what_was_to_be_seen() -> None:
-    """A still is of the moment at which it was taken, whatever happens to the timeline later."""
-    timeline = worked(milestones=1)
-    kept = still(timeline, "placements")
-    then = repr(kept)
-    timeline.to_milestone()
-    assert repr(kept) == then
-    assert repr(still(timeline, "placements")) != then
-    with pytest.raises(BadInput, match="panel"):
-        still(timeline, "placement")
-
-
-def test_without_the_split_one_promise_breaks_and_no_other() -> None:
-    """S-54 off: tokens are owned twice; rows that two tables share are not called half done."""
-    asked = predict("tcm", breaks, "S-54").posed
-    assert asked.question.right == ("Every token is owned exactly once",)
 
 
 def test_a_stored_question_can_tell_its_answer() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -12,9 +10,8 @@ from kit import course
 from kit.catalogue.course import COURSE
 from kit.errors import BadInput
 from kit.lessons import exercise
-from kit.lessons.progress import VARIABLE, boxes, keep, solved
+from kit.lessons.progress import VARIABLE, keep, solved
 from kit.views.fragment import escape
-from tests.house.source import ROOT
 from tests.lessons.answers import RIGHT
 
 
@@ -49,28 +46,6 @@ def test_each_lesson_is_a_link_on_the_map(mine: Path) -> None:
     assert not [
         one.file for one in COURSE if f'<a href="{one.file}">{escape(one.title)}</a>' not in page
     ]
-
-
-def test_each_lesson_is_a_box_of_the_drawing(mine: Path) -> None:
-    """A link lies on each box, apart from all others, and says how much is solved there."""
-    places = dict(boxes((ROOT / "images/course.svg").read_bytes()))
-    assert [*sorted(places)] == [one.file for one in COURSE]
-    keep("fewest-steps")
-    keep("replicas")
-    page = course()._repr_mimebundle_()["text/html"]
-    for one in COURSE:
-        link = re.search(
-            rf'<a href="{one.file}" title=[^>]*style="([^"]*)">.*?<b [^>]*>([^<]*)</b>', page
-        )
-        assert link
-        left, top, wide, high = places[one.file]
-        assert f"left:{left:.2%};top:{top:.2%};width:{wide:.2%};height:{high:.2%}" in link[1]
-        assert link[2] == ("✓" if one.slug == "start-here" else f"0/{len(one.exercises)}")
-    for (name, one_box), (other, box) in combinations(places.items(), 2):
-        apart = any(
-            a[at] + a[at + 2] < b[at] for a, b in ((one_box, box), (box, one_box)) for at in (0, 1)
-        )
-        assert apart, (name, other)
 
 
 @pytest.mark.parametrize("text", ["{}", "[1]", "[", "\udcff"])

@@ -58,12 +58,6 @@ def test_how_many_states_there_are() -> None:
     assert predict(TwoPhase(TwoPhaseParameters(5)), how_many).answer("8,832").passed
 
 
-def test_a_single_state_is_one_state() -> None:
-    """The sentence is right for one as for several."""
-    because = predict(Graph({}), how_many).posed.question.because
-    assert because.startswith("The search visits 1 state through 0 steps.")
-
-
 def test_a_model_that_is_too_large_is_not_asked_about() -> None:
     """A question does not search for ever: it says how many states are too many."""
     with pytest.raises(KitError, match="twophase has more than 100,000 states"):

@@ -8,18 +8,13 @@ from kit import Player
 from kit.errors import BadInput
 from kit.lessons import (
     attempt,
-    barriers,
     breaks,
-    finished,
     harms,
-    hunt,
     meetings,
     predict,
     to_epoch,
     without,
 )
-from kit.lessons.stills import still
-from kit.model.registry import build
 from kit.search.search import STUCK
 
 
@@ -35,11 +30,6 @@ def test_what_must_wait_has_its_reasons_below_each_other() -> None:
     assert repr(tried).count("\n  - ") == 6
     with pytest.raises(BadInput, match="apply Q"):
         attempt(player, "apply Q")
-
-
-def test_a_scenario_is_played_to_its_end() -> None:
-    """The log of a finished bootstrap has its four events."""
-    assert "4  drop old write replicas" in repr(still(finished("bootstrap"), "log"))
 
 
 def test_a_rule_less_breaks_a_promise_on_the_scenarios_own_ring() -> None:
@@ -78,26 +68,6 @@ def test_majorities_of_neighbouring_epochs_meet() -> None:
     assert rows[3][0].startswith("✗")
     with pytest.raises(BadInput, match="token"):
         meetings(player, 401)
-
-
-def test_a_barrier_is_counted_as_the_variant_has_it() -> None:
-    """One majority of all replicas, or one in each datacenter."""
-    two = {"nodes": 8, "strategy": "network", "dcs": 2, "racks": 2}
-    players = [Player(build("tcm", {**two, "edition": v})) for v in ("documents", "server")]
-    rows = barriers(*(to_epoch(player, 2) for player in players)).rows
-    assert [row[3] for row in rows] == ["all", "dc1", "dc2"]
-    assert rows[0][4].startswith("3 of ")
-
-
-def test_a_right_name_of_a_hunt_stays() -> None:
-    """Going on with guesses loses nothing; a wrong name gives way to the next."""
-    hunted = hunt(1)
-    right = hunted._variants[0].missing.id
-    first, other, *_ = [each.id for each in hunted.suspected(1) if each.id != right]
-    for word, kept in ((first, first), (other, other), (right, right), (first, right)):
-        assert hunted.accuse(1, word).passed is (word == right)
-        assert hunted.said[1] == kept
-    assert hunted.accusations == 4
 
 
 def test_a_run_into_a_dead_end_is_an_answer() -> None:

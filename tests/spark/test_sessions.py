@@ -7,16 +7,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from kit.errors import BadInput, KitError
+from kit.errors import BadInput
 from kit.protocols.tcm.spark.histories import History, history, sample
 from kit.protocols.tcm.spark.pipelines import pipeline
-from kit.spark.machine import GIB, LOOPBACK, address, heap, settings, sockets
-from kit.spark.progress import Progress
+from kit.spark.machine import LOOPBACK
 from kit.spark.sessions import (
     SparkUnavailable,
     about,
@@ -24,8 +22,6 @@ from kit.spark.sessions import (
     session_or_none,
     stop,
 )
-from kit.spark.sweeping import SWEEP
-from kit.spark.workers import seeded
 from tests.house.test_imports import DATA, FRONT, loaded_by
 from tests.saying import like
 from tools.notebooks import LIVE
@@ -187,42 +183,6 @@ def test_cells_go_on_with_none(monkeypatch: pytest.MonkeyPatch, deaf: int) -> No
     stop(None)
 
 
-class Ended:
-    """A session that was stopped, as Spark leaves it."""
-
-    sparkContext = SimpleNamespace(_jsc=None)  # noqa: N815  # Spark's name
-
-    def createDataFrame(self, *_: Any) -> Any:  # noqa: N802  # Spark's name
-        """Nothing is made of it, and it is not ended again."""
-        raise AssertionError("an ended session was used")
-
-    range = stop = createDataFrame
-
-
-def test_a_session_that_has_ended_says_so(spark: Any) -> None:
-    """To end it again does nothing, to the session of now neither; else it names the way on."""
-    ended: Any = Ended()
-    stop(ended)
-    assert spark.range(3).count() == 3
-    for use in (
-        lambda: about(ended),
-        lambda: seeded(ended, range(3), lambda seeds: iter(()), SWEEP, None),
-        lambda: Progress(ended, "walks").__enter__(),
-    ):
-        with pytest.raises(KitError, match="has ended, and its frames with it"):
-            use()
-
-
-@pytest.mark.usefixtures("alone")
-def test_missing_packages_are_one_line(monkeypatch: pytest.MonkeyPatch, listener: int) -> None:
-    """Where pyspark is not installed, that is the reason that is given."""
-    monkeypatch.setattr("kit.spark.sessions.find_spec", lambda name: None)
-    with pytest.raises(SparkUnavailable, match="the package pyspark is not installed"):
-        session("local[1]")
-    with pytest.raises(SparkUnavailable, match=r"the package pyspark\[connect\] is not"):
-        session(f"sc://{LOOPBACK}:{listener}")
-
-
 def test_workers_run_this_python(spark: Any) -> None:
     """A worker's interpreter is the running one, though no environment was activated."""
 
@@ -238,13 +198,6 @@ def test_workers_run_this_python(spark: Any) -> None:
     assert found.column(0).to_pylist() == [sys.executable]
 
 
-def test_settings_fit_the_machine(tmp_path: Path) -> None:
-    """The heap is a sixth of the memory, from 1 to 4 GiB, and loopback is for what is here."""
-    assert [heap(size * GIB) for size in (2, 12, 24, 512)] == [1, 2, 4, 4]
-    assert settings(tmp_path)["spark.driver.host"] == LOOPBACK
-    assert "spark.driver.host" not in settings(tmp_path, here=False)
-
-
 def test_workers_are_talked_to_over_sockets_of_ours(spark: Any) -> None:
     """Java and the Python workers it starts meet in a folder that is closed to others."""
     folder = Path(spark.conf.get("spark.python.unix.domain.socket.dir"))
@@ -252,19 +205,3 @@ def test_workers_are_talked_to_over_sockets_of_ours(spark: Any) -> None:
     assert spark.range(3).mapInArrow(lambda batches: batches, "id long").count() == 3
     assert all(path.is_socket() for path in folder.glob(".*.sock"))
     assert len(list(folder.glob(".*.sock"))) >= 2  # of the workers, and of what they add up
-
-
-def test_a_long_path_has_no_sockets() -> None:
-    """A folder whose sockets would have names that are too long for the system is passed over."""
-    assert sockets(Path("/tmp/kit-spark-1"))
-    assert not sockets(Path("/tmp") / ("é" * 30))
-
-
-def test_addresses() -> None:
-    """Ports have their usual values; IPv6 stands in brackets; anything else is no address."""
-    found = [address(url) for url in ("spark://a", "sc://[::1]:5/;token=x", "local[2]")]
-    assert [(a.host, a.port, a.is_here) if a else None for a in found] == [
-        ("a", 7077, False),
-        ("::1", 5, True),
-        None,
-    ]

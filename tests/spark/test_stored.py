@@ -16,12 +16,9 @@ import pytest
 from kit.errors import BadInput
 from kit.protocols.tcm.spark.histories import History, history, sample
 from kit.protocols.tcm.spark.pipelines import PlainPipeline, pipeline, same_as_engine
-from kit.protocols.tcm.spark.tables import MEASURES, PLACEMENT_TABLES, QUORUMS
+from kit.protocols.tcm.spark.tables import PLACEMENT_TABLES
 from kit.spark.storing import whole_file, whole_folder
-from kit.spark.traces import schemas
 from tests.house.source import ROOT
-
-FULL = OSError(28, "No space left on device")
 
 
 @pytest.fixture(scope="module")
@@ -60,69 +57,6 @@ def test_without_spark_the_same_folders_are_written(planned: History, tmp_path: 
     assert {p.name for p in (tmp_path / "cluster").iterdir()} == {s.name for s in PLACEMENT_TABLES}
     with pytest.raises(BadInput, match="a folder that does not exist yet"):
         job.write(tmp_path / "cluster")
-
-
-def test_schemas_explain_themselves() -> None:
-    """Each table says what a row is and what each column means, in text and in Spark's comments."""
-    for schema in (*PLACEMENT_TABLES, MEASURES, QUORUMS, *schemas().values()):
-        text = str(schema)
-        assert text.startswith(f"{schema.name}: {schema.row}")
-        for column in schema.columns:
-            assert column.meaning
-            assert column.meaning in text
-            assert f"`{column.name}` {column.type} COMMENT" in schema.ddl
-        assert schema.arrow.names == [column.name for column in schema.columns]
-
-
-def test_a_full_disk_leaves_nothing(
-    planned: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """When the disk is full half way through, one line says so and no file or folder is left."""
-    written = []
-
-    def write_some(table: Any, place: Path) -> None:
-        place.write_bytes(b"half")
-        written.append(place)
-        if len(written) == 3:
-            raise FULL
-
-    monkeypatch.setattr("kit.spark.storing.pq.write_table", write_some)
-    with pytest.raises(BadInput, match=r"folder: got .*No space left on device\)$") as caught:
-        pipeline(None, planned).write(tmp_path / "new" / "cluster")
-    assert "\n" not in str(caught.value)
-    assert everything_below(tmp_path) == []
-
-
-def test_a_full_disk_under_spark_leaves_nothing(
-    spark: Any, planned: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """When Spark cannot write, its long story becomes one line, and no file or folder is left."""
-    job: Any = pipeline(spark, planned, parts=2)
-    usual = job.table
-
-    class Full:
-        """A frame whose writer stops half way, as Spark's does on a full disk."""
-
-        def __init__(self) -> None:
-            self.write, self.sparkSession = self, spark
-
-        def mode(self, _: str) -> Full:
-            return self
-
-        def option(self, *_: str) -> Full:
-            return self
-
-        def parquet(self, path: str) -> None:
-            os.makedirs(f"{path}/_temporary")  # noqa: PTH103  # Spark gives text
-            story = (
-                "Job aborted due to stage failure\n at java.io\nCaused by: No space left on device"
-            )
-            raise RuntimeError(story)
-
-    monkeypatch.setattr(job, "table", lambda name: Full() if name == "ranges" else usual(name))
-    with pytest.raises(BadInput, match=r"folder: got .*No space left on device\)$"):
-        job.write(tmp_path / "new" / "cluster")
-    assert everything_below(tmp_path) == []
 
 
 @pytest.mark.parametrize("more", [(), pytest.param(("again",), marks=pytest.mark.deep)])

@@ -14,7 +14,6 @@ from kit.errors import BadInput
 from kit.model.registry import build
 from kit.model.timeline import Timeline
 from kit.model.trace import write
-from kit.protocols.storage import facts as data_facts
 from kit.protocols.tablets.spark.sizes import TabletCluster, TabletsSize
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.spark.histories import history, sample
@@ -31,7 +30,6 @@ from kit.spark.traces import (
     drawn_on,
     read_traces,
     replayed,
-    schema,
     schemas,
     store,
 )
@@ -115,33 +113,6 @@ def test_a_run_of_any_model_has_its_events(model: Any) -> None:
     assert PlainTraces(tables, as_tables(drawn(0, **RING), "two")).table("events")["run"].nunique()
 
 
-def test_requests_are_told_by_their_own_facts() -> None:
-    """A run of the data plane tells each request at each step, and the range's own placements."""
-    timeline = drawn(5, model="dataplane", **REQUESTS)
-    tables, model = as_tables(timeline, "one"), timeline.model
-    states = [timeline.moments[moment].state for moment in timeline.path()]
-    assert [
-        (r["step"], r["request"], r["phase"], r["planned"], r["knows"], r["answered"], r["result"])
-        for r in tables["requests"].to_pylist()
-    ] == [
-        (step, 1 + r.number, r.phase, r.planned, r.knows, list(r.answered), r.result)
-        for step, s in enumerate(states)
-        for r in data_facts.requests(model, s)
-    ]
-    opened = [row for row in tables["requests"].to_pylist() if row["phase"] == "open"]
-    assert {row["enough"] for row in opened} == {True, False}
-    ends = {row["request"]: row["result"] for row in tables["requests"].to_pylist()}
-    assert ends == {1: "done", 2: "returned write 1", 3: "returned write 1"}
-    rows = data_facts.epochs(model, states[-1])
-    assert [(r["epoch"], r["reads"], r["writes"]) for r in tables["placements"].to_pylist()] == [
-        (row.epoch, list(row.reads), list(row.writes)) for row in rows
-    ]
-    for row in tables["placements"].to_pylist():
-        assert f"({row['left']}, {row['right']}]" == model.history.label
-    assert tables["operations"].num_rows == tables["barriers"].num_rows == 0
-    assert tables["events"].num_rows == len(states)
-
-
 @pytest.mark.spec("H-018")
 def test_a_trace_and_its_timeline_are_the_same_data() -> None:
     """A saved trace gives the tables of the timeline it was saved from."""
@@ -217,29 +188,6 @@ def test_a_folder_that_spark_cannot_read_is_refused(
 
 
 @pytest.mark.spec("H-018")
-def test_requests_are_counted_by_how_they_end(asked: list[Tables]) -> None:
-    """The shares done and failed and the steps open are those that a loop over the rows counts."""
-    ends: dict[str, list[str]] = {}
-    opened: Counter[tuple[str, str]] = Counter()
-    for run in asked:
-        rows = run["requests"].to_pylist()
-        for row in rows:
-            opened[row["run"], row["title"]] += row["phase"] == "open"
-            if row["step"] == rows[-1]["step"]:
-                ends.setdefault(row["title"], []).append(row["phase"])
-    found = list(PlainTraces(*asked).requests().itertuples())
-    assert {row.level for row in found} == {"ONE", "QUORUM"}
-    assert {phase for phases in ends.values() for phase in phases} == {"done", "failed"}
-    for row in found:
-        steps = [n for (_, title), n in opened.items() if title == row.title]
-        assert row.runs == len(steps) == len(asked)
-        assert (row.done, row.failed) == tuple(
-            ends[row.title].count(phase) / len(asked) for phase in ("done", "failed")
-        )
-        assert (row.mean, row.most) == (sum(steps) / len(steps), max(steps))
-
-
-@pytest.mark.spec("H-018")
 def test_the_reports_count_steps(runs: list[Tables]) -> None:
     """Lag, time and waits are counts of steps that a loop over the rows counts too."""
     report = PlainTraces(runs[2])
@@ -303,25 +251,6 @@ def test_without_spark_the_same_cells_report(runs: list[Tables], tmp_path: Path)
         found.table("request")
     with pytest.raises(BadInput, match="a folder of traces"):
         read_traces(None, tmp_path / "nothing")
-
-
-def test_a_folder_that_the_system_refuses_is_refused(tmp_path: Path) -> None:
-    """A name that is too long, or a link to itself: one line, whoever asks."""
-    (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    for folder in (tmp_path / ("x" * 5000), tmp_path / "loop"):
-        for reading in (read_traces, watch_folder):
-            with pytest.raises(BadInput, match="a folder of traces"):
-                reading(None, folder)
-
-
-@pytest.mark.spec("H-018")
-def test_every_schema_is_known_by_its_name() -> None:
-    """A schema is asked for by name and prints its columns; an unknown name is refused."""
-    for name, found in schemas().items():
-        assert schema(name) is found
-    assert str(schema("replicas")).startswith("replicas: a range with its groups, at a step\n")
-    with pytest.raises(BadInput, match=like("table | 'request' | nodes")):
-        schema("request")
 
 
 def test_trace_files_are_replayed_by_workers(spark: Any, tmp_path: Path) -> None:
@@ -421,23 +350,3 @@ def test_a_spoiled_folder_of_traces_is_named(tmp_path: Path, runs: list[Tables])
         watch_folder(None, tmp_path).lag()
     with pytest.raises(BadInput, match=like("runs[1][epochs] | None | a table of epochs")):
         PlainTraces(runs[0], {}).lag()
-
-
-def test_a_full_disk_stores_no_part_of_a_run(
-    runs: list[Tables], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """When the disk is full at the fourth table, none of the run's files is there."""
-    folder = store(tmp_path / "traces", runs[0])
-    before = sorted(folder.rglob("*"))
-    calls: list[Path] = []
-
-    def write_some(table: Any, place: Path) -> None:
-        place.write_bytes(b"half")
-        calls.append(place)
-        if len(calls) == 4:
-            raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("kit.spark.traces.pq.write_table", write_some)
-    with pytest.raises(BadInput, match="No space left on device"):
-        store(folder, runs[1])
-    assert sorted(folder.rglob("*")) == before

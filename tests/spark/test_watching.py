@@ -7,11 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from kit.spark.progress import Peak, Progress, Status, TextBar, WidgetBar, looking, resident
-from tests.waiting import PATIENCE, Gate, until
-from tools.notebooks import LIVE
+from kit.spark.progress import Peak, Progress, Status, resident
+from tests.waiting import Gate, until
 
 
 class Noted:
@@ -78,59 +75,6 @@ def test_jobs_outside_are_not_counted(spark: Any) -> None:
     with Progress(spark, "nothing", Noted()) as progress:
         pass
     assert progress.status == Status()
-
-
-def test_text_is_written_over() -> None:
-    """The text bar says title and counts, writes only what is new, and ends its line."""
-    written: list[str] = []
-    bar = TextBar(written.append)
-    bar.show("ranges", Status(1, 1, 4))
-    bar.show("ranges", Status(1, 1, 4))
-    bar.end("ranges", Status(4, 0, 4))
-    assert written == [
-        f"\r[{'#' * 7}{'.' * 23}] ranges: 1 of 4 tasks",
-        f"\r[{'#' * 30}] ranges: 4 of 4 tasks",
-        "\n",
-    ]
-
-
-def test_the_widget_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The widget's value, maximum and label are the status; it is displayed once, and the words in
-    its place do not depend on how many tasks there were.
-    """
-    shown: list[dict[str, Any]] = []
-    monkeypatch.setattr("IPython.display.display", lambda data, raw: shown.append(data))
-    bar = WidgetBar()
-    bar.show("ranges", Status(3, 1, 8))
-    progress, label = bar.box.children
-    assert (progress.value, progress.max, label.value) == (3, 8, "ranges: 3 of 8 tasks")
-    bar.end("ranges", Status(8, 0, 8))
-    assert (progress.value, label.value) == (8, "ranges: 8 of 8 tasks")
-    [bundle] = shown
-    assert bundle["text/plain"] == "ranges: progress of Spark's tasks is shown here"
-    assert LIVE in bundle
-
-
-def test_without_spark_there_is_no_bar() -> None:
-    """The same cell runs where Spark does not."""
-    bar = Noted()
-    with Progress(None, "nothing", bar) as progress:
-        pass
-    assert (bar.shown, bar.last, progress.status) == ([], None, Status())
-
-
-def test_a_look_that_fails_is_the_last_one() -> None:
-    """Watching never disturbs the work: an error in it ends the watching, and is not thrown."""
-    looks: list[int] = []
-
-    def look() -> None:
-        looks.append(1)
-        raise ZeroDivisionError
-
-    with looking(0.01, look) as thread:
-        thread.join(PATIENCE)
-        assert not thread.is_alive()
-    assert looks == [1]
 
 
 def test_the_peak_counts_children() -> None:
