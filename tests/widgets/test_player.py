@@ -259,7 +259,7 @@ def test_a_look_from_before_the_texts_began_anew_is_ignored() -> None:
     player.step()
     look = {"at": 0, "tip": 1, "sequence": said[-1]["position"]["sequence"]}
     player.rendered.renew()
-    player._hear(None, {"message": "look", "position": look}, None)
+    player.hear({"message": "look", "position": look})
     assert player.timeline.at == 1
 
 

@@ -134,10 +134,8 @@ def parse_topology(text: str, source: str) -> TopologyTable:
     """Read a dump of ``system.topology``. Raises BadInput naming the line or row and column."""
     rows = list(_rows(text, source, TOPOLOGY_TABLE))
     if not rows:
-        allowed = (
-            "rows of system.topology, one for each node; a server has none while its topology "
-        )
-        raise BadInput(source, "no row", f"{allowed}is gossiped (see recover --release)")
+        gossiped = "a server has none while its topology is gossiped (see recover --release)"
+        raise BadInput(source, "no row", f"rows of system.topology, one for each node; {gossiped}")
     statics = _statics(rows)
     kind = statics.get("global_topology_request")
     if kind is not None and statics.get("global_topology_request_id", "") is None:

@@ -580,8 +580,9 @@ def _rf(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     warnings = (*opened.warnings, *_enforced(report))
     if report.refused:
         return Answer(report, heading, wrap(report.refused, "refused: "), warnings, status=1)
-    status = int(any(tablet.lacks or not tablet.after for tablet in report.tablets))
-    if any(not tablet.after for tablet in report.tablets):
+    is_gone = any(not tablet.after for tablet in report.tablets)
+    status = int(is_gone or any(tablet.lacks for tablet in report.tablets))
+    if is_gone:
         heading += wrap("No server refuses it, and all data of the keyspace goes with it.", GAP)
     if opened.edition == "server" and any(len(each.steps) > 1 for each in report.tablets):
         said = "one request in several steps (ongoing_rf_changes), which can be aborted while "

@@ -8,7 +8,7 @@ how many it has. One unit is a pixel in the smallest board.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from itertools import chain
 from math import ceil, hypot
@@ -34,7 +34,7 @@ from kit.views.busts import CROWNED, HEAD, bust
 from kit.views.diagrams import Standing
 from kit.views.fragment import Frag, h
 from kit.views.heat import Aspect, draw_heat, heat_lines
-from kit.views.labels import LINE, NAME_LETTER, SLOT, Box, measured, shortened
+from kit.views.labels import LINE, NAME_LETTER, SLOT, Box, Sheet, measured, shortened
 from kit.views.panel import Panel, Scene
 from kit.views.parts import BULBS, box, drawing, fresh, scroll, volume, word
 from kit.views.replicas import MARK, asked_words, disk, envelope_path, eye, legend, pencil
@@ -715,48 +715,48 @@ REACH, ABOVE_IT = 7, "translate(-17 -17)"
 BARRIER_SIGNS = {"answered": "✓", "asked": "…", "unheard": "!", "passed over": "–"}
 
 
-def _far(chip: ChipPlace, other: ChipPlace) -> float:
-    return abs(chip.y - other.y)
+def _shown(tablet: PlacedTablet, lies: GridLayout) -> list[HeldReplica]:
+    return [each for each in held_replicas(tablet) if each.key in lies.chips]
+
+
+def _seats(
+    at: ChipPlace, chips: Iterable[ChipPlace], beside: Sequence[Box], low: float, wide: float,
+    right: float,
+) -> Iterator[Box]:  # fmt: skip
+    """Where a tablet's stage may stand: under the chips, that nearest to ``at`` first, or there
+    ``beside`` the words of another. The ``right`` end may be too near for these.
+    """
+    for chip in sorted(chips, key=lambda each: abs(each.y - at.y)):
+        left = max(0.0, min(chip.x - chip.width / 2, right - wide))
+        yield (under := Box(left + wide / 2, chip.y + low, wide))
+        for other in beside:
+            yield Box(other.x + (other.width + wide) / 2 + GAP, under.y, wide)
 
 
 def _works(grid: TabletGrid, lies: GridLayout, news: Set[str]) -> Iterator[Frag]:
     low = CHIP * lies.scale / 2 + WORK - CHIP / 2 + 2
     if lies.row < _least_row(1, lies.scale) + WORK:
         return
-    taken, alike = list[Box](), dict[tuple[TabletReplica, str, int], list[HeldReplica]]()
+    taken, alike = Sheet(), dict[tuple[TabletReplica, str, int], list[HeldReplica]]()
     for tablet in grid.moving:
-        chips = [each for each in held_replicas(tablet) if each.key in lies.chips]
-        if chips:
+        if chips := _shown(tablet, lies):
             at = next((each for each in chips if each.part == "pending"), chips[0])
             way = tablet.ways[0]
             work = f"{way.stage} {''.join(PIPS[each] for each in way.work)}".rstrip()
             alike.setdefault((at.place, work, way.session), []).append(at)
     for (_, work, session), group in alike.items():
         tablets = [each.tablet for each in group]
-        held = (lies.chips.get(each.key) for each in held_replicas(tablets[0]))
-        first = lies.chips[group[0].key]
-        places = sorted(filter(None, held), key=partial(_far, first))
         numbers = ", ".join(f"{grid.letter(each.table)}{each.number}" for each in tablets)
         words = f"{numbers}: {work}" if len(grid.moving) > 1 else work
         wide = measured(words) + (30 if session else 0)
-        below = [
-            Box(max(0.0, min(at.x - at.width / 2, lies.width - wide)) + wide / 2, at.y + low, wide)
-            for at in places
-        ]
-        seats = (
-            seat
-            for under in below
-            for seat in (
-                under,
-                *(Box(own.x + (own.width + wide) / 2 + GAP, under.y, wide) for own in taken),
-            )
-            if seat.x + wide / 2 <= lies.width
-        )
-        free = (each for each in seats if not any(each.meets(other) for other in taken))
-        covers = next(free, below[0])
-        while any(covers.meets(other) for other in taken):
+        first = lies.chips[group[0].key]
+        places = [lies.chips[each.key] for each in _shown(tablets[0], lies)]
+        seats = [*_seats(first, places, taken.boxes, low, wide, lies.width)]
+        fits = (each for each in seats if each.x + wide / 2 <= lies.width)
+        covers = next(filter(taken.is_free, fits), seats[0])
+        while not taken.is_free(covers):
             covers = replace(covers, y=covers.y + LINE)
-        taken.append(covers)
+        taken.cover(covers)
         yield h(
             "g",
             fresh(measured(words) / 2, -4, measured(words) + 6, 18)
