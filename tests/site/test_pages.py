@@ -320,6 +320,12 @@ def looks_back(page: Page) -> bool:
     return int(at) < int(tip)
 
 
+def has_pressed(page: Page) -> bool:
+    """Whether the engine has said of a drill that what it did last was a press in the picture."""
+    *_, last, _ = remembered(page, "kit-drill")
+    return any("message" in said for said in last[2:])
+
+
 def test_a_drill_comes_again_where_it_was_left(page: Page, site: str) -> None:
     """What was typed in the past of the run, and what was pressed in the picture."""
     shown = page.locator(".kp-where")
@@ -337,6 +343,7 @@ def test_a_drill_comes_again_where_it_was_left(page: Page, site: str) -> None:
     there.wait_for()
     page.click("[data-do=step]")
     expect(shown).not_to_have_text(was)
+    until(lambda: has_pressed(page), "the engine has kept the press")
     expect(page.locator(".kp-map:not([hidden])")).to_have_count(1)
     now, story = shown.inner_text(), page.inner_text(".kp-said")
     page.reload()
