@@ -20,14 +20,7 @@ from kit.model.flows import flows
 from kit.model.registry import build
 from kit.model.timeline import Timeline, played_out
 from kit.protocols.cms.rules.events import Metadata, machine_of
-from kit.protocols.cms.rules.log import (
-    Entry,
-    NodeLog,
-    Snapshot,
-    caught_up,
-    metadata,
-    slice_since,
-)
+from kit.protocols.cms.rules.log import Entry, NodeLog, Snapshot, caught_up, metadata, slice_since
 from kit.protocols.tcm.parameters import TcmParameters, resolve
 from kit.protocols.tcm.rules.metadata import Advance, enact, initial
 from kit.protocols.tcm.rules.operations import Operation

@@ -160,12 +160,7 @@ class Hunt:
             (str(n), hunts()[each.model].about, _planned(each), self._answered(n))
             for n, each in enumerate(self._variants, start=1)
         )
-        headings = (
-            "variant",
-            "about",
-            "what can be under way",
-            "your answer",
-        )
+        headings = ("variant", "about", "what can be under way", "your answer")
         what = "protocols" if self.of == OF else f"variants of {self.of}"
         title = f"Eight broken {what}, seed {self.seed}"
         return Sheet(title, headings, rows, (self.score(),))

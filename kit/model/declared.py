@@ -41,16 +41,7 @@ from kit.model.bodies import check_once
 from kit.model.careful import check_call, is_kits, is_own_error
 from kit.model.flows import Flow, FlowKind, FlowTable, ServerLine, ServerLog, spot
 from kit.model.model import Cost as Cost  # noqa: PLC0414  # declarations take it from here
-from kit.model.model import (
-    Gesture,
-    Kind,
-    Model,
-    Monitor,
-    NoParameters,
-    Pace,
-    Property,
-    Safeguard,
-)
+from kit.model.model import Gesture, Kind, Model, Monitor, NoParameters, Pace, Property, Safeguard
 from kit.model.parameters import BUDGET, check_limits
 from kit.model.patience import attended
 from kit.model.registry import Entry

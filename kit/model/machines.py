@@ -349,11 +349,7 @@ class MachineModel(NetworkModel):
         down: MachineState = paid.but(nodes=nodes, unsaved=unsaved, down=s.down | 1 << node)
         return down
 
-    @action(
-        when=lambda m: m.budget.cuts != 0,
-        fault=True,
-        hand=lambda m, s, a: m._ends.get(a.link),
-    )
+    @action(when=lambda m: m.budget.cuts != 0, fault=True, hand=lambda m, s, a: m._ends.get(a.link))
     @purpose("A link can fail in one direction only: then one side hears but is not heard.")
     def cut(self, s: MachineState, link: Link) -> Next:
         """From now on, no message gets through on {link}."""
@@ -365,10 +361,7 @@ class MachineModel(NetworkModel):
         paid = self._paid(s, None, "cuts")
         return paid if isinstance(paid, Refusal) else paid.but(cut=s.cut | bits)
 
-    @action(
-        struct=Heal,
-        when=lambda m: m.network_options.partitions != 0 or m.budget.cuts != 0,
-    )
+    @action(struct=Heal, when=lambda m: m.network_options.partitions != 0 or m.budget.cuts != 0)
     @purpose("A cut does not have to last: messages can get through again.")
     def heal(self, s: Any) -> Any:
         """The network is whole again."""

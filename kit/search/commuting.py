@@ -30,12 +30,7 @@ from kit.model.actors import Post
 from kit.model.machines import MachineModel
 from kit.model.model import CommutingDeliveries, Model, Monitor, Property
 from kit.model.network import DeliverMessage, Envelope, NetworkOptions
-from kit.search.partial_order import (
-    SHOWN,
-    LargerStep,
-    LargerSteps,
-    OrderCheck,
-)
+from kit.search.partial_order import SHOWN, LargerStep, LargerSteps, OrderCheck
 
 MOST = 1 << 16
 LARGEST = 600

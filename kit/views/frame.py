@@ -192,10 +192,7 @@ def _picture(scene: Scene, panel: Panel, declared: Declared) -> Frag:
     gates = gates_of(scene, declared)
     zoom = [
         h("button", sign, type="button", data_do=f"zoom-{way}", aria_label=word)
-        for way, sign, word in (
-            ("out", "−", "picture smaller"),
-            ("in", "+", "picture larger"),
-        )
+        for way, sign, word in (("out", "−", "picture smaller"), ("in", "+", "picture larger"))
     ]
     edition = edition_in(scene.model.parameters, " · {}")
     title = [panel.title, h("span", edition, class_="edition") if edition else None]

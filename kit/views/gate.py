@@ -266,10 +266,7 @@ def gate_below(
 
 
 def gates_above(
-    scene: Scene,
-    gates: Sequence[Gate],
-    picture: Frag | None = None,
-    before: Sequence[Gate] = (),
+    scene: Scene, gates: Sequence[Gate], picture: Frag | None = None, before: Sequence[Gate] = ()
 ) -> Frag | None:
     """Draw the gates in the line over a picture, whose cast has the same heads here; nothing where
     nobody waits.

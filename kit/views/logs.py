@@ -63,12 +63,7 @@ def _draw(scene: Scene, steps: tuple[tuple[ServerLine, ...], ...]) -> Frag:
 def _picker(name: str, everything: str, values: Iterable[str]) -> Frag:
     options = [h("option", everything, value="")]
     options += [h("option", value, value=_tag(value)) for value in sorted(set(values))]
-    return h(
-        "select",
-        options,
-        data_choose=f"log-{name}",
-        aria_label=f"lines {everything}",
-    )
+    return h("select", options, data_choose=f"log-{name}", aria_label=f"lines {everything}")
 
 
 def _parts(scene: Scene, steps: tuple[tuple[ServerLine, ...], ...]) -> Iterator[Frag]:

@@ -124,10 +124,7 @@ class Tape:
         return (Box(x, self.y + 52, wide, 18),)
 
     def draw(
-        self,
-        letters: Mapping[str, str],
-        before: Sequence[Card] | None,
-        ends: Iterable[str],
+        self, letters: Mapping[str, str], before: Sequence[Card] | None, ends: Iterable[str]
     ) -> Frag:
         """Draw it. ``ends`` are the keys of what something travels to or from; marked is what was
         not so ``before``.

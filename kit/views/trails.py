@@ -398,11 +398,7 @@ class Labels:
         return f"M{start.real:.0f} {start.imag:.0f}L{end.real:.0f} {end.imag:.0f}"
 
     def _led(
-        self,
-        key: str,
-        lines: Sequence[str],
-        within: tuple[float, float] | None,
-        perhaps: list[Box],
+        self, key: str, lines: Sequence[str], within: tuple[float, float] | None, perhaps: list[Box]
     ) -> Iterator[Box]:
         """Where a label stands nearer to what it is for than to others, and has a line to it if it
         is away; ``perhaps`` learns where it is a little nearer to these, or has none.

@@ -33,10 +33,7 @@ class Program:
             retry_policy=FallthroughRetryPolicy(),
         )
         self.cluster = Cluster(
-            [host],
-            port=served.port,
-            execution_profiles={EXEC_PROFILE_DEFAULT: profile},
-            **AT_ONCE,
+            [host], port=served.port, execution_profiles={EXEC_PROFILE_DEFAULT: profile}, **AT_ONCE
         )
         self.session = self.cluster.connect()
         self.events: list[tuple[str, str, str]] = []

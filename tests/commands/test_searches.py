@@ -159,10 +159,7 @@ def test_one_invariant_alone(tmp_path: Path) -> None:
     assert status == 0
     assert "judged: step owners-store, owners-serve\n" in out
     assert "not judged: " in out
-    for invariant, where in (
-        ("INV-QI", " rf=1;"),
-        ("INV-RF", "every other parameter at"),
-    ):
+    for invariant, where in (("INV-QI", " rf=1;"), ("INV-RF", "every other parameter at")):
         status, out, _ = call("check", "tcm", "--off", "S-05", "--breaks", invariant)
         assert (status, where in out) == (1, True)
 

@@ -12,11 +12,7 @@ STARTED = "from kit.__main__ import run; raise SystemExit(run())"
 NAMES = sorted(sys.stdlib_module_names - {"__main__"})
 LOADED = "import sys; had = set(sys.modules); import runpy; print(*(sys.modules.keys() - had))"
 """What ``python -m`` itself loads before it looks for the module that it is to run."""
-COMMANDS = [
-    ("models",),
-    ("check", "twophase"),
-    ("tablets", "nothing.csv"),
-]
+COMMANDS = [("models",), ("check", "twophase"), ("tablets", "nothing.csv")]
 SAFE = [
     pytest.param(("-P", "-m", "kit"), id="-P"),
     pytest.param(("-P", "-c", STARTED), id="as the command kit"),

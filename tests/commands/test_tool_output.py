@@ -73,16 +73,8 @@ def planned(operation: str, *options: str, rf: int = 3) -> Any:
         ("removenode 10.0.0.1", "server", "10.0.0.1 is up: decommission it"),
         ("removenode 10.0.0.1", "documents", None),
         ("replace 10.0.0.1 x", "server", "10.0.0.1 is up: stop it first"),
-        (
-            "decommission 10.0.0.3",
-            "server",
-            "10.0.0.3 is down: only 10.0.0.3 can drive",
-        ),
-        (
-            "decommission 10.0.0.3",
-            "documents",
-            "10.0.0.3 is down: only 10.0.0.3 can drive",
-        ),
+        ("decommission 10.0.0.3", "server", "10.0.0.3 is down: only 10.0.0.3 can drive"),
+        ("decommission 10.0.0.3", "documents", "10.0.0.3 is down: only 10.0.0.3 can drive"),
         (
             "move 10.0.0.3 --tokens 7",
             "server",

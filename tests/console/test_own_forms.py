@@ -7,11 +7,7 @@ from typing import Any
 
 import pytest
 
-from kit.console.drill import (
-    checklist_lines,
-    grade_lines,
-    open_drill,
-)
+from kit.console.drill import checklist_lines, grade_lines, open_drill
 from kit.console.par import Par, par
 from kit.console.server import cql_rows, json_rows
 from kit.errors import BadInput, Refusal

@@ -8,12 +8,7 @@ from typing import Any
 
 import pytest
 
-from kit.edge.progress import (
-    Cell,
-    ProgressBar,
-    Terminal,
-    shown,
-)
+from kit.edge.progress import Cell, ProgressBar, Terminal, shown
 from kit.protocols.twophase.twophase import TwoPhase
 from kit.search.check import check
 

@@ -12,11 +12,7 @@ from hypothesis import strategies as st
 
 from kit import read_itf
 from kit.errors import BadInput
-from kit.formats.itf import (
-    parse,
-    plain,
-    words,
-)
+from kit.formats.itf import parse, plain, words
 from kit.formats.recorded import RecordedRun, itf_of
 from kit.model.registry import build, entries
 from kit.model.timeline import Timeline

@@ -280,8 +280,7 @@ def test_a_step_that_says_another_verb_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "value",
-    ["\ud800", "a\udcff.csv", {"\udc00": 1}, ["é", "\ud83d"], {"k": {"\ud800": [1]}}],
+    "value", ["\ud800", "a\udcff.csv", {"\udc00": 1}, ["é", "\ud83d"], {"k": {"\ud800": [1]}}]
 )
 @pytest.mark.parametrize("compact", [True, False])
 def test_json_says_what_utf_8_cannot(value: Any, compact: bool) -> None:

@@ -42,7 +42,7 @@ def test_every_command_is_answered_once_at_least() -> None:
     commands = set(re.findall(r"^    ([a-z]+) ", listed, re.MULTILINE))
     shown = set(re.findall(r"^\$ python -m kit ([a-z]+)", text, re.MULTILINE))
     assert commands - shown == {
-        *("models", "handout", "drill", "class", "serve", "lab", "explain", "site"),
+        *("models", "handout", "drill", "class", "serve", "lab", "explain", "site")
     }
 
 

@@ -22,8 +22,7 @@ def test_a_run_that_was_found_passes(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "candidates"),
-    [("any-may-leave", even_rings), ("two-may-leave", rings_of_two_leavers)],
+    ("name", "candidates"), [("any-may-leave", even_rings), ("two-may-leave", rings_of_two_leavers)]
 )
 def test_a_ring_that_was_found_passes(name: str, candidates: Callable[[], Iterator[str]]) -> None:
     """It is the first of candidates that grow; the ones before it do not pass."""

@@ -58,11 +58,7 @@ def test_what_a_run_has_broken_stays_broken(name: str) -> None:
     ("name", "run", "passes"),
     [
         ("one-start-is-enough", "alter A, lose dc2, start D, alter A, catch up D", True),
-        (
-            "one-start-is-enough",
-            "alter A, lose dc2, start D, catch up D, alter A",
-            True,
-        ),
+        ("one-start-is-enough", "alter A, lose dc2, start D, catch up D, alter A", True),
         ("one-start-is-enough", "alter A, alter A", False),
         ("one-start-is-enough", "alter A, stop D, stop E, alter A", False),
         ("one-start-is-enough", "alter A, lose dc2, start D, alter A", False),

@@ -6,15 +6,7 @@ import pytest
 
 from kit import Player
 from kit.errors import BadInput
-from kit.lessons import (
-    attempt,
-    breaks,
-    harms,
-    meetings,
-    predict,
-    to_epoch,
-    without,
-)
+from kit.lessons import attempt, breaks, harms, meetings, predict, to_epoch, without
 from kit.search.search import STUCK
 
 

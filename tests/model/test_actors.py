@@ -14,11 +14,7 @@ from kit.model import registry
 from kit.model.actors import ActorState, NetworkModel, Next, Post, Turn, receives
 from kit.model.declared import Node, action, parameter, refused
 from kit.model.model import fingerprint
-from kit.model.network import (
-    Envelope,
-    Heal,
-    NetworkOptions,
-)
+from kit.model.network import Envelope, Heal, NetworkOptions
 from kit.model.registry import register
 from kit.model.timeline import Timeline
 from kit.search.check import check
@@ -204,12 +200,7 @@ MISTAKES: dict[str, tuple[Any, str]] = {
         "^<lambda> of game, line .*; allowed: a function of state, envelope",
     ),
     "a changed list": (
-        lambda: check(
-            a_game(
-                PingPong,
-                hit=receives(Ball)(lambda m, s, e: ([], ())),
-            )()
-        ),
+        lambda: check(a_game(PingPong, hit=receives(Ball)(lambda m, s, e: ([], ())))()),
         "^outcome of deliver A>B ball 0: got .*; allowed: values that never change",
     ),
     "a text of nobody": (

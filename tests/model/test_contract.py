@@ -12,14 +12,7 @@ from msgspec.structs import replace
 
 from kit.errors import KitError, Refused
 from kit.model.contract import METHODS, check_contract
-from kit.model.model import (
-    Model,
-    Monitor,
-    PartialOrder,
-    always,
-    fingerprint,
-    step,
-)
+from kit.model.model import Model, Monitor, PartialOrder, always, fingerprint, step
 from kit.model.registry import build, entry_of
 from kit.model.rule import Rule
 from kit.model.trace import action_from

@@ -144,9 +144,7 @@ def test_a_break_behind_a_cost_is_found() -> None:
 def test_a_cost_is_bound_to_its_configurations_and_states() -> None:
     """Where it does not apply, the same break is a violation."""
     bound = type(
-        "Bound",
-        (Counter,),
-        {"costs": tuple(cost(n, where=lambda m, s: s.at < 2) for n in ALL)},
+        "Bound", (Counter,), {"costs": tuple(cost(n, where=lambda m, s: s.at < 2) for n in ALL)}
     )
     found = check(bound(crashes=1))
     assert found.violation is not None

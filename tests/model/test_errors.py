@@ -8,15 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.errors import (
-    LONGEST_MESSAGE,
-    BadInput,
-    KitError,
-    Refused,
-    misfit,
-    one_line,
-    shorten,
-)
+from kit.errors import LONGEST_MESSAGE, BadInput, KitError, Refused, misfit, one_line, shorten
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(),

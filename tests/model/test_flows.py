@@ -8,10 +8,7 @@ from typing import Any
 
 import pytest
 
-from kit.model.flows import (
-    flow_table,
-    flows,
-)
+from kit.model.flows import flow_table, flows
 from kit.model.model import Model
 from kit.model.network import DeliverMessage
 from kit.model.registry import build, entries, fuzzing_of

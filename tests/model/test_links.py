@@ -23,13 +23,7 @@ from kit.model.network import (
 )
 from kit.search.check import check
 from tests.model.counting import Add, Done, counting
-from tests.model.links import (
-    at_least_once,
-    at_most_once,
-    in_order,
-    link_monitors,
-    link_properties,
-)
+from tests.model.links import at_least_once, at_most_once, in_order, link_monitors, link_properties
 from tests.quality.breaking import broken, unguarded
 
 NETWORKS = [

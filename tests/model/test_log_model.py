@@ -10,14 +10,7 @@ from hypothesis import strategies as st
 
 from kit.errors import Refused
 from kit.model.compose import Product
-from kit.model.log import (
-    Append,
-    Apply,
-    AtomicLog,
-    Deliver,
-    LogParameters,
-    Rewrite,
-)
+from kit.model.log import Append, Apply, AtomicLog, Deliver, LogParameters, Rewrite
 from tests.examples import examples
 from tests.model.toys import LiftModel, LiftParameters, a_log, applied, walk
 

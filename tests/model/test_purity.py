@@ -11,10 +11,7 @@ from msgspec import Struct
 
 from kit.errors import BadInput, Refusal
 from kit.model.model import Model, Monitor, always, sometimes, step
-from kit.model.purity import (
-    blame,
-    check_purity,
-)
+from kit.model.purity import blame, check_purity
 from kit.model.registry import build, entries
 from kit.search.check import check
 from kit.search.fuzz import fuzz

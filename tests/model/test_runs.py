@@ -8,11 +8,7 @@ from typing import Any
 
 from kit.model.model import Property, always
 from kit.model.registry import build
-from kit.model.timeline import (
-    Timeline,
-    catch_up,
-    first_breaches,
-)
+from kit.model.timeline import Timeline, catch_up, first_breaches
 from kit.search.fuzz import Chance
 from tests.model.toys import LiftModel, LiftParameters, Up
 

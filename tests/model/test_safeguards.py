@@ -8,11 +8,7 @@ from msgspec.structs import asdict, fields
 
 from kit.errors import BadInput
 from kit.model.model import Safeguard, switched_off
-from kit.protocols.dataplane.dataplane import (
-    EPOCH_EXCHANGE,
-    MEMBERSHIP_CHECK,
-    PLAN_REVALIDATION,
-)
+from kit.protocols.dataplane.dataplane import EPOCH_EXCHANGE, MEMBERSHIP_CHECK, PLAN_REVALIDATION
 from kit.protocols.storage.rules.exchange import RequestSafeguards
 from kit.protocols.tcm.rules.operations import TcmSafeguards
 from kit.protocols.tcm.tcm import Tcm

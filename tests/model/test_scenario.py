@@ -5,11 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kit.errors import BadInput
-from kit.model.scenario import (
-    model_for,
-    parse,
-    run,
-)
+from kit.model.scenario import model_for, parse, run
 
 HEAD = "# Why it is worth seeing.\n"
 

@@ -15,11 +15,7 @@ from hypothesis import strategies as st
 from kit import Timeline, build
 from kit.model import trace
 from kit.model.model import Model
-from kit.operators.explain import (
-    Seen,
-    Sight,
-    search_explanation,
-)
+from kit.operators.explain import Seen, Sight, search_explanation
 from kit.protocols.twophase.twophase import (
     COMMITTED,
     Decide,

@@ -10,20 +10,9 @@ from msgspec.structs import replace
 from kit.errors import BadInput
 from kit.operators.importers.nodetool import owned_tokens, parse_describering_text
 from kit.operators.importers.opening import import_texts
-from kit.ring.replication import (
-    EverywhereStrategy,
-    Keyspace,
-    Replication,
-    SimpleStrategy,
-)
+from kit.ring.replication import EverywhereStrategy, Keyspace, Replication, SimpleStrategy
 from tests.operators.printing import Host, describering_text, ring_of, ring_text
-from tests.operators.samples import (
-    CASSANDRA,
-    clusters,
-    one_line,
-    opened,
-    text_of,
-)
+from tests.operators.samples import CASSANDRA, clusters, one_line, opened, text_of
 from tests.saying import says
 
 LOW = -(2**63)

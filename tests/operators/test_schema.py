@@ -8,12 +8,7 @@ from pathlib import Path
 import pytest
 
 from kit.errors import BadInput
-from kit.operators.importers.schema import (
-    ClusterSchema,
-    SchemaParts,
-    add_text,
-    read_schema,
-)
+from kit.operators.importers.schema import ClusterSchema, SchemaParts, add_text, read_schema
 from tests.saying import says
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "tablets" / "schema.cql"

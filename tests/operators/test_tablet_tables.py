@@ -7,11 +7,7 @@ from pathlib import Path
 import pytest
 
 from kit.errors import BadInput
-from kit.operators.importers.system_tables import (
-    parse_tablets,
-    read_loads,
-    read_sizes,
-)
+from kit.operators.importers.system_tables import parse_tablets, read_loads, read_sizes
 from tests.saying import says
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "tablets"

@@ -582,13 +582,7 @@ def test_rows_are_counted_and_chosen_by_several_values(rest: str) -> None:
     now = DrillMoment(timeline.model, (timeline.moments[0],), "A")
     table = "system_views.cluster_metadata_directory"
     lines = typed(servers(timeline), now, f"SELECT COUNT(*) FROM {table}{rest}")
-    assert [*lines] == [
-        " count",
-        "-------",
-        f"     {COUNTS[rest]}",
-        "",
-        "(1 rows)",
-    ]
+    assert [*lines] == [" count", "-------", f"     {COUNTS[rest]}", "", "(1 rows)"]
     shown = 1 if "LIMIT" in rest else COUNTS[rest]
     rows = typed(servers(timeline), now, f"SELECT * FROM {table}{rest}")
     assert rows[-1] == f"({shown} rows)"

@@ -72,8 +72,7 @@ def own_answer(rule: Rule[Any, Any]) -> Answer:
 def unrefused(rule: Rule[Any, Any], cut: Cut) -> Rule[Any, Any]:
     """The rule without some of its refusals."""
     return answering(
-        rule,
-        lambda state, action: let_through(rule.outcome, state, rule.given(action), cut=cut),
+        rule, lambda state, action: let_through(rule.outcome, state, rule.given(action), cut=cut)
     )
 
 

@@ -204,12 +204,7 @@ def command(name: str, given: Mapping[str, Any], how: str = "check", *more: str)
 
 
 def broken(
-    name: str,
-    given: Given,
-    *,
-    states: int = STATES,
-    walks: int = WALKS,
-    off: tuple[str, ...] = (),
+    name: str, given: Given, *, states: int = STATES, walks: int = WALKS, off: tuple[str, ...] = ()
 ) -> Break | None:
     """What breaks in a configuration; None: nothing that a search and walks see."""
     without = [f"--off {each}" for each in off]

@@ -58,9 +58,7 @@ def test_drawn_configurations_break_nothing(name: str) -> None:
     assert found == "", f"make sweep SEED={seed} MANY={many}"
 
 
-def test_what_breaks_is_made_small_and_can_be_repeated(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_what_breaks_is_made_small_and_can_be_repeated(capsys: pytest.CaptureFixture[str]) -> None:
     """What does not matter falls back to its default, and the command shows the same break."""
     given: Given = {"nodes": 3, "operations": ["remove B"], "down": [], "clients": 1, "late": 2}
     off = ("refuse-live-removal",)

@@ -195,11 +195,7 @@ MODELS: dict[str, tuple[Build, ...]] = {
         lambda: build("gossip", {"changes": ("create table ks.t at A", "drop table ks.t at B")}),
         Limited(lambda: build("gossip", {}), few_under_way),
     ),
-    "commit": (
-        commit(nodes=3),
-        commit(crashes=1),
-        commit(snapshot_every=2, members=1),
-    ),
+    "commit": (commit(nodes=3), commit(crashes=1), commit(snapshot_every=2, members=1)),
     "gossip_join": (
         lambda: build("gossip_join", {"nodes": 2, "crashes": 1, "cuts": 1}),
         lambda: build("gossip_join", {"nodes": 2, "joiners": 2}),

@@ -6,11 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.ring.placements import (
-    Row,
-    Table,
-    stable_placement,
-)
+from kit.ring.placements import Row, Table, stable_placement
 from kit.ring.reference import replicas_reference
 from kit.ring.replication import (
     Keyspace,

@@ -15,10 +15,7 @@ from kit.model.model import Property, always, goal, sometimes, step
 from kit.model.registry import build
 from kit.model.timeline import Timeline
 from kit.model.trace import dumps, loads
-from kit.protocols.twophase.twophase import (
-    TwoPhase,
-    TwoPhaseParameters,
-)
+from kit.protocols.twophase.twophase import TwoPhase, TwoPhaseParameters
 from kit.search.check import Mode, check
 from tests.examples import examples
 from tests.model.toys import Cell, Go, Graph, endless

@@ -295,11 +295,7 @@ HOME: Any = goal("home", "", lambda s: s.at == 3)
 
 
 @pytest.mark.parametrize(
-    ("edges", "why"),
-    [
-        ({0: (1,), 1: (0,)}, LOST),
-        ({0: (1,), 1: (2,)}, AT_REST),
-    ],
+    ("edges", "why"), [({0: (1,), 1: (0,)}, LOST), ({0: (1,), 1: (2,)}, AT_REST)]
 )
 def test_what_does_not_come_to_its_goal_is_found(edges: Any, why: str) -> None:
     """Round and round, or at an end elsewhere: the run is told up to there, and opens."""

@@ -10,15 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.errors import BadInput, KitError, Refusal
-from kit.model.model import (
-    Model,
-    Monitor,
-    PartialOrder,
-    Property,
-    always,
-    goal,
-    step,
-)
+from kit.model.model import Model, Monitor, PartialOrder, Property, always, goal, step
 from kit.protocols.twophase.twophase import TwoPhase
 from kit.search import partial_order
 from kit.search.check import check

@@ -14,12 +14,7 @@ from kit.errors import BadInput, Refusal
 from kit.model.declared import Declared, State, action, parameter
 from kit.model.model import Monitor, Property, always, goal, sometimes, step
 from kit.model.timeline import Timeline
-from kit.protocols.twophase.twophase import (
-    Prepare,
-    ReceiveDecision,
-    TwoPhase,
-    TwoPhaseParameters,
-)
+from kit.protocols.twophase.twophase import Prepare, ReceiveDecision, TwoPhase, TwoPhaseParameters
 from kit.search.check import Mode, Result, check
 from tests.examples import examples
 from tests.model.toys import Go, Graph

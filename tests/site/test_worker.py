@@ -235,8 +235,7 @@ def test_a_bad_link_is_one_line(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("linked", "opened"),
-    [("tcm/move", "tcm/bootstrap"), ("tcm/bootstrap", "tcm/decommission")],
+    ("linked", "opened"), [("tcm/move", "tcm/bootstrap"), ("tcm/bootstrap", "tcm/decommission")]
 )
 def test_a_link_of_another_story_of_the_model_says_so(linked: str, opened: str) -> None:
     """Its steps are none that this story could think of, whatever the model makes of them; and

@@ -253,7 +253,7 @@ def test_names_do_not_break_out_of_a_drawing() -> None:
     timeline = evil()
     root = ElementTree.fromstring(export_run(timeline, "svg"))  # our own
     assert {each.tag.removeprefix(SVG) for each in root.iter()} <= {
-        *("svg", "style", "text", "path", "rect", "g"),
+        *("svg", "style", "text", "path", "rect", "g")
     }
     assert any("<script>" in (each.text or "") for each in root.iter(f"{SVG}text"))
     assert root.get("aria-label") == "<title>"

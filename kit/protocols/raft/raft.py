@@ -18,16 +18,7 @@ from msgspec import convert
 from kit.errors import BadInput, Refusal
 from kit.masks import majority
 from kit.model.actors import STILL, Post, receives
-from kit.model.declared import (
-    always,
-    budget,
-    live,
-    parameter,
-    refused,
-    safeguard,
-    sometimes,
-    step,
-)
+from kit.model.declared import always, budget, live, parameter, refused, safeguard, sometimes, step
 from kit.model.machines import Answer, MachineModel, MachineState, Turn
 from kit.model.model import CommutingDeliveries
 from kit.model.network import Envelope

@@ -15,11 +15,7 @@ from kit.protocols.storage.rules.levels import enough, quotas
 from kit.protocols.storage.storage import Admit, Commit, Storage, StorageState
 
 FIRST_VERSION = parameter(
-    10,
-    "the topology version of the first state",
-    ge=1,
-    le=2**31,
-    hidden=True,
+    10, "the topology version of the first state", ge=1, le=2**31, hidden=True
 )
 
 

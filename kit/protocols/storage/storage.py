@@ -16,16 +16,7 @@ from msgspec.structs import replace
 
 from kit.errors import BadInput, Refusal
 from kit.masks import holds, mask_of, members
-from kit.model.declared import (
-    action,
-    always,
-    budget,
-    parameter,
-    purpose,
-    refused,
-    sometimes,
-    step,
-)
+from kit.model.declared import action, always, budget, parameter, purpose, refused, sometimes, step
 from kit.protocols.storage.coordinating import Coordinating, Finish, Start, TimeOut
 from kit.protocols.storage.events import ERRORS, Delivered, DiskEvent, Happenings
 from kit.protocols.storage.monitors import deleted_since, monitors

@@ -24,7 +24,7 @@ DELETED = ("K1 write QUORUM", "K1 delete QUORUM", "K2 read QUORUM")
 QUORUMS = {"write-before-read", "old-writer-stays"}
 """Without one of them, quorums of versions in use miss one another."""
 STREAMING = {
-    *("streams-before-switch", "known-before-streams", "stream-from-displaced", "barrier-drains"),
+    *("streams-before-switch", "known-before-streams", "stream-from-displaced", "barrier-drains")
 }
 """Without one of them, what streaming promises is itself broken."""
 _LOST, _SEEN = ("INV-STREAM", "INV-VISIBLE"), ("INV-VISIBLE",)

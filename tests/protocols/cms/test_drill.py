@@ -52,12 +52,7 @@ WRONG: list[tuple[str, list[str], set[str], str]] = [
     (MEMBER, [*LEAVE, RESTART], {"CMS whole", "cluster whole"}, "D has left the cluster"),
     (MEMBER, [*LEAVE, THREE], {"CMS whole", "cluster whole"}, "D has left the cluster"),
     (MEMBER, [*LEAVE, READ], {"CMS whole", "cluster whole"}, "D has left the cluster"),
-    (
-        MEMBER,
-        ["nodetool assassinate C", "on C"],
-        {"cluster whole"},
-        "no route to host",
-    ),
+    (MEMBER, ["nodetool assassinate C", "on C"], {"cluster whole"}, "no route to host"),
 ]
 
 

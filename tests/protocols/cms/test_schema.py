@@ -13,9 +13,7 @@ from kit.protocols.cms.facts.schema import OUTPUT, changes, gossip, known
 from kit.protocols.cms.panels.schema import VIEWS
 from kit.protocols.cms.schema import RACES, Schema
 from kit.protocols.gossip.facts import schemas
-from kit.protocols.gossip.rules import (
-    version_of,
-)
+from kit.protocols.gossip.rules import version_of
 from kit.search.check import check, check_refinement
 from kit.views.panel import scene_of
 from tests.views.frames import go_on
@@ -388,8 +386,7 @@ def test_with_all_safeguards_a_search_finds_nothing(name: str, invariant: str) -
 
 
 @pytest.mark.parametrize(
-    "faults",
-    [{"cuts": 1, "cancels": 1, "writes": 1}, {"restarts": 1, "reconfigurations": 1}],
+    "faults", [{"cuts": 1, "cancels": 1, "writes": 1}, {"restarts": 1, "reconfigurations": 1}]
 )
 def test_a_join_in_the_log_keeps_every_promise_under_faults(faults: dict[str, int]) -> None:
     """Two nodes and a joiner: a cut, a cancel and a write; or a stop and another CMS."""

@@ -15,12 +15,7 @@ from kit.protocols.storage import facts
 from kit.protocols.storage.events import Completed, Delivered
 from kit.protocols.storage.panels.cards import draw_replicas, replicas_text
 from kit.protocols.storage.panels.groups import STATUS
-from kit.protocols.storage.panels.spacetime import (
-    draw_spacetime,
-    layout,
-    line,
-    spacetime_text,
-)
+from kit.protocols.storage.panels.spacetime import draw_spacetime, layout, line, spacetime_text
 from kit.protocols.storage.storage import Start
 from kit.ring import natural
 from kit.search.check import check

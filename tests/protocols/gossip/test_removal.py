@@ -77,10 +77,7 @@ def test_what_was_streamed_counts_for_nothing() -> None:
     assert timeline.model.find(timeline.state, "removed B") is None
     timeline = after("gossip_join", {**REMOVAL, "crashes": 1}, *verbs, "restore B")
     flows = [(flow.from_key, flow.to_key, flow.label) for flow in last_flows(timeline)]
-    assert flows == [
-        *(("n:B", "n:C", "stream"), ("n:B", "n:C", "range")),
-        ("n:C", "n:B", "done"),
-    ]
+    assert flows == [*(("n:B", "n:C", "stream"), ("n:B", "n:C", "range")), ("n:C", "n:B", "done")]
     assert timeline.state.streams == 2
 
 

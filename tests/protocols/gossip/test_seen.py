@@ -82,11 +82,7 @@ BEHIND = (LATE[0], *ROUND, *REQUESTED, "deliver A>B cells 5930b0")
         ({"changes": RIVALS}, (*RIVALS, *ROUND), False),
         ({"changes": RIVALS}, (*RIVALS, *ROUND, *REQUESTED, "deliver A>B cells d872eb"), True),
         # A changes again what it changed before, knowingly: B hears of both in one.
-        (
-            {"changes": FACTORS},
-            (*FACTORS, *ROUND, *REQUESTED, "deliver A>B cells a2378e"),
-            False,
-        ),
+        ({"changes": FACTORS}, (*FACTORS, *ROUND, *REQUESTED, "deliver A>B cells a2378e"), False),
         # B has A's change, and a clock that is behind: what it does has no effect at all.
         ({"changes": LATE, "clocks": (9,)}, BEHIND, False),
         ({"changes": LATE, "clocks": (9,)}, (*BEHIND, LATE[1]), True),

@@ -13,7 +13,5 @@ def lost_race() -> list[str]:
     return [timeline.model.verb(one.action) for one in timeline.moments[1:]]
 
 
-RIGHT: dict[str, Any] = {
-    "lost-race": lost_race,
-}
+RIGHT: dict[str, Any] = {"lost-race": lost_race}
 """What gives a right answer, by exercise."""

@@ -9,12 +9,7 @@ import pytest
 from kit.errors import BadInput
 from kit.model.registry import build, entry_of
 from kit.model.timeline import Timeline
-from kit.protocols.group0.discovery import (
-    Discovery,
-    Names,
-    makes_one_group,
-    seeds_of,
-)
+from kit.protocols.group0.discovery import Discovery, Names, makes_one_group, seeds_of
 from kit.search.check import check
 from kit.search.fuzz import fuzz
 from kit.views.frame import frame_text

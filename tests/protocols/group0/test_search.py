@@ -138,19 +138,9 @@ def test_every_safeguard_has_a_test() -> None:
 
 TWICE = {"operations": ("alter keyspace ks rf 3 at A",)}
 HARM = [
-    (
-        "state-id-check",
-        "linearizable",
-        {},
-        "succeeds although the previous state did not allow it",
-    ),
+    ("state-id-check", "linearizable", {}, "succeeds although the previous state did not allow it"),
     ("state-id-check", "versions", ALTERS, "version 5 of ks.t has columns"),
-    (
-        "commit-with-guard",
-        "linearizable",
-        {},
-        "succeeds although the previous state did not allow",
-    ),
+    ("commit-with-guard", "linearizable", {}, "succeeds although the previous state did not allow"),
     ("commit-with-guard", "versions", ALTERS, "version 5 of ks.t has columns"),
     ("same-id-on-retry", "once", TWICE, "alter keyspace ks rf 3 at A took effect twice"),
 ]

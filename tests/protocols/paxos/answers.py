@@ -23,7 +23,4 @@ def same_ballot() -> list[str]:
     return ["ballot A", "ballot B", *asked, *promised, *accepted, *heard]
 
 
-RIGHT: dict[str, Any] = {
-    "finish-for-another": finish_for_another,
-    "same-ballot": same_ballot,
-}
+RIGHT: dict[str, Any] = {"finish-for-another": finish_for_another, "same-ballot": same_ballot}

@@ -23,8 +23,7 @@ def test_whose_log_is_good_enough() -> None:
 
 
 @pytest.mark.parametrize(
-    ("server", "votes"),
-    [("A", "B, C, F, G"), ("C", "G"), ("E", "D, G"), ("G", "none of these")],
+    ("server", "votes"), [("A", "B, C, F, G"), ("C", "G"), ("E", "D, G"), ("G", "none of these")]
 )
 def test_who_votes_for_whom(server: str, votes: str) -> None:
     """Figure 7: a server votes for a log that is at least as new as its own."""

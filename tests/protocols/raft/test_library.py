@@ -25,13 +25,7 @@ from kit.protocols.raft.panels.interfaces import graphs
 from kit.protocols.raft.rules.configuration import Configuration, Member
 from kit.protocols.raft.rules.log import Entry, Log, Snapshot
 from kit.protocols.raft.state import Leader, Options, Stored, Written
-from kit.protocols.raft.tables import (
-    Group,
-    RaftRow,
-    RaftTables,
-    raft_rows,
-    rows_of,
-)
+from kit.protocols.raft.tables import Group, RaftRow, RaftTables, raft_rows, rows_of
 from kit.views.diagrams import FOLDERS, digest, digest_in
 
 SCHEMA, DATA = (str(uuid5(UUID(int=0), name)) for name in ("schema", "data"))

@@ -12,15 +12,7 @@ from kit.protocols.raft import messages as say
 from kit.protocols.raft.rules.configuration import Configuration
 from kit.protocols.raft.rules.log import Entry, Log, Snapshot
 from kit.protocols.raft.rules.progress import Progress
-from kit.protocols.raft.state import (
-    Candidate,
-    Follower,
-    Leader,
-    Options,
-    Output,
-    Server,
-    Stored,
-)
+from kit.protocols.raft.state import Candidate, Follower, Leader, Options, Output, Server, Stored
 from tests.protocols.raft.driving import UNTIMED, Group, members
 
 DOCUMENTS = Options("documents", timers=False)

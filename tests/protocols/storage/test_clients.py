@@ -24,15 +24,7 @@ from kit.protocols.storage.rules.requests import (
     value,
     written,
 )
-from kit.protocols.storage.storage import (
-    ApplyEpoch,
-    Commit,
-    Crash,
-    Finish,
-    Serve,
-    Start,
-    TimeOut,
-)
+from kit.protocols.storage.storage import ApplyEpoch, Commit, Crash, Finish, Serve, Start, TimeOut
 from kit.ring.replication import Keyspace, SimpleStrategy
 from tests.protocols.storage.toys import A, X, epoch, epochs, history, toy, versions
 from tests.saying import says
@@ -129,8 +121,7 @@ def test_a_program_waits_for_who_is_held_and_not_for_who_is_down() -> None:
 
 
 @pytest.mark.parametrize(
-    ("held", "planned"),
-    [({}, 2), ({"K1": 1}, 1), ({"K1": 2}, 2), ({"A": 1}, 2), ({"K1": 3}, None)],
+    ("held", "planned"), [({}, 2), ({"K1": 1}, 1), ({"K1": 2}, 2), ({"A": 1}, 2), ({"K1": 3}, None)]
 )
 def test_a_coordinator_plans_by_what_it_knows(held: dict[str, int], planned: int | None) -> None:
     """The newest epoch, or one that it is held at; without a plan nothing refuses it."""
@@ -304,10 +295,7 @@ def test_each_request_goes_its_own_way() -> None:
         Serve(1, "A"),
     ]
     served = after(model, *steps, Start(0, 3), Start(1, 3), Serve(0, "A"), Serve(1, "A"))
-    assert [TOOLS.next_step(served, at, {}, begins=True) for at in (0, 1)] == [
-        Finish(0),
-        Finish(1),
-    ]
+    assert [TOOLS.next_step(served, at, {}, begins=True) for at in (0, 1)] == [Finish(0), Finish(1)]
     assert [TOOLS.answer(each, 0) for each in (now, begun, served)] == [None, None, None]
 
 

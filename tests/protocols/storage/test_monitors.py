@@ -11,12 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kit.protocols.storage.monitors import (
-    NEVER,
-    RegisterOperation,
-    deleted_since,
-    linearizable,
-)
+from kit.protocols.storage.monitors import NEVER, RegisterOperation, deleted_since, linearizable
 from kit.protocols.storage.rules.requests import (
     DONE,
     FAILED,
@@ -65,10 +60,7 @@ Seen = tuple[int, int, Literal["writes", "reads"], int]
         ([(0, 5, "writes", 1), (1, 6, "writes", 2), (7, 8, "reads", 1)], True),
         ([(0, 1, "writes", 1), (2, 3, "writes", 2), (4, 5, "reads", 1)], False),
         ([(0, 1, "writes", 1), (2, 3, "writes", 2), (4, 5, "reads", 2)], True),
-        (
-            [(0, 9, "writes", 1), (1, 8, "writes", 2), (2, 3, "reads", 2), (4, 5, "reads", 1)],
-            True,
-        ),
+        ([(0, 9, "writes", 1), (1, 8, "writes", 2), (2, 3, "reads", 2), (4, 5, "reads", 1)], True),
         (
             [
                 *[(0, 9, "writes", 1), (1, 8, "writes", 2)],

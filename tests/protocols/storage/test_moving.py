@@ -293,8 +293,7 @@ def test_a_coordinator_that_does_not_know_yet() -> None:
 
 
 @pytest.mark.parametrize(
-    ("left", "kept"),
-    [(1, (LateCopy(0, 1, written(1), 7), LateCopy(1, 0, written(2), 3))), (0, ())],
+    ("left", "kept"), [(1, (LateCopy(0, 1, written(1), 7), LateCopy(1, 0, written(2), 3))), (0, ())]
 )
 def test_a_copy_whose_step_is_over_may_come_late(left: int, kept: tuple[LateCopy, ...]) -> None:
     """With the session of that step, beside those of before; one that has arrived does not."""

@@ -15,12 +15,7 @@ from kit.protocols.storage.moving import Fetch, Land
 from kit.protocols.storage.ranges import COPIED, NOT_COPIED, LateCopy
 from kit.protocols.storage.rules.conditions import AllKnow, SessionClosed
 from kit.protocols.storage.rules.exchange import ExchangeSwitches
-from kit.protocols.storage.rules.history import (
-    Edge,
-    RangeEpoch,
-    RangeHistory,
-    ShardedReplica,
-)
+from kit.protocols.storage.rules.history import Edge, RangeEpoch, RangeHistory, ShardedReplica
 from kit.protocols.storage.rules.requests import (
     DONE,
     FAILED,
@@ -72,8 +67,7 @@ def test_what_a_read_found_is_written_to_those_that_still_take_writes(
 
 
 @pytest.mark.parametrize(
-    ("applies", "label"),
-    [(False, "write back what read 2 found"), (True, "answer read 2")],
+    ("applies", "label"), [(False, "write back what read 2 found"), (True, "answer read 2")]
 )
 def test_the_label_of_an_answer_says_what_follows(applies: bool, label: str) -> None:
     """A read whose plan holds no longer fails: it writes nothing back."""
@@ -238,10 +232,7 @@ def test_a_read_that_finds_nothing_writes_nothing_back() -> None:
 def test_what_slow_replicas_are_sent_back_has_not_begun_anywhere() -> None:
     """A was at work on the read: on what is written back nobody is yet."""
     model = toy(
-        history(epoch(1, A, BOTH)),
-        ("K1 write ONE", "K2 read QUORUM"),
-        slow=True,
-        repair="blocking",
+        history(epoch(1, A, BOTH)), ("K1 write ONE", "K2 read QUORUM"), slow=True, repair="blocking"
     )
     steps = [Start(0, 1), Admit(0, "A"), Serve(0, "A"), Finish(0)]
     steps += [Start(1, 1), Admit(1, "A"), Serve(1, "A"), Finish(1)]

@@ -87,12 +87,7 @@ def published_in_time() -> list[str]:
     return list(verbs_to(timeline))
 
 
-REPLACED = {
-    "nodes": 3,
-    "tablets": ("A B C", "B C A"),
-    "moves": 0,
-    "operations": ("replace D C",),
-}
+REPLACED = {"nodes": 3, "tablets": ("A B C", "B C A"), "moves": 0, "operations": ("replace D C",)}
 
 
 def one_loss_later() -> list[str]:

@@ -19,10 +19,7 @@ LOG, EPOCH = "cat /var/log/cassandra/system.log", "nodetool cms describe"
 START, STOP = "systemctl start cassandra", "systemctl stop cassandra"
 ABORT = ["nodetool abortbootstrap --ip X"]
 EACH = [line for name in "ABCDX" for line in (f"on {name}", EPOCH)]
-PASSING = {
-    STUCK: ["on X", LOG, START, "on D", START],
-    LAGS: [*EACH, INSERT],
-}
+PASSING = {STUCK: ["on X", LOG, START, "on D", START], LAGS: [*EACH, INSERT]}
 LEAST = {STUCK: 2, LAGS: 1}
 DONE, EPOCHS, WHOLE, STOPPED = "operations done", "one epoch", "cluster whole", "nobody stopped"
 # what is typed -> what does not hold of the grade, what is refused

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 from kit.errors import BadInput, Refused
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.large import (
-    first_missed,
-)
+from kit.protocols.tcm.facts.large import first_missed
 from kit.protocols.tcm.facts.tools import kind_of
 from kit.ring.replication import Keyspace, SimpleStrategy
 from kit.ring.topology import Node

@@ -9,11 +9,7 @@ import pytest
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.moment import missed, range_key
 from kit.protocols.tcm.panels.placement import lines
-from kit.protocols.tcm.panels.ring import (
-    arcs,
-    draw_ring,
-    ring_text,
-)
+from kit.protocols.tcm.panels.ring import arcs, draw_ring, ring_text
 from tests.views.frames import classed, milestones, part, scenes, walk
 
 

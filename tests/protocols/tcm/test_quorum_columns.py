@@ -8,12 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.protocols.tcm.rules import quorums
-from kit.protocols.tcm.rules.quorums import (
-    disjoint_majorities,
-    levels,
-    majorities_meet,
-    sharing,
-)
+from kit.protocols.tcm.rules.quorums import disjoint_majorities, levels, majorities_meet, sharing
 
 Groups = tuple[tuple[int, ...], ...]
 GROUPS = st.lists(st.integers(0, 6), max_size=5, unique=True).map(tuple)

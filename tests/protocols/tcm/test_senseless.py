@@ -9,12 +9,7 @@ import pytest
 from kit.errors import BadInput
 from kit.model.registry import build
 from kit.protocols.tcm.parameters import parse_operation, register, resolve
-from kit.protocols.tcm.rules.operations import (
-    place,
-    placed,
-    ring_after,
-    validate,
-)
+from kit.protocols.tcm.rules.operations import place, placed, ring_after, validate
 from kit.ring.tokens import small
 from kit.ring.topology import Node, Ring
 from tests.saying import says

@@ -10,12 +10,7 @@ from kit.errors import BadInput
 from kit.model.model import Safeguard, always
 from kit.model.registry import build, entry_of
 from kit.model.timeline import Timeline
-from kit.protocols.topology.handshake import (
-    REASONS,
-    because,
-    joiner,
-    tables,
-)
+from kit.protocols.topology.handshake import REASONS, because, joiner, tables
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.search.check import check
 from kit.search.fuzz import fuzz

@@ -21,13 +21,7 @@ from kit.protocols.topology.lessons.coordinator import (
     next_transition,
     of_the_deposed,
 )
-from kit.protocols.topology.lessons.joining import (
-    BANNED,
-    BY,
-    IN,
-    checks_table,
-    who_decides,
-)
+from kit.protocols.topology.lessons.joining import BANNED, BY, IN, checks_table, who_decides
 from kit.protocols.topology.lessons.queueing import NOBODY_NEXT, next_request
 from tests.protocols.topology.joins import do
 from tests.protocols.topology.test_panels import after

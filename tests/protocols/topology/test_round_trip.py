@@ -19,12 +19,7 @@ from kit.model.registry import build
 from kit.operators.importers.system_tables import REQUESTS, TOPOLOGY
 from kit.protocols.topology.dry_run.opening import OpenedTopology, open_topology
 from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, ClusterTopology
-from kit.protocols.topology.rules.columns import (
-    SystemTopology,
-    SystemTopologyRequest,
-    load,
-    store,
-)
+from kit.protocols.topology.rules.columns import SystemTopology, SystemTopologyRequest, load, store
 from tests.protocols.tcm.exploring import reachable
 
 MOST = 1200  # states of a configuration

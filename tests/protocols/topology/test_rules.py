@@ -8,21 +8,10 @@ from msgspec.structs import replace
 from kit.errors import BadInput
 from kit.model.registry import build
 from kit.protocols.topology.dry_run.report import is_played
-from kit.protocols.topology.rules.cluster import (
-    ClusterTopology,
-    NodeEntry,
-    Setting,
-)
+from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry, Setting
 from kit.protocols.topology.rules.decide import queue
-from kit.protocols.topology.rules.machines import (
-    GLOBAL_REQUESTS,
-)
-from kit.protocols.topology.rules.requests import (
-    LAST_OWNER,
-    OperationRequest,
-    refusal,
-    requested,
-)
+from kit.protocols.topology.rules.machines import GLOBAL_REQUESTS
+from kit.protocols.topology.rules.requests import LAST_OWNER, OperationRequest, refusal, requested
 
 CODE = Setting(edition="server")
 NORMAL = NodeEntry(state="normal", tokens=True)

@@ -9,9 +9,7 @@ import pytest
 from kit.model.registry import build
 from kit.model.timeline import Timeline
 from kit.protocols.topology import topology as act
-from kit.protocols.topology.facts import (
-    journal,
-)
+from kit.protocols.topology.facts import journal
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.outcomes import why
 

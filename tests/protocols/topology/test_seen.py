@@ -244,10 +244,7 @@ def test_a_prepared_generation_is_committed_and_used(edition: Edition, words: st
         return [line for line in lines if line[:1].isdigit()]
 
     users = "A, B, C" + {"join D": ", D", "bootstrap E": ", E"}.get(words, "")
-    assert rows() == [
-        f"1, before the run, committed, {users}",
-        "2, null, prepared",
-    ]
+    assert rows() == [f"1, before the run, committed, {users}", "2, null, prepared"]
     table = seen(timeline)["system.topology"]
     assert any(line.endswith("static.new_cdc_generation_data_uuid = 2") for line in table)
     until(timeline, lambda s: s.topology.generations == 2)

@@ -11,11 +11,7 @@ from kit.model.registry import build
 from kit.protocols.group0.rules.releases import Release
 from kit.protocols.group0.rules.voters import VoterRules
 from kit.protocols.topology.rules.work import may_tie
-from kit.protocols.topology.symmetry import (
-    ControlSymmetry,
-    bystanders,
-    renamed,
-)
+from kit.protocols.topology.symmetry import ControlSymmetry, bystanders, renamed
 
 
 @pytest.mark.parametrize(

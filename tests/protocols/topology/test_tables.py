@@ -9,10 +9,7 @@ from msgspec.structs import fields
 
 from kit.operators.importers.system_tables import TOPOLOGY
 from kit.protocols.topology.panels.tables import OF_ROWS, STATIC, column_type
-from kit.protocols.topology.rules.columns import (
-    SystemTopology,
-    SystemTopologyRow,
-)
+from kit.protocols.topology.rules.columns import SystemTopology, SystemTopologyRow
 from kit.protocols.topology.rules.editions import MACHINES, NODE
 from kit.protocols.topology.rules.machines import (
     BOUNDARY,

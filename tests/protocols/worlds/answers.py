@@ -43,7 +43,4 @@ def back_in_time() -> list[str]:
     return [model.verb(action) for action in timeline.actions()]
 
 
-RIGHT: dict[str, Any] = {
-    "dies-while-it-joins": without_c,
-    "back-in-time": back_in_time,
-}
+RIGHT: dict[str, Any] = {"dies-while-it-joins": without_c, "back-in-time": back_in_time}

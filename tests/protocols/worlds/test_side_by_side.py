@@ -23,16 +23,7 @@ from kit.playing.opening import open_named
 from kit.playing.setup import Setup
 from kit.playing.stored import run_stored, stored_run
 from kit.protocols.worlds import commands
-from kit.protocols.worlds.alignment import (
-    TITLES,
-    WORLDS,
-    Meeting,
-    Now,
-    Pair,
-    Row,
-    aligned,
-    moments,
-)
+from kit.protocols.worlds.alignment import TITLES, WORLDS, Meeting, Now, Pair, Row, aligned, moments
 from kit.protocols.worlds.dry_run import side_by_side_run
 from kit.protocols.worlds.facts import coordinator, epochs
 from kit.protocols.worlds.facts.pairs import BOTH, JOIN, PAIRS, pair_named

@@ -255,10 +255,7 @@ OLD_WAY = replace(
     begun=lambda model: story(ENTRY, "joined-in-the-old-way")[:1],
 )
 
-START = (
-    "start the node that is down",
-    lambda now: not now.state.normal & ~now.state.answering,
-)
+START = ("start the node that is down", lambda now: not now.state.normal & ~now.state.answering)
 heir_checklist = drill.procedure({"start": START, "watch": STEPS["watch"]})
 HEIR = replace(
     DRILL,

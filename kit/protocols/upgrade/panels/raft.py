@@ -11,16 +11,7 @@ from kit.protocols.upgrade.panels.states import ROW, of_first_node
 from kit.protocols.upgrade.raft_upgrade import LOG, PHASES, Alter
 from kit.views.actions import mark
 from kit.views.busts import Health
-from kit.views.declared import (
-    NONE,
-    Badges,
-    Column,
-    Drawn,
-    Table,
-    of_state,
-    panel_of,
-    unsaid,
-)
+from kit.views.declared import NONE, Badges, Column, Drawn, Table, of_state, panel_of, unsaid
 from kit.views.fragment import Frag, h
 from kit.views.gate import Gate
 from kit.views.logs import log_panel

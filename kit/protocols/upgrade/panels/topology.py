@@ -192,9 +192,7 @@ VIEWS = staged(
                 "node",
                 Column("gossip", itemgetter(1), key="gossip:{0[0]}"),
                 Column(
-                    "system.topology",
-                    lambda row: row[2] and f"→ {row[2]}",
-                    key="topology:{0[0]}",
+                    "system.topology", lambda row: row[2] and f"→ {row[2]}", key="topology:{0[0]}"
                 ),
             ),
             caption="What gossip knows and what system.topology has",

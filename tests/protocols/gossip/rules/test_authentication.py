@@ -6,12 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from kit.protocols.gossip.lessons import (
-    POLL_SECONDS,
-    can_log_in,
-    rebuild_delay,
-    role_replicas,
-)
+from kit.protocols.gossip.lessons import POLL_SECONDS, can_log_in, rebuild_delay, role_replicas
 
 NODES = ("A", "B", "C", "D")
 

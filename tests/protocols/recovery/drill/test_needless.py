@@ -26,16 +26,8 @@ WALKS = [
     ([*LOOK, *REPLACE], True, "the group that had a majority carried on"),
     ([*FENCE, *READ, *LOOK, *removal(*DEAD)], True, "the group that had a majority carried on"),
     (LOOK, False, "dead, but neither removed nor replaced: C, D"),
-    (
-        RECOVERY,
-        False,
-        NEEDLESS,
-    ),
-    (
-        [*READ, *DELETE[:3], "restart A"],
-        False,
-        NEEDLESS,
-    ),
+    (RECOVERY, False, NEEDLESS),
+    ([*READ, *DELETE[:3], "restart A"], False, NEEDLESS),
     (
         [*READ, *lead()[:2], *removal(*DEAD)],
         False,

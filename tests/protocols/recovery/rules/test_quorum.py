@@ -11,10 +11,7 @@ from kit.masks import nodes_in
 from kit.protocols.group0.rules.quorum import Place
 from kit.protocols.group0.rules.voters import chosen_voters
 from kit.protocols.recovery.rules.availability import FAILURES, FailureRow, JudgedFailure, judged
-from kit.protocols.recovery.rules.quorum import (
-    after_deaths,
-    orders_of_deaths,
-)
+from kit.protocols.recovery.rules.quorum import after_deaths, orders_of_deaths
 from tests.fixtures import rows
 
 LEVELS_OF_FAILURE = {

@@ -10,15 +10,8 @@ from msgspec.structs import replace
 from benchmarks.plain_balancer import PlainBalancer
 from benchmarks.tablet_balancer import as_plain, plain_tablets
 from kit.protocols.tablets.rules.balance.loads import Loads
-from kit.protocols.tablets.rules.balance.planner import (
-    plan,
-    why,
-)
-from kit.protocols.tablets.rules.balance.reasons import (
-    JoinsSibling,
-    NoGain,
-    NotEmptier,
-)
+from kit.protocols.tablets.rules.balance.planner import plan, why
+from kit.protocols.tablets.rules.balance.reasons import JoinsSibling, NoGain, NotEmptier
 from kit.protocols.tablets.rules.maps import faults
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.topology.rules.machines import EDITIONS, Edition

@@ -11,12 +11,7 @@ from kit.errors import BadInput, KitError
 from kit.lessons.exercises import exercise
 from kit.model.registry import build, entry_of
 from kit.model.timeline import Timeline
-from kit.protocols.tablets.lessons.balancing import (
-    against_planner,
-    goes_to,
-    may_take,
-    moves_judged,
-)
+from kit.protocols.tablets.lessons.balancing import against_planner, goes_to, may_take, moves_judged
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
 from kit.search.check import check
 from kit.search.fuzz import fuzz

@@ -75,14 +75,7 @@ BOTH = ("reads", "writes")
     [
         ((3,), {0: ((), ("dc2",)), 1: ((), ("dc2",)), 3: ((), ("dc2",))}, {"dc2": 5}),
         ((5,), {}, {}),
-        (
-            (2, 5),
-            {
-                **dict.fromkeys((0, 1, 3), ((), ("dc1",))),
-                2: (BOTH, ("dc1",)),
-            },
-            {"dc1": 5},
-        ),
+        ((2, 5), {**dict.fromkeys((0, 1, 3), ((), ("dc1",))), 2: (BOTH, ("dc1",))}, {"dc1": 5}),
     ],
 )
 def test_a_local_quorum_is_lost_before_that_of_all(

@@ -243,10 +243,7 @@ def test_a_dump_is_known_by_its_columns(dump: str) -> None:
         (("decommission",), "operation | 'decommission' | decommission HOST"),
         (("balance 00000001",), "operation | 'balance 00000001'"),
         (("lose 0000000f",), "operation | '0000000f'"),
-        (
-            ("lose 00000001", "decommission 00000001"),
-            "operation | each node and | once",
-        ),
+        (("lose 00000001", "decommission 00000001"), "operation | each node and | once"),
         (("",), "operation | '' | decommission HOST"),
         (("rf shop",), "operation | 'rf shop' | decommission HOST"),
         (("rf nowhere dc1=3",), "operation | 'rf nowhere dc1=3' | shop"),

@@ -21,12 +21,7 @@ from kit.protocols.tablets.panels.grid import (
     draw_grid,
     layout,
 )
-from kit.protocols.tablets.rules.grid import (
-    GridHost,
-    TabletGrid,
-    TabletWay,
-    grid_of_maps,
-)
+from kit.protocols.tablets.rules.grid import GridHost, TabletGrid, TabletWay, grid_of_maps
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, last_tokens
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica
 from kit.views.fragment import Frag

@@ -98,10 +98,7 @@ def test_of_an_odd_count_one_tablet_stays(
     assert siblings(count, isolated) == pairs
     lasts = last_tokens(count)
     table = TabletMap(
-        "ks.t",
-        tuple(Tablet(last, (A,)) for last in lasts),
-        resize_type="merge",
-        isolated=isolated,
+        "ks.t", tuple(Tablet(last, (A,)) for last in lasts), resize_type="merge", isolated=isolated
     )
     assert table.pairs == pairs
     ones = merged(table)

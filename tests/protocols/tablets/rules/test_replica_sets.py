@@ -6,11 +6,7 @@ import pytest
 
 from kit.errors import BadInput
 from kit.protocols.tablets.dump import holders
-from kit.protocols.tablets.rules.replica_sets import (
-    Replicas,
-    ReplicaSets,
-    replicas_in,
-)
+from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets, replicas_in
 from kit.protocols.tablets.rules.stages import TRANSITIONS
 from kit.protocols.topology.rules.machines import EDITIONS
 from tests.saying import like

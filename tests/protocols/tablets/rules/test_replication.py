@@ -6,13 +6,7 @@ from collections import Counter
 
 import pytest
 
-from kit.protocols.tablets.rules.replication import (
-    Misfit,
-    Place,
-    Replication,
-    misfits,
-    steps,
-)
+from kit.protocols.tablets.rules.replication import Misfit, Place, Replication, misfits, steps
 from kit.protocols.topology.rules.machines import EDITIONS
 from kit.protocols.topology.rules.replication import number_of
 

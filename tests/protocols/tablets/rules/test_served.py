@@ -96,9 +96,7 @@ def test_a_quorum_is_of_the_keyspaces_replicas(
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_a_datacenter_that_a_keyspace_has_no_replicas_in_wants_no_answers(
-    edition: Edition,
-) -> None:
+def test_a_datacenter_that_a_keyspace_has_no_replicas_in_wants_no_answers(edition: Edition) -> None:
     """X has one all the same: in a datacenter that is not named, as in one with the factor 0."""
     row = tablet("ABX", "ABX", "migration", "use_new")
     for factors in ({"dc1": 2}, {"dc1": 2, "dc2": 0}):

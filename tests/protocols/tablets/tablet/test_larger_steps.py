@@ -6,22 +6,11 @@ from typing import Any
 
 import pytest
 
-from kit.protocols.storage.storage import (
-    USUAL_REQUESTS,
-    ApplyEpoch,
-)
+from kit.protocols.storage.storage import USUAL_REQUESTS, ApplyEpoch
 from kit.search.check import Result, check
 from kit.search.partial_order import LargerSteps
 from tests.protocols.storage.proofs import assert_needed
-from tests.protocols.tablets.tablet.runs import (
-    BROKEN,
-    CLEAN,
-    GUARDS,
-    ONE,
-    REPAIRED,
-    SERVER,
-    built,
-)
+from tests.protocols.tablets.tablet.runs import BROKEN, CLEAN, GUARDS, ONE, REPAIRED, SERVER, built
 
 CRASH = {"crashes": 1}
 WRITE = {**ONE, **SERVER, "requests": USUAL_REQUESTS[:1]}

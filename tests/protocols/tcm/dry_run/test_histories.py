@@ -9,23 +9,12 @@ import pytest
 from kit.errors import BadInput
 from kit.model.timeline import Timeline
 from kit.operators.importers.opening import Imported
-from kit.protocols.tcm.dry_run.history import (
-    elsewhere,
-    opening_state,
-    outcome,
-    standstill,
-    steps,
-)
+from kit.protocols.tcm.dry_run.history import elsewhere, opening_state, outcome, standstill, steps
 from kit.protocols.tcm.dry_run.plan import dry_run
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.parameters import parse_operation
 from kit.ring.placements import stable_placement
-from kit.ring.replication import (
-    Keyspace,
-    LocalStrategy,
-    NetworkTopologyStrategy,
-    SimpleStrategy,
-)
+from kit.ring.replication import Keyspace, LocalStrategy, NetworkTopologyStrategy, SimpleStrategy
 from kit.ring.tokens import small
 from kit.ring.topology import Node, Ring
 from tests.operators.printing import Host, host_id

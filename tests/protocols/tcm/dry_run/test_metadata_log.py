@@ -14,11 +14,7 @@ from kit.console.drill import DrillMoment
 from kit.errors import BadInput, Refused
 from kit.model.scenario import file_named, open_file
 from kit.operators.importers.metadata_log import parse_metadata
-from kit.protocols.tcm.dry_run.metadata_log import (
-    Epoch,
-    MetadataHistory,
-    history_of,
-)
+from kit.protocols.tcm.dry_run.metadata_log import Epoch, MetadataHistory, history_of
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.tools import SERVERS
 from kit.protocols.tcm.rules.metadata import Cancel

@@ -9,11 +9,7 @@ import pytest
 import kit
 from kit.model.timeline import Timeline
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.panels.dry_run import (
-    MOST_CHANGED,
-    MOST_LOADS,
-    draw_rehearsal,
-)
+from kit.protocols.tcm.panels.dry_run import MOST_CHANGED, MOST_LOADS, draw_rehearsal
 from kit.views.frame import frame
 from kit.views.panel import scene_at
 from kit.views.registry import for_model

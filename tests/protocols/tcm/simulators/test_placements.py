@@ -22,12 +22,7 @@ from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel
 from kit.protocols.tcm.rules.operations import usual_steps
 from kit.protocols.tcm.simulators import plain
 from kit.protocols.tcm.simulators.columns import COLUMNS, Columns
-from kit.protocols.tcm.simulators.placements import (
-    Simulation,
-    Size,
-    draw,
-    simulate,
-)
+from kit.protocols.tcm.simulators.placements import Simulation, Size, draw, simulate
 from kit.ring.reference import replicas_reference
 from kit.ring.replication import (
     EverywhereStrategy,

@@ -7,10 +7,7 @@ from pathlib import Path
 import pytest
 
 from kit.errors import BadInput
-from kit.protocols.topology.dry_run.opening import (
-    check_anonymous,
-    open_topology,
-)
+from kit.protocols.topology.dry_run.opening import check_anonymous, open_topology
 from tests.operators.topology_printing import as_csv, node, table, uuid
 from tests.protocols.topology.dry_run.dumps import FIXTURES
 

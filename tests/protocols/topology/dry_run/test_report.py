@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 
 from kit.errors import BadInput
-from kit.protocols.topology.dry_run.report import (
-    coordinator,
-)
+from kit.protocols.topology.dry_run.report import coordinator
 from kit.protocols.topology.rules.machines import Edition
 from tests.commands.calling import call
 from tests.operators.topology_printing import as_csv, node, table, timeuuid, uuid
