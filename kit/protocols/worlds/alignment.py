@@ -2,8 +2,8 @@
 
 A row says what happens, and how to recognise it in each world. Its moments are not written down:
 they are found in the runs, one row after the other. What a row says of the two is told by the
-states that were found, and its claim is a function of them, so a story that changes cannot leave
-a false sentence behind.
+states that were found; whether its claim is true of them a test asks, so a story that changes
+cannot leave a false sentence behind.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -53,17 +53,13 @@ class Side(Struct, frozen=True):
 
 
 class Row(Struct, frozen=True):
-    """Something that happens in both worlds: a side for each, and how they compare.
-
-    ``holds`` tells of the two moments whether ``claim`` is true of them.
-    """
+    """Something that happens in both worlds: what is claimed of it there, and a side for each."""
 
     title: str
+    claim: str
     epochs: Side
     topology: Side
-    alike: bool
-    claim: str
-    holds: Callable[[Now, Now], bool]
+    alike: bool = False
 
     @property
     def verdict(self) -> str:
@@ -96,11 +92,6 @@ class Meeting(Struct, frozen=True):
     def said(self) -> tuple[str, str]:
         """What is told of each world."""
         return self.row.epochs.says(self.nows[0]), self.row.topology.says(self.nows[1])
-
-    @property
-    def holds(self) -> bool:
-        """Whether the row's claim is true of its two moments."""
-        return self.row.holds(*self.nows)
 
 
 class Aligned(Struct, frozen=True):

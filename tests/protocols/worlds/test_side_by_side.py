@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from itertools import pairwise, product
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -23,7 +23,7 @@ from kit.playing.opening import open_named
 from kit.playing.setup import Setup
 from kit.playing.stored import run_stored, stored_run
 from kit.protocols.worlds import commands
-from kit.protocols.worlds.alignment import TITLES, WORLDS, Meeting, Now, Pair, Row, aligned, moments
+from kit.protocols.worlds.alignment import TITLES, WORLDS, Now, Pair, Row, aligned, moments
 from kit.protocols.worlds.dry_run import side_by_side_run
 from kit.protocols.worlds.facts import coordinator, epochs
 from kit.protocols.worlds.facts.pairs import BOTH, JOIN, PAIRS, pair_named
@@ -35,6 +35,7 @@ from kit.views.panel import scene_at, scene_of
 from kit.views.registry import for_model
 from kit.views.rendered import RenderedTimeline
 from tests.commands.calling import call
+from tests.protocols.worlds.claims import is_true
 
 runs = cache(side_by_side_run)
 """Runs that tests only look at."""
@@ -45,7 +46,7 @@ every_pair = pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
 def test_each_row_is_true_of_its_moments(pair: Pair) -> None:
     """What a row claims holds in the two states that were found for it."""
     for met in aligned(pair).met:
-        assert met.holds, met.row.title
+        assert is_true(pair.name, met.row, *met.nows), met.row.title
 
 
 @every_pair
@@ -53,25 +54,14 @@ def test_a_claim_is_not_true_of_any_two_moments(pair: Pair) -> None:
     """Each claim is false of some moments of the same two stories, so it says something."""
     stories = [[*moments(open_file(file_named(story)))] for story in pair.stories]
     for row in pair.rows:
-        assert not all(_holds(row, *nows) for nows in product(*(s[1:] for s in stories)))
+        assert not all(_holds(pair, row, *nows) for nows in product(*(s[1:] for s in stories)))
 
 
-def _holds(row: object, *nows: object) -> bool:
+def _holds(pair: Pair, row: Row, a: Now, b: Now) -> bool:
     try:
-        return bool(row.holds(*nows))  # type: ignore[attr-defined]  # a row's
+        return is_true(pair.name, row, a, b)
     except (TypeError, ValueError, AttributeError, AssertionError):
         return False  # the claim is about a step that this moment has not
-
-
-@every_pair
-def test_what_is_alike_is_true_of_both_worlds(pair: Pair) -> None:
-    """Another moment of either story, in place of the one that was found, makes it false."""
-    given = aligned(pair)
-    for met in given.met:
-        if met.row.alike:
-            a, b = met.nows
-            assert not all(_holds(met.row, other, b) for other in given.ways[0]), met.row.title
-            assert not all(_holds(met.row, a, other) for other in given.ways[1]), met.row.title
 
 
 @every_pair
@@ -80,13 +70,6 @@ def test_what_is_alike_is_said_of_both_worlds_at_once(pair: Pair) -> None:
     for row in pair.rows:
         named = any(world in row.claim.lower() for world in ("with epochs", "over raft"))
         assert row.alike is not named, row.title
-
-
-@every_pair
-def test_rows_are_in_the_order_of_both_stories(pair: Pair) -> None:
-    """No row comes before the one above it in either world."""
-    for above, below in pairwise(aligned(pair).met):
-        assert all(a < b for a, b in zip(above.steps, below.steps, strict=True))
 
 
 def test_both_pictures_say_who_is_missing() -> None:
@@ -425,88 +408,3 @@ def test_questions_are_answered_by_the_models() -> None:
     for name in ("bootstrap", "majority"):
         with pytest.raises(KitError, match="no barrier runs in both"):
             predict(kit.side_by_side(name), goes_on_in)
-
-
-def test_a_row_says_what_its_states_say() -> None:
-    """What is told of a world is made of the state that was found: another state, other words."""
-    met: Meeting = aligned(JOIN).met[2]
-    later = aligned(JOIN).met[3]
-    assert "Still behind: A, B, C." in met.said[0]
-    assert met.row.epochs.says(later.nows[0]).endswith("Still behind: A.")
-    assert met.row.topology.says(later.nows[1]).endswith("Still missing: nobody.")
-
-
-def _told(story: str) -> list[Now]:
-    return [*moments(open_file(file_named(story)))]
-
-
-told_once = cache(_told)
-"""Stories that tests only look at."""
-FALSE = [
-    ("bootstrap", "writes go to both", 0, 15, "nothing goes to both over epochs"),
-    ("bootstrap", "writes go to both", 6, 0, "nothing is written over Raft"),
-    ("bootstrap", "reads switch", 6, 26, "nothing was streamed over epochs"),
-    ("bootstrap", "reads switch", 11, 15, "reads are at the old ones over Raft"),
-    ("bootstrap", "the barrier opens", 0, 0, "no node lags over epochs"),
-    ("bootstrap", "the barrier opens", 6, 8, "an answer is missing over Raft"),
-    ("bootstrap", "data moves", 0, 22, "no barrier is open over epochs"),
-    ("bootstrap", "data moves", 9, 15, "the fence is behind"),
-    ("bootstrap", "data moves", 9, 0, "there is no session"),
-    ("bootstrap", "the node is a member", 0, 35, "E is no member over epochs"),
-    ("bootstrap", "the node is a member", 16, 1, "nobody has to clean up"),
-    ("decommission", "the last barrier", 0, 23, "no barrier asks over epochs"),
-    ("decommission", "the last barrier", 14, 0, "no barrier asks over Raft"),
-    ("decommission", "the node has left", 0, 22, "C still gets writes over epochs"),
-    ("decommission", "the node has left", 18, 0, "C still has tokens"),
-    ("death", "a replica dies", 1, 16, "no barrier asks C over epochs"),
-    ("death", "a replica dies", 8, 14, "no barrier asks C over Raft"),
-    ("death", "a replica dies", 12, 16, "a majority has opened the barrier of epochs"),
-    ("death", "a replica dies", 8, 36, "C has answered over Raft, the last one to do so"),
-    ("death", "all others answer", 0, 20, "no barrier asks C over epochs"),
-    ("death", "all others answer", 9, 20, "the barrier of epochs is closed"),
-    ("death", "all others answer", 12, 0, "no barrier waits over Raft"),
-    ("death", "all others answer", 12, 17, "the barrier waits for others, too"),
-    ("death", "how it ends", 0, 44, "E is no member over epochs"),
-    ("death", "how it ends", 21, 0, "E has not left over Raft"),
-    ("majority", "the majority is gone", 0, 0, "epochs have their quorum"),
-    ("majority", "the majority is gone", 2, 9, "Raft has a new majority"),
-    ("majority", "data is served", 1, 1, "epochs have their quorum"),
-    ("majority", "data is served", 3, 17, "Raft has a new majority"),
-    ("majority", "an operator names a node", 1, 4, "nobody can be forced over epochs"),
-    ("majority", "an operator names a node", 5, 1, "nobody can be chosen over Raft"),
-    ("majority", "metadata changes again", 0, 17, "no entry was forced"),
-    ("majority", "metadata changes again", 7, 9, "a node is not in the new group yet"),
-    ("cancel", "back, before reads switch", 2, 27, "the operation is under way over epochs"),
-    ("cancel", "back, before reads switch", 4, 0, "no barrier asks over Raft"),
-    ("cancel", "may E try again?", 2, 39, "E has not begun again"),
-    ("cancel", "may E try again?", 1, 0, "E has not left over Raft"),
-    ("cancel", "reads have switched", 0, 64, "there is nothing to cancel"),
-    ("cancel", "reads have switched", 1, 5, "there is a way back over Raft"),
-    ("cancel", "how it ends", 0, 0, "F has not joined over Raft"),
-    ("two-at-once", "the second node asks", 1, 2, "one is under way"),
-    ("two-at-once", "the second node asks", 2, 0, "there is no request"),
-    ("two-at-once", "B is in the way", 0, 3, "nothing is locked"),
-    ("two-at-once", "B is in the way", 1, 0, "B has not asked"),
-    ("two-at-once", "E gets its writes", 0, 17, "nothing goes to both over epochs"),
-    ("two-at-once", "E gets its writes", 7, 2, "nothing is written over Raft"),
-    ("two-at-once", "E gets its writes", 7, 52, "it is F that gets its writes over Raft"),
-    ("two-at-once", "E is a member", 0, 37, "nothing is under way"),
-    ("two-at-once", "E is a member", 45, 74, "F is a member over Raft"),
-]
-
-
-def _row(pair: str, title: str) -> tuple[Pair, Row]:
-    [given] = [each for each in PAIRS if each.name == pair]
-    [row] = [each for each in given.rows if each.title == title]
-    return given, row
-
-
-@pytest.mark.parametrize(
-    ("pair", "title", "epoch", "raft"),
-    [pytest.param(*case[:4], id=f"{case[0]}: {case[4]}") for case in FALSE],
-)
-def test_a_claim_needs_all_that_it_says(pair: str, title: str, epoch: int, raft: int) -> None:
-    """It is false at moments of the two stories at which one part of it is."""
-    given, row = _row(pair, title)
-    first, second = map(told_once, given.stories)
-    assert row.holds(first[epoch], second[raft]) is False

@@ -12,7 +12,6 @@ from kit.protocols.recovery.recovery import Recovery
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology import facts
 from kit.protocols.topology.rules.cluster import NOBODY
-from kit.protocols.topology.rules.work import excluded, failure
 from kit.protocols.worlds.alignment import Now
 
 
@@ -66,17 +65,6 @@ def lacking(now: Now) -> set[str]:
     return addressed(now) - answered(now)
 
 
-def members(now: Now) -> set[str]:
-    """The members of group 0."""
-    return set(now.m.named(now.after.topology.members))
-
-
-def left_out(now: Now) -> set[str]:
-    """Whom the operation leaves out: a removal or a replace those that are ignored."""
-    node = work.task_of(now.after, now.m.setting).node
-    return set(now.m.named(excluded(now.after.topology, node)))
-
-
 def waits(now: Now) -> bool:
     """The moment at which somebody has answered and the barrier still waits."""
     return now.is_a("answer") and bool(lacking(now))
@@ -103,23 +91,9 @@ def streams(now: Now) -> bool:
     return now.before is not None and now.after.attempted.streaming > now.before.attempted.streaming
 
 
-def has_fenced(now: Now) -> bool:
-    """Whether the fence is at the newest version."""
-    return bool(now.after.topology.fence_version == now.after.topology.version)
-
-
 def requests(now: Now) -> tuple[str, ...]:
     """The requests that are not done, in their order."""
     return tuple(facts.title(now.m, each) for each in facts.entries(now.m, now.after))
-
-
-def has_way_back(now: Now) -> bool:
-    """Whether the work of the state that was entered would lead back if it failed."""
-    task = work.task_of(now.after, now.m.setting)
-    return (
-        task.work is not None
-        and failure(task.decision.operation, task.work, now.m.setting) is not None
-    )
 
 
 def coordinator(now: Now) -> str:
@@ -193,11 +167,6 @@ def says_failed(now: Now) -> str:
 def has_majority(now: Now) -> bool:
     """Whether nodes that are counted on can change the schema."""
     return bool(now.after.can_change_schema)
-
-
-def all_in_a_new_group(now: Now) -> bool:
-    """Whether all nodes that are counted on run in a group that did not lose its majority."""
-    return bool(now.after.is_together)
 
 
 def says_voters(now: Now) -> str:

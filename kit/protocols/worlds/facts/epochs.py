@@ -36,12 +36,6 @@ def under_way(now: Now) -> tuple[OperationRow, ...]:
     return moment.operations(now.m, now.after)
 
 
-def ranges(now: Now) -> tuple[tuple[set[str], set[str]], ...]:
-    """The readers and the writers of each range of the first keyspace."""
-    rows = moment.rows(now.m, now.after, moment.keyspaces(now.m)[0])
-    return tuple((set(row.reads), set(row.writes)) for row in rows)
-
-
 def barriers(now: Now) -> tuple[BarrierRow, ...]:
     """The barriers before the next steps."""
     return tuple(row for operation in under_way(now) for row in operation.barriers)
@@ -55,11 +49,6 @@ def addressed(now: Now) -> set[str]:
 def lacking(now: Now) -> set[str]:
     """Who of them has not applied the epoch."""
     return {name for row in barriers(now) for name in row.missing}
-
-
-def is_majority_each(now: Now) -> bool:
-    """Whether each of these barriers needs a majority of the replicas of its range, no more."""
-    return all(row.needed == majority(len(row.replicas)) for row in barriers(now))
 
 
 def is_open(now: Now) -> bool:
@@ -128,17 +117,6 @@ def says_locks(now: Now) -> str:
     """Whose ranges are locked."""
     titles = [f"{row.title} ({counted(len(row.locks), 'range')})" for row in under_way(now)]
     return f"Under way: {', '.join(titles) or 'nothing'}."
-
-
-def status(now: Now, node: str) -> str:
-    """What a node is: ``joined``, ``registered``, ``joining``."""
-    return next(row.status for row in moment.nodes(now.m, now.after) if row.name == node)
-
-
-def may_begin(now: Now, verb: str) -> bool:
-    """Whether an operation may begin now."""
-    option = now.m.find(now.after, verb)
-    return option is not None and option[1] is None
 
 
 def refusal(now: Now, verb: str) -> str:
