@@ -16,7 +16,6 @@ from kit.protocols.tablets.lessons.questions import (
     late_arrives,
     next_stage,
     stage_fails,
-    stage_table,
     written_to,
 )
 from kit.protocols.tablets.rules.stages import TRANSITIONS
@@ -90,25 +89,6 @@ def test_questions_ask_of_what_is_there() -> None:
     over = at("streaming", "work on 0")
     with pytest.raises(KitError, match="no work left"):
         stage_fails(over)
-
-
-def test_the_table_of_stages_is_the_table() -> None:
-    """A row for each stage, with its selectors; a wrong kind or edition is refused by name."""
-    sheet = stage_table("repair", "documents")
-    assert [row[0] for row in sheet.rows] == ["repair", "end_repair"]
-    assert sheet.rows[0][-1] == "end_repair"
-    aside = {row[0]: row[-1] for row in stage_table("migration", "server").rows}
-    assert aside["streaming"] == ("cleanup_target if a replica's node is excluded; else retried")
-    seed = {row[0]: row[-1] for row in stage_table().rows}
-    assert seed["streaming"] == "cleanup_target"
-    assert seed["write_both_read_new"] == (
-        "use_new if at least as many new replicas as old ones are left; "
-        "cleanup_target if more old replicas than new ones are left"
-    )
-    assert len(stage_table().rows) == len(TRANSITIONS["documents"]["migration"].states)
-    for given, field in ((("move", "documents"), "kind"), (("repair", "mine"), "edition")):
-        with pytest.raises(BadInput, match=f"^{field}:"):
-            stage_table(*given)  # type: ignore[arg-type]  # what is no kind and no edition
 
 
 def always_old(stage: str, write: bool, old: list[str], new: list[str]) -> list[str]:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from kit.model.registry import entries
 from kit.protocols.group0.rules.releases import SUPPORTED, Supported
 from kit.protocols.tablets.rules.replica_sets import (
     CONDITIONS,
@@ -114,9 +113,6 @@ def test_a_restore_has_one_stage_of_the_server() -> None:
             assert own == words[: len(own)], kind
             words = words[len(own) :]
         assert words == []
-
-
-LEFT_BACK = "write_both_read_new"
 
 
 def test_a_stage_alone_says_which_replicas_are_used() -> None:
@@ -232,18 +228,6 @@ def test_published_failures(case: str, release: Supported) -> None:
     assert (edge.target if edge else "again") == leads
 
 
-FALLBACK = "write_both_read_old_fallback_cleanup"
-
-
-def test_a_failed_repair_ends_all_the_same() -> None:
-    """``end_repair`` comes next, in both editions."""
-    for edition in EDITIONS:
-        edge = after_failure(TRANSITIONS[edition]["repair"], "repair", MOVE, ())
-        assert edge is not None
-        assert edge.target == "end_repair"
-        assert "repaired" not in edge.effects
-
-
 def test_who_streams_to_whom() -> None:
     """A migration reads what leaves, a rebuild all who stay, one that was repaired one of them."""
     sent = streaming("migration", MOVE)
@@ -258,19 +242,3 @@ def test_who_streams_to_whom() -> None:
     added = ReplicaSets(replicas("A"), replicas("A B"))
     assert streaming("rebuild", added).targets == replicas("B")
     assert streaming("rebuild", ReplicaSets(replicas("A B"), replicas("A"))).targets == ()
-
-
-NUMBERS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-
-
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_the_story_of_a_move_counts_its_stages(edition: Edition) -> None:
-    """Its title says how many stages the way on has, and how many of them have a barrier."""
-    table = TRANSITIONS[edition]["migration"]
-    way = [onward(table, BOUNDARY).target]
-    while way[-1] != BOUNDARY:
-        way.append(onward(table, way[-1]).target)
-    stages = way[:-1]
-    barriers = sum(any(work.barrier for work in table.state(each).work) for each in stages)
-    [title] = [s.title for s in entries()["tablets"].scenarios if s.name == "one-tablet-moves"]
-    assert f"{NUMBERS[len(stages)]} stages, {NUMBERS[barriers]} of them with a barrier" in title

@@ -7,16 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, TransitionKind
-from kit.protocols.topology.rules.machines import (
-    BOUNDARY,
-    EDITIONS,
-    EdgeRow,
-    Edition,
-    Machine,
-    StateRow,
-)
+from kit.protocols.topology.rules.machines import BOUNDARY, EdgeRow, Edition, Machine, StateRow
 
-MOVES = ("migration", "rebuild", "rebuild_v2")
 Window = frozenset[str]
 """The stages by which somebody may still work."""
 
@@ -78,21 +70,6 @@ def test_in_edition_documents_but_for_what_follows_a_failed_barrier(kind: Transi
     """The read switch's barrier failed: back or on, the next change comes without one (Q-47)."""
     switch = {("write_both_read_new", "cleanup_target"), ("write_both_read_new", "use_new")}
     assert too_far("documents", kind) == (switch if kind != "repair" else set())
-
-
-@pytest.mark.parametrize("edition", EDITIONS)
-@pytest.mark.parametrize("kind", MOVES)
-def test_which_barriers_there_are(edition: Edition, kind: TransitionKind) -> None:
-    """Stages that only do data work have none; what requests use does not change as they begin, but
-    for the read switch behind streaming, which the barrier before streaming parts from the rest.
-    """
-    table = TRANSITIONS[edition][kind]
-    without = [row.name for row in table.states if not barrier_of(table, row.name)]
-    streams = ["rebuild_repair"] * (kind == "rebuild_v2") + ["streaming"]
-    assert without == [*streams, "cleanup"]
-    for stage in without:
-        [before] = {e.source for e in table.edges if e.target == stage and e.kind == "happy"}
-        assert selectors(table, before, "old") == selectors(table, stage, "old")
 
 
 def test_without_the_barrier_of_double_writes_two_nodes_would_be_further_apart() -> None:

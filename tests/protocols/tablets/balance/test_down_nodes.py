@@ -7,8 +7,7 @@ import pytest
 from kit.model.registry import build
 from kit.model.timeline import Timeline
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole
-from kit.protocols.tablets.rules.balance.planner import plan, why
-from kit.protocols.tablets.rules.balance.reasons import GivesNone, TakesNone
+from kit.protocols.tablets.rules.balance.planner import plan
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.topology.rules.machines import Edition
 from tests.protocols.tablets.balance.clusters import GIB, DrawnCluster, table
@@ -59,17 +58,6 @@ def test_who_gets_tablets(branch: tuple[NodeRole, NodeRole, str, NodeRole, Editi
     assert {move.target.host for move in step.moves} <= {"B"}
     said = "no place" if step.failures else next((move.kind for move in step.moves), "")
     assert said == wanted
-
-
-@pytest.mark.parametrize("role", ["down", "excluded", "joining", "zero-token"])
-def test_the_reason_names_the_role(role: NodeRole) -> None:
-    """Each by its own word, for a target and for a source."""
-    there = TabletReplica("B", 0)
-    answer = why(cluster("normal", role, "dc1", "excluded").input, "ks.t", 0, there)
-    assert answer.reason == TakesNone(role)
-    if role in ("down", "excluded"):
-        answer = why(cluster(role, "normal", "dc1", "excluded").input, "ks.t", 0, there)
-        assert answer.reason == GivesNone(role)
 
 
 def test_a_drain_in_the_model_goes_to_a_dead_node_and_stalls() -> None:

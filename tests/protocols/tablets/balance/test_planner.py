@@ -118,19 +118,6 @@ def test_another_planner_makes_the_same_plan_by_bytes(
     assert moves == peer.plan()
 
 
-def test_counts_are_even_at_last() -> None:
-    """Four tablets of RF 1 on one shard of two nodes with two shards: one each."""
-    one = DrawnCluster(
-        (node("A"), node("B")),
-        {"ks.t": table("ks.t", *[(TabletReplica("A", 0),)] * 4)},
-        {"ks.t": (TARGET,) * 4},
-    )
-    for edition in EDITIONS:
-        end, moves = settled(one, edition)
-        assert set(counts(end).values()) == {1}
-        assert moves == 3
-
-
 def test_a_move_is_worth_it_while_the_fullest_gets_emptier() -> None:
     """30 beside 12 GiB: ten go though the target is then fuller by two; then nothing comes back."""
     here, there = TabletReplica("A", 0), TabletReplica("B", 0)
@@ -165,18 +152,6 @@ def test_siblings_part_where_no_node_may_take_both(edition: Edition) -> None:
     assert [m.tablets for m in plan(both.input, edition).moves] == [(0, 1)]
 
 
-def test_a_balanced_cluster_is_left_alone() -> None:
-    """No plan, so no work for the topology coordinator."""
-    places = [TabletReplica(host, shard) for host in "AB" for shard in (0, 1)]
-    one = DrawnCluster(
-        (node("A"), node("B")),
-        {"ks.t": table("ks.t", *[(place,) for place in places])},
-        {"ks.t": (TARGET,) * 4},
-    )
-    for edition in EDITIONS:
-        assert not plan(one.input, edition).moves
-
-
 @pytest.mark.spec("E-052")
 @pytest.mark.spec("E-053")
 @pytest.mark.parametrize("edition", EDITIONS)
@@ -200,37 +175,6 @@ def test_siblings_come_together_and_stay(edition: Edition) -> None:
     assert set(tablets[0].replicas) == set(tablets[1].replicas)
     assert set(tablets[2].replicas) == set(tablets[3].replicas)
     assert not plan(one.input, edition).moves
-
-
-RACKS = {"A": "r1", "B": "r1", "C": "r2", "D": "r3", "E": "r1"}
-
-
-def in_racks(hosts: str, *tablets: str) -> DrawnCluster:
-    """Nodes of a shard each in their racks, and tablets with their hosts; E is elsewhere."""
-    nodes = [node(name, RACKS[name], shards=1) for name in hosts]
-    nodes = [replace(each, datacenter="dc2") if each.host == "E" else each for each in nodes]
-    sets = [tuple(TabletReplica(name, 0) for name in each) for each in tablets]
-    return DrawnCluster(
-        tuple(nodes), {"ks.t": table("ks.t", *sets)}, {"ks.t": (TARGET,) * len(sets)}
-    )
-
-
-@pytest.mark.parametrize(
-    ("hosts", "tablets", "moves"),
-    [
-        ("AC", ("A", "A", "A"), "AC"),
-        ("ABC", ("A", "A", "A"), "AB AC"),
-        ("ABC", ("AC",) * 4, "AB AB"),
-        ("ABCD", ("ACD",) * 2 + ("BCD",) * 2, ""),
-        ("ABCD", ("ACD",) * 4, "AB AB"),
-    ],
-)
-def test_counts_are_even_in_a_datacenter_else_in_each_rack(
-    hosts: str, tablets: tuple[str, ...], moves: str
-) -> None:
-    """Where no replica may leave its rack, each rack has a mean of its own."""
-    begun = plan(in_racks(hosts, *tablets).input, "documents").moves
-    assert [f"{m.source.host}{m.target.host}" for m in begun] == moves.split()
 
 
 def _row(loads: Loads, name: str, number: int) -> int:

@@ -10,10 +10,9 @@ import pytest
 
 from kit.model.registry import build
 from kit.protocols.tablets.rules.balance.cluster import BalancerInput, BalancerNode, gathered
-from kit.protocols.tablets.rules.balance.planner import plan, why
-from kit.protocols.tablets.rules.balance.reasons import reason_said
+from kit.protocols.tablets.rules.balance.planner import plan
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, last_tokens
-from kit.protocols.tablets.rules.replica_sets import TabletReplica, replicas_in
+from kit.protocols.tablets.rules.replica_sets import replicas_in
 from kit.search.check import check
 from tests.protocols.tablets.balance.clusters import GIB, TARGET
 
@@ -91,27 +90,6 @@ def test_who_is_left_out_and_what_a_drain_waits_for(line: dict[str, str]) -> Non
     assert [" ".join(each) or "-" for each in (sources, waits, out)] == [
         *(line["moves"], line["waits"], line["out"])
     ]
-
-
-def test_a_reason_names_the_node_whose_sizes_are_missing() -> None:
-    """Of a node that is left out, and of a drain that stalls."""
-    lines = {line["case"]: line for line in rows(CASES)}
-    told = {
-        "one-size-is-missing": "the server does not know every size on B: its plans",
-        "leaving-a-third-lacks": "a node is drained, and nothing moves until",
-    }
-    for case, words in told.items():
-        answer = why(given(lines[case]), "ks.t", 8, TabletReplica("A", 0))
-        assert not answer.moves
-        assert reason_said(answer.reason, "server").startswith(words)
-
-
-def test_without_a_dump_of_sizes_nobody_lacks_one() -> None:
-    """What the server knows is not known then."""
-    nodes = [BalancerNode(host, "dc1", "r1", 2, 2**40) for host in "AB"]
-    one = TabletMap("ks.t", tuple(Tablet(last, replicas_in("A")) for last in last_tokens(8)))
-    assert gathered(nodes, {"ks.t": one}).incomplete == frozenset()
-    assert gathered(nodes, {"ks.t": one}, {}).incomplete == {"A"}
 
 
 def test_a_drain_goes_on_once_sizes_are_reported() -> None:

@@ -61,19 +61,6 @@ def test_what_is_not_there_is_refused(
         why(one.input, table, tablet, TabletReplica(*target))
 
 
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_the_source_is_a_replica_of_the_targets_rack(edition: Edition) -> None:
-    """With a replica in each rack, not the one on the fullest node of another rack would move."""
-    nodes = tuple(BalancerNode(name, "dc1", rack, 1) for name, rack in ("Ax", "Bx", "Cy"))
-    a, c = (TabletReplica(name, 0) for name in "AC")
-    one = DrawnCluster(
-        nodes, {"t": made("t", (a, c), (a, c)), "u": made("u", (c,), (c,))},
-        {"t": (1, 1), "u": (1, 1)},
-    )  # fmt: skip
-    answer = why(one.input, "t", 0, TabletReplica("B", 0), edition=edition)
-    assert answer.source == a
-
-
 def test_a_move_from_a_place_without_the_tablet_is_refused() -> None:
     """The place that is named as its source holds no replica of it."""
     nodes = (BalancerNode("A", "dc1", "r1", 1), BalancerNode("B", "dc1", "r1", 1))
@@ -82,55 +69,3 @@ def test_a_move_from_a_place_without_the_tablet_is_refused() -> None:
     assert why(one.input, "t", 0, there, source=TabletReplica("A", 0)).target == there
     with pytest.raises(BadInput, match=r"^source: .*a replica of the tablet"):
         why(one.input, "t", 0, there, source=there)
-
-
-@pytest.mark.parametrize(
-    ("size", "said"),
-    [
-        *((0, "0 bytes"), (1, "1 byte"), (2, "2 bytes"), (1023, "1,023 bytes")),
-        *((2**10, "1.0 KiB"), (3 * 2**9, "1.5 KiB"), (2**20 - 1, "1,024.0 KiB")),
-        *((2**20, "1.0 MiB"), (2**30 - 2**29, "512.0 MiB"), (2**30, "1.0 GiB")),
-        *((7.5 * 2**30, "7.5 GiB"), (2**40, "1.0 TiB"), (2**50, "1,024.0 TiB")),
-    ],
-)
-def test_sizes_in_words(size: float, said: str) -> None:
-    """In the largest unit that there is one of; beyond the last one by thousands."""
-    assert reasons.bytes_said(size) == said
-
-
-@pytest.mark.parametrize(
-    ("edition", "load", "said"),
-    [
-        *(("documents", 3.0, "3"), ("documents", 0.5, "0.5"), ("documents", 12.3456, "12.35")),
-        *(("server", 0.5, "50.00%"), ("server", 9_999.0, "999,900.00%")),
-        *(("server", 10_000.0, "1.00e+06%"), ("server", 25_000.0, "2.50e+06%")),
-    ],
-)
-def test_loads_in_words(edition: Edition, load: float, said: str) -> None:
-    """Tablets a shard, or percent of a capacity; from ten thousand capacities on a power of ten."""
-    assert reasons.load_said(load, edition) == said
-
-
-@pytest.mark.parametrize(
-    ("edition", "loads", "said"),
-    [
-        ("documents", (2.0, 2.0), ("2", "2")),
-        ("documents", (1.23456, 1.23457), ("1.23456", "1.23457")),
-        ("server", (0.5, 0.25), ("50.00%", "25.00%")),
-        ("server", (0.5, 0.50001), ("50.000%", "50.001%")),
-        ("server", (0.5, 0.5 + 1e-11), ("50.000000000%", "50.000000001%")),
-        ("server", (0.5, 0.5 + 1e-12), ("50.00%", "50.00%")),
-        ("server", (0.1 + 0.2, 0.3, 0.5), ("30.00%", "30.00%", "50.00%")),
-    ],
-)
-def test_different_loads_look_different(
-    edition: Edition, loads: tuple[float, ...], said: tuple[str, ...]
-) -> None:
-    """With as many digits as that takes, nine at most; rounding alone makes no difference."""
-    assert reasons.loads_said(edition, *loads) == said
-
-
-def test_different_sizes_look_different() -> None:
-    """The same of bytes: a part in a thousand takes three digits."""
-    assert reasons.sizes_said(2**30, 2**30 + 2**20) == ("1.000 GiB", "1.001 GiB")
-    assert reasons.sizes_said(2**30, 2**31) == ("1.0 GiB", "2.0 GiB")

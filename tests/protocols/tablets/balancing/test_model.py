@@ -78,14 +78,6 @@ def test_the_planner_alone_has_to_come_to_its_end(edition: str) -> None:
     assert (walked.findings, walked.scope.judged["goal"]) == ((), ("ends",))
 
 
-def test_progress_relies_on_moves_of_the_plan_alone() -> None:
-    """Three tablets are on A: two have to go, one to B, one to C. The hand may make six moves."""
-    m: Any = build("balance")
-    may = [*m.actions(m.start())]
-    sure = [m.verb(action) for action in may if m.relied(m.start(), action)]
-    assert (sure, len(may)) == (["move 0 A:0 B:0", "move 1 A:0 C:0"], 6)
-
-
 def test_what_may_not_move_says_why() -> None:
     """A second replica on a node, or in a rack; another datacenter; a node that is emptied."""
     racks = ("dc1/r1", "dc1/r2", "dc1/r1", "dc1/r2", "dc2/r1")
@@ -152,43 +144,3 @@ def test_a_slow_hand_does_not_pass() -> None:
             "move b3 B:0 C:0"]  # fmt: skip
     said = repr(exercise("even-by-hand").check(slow))
     assert "You made 5 moves; the planner needs 3." in said
-
-
-TABLES = [f"A:0 ks.t{number}" for number in range(27)]
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"tablets": tuple(TABLES[:26])}, ""),
-        ({"tablets": tuple(TABLES)}, "27 tables"),
-        ({"tablets": ("A 1",)}, ""),
-        ({"tablets": ("A 10000",)}, ""),
-        ({"tablets": ("A 0",)}, "a size of 1 to 10000 percent"),
-        ({"tablets": ("A 10001",)}, "a size of 1 to 10000 percent"),
-        ({"tablets": ("A \u0663",)}, "a size in percent, a table"),  # a digit of other scripts
-        ({"tablets": ("A:\u0660",)}, "a size in percent, a table"),
-        ({"tablets": ("1x:0",)}, "a size in percent, a table"),
-        ({"tablets": ("A",), "room": ("1", "10000")}, ""),
-        ({"tablets": ("A",), "room": ("0", "1")}, "numbers from 1 to 10000"),
-        ({"tablets": ("A",), "room": ("1", "10001")}, "numbers from 1 to 10000"),
-        ({"tablets": ("A",), "room": ("1", "\u0663")}, "numbers from 1 to 10000"),
-    ],
-    ids=str,
-)
-def test_what_tablets_and_rooms_may_be(given: dict[str, Any], said: str) -> None:
-    """Numbers in ASCII, within their limits; as many tables as there are letters."""
-    if not said:
-        assert build("balance", {"nodes": 2, **given}).start() is not None
-        return
-    with pytest.raises(BadInput, match=said):
-        build("balance", {"nodes": 2, **given})
-
-
-def test_a_node_named_twice_reports_once() -> None:
-    """A search of a list that names it twice is that of one that names it once."""
-    once, twice = (
-        check(build("balance", {"edition": "server", "unreported": names})).states
-        for names in (("B",), ("B", "B"))
-    )
-    assert once == twice

@@ -26,68 +26,6 @@ def host(number: int) -> str:
     return f"{number:08x}-0000-4000-8000-{number:012x}"
 
 
-@pytest.mark.parametrize(
-    ("words", "status", "said"),
-    [
-        (
-            ["show"],
-            0,
-            (
-                "6 tablets of 2 tables; 1 migration",
-                "shop.orders 0  migration  streaming  reads old, writes both",
-                "5.0 GiB per tablet    no resize        with shop.orders_by_day",
-                "00000005  dc1/r2  2 shards  1 tablet   0 to 1 per shard",
-                "00000001  dc1/r1  2 shards  4 tablets  2 per shard  ",
-            ),
-        ),
-        (["balance"], 0, ("5 moves", "loads of nodes, storage", "the loads 1.98% and 0.20%")),
-        (["balance", "--edition", "documents"], 0, ("loads of shards, tablets: from 0 to 3",)),
-        (["drain", "00000001"], 0, ("has 4 replicas: 4 can go, 0 cannot",)),
-        (
-            ["drain", "00000003"],
-            1,
-            (
-                "2 can go, 3 cannot",
-                "rack r2 would have 2 of the tablet's",
-                "replicas; no rack has more",
-            ),
-        ),
-        (
-            ["resize"],
-            0,
-            (
-                "1 to split, 0 to merge, 1 as they are",
-                "shop.items   2 tablets  merge → none  number 6",
-                "the target is 64 tablets",
-                "min_per_shard_tablet_count",
-            ),
-        ),
-        (
-            ["lose", "00000001"],
-            1,
-            ("1 has no quorum, 0 have no replica", "shop.items 0  1 of 2 replicas left"),
-        ),
-        (["lose", "00000004"], 0, ("0 have no quorum, 0 have no replica",)),
-        (
-            ["why", "shop.orders", "1", "00000005:1"],
-            0,
-            ("not in the next plan: other moves go first: source 1.98%, target 0.29%",),
-        ),
-        (["why", "shop.orders_by_day", "1", "00000003:1"], 0, ("has a replica of the tablet",)),
-        (["shard", "5"], 0, ("shop.orders: tablet 2, (-1, 4611686018427387903]",)),
-    ],
-)
-def test_words_of_a_dump(words: list[str], status: int, said: tuple[str, ...]) -> None:
-    """Every question has its answer, and a status: 1 where something is in the way."""
-    answer = call("tablets", DUMP, *words, *ALL)
-    assert (answer.status, answer.err) == (status, "")
-    for part in said:
-        assert part in answer.out
-    as_json = call("tablets", DUMP, *words, *ALL, "--json")
-    assert as_json.status == status
-    assert as_json.json
-
-
 @pytest.mark.spec("E-056")
 def test_a_table_that_names_its_base_is_told_with_it() -> None:
     """The group is one line; a token of the other table is served as one of the base table."""
@@ -113,12 +51,6 @@ def test_who_is_down_counts() -> None:
     assert answer["no_quorum"] == 2
     moves = call("tablets", DUMP, "balance", *STATUS, "--json").json["moves"]
     assert host(5) not in {move["target"][0] for move in moves}
-
-
-def test_a_resize_under_way_says_what_would_cancel_it() -> None:
-    """In edition ``documents`` its size alone decides: 256 MiB are to be 2.5 GiB and one byte."""
-    answer = call("tablets", DUMP, "resize", "--edition", "documents", *ALL)
-    assert "2.3 GiB more per tablet would cancel it" in " ".join(answer.out.split())
 
 
 def test_what_is_not_known_is_said() -> None:

@@ -230,12 +230,6 @@ def test_files_that_do_not_go_together(tmp_path: Path) -> None:
         assert says(caught.value, said), caught.value
 
 
-@pytest.mark.parametrize("dump", ["tablets.csv", "tablets.txt"])
-def test_a_dump_is_known_by_its_columns(dump: str) -> None:
-    """In both forms, though it names keyspaces as a dump of a ring does."""
-    assert len(rehearsed(dump=FIXTURES / dump).timeline.state.tablets) == 6
-
-
 @pytest.mark.parametrize(
     ("operations", "said"),
     [

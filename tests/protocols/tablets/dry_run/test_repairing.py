@@ -1,24 +1,14 @@
-"""What repairs leave out on a dump, and which resizes wait for a later round."""
+"""Which resizes of a dump wait for a later round."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from kit.protocols.tablets.dry_run.report import resizes
-from kit.protocols.tablets.dry_run.what_if import GRACE
-from tests.commands.calling import bad, call
-from tests.protocols.tablets.dry_run.test_command import DUMP, FIXTURES, SIZES, TOPOLOGY
+from tests.commands.calling import call
+from tests.protocols.tablets.dry_run.test_command import FIXTURES, SIZES, TOPOLOGY
 from tests.protocols.tablets.dry_run.test_opening import opened
 from tests.protocols.tablets.dry_run.test_player import joined_by
-
-
-def test_words_of_a_repair() -> None:
-    """The moment is told, and what nothing tells of; a moment that is none is refused."""
-    answer = call("tablets", DUMP, "repair", "2026-01-31T12:00:00Z", *TOPOLOGY)
-    assert answer.status == 1
-    assert "10 not repaired within the grace period at 2026-01-31T12:00:00+00:00" in answer.out
-    assert f"{GRACE:,} s" in answer.out
-    assert "MOMENT" in bad("tablets", DUMP, "repair", "soon", *TOPOLOGY)
 
 
 def test_resizes_that_wait_for_a_later_round(tmp_path: Path) -> None:

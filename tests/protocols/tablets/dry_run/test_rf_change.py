@@ -197,17 +197,6 @@ def test_a_rehearsal_with_racks_by_name(orders: Path, tmp_path: Path) -> None:
     assert hosts == {"00000001", "00000002", "00000004"}
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [("rf shop", "rf KEYSPACE"), ("rf x dc1=2", "shop"), ("rf shop dc1=,", "dc1=")],
-)
-def test_a_line_that_is_no_change(line: str, said: str, orders: Path) -> None:
-    """Named as an operation."""
-    with pytest.raises(BadInput, match=r"^operation:") as error:
-        rehearse(orders, line, topology=FILES["topology"])
-    assert said in str(error.value)
-
-
 def test_a_schema_with_racks_binds_the_balancer(orders: Path, tmp_path: Path) -> None:
     """No move leaves its rack, in the command and in the rehearsal; a drain says what it lacks."""
     schema = racked(tmp_path, orders)

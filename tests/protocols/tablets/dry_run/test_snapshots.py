@@ -70,17 +70,6 @@ def test_down_drained_and_given_up_are_told_apart(tmp_path: Path) -> None:
     assert roles(str(drained))["d94f3d71"] == "leaving"
 
 
-@pytest.mark.parametrize("words", [(), ("balance",), ("resize",), ("lose", "7a2d"), ("shard", "5")])
-def test_each_question_is_answered_of_a_snapshot(words: tuple[str, ...]) -> None:
-    """As of its files one by one."""
-    options = ("--topology", "topology"), ("--loads", "load_per_node"), ("--sizes", "tablet_sizes")
-    files = [each for name, file in options for each in (name, f"{FIRST}/system_{file}.csv")]
-    whole = call("tablets", FIRST, *words)
-    parts = call("tablets", f"{FIRST}/{TABLETS}", *words, *files)
-    assert whole.status == parts.status in (0, 1)
-    assert whole.out.replace(f"{Path(FIRST).name}/", "") == parts.out
-
-
 def test_a_node_is_full_by_its_effective_capacity(tmp_path: Path) -> None:
     """Balancing by size takes free space and tablets; what no file says of that is told."""
     opened = open_tablets(FIRST)
@@ -98,13 +87,6 @@ def test_a_node_is_full_by_its_effective_capacity(tmp_path: Path) -> None:
     assert "effective" not in call("tablets", FIRST, "--edition", "documents").out
 
 
-def test_what_is_not_known_of_sizes_is_said() -> None:
-    """Bytes are those of the tablets whose size a file gives; the others are counted."""
-    said = words_of(FIRST)
-    assert "1.0 GiB of 838.2 GiB, 0.1%, 3 of unknown size" in said
-    assert "0 to 1 per shard size unknown of 838.2 GiB" in said
-
-
 def test_who_keeps_a_transition_waiting_is_said() -> None:
     """With the dump itself, to which the topology's answer points."""
     assert "ea504e82: down, not excluded. Barriers wait for it" in words_of(FIRST)
@@ -120,14 +102,6 @@ def test_the_name_of_an_archive_is_not_shown(tmp_path: Path) -> None:
         archive.add(f"{FIRST}/{TABLETS}", f"../{TABLETS}")
     assert "customer" in bad("tablets", str(path))
     assert "snapshot snapshot-1: got" in bad("tablets", str(path), "--anonymize")
-
-
-def test_the_topology_answers_who_is_down() -> None:
-    """The loads of the snapshot tell, and what they do not tell is said."""
-    answer = call("topology", SECOND)
-    assert "next, with ea504e82 down" in answer.out
-    assert "does not say whether" in answer.out
-    assert "so it counts as up" in " ".join(answer.out.split())
 
 
 def test_who_is_said_to_be_down_is_so_beside_the_loads() -> None:
@@ -157,14 +131,6 @@ def test_files_of_two_instants_are_said_so(tmp_path: Path) -> None:
     assert "it joined after the other table was read" in " ".join(
         call("tablets", joined).out.split()
     )
-
-
-def test_a_file_of_a_kind_is_given_once() -> None:
-    """Beside a snapshot that has one, in options and in a list of files."""
-    topology = f"{FIRST}/system_topology.csv"
-    assert "one file of each kind" in bad("tablets", FIRST, "--topology", topology)
-    with pytest.raises(BadInput, match="one file of each kind"):
-        kit.rehearse([FIRST, f"{FIRST}/{TABLETS}"], "balance")
 
 
 @pytest.mark.parametrize("path", [FIRST, SECOND])
@@ -347,12 +313,6 @@ def test_a_stage_does_not_come_twice(tmp_path: Path) -> None:
     part = answer.json["parts"]["bakery.loaves 0"]
     assert (answer.status, part["verdict"], part["explained"]) == (1, "refuted", 1)
     assert part["where"] == "system_tablets.csv line 2"
-
-
-def test_within_a_small_bound_nothing_is_known() -> None:
-    """It ends with 2, as a bounded search does."""
-    answer = call("explain", FIRST, SECOND, THIRD, "--bound", "5", "--json")
-    assert (answer.status, answer.json["verdict"]) == (2, "unknown")
 
 
 def test_what_stands_still_needs_no_explanation(tmp_path: Path) -> None:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from kit.errors import BadInput
-from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets, sorted_out
-from kit.protocols.tablets.dry_run.report import imagined
-from tests.operators.test_snapshots import FIRST
+from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets
 from tests.protocols.tablets.dry_run.test_command import FIXTURES, host
-from tests.protocols.tablets.dry_run.test_opening import FILES, STATUS, described, edited, opened
-from tests.saying import says
+from tests.protocols.tablets.dry_run.test_opening import FILES, STATUS, edited, opened
 
 
 def told(cluster: OpenedTablets, *words: str) -> list[str]:
@@ -22,14 +18,6 @@ def told(cluster: OpenedTablets, *words: str) -> list[str]:
 
 
 # -- nodes -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["", "0000000", "nobody"])
-def test_a_name_is_of_one_node(name: str) -> None:
-    """No name at all is that of none, however few nodes there are."""
-    with pytest.raises(BadInput) as error:
-        opened().host(name, "HOST")
-    assert (says(error.value, "this one fits")) == (name == "0000000")
 
 
 @pytest.mark.parametrize(
@@ -76,28 +64,6 @@ def test_a_status_names_no_node_that_a_topology_lacks(tmp_path: Path) -> None:
 # -- tablets and schemas ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("words", "known"),
-    [
-        ("count=1", True),
-        ("count=0", False),
-        ("count=1048576", True),
-        ("count=1048577", False),
-        ("count=1_0", False),
-        ("count=+5", False),
-        ("count=1,rf=1000", True),
-        ("count=1,rf=1001", False),
-    ],
-)
-def test_the_numbers_of_an_imagined_table(words: str, known: bool) -> None:
-    """Digits alone, up to a limit."""
-    if known:
-        assert imagined(words, "server").count == int(words.split(",", maxsplit=1)[0][6:])
-        return
-    with pytest.raises(BadInput, match="a number from 1 to"):
-        imagined(words, "server")
-
-
 def test_rows_in_any_order_are_the_same_cluster(tmp_path: Path) -> None:
     """All that is listed stands by name: tables, nodes, and whom the lines name."""
     dump = (FIXTURES / "tablets.csv").read_text("utf-8").splitlines()
@@ -122,25 +88,3 @@ def test_rows_in_any_order_are_the_same_cluster(tmp_path: Path) -> None:
     assert one.repairs == other.repairs
     assert [*one.repairs["shop.orders"]] == [1]
     assert [line for line in one.warnings if "capacity of" in line or "rack of" in line]
-
-
-# -- files, each known by what is in it ------------------------------------------------------------
-
-
-def test_files_are_sorted_by_what_they_hold(tmp_path: Path) -> None:
-    """Schemas may be several, a snapshot stands for its dump."""
-    dump, one = FIXTURES / "tablets.csv", FIXTURES / "schema.cql"
-    two = described(tmp_path, "'dc1': 3")
-    assert sorted_out([FIRST]) == {"dump": FIRST}
-    assert sorted_out([one, dump, two]) == {"schema": (one, two), "dump": dump}
-    empty = tmp_path / "empty.csv"
-    empty.write_text("", "utf-8")
-    cases: tuple[tuple[list[Any], str], ...] = (
-        ([FIRST, dump], "file | tablets.csv | already has one"),
-        ([FILES["topology"]], "file | 1 files | one of them a dump of system.tablets"),
-        ([dump, empty], "file | empty.csv | a dump of a system table"),
-    )
-    for files, said in cases:
-        with pytest.raises(BadInput) as error:
-            sorted_out(files)
-        assert says(error.value, said), error.value

@@ -8,22 +8,12 @@ from itertools import combinations, pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from kit.model.registry import entries
-from kit.protocols.tablets.panels.grid import (
-    BARRIER_SIGNS,
-    CHIP,
-    HEIGHT,
-    LEFT,
-    MOST_LISTED,
-    MOST_SHARDS,
-    draw_grid,
-    layout,
-)
-from kit.protocols.tablets.rules.grid import GridHost, TabletGrid, TabletWay, grid_of_maps
+from kit.protocols.tablets.panels.grid import CHIP, LEFT, MOST_SHARDS, draw_grid, layout
+from kit.protocols.tablets.rules.grid import GridHost, TabletGrid, grid_of_maps
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, last_tokens
-from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica
+from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.views.fragment import Frag
 from kit.views.registry import for_model
 from tests.keyed import check_keys
@@ -31,13 +21,7 @@ from tests.protocols.tablets.rules.drawn_maps import HOSTS, SHARDS, maps
 from tests.views.frames import scenes, walk
 
 CLUSTER = tuple(GridHost(name, SHARDS) for name in HOSTS)
-A0, B0, C0, D0 = (TabletReplica(name) for name in "ABCD")
-
-
-def one(**columns: object) -> TabletGrid:
-    """A tablet on A, B and C, with some of its columns changed."""
-    tablet = replace(Tablet(last_tokens(1)[0], (A0, B0, C0)), **columns)
-    return grid_of_maps([TabletMap("ks.t", (tablet,))], tuple(GridHost(n) for n in "ABCD"))
+A0 = TabletReplica("A")
 
 
 def many(hosts: int, shards: int, tablets: int, name: str = "n{}") -> TabletGrid:
@@ -102,28 +86,6 @@ def test_many_tablets_are_a_density_of_bounded_size(hosts: int, shards: int) -> 
     assert f"mean {60_000 / places:,.1f}" in drawn.text()
 
 
-def test_a_density_is_searched() -> None:
-    """A box stands over a list of tablets with their places, those in transition first; what the
-    list has no room for is counted.
-    """
-    whole = many(10, 4, MOST_LISTED + 5)
-    sets = ReplicaSets(whole.tablets[-1].replicas, (A0,))
-    moving = TabletWay("migration", "streaming", sets, sets.old, sets.both)
-    last = replace(whole.tablets[-1], ways=(moving,))
-    drawn = draw_grid(replace(whole, tablets=(*whole.tablets[:-1], last)))
-    [box] = [one for one in drawn.walk() if one.tag == "input"]
-    assert box.get("type") == "search"
-    [listed] = [one for one in drawn.walk() if one.get("data-find") is not None]
-    lines = [one.text() for one in listed.walk() if one.tag == "li"]
-    assert len(lines) == MOST_LISTED
-    number = len(whole.tablets) - 1
-    places = ", ".join(map(str, last.replicas))
-    assert lines[0] == f"tablet {number}: {places}; migration in streaming to A:0"
-    assert lines[1] == "tablet 0: n0:0, n1:0, n2:0"
-    assert "5 more tablets not in this list" in drawn.text()
-    assert not [one for one in draw_grid(many(4, 2, 16)).walk() if one.tag == "input"]
-
-
 DRAWN = pytest.mark.parametrize("entry", ["balance", "resize", "tablets"])
 """The models whose picture is a grid."""
 
@@ -134,15 +96,6 @@ def drawn_in(scenario: str) -> tuple[Frag, ...]:
     steps = scenes(walk(scenario))
     [panel] = [each for each in for_model(steps[0].model).panels if each.name == "grid"]
     return tuple(panel.draw(scene) for scene in steps)
-
-
-@DRAWN
-def test_every_row_is_in_sight(entry: str) -> None:
-    """In no step of a scenario is a node below the picture's slot."""
-    for scenario in entries()[entry].scenarios:
-        for drawn in drawn_in(f"{entry}/{scenario.name}"):
-            [picture] = [each for each in drawn.walk() if each.tag == "svg"]
-            assert float(str(picture.get("viewBox")).split()[3]) <= HEIGHT + 2
 
 
 @DRAWN
@@ -159,15 +112,6 @@ def test_no_step_goes_unseen(entry: str) -> None:
             lit = {each.key for each in after.walk() if any(map(marks_itself, each.walk()))}
             assert lit, (scenario.name, at)
             assert new <= lit, (scenario.name, at, new - lit)
-
-
-@DRAWN
-def test_all_words_are_whole(entry: str) -> None:
-    """In no step of a scenario has a word an ellipsis: what has no room for all says less."""
-    for scenario in entries()[entry].scenarios:
-        for drawn in drawn_in(f"{entry}/{scenario.name}"):
-            words = {each.text() for each in drawn.walk() if each.tag == "text"}
-            assert not {said for said in words if "…" in said and said != BARRIER_SIGNS["asked"]}
 
 
 def words_by_part(drawn: Frag) -> dict[str, set[str]]:

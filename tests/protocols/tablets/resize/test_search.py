@@ -40,12 +40,14 @@ SMALL: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.spec("E-038")
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("name", SMALL)
 def test_a_table_is_resized(edition: Edition, name: str) -> None:
     """Sizes, moves, repairs and nodes that lag in any order: every token is in one tablet, replicas
-    find their data, siblings are merged in one place, and each resize can end.
+    find their data, siblings are merged in one place, each decision takes the next number, and each
+    resize can end.
     """
     result = check(build("resize", {"edition": edition, **SMALL[name]}), max_states=MOST)
     assert result.violation is None, result.violation
@@ -105,6 +107,7 @@ def test_siblings_merged_apart_lose_data() -> None:
     assert "B:0 does not find all the data" in found.witness
 
 
+@pytest.mark.spec("E-048")
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_a_node_has_the_groups_of_its_own_map(edition: Edition) -> None:
     """On walks with every kind of step: a node stores each replica that the map which it goes by

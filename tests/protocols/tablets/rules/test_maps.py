@@ -31,7 +31,6 @@ from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
 from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.ring.tokens import INT64_HIGH, INT64_LOW
 from tests.protocols.tablets.rules.drawn_maps import maps, moved
-from tests.saying import says
 
 A, B, C, D = map(TabletReplica, "ABCD")
 tokens = st.integers(INT64_LOW, INT64_HIGH)
@@ -150,19 +149,6 @@ def test_a_merge_waits_for_siblings_in_the_same_places(table: TabletMap) -> None
     assert not list(apart(replace(table, tablets=tuple(tablets))))
 
 
-def test_a_map_without_pairs_is_not_resized() -> None:
-    """Too few tablets, one in transition: each is refused by name."""
-    for resize, least in ((split, 1), (merged, 2)):
-        few = TabletMap("ks.t", four((A,)).tablets[: least - 1])
-        allowed = f"got {least - 1}; allowed: a number from {least} up"
-        with pytest.raises(BadInput, match=rf"ks\.t tablet_count: {allowed}"):
-            resize(few)
-    begun = replace(four((A,)).tablets[1], transition="migration", stage="streaming")
-    under_way = replace(four((A,)), tablets=(four((A,)).tablets[0], begun))
-    with pytest.raises(BadInput, match=r"ks\.t tablet 1 transition: got 'migration'"):
-        split(under_way)
-
-
 @pytest.mark.spec("E-056")
 def test_a_colocated_table_names_its_base() -> None:
     """Only the base table's map is complete; the others are found through it."""
@@ -172,36 +158,6 @@ def test_a_colocated_table_names_its_base() -> None:
     more = {f"ks.{name}": replace(known["ks.v"], table=f"ks.{name}") for name in "zyxw"}
     assert group("ks.t", {**more, **known}) == ("ks.t", "ks.v", "ks.w", "ks.x", "ks.y", "ks.z")
     assert not [fault for table in known.values() for fault in faults(table)]
-
-
-@pytest.mark.parametrize(
-    ("table", "said"),
-    [
-        (TabletMap("t"), "last_token | no tablet | cover all tokens"),
-        (TabletMap("t", four((A,)).tablets[:3]), "last_token | otherwise no tablet has the tokens"),
-        (TabletMap("t", four((A,)).tablets[::-1]), "last_token | a token above"),
-        (TabletMap("t", four((A, B, A)).tablets), "replicas | A | each host once"),
-        (TabletMap("t", four(()).tablets), "replicas | no replica | at least one"),
-        (TabletMap("t", four((A,)).tablets, base_table="u"), "base_table | u | that has no rows"),
-        (TabletMap("t", (Tablet(INT64_LOW, (A,)),)), "last_token | a token above"),
-        (
-            TabletMap("t", (Tablet(INT64_LOW, (A,)), Tablet(INT64_HIGH, (A,)))),
-            f"last_token | {INT64_LOW} | a token above {INT64_LOW}",
-        ),
-        (
-            TabletMap("t", (Tablet(7, (A,)), Tablet(INT64_HIGH - 1, (A,)))),
-            f"last_token | {INT64_HIGH - 1} | {INT64_HIGH} as the last token",
-        ),
-        (
-            TabletMap("t", (Tablet(INT64_HIGH, (A,), (B,), "", "repair"),)),
-            "stage | a stage in a transition",
-        ),
-    ],
-)
-def test_what_no_map_can_hold(table: TabletMap, said: str) -> None:
-    """Each fault names the column, the value and what may stand there."""
-    fault = next(faults(table))
-    assert says(f"{fault.column}: {fault.value} {fault.allowed}", said)
 
 
 A0, A1_, B0_, C0_ = (TabletReplica(*place) for place in (("A", 0), ("A", 1), ("B", 0), ("C", 0)))
@@ -260,13 +216,6 @@ def test_new_replicas_fit_the_kind(
 def test_the_keyspace_of_a_table(table: str, keyspace: str) -> None:
     """Alternator's tables may have dots in their names, and have a keyspace called after each."""
     assert keyspace_of(table) == keyspace
-
-
-@pytest.mark.parametrize("wrong", [0, -1])
-def test_there_is_a_tablet_at_least(wrong: int) -> None:
-    """A table without tablets covers no token."""
-    with pytest.raises(BadInput, match=r"^tablet_count: .*a number from 1 up"):
-        last_tokens(wrong)
 
 
 @pytest.mark.parametrize("wrong", [None, True, 1.0, "1", INT64_LOW - 1, INT64_HIGH + 1])

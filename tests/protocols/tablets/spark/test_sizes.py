@@ -158,14 +158,6 @@ def sizes_by_table(rows: list[dict[str, Any]]) -> dict[int, list[int]]:
     return found
 
 
-def test_a_missing_replica_leaves_the_size_unknown() -> None:
-    """A table of which some replica tells nothing is not judged."""
-    cluster = tablets(None, **{**SMALL, "unknown": 0, "colocated": 0})
-    first = cluster.resizes(cluster.tablets.slice(1)).to_pylist()[0]
-    assert (first["bytes"], first["reason"]) == (None, "SizesUnknown")
-    assert first["decision"] == first["before"]
-
-
 @pytest.mark.spec("H-018")
 @pytest.mark.parametrize("replicas", [1, 2, 3, 4, 5])
 def test_losses_are_those_of_every_single_and_double(spark: Any, replicas: int) -> None:

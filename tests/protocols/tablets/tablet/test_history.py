@@ -1,20 +1,15 @@
-"""A tablet's history is its table of stages, row by row; a spoiled row loses a write."""
+"""A tablet's history is its table of stages, row by row."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
-from msgspec.structs import replace
 
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica
 from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, TransitionKind
 from kit.protocols.tablets.rules.tablet_history import NO_TRANSITION, stage_of
-from kit.protocols.topology.rules.machines import EDITIONS, Edition, Machine
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.protocols.tablets.answers import in_session
 from tests.protocols.tablets.tablet.runs import built
-
-Spoils = Callable[[Machine], Machine]
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
@@ -47,13 +42,3 @@ def _place(kind: TransitionKind, replica: TabletReplica) -> str:
     """Where data lie: within a node the shard is named, too."""
     within = kind == "intranode_migration" and replica.host == "A"
     return str(replica) if within else replica.host
-
-
-def row(stage: str, **changed: str) -> Spoils:
-    """The table with another selector in one row."""
-    return lambda table: replace(
-        table,
-        states=tuple(
-            replace(each, **changed) if each.name == stage else each for each in table.states
-        ),
-    )

@@ -36,10 +36,13 @@ LEFT_BEHIND = (
 """B's old data is on its way to A as both learn of the deletion and the repair is given up."""
 
 
+@pytest.mark.spec("E-012", "E-013", "E-014", "E-015", "E-016")
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", CLEAN)
 def test_no_run_breaks_a_promise(name: str) -> None:
-    """The search is complete, ways back included, and finds no harm from any schedule."""
+    """The search is complete, ways back included, and finds no harm from any schedule: each stage
+    is committed only when its condition holds.
+    """
     parameters, states, depth = CLEAN[name]
     found, _ = search(parameters)
     assert_holds(found, states, depth)

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from kit.model.timeline import Timeline
 from kit.protocols.storage.rules.requests import NOTHING
-from kit.protocols.storage.storage import Commit, Crash, Serve
+from kit.protocols.storage.storage import Crash, Serve
 from kit.protocols.tablets.rules.availability import shard_for_reads, shard_for_writes
 from kit.protocols.tablets.rules.maps import Tablet
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
@@ -26,23 +25,9 @@ from tests.protocols.tablets.tablet.runs import (
     built,
     search,
 )
-from tests.protocols.tablets.tablet.test_seen import panel
 from tests.protocols.tablets.tablet.test_stages_kept import walks
 
 FORMER, NEXT = TabletReplica("A", 0), TabletReplica("A", 1)
-
-
-def play(timeline: Timeline, verb: str) -> None:
-    """Do what a line of a scenario file says."""
-    while verb == "catch up":
-        model, s = timeline.model, timeline.state
-        told = [a for a in model.actions(s) if model.kind(a) == "apply"]
-        if not told:
-            return
-        timeline.do(told[0])
-    model, s = timeline.model, timeline.state
-    (found,) = (action for action in model.actions(s) if model.verb(action) == verb)
-    timeline.do(found)
 
 
 def verbs(found: Any, model: Any) -> list[str]:
@@ -101,36 +86,6 @@ def test_a_write_that_began_by_an_older_stage_is_waited_for() -> None:
     assert steps[begun - 1] == "write 1 at version 12"
     assert steps[begun + 1 : begun + 3] == ["apply A", "commit streaming"]
     assert steps.index("copy A:0 to A:1") < steps.index("write 1 reaches A")
-
-
-def held_up() -> Timeline:
-    """A knows double writes, and is at work on a write that it began on one shard before."""
-    timeline = Timeline(built(WITHIN_SLOW))
-    for line in (
-        *("plan intranode_migration of A:0 to A:1", "apply A", "commit write_both_read_old"),
-        *("write 1 at version 12", "write 1 begins at A", "apply A"),
-    ):
-        play(timeline, line)
-    return timeline
-
-
-@pytest.mark.spec("E-066")
-def test_the_strips_name_the_write_that_holds_the_barrier_up() -> None:
-    """As long as the write is at work nothing is streamed; once it ended the stage is committed."""
-    timeline = held_up()
-    model, s = timeline.model, timeline.state
-    (refusal,) = (
-        refusal
-        for action, refusal in model.waiting(s)
-        if isinstance(action, Commit) and action.verb == "commit streaming"
-    )
-    assert refusal.reason == "a write begun before version 12 is still in progress"
-    assert "a barrier waits: write 1 on A:0 began in an older stage" in panel(model, s, "strips")
-    play(timeline, "write 1 reaches A")
-    assert timeline.state.cells[model.code["A:1"]] == NOTHING
-    play(timeline, "answer write 1")
-    assert "commit streaming" in {model.verb(a) for a in model.actions(timeline.state)}
-    assert "a barrier waits" not in panel(model, timeline.state, "strips")
 
 
 @pytest.mark.parametrize(

@@ -6,19 +6,15 @@ from typing import Any
 
 import pytest
 
-from kit.errors import BadInput, Refused
+from kit.errors import Refused
 from kit.model.registry import build
 from kit.model.timeline import Timeline
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.rules.machines import EDITIONS
 from kit.protocols.topology.topology import FindImbalance
 from kit.search.check import check
-from kit.views.panel import scene_of
-from kit.views.registry import for_model
-from tests.views.frames import panel_text
 
 TABLES = ("ks.orders", "ks.by_day", "ks.by_place")
-OTHERS = TABLES[1:]
 ADDS = "add_tablet_replica"
 
 
@@ -76,49 +72,6 @@ def test_a_command_moves_all_tables_of_the_group(
     assert [str(each) for each in timeline.state.tablets[1].replicas] == ["B:0", "A:0"]
 
 
-@pytest.mark.spec("E-058")
-def test_one_marker_stands_for_several_tables_that_stream() -> None:
-    """Plan and grid know the base table alone, and group 0 has its rows alone; the others name it.
-    The tab of the stage has each table's stream, one after the other.
-    """
-    timeline = Timeline(group(edition="documents"))
-    streams = set[str]()
-    while timeline.forward() is not None:
-        for name in ("plan", "grid"):
-            [panel] = [each for each in for_model(timeline.model).panels if each.name == name]
-            scene = scene_of(timeline, timeline.at)
-            drawn = panel.draw(scene).html() + panel.text(scene)
-            assert not [table for table in TABLES[1:] if table in drawn]
-            assert ("tablet ks.orders 0" in drawn) or name == "plan"
-        rows = panel_text(timeline, "tablets").splitlines()
-        assert [row.strip().partition(":")[0] for row in rows] == ["tablet 0", "tablet 1", *OTHERS]
-        if any(way.stage == "streaming" for way in timeline.state.tablets[0].transitions):
-            assert panel_text(timeline, "grid").count("tablet 0: migration in streaming") == 1
-            streams.add(panel_text(timeline, "now").partition("session 1; ")[2].strip())
-    assert streams == {
-        ", ".join(
-            f"stream {table} {'done' if i < done else 'next' if i == done else 'later'}"
-            for i, table in enumerate(TABLES)
-        )
-        for done in range(4)
-    }
-
-
-@pytest.mark.spec("E-056")
-def test_co_located_tables_refer_to_the_base_table() -> None:
-    """In the table of tablets each has a line with its ``base_table`` and no map of its own; alone
-    a table has no such line. So counts and replicas are those of the base table, whichever table
-    is asked for; all are of one keyspace.
-    """
-    with pytest.raises(BadInput, match="co-located tables of one keyspace"):
-        group(tables=(*TABLES, "other.table"))
-    timeline = Timeline(group())
-    rows = panel_text(timeline, "tablets").splitlines()
-    assert rows[2:] == [f"  {table}: base_table ks.orders" for table in OTHERS]
-    assert all("replicas" in row for row in rows[:2])
-    assert "base_table" not in panel_text(Timeline(group(tables=TABLES[:1])), "tablets")
-
-
 @pytest.mark.spec("E-057")
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_co_location_is_not_altered(edition: str) -> None:
@@ -140,27 +93,6 @@ def test_co_location_is_not_altered(edition: str) -> None:
         assert model.find(timeline.state, f"ALTER TABLE {TABLES[0]} WITH base_table = ks.u") is None
         if timeline.forward() is None:
             return
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "move_tablet ks.other 0 A:0 C:1",
-        "move_tablet ks.orders 0 A:0",
-        "move_tablet ks.orders 0 A:0 B:1",
-        "add_tablet_replica ks.orders 0 B:1",
-        "add_tablet_replica ks.other 0 C:1",
-        "move_tablet ks.orders 0 A:0 C:1 now",
-        "add_tablet_replica ks.orders 0 C:1 now",
-        "move_tablet",
-    ],
-)
-def test_what_is_no_such_command(line: str) -> None:
-    """Another table, a place that lacks, a host that has a replica already, a word too many."""
-    model = group()
-    state = model.act(model.start(), FindImbalance())
-    assert model.find(state, "move_tablet ks.orders 0 A:0 C:1") is not None
-    assert model.find(state, line) is None
 
 
 def test_one_more_replica_ends_in_its_transition_whatever_fails() -> None:

@@ -1,4 +1,4 @@
-"""What a student sees of each kind of transition: who is chosen, what travels, what is left."""
+"""What a student sees of each kind of transition: what travels and what is left."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from kit.protocols.tablets.facts.tablets import copies
 from kit.protocols.tablets.rules.stages import PlayedKind
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.rules.machines import EDITIONS
-from kit.protocols.topology.topology import FindImbalance
 from kit.views.panel import Panel, Scene, scene_of
 from kit.views.registry import for_model
 from tests.views.frames import part
@@ -68,34 +67,6 @@ def test_a_drop_down_has_the_five_kinds(edition: str) -> None:
     assert stages["repair"] == ["repair", "end_repair"]
     assert stages["migration"] == stages["rebuild"] == stages["intranode_migration"]
     assert set(stages["rebuild_v2"]) - set(stages["rebuild"]) == {"rebuild_repair"}
-
-
-@pytest.mark.spec("E-002")
-def test_a_move_stays_within_its_node_or_leaves_it() -> None:
-    """Whatever may begin goes to another shard of the same node, or to one of another; the grid
-    has both of its cells, in one row or in two, and the arrow from one to the other.
-    """
-    begun = dict.fromkeys(MOVES["kinds"], 0)
-    root = starting(MOVES)
-    root.do(FindImbalance())
-    for action in filter(
-        lambda a: isinstance(a, Tablets.begin_transition), root.model.actions(root.state)
-    ):
-        (source, was), (target, now) = (each.split(":") for each in (action.source, action.target))
-        assert (source == target) == (action.kind == "intranode_migration")
-        assert (source, was) != (target, now)
-        begun[action.kind] += 1
-        timeline = starting(MOVES)
-        timeline.do(FindImbalance())
-        timeline.do(action)
-        while not timeline.state.tablets[0].transitions:
-            assert timeline.forward() is not None
-        panel, scene = seen(timeline, "grid")
-        assert f"{action.source} → {action.target}" in panel.text(scene)
-        key = f"ks.t:0:{0 if source == 'A' else 1}:to:{action.target}"
-        assert part(panel.draw(scene), f"way:{key}") is not None
-        assert part(panel.draw(scene), f"tablet:{key}") is not None
-    assert all(begun.values())
 
 
 @pytest.mark.spec("E-003")

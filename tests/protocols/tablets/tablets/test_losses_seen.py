@@ -1,4 +1,4 @@
-"""What a student sees after a loss: who lives, what one more costs, what repairs pass over."""
+"""What a student sees after a loss: who lives and what one more costs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ import pytest
 
 from kit.model.registry import build
 from kit.model.timeline import Timeline
-from kit.protocols.tablets.facts.tablets import tablet_map
-from kit.protocols.tablets.panels.losses import GRACE
-from kit.protocols.tablets.rules.availability import primary_replica
 from kit.views.fragment import Frag
 from kit.views.panel import Panel, Scene, scene_of
 from kit.views.registry import for_model
@@ -84,54 +81,6 @@ def test_tablets_have_less_to_spare_until_they_are_rebuilt() -> None:
     for tablet in left:
         rebuilt(timeline, tablet)
     assert cells(timeline, "losses", "lose:A")[1] == "every tablet keeps its quorum"
-
-
-@pytest.mark.spec("E-035")
-def test_a_range_whose_primary_has_left_is_not_marked() -> None:
-    """Its part of the line is hollow and has a sign; a line says that tombstones stay. Once all is
-    rebuilt every range is marked.
-    """
-    timeline = replacing()
-    places = dict.fromkeys("ABCD", ("", ""))
-    given = tablet_map(timeline.model, timeline.state)
-    skipped = [n for n in range(4) if primary_replica(given, n, places).host == "C"]
-    assert skipped
-    for tablet in range(4):
-        shape = drawn(timeline, "repairs", f"repaired:{tablet}")
-        assert shape is not None
-        is_hollow = any("wire" in (one.get("class") or "").split() for one in shape.walk())
-        assert is_hollow == ("!" in shape.text()) == (tablet in skipped)
-        line = drawn(timeline, "repairs", f"skipped:{tablet}")
-        assert (line is not None) == (tablet in skipped)
-        assert line is None or "C:0 has left" in line.text()
-    for tablet in range(4):
-        rebuilt(timeline, tablet)
-    panel, scene = seen(timeline, "repairs")
-    assert "4 ranges marked, 0 skipped" in panel.text(scene)
-
-
-@pytest.mark.spec("E-036")
-def test_tablets_are_warned_of_once_the_grace_is_over() -> None:
-    """The Player's slider is the clock, a step a day. Past the grace a tablet without a repair is
-    listed; one whose repair has ended since is not, until that is too long ago, too.
-    """
-    given = {"kinds": ("repair",), "tablets": ("A B C", "B C A"), "moves": 4, "edition": "server"}
-    timeline = Timeline(build("tablets", given))
-    ended, listed = dict.fromkeys(range(2), 0), set[tuple[int, ...]]()
-    for day in range(60):
-        shown = tuple(n for n in (0, 1) if drawn(timeline, "repairs", f"late:{n}") is not None)
-        assert shown == tuple(n for n in (0, 1) if day - ended[n] > GRACE)
-        clock = drawn(timeline, "repairs", "repair:clock")
-        assert clock is not None
-        assert f"Day {day}." in clock.text()
-        listed.add(shown)
-        before = timeline.state.tablets
-        if timeline.forward() is None:
-            break
-        for tablet, (was, now) in enumerate(zip(before, timeline.state.tablets, strict=True)):
-            if was.transitions and not now.transitions:
-                ended[tablet] = day + 1
-    assert {(), (0, 1)} < listed
 
 
 @pytest.mark.spec("D-004")

@@ -136,13 +136,3 @@ def test_what_may_begin(given: dict[str, Any], begins: list[str]) -> None:
     model: Any = build("tablets", {"nodes": 3, **given})
     moves = [Tablets.begin_transition.struct(*each) for each in model.balance_moves(model.start())]
     assert [model.verb(each) for each in moves] == begins
-
-
-@pytest.mark.parametrize(("off", "role"), [((), "leaving"), (("S-27",), "normal")])
-def test_without_its_drain_a_node_is_none_to_empty(off: tuple[str, ...], role: str) -> None:
-    """S-27: with the safeguard off the balancer does not see that it is to go."""
-    given = {"nodes": 3, "tablets": ("A",), "edition": "server", "operations": ("leave C",)}
-    model: Any = build("tablets", given, off=off)
-    asked = acted(model, model.start(), "leave C")
-    normal = ("normal", "normal")
-    assert model.roles(asked) == (*normal, role if not off else "zero-token")
