@@ -9,24 +9,9 @@ from kit.console.cassandra import GossipServers, gossiped
 from kit.console.drill import DrillMoment
 from kit.console.server import Row, UserTable
 from kit.model.actors import ActorState
+from kit.protocols.gossip import rules
 from kit.protocols.gossip.gossip import Gossip, is_dominated
 from kit.protocols.gossip.gossip_join import SILENT, GossipJoin, RingState, talking
-from kit.protocols.gossip.rules import (
-    KEY,
-    KEY_TYPE,
-    SCHEMA,
-    STATUS,
-    UNKNOWN,
-    EndpointState,
-    View,
-    cells_of,
-    definitions,
-    endpoint_of,
-    pending,
-    replicas,
-    schema_of,
-    version_of,
-)
 from kit.ring.replication import Keyspace, SimpleStrategy
 
 
@@ -40,7 +25,7 @@ class VersionRow(Struct, frozen=True):
     version: str
     cells: int
     tables: int
-    heard: View
+    heard: rules.View
     pulls: tuple[str, ...]
 
 
@@ -81,9 +66,9 @@ def versions(m: Gossip, s: ActorState) -> tuple[VersionRow, ...]:
     pulls = [(m.names[node], m.names[source]) for node, source in m.pulls(s)]
     rows = []
     for node in s.nodes:
-        heard = tuple(endpoint_of(node.view, name) for name in m.index if name != node.name)
+        heard = tuple(rules.endpoint_of(node.view, name) for name in m.index if name != node.name)
         lacks = tuple(source for name, source in pulls if name == node.name)
-        tables = len(schema_of(node.cells).tables)
+        tables = len(rules.schema_of(node.cells).tables)
         rows.append(VersionRow(node.name, node.version, len(node.cells), tables, heard, lacks))
     return tuple(rows)
 
@@ -92,7 +77,7 @@ def short_versions(m: Gossip, s: ActorState) -> dict[str, str]:
     """Short names of versions: ``v0`` the first one, ``v1+2`` of who has changes 1 and 2. One whose
     name would stand for another one, too, goes by its hash.
     """
-    names = {version_of(m.cells): "v0"}
+    names = {rules.version_of(m.cells): "v0"}
     rows = changes(m, s)
     for node in s.nodes:
         has = [str(at) for at, row in enumerate(rows, 1) if node.name in row.known]
@@ -106,7 +91,7 @@ def schemas(m: Any, s: Any) -> tuple[tuple[str, ...], ...]:
     """Every definition that some node has, by name: whether nodes say different things of it, its
     name, what each says that it is (empty: it is not there).
     """
-    each = [definitions(node.cells) for node in s.nodes]
+    each = [rules.definitions(node.cells) for node in s.nodes]
     names = sorted({name for known in each for name in known}, key=lambda name: name.split()[1])
     rows = ((name, [known.get(name, "") for known in each]) for name in names)
     return tuple(("≠" if len(set(said)) > 1 else "=", name, *said) for name, said in rows)
@@ -120,8 +105,8 @@ def changes(m: Gossip, s: ActorState) -> tuple[ChangeRow, ...]:
         if timestamp is None:
             rows.append(ChangeRow(planned.text, None))
             continue
-        cells = cells_of(planned.change, timestamp, s.nodes[planned.node].name)
-        defines = tuple(f"{name}: {value}" for name, value in definitions(cells).items())
+        cells = rules.cells_of(planned.change, timestamp, s.nodes[planned.node].name)
+        defines = tuple(f"{name}: {value}" for name, value in rules.definitions(cells).items())
         newer = tuple(n.name for n in s.nodes if any(is_dominated(c, n) for c in cells))
         over = m.names[planned.node] in newer
         known = tuple(n.name for n in s.nodes if all(c in n.cells for c in cells))
@@ -144,12 +129,12 @@ def views(m: GossipJoin, s: RingState) -> tuple[ViewRow, ...]:
         if phase == "down":
             rows.append(ViewRow(node.name, phase, ("",) * len(m.changing), (), (), holds, cut))
             continue
-        heard = (endpoint_of(node.view, name) for name in m.changing)
+        heard = (rules.endpoint_of(node.view, name) for name in m.changing)
         says = tuple(
-            f"{each.says(STATUS)} {each.generation}" if each.generation != UNKNOWN else ""
+            f"{each.says(rules.STATUS)} {each.generation}" * (each.generation != rules.UNKNOWN)
             for each in heard
         )
-        owners, more = replicas(node.view, m.walk, m.rf), pending(node.view, m.walk, m.rf)
+        owners, more = (of(node.view, m.walk, m.rf) for of in (rules.replicas, rules.pending))
         rows.append(ViewRow(node.name, phase, says, owners, more, holds, cut))
     return tuple(rows)
 
@@ -159,12 +144,12 @@ def unheard(m: GossipJoin, s: RingState) -> int:
     return sum(len(missing) for *_, missing in news(m, s))
 
 
-def _news(m: GossipJoin, s: RingState) -> Iterator[EndpointState]:
+def _news(m: GossipJoin, s: RingState) -> Iterator[rules.EndpointState]:
     for name in m.newcomers:
         if m.node(s, name).phase not in SILENT:
-            yield endpoint_of(m.node(s, name).view, name)
+            yield rules.endpoint_of(m.node(s, name).view, name)
     for name in m.dead:
-        heard = (endpoint_of(node.view, name) for node in talking(s))
+        heard = (rules.endpoint_of(node.view, name) for node in talking(s))
         yield max(heard, key=lambda each: (each.generation, each.version))
 
 
@@ -175,10 +160,10 @@ Rumour = tuple[str, str, tuple[str, ...], tuple[str, ...]]
 def news(m: GossipJoin, s: RingState) -> Iterator[Rumour]:
     """Everything that all shall hear."""
     for each in _news(m, s):
-        knows = {node.name: endpoint_of(node.view, each.endpoint) == each for node in talking(s)}
-        there = tuple(name for name, has in knows.items() if has)
-        missing = tuple(name for name, has in knows.items() if not has)
-        yield each.endpoint, f"{each.endpoint} {each.says(STATUS)}", there, missing
+        ears = {node.name: rules.endpoint_of(node.view, each.endpoint) for node in talking(s)}
+        there = tuple(name for name, heard in ears.items() if heard == each)
+        missing = tuple(name for name in ears if name not in there)
+        yield each.endpoint, f"{each.endpoint} {each.says(rules.STATUS)}", there, missing
 
 
 # -- what scenario files show ----------------------------------------------------------------------
@@ -187,7 +172,7 @@ def news(m: GossipJoin, s: RingState) -> Iterator[Rumour]:
 def _versions(m: Gossip, s: ActorState, _: str) -> str:
     return "\n".join(
         f"{row.name}: {row.version}; heard "
-        + ", ".join(f"{each.endpoint} {each.says(SCHEMA)}" for each in row.heard)
+        + ", ".join(f"{each.endpoint} {each.says(rules.SCHEMA)}" for each in row.heard)
         for row in versions(m, s)
     )
 
@@ -244,10 +229,10 @@ class SchemaServers(GossipServers):
 
     def schema(self, now: DrillMoment, at: int) -> tuple[tuple[Keyspace, ...], list[UserTable]]:
         """What a node reads from its cells."""
-        known = schema_of(now.state.nodes[at].cells)
+        known = rules.schema_of(now.state.nodes[at].cells)
         keyspaces = tuple(Keyspace(name, SimpleStrategy(rf)) for name, rf in known.keyspaces)
         return keyspaces, [
-            UserTable(each.keyspace, each.name, {KEY: KEY_TYPE, **dict(each.columns)})
+            UserTable(each.keyspace, each.name, {rules.KEY: rules.KEY_TYPE, **dict(each.columns)})
             for each in known.tables
         ]
 

@@ -9,7 +9,7 @@ promises is kept: each breaks by itself. Sources: "Group 0 schema versioning"; m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import permutations, product
 from string import ascii_uppercase
@@ -39,29 +39,7 @@ from kit.model.flows import FlowKind
 from kit.model.model import Monitor
 from kit.model.network import DeliverMessage, Envelope, Heal, NetworkOptions, Partition
 from kit.model.registry import Fuzzing, Scenario
-from kit.protocols.gossip.rules import (
-    SCHEMA,
-    Digests,
-    Mutations,
-    PlannedChange,
-    SchemaCell,
-    SchemaChange,
-    View,
-    cells_of,
-    compared,
-    definitions,
-    digests,
-    endpoint_of,
-    heard,
-    merged,
-    objection,
-    parse_changes,
-    saying,
-    schema_of,
-    since,
-    started,
-    version_of,
-)
+from kit.protocols.gossip import rules
 
 MOST_NODES = 6
 MOST_FAULTS = 5
@@ -77,26 +55,26 @@ class LegacyNode(State, frozen=True, cache_hash=True):
     """
 
     name: str
-    cells: Mutations
-    view: View
+    cells: rules.Mutations
+    view: rules.View
     past: tuple[str, ...] = ()
     done: tuple[tuple[int, int], ...] = ()
 
     @property
     def version(self) -> str:
         """The version of its schema, which it gossips."""
-        return endpoint_of(self.view, self.name).says(SCHEMA)
+        return rules.endpoint_of(self.view, self.name).says(rules.SCHEMA)
 
-    def hears(self, newer: View) -> LegacyNode:
+    def hears(self, newer: rules.View) -> LegacyNode:
         """The node has heard what is newer of some endpoints."""
-        return self.but(view=heard(self.view, newer))
+        return self.but(view=rules.heard(self.view, newer))
 
-    def with_cells(self, cells: Mutations, *versions: str) -> LegacyNode:
+    def with_cells(self, cells: rules.Mutations, *versions: str) -> LegacyNode:
         """The node with these cells (all those of ``versions``) merged; it says its new version."""
-        mine = merged(self.cells, cells)
-        version = version_of(mine)
+        mine = rules.merged(self.cells, cells)
+        version = rules.version_of(mine)
         past = {*self.past, *versions, self.version} - {version}
-        view = saying(self.view, self.name, SCHEMA=version)
+        view = rules.saying(self.view, self.name, SCHEMA=version)
         return self.but(cells=mine, view=view, past=tuple(sorted(past)))
 
 
@@ -104,22 +82,22 @@ class Syn(Struct, frozen=True, tag="syn", cache_hash=True):
     """This is how much I know about each endpoint."""
 
     why: ClassVar = "Nodes compare how much they know, so that they send only newer states."
-    digests: Digests
+    digests: rules.Digests
 
 
 class Ack(Struct, frozen=True, tag="ack", cache_hash=True):
     """I know less than you about some endpoints. About others I have newer states, sent here."""
 
     why: ClassVar = "News goes both ways: an ACK brings newer states and asks for others."
-    lacking: Digests
-    newer: View
+    lacking: rules.Digests
+    newer: rules.View
 
 
 class Ack2(Struct, frozen=True, tag="ack2", cache_hash=True):
     """Here are the states that you asked for."""
 
     why: ClassVar = "The round ends: the receiver now has the states that it asked for."
-    newer: View
+    newer: rules.View
 
 
 class PullRequest(Struct, frozen=True, tag="pull", cache_hash=True):
@@ -135,7 +113,7 @@ class PullAnswer(Struct, frozen=True, tag="cells", cache_hash=True):
     why: ClassVar = "Cells merge into the same schema in any order, and merging twice does no harm."
     wanted: str
     version: str
-    cells: Mutations
+    cells: rules.Mutations
 
 
 OF_A_ROUND = (Syn, Ack, Ack2)
@@ -220,9 +198,9 @@ class Gossip(NetworkModel):
         names = tuple(ascii_uppercase[: self.nodes])
         if len(self.clocks) > self.nodes:
             raise BadInput("clocks", self.clocks, f"at most {self.nodes} numbers, one per node")
-        self.planned = parse_changes("changes", self.changes, names)
+        self.planned = rules.parse_changes("changes", self.changes, names)
         self.ahead = (*self.clocks, *[0] * (self.nodes - len(self.clocks)))
-        self.cells = _done_before(parse_changes("earlier", self.earlier, names), names)
+        self.cells = _done_before(rules.parse_changes("earlier", self.earlier, names), names)
         self.view = begun(names, self.cells)
         self.connect(names, NetworkOptions(drops=self.losses, partitions=self.partitions))
         self.monitors = (split_brain(self), lost_updates(self))
@@ -238,14 +216,15 @@ class Gossip(NetworkModel):
     @receives(Syn)
     def hears_syn(self, state: LegacyNode, envelope: Envelope[Syn]) -> Turn:
         """The node asks for what it lacks, and sends what it knows better."""
-        lacking, newer = compared(state.view, envelope.message.digests)
+        lacking, newer = rules.compared(state.view, envelope.message.digests)
         return state, (Post(envelope.source, Ack(lacking, newer)),)
 
     @receives(Ack)
     def hears_ack(self, state: LegacyNode, envelope: Envelope[Ack]) -> Turn:
         """The node takes what is newer, and sends what it is asked for."""
         lacking, after = envelope.message.lacking, state.hears(envelope.message.newer)
-        return after, (Post(envelope.source, Ack2(since(after.view, lacking))),) if lacking else ()
+        answer = Post(envelope.source, Ack2(rules.since(after.view, lacking)))
+        return after, (answer,) * bool(lacking)
 
     @receives(Ack2)
     def hears_ack2(self, state: LegacyNode, envelope: Envelope[Ack2]) -> Turn:
@@ -286,7 +265,7 @@ class Gossip(NetworkModel):
         """From each endpoint that gossips a version whose cells the node may lack."""
         for place, node in enumerate(s.nodes):
             for state in node.view:
-                theirs = state.says(SCHEMA)
+                theirs = state.says(rules.SCHEMA)
                 if theirs != node.version and theirs not in node.past:
                     yield place, self.index[state.endpoint]
 
@@ -303,7 +282,7 @@ class Gossip(NetworkModel):
 
     def heard_version(self, s: ActorState, node: int, source: int) -> str:
         """The version that a node has heard of another one's schema."""
-        return endpoint_of(s.nodes[node].view, self.names[source]).says(SCHEMA)
+        return rules.endpoint_of(s.nodes[node].view, self.names[source]).says(rules.SCHEMA)
 
     def unlike(self, s: ActorState) -> Iterator[tuple[int, int]]:
         """Two nodes that do not know the same of all endpoints."""
@@ -340,7 +319,7 @@ class Gossip(NetworkModel):
         """
         planned = self.planned[number]
         node = s.nodes[planned.node]
-        if why := objection(schema_of(node.cells), planned.change):
+        if why := rules.objection(rules.schema_of(node.cells), planned.change):
             return refused(why)
         after = _changed(node, number, planned.change, self.timestamp(s, number))
         return self.turned(s, planned.node, (after, ()))
@@ -362,7 +341,7 @@ class Gossip(NetworkModel):
         """
         here, *there = self.sides(s)
         for a, b in product(here, *there) if there else ():
-            if merged(a.cells, b.cells) not in (a.cells, b.cells):
+            if rules.merged(a.cells, b.cells) not in (a.cells, b.cells):
                 return (
                     f"{a.name} has version {a.version}, {b.name} has version {b.version}, "
                     "and each has changes that the other lacks"
@@ -374,7 +353,7 @@ class Gossip(NetworkModel):
         """A table name means the same table on all nodes."""
         ids: dict[str, tuple[str, str]] = {}
         for node in s.nodes:
-            for name, words in definitions(node.cells).items():
+            for name, words in rules.definitions(node.cells).items():
                 first, where = ids.setdefault(name, (words, node.name))
                 if name.startswith("table ") and first != words:
                     return f"{name} has {first} on {where} and {words} on {node.name}"
@@ -384,7 +363,7 @@ class Gossip(NetworkModel):
     def loadable(self, s: ActorState) -> str | None:
         """No table lacks its keyspace, and no column lacks its table."""
         for node in s.nodes:
-            for orphan in schema_of(node.cells).orphans:
+            for orphan in rules.schema_of(node.cells).orphans:
                 return f"{node.name} has {orphan}, but the definition that it needs is missing"
         return None
 
@@ -406,7 +385,7 @@ class Gossip(NetworkModel):
     def milestone(self, before: ActorState, action: Any, after: ActorState) -> str | None:
         """The network splits or heals, a client's change is done, or all nodes agree again."""
         if isinstance(action, MakeChange):
-            done: PlannedChange = self.planned[action.number]
+            done: rules.PlannedChange = self.planned[action.number]
             return done.text
         if agreed(after) and not agreed(before):
             node: LegacyNode = after.nodes[0]
@@ -470,37 +449,33 @@ class Gossip(NetworkModel):
 
 
 _, PullCells, BeginRound, MakeChange, *_rest = Gossip.acts
-GossipParameters = Gossip.Parameters
 
 
-def begun(nodes: tuple[str, ...], cells: Mutations) -> View:
+def begun(nodes: tuple[str, ...], cells: rules.Mutations) -> rules.View:
     """What every node knows at the start: all endpoints, with one version."""
-    view: View = ()
+    view: rules.View = ()
     for name in nodes:
-        view = started(view, name, 1, SCHEMA=version_of(cells))
+        view = rules.started(view, name, 1, SCHEMA=rules.version_of(cells))
     return view
 
 
-def _done_before(earlier: tuple[PlannedChange, ...], names: tuple[str, ...]) -> Mutations:
-    """The cells that all nodes have at the start.
-
-    Raises BadInput for a change that makes no sense after those before it.
-    """
-    cells: Mutations = ()
+def _done_before(earlier: Iterable[rules.PlannedChange], names: Sequence[str]) -> rules.Mutations:
+    """The cells of all nodes at the start. Raises BadInput for a change without those it needs."""
+    cells: rules.Mutations = ()
     for timestamp, planned in enumerate(earlier, start=1):
-        if why := objection(schema_of(cells), planned.change):
+        if why := rules.objection(rules.schema_of(cells), planned.change):
             raise BadInput("earlier", planned.text, f"a change that makes sense: {why}")
-        cells = merged(cells, cells_of(planned.change, timestamp, names[planned.node]))
+        cells = rules.merged(cells, rules.cells_of(planned.change, timestamp, names[planned.node]))
     return cells
 
 
-_syn = lru_cache(1 << 12)(lambda view: Syn(digests(view)))
+_syn = lru_cache(1 << 12)(lambda view: Syn(rules.digests(view)))
 
 
 @lru_cache(1 << 12)  # few nodes differ
-def _changed(node: LegacyNode, number: int, change: SchemaChange, timestamp: int) -> LegacyNode:
+def _changed(node: LegacyNode, number: int, change: Any, timestamp: int) -> LegacyNode:
     done = tuple(sorted((*node.done, (number, timestamp))))
-    return node.with_cells(cells_of(change, timestamp, node.name)).but(done=done)
+    return node.with_cells(rules.cells_of(change, timestamp, node.name)).but(done=done)
 
 
 def agreed(s: ActorState) -> bool:
@@ -508,23 +483,23 @@ def agreed(s: ActorState) -> bool:
     return len({node.version for node in s.nodes}) == 1
 
 
-def _states(newer: View) -> list[str]:
-    said = [f"{each.endpoint} has version {each.says(SCHEMA)}" for each in newer]
+def _states(newer: rules.View) -> list[str]:
+    said = [f"{each.endpoint} has version {each.says(rules.SCHEMA)}" for each in newer]
     return [f"says that {', '.join(said)}"] if said else []
 
 
 # -- what only a whole run tells -------------------------------------------------------------------
 
-Acknowledged = tuple[tuple[int, SchemaCell], ...]
+Acknowledged = tuple[tuple[int, rules.SchemaCell], ...]
 """Cells of changes that clients were told are done, each with the number of its change."""
 LostUpdates = tuple[Acknowledged, str]
 Changers = tuple[tuple[str, ...], str]
 """Who changed the schema while the network is split as it is; what was seen on both sides."""
 
 
-def is_dominated(cell: SchemaCell, node: LegacyNode) -> bool:
+def is_dominated(cell: rules.SchemaCell, node: LegacyNode) -> bool:
     """Whether a node has something newer where this cell belongs, and that says something else."""
-    if merged(node.cells, (cell,)) != node.cells:
+    if rules.merged(node.cells, (cell,)) != node.cells:
         return False  # the node has not heard of it
     there = next((each.value for each in node.cells if each.place == cell.place), "")
     return there != cell.value
@@ -540,19 +515,16 @@ def lost_updates(m: Gossip) -> Monitor:
                 return f"{done}, but {node.name} has something newer in its place"
         return ""
 
-    def step(
-        known: LostUpdates, before: ActorState, action: object, after: ActorState
-    ) -> LostUpdates:
+    def step(known: LostUpdates, before: ActorState, action: Any, after: ActorState) -> LostUpdates:
         kept, witness = known
         if isinstance(action, MakeChange):
             planned = m.planned[action.number]
             was, now = before.nodes[planned.node], after.nodes[planned.node]
-            cells = cells_of(planned.change, dict(now.done)[action.number], now.name)
+            cells = rules.cells_of(planned.change, dict(now.done)[action.number], now.name)
             new = tuple((action.number, cell) for cell in cells)
             gone = {*was.cells} - {*now.cells}
             kept = (*(each for each in kept if each[1] not in gone), *new)
             return kept, witness or lost(new, now)
-        assert isinstance(action, DeliverMessage)
         if isinstance(action.envelope.message, PullAnswer):
             witness = witness or lost(kept, after.nodes[m.index[action.envelope.target]])
         return kept, witness
@@ -574,16 +546,12 @@ def split_brain(m: Gossip) -> Monitor:
         changers, witness = known
         if not isinstance(action, MakeChange):
             return (), witness  # the network is split otherwise, or whole again
-        halves = m.sides(before)
-        if len(halves) == 1 or witness:
+        name, apart = m.names[m.planned[action.number].node], m.carrier.apart(before.network)
+        if witness or not apart:
             return (), witness
-        name = before.nodes[m.planned[action.number].node].name
-        [side] = ({node.name for node in half} for half in halves if name in {n.name for n in half})
-        others = [each for each in changers if each not in side]
-        if others:
-            return (), (
-                f"{others[0]} and {name} changed the schema while they could not reach each other"
-            )
+        if others := [each for each in changers if (each in apart) != (name in apart)]:
+            said = f"{others[0]} and {name} changed the schema"
+            return (), f"{said} while they could not reach each other"
         return changers or (name,), ""
 
     return Monitor(

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from kit.errors import counted
 from kit.protocols.gossip import facts
 from kit.protocols.gossip.facts import ChangeRow, VersionRow, ViewRow
-from kit.protocols.gossip.rules import SCHEMA
+from kit.protocols.gossip.rules import SCHEMA, endpoint_of
 from kit.views.busts import Health
-from kit.views.declared import NONE, Badges, Column, Table, of_state, panel_of
+from kit.views.declared import Badges, Column, Table, of_state, panel_of
 from kit.views.fragment import Frag, h
 from kit.views.gate import Gate
 from kit.views.panel import Scene
@@ -68,26 +68,15 @@ def _client(number: int, row: ChangeRow) -> Character:
     return Character(name, name, tag=tag, holds=(row.text,), title=title, kind="client")
 
 
-def _heard(row: VersionRow) -> dict[str, str]:
-    """What a node has heard of the others: whether it is its own version, how new that is. No short
-    names: no node knows how many changes there are.
-    """
-    return {
-        each.endpoint: f"{'≠='[said == row.version]} {said} ({each.generation}:{each.version})"
-        for each in row.heard
-        for said in (each.says(SCHEMA),)
-    }
-
-
 def _of(name: str, row: VersionRow) -> str:
-    return row.version if name == row.name else _heard(row).get(name, "")
-
-
-def _version(row: VersionRow) -> str:
-    heard = ", ".join(f"{name} {words}" for name, words in _heard(row).items())
-    pulls = f"; pulls from {', '.join(row.pulls)}" if row.pulls else ""
-    cells = counted(row.cells, "cell")
-    return f"{row.name}: version {row.version} of {cells}; heard: {heard}{pulls}"
+    """The version of a node, its own; or as it has heard of it: whether it has that one, too, and
+    how new that is. No short names: no node knows how many changes there are.
+    """
+    if name == row.name:
+        return row.version
+    each = endpoint_of(row.heard, name)
+    said = each.says(SCHEMA)
+    return f"{'≠='[said == row.version]} {said} ({each.generation}:{each.version})"
 
 
 def state_of(row: ChangeRow) -> str:
@@ -103,11 +92,6 @@ def state_of(row: ChangeRow) -> str:
 def _state(row: ChangeRow) -> str | Frag:
     words = state_of(row)
     return h("span", words, class_="witness") if row.newer else words
-
-
-def _change(row: ChangeRow) -> str:
-    makes = f" ({', '.join(row.defines)})" if row.defines else ""
-    return f"{row.text}{makes}: {state_of(row)}"
 
 
 def _badges(scene: Scene) -> Badges:
@@ -153,7 +137,6 @@ VIEWS = staged(
             ],
             caption="Versions that each node has or has heard of",
             of="{0.name}",
-            line=_version,
         ),
         still=True,
         tab="Versions",
@@ -176,7 +159,6 @@ VIEWS = staged(
                 Column("state", _state),
             ),
             caption="The changes that clients request",
-            line=_change,
         ),
         tab="Schemas",
     ),
@@ -185,16 +167,7 @@ VIEWS = staged(
 
 # -- an operation: how far each node is, what it holds, whom it would ask --------------------------
 
-PHASES = {
-    "out": "not there",
-    "shadow": "shadow round",
-    "boot": "BOOT",
-    "streamed": "streamed",
-    "member": "member",
-    "down": "down",
-    "removing": "removing",
-    "restored": "restored",
-}
+PHASES = {"shadow": "shadow round", "boot": "BOOT"}
 HEALTH: dict[str, Health] = {"shadow": "joining", "boot": "joining", "streamed": "joining"}
 
 
@@ -221,7 +194,7 @@ def _of_ring(scene: Scene, row: ViewRow, keepers: Container[str]) -> Character:
     heard = (  # without the generation, for which there is no room
         f"{name} {said.split()[0]}" for name, said in zip(m.changing, row.says, strict=True) if said
     )
-    phase = PHASES[row.phase]
+    phase = PHASES.get(row.phase, row.phase)
     is_down = row.phase == "down"
     return Character(
         row.name,
@@ -241,30 +214,14 @@ def gates(scene: Scene) -> Iterator[Gate]:
         yield Gate(scene.model.spot(endpoint), said, "heard it", there, missing, count)
 
 
-def _said(at: int, row: ViewRow) -> str:
-    return row.says[at]
-
-
 def _view_columns(scene: Scene) -> list[Column]:
     changing = enumerate(scene.model.changing)
     return [
         Column("node", "name"),
-        *(Column(f"heard of {name}", partial(_said, at)) for at, name in changing),
+        *(Column(f"heard of {name}", f"{{0.says[{at}]}}".format) for at, name in changing),
         Column("reads from", "reads"),
         Column("also writes to", "pending"),
     ]
-
-
-def _view_lines(scene: Scene) -> Iterator[str]:
-    for row in scene.of(facts.views):
-        if row.phase == "down":
-            yield f"{row.name}: down"
-            continue
-        pairs = zip(scene.model.changing, row.says, strict=True)
-        said = ", ".join(f"{name} {status}" for name, status in pairs if status)
-        more = f", also writes to {', '.join(row.pending)}" if row.pending else ""
-        heard = f"has heard {said}; " if said else ""
-        yield f"{row.name}: {heard}reads from {', '.join(row.reads) or NONE}{more}"
 
 
 def _join_badges(scene: Scene) -> Badges:
@@ -297,7 +254,6 @@ JOIN_VIEWS = staged(
             _view_columns,
             caption="What each node knows (status, generation)",
             of="{0.name}",
-            lines=_view_lines,
         ),
         still=True,
         tab="Views",

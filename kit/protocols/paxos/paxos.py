@@ -39,28 +39,9 @@ from kit.model.declared import (
 )
 from kit.model.machines import MachineModel, MachineState, Next
 from kit.model.network import DeliverMessage, Envelope
-from kit.protocols.paxos.messages import (
-    NO_ROUND,
-    Accept,
-    AcceptedReply,
-    Chosen,
-    PaxosNode,
-    Prepare,
-    Promise,
-    RefusedReply,
-    Round,
-    Value,
-)
-from kit.protocols.paxos.rules import (
-    accept,
-    is_quorum,
-    newer,
-    next_ballot,
-    promise,
-    refuses,
-    to_propose,
-    to_repair,
-)
+from kit.protocols.paxos import messages as say
+from kit.protocols.paxos import rules
+from kit.protocols.paxos.messages import NO_ROUND, PaxosNode, Round, Value
 
 MOST_NODES, MOST = 7, 5
 RACE = {"members": 2, "ballots": 1}
@@ -173,7 +154,7 @@ class Paxos(MachineModel):
     def enough(self, phase: int, having: int) -> bool:
         """Whether that many members are a majority; without the safeguard one is enough."""
         anybody = bool(having & self.voters(phase))
-        return is_quorum(having, self.electorates[phase]) if self.majority else anybody
+        return rules.is_quorum(having, self.electorates[phase]) if self.majority else anybody
 
     def to_others(self, place: int, phase: int, message: Any) -> tuple[Post, ...]:
         """A message to all other members."""
@@ -194,7 +175,7 @@ class Paxos(MachineModel):
         """The lowest ballot of a node for an epoch above all that it has promised or heard of."""
         mine = node.round
         heard = (mine.ballot, mine.higher) if mine.epoch == epoch else ()
-        return next_ballot(max((node.slot(epoch).promised, *heard)), place, self.leaders)
+        return rules.next_ballot(max((node.slot(epoch).promised, *heard)), place, self.leaders)
 
     def ballot_name(self, ballot: int) -> str:
         """``2A``: the round of a ballot, and who leads it."""
@@ -217,13 +198,13 @@ class Paxos(MachineModel):
         What is decided is stored in a ballot above all others, which nobody need promise.
         """
         if (decided := node.known(epoch)) is not None:
-            above = next_ballot((self.ballots + 1) * self.leaders, place, self.leaders)
+            above = rules.next_ballot((self.ballots + 1) * self.leaders, place, self.leaders)
             return self.proposing(place, node, Round(epoch, above, repairs=repairs), decided)
         ballot, slot = self.ballot_after(place, node, epoch), node.slot(epoch)
         mine = Round(epoch, ballot, 1 << place, slot.accepted, repairs=repairs)
-        node = node.keeping(promise(slot, ballot)).but(round=mine)
+        node = node.keeping(rules.promise(slot, ballot)).but(round=mine)
         state, posts = self.promised(place, node)
-        return state, (*self.to_others(place, node.phase, Prepare(epoch, ballot)), *posts)
+        return state, (*self.to_others(place, node.phase, say.Prepare(epoch, ballot)), *posts)
 
     def promised(self, place: int, node: PaxosNode) -> Turn:
         """With a majority of promises a proposer proposes: what they named, or its own value."""
@@ -231,10 +212,10 @@ class Paxos(MachineModel):
         if not self.enough(node.phase, mine.promises):
             return node, ()
         if mine.repairs:
-            value = to_repair(node.log, mine.epoch, mine.newest)
+            value = rules.to_repair(node.log, mine.epoch, mine.newest)
         else:
             newest = mine.newest if self.accepted_first else None
-            value = to_propose(newest, self.wanted(place, node))
+            value = rules.to_propose(newest, self.wanted(place, node))
         if value is None:
             return node.but(round=mine.but(done=True)), ()
         return self.proposing(place, node, mine, value)
@@ -243,11 +224,12 @@ class Paxos(MachineModel):
         """A proposer accepts its value itself, if it may, and asks the others to."""
         node, slot = node.but(round=mine.but(entry=value)), node.slot(mine.epoch)
         decided = node.known(mine.epoch) is not None
-        if not (self.promises_bind and refuses(slot, mine.ballot)):  # of what is decided: never
-            node = node if decided else node.keeping(accept(slot, mine.ballot, value))
+        binds = self.promises_bind and rules.refuses(slot, mine.ballot)
+        if not binds:  # what is decided never does
+            node = node if decided else node.keeping(rules.accept(slot, mine.ballot, value))
             node = node.but(round=node.round.but(accepts=1 << place))
         state, posts = self.accepted(place, node)
-        asks = Accept(mine.epoch, mine.ballot, value)
+        asks = say.Accept(mine.epoch, mine.ballot, value)
         return state, (*self.to_others(place, node.phase, asks), *posts)
 
     def accepted(self, place: int, node: PaxosNode) -> Turn:
@@ -255,54 +237,54 @@ class Paxos(MachineModel):
         mine = node.round
         if mine.entry is None or not self.enough(node.phase, mine.accepts):
             return node, ()
-        news = self.to_others(place, node.phase, Chosen(mine.epoch, mine.entry)) * self.spreads
+        news = self.to_others(place, node.phase, say.Chosen(mine.epoch, mine.entry)) * self.spreads
         node = node.learning(mine.epoch, mine.entry)
         if not mine.repairs:
             return node, news
         state, posts = self.opened(place, node, mine.epoch + 1, repairs=True)
         return state, (*news, *posts)
 
-    def declined(self, node: PaxosNode, request: Prepare | Accept, source: str) -> Turn | None:
+    def declined(self, node: PaxosNode, request: Any, source: str) -> Turn | None:
         """What an acceptor answers instead: what a taken epoch is, or its higher promise."""
         slot, decided = node.slot(request.epoch), node.known(request.epoch)
         if decided is not None:
-            return node, (Post(source, Chosen(request.epoch, decided)),)
-        if not (self.promises_bind and refuses(slot, request.ballot)):
+            return node, (Post(source, say.Chosen(request.epoch, decided)),)
+        if not (self.promises_bind and rules.refuses(slot, request.ballot)):
             return None
-        refusal = Post(source, RefusedReply(request.epoch, request.ballot, slot.promised))
+        refusal = Post(source, say.RefusedReply(request.epoch, request.ballot, slot.promised))
         return node, (refusal,) if self.refusals else ()
 
-    @receives(Prepare)
-    def hears_prepare(self, state: PaxosNode, envelope: Envelope[Prepare]) -> Turn:
+    @receives(say.Prepare)
+    def hears_prepare(self, state: PaxosNode, envelope: Envelope[say.Prepare]) -> Turn:
         """An acceptor promises a ballot, and names what it has accepted."""
         request, slot = envelope.message, state.slot(envelope.message.epoch)
-        answer = Post(envelope.source, Promise(request.epoch, request.ballot, slot.accepted))
-        promised = state.keeping(promise(slot, request.ballot)), (answer,)
+        answer = Post(envelope.source, say.Promise(request.epoch, request.ballot, slot.accepted))
+        promised = state.keeping(rules.promise(slot, request.ballot)), (answer,)
         return self.declined(state, request, envelope.source) or promised
 
-    @receives(Promise)
-    def hears_promise(self, state: PaxosNode, envelope: Envelope[Promise]) -> Turn:
+    @receives(say.Promise)
+    def hears_promise(self, state: PaxosNode, envelope: Envelope[say.Promise]) -> Turn:
         """A proposer has one promise more; those of its earlier ballots do not count."""
         mine, said = state.round, envelope.message
         if not mine.is_of(said) or mine.entry is not None:
             return state, ()
         place, source = self.index[envelope.target], self.index[envelope.source]
-        newest = newer(mine.newest, said.accepted)
+        newest = rules.newer(mine.newest, said.accepted)
         mine = mine.but(promises=mine.promises | 1 << source, newest=newest)
         return self.promised(place, state.but(round=mine))
 
-    @receives(Accept)
-    def hears_accept(self, state: PaxosNode, envelope: Envelope[Accept]) -> Turn:
+    @receives(say.Accept)
+    def hears_accept(self, state: PaxosNode, envelope: Envelope[say.Accept]) -> Turn:
         """An acceptor accepts a value, if it has not promised a higher ballot."""
         request, slot = envelope.message, state.slot(envelope.message.epoch)
-        answer = (Post(envelope.source, AcceptedReply(request.epoch, request.ballot)),)
+        answer = (Post(envelope.source, say.AcceptedReply(request.epoch, request.ballot)),)
         if state.known(request.epoch) == request.entry:
             return state, answer
-        accepted = state.keeping(accept(slot, request.ballot, request.entry)), answer
+        accepted = state.keeping(rules.accept(slot, request.ballot, request.entry)), answer
         return self.declined(state, request, envelope.source) or accepted
 
-    @receives(AcceptedReply)
-    def hears_accepted(self, state: PaxosNode, envelope: Envelope[AcceptedReply]) -> Turn:
+    @receives(say.AcceptedReply)
+    def hears_accepted(self, state: PaxosNode, envelope: Envelope[say.AcceptedReply]) -> Turn:
         """A proposer knows of one acceptor more."""
         mine, said = state.round, envelope.message
         if not mine.is_of(said) or mine.entry is None:
@@ -310,16 +292,16 @@ class Paxos(MachineModel):
         place, source = self.index[envelope.target], self.index[envelope.source]
         return self.accepted(place, state.but(round=mine.but(accepts=mine.accepts | 1 << source)))
 
-    @receives(RefusedReply)
-    def hears_refusal(self, state: PaxosNode, envelope: Envelope[RefusedReply]) -> Turn:
+    @receives(say.RefusedReply)
+    def hears_refusal(self, state: PaxosNode, envelope: Envelope[say.RefusedReply]) -> Turn:
         """A proposer hears of a higher ballot, above which its next one has to be."""
         mine, said = state.round, envelope.message
         if not mine.is_of(said):
             return state, ()
         return state.but(round=mine.but(higher=max(mine.higher, said.promised))), ()
 
-    @receives(Chosen)
-    def hears_chosen(self, state: PaxosNode, envelope: Envelope[Chosen]) -> Turn:
+    @receives(say.Chosen)
+    def hears_chosen(self, state: PaxosNode, envelope: Envelope[say.Chosen]) -> Turn:
         """A node learns what an epoch is; whoever repairs brings it to the others."""
         epoch, value = astuple(envelope.message)
         mine, place = state.round, self.index[envelope.target]
@@ -422,7 +404,7 @@ class Paxos(MachineModel):
         longest: tuple[Value, ...] = max((disk.log for disk in disks), key=len)
         for at, value in enumerate(longest):
             having = where(disk.holds(at + 1, value) for disk in disks)
-            if not is_quorum(having, self.electorates[s.nodes[0].phase][:1]):
+            if not rules.is_quorum(having, self.electorates[s.nodes[0].phase][:1]):
                 return f"epoch {at + 1} is {value}, but no majority has it on disk"
         return None
 
@@ -436,13 +418,13 @@ class Paxos(MachineModel):
     def is_idle(self, state: PaxosNode, envelope: Envelope[Any]) -> bool:
         """What is known already, refused in silence, or of a round that is over."""
         said, mine = envelope.message, state.round
-        if isinstance(said, Chosen):
+        if isinstance(said, say.Chosen):
             return state.known(said.epoch) is not None
-        if isinstance(said, Prepare | Accept):
+        if isinstance(said, say.Prepare | say.Accept):
             is_silent = state.known(said.epoch) is None and not self.refusals
-            is_refused = self.promises_bind and refuses(state.slot(said.epoch), said.ballot)
+            is_refused = self.promises_bind and rules.refuses(state.slot(said.epoch), said.ballot)
             return is_silent and is_refused
-        is_over = isinstance(said, Promise) and mine.entry is not None
+        is_over = isinstance(said, say.Promise) and mine.entry is not None
         return is_over or not mine.is_of(said)
 
     # -- words -------------------------------------------------------------------------------------
@@ -494,17 +476,21 @@ class Paxos(MachineModel):
 
 
 SAID: dict[type, tuple[str, str, str]] = {
-    Prepare: ("prepare {ballot}", "a request to promise ballot {ballot}{of}",
-              "prepare {epoch} {ballot}"),
-    Promise: ("promise {ballot}{has}", "a promise of ballot {ballot}{of}{names}",
-              "promise {epoch} {ballot}{mark}"),
-    Accept: ("accept {entry} {ballot}", "a request to accept {entry} in ballot {ballot}{of}",
-             "accept {epoch} {ballot} {entry}"),
-    AcceptedReply: ("accepted {ballot}", "an acceptance in ballot {ballot}{of}",
-                    "accepted {epoch} {ballot}"),
-    RefusedReply: ("no, {promised}", "a refusal of ballot {ballot}{of} (promised: {promised})",
-                   "refused {epoch} {ballot} {promised}"),
-    Chosen: ("epoch {epoch} = {entry}", "the news that epoch {epoch} is {entry}",
-             "chosen {epoch} {entry}"),
+    say.Prepare: (
+        "prepare {ballot}", "a request to promise ballot {ballot}{of}", "prepare {epoch} {ballot}"),
+    say.Promise: (
+        "promise {ballot}{has}", "a promise of ballot {ballot}{of}{names}",
+        "promise {epoch} {ballot}{mark}"),
+    say.Accept: (
+        "accept {entry} {ballot}", "a request to accept {entry} in ballot {ballot}{of}",
+        "accept {epoch} {ballot} {entry}"),
+    say.AcceptedReply: (
+        "accepted {ballot}", "an acceptance in ballot {ballot}{of}", "accepted {epoch} {ballot}"),
+    say.RefusedReply: (
+        "no, {promised}", "a refusal of ballot {ballot}{of} (promised: {promised})",
+        "refused {epoch} {ballot} {promised}"),
+    say.Chosen: (
+        "epoch {epoch} = {entry}", "the news that epoch {epoch} is {entry}",
+        "chosen {epoch} {entry}"),
 }  # fmt: skip
 """Messages in short, as clauses, and as verbs write them."""

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from kit.console.drill import Drill, open_drill
+from kit.console.drill import open_drill
 from kit.errors import BadInput
 from kit.model.registry import build
 from kit.model.timeline import Timeline
-from kit.protocols.recovery.drill.recovery import procedure_lines
 from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD
 from kit.protocols.recovery.recovering_cluster import GossipDigest, reception
 from kit.protocols.recovery.rules.quorum import after_deaths
@@ -308,17 +307,13 @@ def test_a_new_group_limits_its_voters() -> None:
 
 
 def test_the_drill_shows_who_votes() -> None:
-    """The whole procedure typed out passes; ``can_vote`` is false for those beyond five."""
+    """``can_vote`` is false for those beyond five."""
     drill = open_drill("recovery/voters-die-at-once")
     assert drill.enter("POST /raft/read_barrier").error.endswith(
         "timed out: 2 of 5 voters answered, 3 are needed"
     )
     rows = drill.enter("SELECT server_id, can_vote FROM system.raft_state").lines
     assert sum(line.endswith("False") for line in rows) == 2
-    typed = Drill(drill.kind, drill.timeline.model)
-    for line in procedure_lines(drill.kind, drill.timeline.model):
-        assert not typed.enter(line).error, line
-    assert typed.grade().passed
 
 
 @pytest.mark.deep

@@ -1,12 +1,12 @@
 """What the drills of both recoveries share: servers of which some are given up, and the grade."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from itertools import pairwise
-from typing import Any
+from itertools import islice, pairwise
+from typing import Any, TypeAlias
 
 from kit.console.drill import CommandReply, DrillMoment, GradeRow, judged
-from kit.console.forms import Given, Slot
+from kit.console.forms import Form, Given, Slot
 from kit.console.server import NOT_MODELLED, Servers
 from kit.errors import Refused
 from kit.masks import nodes_in, union
@@ -16,6 +16,7 @@ from kit.protocols.recovery.lost_majority import listed_columns
 from kit.protocols.storage.rules.levels import Level
 
 TOLD: tuple[Level, ...] = ("ONE", "QUORUM")
+Answer: TypeAlias = Callable[[DrillMoment, Given], CommandReply]
 TIMES = 2
 """How often each thing may happen that no operator does."""
 
@@ -87,15 +88,26 @@ class LostServers(Servers):
         )
 
 
+def truncating(table: str, about: str, answer: Answer) -> Iterator[Form]:
+    """The forms that empty a system table."""
+    yield Form(f"TRUNCATE TABLE system.{table}", about, answer)
+    yield Form(f"TRUNCATE system.{table}", about, answer, offered=False)
+
+
+def removing(answer: Answer) -> Iterator[Form]:
+    """The forms of a removal; other dead nodes are named before the node, or behind it."""
+    tool, ignored = "nodetool removenode", "--ignore-dead-nodes {host_ids}"
+    while_dead = "remove a node while others are dead"
+    yield Form(f"{tool} {{host_id}}", "remove a dead node", answer)
+    yield Form(f"{tool} {{host_id}} {ignored}", while_dead, answer)
+    yield Form(f"{tool} {ignored} {{host_id}}", while_dead, answer, offered=False)
+
+
 def one_group(now: DrillMoment) -> GradeRow:
     """Whether no state of the run had two nodes that talked while in different groups."""
-    m, wrong = now.model, []
-    torn = ((step.state, m.two_groups(step.state)) for step in now.run)
-    for state, pair in (each for each in torn if each[1]):
-        said = (f"{m.names[i]} in {m.group_name(state.nodes[i].group)}" for i in pair)
-        wrong.append(f"{' and '.join(said)} talked as one cluster")
-        break
-    return judged("one group", wrong, "nodes of two groups never talked as one cluster")
+    torn = filter(None, (now.model.torn(step.state) for step in now.run))
+    said = "nodes of two groups never talked as one cluster"
+    return judged("one group", [*islice(torn, 1)], said)
 
 
 def known(s: Any) -> int:

@@ -11,7 +11,7 @@ give no words. Table and routes are those of the published server, ``system.raft
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any, TypeAlias
 
 from msgspec.structs import replace
@@ -19,20 +19,19 @@ from msgspec.structs import replace
 from kit.console.drill import (
     CheckedStep,
     CommandReply,
-    Drill,
     DrillKind,
     DrillMoment,
     Grade,
     GradeRow,
     judged,
+    procedure,
     refusal_line,
 )
 from kit.console.forms import Form, Given, Slot
-from kit.console.server import CONFIGURATION, COUNTED, LOG_FILE, NodeTable, Row
+from kit.console.server import CONFIGURATION, COUNTED, NodeTable, Row
 from kit.errors import Refused, are
 from kit.masks import is_majority, majority, nodes_in, union
 from kit.model.flows import ServerHost, as_uuid, token_of
-from kit.model.model import Model
 from kit.model.timeline import Moment, Timeline
 from kit.protocols.recovery import facts
 from kit.protocols.recovery import recovery as act
@@ -472,10 +471,8 @@ def maintain(now: DrillMoment, given: Given) -> CommandReply:
 COMMIT_INDEX = "SELECT commit_idx, group_id FROM system.raft"
 THE_ID = f"SELECT value FROM system.scylla_local WHERE key = '{GROUP_ID}'"
 TRUNCATED, DELETED = half_of_deletion("discovery", "id"), half_of_deletion("id", "discovery")
-TRUNCATE = "TRUNCATE TABLE system.discovery"
 DELETE_ID = f"DELETE value FROM system.scylla_local WHERE key = '{GROUP_ID}'"
 OPTION = f"edit {CONFIGURATION} recovery_leader:"
-REMOVE = "nodetool removenode {host_id}"
 REPLACE = "new-node --replace-node-first-boot {host_id}"
 SLOTS = SERVERS.slots(
     raft_table=Slot("a table", lambda now: [f"system.{name}" for name in RAFT_TABLES]),
@@ -488,19 +485,14 @@ FORMS = SERVERS.completed(
     *SERVERS.understood("SELECT"),
     SERVERS.reading(THE_ID, "read the id of group 0",
                     columns=("value",), table="system.scylla_local", column="key", value=GROUP_ID),
-    Form(TRUNCATE, "delete the discovery state", TRUNCATED),
-    Form("TRUNCATE system.discovery", "delete the discovery state", TRUNCATED, offered=False),
+    *lost_majority.truncating("discovery", "delete the discovery state", TRUNCATED),
     Form(DELETE_ID, "delete the persisted id of group 0", DELETED),
     *SERVERS.understood("grep", "journalctl", "cat"),
     Form(f"{OPTION} {{host_id}}", "set recovery_leader", set_leader, own=True),
     Form(OPTION, "remove recovery_leader and reload", unset_leader, own=True),
     *SERVERS.understood("restart", "systemctl restart", "stop", "systemctl stop", "start",
                         "systemctl start"),
-    Form(REMOVE, "remove a dead node", remove),
-    Form(f"{REMOVE} --ignore-dead-nodes {{host_ids}}", "remove a node while others are dead",
-         remove),
-    Form("nodetool removenode --ignore-dead-nodes {host_ids} {host_id}",
-         "remove a node while others are dead", remove, offered=False),
+    *lost_majority.removing(remove),
     Form(REPLACE, "put a new node in a dead node's place", replace_node, own=True),
     Form(f"{REPLACE} --ignore-dead-nodes-for-replace {{host_ids}}", "replace a node while "
         "others are dead",
@@ -608,19 +600,13 @@ def procedure_length(m: Recovery) -> int:
     The first rolling restart changes nothing in the model, which does not suggest it.
     """
     timeline = Timeline(Recovery(replace(m.parameters, choose_again=False)))
-    stops = 2 * len(restarted_first(m))
+    asks = any(step.name == FIRST_RESTART for step in steps_of(m, timeline.state))
+    stops: int = 2 * asks * timeline.state.live.bit_count()
     while (action := timeline.suggest()) is not None:
         up = isinstance(action, act.Restart)
         stops += up and timeline.state.nodes[m.number(action.node)].status == "up"
         timeline.do(action)
     return len(timeline.path()) - 1 + stops
-
-
-def restarted_first(m: Recovery) -> tuple[str, ...]:
-    """The nodes that the procedure restarts before anything is deleted; none in some editions."""
-    start = m.start()
-    asks = any(step.name == FIRST_RESTART for step in steps_of(m, start))
-    return m.named(start.live) if asks else ()
 
 
 def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
@@ -630,53 +616,26 @@ def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
     leader = m.names[s.leader] if is_chosen else "the recovery leader"
     words = {"dead": lost_majority.ever_dead(now), "leader": leader, "order": "in any order"}
     wrong = {"choose": {"leader": f"not {leader}"}} if _chosen_ill(now) else {}
-    return tuple(
-        CheckedStep(
-            step.name,
-            (step.what if is_chosen else step.what.removesuffix(": {leader}")).format(
-                **words | wrong.get(step.name, {})
-            ),
-            done := DONE[step.name](s, now),
-            not done and step.name in MISSED and MISSED[step.name](s, now),
-        )
-        for step in steps_of(m, s)
-    )
+    steps = {}
+    for name, what in ((step.name, step.what) for step in steps_of(m, s)):
+        text = what if is_chosen else what.removesuffix(": {leader}")
+        steps[name] = text.format(**words | wrong.get(name, {})), DONE[name]
+    return procedure(steps, MISSED)(now)
 
 
-Done = Callable[[RecoveryState, DrillMoment], bool]
+Done = Callable[[DrillMoment], bool]
 
 
 def _each(holds: Callable[[RecoveryNode, RecoveryState], bool]) -> Done:
-    return lambda s, now: all(holds(n, s) for n in s.nodes if n.takes_part)
+    return lambda now: all(holds(n, now.state) for n in now.state.nodes if n.takes_part)
 
 
 def _was_together(now: DrillMoment) -> bool:
     return any(step.state.is_together and step.state.new_group > OLD for step in now.run)
 
 
-DONE: dict[str, Done] = {
-    "voters": lambda s, now: "looked who votes" in now.marks,
-    "isolate": lambda s, now: s.isolated,
-    FIRST_RESTART: lambda s, now: _restarted_first(now),
-    "note id": lambda s, now: mark("noted", group_uuid(last_given_up(s))) in now.marks,
-    "read": lambda s, now: s.indexes_read,
-    "delete": _each(lambda n, s: not OLD <= n.group_id <= last_given_up(s)),
-    "choose": lambda s, now: s.leader != NOBODY and not _chosen_ill(now),
-    "set": _each(lambda n, s: n.option == s.leader != NOBODY or n.group > last_given_up(s)),
-    "restart leader": lambda s, now: any(step.state.new_group > OLD for step in now.run),
-    "restart others": lambda s, now: _was_together(now),
-    "check": lambda s, now: _checked(now),
-    "replace": lambda s, now: not s.dead,
-    "unset": lambda s, now: _was_together(now) and all(n.option == NOBODY for n in s.nodes),
-    "clean": _each(lambda n, s: not n.old_rows),
-}
-MISSED: dict[str, Done] = {
-    "isolate": lambda s, now: not s.dead,
-    FIRST_RESTART: lambda s, now: any(isinstance(step.action, act.DeleteId) for step in now.run),
-    "note id": lambda s, now: not s.live & s.where(lambda n: n.group_id == last_given_up(s)),
-    "choose": lambda s, now: not now.model.eligible(s),
-}
-"""When it is too late for a step that was not done; other steps can be done at any time."""
+def _unset(now: DrillMoment) -> bool:
+    return _was_together(now) and all(node.option == NOBODY for node in now.state.nodes)
 
 
 def _chosen_ill(now: DrillMoment) -> bool:
@@ -697,13 +656,34 @@ def _checked(now: DrillMoment) -> bool:
 
 
 def _restarted_first(now: DrillMoment) -> bool:
-    started: set[str] = set()
-    for step in now.run:
-        if isinstance(step.action, act.Restart):
-            started.add(step.action.node)
-        if isinstance(step.action, act.DeleteId):
-            break
+    before = takewhile(lambda step: not isinstance(step.action, act.DeleteId), now.run)
+    started = {step.action.node for step in before if isinstance(step.action, act.Restart)}
     return {*now.model.named(now.run[0].state.live)} <= started
+
+
+DONE: dict[str, Done] = {
+    "voters": lambda now: "looked who votes" in now.marks,
+    "isolate": lambda now: bool(now.state.isolated),
+    FIRST_RESTART: _restarted_first,
+    "note id": lambda now: mark("noted", group_uuid(last_given_up(now.state))) in now.marks,
+    "read": lambda now: bool(now.state.indexes_read),
+    "delete": _each(lambda n, s: not OLD <= n.group_id <= last_given_up(s)),
+    "choose": lambda now: now.state.leader != NOBODY and not _chosen_ill(now),
+    "set": _each(lambda n, s: n.option == s.leader != NOBODY or n.group > last_given_up(s)),
+    "restart leader": lambda now: any(step.state.new_group > OLD for step in now.run),
+    "restart others": _was_together,
+    "check": _checked,
+    "replace": lambda now: not now.state.dead,
+    "unset": _unset,
+    "clean": _each(lambda n, s: not n.old_rows),
+}
+MISSED: dict[str, Done] = {
+    "isolate": lambda now: not now.state.dead,
+    FIRST_RESTART: lambda now: any(isinstance(step.action, act.DeleteId) for step in now.run),
+    "note id": _each(lambda n, s: n.group_id != last_given_up(s)),
+    "choose": lambda now: not now.model.eligible(now.state),
+}
+"""When it is too late for a step that was not done; other steps can be done at any time."""
 
 
 # -- the drill -------------------------------------------------------------------------------------
@@ -758,71 +738,3 @@ NODES_ARE_DEAD = replace(
     "on recovery. Make the cluster whole without them. Look before you act. help lists the "
     "commands.",
 )
-
-
-# -- the lines that an operator types for the steps of a run: a key prints them, tests walk them ---
-
-
-def typed_out(now: DrillMoment, action: Any) -> Iterator[str]:
-    """The lines for one step; none for a step that another one's lines or the cluster do."""
-    m: Recovery = now.model
-    ids = [host.host_id for host in SERVERS.hosts(now)]
-    match action:
-        case act.Isolate():
-            yield f"firewall drop {', '.join(SERVERS.dead(now))}"
-        case act.Read():
-            yield THE_ID
-            yield from _on_each(now, COMMIT_INDEX)
-        case act.Choose() if m.edition == "documents":
-            yield from _on_each(now, COMMIT_INDEX)
-        case act.DeleteId(name):
-            yield from (f"on {name}", TRUNCATE, DELETE_ID)
-        case act.SetOption(name):
-            yield from (f"on {name}", f"{OPTION} {ids[now.state.leader]}")
-        case act.Restart(name):
-            yield f"restart {name}"
-        case act.Remove(name):
-            number = m.number(name)
-            others = ",".join(ids[i] for i in nodes_in(now.state.dead) if i != number)
-            ignoring = f" --ignore-dead-nodes {others}" if others else ""
-            yield f"nodetool removenode {ids[number]}{ignoring}"
-        case act.UnsetOption(name):
-            yield from (f"on {name}", OPTION)
-        case act.CleanRows(name):
-            yield f"on {name}"
-            for group in former_groups(now, m.number(name)):
-                for table in RAFT_TABLES:
-                    yield f"DELETE FROM system.{table} WHERE group_id = {group_uuid(group)}"
-
-
-def _on_each(now: DrillMoment, line: str) -> Iterator[str]:
-    for name in now.model.named(now.state.live):
-        yield from (f"on {name}", line)
-
-
-def procedure_lines(kind: DrillKind, model: Model[Any, Any]) -> tuple[str, ...]:
-    """The lines of the whole procedure in its own order, on a drill of this model.
-
-    The leader is chosen as the procedure says, and what is typed for the choice are the options.
-    What the manual has looked at besides is no step of the model.
-    """
-    drill = Drill(kind, model)
-    parameters: Any = drill.timeline.model.parameters
-    guarded = Recovery(parameters)
-    lines: list[str] = []
-
-    def enter(typed: Iterable[str]) -> None:
-        for line in typed:
-            drill.enter(line)
-            lines.append(line)
-
-    while (action := guarded.suggest(drill.timeline.state)) is not None:
-        if isinstance(action, act.Choose):
-            drill.timeline.do(action)
-        apart = not drill.timeline.state.is_together
-        enter(typed_out(drill.now, action))
-        if isinstance(action, act.Isolate):
-            enter(f"restart {name}" for name in restarted_first(guarded))
-        if apart and drill.timeline.state.is_together and parameters.edition == "server":
-            enter(_on_each(drill.now, f"grep 'group id' {LOG_FILE}"))
-    return tuple(lines)

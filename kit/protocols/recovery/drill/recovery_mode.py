@@ -175,13 +175,6 @@ def remove(now: drill.DrillMoment, given: Given) -> drill.CommandReply:
     return drill.CommandReply(actions=(removal,))
 
 
-def _truncating(table: str, about: str, kind: Any) -> tuple[Form, Form]:
-    return (
-        Form(f"TRUNCATE TABLE system.{table}", about, query(kind)),
-        Form(f"TRUNCATE system.{table}", about, query(kind), offered=False),
-    )
-
-
 WRITING = (
     f"UPDATE system.scylla_local SET value = {{text}} WHERE key = '{STATE}'",
     f"INSERT INTO system.scylla_local (key, value) VALUES ('{STATE}', {{text}})",
@@ -200,13 +193,11 @@ FORMS = SERVERS.completed(
     Form(f"grep '{LOOK}' {LOG_FILE}", "check whether this node is in RECOVERY mode",
          lambda now, given: SERVERS.grep(now, {"pattern": LOOK})),
     *SERVERS.understood("grep", "journalctl", f"cat {LOG_FILE}"),
-    Form("nodetool removenode {host_id}", "remove a dead node", remove),
-    Form("nodetool removenode {host_id} --ignore-dead-nodes {host_ids}",
-         "remove a node while others are dead", remove),
-    Form("nodetool removenode --ignore-dead-nodes {host_ids} {host_id}",
-         "remove a node while others are dead", remove, offered=False),
-    *_truncating("discovery", "delete the discovery state", act.TruncateDiscovery),
-    *_truncating("group0_history", "delete group 0's history", act.TruncateHistory),
+    *lost_majority.removing(remove),
+    *lost_majority.truncating("discovery", "delete the discovery state",
+                              query(act.TruncateDiscovery)),
+    *lost_majority.truncating("group0_history", "delete group 0's history",
+                              query(act.TruncateHistory)),
     Form(f"DELETE value FROM system.scylla_local WHERE key = '{GROUP_ID}'",
          "delete the persisted id of group 0", query(act.DropId)),
     Form(f"DELETE FROM system.scylla_local WHERE key = '{STATE}'", "leave RECOVERY mode",

@@ -77,22 +77,25 @@ FORGET = (
     f"DELETE value FROM {LOCAL} WHERE key = 'raft_group0_id';",
 )
 LEAVE = f"DELETE FROM {LOCAL} WHERE key = 'group0_upgrade_state';"
-RESTARTS = ("restart A", "restart B")
+ISOLATION, RESTARTS = "firewall drop 10.0.0.13, 10.0.0.14, 10.0.0.15", ("restart A", "restart B")
+REMOVALS = (
+    f"nodetool removenode {C} --ignore-dead-nodes {D},{E}",
+    f"nodetool removenode {D} --ignore-dead-nodes {E}",
+    f"nodetool removenode {E}",
+)
 
 
-def _on_both(*lines: str) -> tuple[str, ...]:
+def on_both(*lines: str) -> tuple[str, ...]:
+    """These lines on both of the live nodes."""
     return tuple(line for name in "AB" for line in (f"on {name}", *lines))
 
 
 def solved() -> tuple[str, ...]:
     """The lines of the whole procedure."""
     return (
-        "firewall drop 10.0.0.13, 10.0.0.14, 10.0.0.15",
-        *(*_on_both(ENTER), *RESTARTS, *_on_both("grep 'RECOVERY mode' /var/log/scylla.log")),
-        f"nodetool removenode {C} --ignore-dead-nodes {D},{E}",
-        f"nodetool removenode {D} --ignore-dead-nodes {E}",
-        f"nodetool removenode {E}",
-        *(*_on_both(*FORGET), "nodetool describecluster", *_on_both(LEAVE), *RESTARTS),
+        *(ISOLATION, *on_both(ENTER), *RESTARTS),
+        *(*on_both("grep 'RECOVERY mode' /var/log/scylla.log"), *REMOVALS, *on_both(*FORGET)),
+        *("nodetool describecluster", *on_both(LEAVE), *RESTARTS),
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kit.console.drill import open_drill
+from kit.console.server import LOG_FILE
 from kit.edge.arguments import checked
 from kit.errors import BadInput, KitError
 from kit.lessons.judge import Arguments, TypedJudge, function_task
@@ -13,10 +14,15 @@ from kit.lessons.replays import Ground, ends, run_task, takes
 from kit.lessons.stills import still, timeline_of
 from kit.lessons.tasks import Task
 from kit.masks import majority, where
-from kit.model.registry import build, scenario_of
 from kit.model.timeline import PassedStep, Timeline
 from kit.protocols.recovery import facts
-from kit.protocols.recovery.drill.recovery import DRILL, procedure_lines
+from kit.protocols.recovery.drill.recovery import (
+    COMMIT_INDEX,
+    DELETE_ID,
+    OPTION,
+    RAFT_TABLES,
+    THE_ID,
+)
 from kit.protocols.recovery.facts import LevelLine
 from kit.protocols.recovery.failures import (
     Alter,
@@ -26,7 +32,8 @@ from kit.protocols.recovery.failures import (
     StartAll,
     StartNode,
 )
-from kit.protocols.recovery.lost_majority import NO_GROUP
+from kit.protocols.recovery.lessons import by_mode
+from kit.protocols.recovery.lost_majority import NO_GROUP, OLD, group_uuid
 from kit.protocols.recovery.recovering_cluster import RecoveryState
 from kit.protocols.recovery.recovery import Die, Recovery, Restart
 from kit.protocols.recovery.rules.availability import FAILURES, JudgedFailure, answers, judged
@@ -389,10 +396,18 @@ def _drawn(chance: random.Random) -> Arguments:
     return [indexes, chance.randrange(live)]
 
 
-def _solved() -> tuple[str, ...]:
-    entry, scenario = scenario_of(TYPED)
-    model: Any = build(entry.name, scenario.parameters)
-    return procedure_lines(DRILL, model)
+def solved() -> tuple[str, ...]:
+    """The lines of the whole procedure."""
+    rows = (
+        f"DELETE FROM system.{table} WHERE group_id = {group_uuid(OLD)}" for table in RAFT_TABLES
+    )
+    return (
+        *(by_mode.ISOLATION, *by_mode.RESTARTS, THE_ID, *by_mode.on_both(COMMIT_INDEX)),
+        *by_mode.on_both("TRUNCATE TABLE system.discovery", DELETE_ID),
+        *(*by_mode.on_both(f"{OPTION} {by_mode.B}"), "restart B", "restart A"),
+        *(*by_mode.on_both(f"grep 'group id' {LOG_FILE}"), *by_mode.REMOVALS),
+        *(*by_mode.on_both(OPTION), *by_mode.on_both(*rows)),
+    )
 
 
 TASKS = (
@@ -446,7 +461,7 @@ TASKS = (
         "cut the dead nodes off, and restart every live node once. Read every commit index before "
         "you delete an id. Then restart the leader first. Remove recovery_leader before Raft's "
         "old rows. help lists the commands.",
-        TypedJudge(TYPED, _solved, procedure=True),
+        TypedJudge(TYPED, solved, procedure=True),
     ),
     run_task(
         "lead-after-the-leader",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from kit.console.drill import Drill
-from kit.protocols.recovery.drill.recovery import NODES_ARE_DEAD, procedure_lines
 from tests.drills import typed
 from tests.protocols.recovery.drill.walks import DELETE, READ, UNSET, host, lead, on_each, removal
 
@@ -53,15 +52,6 @@ def test_a_recovery_of_a_majority_that_died_is_not_without_need() -> None:
     """A dies as well: only then is an id deleted."""
     rows = drill("happen die A", "on B", *READ[2:], *DELETE[3:]).grade().rows
     assert [row.holds for row in rows if row.name == "no needless recovery"] == [True]
-
-
-def test_the_key_types_removals_only() -> None:
-    """Nothing of the procedure of recovery is in it."""
-    under_way = drill()
-    lines = procedure_lines(NODES_ARE_DEAD, under_way.timeline.model)
-    assert lines
-    assert all(line.startswith("nodetool removenode") for line in lines)
-    assert drill(*lines).grade().passed
 
 
 def test_without_a_majority_nothing_is_removed() -> None:

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kit.console.drill import Drill
-from kit.model.registry import build
-from kit.protocols.recovery.drill.recovery import DRILL as RECOVERY
-from kit.protocols.recovery.drill.recovery import procedure_lines
 from tests.drills import errors, failed, replayed
-from tests.examples import examples
 from tests.protocols.recovery.drill.walks import (
     DEAD,
     DELETE,
@@ -149,18 +141,3 @@ def test_the_past_may_be_gone_on_from() -> None:
     drill.enter("stop B")
     assert len(drill.timeline.branches()) == 2
     assert len(drill.transcript) == typed + 2
-
-
-@pytest.mark.parametrize("edition", ["documents", "server"])
-@examples(12)
-@given(indexes=st.lists(st.integers(1, 9), min_size=2, max_size=7), operation=st.booleans())
-def test_the_procedure_typed_out_passes(edition: str, indexes: list[int], operation: bool) -> None:
-    """Nothing is refused, and the run passes; the choice of the leader is typed as its option."""
-    live = (len(indexes) - 1) // 2 or 1
-    dead = "ABCDEFG"[: len(indexes) - live]  # of seven in edition server the first five vote
-    given_up: dict[str, Any] = {"commit_indexes": tuple(indexes), "dead": " ".join(dead)}
-    model = build("recovery", {**given_up, "edition": edition, "operation": operation})
-    drill = Drill(RECOVERY, model)
-    for line in procedure_lines(RECOVERY, model):
-        assert not drill.enter(line).error
-    assert drill.grade().passed

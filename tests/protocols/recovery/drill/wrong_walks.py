@@ -47,7 +47,7 @@ WRONG: dict[str, WrongWalk] = {
     "the leader restarts last": WrongWalk(
         "documents",
         [*BEGUN, *lead("B", "B"), "restart A", "restart B"],
-        {NOT_WHOLE: "not in the new group: A", "one group": "talked as one cluster"},
+        {NOT_WHOLE: "not in the new group: A", "one group": "talk as one cluster"},
     ),
     "a server waits for the leader": WrongWalk(
         "server",
@@ -69,7 +69,7 @@ WRONG: dict[str, WrongWalk] = {
     "the dead return, and are not cut off": WrongWalk(
         "server",
         [*READ, *DELETE, *lead(), *RESTARTS, *BACK],
-        {NOT_WHOLE: "removed nor replaced: C, D, E", "one group": "talked as one cluster"},
+        {NOT_WHOLE: "removed nor replaced: C, D, E", "one group": "talk as one cluster"},
     ),
     "the dead are not ignored": WrongWalk(
         "documents",
