@@ -8,27 +8,13 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
-from msgspec import Struct, structs
-from msgspec.structs import replace
+from msgspec import Struct
 
 from kit.errors import BadInput, Refusal
 from kit.masks import where
+from kit.model import declared
 from kit.model.actors import ActorState, NetworkModel, Next, Post, Turn, receives
-from kit.model.declared import (
-    Cost,
-    Node,
-    Words,
-    action,
-    always,
-    budget,
-    entry,
-    goal,
-    parameter,
-    purpose,
-    refused,
-    safeguard,
-    sometimes,
-)
+from kit.model.declared import Node, action, always, purpose, refused
 from kit.model.network import Envelope, NetworkOptions
 from kit.model.registry import Fuzzing, Scenario
 
@@ -36,7 +22,7 @@ Names = tuple[str, ...]
 Boot = Literal["discovery", "saved state"]
 
 
-class Peers(Struct, frozen=True, cache_hash=True):
+class Peers(declared.State, frozen=True, cache_hash=True):
     """What one node knows of the others. Names are in order; the lowest Raft id comes first.
 
     ``known`` is its table ``discovery``, with itself. ``answered`` have told it whom they know.
@@ -64,35 +50,20 @@ class Peers(Struct, frozen=True, cache_hash=True):
         return () if self.group or self.joining else self.unanswered
 
 
-def fresh(name: str, seeds: Iterable[str]) -> Peers:
-    """A node that starts for the first time, with its contact points."""
-    return Peers(name, _with((name,), seeds), (name,))
-
-
 def hearing(peers: Peers, names: Iterable[str]) -> Peers:
     """The node has heard of these nodes."""
-    return replace(peers, known=_with(peers.known, names))
+    return peers.but(known=_with(peers.known, names))
 
 
 def answered_by(peers: Peers, source: str, names: Iterable[str]) -> Peers:
     """A node has answered, and told whom it knows."""
     heard = hearing(peers, (source, *names))
-    return replace(heard, answered=_with(peers.answered, (source,)))
-
-
-def founding(peers: Peers) -> Peers:
-    """The node founds a group of which it is the only member."""
-    return replace(peers, group=peers.name, members=(peers.name,))
-
-
-def admitting(peers: Peers, name: str) -> Peers:
-    """A founder lets a node in, by a change of the group's configuration."""
-    return replace(peers, members=_with(peers.members, (name,)))
+    return heard.but(answered=_with(peers.answered, (source,)))
 
 
 def restarted(peers: Peers) -> Peers:
     """What is left of a node after a crash: what it had stored."""
-    return replace(peers, answered=(peers.name,), joining="", crashes=peers.crashes + 1)
+    return peers.but(answered=(peers.name,), joining="", crashes=peers.crashes + 1)
 
 
 def boot(peers: Peers) -> Boot:
@@ -100,18 +71,23 @@ def boot(peers: Peers) -> Boot:
     return "saved state" if peers.group else "discovery"
 
 
-def obstacle(peers: Peers, *, closure: bool = True) -> str | None:
+# A search asks in each state of few that a node has.
+@lru_cache(maxsize=1 << 12)
+def no_founder(peers: Peers, closure: bool) -> Refusal | None:
     """Why a node may not found the group now; None: it may.
 
     Without ``closure`` it does not wait for those that it knows, of whom it does not know the Raft
     id before they answer: it compares itself with those that have answered.
     """
     if peers.group or peers.joining:
-        return f"{peers.name} already has a group"
-    if closure and peers.awaited:
-        return f"{peers.name} is waiting for an answer from {', '.join(peers.awaited)}"
-    lowest = lowest_known(peers, closure)
-    return None if lowest == peers.name else f"{lowest} has a lower Raft id than {peers.name}"
+        why = f"{peers.name} already has a group"
+    elif closure and peers.awaited:
+        why = f"{peers.name} is waiting for an answer from {', '.join(peers.awaited)}"
+    elif (lowest := lowest_known(peers, closure)) != peers.name:
+        why = f"{lowest} has a lower Raft id than {peers.name}"
+    else:
+        return None
+    return refused(why, peers.unanswered)
 
 
 def lowest_known(peers: Peers, closure: bool) -> str:
@@ -191,7 +167,7 @@ class Discovery(NetworkModel):
     about = "The contact points of each node, and what can go wrong."
     rests_at_goals = True
     costs = (
-        Cost(
+        declared.Cost(
             "one-group",
             "Contact points that part the nodes let each part found a group.",
             "Raft in Scylla, Establishing group 0 in a fresh cluster",
@@ -199,18 +175,20 @@ class Discovery(NetworkModel):
         ),
     )
 
-    seeds: tuple[str, ...] = parameter(
+    seeds: tuple[str, ...] = declared.parameter(
         ("A", "A", "A"),
         "the contact points in each node's configuration: A B (A has the lowest Raft id)",
         title="seeds",
         written=True,
     )
-    restarts: int = budget(
+    restarts: int = declared.budget(
         0, "how many times a node crashes and restarts", le=MOST_RESTARTS, own=False
     )
-    losses: int = budget(0, "how many times a message is lost", le=MOST_RESTARTS, own=False)
+    losses: int = declared.budget(
+        0, "how many times a message is lost", le=MOST_RESTARTS, own=False
+    )
 
-    transitive_closure: bool = safeguard(
+    transitive_closure: bool = declared.safeguard(
         "S-36",
         "A node hears from every node that it knows before it founds a group",
         ("INV-ONEGROUP",),
@@ -229,7 +207,7 @@ class Discovery(NetworkModel):
 
     def begin(self, node: str) -> Turn:
         """A node starts for the first time, and asks its contact points."""
-        peers = fresh(node, self.contact_points[node])
+        peers = Peers(node, _with((node,), self.contact_points[node]), (node,))
         return peers, requests(peers, peers.unanswered)
 
     @receives(PeerRequest)
@@ -255,26 +233,22 @@ class Discovery(NetworkModel):
         if state.group or state.joining:
             return state, ()
         group = envelope.message.group
-        return structs.replace(state, joining=group), (Post(group, JoinRequest()),)
+        return state.but(joining=group), (Post(group, JoinRequest()),)
 
     @receives(JoinRequest)
     def lets_in(self, state: Peers, envelope: Envelope[JoinRequest]) -> Turn:
         """A founder lets a node in: its group, of which others tell, outlives a crash."""
-        source = envelope.source
-        return admitting(state, source), (Post(source, JoinReply(state.group)),)
+        after = state.but(members=_with(state.members, (envelope.source,)))
+        return after, (Post(envelope.source, JoinReply(state.group)),)
 
     @receives(JoinReply)
     def is_let_in(self, state: Peers, envelope: Envelope[JoinReply]) -> Turn:
         """A node is in the group."""
         if state.group:
             return state, ()
-        return structs.replace(state, group=envelope.message.group, joining=""), ()
+        return state.but(group=envelope.message.group, joining=""), ()
 
     # -- what a node does on its own accord --------------------------------------------------------
-
-    def groupless(self, s: ActorState) -> int:
-        """The nodes that neither have a group nor are about to, as a bit mask."""
-        return where(not (peers.group or peers.joining) for peers in s.nodes)
 
     def _found_label(self, s: ActorState, action: Any) -> str:
         """Who knows of a lower Raft id will not found a group: it looks for one."""
@@ -282,18 +256,21 @@ class Discovery(NetworkModel):
         does = "founds" if lowest == action.node else "looks for"
         return f"{action.node} {does} group 0"
 
-    @action(kind="found", each=groupless, label=_found_label)
+    @action(
+        kind="found",
+        each=lambda m, s: where(not (peers.group or peers.joining) for peers in s.nodes),
+        label=_found_label,
+    )
     @purpose("Only one node may found the group, or there would be two groups.")
     def found_group(self, s: ActorState, node: Node) -> Next:
         """{node} has the lowest Raft id of {everybody}: it founds group 0."""
         why = no_founder(s.nodes[node], self.transitive_closure)
-        return why or self.turned(s, node, (founding(s.nodes[node]), ()))
+        name = self.names[node]
+        return why or self.turned(s, node, (s.nodes[node].but(group=name, members=(name,)), ()))
 
-    def unsettled(self, s: ActorState) -> int:
-        """The nodes that have no group, also those that have asked to be let in (a bit mask)."""
-        return where(not peers.group for peers in s.nodes)
-
-    @action(each=unsettled, label="{node} asks again")
+    @action(
+        each=lambda m, s: where(not peers.group for peers in s.nodes), label="{node} asks again"
+    )
     @purpose("Messages get lost, but a node without a group must still find one.")
     def ask_again(self, s: ActorState, node: Node) -> Next:
         """{node} has no group yet and asks {targets} again.
@@ -347,8 +324,8 @@ class Discovery(NetworkModel):
                 return f"{peers.name} is not in the group of {peers.group}"
         return None
 
-    @goal(name="member", title="Every node can still join a group")
-    @sometimes()
+    @declared.goal(name="member", title="Every node can still join a group")
+    @declared.sometimes()
     def everybody(self, s: ActorState) -> bool:
         """Every node is in a group."""
         return all(peers.group for peers in s.nodes)
@@ -366,7 +343,7 @@ class Discovery(NetworkModel):
         peers: Peers = s.nodes[self.index[name]]
         return peers
 
-    def words(self, before: Any, action: Any, after: Any) -> Words:
+    def words(self, before: Any, action: Any, after: Any) -> declared.Words:
         """Of a node who has answered it, whom it asks once more, and whom it knows."""
         if not isinstance(action, FoundGroup | AskAgain | CrashAndStart):
             return super().words(before, action, after)
@@ -396,7 +373,6 @@ SAID: dict[type, tuple[str, str]] = {
 """Messages in short, where names that an arrow has no room for are counted, and in full."""
 
 _, FoundGroup, AskAgain, CrashAndStart, *_ = Discovery.acts
-DiscoveryParameters = Discovery.Parameters
 
 
 def seeds_of(lines: tuple[str, ...]) -> dict[str, Names]:
@@ -437,13 +413,6 @@ def _to_new(before: Peers, after: Peers) -> tuple[Post, ...]:
     return () if after.joining else requests(after, new)
 
 
-@lru_cache(maxsize=1 << 12)
-def no_founder(peers: Peers, closure: bool) -> Refusal | None:
-    """Why a node may not found the group; a search asks in each state of few that a node has."""
-    why = obstacle(peers, closure=closure)
-    return None if why is None else refused(why, peers.unanswered)
-
-
 @lru_cache(maxsize=1 << 6)  # asked for each node of a state
 def _under_way(in_flight: tuple[Envelope[Any], ...]) -> frozenset[tuple[str, str]]:
     """Who asks whom where a request, or its answer, can still arrive."""
@@ -475,7 +444,7 @@ def table_line(peers: Peers) -> str:
     return f"{peers.name}: discovery {known}; raft_group0_id {group}; starts with {boot(peers)}"
 
 
-ENTRY = entry(
+ENTRY = declared.entry(
     Discovery,
     scenarios=(
         Scenario(

@@ -18,38 +18,10 @@ from kit.model.declared import always, budget, entry, goal, parameter, safeguard
 from kit.model.log import Log
 from kit.model.model import switched_off
 from kit.model.registry import Fuzzing, Scenario
-from kit.protocols.group0 import raft
-from kit.protocols.group0.guards import (
-    BeginOperation,
-    Guards,
-    LookUp,
-    MakeStateId,
-    ReadBarrier,
-    ReadStateId,
-    Retry,
-    Submit,
-    Validate,
-    linearizability,
-)
-from kit.protocols.group0.rules import schema
-from kit.protocols.group0.rules.commands import (
-    Group0Safeguards,
-    Guard,
-    Indexes,
-    command_of,
-    next_state_id,
-    takes_effect,
-)
-from kit.protocols.group0.serving import FetchSchema, SendRequest, ServeTableRequest, Serving
-from kit.protocols.group0.state import (
-    ANSWERED,
-    CarriedVersion,
-    FaultsLeft,
-    Group0State,
-    change,
-    prefix,
-    tables_after,
-)
+from kit.protocols.group0 import guards, raft, serving, state
+from kit.protocols.group0.rules import commands, schema
+from kit.protocols.group0.rules.commands import Group0Safeguards, Indexes, takes_effect
+from kit.protocols.group0.state import ANSWERED, Group0State, change, prefix, tables_after
 from kit.protocols.group0.voting import Edition
 
 MOST_NODES = 9
@@ -59,12 +31,13 @@ NAMES = "ABCDEFGHI"[:MOST_NODES]
 
 # A guard that is held comes first, then the log, then who is not needed, then the next client.
 ORDER = (
-    *(LookUp, Submit, Validate, MakeStateId, ReadStateId, ReadBarrier),
-    *(raft.CommitCommand, raft.StepDown, Retry, raft.Reconfigure, ServeTableRequest, FetchSchema),
+    *(guards.LookUp, guards.Submit, guards.Validate, guards.MakeStateId, guards.ReadStateId),
+    *(guards.ReadBarrier, raft.CommitCommand, raft.StepDown, guards.Retry, raft.Reconfigure),
+    *(serving.ServeTableRequest, serving.FetchSchema),
 )
 
 
-class Group0(Guards, raft.RaftLog, Serving):
+class Group0(guards.Guards, raft.RaftLog, serving.Serving):
     """The members of group 0, and clients that ask them for changes of the schema."""
 
     name, title = "group0", "Group 0: one log for all metadata"
@@ -180,8 +153,8 @@ class Group0(Guards, raft.RaftLog, Serving):
         self.limited = self.edition == "server"
         self.done_before = self.log_of(schema.parse_operations(self.earlier, self.names))
         hours = self.hours if self.limited else 0
-        self.budget = FaultsLeft(self.elections, self.crashes, self.losses, hours)
-        self.monitors = (linearizability(self),)
+        self.budget = state.FaultsLeft(self.elections, self.crashes, self.losses, hours)
+        self.monitors = (guards.linearizability(self),)
 
     def log_of(self, operations: tuple[schema.ClientOperation, ...]) -> Log:
         """A log of these operations, done one after the other.
@@ -197,9 +170,9 @@ class Group0(Guards, raft.RaftLog, Serving):
                     "earlier", operation.text, f"a change that makes sense at that point: {why}"
                 )
             newest, name = tables.history.newest, self.names[operation.node]
-            new = next_state_id(newest, newest, operation.node, len(self.names))
-            guard = Guard(newest, new)
-            log = log.append(command_of(guard, operation.statement, name, Group0Safeguards()))
+            new = commands.next_state_id(newest, newest, operation.node, len(self.names))
+            made = operation.statement, newest, new, name
+            log = log.append(commands.command_of(*made, Group0Safeguards()))
         return log
 
     def start(self) -> Group0State:
@@ -219,7 +192,7 @@ class Group0(Guards, raft.RaftLog, Serving):
             in_flight=(),
             expired=0,
             left=self.budget,
-            requests=(CarriedVersion(),) * len(self.table_requests),
+            requests=(state.CarriedVersion(),) * len(self.table_requests),
         )
         return start.but(voters=self.wanted_voters(start))
 
@@ -248,12 +221,12 @@ class Group0(Guards, raft.RaftLog, Serving):
         What was done before the run is no client's.
         """
         effective = tables_after(s.log, self.switches).effective
-        commands = tuple(zip(s.log, effective, strict=True))[len(self.done_before) :]
+        entries = tuple(zip(s.log, effective, strict=True))[len(self.done_before) :]
         for client, answer in zip(self.clients, s.answers, strict=True):
             name = self.names[client.node]
             times = sum(
                 counts and command.creator == name and command.change == client.statement
-                for command, counts in commands
+                for command, counts in entries
             )
             allowed = {"success": (1,), "error": (0,)}.get(answer, (0, 1))
             if times not in allowed:
@@ -268,7 +241,7 @@ class Group0(Guards, raft.RaftLog, Serving):
         furthest = max(at.applied for at in s.indexes)
         return _ambiguous(prefix(s.log, furthest), self.switches)
 
-    @step("INV-SCHEMA", on=(Serving.serve_table_request,))
+    @step("INV-SCHEMA", on=(serving.Serving.serve_table_request,))
     def new_enough(self, before: Group0State, action: Any, after: Group0State) -> str | None:
         """A request is served with a table at least as new as its coordinator's."""
         request = self.table_requests[action.request]
@@ -332,7 +305,7 @@ class Group0(Guards, raft.RaftLog, Serving):
         busy = {name for name, guard in zip(self.names, s.guards, strict=True) if guard}
         catching_up = of(raft.ApplyCommand, raft.Replicate, raft.InstallSnapshot)
         needed = [action for action in catching_up if action.node in busy]
-        rest = (*of(raft.RestartNode), *of(BeginOperation), *of(SendRequest))
+        rest = (*of(raft.RestartNode), *of(guards.BeginOperation), *of(serving.SendRequest))
         return next(iter((*first, *ordered, *needed, *catching_up, *rest)), None)
 
     def milestone(self, before: Group0State, action: Any, after: Group0State) -> str | None:
@@ -341,11 +314,10 @@ class Group0(Guards, raft.RaftLog, Serving):
             return f"index {len(after.log)}"
         if isinstance(action, raft.Elect):
             return f"term {after.term}"
-        answers = isinstance(action, LookUp | Validate) and before.answers != after.answers
+        answers = (
+            isinstance(action, guards.LookUp | guards.Validate) and before.answers != after.answers
+        )
         return "answered" if answers else None
-
-
-Group0Parameters = Group0.Parameters
 
 
 @lru_cache(1 << 14)

@@ -14,26 +14,10 @@ from msgspec import Struct
 from kit.masks import where
 from kit.model.declared import Each, Node, Travel, Words, action, purpose, refused
 from kit.model.model import Monitor
+from kit.protocols.group0 import state
 from kit.protocols.group0.rules import commands
 from kit.protocols.group0.rules.schema import objection
-from kit.protocols.group0.state import (
-    ANSWERED,
-    APPLIED,
-    CAUGHT_UP,
-    LOCKED,
-    MADE,
-    READ,
-    SUBMITTED,
-    VALID,
-    Answer,
-    Group0State,
-    HeldGuard,
-    Members,
-    Next,
-    key_of,
-    put,
-    said,
-)
+from kit.protocols.group0.state import Group0State, HeldGuard, Members, Next, put
 
 Operation = Annotated[int, Each(lambda m: range(len(m.clients)))]
 
@@ -49,20 +33,20 @@ def after_step(*steps: int) -> Callable[[Any, Group0State], int]:
     return holding
 
 
-after_locking, after_barrier = after_step(LOCKED), after_step(CAUGHT_UP)
+after_locking, after_barrier = after_step(state.LOCKED), after_step(state.CAUGHT_UP)
 
 
 def _answer_travels(m: Guards, before: Group0State, a: Any, after: Group0State) -> Iterable[Travel]:
     operation = m.guard(before, m.number(a.node)).operation
-    if (answer := after.answers[operation]) in ANSWERED:
+    if (answer := after.answers[operation]) in state.ANSWERED:
         yield Travel("answer", a.node, f"op:{operation}", answer)
 
 
 def _command_travels(m: Guards, _: Group0State, a: Any, after: Group0State) -> Iterable[Travel]:
     guard = m.guard(after, m.number(a.node))
     at = max(i for i, command in enumerate(after.in_flight) if command.new == guard.new)
-    text = f"{{node}} → {{leader}}: {said(after.in_flight[at])}"
-    yield Travel("entry", "n:{node}", key_of(after.in_flight, at), "command", text)
+    text = f"{{node}} → {{leader}}: {state.said(after.in_flight[at])}"
+    yield Travel("entry", "n:{node}", state.key_of(after.in_flight, at), "command", text)
 
 
 def _validate_says(m: Guards, before: Group0State, a: Any, after: Group0State) -> str:
@@ -143,7 +127,7 @@ class Guards(Members):
         if applied < len(s.log):
             why_not = f"{name} has applied {applied} of {len(s.log)} committed commands"
             return refused(why_not, (name,))
-        return s.guarded(node, self.guard(s, node).but(step=CAUGHT_UP))
+        return s.guarded(node, self.guard(s, node).but(step=state.CAUGHT_UP))
 
     @action(
         tag="read", each=lambda m, s: (after_barrier if m.read_barrier else after_locking)(m, s)
@@ -152,14 +136,14 @@ class Guards(Members):
     def read_state_id(self, s: Group0State, node: Node) -> Next:
         """{node} reads its newest state id: {now.observed}."""
         newest = self.tables(s, node).history.newest
-        return s.guarded(node, self.guard(s, node).but(step=READ, observed=newest))
+        return s.guarded(node, self.guard(s, node).but(step=state.READ, observed=newest))
 
-    @action(tag="make-id", each=after_step(READ))
+    @action(tag="make-id", each=after_step(state.READ))
     @purpose("The id names the state that the change produces; ids only grow.")
     def make_state_id(self, s: Group0State, node: Node) -> Next:
         """{node} creates a greater state id: {now.new}."""
         guard = self.guard(s, node)
-        return s.guarded(node, guard.but(step=MADE, new=self.fresh_id(s, node)))
+        return s.guarded(node, guard.but(step=state.MADE, new=self.fresh_id(s, node)))
 
     def fresh_id(self, s: Group0State, node: int) -> int:
         """An id above what the node observed, which no command has that anybody may still meet."""
@@ -173,43 +157,43 @@ class Guards(Members):
         statement = self.clients[self.guard(s, node).operation].statement
         return objection(self.tables(s, node).schema, statement)
 
-    @action(each=after_step(MADE), says=_validate_says, travels=_answer_travels)
+    @action(each=after_step(state.MADE), says=_validate_says, travels=_answer_travels)
     @purpose("A change that makes no sense is refused before it reaches the log.")
     def validate(self, s: Group0State, node: Node) -> Next:
         """The node checks whether the change makes sense in its own state."""
         if self.objection(s, node) is not None:
             return self.answered_with(s, node, "error")
-        return s.guarded(node, self.guard(s, node).but(step=VALID))
+        return s.guarded(node, self.guard(s, node).but(step=state.VALID))
 
-    def answered_with(self, s: Group0State, node: int, answer: Answer) -> Group0State:
+    def answered_with(self, s: Group0State, node: int, answer: state.Answer) -> Group0State:
         """The guard ends, and its client is told."""
         answers = put(s.answers, self.guard(s, node).operation, answer)
         return s.guarded(node, None).but(answers=answers)
 
-    @action(each=after_step(VALID), travels=_command_travels)
+    @action(each=after_step(state.VALID), travels=_command_travels)
     @purpose("A command in the log is the same for every node.")
     def submit(self, s: Group0State, node: Node) -> Next:
         """{node} submits its command: state {held.observed} → {held.new}."""
         if why := self.no_leader(s):
             return why
         forgets = s.expired + 1 if s.expired else 0
-        held = self.guard(s, node).but(step=SUBMITTED, term=s.term, forgets=forgets)
+        held = self.guard(s, node).but(step=state.SUBMITTED, term=s.term, forgets=forgets)
         return _sent(s.guarded(node, held), self.command(held))
 
     def command(self, guard: HeldGuard) -> commands.Command:
         """The command of a guard."""
         client = self.clients[guard.operation]
-        ids, creator = commands.Guard(guard.observed, guard.new), self.names[client.node]
-        return commands.command_of(
-            ids, client.statement, creator, self.switches, forgets=guard.forgets
-        )
+        made = client.statement, guard.observed, guard.new, self.names[client.node]
+        return commands.command_of(*made, self.switches, guard.forgets)
 
-    @action(each=after_step(SUBMITTED, APPLIED), says=_look_up_says, travels=_answer_travels)
+    @action(
+        each=after_step(state.SUBMITTED, state.APPLIED), says=_look_up_says, travels=_answer_travels
+    )
     @purpose("A command in the log may still be a no-op; the history shows whether it was.")
     def look_up(self, s: Group0State, node: Node) -> Next:
         """The node has processed the command; the history shows what happened to it."""
         guard, name = self.guard(s, node), self.names[node]
-        if guard.step != APPLIED:
+        if guard.step != state.APPLIED:
             return refused(f"{name} has not applied its command yet", (name,))
         became = commands.outcome(self.tables(s, node).history, guard.new, s.expired)
         if became == "no-op":
@@ -217,7 +201,7 @@ class Guards(Members):
         return self.answered_with(s, node, "success" if became == "applied" else "unknown")
 
     @action(
-        each=after_step(SUBMITTED),
+        each=after_step(state.SUBMITTED),
         says=lambda m, before, a, after: (
             "{node} does not know what happened to its command, and submits it again."
             if before.guards[m.number(a.node)].new == after.guards[m.number(a.node)].new

@@ -12,17 +12,8 @@ from typing import Any, TypeAlias
 
 from kit.errors import BadInput, Refusal
 from kit.masks import is_majority, mask_of, nodes_in
-from kit.model.declared import (
-    Node,
-    State,
-    Travel,
-    action,
-    budget,
-    parameter,
-    purpose,
-    refused,
-    safeguard,
-)
+from kit.model import declared
+from kit.model.declared import Node, State, Travel, action, parameter, purpose, refused, safeguard
 from kit.model.model import KeptAnyhow, switched_off
 from kit.protocols.group0.rules.commands import Command
 from kit.protocols.group0.rules.voters import VoterRules
@@ -36,7 +27,7 @@ MOST_FAULTS = 9
 
 hidden = partial(parameter, hidden=True)
 written = partial(parameter, written=True)
-faults = partial(budget, 0, le=MOST_FAULTS)
+faults = partial(declared.budget, 0, le=MOST_FAULTS)
 NO_MAJORITY = refused("group 0 has no majority")
 
 

@@ -18,21 +18,15 @@ from msgspec.structs import replace
 from kit.errors import Refusal
 from kit.masks import nodes_in
 from kit.model.declared import Each, Node, Travel, action, purpose, refused, verbatim
-from kit.protocols.group0.rules.commands import Command, Guard, command_of, takes_effect
+from kit.protocols.group0.rules.commands import Command, command_of, takes_effect
+from kit.protocols.topology import control
 from kit.protocols.topology.control import (
-    NOTHING_DONE,
-    Attempted,
-    Control,
     ControlState,
     Next,
     Travels,
     caught_up,
-    drain_refusal,
     majority_refusal,
-    permit,
-    voting,
     with_topology,
-    without_coordinator,
 )
 from kit.protocols.topology.rules import cluster
 from kit.protocols.topology.rules import work as rules
@@ -190,7 +184,7 @@ def committed(s: ControlState, command: Command, setting: cluster.Setting) -> Co
     s = with_topology(s, cluster.mutated(s.topology, command.change))
     if (rules.under_way(s.topology), s.topology.session) != before:
         # Another state, or session, has other work; what was decided meanwhile is stale anyway.
-        s = s.but(attempted=replace(NOTHING_DONE, command=s.attempted.command))
+        s = s.but(attempted=replace(control.NOTHING_DONE, command=s.attempted.command))
     return s
 
 
@@ -206,7 +200,7 @@ def advanced(s: ControlState, setting: cluster.Setting) -> ControlState:
 
 def next_step(s: ControlState, task: CoordinatorTask) -> ControlState:
     """The state once a piece of work is behind the coordinator."""
-    return s.but(attempted=Attempted(step=task.step + 1))
+    return s.but(attempted=control.Attempted(step=task.step + 1))
 
 
 def worked(s: ControlState, task: CoordinatorTask) -> ControlState:
@@ -236,7 +230,7 @@ def worked(s: ControlState, task: CoordinatorTask) -> ControlState:
 def shut_down(s: ControlState, node: int) -> ControlState:
     """The state once a node has stopped for good; a coordinator on it has stopped, too."""
     s = s.but(up=s.up & ~(1 << node))
-    return without_coordinator(s) if s.coordinator == node else s
+    return control.without_coordinator(s) if s.coordinator == node else s
 
 
 def unreached(s: ControlState, task: CoordinatorTask) -> int:
@@ -337,7 +331,7 @@ def _plainly(cells: Iterable[str]) -> str:
 Placeless: TypeAlias = Annotated[bool, Each(lambda m: (False, True) if m.placing else (False,))]
 
 
-class Coordinator(Control):
+class Coordinator(control.Control):
     """What the coordinator does, who coordinates, and the late command of the one before."""
 
     def task(self, s: ControlState) -> CoordinatorTask:
@@ -401,12 +395,9 @@ class Coordinator(Control):
         if after is None:
             reason, missing = said_of(s, self.setting)
             return refused(reason, self.named(missing))
-        command = command_of(
-            Guard(s.state_id, s.state_id + 1),
-            cluster.difference(s.topology, after),
-            self.names[s.coordinator],
-            self.setting.safeguards.group0,
-        )
+        sets, creator = cluster.difference(s.topology, after), self.names[s.coordinator]
+        made = sets, s.state_id, s.state_id + 1, creator
+        command = command_of(*made, self.setting.safeguards.group0)
         s = caught_up(s, 1 << s.coordinator)
         return s.but(attempted=s.attempted.but(command=command))
 
@@ -497,7 +488,7 @@ class Coordinator(Control):
         if before.attempted.streaming:
             yield from self.streamed(before, task.node)
             return
-        tag, carries = permit(before.topology.session)
+        tag, carries = control.permit(before.topology.session)
         for name in self.named(task.needs):
             way, said = self.spot(name), f"coordinator → {name}: {piece.name}{carries}"
             yield Travel("message", self.lead_spot(before), way, f"{piece.name}{tag}", said)
@@ -512,7 +503,7 @@ class Coordinator(Control):
             pairs = [(others[0], other) for other in others[1:]]
         else:
             pairs = [(other, name) for other in others]
-        tag, carries = permit(s.topology.session)
+        tag, carries = control.permit(s.topology.session)
         for source, target in pairs:
             way = self.spot(source), self.spot(target)
             text = f"{source} → {target}: ranges{carries}"
@@ -574,7 +565,7 @@ class Coordinator(Control):
         """A node has applied everything and answers the coordinator's barrier."""
         if not s.reachable >> node & 1:
             return refused("the node does not receive the barrier", (self.names[node],))
-        if drains(s, self.task(s)) and (blocked := drain_refusal(s, node, self.setting)):
+        if drains(s, self.task(s)) and (blocked := control.drain_refusal(s, node, self.setting)):
             return refused(blocked.reason, (self.names[node],))
         attempted = s.attempted.but(answered=s.attempted.answered | 1 << node)
         return advanced(caught_up(s, 1 << node).but(attempted=attempted), self.setting)
@@ -710,7 +701,7 @@ class Coordinator(Control):
         """The voters that can be the next leader (a mask)."""
         if leads(s) and not s.faults.changes:
             return 0
-        others = voting(s) & s.reachable
+        others = control.voting(s) & s.reachable
         return others if s.coordinator == cluster.NOBODY else others & ~(1 << s.coordinator)
 
     @action(tag="elect", each=electable, unasked=True, relied=lambda m, s, action: not leads(s))
@@ -723,6 +714,6 @@ class Coordinator(Control):
             return blocked
         if leads(s):
             s = s.spend("faults.changes")
-        return without_coordinator(s).but(
+        return control.without_coordinator(s).but(
             coordinator=node, started=not self.start_marker, heir=not self.continue_from_tables
         )

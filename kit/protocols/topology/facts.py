@@ -14,14 +14,8 @@ from kit.protocols.topology import coordinator as work
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.control import ControlState, drain_refusal, view_of
 from kit.protocols.topology.outages import address_of
-from kit.protocols.topology.rules.cluster import (
-    NO_ROW,
-    NOBODY,
-    ClusterTopology,
-    LocalView,
-    NodeEntry,
-    changed_requests,
-)
+from kit.protocols.topology.rules import cluster
+from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, ClusterTopology, changed_requests
 from kit.protocols.topology.rules.columns import changed_cells
 from kit.protocols.topology.rules.decide import QueueEntry, queue
 from kit.protocols.topology.rules.machines import BOUNDARY, TRANSITION_STATE, Machine
@@ -41,8 +35,8 @@ class NodeFacts(Struct, frozen=True):
     """
 
     name: str
-    row: NodeEntry
-    view: LocalView | None
+    row: cluster.NodeEntry
+    view: cluster.LocalView | None
     replaced: str
     health: str
     address: str

@@ -15,25 +15,9 @@ from msgspec.structs import replace
 
 from kit.errors import BadInput
 from kit.masks import mask_of, where
+from kit.model import declared
 from kit.model.actors import ActorState, NetworkModel, Next, Post, Turn, receives
-from kit.model.declared import (
-    Cost,
-    Each,
-    Node,
-    Travel,
-    Words,
-    action,
-    always,
-    budget,
-    entry,
-    goal,
-    parameter,
-    purpose,
-    refused,
-    safeguard,
-    sometimes,
-    step,
-)
+from kit.model.declared import Node, Travel, action, always, budget, parameter, purpose, refused
 from kit.model.network import DeliverMessage, Envelope, NetworkOptions, posted
 from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.topology.handshake import (
@@ -86,7 +70,7 @@ WRITTEN: Any = {"written": True}
 NO_COORDINATOR = refused("there is no coordinator")
 
 Drop: TypeAlias = Annotated[
-    bool, Each((False, True), lambda drop: f" without {FEATURE}" if drop else "")
+    bool, declared.Each((False, True), lambda drop: f" without {FEATURE}" if drop else "")
 ]
 
 
@@ -103,7 +87,7 @@ class Join(NetworkModel):
     about = "Members A, B and so on (A coordinates), the joiner N, and what can go wrong."
     rests_at_goals = True
     costs = (
-        Cost(
+        declared.Cost(
             "ends",
             "The request of a joiner whose data directory was cleared is tried again forever, and "
             "everybody behind it waits: giving it up is not implemented yet.",
@@ -149,25 +133,25 @@ class Join(NetworkModel):
     losses: int = budget(0, "how many times a message can be lost", le=MOST_FAULTS, own=False)
     copies: int = budget(0, "how many times a message can be duplicated", le=MOST_FAULTS, own=False)
 
-    join_message_order: bool = safeguard(
+    join_message_order: bool = declared.safeguard(
         "S-37",
         "A joiner accepts a verdict or group 0's log only after it was told to wait",
         ("INV-MEMBER",),
         smallest={"nodes": 1, "restarts": 1},
     )
-    features_with_joins: bool = safeguard(
+    features_with_joins: bool = declared.safeguard(
         "S-38",
         "A feature is enabled only between joins",
         ("INV-FEAT",),
         smallest={"nodes": 1, "supports": False, "enabled": False},
     )
-    host_id_handshake: bool = safeguard(
+    host_id_handshake: bool = declared.safeguard(
         "S-39",
         "A host id that has left is refused in the handshake",
         ("INV-OWN", "INV-NORES"),
         smallest={"nodes": 1, "zombie": True},
     )
-    refuse_left: bool = safeguard(
+    refuse_left: bool = declared.safeguard(
         "S-56",
         "A host id that has left cannot join again",
         ("INV-MEMBER",),
@@ -719,7 +703,7 @@ class Join(NetworkModel):
         gone = row is not None and row.state == "left"
         return "the joiner was accepted but has left" if gone and joiner(s).attempt else None
 
-    @step("INV-MEMBER")
+    @declared.step("INV-MEMBER")
     def left_final(self, before: ActorState, action: Any, after: ActorState) -> str | None:
         """A node that has left stays out."""
         for row in tables(before).rows:
@@ -746,7 +730,7 @@ class Join(NetworkModel):
             return None
         return f"{state.host} receives group 0 commands but lacks feature {min(missing)}"
 
-    @step("INV-OWN")
+    @declared.step("INV-OWN")
     def owners_store(self, before: ActorState, action: Any, after: ActorState) -> str | None:
         """No node stores what a removed node writes."""
         for then, now in zip(members(before), members(after), strict=True):
@@ -760,8 +744,8 @@ class Join(NetworkModel):
         names = [each.name for each in members(s) if each.stored]
         return f"{names[0]} has stored data that was deleted long ago" if names else None
 
-    @goal("INV-PROGRESS", name="ends", title="Every join can end")
-    @sometimes()
+    @declared.goal("INV-PROGRESS", name="ends", title="Every join can end")
+    @declared.sometimes()
     def over(self, s: ActorState) -> bool:
         """The joiner has joined, or knows why it has not."""
         return joiner(s).status in ("normal", "stopped")
@@ -774,7 +758,7 @@ class Join(NetworkModel):
         ends = ("waiting", "accepted", "normal", "stopped")
         return status if status in ends and joiner(before).status != status else None
 
-    def words(self, before: Any, action: Any, after: Any) -> Words:
+    def words(self, before: Any, action: Any, after: Any) -> declared.Words:
         """Of what is no message: who coordinates, who joins, and the joiner's host id after it."""
         own = {"lead": tables(before).coordinator, "joining": joining(before)}
         own["orphan"] = orphan.host if (orphan := orphaned(after)) else "nobody"
@@ -929,7 +913,7 @@ SCENARIOS = (
         script=("wake-up", "deliver Z>A write Z"),
     ),
 )
-ENTRY = entry(
+ENTRY = declared.entry(
     Join,
     scenarios=SCENARIOS,
     fuzzing=Fuzzing(

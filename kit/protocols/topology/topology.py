@@ -15,14 +15,13 @@ from msgspec.structs import replace
 
 from kit.errors import Refusal, counted
 from kit.masks import nodes_in, where
+from kit.model import declared
 from kit.model.declared import (
-    Cost,
     Node,
     Travel,
     action,
     always,
     entry,
-    goal,
     purpose,
     refused,
     sometimes,
@@ -30,23 +29,17 @@ from kit.model.declared import (
 )
 from kit.model.model import TransitionRows
 from kit.model.registry import Fuzzing, Scenario
-from kit.protocols.topology import coordinator
+from kit.protocols.topology import control, coordinator
 from kit.protocols.topology.control import (
-    NETWORK,
-    Control,
     ControlState,
     Next,
-    Serving,
     Travels,
-    has_living_majority,
-    has_majority,
     majority_refusal,
-    served,
     view_of,
     with_topology,
 )
 from kit.protocols.topology.outages import Outages, address_of
-from kit.protocols.topology.rules import cluster
+from kit.protocols.topology.rules import cluster, work
 from kit.protocols.topology.rules import requests as asking
 from kit.protocols.topology.rules.decide import decide
 from kit.protocols.topology.rules.editions import MACHINES, NODE, REPLACED
@@ -58,13 +51,7 @@ from kit.protocols.topology.rules.machines import (
     Tables,
     machine_of_request,
 )
-from kit.protocols.topology.rules.work import (
-    TopologyOperation,
-    goes_on,
-    number_of,
-    state_of,
-    under_way,
-)
+from kit.protocols.topology.rules.work import goes_on, number_of, state_of, under_way
 from kit.protocols.topology.symmetry import ControlSymmetry
 
 
@@ -75,7 +62,7 @@ def row_name(machine: str, edge: EdgeRow) -> str:
     return f"{machine}: {source} → {target}{kind}"
 
 
-def machines(model: Control) -> Iterator[Machine]:
+def machines(model: control.Control) -> Iterator[Machine]:
     """The machines of the operations that a model's requests may begin."""
     tables = MACHINES[model.setting.tables]
     names = [machine_of_request(r.kind, zero_token=r.zero_token) for r in model.plan.requests]
@@ -84,7 +71,7 @@ def machines(model: Control) -> Iterator[Machine]:
     return (tables[name] for name in dict.fromkeys([*names, *track]) if name in tables)
 
 
-def rows(model: Control) -> TransitionRows:
+def rows(model: control.Control) -> TransitionRows:
     """The edges of those machines, and of the diagram of nodes as far as they lead along it."""
     drawn = [(machine.name, edge) for machine in machines(model) for edge in machine.edges]
     names = [row_name(name, edge) for name, edge in drawn]
@@ -123,7 +110,7 @@ def _fits(
     edge: EdgeRow,
     before: cluster.ClusterTopology,
     after: cluster.ClusterTopology,
-    old: TopologyOperation,
+    old: work.TopologyOperation,
 ) -> bool:
     node, ends = old.node, edge.target == BOUNDARY
     if not ends and edge.target != after.transition:
@@ -159,13 +146,13 @@ DRAIN = "published coordinator, global_token_metadata_barrier"
 """Where the server goes on past a drain that has failed."""
 
 
-def drains_fail(m: Control) -> bool:
+def drains_fail(m: control.Control) -> bool:
     """Whether a drain may fail and its barrier goes on: in the server's edition."""
     causes = m.failures, m.crashes, m.cuts, m.start_down
     return m.setting.edition == "server" and any(causes)
 
 
-class Topology(Serving, coordinator.Coordinator, Outages):
+class Topology(control.Serving, coordinator.Coordinator, Outages):
     """A cluster of ``nodes`` members that carries out ``operations``."""
 
     revision = 3
@@ -177,7 +164,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
     about = "A cluster, its requests, and the faults that can happen."
     rests_at_goals = True
     costs = (
-        Cost(
+        declared.Cost(
             "sessions",
             "After a drain has failed, work of a session that is closed may still be running.",
             DRAIN,
@@ -188,19 +175,19 @@ class Topology(Serving, coordinator.Coordinator, Outages):
                 and any(asks.kind != "truncate_table" for asks in m.plan.requests)
             ),
         ),
-        Cost(
+        declared.Cost(
             "shut-down-unused",
             "After a drain has failed, a request may still write to a node that is shut down.",
             DRAIN,
             when=lambda m: drains_fail(m) and m.clients > 0,
         ),
-        Cost(
+        declared.Cost(
             "live-versions",
             "After a drain has failed, a request may be served at a version two steps old.",
             DRAIN,
             when=lambda m: drains_fail(m) and m.clients > 0,
         ),
-        Cost(
+        declared.Cost(
             "older-over",
             "After a drain has failed, a node that was cut off may still serve an older request.",
             DRAIN,
@@ -230,7 +217,11 @@ class Topology(Serving, coordinator.Coordinator, Outages):
         name = "" if asks.node == cluster.NOBODY or asks.kind == "remove" else self.names[asks.node]
         said = f"{name or 'an operator'} → group 0: {self._request_words(action)}"
         yield Travel(
-            "request", self.spot(name) if name else NETWORK, coordinator.LOG, asks.kind, said
+            "request",
+            self.spot(name) if name else control.NETWORK,
+            coordinator.LOG,
+            asks.kind,
+            said,
         )
 
     @action(
@@ -507,7 +498,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
         """Nothing is committed, and no leader elected, without a majority of group 0."""
         elects = before.coordinator != after.coordinator != cluster.NOBODY
         voting = after if isinstance(action, RestartConfigured) else before  # it is up by then
-        if (before.state_id == after.state_id and not elects) or has_majority(voting):
+        if (before.state_id == after.state_id and not elects) or control.has_majority(voting):
             return None
         done = "a coordinator was elected" if elects else f"state {after.state_id} was committed"
         return f"{done} without a majority"
@@ -520,14 +511,14 @@ class Topology(Serving, coordinator.Coordinator, Outages):
             return "a version decreased"
         return "the fence is above the version" if new.fence_version > new.version else None
 
-    @step("INV-FENCE", on=(Serving.serve_request,))
+    @step("INV-FENCE", on=(control.Serving.serve_request,))
     def live_versions(self, before: ControlState, action: Any, after: ControlState) -> str | None:
         """No replica serves a request below its fence, or below the last fence but one."""
         # What the last barrier asked for, or is still to ask for, may be in use: an operation ends,
         # and another begins, without one (as after a barrier that failed).
         version, replica = before.client_version, self.number(action.replica)
         fence = max(before.fence_before, view_of(before, replica).fence_version)
-        if version >= fence or not served(before, replica, self.setting):
+        if version >= fence or not control.served(before, replica, self.setting):
             return None
         return f"{action.replica} served version {version}, below the fence {fence}"
 
@@ -619,10 +610,10 @@ class Topology(Serving, coordinator.Coordinator, Outages):
         carried_out = any(row.done and not row.error for row in rows) or not rows
         return s.made == len(self.plan.requests) and carried_out
 
-    @goal("INV-PROGRESS")
+    @declared.goal("INV-PROGRESS")
     def ends(self, s: ControlState) -> bool:
         """Every operation can end, unless a majority of group 0 is dead."""
-        return self.is_over(s) or not has_living_majority(s)
+        return self.is_over(s) or not control.has_living_majority(s)
 
 
 @lru_cache

@@ -15,25 +15,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from kit.errors import BadInput, Refusal, are
 from kit.masks import is_majority, mask_of, nodes_in
-from kit.model.declared import (
-    Each,
-    Node,
-    NodeModel,
-    Travel,
-    action,
-    always,
-    budget,
-    entry,
-    goal,
-    off_stage,
-    parameter,
-    purpose,
-    refused,
-    safeguard,
-    sometimes,
-    step,
-    there_and_back,
-)
+from kit.model import declared
+from kit.model.declared import Node, Travel, action, always, budget, parameter, purpose, refused
 from kit.model.flows import ServerLine
 from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.upgrade import rules
@@ -75,13 +58,13 @@ ADVICE = (
 )
 """What the line about a slow upgrade advises, in the kit's words, in its order."""
 Beginning = Literal["without Raft", "older version", "new cluster"]
-Value: TypeAlias = Annotated[str, Each((rules.RECOVERY, SLIP))]
+Value: TypeAlias = Annotated[str, declared.Each((rules.RECOVERY, SLIP))]
 
 
 Next: TypeAlias = Cluster | Refusal | None
 
 
-class RaftUpgrade(NodeModel[Cluster]):
+class RaftUpgrade(declared.NodeModel[Cluster]):
     """A cluster of ``nodes`` on the way into Raft."""
 
     name, title, State = "raft_upgrade", "The Raft upgrade", Cluster
@@ -113,14 +96,14 @@ class RaftUpgrade(NodeModel[Cluster]):
         0, "how many times each node reports that it is waiting", le=MOST, own=False
     )
 
-    schema_synchronization: bool = safeguard(
+    schema_synchronization: bool = declared.safeguard(
         "S-52",
         "The Raft upgrade ends only when all nodes have one schema",
         ("INV-SCHEMA", "INV-RAFT"),
         smallest={"nodes": 2, "changes": 1},
         wider={"INV-RAFT": {"changes": 2}},
     )
-    all_alive: bool = safeguard(
+    all_alive: bool = declared.safeguard(
         "S-62",
         "The Raft upgrade starts only when all nodes are alive",
         ("INV-ONEGROUP", "INV-SCHEMA"),
@@ -311,7 +294,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         peers = before.in_turn(number, there)[:1] or nodes_in(linked)
         for name in map(self.names.__getitem__, peers):
             answer = f"group {group}" if there else "no group"
-            yield from there_and_back(act.node, name, "discovery", answer)
+            yield from declared.there_and_back(act.node, name, "discovery", answer)
 
     @action(
         kind="phase",
@@ -602,7 +585,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         """An operator writes the row ``group0_upgrade_state`` by hand."""
         return s.at(node, row=value)
 
-    @action(fault=True, spends="crashes", each=lambda m, s: s.up, hand=off_stage)
+    @action(fault=True, spends="crashes", each=lambda m, s: s.up, hand=declared.off_stage)
     @purpose("The upgrade waits for every node, including this one.")
     def crash(self, s: Cluster, node: Node) -> Next:
         """{node} goes down but keeps its disk."""
@@ -664,7 +647,7 @@ class RaftUpgrade(NodeModel[Cluster]):
                 return f"{both} applied the same commands to different schemas"
         return None
 
-    @step("INV-RAFT", on=(alter,))
+    @declared.step("INV-RAFT", on=(alter,))
     def majority(self, before: Cluster, act: Any, after: Cluster) -> str | None:
         """A majority of group 0 commits a schema change."""
         number = self.number(act.node)
@@ -674,7 +657,9 @@ class RaftUpgrade(NodeModel[Cluster]):
             return None
         return f"{act.node} changed the schema without reaching a majority of group 0"
 
-    @step(on=(synchronize, finish, restart), title="group0_upgrade_state follows its order")
+    @declared.step(
+        on=(synchronize, finish, restart), title="group0_upgrade_state follows its order"
+    )
     def in_order(self, before: Cluster, act: Any, after: Cluster) -> str | None:
         """A node moves to the next state or into RECOVERY mode."""
         for name, was, now in zip(self.names, before.nodes, after.nodes, strict=True):
@@ -684,13 +669,15 @@ class RaftUpgrade(NodeModel[Cluster]):
                 return f"{name} went from {was.state} to {now.state}"
         return None
 
-    @sometimes(when=lambda m: not m.schema_problem)
+    @declared.sometimes(when=lambda m: not m.schema_problem)
     def finished(self, s: Cluster) -> bool:
         """The upgrade ends."""
         return s.is_finished
 
-    @goal("INV-PROGRESS", title="The upgrade ends, or manual recovery or support is needed")
-    @sometimes(
+    @declared.goal(
+        "INV-PROGRESS", title="The upgrade ends, or manual recovery or support is needed"
+    )
+    @declared.sometimes(
         name="held", title="Unequal schemas hold up the upgrade", when=lambda m: m.schema_problem
     )
     def ends(self, s: Cluster) -> bool:
@@ -778,7 +765,7 @@ LOG = RaftUpgrade.server_log()
 
 ROLLING = tuple(f"{word} {name}" for name in "ABC" for word in ("configure", "restart"))
 JOINED = tuple(f"join-group {name}" for name in "ABC")
-ENTRY = entry(
+ENTRY = declared.entry(
     RaftUpgrade,
     scenarios=(
         Scenario("into-raft", "Three nodes get the option one by one; the last restart starts the "

@@ -15,23 +15,8 @@ from typing import Any, Literal, TypeAlias
 
 from kit.errors import BadInput, Refusal
 from kit.masks import is_majority, nodes_in
-from kit.model.declared import (
-    Node,
-    NodeModel,
-    State,
-    Travel,
-    action,
-    always,
-    budget,
-    entry,
-    goal,
-    parameter,
-    purpose,
-    refused,
-    safeguard,
-    sometimes,
-    step,
-)
+from kit.model import declared
+from kit.model.declared import Node, Travel, action, always, budget, parameter, purpose, refused
 from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.upgrade import rules
 
@@ -47,7 +32,7 @@ Standing = Literal["outside", "joining", "queued", "normal"]
 """*joining*: in the old way; *queued*: a request of ``system.topology_requests`` waits."""
 
 
-class TopologyNode(State, frozen=True, cache_hash=True):
+class TopologyNode(declared.State, frozen=True, cache_hash=True):
     """A node: whether it is up, its version, its place in the cluster, the state that it knows.
 
     ``reads_table``: its ring comes from ``system.topology``, not from gossip.
@@ -60,7 +45,7 @@ class TopologyNode(State, frozen=True, cache_hash=True):
     reads_table: bool = False
 
 
-class Cluster(State, frozen=True, cache_hash=True, kw_only=True):
+class Cluster(declared.State, frozen=True, cache_hash=True, kw_only=True):
     """Every node, and what group 0 has committed.
 
     ``has_feature``: all nodes support the feature, for good. ``rows`` are the nodes that
@@ -114,7 +99,7 @@ class Cluster(State, frozen=True, cache_hash=True, kw_only=True):
 Next: TypeAlias = Cluster | Refusal | None
 
 
-class TopologyUpgrade(NodeModel[Cluster]):
+class TopologyUpgrade(declared.NodeModel[Cluster]):
     """A cluster of ``nodes`` whose topology goes into group 0."""
 
     name, title, State = "topology_upgrade", "The topology upgrade", Cluster
@@ -129,7 +114,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
     older: int = parameter(0, "how many members, counted from A, run an older version", ge=0, le=9)
     joiners: int = budget(1, "how many nodes can join", le=3, own=False)
     crashes: int = budget(0, "how many times a node can go down", le=MOST)
-    requests_after_done: bool = safeguard(
+    requests_after_done: bool = declared.safeguard(
         "S-63",
         "Topology requests are served only after upgrade_state is done",
         ("INV-MEMBER", "INV-SAMESTATE"),
@@ -372,7 +357,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
         first, second = rings.values()
         return f"{first} and {second} use different rings"
 
-    @step("INV-RAFT", on=(post, build, generation, end, finish, serve, elect))
+    @declared.step("INV-RAFT", on=(post, build, generation, end, finish, serve, elect))
     def majority(self, before: Cluster, act: Any, after: Cluster) -> str | None:
         """Only a leader with a majority commits, and only a majority elects a leader."""
         if before.has_majority and after.leader != NOBODY:
@@ -387,15 +372,15 @@ class TopologyUpgrade(NodeModel[Cluster]):
             return None
         return f"{self.named(older)[0]} does not know upgrade_state {s.upgrade_state}"
 
-    @step(title="upgrade_state follows its order")
+    @declared.step(title="upgrade_state follows its order")
     def state_in_order(self, before: Cluster, act: Any, after: Cluster) -> str | None:
         """The upgrade moves to the next state or stays in the current one."""
         if rules.follows(before.upgrade_state, after.upgrade_state):
             return None
         return f"upgrade_state went from {before.upgrade_state} to {after.upgrade_state}"
 
-    @goal("INV-PROGRESS", name="ends", title="The upgrade can end")
-    @sometimes(name="done", title="The upgrade is done")
+    @declared.goal("INV-PROGRESS", name="ends", title="The upgrade can end")
+    @declared.sometimes(name="done", title="The upgrade is done")
     def is_ended(self, s: Cluster) -> bool:
         """All members know that the upgrade is done, and no node is waiting to join."""
         inside = [node for node in s.nodes if node.standing != "outside"]
@@ -452,7 +437,7 @@ def in_a_line(node: TopologyNode) -> str:
     Crash,
 ) = TopologyUpgrade.acts  # fmt: skip
 
-ENTRY = entry(
+ENTRY = declared.entry(
     TopologyUpgrade,
     scenarios=(
         Scenario(

@@ -14,17 +14,7 @@ from msgspec.structs import replace
 
 from kit.errors import Refusal
 from kit.model.model import Model, always, goal
-from kit.protocols.group0.discovery import (
-    Names,
-    Peers,
-    admitting,
-    answered_by,
-    founding,
-    fresh,
-    hearing,
-    obstacle,
-    restarted,
-)
+from kit.protocols.group0.discovery import Names, Peers, answered_by, hearing, no_founder, restarted
 from tests.pairs import paired
 
 Graph = Mapping[str, Names]
@@ -81,7 +71,9 @@ class Exchanging(Model[ExchangeState, Any]):
 
     def start(self) -> ExchangeState:
         """Each knows its contact points."""
-        nodes = tuple(fresh(name, points) for name, points in self.seeds.items())
+        nodes = tuple(
+            hearing(Peers(name, (name,), (name,)), seeds) for name, seeds in self.seeds.items()
+        )
         return ExchangeState(nodes, self.losses, self.restarts)
 
     def successors(self, s: ExchangeState) -> Iterator[tuple[Any, ExchangeState]]:
@@ -106,7 +98,7 @@ class Exchanging(Model[ExchangeState, Any]):
             founder = s.nodes[self.index[peer.group]]
             if action.lost:
                 return replace(s, losses=s.losses - 1)
-            s = self._put(s, admitting(founder, asker.name))
+            s = self._put(s, replace(founder, members=(*founder.members, asker.name)))
             return self._put(s, replace(asker, group=peer.group))
         peer = hearing(peer, (asker.name, *asker.known))
         s = self._put(s, peer)
@@ -118,11 +110,10 @@ class Exchanging(Model[ExchangeState, Any]):
         return (Found(peers.name) for peers in s.nodes if not peers.group)
 
     def _may_found(self, s: ExchangeState, action: Found) -> Refusal | None:
-        why = obstacle(s.nodes[self.index[action.node]])
-        return None if why is None else Refusal(why)
+        return no_founder(s.nodes[self.index[action.node]], True)
 
     def _found(self, s: ExchangeState, action: Found) -> ExchangeState:
-        return self._put(s, founding(s.nodes[self.index[action.node]]))
+        return self._put(s, replace(s.nodes[self.index[action.node]], group=action.node))
 
     def _all(self, s: ExchangeState) -> Iterator[StartAgain]:
         return (StartAgain(name) for name in self.index) if s.restarts else iter(())

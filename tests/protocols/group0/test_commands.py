@@ -13,7 +13,6 @@ from kit.protocols.group0.rules.commands import (
     FIRST_STATE,
     Command,
     Group0Safeguards,
-    Guard,
     Indexes,
     StateHistory,
     command_of,
@@ -93,9 +92,8 @@ def test_without_the_check_both_take_effect() -> None:
 
 def test_a_command_without_a_guard_always_takes_effect() -> None:
     """Who does not say what a command was built on gets it applied on anything."""
-    guard = Guard(observed=3, new=4)
-    careless = command_of(guard, None, "A", Group0Safeguards(commit_with_guard=False))
-    careful = command_of(guard, None, "A", ON)
+    careless = command_of(None, 3, 4, "A", Group0Safeguards(commit_with_guard=False))
+    careful = command_of(None, 3, 4, "A", ON)
     assert (careless.previous, careful.previous) == (None, 3)
     assert history_of([built(0, 9), careless], ON).rows == (9, 4)
     assert history_of([built(0, 9), careful], ON).rows == (9,)

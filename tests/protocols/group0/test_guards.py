@@ -30,7 +30,7 @@ PLANTED: dict[str, tuple[list[tuple[str, str, str]], str]] = {
         "once",
     ),
     "commit-with-guard": (
-        [(RULES, "guard.observed if safeguards.commit_with_guard else None", "None")],
+        [(RULES, "observed if safeguards.commit_with_guard else None", "None")],
         "built-on",
     ),
     "schema-version-check": (

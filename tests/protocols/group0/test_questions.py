@@ -7,7 +7,7 @@ import pytest
 from kit.errors import BadInput, KitError
 from kit.lessons import effective, founders, predict
 from kit.model.timeline import Timeline
-from kit.protocols.group0.discovery import Discovery, DiscoveryParameters
+from kit.protocols.group0.discovery import Discovery
 from tests.protocols.group0.driving import Driven
 
 
@@ -37,7 +37,7 @@ def test_who_may_found_a_group_is_found_by_a_search(
     seeds: tuple[str, ...], right: tuple[str, ...]
 ) -> None:
     """Whoever founds one in some run of the messages is right, and nobody else."""
-    prediction = predict(Discovery(DiscoveryParameters(seeds)), founders)
+    prediction = predict(Discovery(Discovery.Parameters(seeds)), founders)
     assert prediction.right == right
     assert prediction.answer(*right).passed
 
@@ -50,4 +50,4 @@ def test_a_question_about_the_wrong_thing_is_told(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(BadInput, match="discovery"):
         predict(Driven().timeline, founders)
     with pytest.raises(KitError, match="more than 10,000 states"):
-        predict(Discovery(DiscoveryParameters(("A",) * 5)), founders)
+        predict(Discovery(Discovery.Parameters(("A",) * 5)), founders)

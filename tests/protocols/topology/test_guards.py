@@ -59,7 +59,7 @@ PLANTED: dict[str, tuple[list[tuple[str, str, str]], str]] = {
         "left-final",
     ),
     "commit-with-guard": (
-        [(GUARD, "guard.observed if safeguards.commit_with_guard else None", "None")],
+        [(GUARD, "observed if safeguards.commit_with_guard else None", "None")],
         "guarded",
     ),
     "no-rollback-after-switch": (

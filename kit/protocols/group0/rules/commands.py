@@ -111,19 +111,17 @@ STEPS = (
 """What a node does for one change, in order."""
 
 
-class Guard(Struct, frozen=True, cache_hash=True):
-    """The state id that a node read, and the one that it made: what its command will carry."""
-
-    observed: int
-    new: int
-
-
 def command_of(
-    guard: Guard, change: Any, creator: str, safeguards: Group0Safeguards, forgets: int = 0
+    change: Any,
+    observed: int,
+    new: int,
+    creator: str,
+    safeguards: Group0Safeguards,
+    forgets: int = 0,
 ) -> Command:
-    """The command that a holder of the guard submits: it names the state that it was decided on."""
-    previous = guard.observed if safeguards.commit_with_guard else None
-    return Command(change, previous, guard.new, creator, forgets=forgets)
+    """The command to submit, as state id ``new``: it names the state that was ``observed``."""
+    previous = observed if safeguards.commit_with_guard else None
+    return Command(change, previous, new, creator, forgets=forgets)
 
 
 def retried(command: Command, fresh: int, safeguards: Group0Safeguards) -> Command:

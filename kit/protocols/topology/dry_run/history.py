@@ -15,21 +15,15 @@ from msgspec import Struct
 from kit.edge.arguments import checked
 from kit.errors import counted
 from kit.operators.importers.topology_journals import OF_COORDINATOR, JournalEntry, read_journals
+from kit.protocols.topology.rules import machines
 from kit.protocols.topology.rules.editions import MACHINES
-from kit.protocols.topology.rules.machines import (
-    BOUNDARY,
-    EdgeKind,
-    Edition,
-    Tables,
-    tables_with,
-    transition_state,
-)
+from kit.protocols.topology.rules.machines import Edition, Tables
 
 UNPLAYED = re.compile(r"restore|quiesce|finaliz\w+.migration|snapshot.tables", re.IGNORECASE)
 """What lines tell of requests that no model here has. Source: published coordinator."""
 OTHERS = "no line of a coordinator"
 """The host of what only other nodes say."""
-Way = EdgeKind | Literal["", "again", "begins", "not modelled", "unknown"]
+Way = machines.EdgeKind | Literal["", "again", "begins", "not modelled", "unknown"]
 
 
 class Passage(Struct, frozen=True):
@@ -125,7 +119,7 @@ def ends(entry: JournalEntry) -> bool:
 
 def whose_tables(entries: Iterable[JournalEntry], edition: Edition) -> Tables:
     """Whose tables journals follow: a server's that passes ``tablet_draining`` is before 2026.1."""
-    return tables_with((e.words for e in entries if e.kind == "entered"), edition)
+    return machines.tables_with((e.words for e in entries if e.kind == "entered"), edition)
 
 
 def _way(before: str, state: str, whose: Tables) -> Way:
@@ -133,15 +127,15 @@ def _way(before: str, state: str, whose: Tables) -> Way:
         return ""
     if before == state:
         return "again"
-    known = transition_state(state)
+    known = machines.transition_state(state)
     if known is None or not known.played:
         return "unknown" if known is None else "not modelled"
     edges = [edge for machine in MACHINES[whose].values() for edge in machine.edges]
     kinds = {edge.kind for edge in edges if (edge.source, edge.target) == (before, state)}
     if kinds:
         return "happy" if "happy" in kinds else kinds.pop()
-    ends = any((edge.source, edge.target) == (before, BOUNDARY) for edge in edges)
-    begins = any((edge.source, edge.target) == (BOUNDARY, state) for edge in edges)
+    ends = any((edge.source, edge.target) == (before, machines.BOUNDARY) for edge in edges)
+    begins = any((edge.source, edge.target) == (machines.BOUNDARY, state) for edge in edges)
     return "begins" if ends and begins else "unknown"
 
 

@@ -20,12 +20,8 @@ from kit.operators.importers.anonymous import hidden
 from kit.operators.importers.nodetool import Listing, Seen, parse_status_text
 from kit.operators.importers.ringfile import LARGEST_FILE
 from kit.operators.importers.snapshots import is_snapshot, read_snapshot
-from kit.protocols.topology.rules.columns import (
-    SystemTopology,
-    SystemTopologyRequest,
-    SystemTopologyRow,
-    impossible,
-)
+from kit.protocols.topology.rules import columns
+from kit.protocols.topology.rules.columns import SystemTopology, SystemTopologyRequest
 from kit.protocols.topology.rules.machines import EDITIONS, IN_TRANSITION, NODE_STATE_OF, Edition
 
 PathLike = Readable
@@ -116,7 +112,7 @@ def _open(
     edition = edition_of(edition, EDITIONS)
     given = dumps.read_topology(dump)
     table = system_topology(given)
-    for cell in impossible(table, edition):
+    for cell in columns.impossible(table, edition):
         place = f" of node {cell.host}" if cell.host else ""
         raise BadInput(f"{given.source} {cell.column}{place}", cell.value, cell.allowed)
     dumped = None if requests is None else dumps.read_requests(requests)
@@ -155,7 +151,7 @@ def read_status(path: PathLike) -> Listing:
 
 def system_topology(given: dumps.TopologyTable) -> SystemTopology:
     """The table as the family's rules know it; columns that they do not know are left out."""
-    rows = [_struct(SystemTopologyRow, cells) for cells in given.rows]
+    rows = [_struct(columns.SystemTopologyRow, cells) for cells in given.rows]
     return _struct(SystemTopology, {**given.statics, "rows": rows})
 
 
@@ -173,14 +169,14 @@ def _struct(kind: type[Row], cells: Mapping[str, object]) -> Row:
 
 
 def _unknown(given: dumps.TopologyTable) -> dict[str, object]:
-    columns: dict[str, object] = {}
+    unknown: dict[str, object] = {}
     for name in given.unknown:
         by_host = {str(row["host_id"]): row[name] for row in given.rows}
         first = next(iter(by_host.values()))
         is_one = all(value == first for value in by_host.values())
         set_ones = {host: value for host, value in by_host.items() if value is not None}
-        columns[name] = first if is_one else set_ones
-    return columns
+        unknown[name] = first if is_one else set_ones
+    return unknown
 
 
 def _with_ids(table: SystemTopology, given: dumps.RequestsTable | None) -> SystemTopology:
@@ -216,7 +212,7 @@ def _check_pending(table: SystemTopology, given: dumps.RequestsTable) -> None:
             raise BadInput(f"{given.source} target_host {of_request}", target, allowed)
 
 
-def asked_by(row: SystemTopologyRow) -> str | None:
+def asked_by(row: columns.SystemTopologyRow) -> str | None:
     """The request of a node: one that waits, or that its state belongs to."""
     return row.topology_request or _REQUEST_OF.get(row.node_state)
 

@@ -9,18 +9,9 @@ from kit.lessons.questions import PosedQuestion, copied, model_of, posed
 from kit.lessons.replays import Ground, ends, run_task, takes
 from kit.lessons.stills import still
 from kit.model.timeline import PassedStep, Timeline
+from kit.protocols.topology import handshake
 from kit.protocols.topology import topology as act
-from kit.protocols.topology.handshake import (
-    CHECKS,
-    CLUSTER,
-    FEATURE,
-    SNITCH,
-    JoinNodeRequest,
-    JoinRow,
-    JoinTables,
-    because,
-    joiner,
-)
+from kit.protocols.topology.handshake import CHECKS, CLUSTER, FEATURE, JoinRow, because, joiner
 from kit.protocols.topology.join import Join
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.static import Sheet
@@ -74,8 +65,8 @@ def turned_away(cluster: str, features: list[str], enabled: list[str], row: str)
     """Who turns a joiner away, in one word; empty: it is accepted. The truth is the checks'."""
     host = "N1"
     rows = (JoinRow(host, row),) if row else ()
-    tables = JoinTables(rows, (), tuple(enabled))
-    asks = JoinNodeRequest(host, 1, cluster, SNITCH, tuple(features), ())
+    tables = handshake.JoinTables(rows, (), tuple(enabled))
+    asks = handshake.JoinNodeRequest(host, 1, cluster, handshake.SNITCH, tuple(features), ())
     failing = (each for each in CHECKS if each.fails(tables, asks, ()))
     order = {"receiver": "member", "placing": "member", "coordinator": "coordinator"}
     return next((order[each.by] for each in failing), "")

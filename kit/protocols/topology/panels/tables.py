@@ -29,18 +29,8 @@ from kit.protocols.topology.rules.cluster import ClusterTopology, Replication, i
 from kit.protocols.topology.rules.machines import Edition
 from kit.protocols.topology.rules.replication import altered, replication_words
 from kit.protocols.topology.topology import Topology
-from kit.views.declared import (
-    MOST_ROWS,
-    Alike,
-    Column,
-    Drawn,
-    Note,
-    Table,
-    others_lines,
-    panel_of,
-    told_apart,
-    unsaid,
-)
+from kit.views import declared
+from kit.views.declared import Column, Table
 from kit.views.panel import Scene
 
 KEYS = {"key": "partition key", "host_id": "clustering key"}
@@ -196,16 +186,16 @@ def _lines(scene: Scene) -> Iterator[str]:
     cells = now if was is not now else ()
     new = {cell for cell in cells if was.get(cell, columns.NULL) != now[cell]}
     changed = {host for host, _ in new}
-    apart = told_apart(_hosts(scene), _look, lambda row: row["host_id"] in changed)
+    apart = declared.told_apart(_hosts(scene), _look, lambda row: row["host_id"] in changed)
     listed = [(row["host_id"], name) for row in apart.listed for name in OF_ROWS]
     for host, name in (*(("", name) for name in STATIC), *listed):
         text = now[host, name]
         if (host, name) in new or text != columns.NULL:
             yield f"{'* ' * ((host, name) in new)}{host or 'static'}.{name} = {text}"
-    yield from others_lines(apart.others)
+    yield from declared.others_lines(apart.others)
 
 
-TABLE = panel_of(
+TABLE = declared.panel_of(
     "table",
     "system.topology",
     Table(
@@ -222,25 +212,25 @@ TABLE = panel_of(
         _columns,
         caption="One row per node",
         of="{0[host_id]}",
-        lines=unsaid,
-        alike=Alike(_look),
+        lines=declared.unsaid,
+        alike=declared.Alike(_look),
     ),
-    Drawn(Note(_nulls).draw, unsaid),
+    declared.Drawn(declared.Note(_nulls).draw, declared.unsaid),
     Table(
         _schema,
         "schema:{0[0]}",
         ("column", "type", Column("key", itemgetter(2), none="")),
         caption="Columns of a node's row",
-        lines=unsaid,
+        lines=declared.unsaid,
     ),
-    Drawn(Note(_read_as).draw, unsaid),
+    declared.Drawn(declared.Note(_read_as).draw, declared.unsaid),
     optional=True,
     tab="Table",
 )
 
 
 SHOWN = 30
-CDC = panel_of(
+CDC = declared.panel_of(
     "cdc",
     "CDC generations",
     Table(
@@ -250,7 +240,7 @@ CDC = panel_of(
         line=lambda row: ", ".join(filter(None, row)),
         most=SHOWN,
     ),
-    Note("Each node writes CDC logs for the newest generation that it has applied."),
+    declared.Note("Each node writes CDC logs for the newest generation that it has applied."),
     optional=True,
     tab="CDC",
 )
@@ -294,7 +284,7 @@ def _joined(scene: Scene) -> Iterator[tuple[str, str, str, str]]:
         yield column, row.id, row.request_type or columns.NULL, row.parameters
 
 
-REQUESTS = panel_of(
+REQUESTS = declared.panel_of(
     "requests",
     "system.topology_requests",
     Table(
@@ -321,7 +311,9 @@ REQUESTS = panel_of(
         named=1,
         titled=True,
     ),
-    Note("The model does not say which node took a request, so initiating_host is left out."),
+    declared.Note(
+        "The model does not say which node took a request, so initiating_host is left out."
+    ),
     optional=True,
     tab="Requests",
 )
@@ -380,7 +372,7 @@ def _generations(scene: Scene) -> str:
     return f"cdc_generation_timestamps: {made}{kept}" if view.contact else ""
 
 
-DRIVER = panel_of(
+DRIVER = declared.panel_of(
     "driver",
     "What a driver reads",
     Table(
@@ -397,9 +389,9 @@ DRIVER = panel_of(
             + "; ".join(f"{name} {cell}" for name, cell in zip(READ, row[1:], strict=True) if cell)
         ),
         empty=NOBODY_ANSWERS,
-        most=MOST_ROWS,
+        most=declared.MOST_ROWS,
     ),
-    Note(_generations, "driver:cdc", None),
+    declared.Note(_generations, "driver:cdc", None),
     optional=True,
     tab="Driver",
 )
@@ -420,7 +412,7 @@ def _keyspaces(scene: Scene) -> Iterator[tuple[str, str, str]]:
         yield name, has or "unknown", wants or "nothing"
 
 
-SCHEMA = panel_of(
+SCHEMA = declared.panel_of(
     "schema",
     "Schema",
     Table(

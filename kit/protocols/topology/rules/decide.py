@@ -18,29 +18,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.masks import mask_of, nodes_in
+from kit.protocols.topology.rules import cluster
 from kit.protocols.topology.rules import machines as tables
-from kit.protocols.topology.rules.cluster import (
-    NOBODY,
-    ClusterTopology,
-    RequestEntry,
-    Setting,
-    in_state,
-    with_node,
-)
+from kit.protocols.topology.rules import work as rules
+from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, Setting, in_state
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.replication import invalid_racks, not_played, refused_change
 from kit.protocols.topology.rules.work import (
-    DROP_LEFT,
-    EFFECTS,
     TopologyOperation,
     addressees,
-    finished,
-    goes_on,
     machine_of,
-    number_of,
-    onward,
     state_of,
-    still_to_do,
     taken,
     under_way,
 )
@@ -80,7 +68,7 @@ def queue(topology: ClusterTopology, alive: int, setting: Setting) -> tuple[Queu
     requests into a topology.
     """
     operation = under_way(topology)
-    running = number_of(topology, operation.node) if operation else 0
+    running = rules.number_of(topology, operation.node) if operation else 0
     held = _held(topology, operation, alive, setting)
     why, _ = held
     idle = operation is None and not why
@@ -181,7 +169,7 @@ def _standings(
             yield number, ("next", "", 0)
 
 
-def _missing(topology: ClusterTopology, request: RequestEntry, alive: int) -> int:
+def _missing(topology: ClusterTopology, request: cluster.RequestEntry, alive: int) -> int:
     # Only removal and replace pass over ignored nodes; a rebuild needs its own node alone.
     if request.node == NOBODY:
         return 0
@@ -229,7 +217,7 @@ def decide(topology: ClusterTopology, alive: int, setting: Setting) -> Decision:
     left = in_state(topology, "left") & topology.members
     if left:
         reason = "nodes that have left are still in group 0"
-        return Decision("work", reason, work=(DROP_LEFT,), addressees=0)
+        return Decision("work", reason, work=(rules.DROP_LEFT,), addressees=0)
     operation = under_way(topology)
     entries = queue(topology, alive, setting)
     chosen = next((entry for entry in entries if entry.standing == "next"), None)
@@ -245,12 +233,12 @@ def _go_on(
 ) -> Decision:
     if operation.machine == "lock":
         return Decision("wait", "the topology is locked until an operator unlocks it", operation)
-    if not goes_on(operation, setting):
+    if not rules.goes_on(operation, setting):
         reason = f"{operation.machine} has no state {operation.state}: the tables contradict"
         return Decision("wait", f"{reason} each other", operation)
-    step = still_to_do(topology, operation, setting, 0)
+    step = rules.still_to_do(topology, operation, setting, 0)
     work = state_of(operation, setting).work[step:]
-    edge = onward(topology, machine_of(operation, setting), operation.state)
+    edge = rules.onward(topology, machine_of(operation, setting), operation.state)
     if not work:
         return Decision("commit", "the work of this state is done", operation, edge=edge)
     needs = addressees(topology, operation, work[0])
@@ -314,7 +302,7 @@ def _idle(
     if moves or topology.resizes:
         machine = MACHINES[setting.tables]["tablets"]
         operation = TopologyOperation("tablets", NOBODY, "")
-        edge = machine.begins if moves else onward(topology, machine, tables.BOUNDARY)
+        edge = machine.begins if moves else rules.onward(topology, machine, tables.BOUNDARY)
         reason = "the balancer has a plan" if moves else "a resize is ready to be finalized"
         return Decision("begin", reason, operation, edge=edge)
     waiting = next((entry for entry in entries if entry.standing == "waits"), None)
@@ -372,5 +360,5 @@ TURNED_AWAY = tables.EdgeRow("none", "*", becomes="left", effects=("error", "don
 
 
 def _turned_down(topology: ClusterTopology, node: int) -> ClusterTopology:
-    topology = finished(EFFECTS["error"](topology, node), node)
-    return topology if node == NOBODY else with_node(topology, node, request="")
+    topology = rules.finished(rules.EFFECTS["error"](topology, node), node)
+    return topology if node == NOBODY else cluster.with_node(topology, node, request="")

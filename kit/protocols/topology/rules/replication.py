@@ -14,14 +14,8 @@ from msgspec.structs import replace
 
 from kit.errors import BadInput, counted
 from kit.masks import nodes_in
-from kit.protocols.topology.rules.cluster import (
-    ClusterTopology,
-    Factor,
-    Replication,
-    RequestEntry,
-    Setting,
-    in_state,
-)
+from kit.protocols.topology.rules import cluster
+from kit.protocols.topology.rules.cluster import ClusterTopology, Factor, Replication, RequestEntry
 from kit.ring.replication import not_modelled
 
 DIGITS = 9
@@ -91,7 +85,7 @@ def with_replication(topology: ClusterTopology, request: RequestEntry) -> Cluste
 
 
 def expanded(
-    topology: ClusterTopology, keyspace: str, wanted: Replication, setting: Setting
+    topology: ClusterTopology, keyspace: str, wanted: Replication, setting: cluster.Setting
 ) -> Replication:
     """What a statement asks for, with the racks that its numbers stand for.
 
@@ -197,7 +191,11 @@ def _racks(topology: ClusterTopology, nodes: int) -> set[tuple[str, str]]:
 
 
 def refused_change(
-    topology: ClusterTopology, request: RequestEntry, setting: Setting, *, tables: bool = True
+    topology: ClusterTopology,
+    request: RequestEntry,
+    setting: cluster.Setting,
+    *,
+    tables: bool = True,
 ) -> str:
     """Why ALTER KEYSPACE may not give a keyspace the replication of a request; empty: it may.
 
@@ -266,7 +264,7 @@ def _conversion(changed: Changes, *, expands: bool) -> str:
     return ""
 
 
-def _too_many(changed: Changes, setting: Setting, tables: bool) -> str:
+def _too_many(changed: Changes, setting: cluster.Setting, tables: bool) -> str:
     """A tablet's next replica comes or goes when the one before has, unless all goes by racks."""
     steps = {dc: _steps(*each, tables=tables) for dc, each in changed.items()}
     by_racks = all(isinstance(each, tuple) for pair in changed.values() for each in pair if each)
@@ -299,7 +297,7 @@ def _without_place(
     *,
     tables: bool,
 ) -> str:
-    owners = _token_owners(topology)[0] if tables else in_state(topology, "normal")
+    owners = _token_owners(topology)[0] if tables else cluster.in_state(topology, "normal")
     places = [place_of(topology.nodes[node].rack) for node in nodes_in(owners)]
     racks, old = [rack for name, rack in places if name == datacenter], held.get(datacenter, 0)
     if not isinstance(factor, int):

@@ -16,25 +16,10 @@ from msgspec.structs import replace
 
 from kit.masks import among, nodes_in, where, within
 from kit.protocols.group0.rules.voters import VoterRules, chosen_voters
-from kit.protocols.topology.rules.cluster import (
-    NOBODY,
-    ClusterTopology,
-    Setting,
-    in_state,
-    owners,
-    unbegun,
-    with_node,
-    with_request,
-)
+from kit.protocols.topology.rules import cluster, machines
+from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, Setting, in_state
 from kit.protocols.topology.rules.editions import MACHINES
-from kit.protocols.topology.rules.machines import (
-    BOUNDARY,
-    IN_TRANSITION,
-    EdgeRow,
-    Machine,
-    StateRow,
-    WorkRow,
-)
+from kit.protocols.topology.rules.machines import EdgeRow, Machine, StateRow, WorkRow
 from kit.protocols.topology.rules.replication import invalid_racks, place_of, with_replication
 
 Effect = Callable[[ClusterTopology, int], ClusterTopology]
@@ -47,7 +32,7 @@ def taken(topology: ClusterTopology, edge: EdgeRow, node: int, state_id: int) ->
     ``state_id`` is the id of the command that commits it: a session that it opens is named so.
     """
     if edge.becomes:
-        topology = with_node(topology, node, state=edge.becomes, request="")
+        topology = cluster.with_node(topology, node, state=edge.becomes, request="")
     for effect in edge.effects:
         topology = EFFECTS[effect](topology, node)
     if edge.becomes == "left":
@@ -56,7 +41,7 @@ def taken(topology: ClusterTopology, edge: EdgeRow, node: int, state_id: int) ->
     back = "tablet_migration" if topology.tablets == "moving" else ""
     return replace(
         topology,
-        transition=back if edge.target == BOUNDARY else edge.target,
+        transition=back if edge.target == machines.BOUNDARY else edge.target,
         version=topology.version + edge.version,
         session={"opens": state_id, "closes": 0}.get(edge.session, topology.session),
     )
@@ -65,7 +50,9 @@ def taken(topology: ClusterTopology, edge: EdgeRow, node: int, state_id: int) ->
 def _replaced_left(topology: ClusterTopology, node: int) -> ClusterTopology:
     replaced = topology.nodes[node].replaced
     ignored = topology.ignored & ~(1 << replaced)
-    return replace(with_node(topology, replaced, state="left", tokens=False), ignored=ignored)
+    return replace(
+        cluster.with_node(topology, replaced, state="left", tokens=False), ignored=ignored
+    )
 
 
 def _starts_cleanup(topology: ClusterTopology, node: int) -> ClusterTopology:
@@ -96,25 +83,25 @@ def finished(topology: ClusterTopology, node: int) -> ClusterTopology:
     """
     number = number_of(topology, node)
     if node != NOBODY:
-        topology = with_node(topology, node, rebuild_option="")
+        topology = cluster.with_node(topology, node, rebuild_option="")
     if number:
-        topology = with_request(topology, number, done=True)
+        topology = cluster.with_request(topology, number, done=True)
     return replace(topology, running=0) if node == NOBODY else topology
 
 
 def _error(topology: ClusterTopology, node: int) -> ClusterTopology:
     number = number_of(topology, node)
-    return with_request(topology, number, error=True) if number else topology
+    return cluster.with_request(topology, number, error=True) if number else topology
 
 
 EFFECTS: dict[str, Effect] = {
-    "assigns_tokens": lambda topology, node: with_node(topology, node, tokens=True),
-    "copies_tokens": lambda topology, node: with_node(topology, node, tokens=True),
-    "drops_tokens": lambda topology, node: with_node(topology, node, tokens=False),
+    "assigns_tokens": lambda topology, node: cluster.with_node(topology, node, tokens=True),
+    "copies_tokens": lambda topology, node: cluster.with_node(topology, node, tokens=True),
+    "drops_tokens": lambda topology, node: cluster.with_node(topology, node, tokens=False),
     "replaced_left": _replaced_left,
     # The other owners of tokens may hold data of ranges that they lost, or did not gain.
     "cleanup": lambda topology, node: _with_cleanup(
-        topology, owners(topology) & ~(1 << node), "needed"
+        topology, cluster.owners(topology) & ~(1 << node), "needed"
     ),
     # Publishing it is another's work.
     "generation": lambda topology, node: replace(
@@ -165,7 +152,7 @@ def tablets_failed(topology: ClusterTopology, paused: tuple[int, ...]) -> Cluste
     they end with an error (published coordinator).
     """
     for number in paused:
-        topology = unbegun(topology, topology.requests[number - 1].node)
+        topology = cluster.unbegun(topology, topology.requests[number - 1].node)
     return replace(topology, tablets="even")
 
 
@@ -194,7 +181,7 @@ class TopologyOperation(Struct, frozen=True, cache_hash=True):
 def under_way(topology: ClusterTopology) -> TopologyOperation | None:
     """The operation that the tables show, by the node in transition, else by the state alone."""
     for i, entry in enumerate(topology.nodes):
-        if entry.state in IN_TRANSITION:
+        if entry.state in machines.IN_TRANSITION:
             zero = entry.zero_token and entry.state in ("bootstrapping", "replacing")
             name = f"{entry.state}_zero_token" if zero else entry.state
             return TopologyOperation(name, i, topology.transition)
@@ -330,7 +317,7 @@ def addressees(topology: ClusterTopology, operation: TopologyOperation, work: Wo
         ignored = topology.ignored if work.on_failure == "retry" else 0
         return members & ~(excluded(topology, node) | ignored)
     if work.name == "stream" and topology.nodes[node].state == "removing":
-        return owners(topology) & ~excluded(topology, node)
+        return cluster.owners(topology) & ~excluded(topology, node)
     if work.name == TRUNCATES:
         return topology.tablets_on & ~topology.ignored
     return own if work.name in ("stream", "accept", "shut_down") else 0

@@ -6,27 +6,20 @@ from typing import Any
 
 from kit.model.registry import build
 from kit.model.timeline import Timeline, played_out
+from kit.protocols.upgrade import rules
 from kit.protocols.upgrade.raft_upgrade import PHASES
-from kit.protocols.upgrade.rules import (
-    POST,
-    RAFT_EDGES,
-    RECOVERY,
-    SYNCHRONIZE,
-    TOPOLOGY_EDGES,
-    state_at_start,
-)
 from kit.views.diagrams import START, Cell, Standing, StateDiagram, state_panel, table_source
 from kit.views.panel import Scene
 
 
 def _diagram(name: str, label: str, edges: Iterable[tuple[str, str, str]]) -> StateDiagram:
     drawn = tuple((before or START, event, after) for before, event, after in edges)
-    back = frozenset(event for _, event, after in drawn if after == RECOVERY)
+    back = frozenset(event for _, event, after in drawn if after == rules.RECOVERY)
     return StateDiagram(name, label, drawn, back, tight=True)
 
 
-RAFT = _diagram("state-upgrade-group0", "states of group0_upgrade_state", RAFT_EDGES)
-TOPOLOGY = _diagram("state-upgrade-topology", "states of upgrade_state", TOPOLOGY_EDGES)
+RAFT = _diagram("state-upgrade-group0", "states of group0_upgrade_state", rules.RAFT_EDGES)
+TOPOLOGY = _diagram("state-upgrade-topology", "states of upgrade_state", rules.TOPOLOGY_EDGES)
 
 
 def diagrams() -> Iterator[StateDiagram]:
@@ -57,7 +50,7 @@ MEANINGS = (
 def _lane(name: str, life: Iterable[Any]) -> list[Cell]:
     cells = [Cell(name)]
     for (position, row), same in groupby(life, lambda node: (node.position, node.row)):
-        fill = "removed" if row == SYNCHRONIZE else "added" if row == POST else "plain"
+        fill = "removed" if row == rules.SYNCHRONIZE else "added" if row == rules.POST else "plain"
         done = f"{position} {PHASES[position - 1]}" if position else ""
         cells.append(Cell(done, len([*same]), fill if done else ""))
     return cells
@@ -70,7 +63,7 @@ def _path(states: Iterable[str]) -> tuple[str, ...]:
 def of_first_node(scene: Scene) -> Standing:
     """Where the first node stands in the Raft upgrade, and how it came there."""
     states = (scene.model.start(), *(step.after for step in scene.way()))
-    return Standing(RAFT, _path(state_at_start(s.nodes[0].row) for s in states))
+    return Standing(RAFT, _path(rules.state_at_start(s.nodes[0].row) for s in states))
 
 
 def of_cluster(scene: Scene) -> Standing:
