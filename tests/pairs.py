@@ -5,8 +5,9 @@ from functools import wraps
 from typing import Any
 
 from kit.errors import BadInput, Refusal
-from kit.model.careful import NEW, place
 from kit.model.rule import Rule
+from kit.model.source import place
+from kit.model.vet import NEW
 
 
 def paired(

@@ -136,8 +136,7 @@ def _main(words: list[str]) -> int:
     except KeyboardInterrupt:
         return _complain("interrupted", INTERRUPTED)
     except Exception as error:
-        from kit.model.careful import is_own_error
-        from kit.model.purity import error_line
+        from kit.model.source import error_line, is_own_error
 
         if not is_own_error(error):  # the kit's own fault: all of it helps to find that
             raise

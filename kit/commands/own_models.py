@@ -9,9 +9,9 @@ from types import ModuleType
 from kit.edge.paths import path_of
 from kit.errors import BadInput, KitError
 from kit.model import registry
-from kit.model.careful import line_of, raised_at
 from kit.model.declared import Declared, entry
 from kit.model.family import model_places
+from kit.model.source import line_of, raised_at
 
 ENDING = ".py"
 FILE = "a Python file with a model (lock.py), or one of several by its class (lock.py:Lock)"

@@ -27,7 +27,7 @@ from kit.errors import BadInput, KitError
 from kit.lessons.exercises import Exercise, right_answers
 from kit.lessons.predictions import Prediction
 from kit.lessons.tasks import Task
-from kit.model.purity import said_by
+from kit.model.source import said_by
 from kit.views.fragment import Frag, escape, h
 from kit.views.static import bundle_of
 

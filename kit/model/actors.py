@@ -16,7 +16,6 @@ from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
 from msgspec import Struct, structs
 
 from kit.errors import BadInput, BadType, Refusal
-from kit.model.careful import LASTING, check_call, place
 from kit.model.declared import Each, NodeModel, State, Travel, Words, action, purpose
 from kit.model.flows import FlowKind
 from kit.model.network import (
@@ -35,6 +34,8 @@ from kit.model.network import (
     line,
     words,
 )
+from kit.model.source import place
+from kit.model.vet import LASTING, check_call
 
 T = TypeVar("T")
 STILL = "no news in flight"

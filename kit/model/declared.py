@@ -37,8 +37,6 @@ from msgspec.structs import asdict, astuple, fields, replace
 from kit.edge.arguments import fits, spoken_hint
 from kit.errors import BadInput, BadType, KitError, Refusal, Refused, misfit, shorten
 from kit.masks import chosen
-from kit.model.bodies import check_once
-from kit.model.careful import check_call, is_kits, is_own_error
 from kit.model.flows import Flow, FlowKind, FlowTable, ServerLine, ServerLog, spot
 from kit.model.model import Cost as Cost  # noqa: PLC0414  # declarations take it from here
 from kit.model.model import Gesture, Kind, Model, Monitor, NoParameters, Pace, Property, Safeguard
@@ -46,6 +44,8 @@ from kit.model.parameters import BUDGET, check_limits
 from kit.model.patience import attended
 from kit.model.registry import Entry
 from kit.model.rule import Rule
+from kit.model.source import is_kits, is_own_error
+from kit.model.vet import check_body, check_call
 
 S = TypeVar("S", bound=Struct)
 T = TypeVar("T")
@@ -61,7 +61,7 @@ class State(Struct, frozen=True):
     """
 
     def __init_subclass__(cls) -> None:
-        check_once(cls)
+        check_body(cls)
 
     if TYPE_CHECKING:
 
@@ -789,7 +789,7 @@ class Declared(Model[S, Any]):
     _given: Mapping[str, tuple[Any, Given]] = {}
 
     def __init_subclass__(cls) -> None:
-        check_once(cls)
+        check_body(cls)
         with declaring(f"class {cls.__name__}"):
             cls._take_apart()
 

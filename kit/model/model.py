@@ -611,6 +611,9 @@ def _digestible(value: Any) -> Any:
     raise TypeError(f"a state cannot hold a {type(value).__name__}")
 
 
+LONGEST_NUMBER = 10_000  # bits
+
+
 def _storable(value: Any) -> Any:
     """Plain data in which integers beyond 64 bits, which MessagePack lacks, are bytes."""
     if isinstance(value, tuple | list):
@@ -618,6 +621,8 @@ def _storable(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _storable(item) for key, item in value.items()}
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
+        if value.bit_length() > LONGEST_NUMBER:
+            raise ValueError(f"an integer of more than {LONGEST_NUMBER:,} bits")
         data = value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True)
         return msgspec.msgpack.Ext(1, data)
     return value
@@ -628,7 +633,10 @@ _ENCODER = msgspec.msgpack.Encoder(enc_hook=_digestible, order="deterministic")
 
 
 def content(value: Any) -> bytes:
-    """The bytes that stand for a value: equal for equal content, on every machine and run."""
+    """The bytes that stand for a value: equal for equal content, on every machine and run.
+
+    Raises TypeError or ValueError for what cannot be written down.
+    """
     try:
         return _ENCODER.encode(value)
     except OverflowError:

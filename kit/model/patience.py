@@ -4,11 +4,11 @@ Whoever waits for a cell can interrupt it; a press of a button has nobody who co
 has presses answered on a thread of their own, which no signal reaches. For one step there is a
 limit (``patient``): processor time of the thread that works, not the clock, so that a busy machine
 stops nobody. A search may take its time as long as each function of the model comes back
-(``attended``), and ends when it is asked to (``stoppable``). A thread that sleeps is woken where a
-signal reaches it: the main one. There a timer looks as well, since code of C lets no other thread
-look: a regular expression that tries for ever, a huge power. What never comes back from C and asks
-for no signal, such as ``sum(iter(int, 1))``, nobody can stop but who ends the process. Where Python
-has one thread, nobody looks at all: that is a page's, which ends its worker.
+(``attended``), and ends when it is asked to (``stoppable``). The main thread looks at itself by a
+timer, which wakes it when it sleeps, and reaches code of C that asks for signals: a regular
+expression that tries for ever, a huge power. One thread looks at all others. What never comes back
+from C and asks for no signal, such as ``sum(iter(int, 1))``, nobody can stop but who ends the
+process. Where Python has one thread, nobody looks at all: that is a page's, which ends its worker.
 """
 
 import contextlib
@@ -20,22 +20,19 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import TypeGuard
 
 from kit.edge.limits import ALONE
 from kit.errors import BadInput
-from kit.model.careful import is_kits_file, raised_at
+from kit.model.source import is_kits_file, raised_at
 
 SECONDS = 5.0  # of computing for one step: hundreds of times what a step of the lessons takes
 ASLEEP = 30.0  # seconds without any computing
 _LOOK = 0.2  # seconds between two looks
 _IDLE = 5  # looks with nothing to look at, after which nobody looks
 _LEAST = 0.0005  # seconds of computing between two looks, with less a thread sleeps
-_WAKING = signal.SIGURG  # which nobody else uses, and which does nothing where nobody listens
-_TICK = signal.SIGVTALRM  # of the timer
-
-
+_MAIN = threading.main_thread().ident
 _WAY_OUT = frozenset((contextlib.__file__, __file__))
+
 Due = Callable[["FrameType | None"], bool]
 """Whether a thread that is at work in a frame is to be stopped."""
 
@@ -47,26 +44,25 @@ class _TooLong(BaseException):
 class _Work:
     """What a thread does from now on, and when it is to be stopped by which error."""
 
-    __slots__ = ("due", "ended", "error", "lock", "worker")
+    __slots__ = ("due", "ended", "error", "lock", "timed", "worker")
 
     def __init__(self, due: Due, error: type[BaseException]) -> None:
         self.worker, self.due, self.error = threading.get_ident(), due, error
-        self.ended, self.lock = False, threading.Lock()
+        self.ended, self.timed, self.lock = False, False, threading.Lock()
 
-    def look(self) -> None:
-        """Raise the error in the thread, again and again, once that is due.
+    def is_due(self, frame: FrameType | None) -> bool:
+        """Whether it is to be stopped now, and each time that somebody looks from then on.
 
         Not while it is on its way out of what happens inside (which may take long, when much
         memory is given back): there nobody would understand it.
         """
+        return not (self.ended or _leaves(frame)) and self.due(frame)
+
+    def look(self) -> None:
+        """Raise the error in the thread, unless that looks at itself."""
         with self.lock:
             frame = sys._current_frames().get(self.worker)
-            if self.ended or _leaves(frame) or not self.due(frame):
-                return
-            if signal.getsignal(_WAKING) is _woken and self.worker == _MAIN:
-                _STOPPED[:] = [self]
-                signal.pthread_kill(self.worker, _WAKING)
-            else:
+            if not self.timed and self.is_due(frame):
                 worker, error = ctypes.c_ulong(self.worker), ctypes.py_object(self.error)
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(worker, error)
 
@@ -79,46 +75,37 @@ class _Work:
             self.ended = True
 
 
-_MAIN = threading.main_thread().ident
-_STOPPED: list[_Work] = []
-"""What the main thread is to be stopped at."""
-
-
-def _leaves(frame: FrameType | None) -> TypeGuard[FrameType]:
+def _leaves(frame: FrameType | None) -> bool:
     return frame is not None and frame.f_code.co_filename in _WAY_OUT
 
 
 def _is_entered(frame: FrameType) -> bool:
     caller = frame.f_back
-    return _leaves(caller) and caller.f_code.co_name == "__enter__"
-
-
-def _woken(_number: int, frame: FrameType | None) -> None:
-    works = [work for work in _STOPPED if not work.ended]
-    _STOPPED.clear()
-    if works and not _leaves(frame):
-        raise works[0].error
+    return caller is not None and _leaves(caller) and caller.f_code.co_name == "__enter__"
 
 
 def _ticked(_number: int, frame: FrameType | None) -> None:
-    for work in () if _leaves(frame) else _WATCH.works:
-        if work.worker == _MAIN and not work.ended and work.due(frame):
+    for work in _WATCH.works:
+        if work.timed and work.is_due(frame):
             raise work.error
 
 
 @contextmanager
-def _timed() -> Iterator[None]:
-    """Look at the main thread by a timer, unless somebody does so already, or uses the timer."""
-    free = threading.get_ident() == _MAIN and signal.getsignal(_TICK) in (signal.SIG_DFL, _ticked)
-    if not free or any(signal.getitimer(signal.ITIMER_VIRTUAL)):
+def _timed(work: _Work) -> Iterator[None]:
+    """Let the main thread look at itself by a timer, where nobody else uses that."""
+    is_ours = signal.getsignal(signal.SIGALRM) is _ticked
+    free = is_ours or signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
+    runs = any(signal.getitimer(signal.ITIMER_REAL))
+    work.timed = work.worker == _MAIN and free and (is_ours or not runs)
+    if not work.timed or runs:
         yield
         return
-    signal.signal(_TICK, _ticked)
-    signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS / 2, SECONDS / 2)
+    signal.signal(signal.SIGALRM, _ticked)
+    signal.setitimer(signal.ITIMER_REAL, _LOOK, _LOOK)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 class _Watch:
@@ -161,13 +148,11 @@ def _watched(due: Due, error: type[BaseException]) -> Iterator[None]:
     if ALONE:
         yield
         return
-    if threading.get_ident() == _MAIN and signal.getsignal(_WAKING) is signal.SIG_DFL:
-        signal.signal(_WAKING, _woken)
     work = _Work(due, error)
-    _WATCH.add(work)
     try:
         try:
-            with _timed():
+            with _timed(work):
+                _WATCH.add(work)
                 yield
         finally:
             work.end()

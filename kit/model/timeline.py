@@ -16,15 +16,22 @@ from msgspec.structs import replace
 from kit import __version__
 from kit.edge.arguments import checked, finite, whole_number
 from kit.errors import BadInput, BadType, Refused, shorten
-from kit.model.careful import careful_monitor
-from kit.model.contract import check_contract
 from kit.model.liveness import loop_of, loop_words
 from kit.model.model import Cost, Model, Monitor, Property, Verdict, fingerprint, verdicts
 from kit.model.parameters import edition_in
 from kit.model.patience import patient
-from kit.model.purity import blaming, check_seen, check_start, check_told, is_own, suggested_by
 from kit.model.registry import made_again, registered
 from kit.model.trace import MOST_STEPS, RecordedStep, Trace, action_from, model_of, trace_of
+from kit.model.vet import (
+    blaming,
+    careful_monitor,
+    check_contract,
+    check_seen,
+    check_start,
+    check_told,
+    is_own,
+    suggested_by,
+)
 
 
 class PassedStep(Struct, frozen=True):

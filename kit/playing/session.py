@@ -21,9 +21,10 @@ from kit.edge.arguments import checked, finite
 from kit.errors import BadInput, BadType, KitError, Refusal, Refused
 from kit.model import trace as traces
 from kit.model.model import Model
-from kit.model.purity import asking, error_line, is_own, uncollected
 from kit.model.registry import made_again, registered
+from kit.model.source import error_line
 from kit.model.timeline import LONGEST_RUN, Moment, Timeline, held
+from kit.model.vet import asking, is_own, uncollected
 from kit.playing.breaking import Breaks
 from kit.playing.opening import Source, open_source, panels_named
 from kit.playing.verdicts import ending

@@ -10,8 +10,8 @@ import msgspec
 from kit.errors import BadInput, KitError, counted
 from kit.model.model import Model
 from kit.model.patience import patient
-from kit.model.purity import rules_of
 from kit.model.timeline import Timeline
+from kit.model.vet import rules_of
 from kit.search.check import Result, Violation
 from kit.search.search import DEADLOCK, LOST, may_rest, out_of_reach
 from kit.views.dangers import written

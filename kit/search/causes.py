@@ -10,7 +10,7 @@ from kit.edge.arguments import checked, whole_number
 from kit.edge.progress import Progress, shown
 from kit.errors import BadInput
 from kit.model.model import Model
-from kit.model.purity import exploring
+from kit.model.vet import exploring
 from kit.search.fuzz import PropertyJudges, Trial
 from kit.search.search import REPORT_EVERY, Nodes
 

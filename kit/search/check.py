@@ -22,12 +22,11 @@ from kit.edge.arguments import checked
 from kit.edge.limits import is_tight, limits, usage
 from kit.edge.progress import Progress, shown
 from kit.errors import BadInput, Refused, one_line, shorten
-from kit.model.careful import raised_at
-from kit.model.contract import check_contract
 from kit.model.model import Model, Monitor, Property, Refinement
 from kit.model.parameters import budgets_in, edition_in, plainly
-from kit.model.purity import exploring
 from kit.model.record import Record
+from kit.model.source import raised_at
+from kit.model.vet import check_contract, exploring
 from kit.search.commuting import larger_steps
 from kit.search.partial_order import OrderCheck, single_steps
 from kit.search.search import NO_LIMIT, Mode, Search, Violation, symmetry_name

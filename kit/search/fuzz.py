@@ -21,11 +21,9 @@ from msgspec.structs import replace
 from kit.edge.arguments import checked, whole_number
 from kit.edge.progress import Progress, shown
 from kit.errors import BadInput, Refusal, one_line
-from kit.model.careful import careful_monitor, careful_property, witness_of
-from kit.model.contract import check_contract
+from kit.model import vet
 from kit.model.liveness import loop_of, loop_words
 from kit.model.model import Kind, Model, Monitor, Property
-from kit.model.purity import blaming, check_purity, check_start, exploring, rules_of
 from kit.model.registry import fuzzing_of, one_of, rows_of
 from kit.model.rule import Rule
 from kit.model.timeline import Timeline
@@ -64,12 +62,11 @@ class PropertyJudges(Struct, frozen=True):
         if monitors is None:
             monitors = model.monitors if properties is None else ()
         by_kind = {
-            kind: tuple(careful_property(prop) for prop in judged if prop.kind == kind)
-            for kind in get_args(Kind)
+            kind: tuple(prop for prop in judged if prop.kind == kind) for kind in get_args(Kind)
         }
         return cls(
             *(by_kind["always"], by_kind["step"], by_kind["sometimes"]),
-            tuple(map(careful_monitor, monitors)),
+            tuple(map(vet.careful_monitor, monitors)),
             by_kind["goal"],
             lives=by_kind["live"],
         )
@@ -90,16 +87,16 @@ class PropertyJudges(Struct, frozen=True):
         for prop in self.always:
             witness = prop.check(after)
             if witness is not None and not self.known(prop.name, after):
-                return prop.name, witness_of(prop.name, prop.check, witness)
+                return prop.name, vet.witness_of(prop.name, prop.check, witness)
         if action is not None:
             for prop in self.steps:
                 witness = prop.of_step(before, action, after)
                 if witness is not None and not self.known(prop.name, after):
-                    return prop.name, witness_of(prop.name, prop.check, witness)
+                    return prop.name, vet.witness_of(prop.name, prop.check, witness)
         for monitor, memory in zip(self.monitors, memories, strict=True):
             witness = monitor.verdict(memory)
             if witness is not None and not self.known(monitor.name, after):
-                return monitor.name, witness_of(monitor.name, monitor.verdict, witness)
+                return monitor.name, vet.witness_of(monitor.name, monitor.verdict, witness)
         return None
 
 
@@ -342,7 +339,7 @@ class Walker:
         if not 1 <= steps <= MOST_STEPS:
             raise BadInput("steps", steps, f"a number from 1 to {MOST_STEPS}")
         whole_number("within", within, most=MOST_STEPS)
-        check_contract(model, properties, monitors)
+        vet.check_contract(model, properties, monitors)
         self.model = model
         fuzzing = fuzzing_of(model)
         self.within = within if fuzzing.comes_to_goals else 0
@@ -359,7 +356,7 @@ class Walker:
         judged = (*judges.always, *judges.steps, *judges.awaited, *self.goals)
         self.scope = scope_of(model, judged, judges.monitors)
         self.check_purity(Walk(0, ()))
-        check_start(model, model.start())
+        vet.check_start(model, model.start())
 
     def _known(self, name: str, state: Any) -> bool:
         cost = self.model.known_cost(name, state)
@@ -370,8 +367,8 @@ class Walker:
     def check_purity(self, walk: Walk) -> None:
         """See that the model keeps its word where a walk ends. Raises BadInput naming the place."""
         state = reduce(self.model.apply, walk.actions, self.model.start())
-        with blaming(self.model):
-            check_purity(self.model, state)
+        with vet.blaming(self.model):
+            vet.check_purity(self.model, state)
 
     def led_on(self, walk: Walk) -> Walk:
         """A walk that broke nothing, and what a fair schedule from its end says of the *goals*.
@@ -408,7 +405,7 @@ class Walker:
         return PropertyJudges((Property(goal.name, "always", goal.title, verdict),), (), (), ())
 
     def _fair_rules(self) -> list[Rule[Any, Any]]:
-        return [rule for rule in rules_of(self.model) if self._weights.get(rule.kind, 1)]
+        return [rule for rule in vet.rules_of(self.model) if self._weights.get(rule.kind, 1)]
 
     def walk(self, seed: int) -> Walk:
         """The walk of a seed, up to its first violation, its last step, or rest."""
@@ -491,7 +488,7 @@ def _weighted(model: Model[Any, Any], weights: Mapping[str, float]) -> tuple[Any
             raise BadInput(f"weights[{kind}]", weight, f"a number from 0 to {MOST_WEIGHT}")
     return tuple(
         (float(weights.get(rule.kind, 1)), rule.sure, rule.outcome, rule.choices)
-        for rule in rules_of(model)
+        for rule in vet.rules_of(model)
         if weights.get(rule.kind, 1)
     )
 
@@ -602,7 +599,7 @@ def fuzz(
     numbers = _seeds(seeds)
     tally = _Tally(walker)
     began = perf_counter()
-    with exploring(model):
+    with vet.exploring(model):
         try:
             words = "{done:,} walks of {now:,}"
             with shown(progress, words, len(numbers)) as report:

@@ -18,11 +18,11 @@ from msgspec.structs import replace
 
 from kit.edge.progress import Progress
 from kit.errors import BadInput, KitError, shorten
-from kit.model.careful import careful_monitor, careful_property, check_stands, place, witness_of
+from kit.model import vet
 from kit.model.liveness import Lassos, loop_words
 from kit.model.model import Cost, Model, Monitor, Property
-from kit.model.purity import blame_states, check_purity, check_start, is_own, steps_of
 from kit.model.rule import Rule
+from kit.model.source import place
 
 
 class Nodes:
@@ -38,7 +38,7 @@ class Nodes:
     ) -> None:
         """With ``symmetry``, the model has one and each monitor knows how to rename."""
         self.model, self.monitors = model, tuple(monitors)
-        self._model_steps = steps_of(model)
+        self._model_steps = vet.steps_of(model)
         self._watching_on: dict[type, tuple[bool, ...]] = {}
         self.successors = self._watched if monitors else self._model_steps
         self.canonical = self._canonical() if symmetry else None
@@ -218,7 +218,7 @@ class SymmetryCheck:
         if type(self.state(key)) is not type(self.state(node)):
             wanted = f"a {type(self.state(node)).__name__}, and how its names were changed"
             raise BadInput(self.name, self.state(key), wanted)
-        check_stands(key, self.name, self.canonical)
+        vet.check_stands(key, self.name, self.canonical)
         again = self.canonical(key)
         if again != key:
             raise KitError(
@@ -431,10 +431,10 @@ class Search:
 
         With ``symmetry``, the model has one and each monitor knows how to rename.
         """
-        self.judged = judged = tuple(map(careful_property, properties))
+        self.judged = judged = tuple(properties)
         self.model = model
-        self.is_own = is_own(model)
-        self.monitors = tuple(map(careful_monitor, monitors))
+        self.is_own = vet.is_own(model)
+        self.monitors = tuple(map(vet.careful_monitor, monitors))
         self.most, self.deepest, self.past_costs = most, deepest, past_costs
         self.always = tuple(p for p in judged if p.kind == "always")
         self.steps = tuple(p for p in judged if p.kind == "step")
@@ -464,8 +464,8 @@ class Search:
     def run(self, mode: Mode, progress: Progress) -> Violation | None:
         """Visit nodes until a violation, a bound or the end; then judge possible progress."""
         start = self.nodes.first()
-        check_purity(self.model, self.state_of(start))
-        check_start(self.model, self.state_of(start))
+        vet.check_purity(self.model, self.state_of(start))
+        vet.check_start(self.model, self.state_of(start))
         if self.alike is not None:
             self.alike.compare([start])
         key = self.key_of(start)
@@ -476,7 +476,7 @@ class Search:
             search = self._breadth_first if mode == "breadth" else self._depth_first
             violation = search(progress)
         if any(_Sought(key) not in self.parents for key in self.parents):
-            blame_states(self.model, [self.state_of(key) for key in self.parents])
+            vet.blame_states(self.model, [self.state_of(key) for key in self.parents])
         if violation is None and self.complete:
             return self._lost_goal() or self._lasso()
         return violation
@@ -514,7 +514,7 @@ class Search:
         level = 0
         while self.frontier and self.complete:
             if not self.is_own:
-                check_purity(self.model, self.state_of(self.frontier[0]))
+                vet.check_purity(self.model, self.state_of(self.frontier[0]))
             reached: list[Any] = []
             keys: list[Any] = []
             violation = self._level(reached, keys, level >= self.deepest, progress)
@@ -678,7 +678,7 @@ class Search:
             for prop, allows in self.steps_on[kind]:
                 witness = allows(before, action, now)
                 if witness is not None:
-                    witness_of(prop.name, allows, witness)
+                    vet.witness_of(prop.name, allows, witness)
                     broken = partial(self._broken_step, prop, own)
                     if (violation := self._unless_known(prop.name, now, broken)) is not None:
                         return violation
@@ -689,7 +689,7 @@ class Search:
         for prop in self.always:
             witness = prop.check(state)
             if witness is not None:
-                witness_of(prop.name, prop.check, witness)
+                vet.witness_of(prop.name, prop.check, witness)
                 broken = partial(self._broken, prop.name, witness, key)
                 if (violation := self._unless_known(prop.name, state, broken)) is not None:
                     return violation
@@ -699,7 +699,7 @@ class Search:
         for at, monitor in enumerate(self.monitors, start=1):
             witness = monitor.verdict(node[at])
             if witness is not None:
-                witness_of(monitor.name, monitor.verdict, witness)
+                vet.witness_of(monitor.name, monitor.verdict, witness)
                 broken = partial(self._broken, monitor.name, witness, key)
                 if (violation := self._unless_known(monitor.name, state, broken)) is not None:
                     return violation

@@ -13,7 +13,7 @@ from msgspec import Struct
 from kit.errors import BadInput
 from kit.model.model import Model, verdicts
 from kit.model.parameters import budgets_in
-from kit.model.purity import check_seen, check_start, steps_of
+from kit.model.vet import check_seen, check_start, steps_of
 from kit.views.default import rows_of
 from kit.views.diagrams import PartLook, drawn, picture, quote
 from kit.views.fragment import Frag, h

@@ -4,8 +4,8 @@ from importlib import import_module
 from typing import Any
 
 from kit.edge.arguments import checked
-from kit.model.contract import check_contract
 from kit.model.model import Model
+from kit.model.vet import check_contract
 from kit.views.states import (
     MOST_COUNTED,
     States,

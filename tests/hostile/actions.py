@@ -10,9 +10,9 @@ from typing import Any, Literal, get_args, get_origin
 import msgspec
 
 from kit import Timeline, build
-from kit.model.purity import is_own
 from kit.model.registry import entries
 from kit.model.trace import action_from, dumps, loads
+from kit.model.vet import is_own
 from tests.hostile.judging import answered
 
 NUMBERS = (0, 1, 2, 3, 7, 100, 150, -1, 10**6, 2**62)

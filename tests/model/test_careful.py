@@ -10,10 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from kit.errors import BadInput, Refusal
-from kit.model.careful import MOST_CHOICES
 from kit.model.model import always, sometimes
-from kit.model.purity import check_purity, check_seen
 from kit.model.rule import Rule
+from kit.model.vet import MOST_CHOICES, check_purity, check_seen
 from tests.model.test_purity import Add, Firm, Frozen, model_of
 
 Made = Callable[[], Any]

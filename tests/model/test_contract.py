@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kit.errors import KitError, Refused
-from kit.model.contract import METHODS, check_contract
 from kit.model.model import Model, Monitor, PartialOrder, always, fingerprint, step
 from kit.model.registry import build, entry_of
 from kit.model.rule import Rule
 from kit.model.trace import action_from
+from kit.model.vet import METHODS, check_contract
 from tests.examples import examples
 from tests.model.counting import counting
 from tests.model.toys import Lift, LiftModel, LiftParameters, Up, walk
@@ -228,7 +228,7 @@ REFUSED: tuple[tuple[str, Any, str], ...] = (
     ("monitors", (replace(MONITOR, begin=NOTHING),), "begin of a Monitor of lift"),
     ("monitors", (replace(MONITOR, step=NOTHING),), "step of a Monitor of lift"),
     ("monitors", (replace(MONITOR, verdict=NOTHING),), "verdict of a Monitor of lift"),
-    ("monitors", (replace(MONITOR, begin=list),), "monitor sees.*a lasting memory"),
+    ("monitors", (replace(MONITOR, begin=list),), "monitor sees.*values that never change"),
     ("monitors", (replace(MONITOR, name="inside"),), "property of lift: got 'inside'.*once"),
 )
 

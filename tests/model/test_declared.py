@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import pytest
 
 from kit.errors import BadInput, BadType
-from kit.model import bodies, declared
+from kit.model import declared
 from kit.model.declared import (
     Declared,
     Each,
@@ -243,7 +243,7 @@ def test_parentheses_that_are_missing_are_named(mark: Any) -> None:
 
 
 FILE = "<a cell>"
-SHIPPED = str(Path(bodies.__file__).with_name("none_of_these.py"))
+SHIPPED = str(Path(declared.__file__).with_name("none_of_these.py"))
 HEAD = 'name, title, State = "own", "A model", State\n'
 METHOD = 'def {}(self, s):\n    """It is said."""\n'
 LOOK, RING = (METHOD.format(name) for name in ("look", "ring"))

@@ -21,7 +21,7 @@ from types import CellType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
 from kit.errors import Refusal
-from kit.model.careful import KIT
+from kit.model.source import KIT
 
 ENGINE = (f"{KIT}model/", f"{KIT}search/")
 NO_WAY = Refusal("without its refusals the function returns nothing")

@@ -159,7 +159,7 @@ def test_what_stands_for_a_state_lasts() -> None:
     model = Graph({0: (1,)})
     odd: Any = float("nan")
     model.symmetry = lambda s: (Cell(odd) if s.at == 1 else s, None)
-    with pytest.raises(BadInput, match=r"symmetry .*: got nan; allowed: numbers that equal"):
+    with pytest.raises(BadInput, match=r"symmetry .*: got Cell.*; allowed: numbers that equal"):
         check(model, symmetry=True)
 
 

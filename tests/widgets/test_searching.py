@@ -11,9 +11,9 @@ import pytest
 from kit.errors import BadInput
 from kit.model.declared import action, goal
 from kit.model.model import always
-from kit.model.purity import is_own
 from kit.model.registry import build, entries
 from kit.model.timeline import Timeline
+from kit.model.vet import is_own
 from kit.playing.verdicts import LARGEST_BOUND, MOST_STATES, elsewhere, end_of, verdict
 from kit.protocols.dataplane.dataplane import Dataplane
 from kit.protocols.storage import facts
