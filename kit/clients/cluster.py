@@ -52,7 +52,7 @@ class ServedCluster:
     """
 
     def __init__(self, source: Session | Timeline) -> None:
-        self.source, self.addresses = source, Addresses(())
+        self.source, self.endpoints = source, Addresses(())
         self.tools = tools_of(self.timeline.model)
         self.lock = source.lock if isinstance(source, Session) else threading.RLock()
         self.listeners: list[Listener] = []
@@ -69,7 +69,7 @@ class ServedCluster:
 
     @property
     def timeline(self) -> Timeline:
-        """The history that is shown."""
+        """The history that is shown, with what programs have done."""
         return self.source.timeline if isinstance(self.source, Session) else self.source
 
     @property
@@ -92,7 +92,7 @@ class ServedCluster:
 
     def catalog(self, at: int) -> Catalog:
         """The tables of a node."""
-        return Catalog(self.tools, self.now(at), self.addresses)
+        return Catalog(self.tools, self.now(at), self.endpoints)
 
     def is_up(self, at: int) -> bool:
         """Whether the server of a node runs."""
@@ -129,8 +129,11 @@ class ServedCluster:
             return self.source.now
 
     def hold(self, *nodes: str) -> None:
-        """No request reaches these nodes by itself; coordinators plan by the epoch they know now,
-        or by the oldest one that a barrier has left them since.
+        """Let no request reach these nodes by itself; coordinators plan by the epoch they know now.
+
+        What you do yourself still happens: ``step`` lets a held replica apply an epoch. And where a
+        barrier waits for all nodes (``vnodes``, ``tablet``), it also reaches a coordinator that is
+        held: after the barrier that one plans by no older version.
 
         Raises BadInput for a name of no node.
         """
@@ -142,7 +145,7 @@ class ServedCluster:
                 self.held[name] = rows.epoch(self.now(at), at) if rows else 0
 
     def release(self, *nodes: str) -> None:
-        """These nodes are held no longer; without names, none is.
+        """Hold these nodes no longer; without names, none.
 
         Raises BadInput for a name of no node.
         """
@@ -161,7 +164,7 @@ class ServedCluster:
         """The same moment beside it, where nothing that is asked changes anything here."""
         with self.lock:
             twin = ServedCluster(replayed(self.timeline))
-            twin.addresses, twin.held, twin.values = self.addresses, {**self.held}, {**self.values}
+            twin.endpoints, twin.held, twin.values = self.endpoints, {**self.held}, {**self.values}
             twin._own = {*self._own}
             return twin
 
@@ -216,7 +219,7 @@ class ServedCluster:
             self.look()
             self._asked.notify_all()
 
-    def wait(self, seconds: float) -> None:
+    def wait(self, seconds: float = 60) -> None:
         """Return once a program waits for its answer. Raises KitError when none does in time."""
         with self.lock:
             if not self._asked.wait_for(lambda: self.waiting, seconds):

@@ -75,9 +75,8 @@ class Conversation:
             return frames.SUPPORTED, multimap(known)
         if message.opcode == frames.STARTUP:
             if message.options.get("COMPRESSION"):
-                raise MalformedError(
-                    "STARTUP COMPRESSION: this server does not support compression"
-                )
+                why = "this server does not support compression"
+                raise MalformedError(f"STARTUP COMPRESSION: {why}")
             self.started = True
             return frames.READY, b""
         if not self.started:
@@ -118,18 +117,14 @@ class Conversation:
         first = next(iter(table.columns))
         key = next((at for at, (name, _) in enumerate(by_marker) if name == first), None)
         columns = _columns(*_shaped(statement, table, ())[:2]) if statement.verb == "select" else ()
-        return (
-            Result(table.keyspace, table.name, bound),
-            key,
-            Result(table.keyspace, table.name, columns),
-        )
+        place = table.keyspace, table.name
+        return Result(*place, bound), key, Result(*place, columns)
 
     def _table(self, statement: Statement, used: str, catalog: Catalog) -> Table:
         keyspace = statement.keyspace or used
         if not keyspace:
-            raise BadInput(
-                "table", statement.table, "a keyspace first: USE one, or write keyspace.table"
-            )
+            allowed = "a keyspace first: USE one, or write keyspace.table"
+            raise BadInput("table", statement.table, allowed)
         table = catalog.table(keyspace, statement.table)
         for name in (*statement.columns, *statement.sets, *statement.where):
             if name not in table.columns:
@@ -163,7 +158,7 @@ class Conversation:
                 return _page(Table("system", "describe", columns), [*columns], rows, given)
             table = self._table(statement, used, catalog)
             statement = _bound(statement, table, given)
-            if catalog.user_table(table) is None:
+            if not catalog.is_of_users(table):
                 if statement.verb != "select":
                     raise BadInput("table", table.title, "a user table: this one is read-only")
                 return _selected(statement, table, given)
@@ -251,13 +246,8 @@ class Conversation:
         failed, reads = answer.verdict == "failure", statement.verb == "select"
         more += number("i", answer.failures) if failed else b""
         more += number("B", answer.received > 0) if reads else string("SIMPLE")
-        codes = {
-            (False, False): frames.WRITE_TIMEOUT,
-            (False, True): frames.READ_TIMEOUT,
-            (True, False): frames.WRITE_FAILURE,
-            (True, True): frames.READ_FAILURE,
-        }
-        return frames.error(codes[failed, reads], answer.why, more)
+        failures, timeouts = frames.FAILURES, frames.TIMEOUTS
+        return frames.error((failures if failed else timeouts)[reads], answer.why, more)
 
 
 def _columns(table: Table, wanted: Sequence[str]) -> list[Column]:
@@ -295,10 +285,8 @@ def _bound(statement: Statement, table: Table, given: Parameters) -> Statement:
     raw: Sequence[Any] = given.values
     if given.names:
         by_name = dict(zip(given.names, given.values, strict=True))
-        named = [
-            marker.name or name for marker, (name, _) in zip(statement.markers, places, strict=True)
-        ]
-        raw = [by_name.get(name, UNSET) for name in named]
+        named = zip(statement.markers, places, strict=True)
+        raw = [by_name.get(marker.name or name, UNSET) for marker, (name, _) in named]
     if len(raw) != len(places):
         raise BadInput("values", len(raw), f"{len(places)}, one for each marker")
     for marker, (name, kind), each in zip(statement.markers, places, raw, strict=True):
@@ -327,27 +315,18 @@ def _bound(statement: Statement, table: Table, given: Parameters) -> Statement:
 
 
 def _selected(statement: Statement, table: Table, given: Parameters) -> Reply:
-    rows = [
-        row
-        for row in table.rows()
-        if all(
-            any(
-                _alike(row.get(name), each, table.columns[name])
-                for each in (value if isinstance(value, tuple) else (value,))
-            )
-            for name, value in statement.where.items()
-        )
-    ]
+    rows = [row for row in table.rows() if _fits(row, statement, table)]
     shown, wanted, result = _shaped(statement, table, rows)
     return _page(shown, wanted, result[: statement.limit], given)
 
 
-def _alike(held: Any, wanted: Any, kind: str) -> bool:
-    if held is None:
-        return False
-    if kind == "text":
-        return str(held) == str(wanted)
-    return str(held).lower() == str(wanted).lower()
+def _fits(row: Row, statement: Statement, table: Table) -> bool:
+    for name, value in statement.where.items():
+        alike = str if table.columns[name] == "text" else lambda each: str(each).lower()
+        wanted = {*map(alike, value if isinstance(value, tuple) else (value,))}
+        if row.get(name) is None or alike(row[name]) not in wanted:
+            return False
+    return True
 
 
 def _page(

@@ -4,6 +4,7 @@ A frame is a header of nine bytes and a body of at most ``LARGEST`` bytes. Sourc
 v4, sections 2, 4 and 9.
 """
 
+import struct
 from collections.abc import Sequence
 from typing import Any
 
@@ -67,9 +68,7 @@ def stream_of(raw: bytes) -> int:
 
 def frame(opcode: int, stream: int, body: bytes = b"") -> bytes:
     """A response."""
-    return bytes((VERSION | RESPONSE, 0)) + stream.to_bytes(2, "big", signed=True) + bytes(
-        (opcode,)
-    ) + number("i", len(body)) + body  # fmt: skip
+    return struct.pack(">BBhBi", VERSION | RESPONSE, 0, stream, opcode, len(body)) + body
 
 
 # -- what a client asks ----------------------------------------------------------------------------
@@ -181,9 +180,8 @@ def _batch(read: Reader) -> Message:
         prepared = read.number("B", "kind of statement")
         if prepared > 1:
             raise MalformedError(f"kind of statement {prepared}: must be 0 or 1")
-        statements.append(
-            read.sized("id", "H") or b"" if prepared else read.string("statement", "i")
-        )
+        known = (read.sized("id", "H") or b"") if prepared else read.string("statement", "i")
+        statements.append(known)
         values.append(tuple(read.value("a value") for _ in range(read.count("values"))))
     level, flags = _level(read), read.number("B", "flags")
     if flags & SERIAL:
@@ -197,7 +195,8 @@ def _batch(read: Reader) -> Message:
 # -- what it is told -------------------------------------------------------------------------------
 
 SERVER_ERROR, PROTOCOL_ERROR, UNAVAILABLE, OVERLOADED = 0x0000, 0x000A, 0x1000, 0x1001
-WRITE_TIMEOUT, READ_TIMEOUT, READ_FAILURE, WRITE_FAILURE = 0x1100, 0x1200, 0x1300, 0x1500
+TIMEOUTS, FAILURES = (0x1100, 0x1200), (0x1500, 0x1300)
+"""Of a write, and of a read."""
 SYNTAX_ERROR, INVALID, UNPREPARED = 0x2000, 0x2200, 0x2500
 
 

@@ -26,7 +26,7 @@ from kit.clients.tables import Addresses
 from kit.edge.arguments import whole_number
 from kit.edge.door import Door
 from kit.errors import BadInput, KitError
-from kit.model.timeline import Moment, Timeline
+from kit.model.timeline import Timeline
 from kit.playing.opening import Source, open_source
 from kit.playing.session import Session
 
@@ -50,8 +50,8 @@ class Connection:
 
     def __init__(self, hall: Served, at: int, reader: asyncio.StreamReader, writer: Any) -> None:
         self.hall, self.at, self.reader, self.writer = hall, at, reader, writer
-        wait = partial(awaited, hall.cluster)
-        self.talk = Conversation(hall.cluster, at, hall.prepared, wait)
+        wait = partial(awaited, hall)
+        self.talk = Conversation(hall, at, hall.prepared, wait)
         self.open: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
@@ -112,7 +112,7 @@ class Connection:
             self.writer.transport.abort()
 
 
-class Served:
+class Served(ServedCluster):
     """A cluster that programs can connect to, until it is closed.
 
     ``addresses`` has the address of each node by its name, ``port`` is the same for all.
@@ -121,25 +121,22 @@ class Served:
     def __init__(self, source: Session | Timeline, port: int = 0) -> None:
         if sys.platform != "linux":
             raise KitError(ELSEWHERE.format(system=sys.platform))
-        self.cluster = ServedCluster(source)
+        super().__init__(source)
         self.prepared: dict[bytes, Prepared] = {}
-        names = self.cluster.names
-        if len(names) > MOST_NODES:
-            raise BadInput("nodes", len(names), f"at most {MOST_NODES}")
-        hosts = [str(FIRST + at) for at in range(len(names))]
+        if len(self.names) > MOST_NODES:
+            raise BadInput("nodes", len(self.names), f"at most {MOST_NODES}")
+        hosts = [str(FIRST + at) for at in range(len(self.names))]
         self.sockets = bound(hosts, port)
         self.port = int(self.sockets[0].getsockname()[1])
-        self.addresses = dict(zip(names, hosts, strict=True))
-        self.cluster.addresses = Addresses(hosts, self.port)
+        self.addresses = dict(zip(self.names, hosts, strict=True))
+        self.endpoints = Addresses(hosts, self.port)
         self.connections: set[Connection] = set()
         begun: Future[None] = Future()
-        self.thread = threading.Thread(target=self._run, args=(begun,), daemon=True)
+        run = partial(asyncio.run, self._serve(begun))
+        self.thread = threading.Thread(target=run, daemon=True)
         self.thread.start()
         begun.result()
-        self.cluster.listeners.append(self._tell)
-
-    def _run(self, begun: Future[None]) -> None:
-        asyncio.run(self._serve(begun))
+        self.listeners.append(self._announce)
 
     async def _serve(self, begun: Future[None]) -> None:
         self.loop, self.over = asyncio.get_running_loop(), asyncio.Event()
@@ -158,10 +155,7 @@ class Served:
             await asyncio.gather(*others, return_exceptions=True)
 
     async def _meet(self, at: int, reader: asyncio.StreamReader, writer: Any) -> None:
-        if self.over.is_set():
-            writer.transport.abort()
-            return
-        if not self.cluster.is_up(at):
+        if self.over.is_set() or not self.is_up(at):
             writer.transport.abort()
             return
         connection = Connection(self, at, reader, writer)
@@ -171,58 +165,21 @@ class Served:
         finally:
             self.connections.discard(connection)
 
-    def _tell(self, at: int, change: Change) -> None:
+    def _announce(self, at: int, change: Change) -> None:
         with suppress(RuntimeError):  # the loop is over
             self.loop.call_soon_threadsafe(self._pass_on, at, change)
 
     def _pass_on(self, at: int, change: Change) -> None:
-        body = change.body(self.cluster.addresses)
+        body = change.body(self.endpoints)
         for each in [*self.connections]:
             if each.at == at and change.kind in each.talk.events:
                 each.say(-1, (frames.EVENT, body))
             if (change.what, change.at) == ("DOWN", each.at):
                 each.writer.transport.abort()
 
-    # What one does with it in a notebook.
-
-    def step(self) -> Moment:
-        """One step on. Raises Refused at the end."""
-        return self.cluster.step()
-
-    def act(self, action: Any) -> Moment:
-        """An action, as itself or by its verb. Raises BadInput for none, Refused with why."""
-        return self.cluster.act(action)
-
-    def hold(self, *nodes: str) -> None:
-        """Let no request reach these nodes by itself; coordinators plan by the epoch they know now.
-
-        What you do yourself still happens: ``step`` lets a held replica apply an epoch. And where a
-        barrier waits for all nodes (``vnodes``, ``tablet``), it also reaches a coordinator that is
-        held: after the barrier that one plans by no older version.
-
-        Raises BadInput for a name of no node.
-        """
-        self.cluster.hold(*nodes)
-
-    def release(self, *nodes: str) -> None:
-        """Hold these nodes no longer; without names, none.
-
-        Raises BadInput for a name of no node.
-        """
-        self.cluster.release(*nodes)
-
-    def wait(self, seconds: float = 60) -> None:
-        """Return once a program waits for its answer. Raises KitError when none does in time."""
-        self.cluster.wait(seconds)
-
-    @property
-    def timeline(self) -> Timeline:
-        """The history, with what programs have done."""
-        return self.cluster.timeline
-
     def close(self) -> None:
         """End all connections, and listen no more."""
-        self.cluster.close()
+        super().close()
         with suppress(RuntimeError):
             self.loop.call_soon_threadsafe(self.over.set)
         self.thread.join()
@@ -235,7 +192,7 @@ class Served:
 
     def __repr__(self) -> str:
         places = ", ".join(f"{name} {host}" for name, host in self.addresses.items())
-        return f"Served({self.cluster.model.name}: port {self.port}; {places})"
+        return f"Served({self.model.name}: port {self.port}; {places})"
 
 
 def bound(hosts: Sequence[str], port: int) -> list[Door]:

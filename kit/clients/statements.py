@@ -4,9 +4,10 @@ Read word by word, never evaluated; whatever else it is, is told in one line.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.console.server import NOT_MODELLED
 from kit.errors import LONGEST_VALUE, BadInput, KitError, counted
@@ -32,6 +33,7 @@ MISSING = {
     "IF": "conditional statements (lightweight transactions)",
     "USING": "timestamps and a time to live that clients choose",
 }
+T = TypeVar("T")
 Shape = Literal["rows", "json", "count"]
 Verb = Literal["select", "write", "delete", "use", "describe"]
 
@@ -79,7 +81,11 @@ def parsed(text: str) -> Statement:
     try:
         parts = [*statements(f"{text}\n;", "statement")]
     except BadInput as error:  # it begins with what no word does
-        raise SyntaxFault(_unread(text, str(error.value).removesuffix("\n;"))) from None
+        rest = str(error.value).removesuffix("\n;")
+        opened = (what for begins, what in OPENING.items() if rest.startswith(begins))
+        what = next(opened, "not CQL")
+        said = f"{what}: {_end(text[: text.rfind(rest) + len(rest)])}"
+        raise SyntaxFault(said) from None
     if parts and parts[0][0].says("BEGIN"):
         raise SyntaxFault("BEGIN: send a batch as such, not as a text (drivers know how)")
     if not parts:
@@ -97,11 +103,6 @@ def _begin(text: str) -> str:
 def _end(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= LONGEST_VALUE else f"...{text[3 - LONGEST_VALUE :]}"
-
-
-def _unread(text: str, rest: str) -> str:
-    what = next((what for begins, what in OPENING.items() if rest.startswith(begins)), "not CQL")
-    return f"{what}: {_end(text[: text.rfind(rest) + len(rest)])}"
 
 
 class _Parser:
@@ -142,10 +143,10 @@ class _Parser:
         first = self.name()
         return (first, self.name()) if self.says(".") else ("", first)
 
-    def names(self) -> tuple[str, ...]:
-        parts = [self.name()]
+    def several(self, read: Callable[[], T]) -> tuple[T, ...]:
+        parts = [read()]
         while self.says(","):
-            parts.append(self.name())
+            parts.append(read())
         return tuple(parts)
 
     def value(self) -> Any:
@@ -176,11 +177,9 @@ class _Parser:
 
     def values(self) -> tuple[Any, ...]:
         self.need("(")
-        values = [self.value()]
-        while self.says(","):
-            values.append(self.value())
+        values = self.several(self.value)
         self.need(")")
-        return tuple(values)
+        return values
 
     def pairs(self, between: str) -> dict[str, Any]:
         parts: dict[str, Any] = {}
@@ -219,7 +218,7 @@ class _Parser:
                 self.wrong()
         if self.at < len(self.words):
             self.wrong()
-        return made
+        return replace(made, markers=tuple(self.markers))
 
     def select(self) -> Statement:
         columns: tuple[str, ...] = ()
@@ -228,31 +227,21 @@ class _Parser:
             self.need("(", "*", ")")
             shape = "count"
         elif not self.says("*"):
-            columns = self.names()
+            columns = self.several(self.name)
         self.need("FROM")
-        keyspace, table = self.table()
+        named = self.table()
         where = self.pairs("AND") if self.says("WHERE") else {}
         limit = self.value() if self.says("LIMIT") else None
         filters = self.says("ALLOW")
         if filters:
             self.need("FILTERING")
-        return Statement(
-            "select",
-            keyspace,
-            table,
-            columns,
-            where=where,
-            limit=limit,
-            markers=tuple(self.markers),
-            shape=shape,
-            filters=filters,
-        )
+        return Statement("select", *named, columns, {}, where, limit, shape=shape, filters=filters)
 
     def insert(self) -> Statement:
         self.need("INTO")
-        keyspace, table = self.table()
+        named = self.table()
         self.need("(")
-        names = self.names()
+        names = self.several(self.name)
         self.need(")", "VALUES")
         values = self.values()
         if len(names) != len(values):
@@ -260,22 +249,17 @@ class _Parser:
             raise SyntaxFault(f"{' and '.join(many)}: each column needs one value")
         if len({*names}) != len(names):
             raise SyntaxFault("a column is in the statement twice")
-        given = dict(zip(names, values, strict=True))
-        return Statement("write", keyspace, table, sets=given, markers=tuple(self.markers))
+        return Statement("write", *named, sets=dict(zip(names, values, strict=True)))
 
     def update(self) -> Statement:
-        keyspace, table = self.table()
+        named = self.table()
         self.need("SET")
         sets = self.pairs(",")
         self.need("WHERE")
-        where = self.pairs("AND")
-        return Statement(
-            "write", keyspace, table, sets=sets, where=where, markers=tuple(self.markers)
-        )
+        return Statement("write", *named, sets=sets, where=self.pairs("AND"))
 
     def delete(self) -> Statement:
         self.need("FROM")
-        keyspace, table = self.table()
+        named = self.table()
         self.need("WHERE")
-        where = self.pairs("AND")
-        return Statement("delete", keyspace, table, where=where, markers=tuple(self.markers))
+        return Statement("delete", *named, where=self.pairs("AND"))

@@ -6,7 +6,7 @@ What a model does not tell is null. A server's own table has text columns, but f
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 from uuid import UUID
 
@@ -16,7 +16,7 @@ from msgspec import Struct
 from kit.console.cassandra import NATIVE_PORT, PORT
 from kit.console.clients import RowServers
 from kit.console.drill import DrillMoment
-from kit.console.server import VIRTUAL, KnownRing, Row, Servers, TableKey, UserTable
+from kit.console.server import VIRTUAL, KnownRing, Row, Servers, TableKey
 from kit.errors import BadInput
 from kit.model.flows import as_uuid
 from kit.operators.importers.cql import cql_columns
@@ -149,10 +149,11 @@ class Catalog:
             virtual = schema == "system_virtual_schema"
             for name, text in OF_SCHEMA.items():
                 shown = text.partition(";")[0] if virtual and name == "keyspaces" else text
-                every.append(made(schema, name, shown, _of(rows[name], virtual)))
+                every.append(made(schema, name, shown, partial(rows[name], virtual)))
         for each in tools.tables:
             types = {name: each.type_of(name) for name in each.columns}
-            every.append(Table(each.keyspace, each.name, types, _read(each.rows, now), each.key))
+            rows_here = partial(each.rows, now, now.here)
+            every.append(Table(each.keyspace, each.name, types, rows_here, each.key))
         every += [Table(each.keyspace, each.name, each.columns) for each in self.users]
         self.tables = {each.title: each for each in every}
 
@@ -163,19 +164,14 @@ class Catalog:
             raise BadInput("table", f"{keyspace}.{name}", f"one of {', '.join(self.tables)}")
         return known
 
-    def user_table(self, table: Table) -> UserTable | None:
-        """The table of users that it is, if it is one."""
-        return next(
-            (x for x in self.users if (x.keyspace, x.name) == (table.keyspace, table.name)), None
-        )
+    def is_of_users(self, table: Table) -> bool:
+        """Whether it is a table of users."""
+        return (table.keyspace, table.name) in {(each.keyspace, each.name) for each in self.users}
 
     def names(self) -> list[str]:
         """The keyspaces, those of the system first."""
-        return [*dict.fromkeys([each.keyspace for each in self.tables.values()]), *(
-            each.name for each in self.keyspaces if not any(
-                table.keyspace == each.name for table in self.users
-            )
-        )]  # fmt: skip
+        held = [each.keyspace for each in self.tables.values()]
+        return [*dict.fromkeys([*held, *(each.name for each in self.keyspaces)])]
 
     # -- who is there ------------------------------------------------------------------------------
 
@@ -332,16 +328,6 @@ class Catalog:
 
 def _described(keyspace: str, kind: str, name: str, create: str = "") -> Row:
     return {"keyspace_name": keyspace, "type": kind, "name": name, "create_statement": create}
-
-
-def _of(rows: Callable[[bool], Iterable[Row]], virtual: bool) -> Callable[[], Iterable[Row]]:
-    return lambda: rows(virtual)
-
-
-def _read(
-    rows: Callable[[DrillMoment, int], Iterable[Row]], now: DrillMoment
-) -> Callable[[], Iterable[Row]]:
-    return lambda: rows(now, now.here)
 
 
 def replication_of(keyspace: Keyspace) -> dict[str, str]:

@@ -56,7 +56,7 @@ def entered(served: Served, line: str) -> str:
     try:
         if word in (HOLD, RELEASE):
             (served.hold if word == HOLD else served.release)(*rest.split())
-            return f"held: {', '.join(served.cluster.held) or 'none'}"
+            return f"held: {', '.join(served.held) or 'none'}"
         return (served.act(line) if line else served.step()).say
     except KitError as error:
         return str(error)

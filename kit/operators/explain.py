@@ -114,10 +114,7 @@ class Explanation(Struct, frozen=True):
 
     def timeline(self) -> Timeline:
         """The run, to be stepped through or saved; of a refuted one as far as it is explained."""
-        timeline = Timeline(self.model)
-        for action in self.run:
-            timeline.do(action)
-        return timeline
+        return Timeline.along(self.model, self.run)
 
     def as_plain(self) -> dict[str, Any]:
         """The same as data."""
@@ -268,19 +265,6 @@ def _in_turns(
                 pending.append(search)
 
 
-@checked
-def search_explanation(
-    model: Model[Any, Any], sight: Sight, seen: Sequence[Seen], *, bound: int = BOUND
-) -> Explanation:
-    """Look for a run of a model that has all that was seen, in this order.
-
-    ``bound`` is how many pairs of a state and a place in the observations are visited at most.
-
-    Raises BadInput for no observation, or a bound that is none.
-    """
-    return Question("", tuple(seen), ((model, sight),)).answer(bound)
-
-
 def _answered(
     search: _Search, whole: Pair | None, states: int, bound: int, visited: Visited
 ) -> Explanation:
@@ -405,7 +389,7 @@ class Question(Struct, frozen=True):
     ways: tuple[tuple[Model[Any, Any], Sight], ...]
     beside: str = ""
 
-    def answer(self, bound: int, visited: Visited = lambda more: None) -> Explanation:
+    def answer(self, bound: int = BOUND, visited: Visited = lambda more: None) -> Explanation:
         """The first explanation; else what is unknown, else the one that explains the most.
 
         All ways together visit ``bound`` states. Only of the one that is answered with it is

@@ -8,17 +8,17 @@ asks for a secret, which only its owner can read, and there is no REST port, whi
 import argparse
 import os
 import secrets
-import signal
 import stat
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
+import psutil
 import pyspark
 from msgspec import Struct
 
@@ -103,13 +103,8 @@ def start(
         if master is not None:
             _check_free("port", port)
             closed = {**_secret(secret), **CLOSED, PAGES_KEY: secrets.token_urlsafe(32)}
-            common = [
-                "--host",
-                LOOPBACK,
-                "--webui-port",
-                "0",
-                *launcher.settled_by("closed", closed),
-            ]
+            common = ["--host", LOOPBACK, "--webui-port", "0"]
+            common += launcher.settled_by("closed", closed)
             launcher.run(MASTER, [*common, "--port", str(port)])
             launcher.wait(lambda: answers(Address("spark", LOOPBACK, port), 1.0) is None)
             for number in range(workers):
@@ -178,6 +173,7 @@ class _Launcher:
         self.daemons: list[Daemon] = []
         self._home = Path(pyspark.__file__).parent
         self._logs: list[Path] = []
+        self._processes: list[subprocess.Popen[bytes]] = []
         self._variables = {
             **os.environ,
             **spark_environment(java),
@@ -202,6 +198,7 @@ class _Launcher:
                 start_new_session=True,
             )
         self._logs.append(log)
+        self._processes.append(process)
         self.daemons.append(Daemon(role, process.pid))
 
     def settled_by(self, name: str, given: Mapping[str, str]) -> list[str]:
@@ -229,10 +226,11 @@ class _Launcher:
     def wait(self, up: Callable[[], bool]) -> None:
         end = time.monotonic() + PATIENCE
         while not up():
-            dead = next((d for d in self.daemons if not _is_alive(d.pid)), None)
-            if dead is not None or time.monotonic() > end:
-                what = f"{dead.role} ended" if dead is not None else "it took too long"
-                log = self._logs[self.daemons.index(dead) if dead is not None else -1]
+            gone = [at for at, each in enumerate(self._processes) if each.poll() is not None]
+            if gone or time.monotonic() > end:
+                at = gone[0] if gone else -1
+                what = f"{self.daemons[at].role} ended" if gone else "it took too long"
+                log = self._logs[at]
                 raise SparkUnavailable(f"the cluster did not start: {what}; see {log}")
             time.sleep(0.1)
 
@@ -242,40 +240,22 @@ def _check_free(field: str, port: int) -> None:
         raise BadInput(field, port, "a free port from 1 to 65535")
 
 
-def _is_alive(pid: int) -> bool:
-    with suppress(ChildProcessError):
-        if os.waitpid(pid, os.WNOHANG)[0] == pid:
-            return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
 def _is_ours(daemon: Daemon) -> bool:
     """Whether that process is still the one we started, and not another with its number."""
-    if not _is_alive(daemon.pid):
-        return False
-    command = ["ps", "-ww", "-p", str(daemon.pid), "-o", "command="]
     try:
-        shown = subprocess.run(command, check=False, capture_output=True, text=True).stdout
-    except OSError:
-        shown = Path(f"/proc/{daemon.pid}/cmdline").read_text(errors="replace")
-    return daemon.role in shown
+        process = psutil.Process(daemon.pid)
+        return process.status() != psutil.STATUS_ZOMBIE and daemon.role in process.cmdline()
+    except psutil.Error:
+        return False
 
 
-def _end(daemons: tuple[Daemon, ...] | list[Daemon]) -> int:
-    ours = [daemon for daemon in reversed(daemons) if _is_ours(daemon)]
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        for daemon in ours:
-            if _is_alive(daemon.pid):
-                os.kill(daemon.pid, number)
-        end = time.monotonic() + 10
-        while any(_is_alive(daemon.pid) for daemon in ours) and time.monotonic() < end:
-            time.sleep(0.05)
+def _end(daemons: Sequence[Daemon]) -> int:
+    ours = [psutil.Process(daemon.pid) for daemon in reversed(daemons) if _is_ours(daemon)]
+    for end in (psutil.Process.terminate, psutil.Process.kill):
+        for process in ours:
+            with suppress(psutil.NoSuchProcess):
+                end(process)
+        psutil.wait_procs(ours, timeout=10)
     return len(ours)
 
 
@@ -284,9 +264,8 @@ def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m kit.spark.cluster", description=__doc__)
     parser.add_argument("what", choices=["start", "stop", "status"])
     parser.add_argument("--port", type=int, default=7077, help="the master's port")
-    parser.add_argument(
-        "--workers", type=int, default=2, help=("how many workers, each with one core")
-    )
+    help_ = "how many workers, each with one core"
+    parser.add_argument("--workers", type=int, default=2, help=help_)
     parser.add_argument("--connect", type=int, help="also start a Connect server on this port")
     given = parser.parse_args(words)
     try:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 import threading
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
-from pathlib import Path
 from time import monotonic
 from typing import Any, Protocol, runtime_checkable
 
+import psutil
 from msgspec import Struct
 
 from kit.edge.arguments import checked
@@ -92,21 +90,25 @@ class TextBar:
 class WidgetBar:
     """A progress widget; where it is not shown stands one line, the same before and after."""
 
-    def __init__(self) -> None:
+    def __init__(self, words: str = "{}: progress of Spark's tasks is shown here") -> None:
+        """``words`` are that line, with a place for the title."""
         widgets: Any = import_module("ipywidgets")
+        self._words, self._shown = words, False
         self._progress = widgets.IntProgress(min=0, max=1, layout={"width": "20em"})
         self._label = widgets.Label()
         self.box = widgets.HBox([self._progress, self._label])
-        self._shown = False
 
     def show(self, title: str, status: Status) -> None:
         """Move the bar; its label says the same."""
-        self._progress.max = max(status.total, 1)
-        self._progress.value = status.done
-        self._label.value = f"{title}: {status.text}"
+        self.draw(status.done, status.total, f"{title}: {status.text}", title)
+
+    def draw(self, done: int, total: int, label: str, title: str = "") -> None:
+        """Move the bar to ``done`` of ``total``, with a label."""
+        self._progress.max = max(total, 1)
+        self._progress.value, self._label.value = done, label
         if not self._shown:
             self._shown = True
-            display_widget(self.box, f"{title}: progress of Spark's tasks is shown here")
+            display_widget(self.box, self._words.format(title))
 
     def end(self, title: str, status: Status) -> None:
         """The last status stays."""
@@ -220,47 +222,25 @@ USUAL = 20  # seconds that a start takes on a small machine
 LOOK = 0.5  # seconds between two looks at the clock
 
 
-class StartBar:
-    """A bar of seconds and a label; where it is not shown stands one line."""
-
-    def __init__(self) -> None:
-        widgets: Any = import_module("ipywidgets")
-        self.progress = widgets.IntProgress(min=0, max=USUAL, layout={"width": "20em"})
-        self.label = widgets.Label()
-        self.box = widgets.HBox([self.progress, self.label])
-        self.show(0)
-
-    def show(self, seconds: float) -> None:
-        """So long it has taken. The bar is full only at the end."""
-        self.progress.value = min(int(seconds), USUAL - 1)
-        self.label.value = f"Spark is starting: {round(seconds)} s ({USUAL} s is usual)"
-
-    def end(self, seconds: float) -> None:
-        """It has started, or given up; the line below says which."""
-        self.progress.value = USUAL
-        self.label.value = f"after {round(seconds)} s"
-
-
 @contextmanager
-def starting(bar: StartBar | None = None) -> Iterator[StartBar | None]:
-    """Shows that Spark starts while it is entered: a bar in a notebook, elsewhere nothing."""
-    began = monotonic()
-    if bar is None and in_notebook():
-        bar = StartBar()
-        display_widget(bar.box, "Spark is starting: progress is shown here")
-    if bar is None:
-        yield None
+def starting() -> Iterator[None]:
+    """Shows that Spark starts while it is entered: a bar of seconds in a notebook, else nothing."""
+    if not in_notebook():
+        yield
         return
-    shown = bar
+    began, bar = monotonic(), WidgetBar("Spark is starting: progress is shown here")
+
+    def show() -> None:
+        seconds = round(monotonic() - began)
+        words = f"Spark is starting: {seconds} s ({USUAL} s is usual)"
+        bar.draw(min(seconds, USUAL - 1), USUAL, words)  # full only at the end
+
+    show()
     try:
-        with looking(LOOK, lambda: shown.show(monotonic() - began)):
-            yield bar
+        with looking(LOOK, show):
+            yield
     finally:
-        bar.end(monotonic() - began)
-
-
-PAGE = os.sysconf("SC_PAGE_SIZE")
-PROC = Path("/proc")
+        bar.draw(USUAL, USUAL, f"after {round(monotonic() - began)} s")
 
 
 class Peak:
@@ -292,36 +272,14 @@ class Peak:
         return f"peak of all processes: {self.peak / 2**30:.1f} GiB"
 
 
-def resident(root: int | None = None) -> int:
-    """The resident bytes of a process and all its descendants, now; this one's by default."""
-    processes = _listed() if (PROC / "self" / "stat").exists() else _listed_by_ps()
-    children: dict[int, list[int]] = {}
-    for process, (parent, _) in processes.items():
-        children.setdefault(parent, []).append(process)
-    total, waiting = 0, [os.getpid() if root is None else root]
-    while waiting:
-        process = waiting.pop()
-        total += processes.get(process, (0, 0))[1]
-        waiting += children.get(process, [])
-    return total
+def resident() -> int:
+    """The resident bytes of this process and all its descendants, now."""
+    own = psutil.Process()
+    return sum(map(_resident, [own, *own.children(recursive=True)]))
 
 
-def _listed() -> dict[int, tuple[int, int]]:
-    """(parent, resident bytes) of every process."""
-    processes = {}
-    for folder in PROC.iterdir():
-        if folder.name.isdecimal():
-            try:
-                # The second field is the program's name in brackets, which may hold anything.
-                fields = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
-            except OSError:
-                continue  # it has ended meanwhile
-            processes[int(folder.name)] = (int(fields[1]), int(fields[21]) * PAGE)
-    return processes
-
-
-def _listed_by_ps() -> dict[int, tuple[int, int]]:
-    command = ["ps", "-axo", "pid=,ppid=,rss="]
-    listing = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    rows = (line.split() for line in listing.splitlines())
-    return {int(pid): (int(parent), int(size) * 1024) for pid, parent, size in rows}
+def _resident(process: psutil.Process) -> int:
+    try:
+        return int(process.memory_info().rss)
+    except psutil.Error:  # it has ended meanwhile
+        return 0

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 
 from kit.edge.arguments import checked
 from kit.edge.paths import whole_path
@@ -108,9 +107,7 @@ class PlainWatch(Watching):
     def lag(self) -> pd.DataFrame:
         """The live table as it stands; BadInput when a file cannot be read."""
         files = sorted(self._place.glob("*.parquet"))
-        tables = [stored(file, EPOCHS) for file in files]
-        whole = pa.concat_tables([EPOCHS.arrow.empty_table(), *tables])
-        return PlainTraces({EPOCHS.name: whole}).lag()
+        return PlainTraces(*({EPOCHS.name: stored(file, EPOCHS)} for file in files)).lag()
 
     def stop(self) -> None:
         """There is nothing to end."""

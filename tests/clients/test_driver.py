@@ -210,7 +210,7 @@ def verbs(served: Served) -> list[str]:
 def test_a_fence_refuses_a_late_write() -> None:
     """A write that was sent before the fence, and arrives after it, is told to have failed."""
     with serve("fence-without-drain") as served, program(served, "K1") as one:
-        served.hold("K1", *served.cluster.model.history.replicas)
+        served.hold("K1", *served.model.history.replicas)
         write = one.begin(WRITE.format("fenced"))
         until(lambda: "sends write 1" in served.timeline.now.say, "the write is sent")
         while "fence_version" not in served.timeline.now.say:
@@ -248,13 +248,13 @@ def test_a_tablet_moves_under_a_program() -> None:
 def test_no_request_takes_the_place_of_another(name: str) -> None:
     """Three are open at a coordinator while its replicas are held: each is answered in the end."""
     with serve(name) as served, program(served, "K1") as one:
-        key = served.cluster.tools.key(served.cluster.now(0))
-        served.hold(*served.cluster.model.history.replicas)
+        key = served.tools.key(served.now(0))
+        served.hold(*served.model.history.replicas)
         text = WRITE.replace("150", str(key))
         writes = []
         for number in range(3):
             writes.append(one.begin(text.format(number)))
-            until(lambda n=number: len(served.cluster.waiting) == n + 1, "it is known")
+            until(lambda n=number: len(served.waiting) == n + 1, "it is known")
         served.release()
         for write in writes:
             write.result()
@@ -391,8 +391,8 @@ def test_the_usual_policy_of_a_driver_finds_who_answers(source: str) -> None:
     """From whichever node it begins: a replica hands its request on to a coordinator."""
     for node in ("B", "K1"):
         with serve(source) as served:
-            rows: Any = row_servers(served.cluster.tools)
-            key = rows.key(served.cluster.now(0))
+            rows: Any = row_servers(served.tools)
+            key = rows.key(served.now(0))
             policy = default_lbp_factory()
             usual = ExecutionProfile(load_balancing_policy=policy, request_timeout=PATIENCE)
             profiles = {EXEC_PROFILE_DEFAULT: usual}
@@ -410,8 +410,8 @@ def test_the_usual_policy_of_a_driver_finds_who_answers(source: str) -> None:
 def test_a_program_of_seventy_requests_is_answered() -> None:
     """More than one history has: each read finds what was written last."""
     with serve("vnodes") as served, program(served, "K1") as one:
-        rows: Any = row_servers(served.cluster.tools)
-        key = rows.key(served.cluster.now(0))
+        rows: Any = row_servers(served.tools)
+        key = rows.key(served.now(0))
         one.ask(f"INSERT INTO ks.items (key, value) VALUES ({key}, 'tea')")
         for _ in range(70):
             found = one.ask(f"SELECT value FROM ks.items WHERE key = {key}")
@@ -424,7 +424,7 @@ def test_every_cluster_with_tools_can_be_connected_to(name: str) -> None:
     """All its tables are read as their columns say, at the start and at the end."""
     with serve(name) as served:
         for _ in range(2):
-            up = [n for at, n in enumerate(served.addresses) if served.cluster.is_up(at)]
+            up = [n for at, n in enumerate(served.addresses) if served.is_up(at)]
             with program(served, up[0]) as one:
                 for keyspace in one.cluster.metadata.keyspaces.values():
                     for table in () if keyspace.name == "ks" else keyspace.tables:
@@ -437,10 +437,10 @@ def test_tables_answer_as_in_a_notebook(served: Served) -> None:
     play(served)
     with program(served, "A") as one:
         found = one.ask("SELECT epoch, kind FROM system_views.cluster_metadata_log")
-    now: Any = served.cluster.now(0)
+    now: Any = served.now(0)
     assert isinstance(now, DrillMoment)
     given = {"table": "system_views.cluster_metadata_log", "columns": ("epoch", "kind")}
-    told = served.cluster.tools.read(now, 0, given)
+    told = served.tools.read(now, 0, given)
     assert [tuple(row) for row in found] == [(row["epoch"], row["kind"]) for row in told.rows]
     assert len(found) == 4
 

@@ -138,7 +138,7 @@ def test_no_text_is_more_than_a_syntax_error(text: str) -> None:
 def test_no_bytes_harm_a_conversation(bodies: list[bytes]) -> None:
     """After any requests a plain one is answered."""
     cluster = ServedCluster(Timeline(build("commit")))
-    cluster.addresses = type(cluster.addresses)([f"127.0.0.{n}" for n in range(1, 9)])
+    cluster.endpoints = type(cluster.endpoints)([f"127.0.0.{n}" for n in range(1, 9)])
     talk = Conversation(cluster, 0, {}, lambda request, value: awaited(cluster, request, value))
     talk.started = True
 
@@ -233,7 +233,7 @@ def test_who_does_not_read_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_so_many_requests_may_be_open(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """One more is told that there are too many; the others are answered in the end."""
     monkeypatch.setattr(server, "MOST_OPEN", 2)
-    key = served.cluster.model.history.right
+    key = served.model.history.right
     served.hold("A", "B", "C")
     text = query(f"SELECT * FROM ks.items WHERE key = {key}")
     with line_to(served, "K1") as line:

@@ -48,7 +48,7 @@ def test_it_reads_virtual_tables(served: Served) -> None:
 
 def test_it_writes_and_reads(served: Served) -> None:
     """A write at QUORUM is found by another node's client."""
-    key = served.cluster.model.history.right
+    key = served.model.history.right
     write = f"CONSISTENCY QUORUM; INSERT INTO ks.items (key, value) VALUES ({key}, 'by hand')"
     assert "Consistency level set to QUORUM." in shell(served, "K1", write)
     assert "by hand" in shell(served, "K2", "USE ks; SELECT * FROM items")

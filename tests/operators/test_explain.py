@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from kit import Timeline, build
 from kit.model import trace
 from kit.model.model import Model
-from kit.operators.explain import Seen, Sight, search_explanation
+from kit.operators.explain import Question, Seen, Sight
 from kit.protocols.twophase.twophase import (
     COMMITTED,
     Decide,
@@ -82,7 +82,7 @@ def first_refuted(model: Model[Any, Any], values: Sequence[dict[str, Any]]) -> i
 def test_what_a_walk_shows_is_explained(random: Random, steps: int) -> None:
     """With steps dropped and values left out; the run has all that was seen, in its order."""
     values = seen_in(walked(random, steps), random)
-    found = search_explanation(TWOPHASE, SIGHT, rows(values))
+    found = Question("", tuple(rows(values)), ((TWOPHASE, SIGHT),)).answer()
     assert found.verdict == "explained"
     timeline = found.timeline()
     states = iter([values_of(timeline.moments[at].state) for at in timeline.path()])
@@ -99,7 +99,7 @@ def test_a_spoiled_walk_is_refuted_at_its_line(random: Random, steps: int) -> No
     values = seen_in(walked(random, steps), random)
     spoiled = random.randrange(len(values))
     values[spoiled] |= {random.choice(FIELDS): random.randrange(4)}
-    found = search_explanation(TWOPHASE, SIGHT, rows(values))
+    found = Question("", tuple(rows(values)), ((TWOPHASE, SIGHT),)).answer()
     refuted = first_refuted(TWOPHASE, values)
     assert found.verdict == ("explained" if refuted is None else "refuted")
     if refuted is not None:
@@ -110,7 +110,7 @@ def test_a_spoiled_walk_is_refuted_at_its_line(random: Random, steps: int) -> No
 def test_the_nearest_refusal_is_the_models_own() -> None:
     """A commit while one manager has aborted: it is not heard to be prepared."""
     seen = rows([{"prepared": 1, "aborted": 2, "tm": 0}, {"tm": 1}])
-    found = search_explanation(TWOPHASE, SIGHT, seen)
+    found = Question("", tuple(seen), ((TWOPHASE, SIGHT),)).answer()
     assert (found.verdict, found.where) == ("refuted", "line 2")
     assert found.refused == "decide commit"
     assert found.refusal.startswith(
@@ -122,7 +122,7 @@ def test_a_safeguard_that_would_allow_it_is_named() -> None:
     """Without it the model has a run to what was seen; its first refused step is the nearest."""
     model = build("tablets", {"moves": 2})
     ways = Sight(lambda m, s: {"ways": len(s.tablets[0].transitions)})
-    found = search_explanation(model, ways, rows([{"ways": 1}, {"ways": 2}]))
+    found = Question("", tuple(rows([{"ways": 1}, {"ways": 2}])), ((model, ways),)).answer()
     assert (found.verdict, found.where) == ("refuted", "line 2")
     assert found.without == "S-25 one-transition"
     assert "tablet 0 is in transition" in found.refusal
@@ -131,7 +131,7 @@ def test_a_safeguard_that_would_allow_it_is_named() -> None:
 
 def test_a_run_opens_and_is_saved() -> None:
     """As any run: as a timeline, as a trace that is replayed."""
-    found = search_explanation(TWOPHASE, SIGHT, rows([{"committed": 3}]))
+    found = Question("", tuple(rows([{"committed": 3}])), ((TWOPHASE, SIGHT),)).answer()
     saved = trace.loads(trace.dumps(found.timeline().save()))
     assert Timeline.load(saved).state.committed == 3
 

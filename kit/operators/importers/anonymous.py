@@ -128,7 +128,7 @@ def _numbered(names: Collection[str]) -> Iterator[tuple[int, str]]:
 def _rows(file: HeldFile, table: SystemTable) -> tuple[list[str], Iterator[list[str]]]:
     with hidden(active=True):
         text = text_of(file.content, file.name, file.name)
-        if text.lstrip()[:1] in ("[", "{"):
+        if dumps.is_json(text):
             raise BadInput(file.name, HIDDEN, "CSV, as in a snapshot")
         records = list(dumps.csv_records(text, file.name))
         null = dumps.nulls(text)

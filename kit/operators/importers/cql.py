@@ -245,6 +245,7 @@ _TYPE = re.compile(r"(?P<name>[a-z]+)(?:<(?P<inner>.*)>)?")
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
 _TIMEUUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-1[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:?\d\d)")
+AN_INSTANT = "2026-01-31 10:00:00.000+0000"
 _COLLECTIONS = ("set", "list", "tuple", "map")
 
 
@@ -426,6 +427,10 @@ def _timeuuid(given: object) -> str | None:
     return uuid if uuid is not None and _TIMEUUID.fullmatch(uuid) else None
 
 
+def _token(given: object) -> int | None:
+    return token_of(given) if isinstance(given, str) else None
+
+
 def _timestamp(given: object) -> str | None:
     """A moment in UTC with its milliseconds: texts of one form, whose order is that of time."""
     if not isinstance(given, str) or _TIMESTAMP.fullmatch(given) is None:
@@ -444,12 +449,6 @@ _SCALARS: dict[str, tuple[Callable[[object], str | int | None], str]] = {
     "boolean": (_boolean, "True or False"),
     "uuid": (_uuid, "a UUID"),
     "timeuuid": (_timeuuid, "a version 1 (time-based) UUID"),
-    "timestamp": (
-        _timestamp,
-        "a timestamp with its time zone, such as 2026-01-31 10:00:00.000+0000",
-    ),
-    "token": (
-        lambda given: token_of(given) if isinstance(given, str) else None,
-        "signed 64-bit integers as strings",
-    ),
+    "timestamp": (_timestamp, f"a timestamp with its time zone, such as {AN_INSTANT}"),
+    "token": (_token, "signed 64-bit integers as strings"),
 }

@@ -8,8 +8,8 @@ from typing import Any
 from msgspec import Struct
 
 from kit.errors import BadInput
+from kit.operators.importers import dumps
 from kit.operators.importers.cql import parse_set
-from kit.operators.importers.dumps import header_names, name_in, parse_csv_rows, parse_json_rows
 from kit.operators.importers.nodetool import token_of
 from kit.ring.tokens import MURMUR3
 
@@ -32,9 +32,9 @@ class PlacedRange(Struct, frozen=True):
 
 def is_placements(text: str) -> bool:
     """Whether a text, or its beginning, looks like rows of the table."""
-    if text.lstrip().startswith(("[", "{")):
+    if dumps.is_json(text):
         return all(f'"{name}"' in text for name in COLUMNS)
-    return set(COLUMNS) <= header_names(text)
+    return set(COLUMNS) <= dumps.header_names(text)
 
 
 def parse_placements(text: str, source: str) -> tuple[PlacedRange, ...]:
@@ -42,13 +42,11 @@ def parse_placements(text: str, source: str) -> tuple[PlacedRange, ...]:
 
     Raises BadInput for a row that lacks a column, a token or a number that is none, an empty range.
     """
-    is_json = text.lstrip().startswith(("[", "{"))
-    given = parse_json_rows(text, source) if is_json else parse_csv_rows(text, source)
-    return tuple(_placed(where, row) for where, row in given)
+    return tuple(_placed(where, row) for where, row in dumps.parse_rows(text, source))
 
 
 def _placed(where: str, row: Any) -> PlacedRange:
-    keyspace = name_in(row, "keyspace_name", where)
+    keyspace = dumps.name_in(row, "keyspace_name", where)
     left, right = (_token(row, name, where) for name in ("range_start", "range_end"))
     # The published line ends where it begins: its least token closes the last range.
     right = MURMUR3.high if right == MURMUR3.low else right

@@ -9,7 +9,7 @@ needed may stay in. Tokens are a list, or a set as CQL writes it.
 
 import csv
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
 from kit.edge.json_text import parse_json
@@ -39,6 +39,16 @@ ALLOWED = (
 MORE = "---MORE---"
 """What cqlsh asks after each page."""
 ALL_PAGES = "all pages, down to the count of rows"
+
+
+def is_json(text: str) -> bool:
+    """Whether rows are JSON, and not CSV."""
+    return text.lstrip()[:1] in ("[", "{")
+
+
+def parse_rows(text: str, source: str) -> list[tuple[str, Row]]:
+    """Rows of JSON or CSV, each with its name in messages. Raises BadInput as each of the two."""
+    return parse_json_rows(text, source) if is_json(text) else parse_csv_rows(text, source)
 
 
 def parse_json_rows(text: str, source: str) -> list[tuple[str, Row]]:
@@ -213,9 +223,8 @@ def rows_listing(rows: list[tuple[str, Row]], source: str) -> Listing:
     if not rows:
         raise BadInput(source, "no row", ALLOWED)
     if len(clusters) > 1:
-        raise BadInput(
-            source, sorted(clusters)[1], f"rows of one cluster only, such as {min(clusters)!r}"
-        )
+        allowed = f"rows of one cluster only, such as {min(clusters)!r}"
+        raise BadInput(source, sorted(clusters)[1], allowed)
     local = any(row.get("broadcast_address") is not None for _, row in rows)
     parts = tuple(nodes.values()), local, tuple(keyspaces.values())
     cluster = clusters.pop() if clusters else None
@@ -260,6 +269,11 @@ def _tokens(given: object, field: str) -> tuple[int, ...]:
         return ()
     if not isinstance(members, list):
         raise BadInput(field, given, "a list of tokens, or a set as in CQL")
+    return ascending_tokens(members, field)
+
+
+def ascending_tokens(members: Iterable[object], field: str) -> tuple[int, ...]:
+    """Tokens in their order. Raises BadInput for what is none, or is there twice."""
     tokens = []
     for member in members:
         token = token_of(str(member)) if type(member) in (int, str) else None

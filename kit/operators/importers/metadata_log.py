@@ -21,15 +21,8 @@ from msgspec import Struct
 from kit.edge.paths import source_name
 from kit.edge.reading import read_text
 from kit.errors import BadInput
+from kit.operators.importers import dumps
 from kit.operators.importers.cql import parse_map, parse_set
-from kit.operators.importers.dumps import (
-    ALL_PAGES,
-    MORE,
-    PRINTED,
-    header_names,
-    parse_csv_rows,
-    parse_json_rows,
-)
 from kit.operators.importers.nodetool import HOST_ID, bad_line, node_name, token_of
 from kit.operators.importers.ringfile import LARGEST_FILE, place_name
 
@@ -220,8 +213,8 @@ def _form(text: str) -> str | None:
         head = text[:20_000]
         named = '"transformation"' in head or '"serialization_version"' in head
         return "json" if named else None
-    table = PRINTED.match(text)
-    columns = {*map(str.strip, table[1].split("|"))} if table else header_names(text)
+    table = dumps.PRINTED.match(text)
+    columns = {*map(str.strip, table[1].split("|"))} if table else dumps.header_names(text)
     named = {"epoch", "transformation"} <= columns or {"node_id", "host_id"} <= columns
     return ("table" if table else "csv") if named else None
 
@@ -234,7 +227,8 @@ def _blocks(text: str, source: str) -> tuple[str, list[Row]]:
     lines = text.rstrip("\n").split("\n")
     title = str(_HEAD.fullmatch(lines[0].strip()) and lines[0].partition(":")[0])
     names = {*(LOG_FIELDS if title == "Epoch" else (*NODE_FIELDS, *MAYBE))}
-    width = _width(lines[1:], names)
+    padded = (field for field in map(_FIELD.match, lines[1:]) if field and field[1] in names)
+    width = next((field.end() for field in padded), 0)
     rows: list[Row] = []
     fields: dict[str, str] = {}
     last = ""
@@ -247,9 +241,8 @@ def _blocks(text: str, source: str) -> tuple[str, list[Row]]:
         if head and head[1] == title and (ahead or not rows):
             key = int(head[2])
             if rows and key <= rows[-1][0]:
-                raise bad_line(
-                    source, number, line, (f"a number above {rows[-1][0]}, in ascending order")
-                )
+                allowed = f"a number above {rows[-1][0]}, in ascending order"
+                raise bad_line(source, number, line, allowed)
             fields, last = {}, ""
             rows.append((key, fields, f"{source} line {number} {title} {key}"))
         elif name in names:
@@ -261,14 +254,6 @@ def _blocks(text: str, source: str) -> tuple[str, list[Row]]:
         else:
             raise bad_line(source, number, line, f"a field of {title}: {', '.join(sorted(names))}")
     return title, rows
-
-
-def _width(lines: list[str], names: set[str]) -> int:
-    for line in lines:
-        field = _FIELD.match(line)
-        if field and field[1] in names:
-            return field.end()
-    return 0
 
 
 def _field(line: str, width: int) -> str:
@@ -298,10 +283,10 @@ def _rows(text: str, source: str, form: str) -> tuple[str, list[Row]]:
 
 def _table_rows(text: str, source: str) -> list[tuple[str, Mapping[str, Any]]]:
     rows: list[tuple[str, Mapping[str, Any]]] = []
-    first, pages = 1, re.split(f"^{MORE}", text, flags=re.MULTILINE)
+    first, pages = 1, re.split(f"^{dumps.MORE}", text, flags=re.MULTILINE)
     if len(pages) > 1 and not re.search(r"^ *\([0-9]+ rows?\)", pages[-1], re.MULTILINE):
-        where = f"{source} line {text[: text.rindex(MORE)].count(chr(10)) + 1}"
-        raise BadInput(where, MORE, ALL_PAGES)
+        where = f"{source} line {text[: text.rindex(dumps.MORE)].count(chr(10)) + 1}"
+        raise BadInput(where, dumps.MORE, dumps.ALL_PAGES)
     for page in pages:
         rows += _page_rows(page, source, first, len(rows))
         first += page.count("\n")
@@ -332,8 +317,8 @@ def _page_rows(
 
 
 READERS: Mapping[str, Callable[[str, str], list[tuple[str, Mapping[str, Any]]]]] = {
-    "json": parse_json_rows,
-    "csv": parse_csv_rows,
+    "json": dumps.parse_json_rows,
+    "csv": dumps.parse_csv_rows,
     "table": _table_rows,
 }
 
@@ -411,9 +396,8 @@ def _node(number: int, row: Mapping[str, Any], where: str) -> DirectoryNode:
         fields["multi_step_operation"] = ", ".join(map(" ".join, steps)) or "none"
     address = _address(f"{fields['broadcast_address']}:{fields['broadcast_port']}", where)
     host_id, state, dc, rack = (fields[name] for name in ("host_id", "state", "dc", "rack"))
-    return DirectoryNode(
-        number, host_id, state, dc, rack, address, tuple(fields.items()), owned, steps
-    )
+    every = tuple(fields.items())
+    return DirectoryNode(number, host_id, state, dc, rack, address, every, owned, steps)
 
 
 def _operation(text: str, field: str) -> Mapping[str, Any]:
@@ -436,16 +420,8 @@ def _text(row: Mapping[str, Any], name: str, where: str) -> str:
 def _tokens(given: Any, field: str) -> tuple[int, ...]:
     if not isinstance(given, list):
         raise BadInput(field, given, "a list of tokens")
-    texts = [str(token).strip() for token in given]
-    tokens = [token_of(text) for text in texts if text]
-    for text, token in zip(filter(None, texts), tokens, strict=True):
-        if token is None:
-            raise BadInput(field, text, "signed 64-bit integers")
-    ascending = sorted(token for token in tokens if token is not None)
-    for token, following in pairwise(ascending):
-        if token == following:
-            raise BadInput(field, token, "each token once")
-    return tuple(ascending)
+    texts = (str(token).strip() for token in given)
+    return dumps.ascending_tokens(filter(None, texts), field)
 
 
 def _address(text: str, field: str) -> str:
@@ -499,9 +475,8 @@ def differences(first: DumpedMetadata, second: DumpedMetadata) -> Iterator[tuple
         ours, theirs = ({node.node: node for node in each.rows} for each in (first, second))
         for number in sorted({*ours, *theirs}):
             if number not in ours or number not in theirs:
-                here, there = (
-                    each[number].state if number in each else "not there" for each in (ours, theirs)
-                )
+                both = (each.get(number) for each in (ours, theirs))
+                here, there = (each.state if each else "not there" for each in both)
                 yield f"node {number}", here, there
                 continue
             others = dict(theirs[number].fields)

@@ -276,10 +276,8 @@ UNDERLINE = "=========="
 RING_COLUMNS = "Address Rack Status State Load Owns Token"
 CLOSING = 'Warning: "nodetool ring" is used to output all the tokens of a node.'
 TRAILERS = (CLOSING, "To view status related info of a node use", "Note: ")
-RING_ROW = (
-    f"a row of nodetool ring: {RING_COLUMNS}, "
-    "with Up, Down or ?, Normal, Joining, Leaving or Moving"
-)
+RING_ROW = f"a row of nodetool ring: {RING_COLUMNS}, with Up, Down or ?, "
+RING_ROW += "Normal, Joining, Leaving or Moving"
 BESIDE = "besides the rows of each datacenter, only empty lines, Note: and the closing Warning:"
 _RING_ROW = re.compile(
     r"(?P<address>\S+)\s+(?P<rack>\S.*?)\s*(?P<health>Up|Down|\?)\s+"
@@ -467,9 +465,8 @@ def parse_describering_text(text: str, source: str) -> Listing:
     if not ranges:
         raise BadInput(source, "no range", f"lines of nodetool describering: {RANGE_ROW}")
     _check_cover(ranges, line_of, source)
-    return Listing(
-        source, "describering", tuple(seen.values()), False, ranges=tuple(ranges.values())
-    )
+    listed = tuple(ranges.values())
+    return Listing(source, "describering", tuple(seen.values()), False, ranges=listed)
 
 
 def _details(rest: str, source: str, number: int, line: str) -> Details:
@@ -497,10 +494,8 @@ def _check_cover(ranges: dict[int, Listed], line_of: dict[int, int], source: str
         left = ranges[right].left
         around = before == INT64_HIGH and left == INT64_LOW
         if left != before and not around:
-            allowed = (
-                f"a range that starts at {before}, where the one before it ends; is a line "
-                f"missing, or are outputs mixed?"
-            )
+            allowed = f"a range that starts at {before}, where the one before it ends"
+            allowed += "; is a line missing, or are outputs mixed?"
             raise BadInput(f"{source} line {line_of[right]}", left, allowed)
         before = right
 

@@ -15,23 +15,9 @@ from msgspec import Struct, field, structs
 from kit.edge.paths import source_name
 from kit.edge.reading import read_text
 from kit.errors import BadInput
-from kit.operators.importers import nodetool, ringfile
+from kit.operators.importers import dumps, nodetool, ringfile
 from kit.operators.importers.cql import parse_keyspace
-from kit.operators.importers.dumps import (
-    KEYSPACE_COLUMNS,
-    header_names,
-    parse_csv_rows,
-    parse_json_rows,
-    rows_listing,
-)
-from kit.operators.importers.nodetool import (
-    Health,
-    Listing,
-    Seen,
-    bad_line,
-    name_order,
-    owned_tokens,
-)
+from kit.operators.importers.nodetool import Listing, Seen, bad_line
 from kit.ring.columns import np
 from kit.ring.natural import replicas
 from kit.ring.placements import same_sets
@@ -144,9 +130,8 @@ def _together(
             new = "excluded"  # only nodetool status tells the two apart
         elif old is not None and old != new:
             if name == "health":
-                warnings.append(
-                    f"{listing.source}: {node.name} is {new} here, but {old} in {first}"
-                )
+                said_here = f"{listing.source}: {node.name} is {new} here"
+                warnings.append(f"{said_here}, but {old} in {first}")
             elif name != "load":
                 _refuse_difference(node.name, name, (old, first), (new, listing.source))
         changes[name] = new
@@ -202,7 +187,7 @@ def _with_listed_tokens(nodes: dict[str, Seen], listings: Sequence[Listing]) -> 
     Of several keyspaces the one whose ranges begin at the most nodes counts: it leaves the fewest
     datacenters out.
     """
-    listed = [(listing, owned_tokens(listing.ranges)) for listing in listings if listing.ranges]
+    listed = [(each, nodetool.owned_tokens(each.ranges)) for each in listings if each.ranges]
     if not listed:
         return nodes
     chosen, owners = max(listed, key=lambda listing: len(set(listing[1].values())))
@@ -233,17 +218,13 @@ def _check_counts(nodes: dict[str, Seen], said: dict[tuple[str, str], str]) -> N
     for node in nodes.values():
         waits = node.state == "joining" and node.tokens is None
         if node.count and not waits and node.count != len(node.tokens or ()):
-            allowed = "a node whose tokens are in the other files"
-            if node.tokens:
-                allowed = f"{len(node.tokens)}, as the other files say"
+            known = f"{len(node.tokens)}, as the other files say" if node.tokens else ""
+            allowed = known or "a node whose tokens are in the other files"
             what = f"{said[node.name, 'count']}: number of tokens of {node.name}"
             raise BadInput(what, node.count, allowed + SAME)
 
 
 def _once(nodes: dict[str, Seen], what: str, values: Callable[[Seen], Iterable[str | int]]) -> None:
-    every = [value for node in nodes.values() for value in values(node)]
-    if len(set(every)) == len(every):
-        return
     owner: dict[str | int, str] = {}
     for node in nodes.values():
         for value in values(node):
@@ -306,7 +287,7 @@ class InFlight(Struct, frozen=True):
 
     kind: Literal["bootstrap", "decommission", "move", "removenode"]
     node: str
-    health: Health
+    health: nodetool.Health
     tokens: tuple[int, ...] = ()
     dc: str | None = None
     rack: str | None = None
@@ -365,7 +346,9 @@ def import_texts(
     ring = _ring(everyone, listings)
     ringfile.check_keyspaces(known)
     in_flight = tuple(filter(None, map(_in_flight, everyone)))
-    warnings += [*_left_out(everyone), *_doubtful(in_flight)]
+    bare = (node.name for node in everyone if not node.tokens and node.state != "joining")
+    warnings += [f"{n} owns no tokens in these files, so it is not in the ring" for n in bare]
+    warnings += _doubtful(in_flight)
     if not known and all(listing.form != "ring file" for listing in listings):
         warnings.append("no keyspace is known: give each with --keyspace 'ks={\"class\": …}'")
     warnings += [*ringfile.doubtful(ring, known), *differences(ring, known, listings)]
@@ -395,9 +378,9 @@ def listing_of(text: str, source: str) -> Listing:
 
 def is_ring(text: str) -> bool:
     """Whether a text, or its beginning, looks like one of the forms that tell of a ring."""
-    if text.lstrip().startswith(("[", "{")):
+    if dumps.is_json(text):
         return is_rows(text) or LISTED.search(text) is not None
-    names = header_names(text)
+    names = dumps.header_names(text)
     return _of_a_ring(names) if names & KNOWN_COLUMNS else _parser_of(text) is not None
 
 
@@ -407,7 +390,7 @@ def is_rows(text: str) -> bool:
 
 
 def _of_a_ring(names: Set[str]) -> bool:
-    return bool(names & NODE_COLUMNS) or set(KEYSPACE_COLUMNS) <= names
+    return bool(names & NODE_COLUMNS) or set(dumps.KEYSPACE_COLUMNS) <= names
 
 
 def _head(text: str) -> list[str]:
@@ -422,7 +405,7 @@ def _parser_of(text: str) -> Callable[[str, str], Listing] | None:
     lines = _head(text)
     _, first = _first_line(lines)
     if first.startswith("[") or (first.startswith("{") and COLUMN.search(first)):
-        return lambda text, source: rows_listing(parse_json_rows(text, source), source)
+        return _rows
     if first.startswith("{"):
         return _ring_file
     for at, line in enumerate(lines):
@@ -432,9 +415,11 @@ def _parser_of(text: str) -> Callable[[str, str], Listing] | None:
             if any(nodetool.LEGEND.fullmatch(below) for below in lines[at + 1 : at + 3]):
                 return nodetool.parse_status_text
             return nodetool.parse_ring_text
-    if KNOWN_COLUMNS & header_names(text):
-        return lambda text, source: rows_listing(parse_csv_rows(text, source), source)
-    return None
+    return _rows if KNOWN_COLUMNS & dumps.header_names(text) else None
+
+
+def _rows(text: str, source: str) -> Listing:
+    return dumps.rows_listing(dumps.parse_rows(text, source), source)
 
 
 def _ring_file(text: str, source: str) -> Listing:
@@ -448,7 +433,7 @@ def _ring(nodes: Iterable[Seen], listings: Sequence[Listing]) -> Ring:
     given = next((listing.ring for listing in listings if listing.ring is not None), None)
     if given is not None and len(given.nodes) == len(members):
         return given
-    members.sort(key=lambda node: (node.dc or "", name_order(node.name)))
+    members.sort(key=lambda node: (node.dc or "", nodetool.name_order(node.name)))
     placed = []
     for node in members:
         if node.dc is None or node.rack is None:
@@ -475,9 +460,3 @@ def _doubtful(in_flight: Iterable[InFlight]) -> Iterator[str]:
             yield f"{operation.node} is {lacks}"
         elif operation.kind == "removenode":
             yield f"{operation.node} is leaving and down, so the others are taken to remove it"
-
-
-def _left_out(nodes: Iterable[Seen]) -> Iterator[str]:
-    for node in nodes:
-        if not node.tokens and node.state != "joining":
-            yield f"{node.name} owns no tokens in these files, so it is not in the ring"

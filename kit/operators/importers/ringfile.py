@@ -199,10 +199,8 @@ def doubtful(ring: Ring, keyspaces: tuple[Keyspace, ...]) -> tuple[str, ...]:
         unlike = [f"{first} and {name}" for first, name in pairs if first != name]
         if unlike:
             more = f" (and {len(unlike) - 1} more such pairs)" if unlike[1:] else ""
-            alike = (
-                f"{unlike[0]} are two {kind}: names that differ only in case are different names"
-            )
-            warnings.append(f"{alike}{more}")
+            alike = "names that differ only in case are different names"
+            warnings.append(f"{unlike[0]} are two {kind}: {alike}{more}")
     return tuple(warnings)
 
 

@@ -100,11 +100,8 @@ class SchemaParts:
     def once(self, where: str, *row: str) -> None:
         """See that a row, named by what tells it apart, is new. Raises BadInput where it is not."""
         if self._rows.setdefault(row, where) != where:
-            raise BadInput(
-                where,
-                ".".join(row[:2]),
-                f"each row once, but this one is also in {self._rows[row]}",
-            )
+            allowed = f"each row once, but this one is also in {self._rows[row]}"
+            raise BadInput(where, ".".join(row[:2]), allowed)
 
     def add_keyspace(self, given: CqlKeyspace) -> None:
         """Add what one row or statement says of a keyspace; another table may say the rest.
@@ -114,9 +111,8 @@ class SchemaParts:
         known = self._keyspaces.get(given.name)
         if known is not None:
             if known.strategy and given.strategy:
-                raise BadInput(
-                    given.line, given.name, f"each keyspace once, but it is also in {known.line}"
-                )
+                allowed = f"each keyspace once, but it is also in {known.line}"
+                raise BadInput(given.line, given.name, allowed)
             whole, other = (given, known) if given.strategy else (known, given)
             tablets = whole.tablets if other.tablets is None else other.tablets
             given = replace(whole, tablets=tablets, initial=whole.initial or other.initial)
@@ -333,11 +329,8 @@ def read_schema(*paths: Readable) -> ClusterSchema:
 def add_text(parts: SchemaParts, text: str, source: str) -> None:
     """Add what a text tells. Raises BadInput naming the line and what may stand there."""
     check_room(source, f"{len(text)} characters", len(text) * BYTES)
-    head = text.lstrip()
-    if head[:1] in ("[", "{"):
-        _add_rows(parts, dumps.parse_json_rows(text, source))
-    elif "keyspace_name" in dumps.header_names(head):
-        _add_rows(parts, dumps.parse_csv_rows(text, source))
+    if dumps.is_json(text) or "keyspace_name" in dumps.header_names(text.lstrip()):
+        _add_rows(parts, dumps.parse_rows(text, source))
     else:
         _add_statements(parts, text, source)
 

@@ -125,9 +125,8 @@ def _in_time(snapshots: Sequence[Snapshot]) -> list[Snapshot]:
         with_one = next(snapshots[at] for version, at in versions if version is not None)
         allowed = f"a version in {FILES['topology']}, as in {with_one.source}, to set the order"
         raise BadInput(f"snapshot {without.source}", "no version", allowed)
-    ordered = [
-        snapshots[at] for _, at in sorted(versions, key=lambda each: (each[0] or 0, each[1]))
-    ]
+    in_order = sorted(versions, key=lambda each: (each[0] or 0, each[1]))
+    ordered = [snapshots[at] for _, at in in_order]
     for at, each in enumerate(ordered):
         for earlier in ordered[:at]:
             if _contents(earlier) == _contents(each):

@@ -190,11 +190,11 @@ def _rows(text: str, source: str, table: cql.SystemTable) -> Iterator[tuple[str,
 
     A value that is the same as in the row before, such as the features of a version, is read once.
     """
-    is_json = text.lstrip()[:1] in ("[", "{")
+    is_json = dumps.is_json(text)
     read: Read = cql.from_json if is_json else cql.from_csv
     if not is_json:
         _check_header(text, source, table)
-    rows = dumps.parse_json_rows(text, source) if is_json else dumps.parse_csv_rows(text, source)
+    rows = dumps.parse_rows(text, source)
     if not is_json and dumps.delimiter(text) != dumps.COPY:
         read = cql.from_driver
         rows = _readable(rows, table)
@@ -468,9 +468,8 @@ def _tablet(row: Values, where: str, known: dict[tuple[str, int], tuple[str, int
         for name in ("replicas", "new_replicas")
     )
     if not replicas:
-        raise BadInput(
-            f"{where} replicas", row.get("replicas"), "one or more replicas of each tablet"
-        )
+        allowed = "one or more replicas of each tablet"
+        raise BadInput(f"{where} replicas", row.get("replicas"), allowed)
     words = (row.get(name) or "" for name in ("stage", "transition", "session", "repair_time"))
     return TabletLine(where, row["last_token"], replicas, new_replicas, *words)
 
@@ -529,7 +528,7 @@ def _needed(row: Values, name: str, where: str) -> Any:
 
 
 def _known_rows(text: str, source: str, table: cql.SystemTable) -> Iterator[tuple[str, Values]]:
-    is_json = text.lstrip()[:1] in ("[", "{")
+    is_json = dumps.is_json(text)
     check_room(source, f"{len(text)} characters", len(text) * BYTES["json" if is_json else "csv"])
     return _json_rows(text, source, table) if is_json else _csv_rows(text, source, table)
 

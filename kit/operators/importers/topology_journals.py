@@ -154,9 +154,8 @@ def parse_journals(
     if len(clocks) > 1:
         places = sorted((clock, f"{e.source} line {e.line}") for clock, e in clocks.items())
         (clock, first), (other, second) = places[:2]
-        raise BadInput(
-            second, f"times {other}", f"times {clock} as in {first}, so that they can be compared"
-        )
+        allowed = f"times {clock} as in {first}, so that they can be compared"
+        raise BadInput(second, f"times {other}", allowed)
     if "without a year" in clocks:
         lines = _with_years(_closest_together(lines))
     lines.sort(key=lambda timed: timed.at)  # those of one time keep their order

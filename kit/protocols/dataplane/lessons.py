@@ -343,7 +343,7 @@ def program_hears(timeline: Timeline, served: Served, request: str) -> PosedQues
     wish = parse_request(request)
     if served.timeline is not timeline:
         raise BadInput("served", served, "what serves this Player")
-    ahead, answers = served.cluster.copy(), list[RowAnswer]()
+    ahead, answers = served.copy(), list[RowAnswer]()
     ahead.ask(RowRequest(wish.coordinator, wish.kind, wish.level), "…", answers.append)
     verdict = answers[0].verdict if answers else ""
     waits = f"{ahead.timeline.now.say} Its messages are held."

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import kit
 from kit.errors import BadInput
-from kit.operators.explain import Seen, search_explanation
+from kit.operators.explain import Question, Seen
 from kit.operators.importers.snapshots import MARK
 from kit.protocols.tablets.dry_run.explaining import of_snapshots
 from kit.protocols.tablets.dry_run.opening import open_tablets
@@ -287,7 +287,7 @@ def test_a_node_that_came_back_was_restarted(tmp_path: Path) -> None:
     assert {part["verdict"] for part in parts.values()} == {"explained"}
     for question in of_snapshots([FIRST, back], "server", False)[0]:
         ((model, sight),) = question.ways
-        found = search_explanation(model, sight, question.seen, bound=50_000)
+        found = Question("", tuple(question.seen), ((model, sight),)).answer(50_000)
         verbs = {model.verb(action) for action in found.run}
         assert {verb for verb in verbs if verb.startswith("restart")} == {"restart 172.20.0.15"}
 
@@ -344,7 +344,7 @@ def test_what_the_model_does_is_explained(random: Random, steps: int) -> None:
         for at, state in enumerate(states)
         if at == len(states) - 1 or random.random() < 0.2
     )
-    found = search_explanation(model, sight, seen, bound=50_000)
+    found = Question("", tuple(seen), ((model, sight),)).answer(50_000)
     assert found.verdict in ("explained", "unknown")
 
 
