@@ -11,7 +11,7 @@ from kit.model import trace
 from kit.model.scenario import open_file
 from kit.operators.importers.cql import parse_keyspace
 from kit.operators.importers.opening import open_ring
-from kit.operators.importers.ringfile import parse_ring, read_sizes
+from kit.operators.importers.ringfile import parse_ring, read_stored
 from kit.operators.importers.system_tables import read_requests, read_topology
 from kit.operators.importers.topology_journals import read_journals
 from kit.protocols.tablets.dry_run.opening import open_tablets
@@ -113,7 +113,7 @@ def sizes_file(chance: Random, folder: Path) -> None:
     """A sizes file for a good ring."""
     path = folder / "sizes.json"
     path.write_bytes(spoiled(chance, (json.dumps(SIZES),)))
-    answered(lambda: read_sizes(path, parse_ring(json.dumps(RING))))
+    answered(lambda: read_stored(path, parse_ring(json.dumps(RING))))
 
 
 def trace_file(chance: Random, folder: Path) -> None:

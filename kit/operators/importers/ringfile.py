@@ -23,7 +23,7 @@ from kit.edge.reading import read_text
 from kit.errors import BadInput, shorten
 from kit.ring.replication import Keyspace, parse_replication
 from kit.ring.sizes import Row as SizeRow
-from kit.ring.sizes import Sizes, Stored, sizes_of
+from kit.ring.sizes import Stored
 from kit.ring.tokens import INT64_HIGH, INT64_LOW, MURMUR3, TokenSpace, small
 from kit.ring.topology import Node, Ring
 
@@ -233,11 +233,6 @@ class SizesFile(Struct, frozen=True, forbid_unknown_fields=True):
     ranges: dict[str, list[tuple[Any, Any, Any]]] = {}
 
 
-def read_sizes(path: str | Path, ring_file: RingFile) -> Sizes:
-    """The sizes in a file, ready to be asked; raises BadInput as ``read_stored`` does."""
-    return sizes_of(read_stored(path, ring_file), ring_file.ring, ring_file.keyspaces)
-
-
 def read_stored(path: str | Path, ring_file: RingFile) -> Stored:
     """The sizes in a file, for one ring. Raises BadInput for what is not read, or not of it."""
     text = read_text(path, "sizes file", LARGEST_SIZES)
@@ -253,12 +248,6 @@ def read_stored(path: str | Path, ring_file: RingFile) -> Stored:
         return Stored(nodes, tuple(rows))
     except BadInput as error:
         raise located(error, text) from None
-
-
-def sizes_of_nodes(loads: Mapping[str, int], ring_file: RingFile) -> Sizes:
-    """Sizes from the bytes of each node. Raises BadInput for an unknown node, or no bytes."""
-    stored = Stored(checked_nodes(loads, ring_file))
-    return sizes_of(stored, ring_file.ring, ring_file.keyspaces)
 
 
 def _size_rows(

@@ -599,44 +599,6 @@ def commit(m: TcmCluster, s: Any, node: str | None = None) -> Iterator[Any]:
     return (m.wrap["tcm"](Advance(each)) for each in m.tcm.busy(s.tcm) if node in (None, each))
 
 
-# -- what a commit waits for ----------------------------------------------------------------------
-
-
-def bring_about(m: TcmCluster, s: Any, event: Any) -> Iterator[Any]:
-    """Yield what a commit waits for, streaming and those who lag, then it; nothing when in vain."""
-    action = m.wrap["tcm"](event)
-    if not isinstance(event, Advance):
-        if m.refusal(s, action) is None:
-            yield action
-        return
-    for wanted in (*stream(m, s, event.node), action):
-        for done in _once_ready(m, s, wanted):
-            yield done
-            s = m.apply(s, done)
-
-
-def _once_ready(m: TcmCluster, s: Any, action: Any) -> Iterator[Any]:
-    """The action, after those who are missing have come back and followed; nothing when in vain."""
-    while (refusal := m.refusal(s, action)) is not None:
-        moved = False
-        for name in refusal.missing:
-            for done in _return(m, s, name):
-                yield done
-                s, moved = m.apply(s, done), True
-        if not moved:
-            return
-    yield action
-
-
-def _return(m: TcmCluster, s: Any, name: str) -> Iterator[Any]:
-    restart = m.wrap["tcm"](Restart(name))
-    if name in s.tcm.down:
-        if m.refusal(s, restart) is not None:
-            return
-        yield restart
-    yield from follow(m, s, (name,))
-
-
 class Driver:
     """A model's run so far: its state, and the actions that led there, each of them enabled."""
 
@@ -650,16 +612,30 @@ class Driver:
         """The newest metadata."""
         return self.model.snapshot(self.state).metadata
 
-    def sequence(self, node: str) -> Sequence:
-        """The operation of a node that is under way."""
-        sequence = self.metadata.sequence(node)
-        assert sequence is not None, f"{node} has nothing under way"
-        return sequence
-
     def bring_about(self, event: Event) -> bool:
         """Commit an event; a step of an operation after all that it waits for. False: refused."""
-        action = None
-        for action in bring_about(self.model, self.state, event):
-            self.state = self.model.apply(self.state, action)
-            self.actions.append(action)
-        return action is not None and action.action == event
+        commit = self.model.wrap["tcm"](event)
+        if not isinstance(event, Advance):
+            return self._did(commit)
+        for task in stream(self.model, self.state, event.node):
+            self._once_ready(task)
+        return self._once_ready(commit)
+
+    def _did(self, action: Any) -> bool:
+        if self.model.refusal(self.state, action) is not None:
+            return False
+        self.state = self.model.apply(self.state, action)
+        self.actions.append(action)
+        return True
+
+    def _once_ready(self, action: Any) -> bool:
+        """Do it after those who are missing have come back and followed. False: in vain."""
+        while (refusal := self.model.refusal(self.state, action)) is not None:
+            before = self.state
+            for name in refusal.missing:
+                if name not in before.tcm.down or self._did(self.model.wrap["tcm"](Restart(name))):
+                    for step in follow(self.model, self.state, (name,)):
+                        self._did(step)
+            if self.state is before:
+                return False
+        return self._did(action)

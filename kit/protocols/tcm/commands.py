@@ -21,7 +21,7 @@ from kit.model.registry import edition_of, one_of
 from kit.operators.importers import metadata_log
 from kit.operators.importers.metadata_log import Log
 from kit.operators.importers.opening import Imported
-from kit.operators.importers.ringfile import read_sizes, sizes_of_nodes
+from kit.operators.importers.ringfile import checked_nodes, read_stored
 from kit.operators.workload import DRY_RUN_AS_JSON, DRY_RUN_IN_WORDS, check_work
 from kit.protocols.tcm.dry_run import plan as planning
 from kit.protocols.tcm.dry_run.history import forced, operations_of
@@ -30,7 +30,7 @@ from kit.protocols.tcm.dry_run.remedies import service_remedy
 from kit.protocols.tcm.parameters import OPTIONS, operation_of, parse_operation, read_words
 from kit.protocols.tcm.rules.operations import EDITIONS, LEVELS, Operation
 from kit.ring.ranges import Bounds, label
-from kit.ring.sizes import Sizes
+from kit.ring.sizes import Stored
 
 ACCEPTED, REFUSED = 0, 1
 MOST_NAMED = 12
@@ -118,11 +118,11 @@ def plan(argv: list[str]) -> int:
     check_work(ring, DRY_RUN_AS_JSON if "--json" in given else DRY_RUN_IN_WORDS)
     operation = operation_of(words[1:], given)
     in_flight = operations_of(ring) + tuple(map(_in_flight, given["--while"]))
-    sizes = _sizes(given.get("--sizes"), ring)
+    stored = _stored(given.get("--sizes"), ring)
     level = given.get("--barrier")
     if level not in (None, *LEVELS):
         raise BadInput("--barrier", level, one_of(level, list(LEVELS)))
-    given_too: Any = {"in_flight": in_flight, "edition": edition, "sizes": sizes, "level": level}
+    given_too: Any = {"in_flight": in_flight, "edition": edition, "stored": stored, "level": level}
     report = planning.dry_run(ring, operation, up=ring.up, down=ring.down, **given_too)
     report = replace(report, warnings=(*ring.warnings, *forced(ring), *report.warnings))
     conflicts = ((c.keyspace, label(c.range), f"held by {c.operation}") for c in report.conflicts)
@@ -146,11 +146,11 @@ def _in_flight(text: str) -> Operation:
         raise about(f"--while {text}", error) from None
 
 
-def _sizes(path: str | None, given: Imported) -> Sizes | None:
+def _stored(path: str | None, given: Imported) -> Stored | None:
     if path is not None:
-        return read_sizes(path, given)
+        return read_stored(path, given)
     loads = {name: size for name, size in given.loads.items() if name in given.ring.names}
-    return sizes_of_nodes(loads, given) if loads else None
+    return Stored(checked_nodes(loads, given)) if loads else None
 
 
 def _verdict(report: planning.PlanReport) -> str:

@@ -35,7 +35,7 @@ from kit.protocols.tcm.tcm import Crash
 from kit.ring.placements import NamedGroups, Table
 from kit.ring.ranges import Bounds, Line, bounds
 from kit.ring.replication import LocalStrategy, NetworkTopologyStrategy
-from kit.ring.sizes import Sizes
+from kit.ring.sizes import Stored
 
 
 class Tables(Struct, frozen=True):
@@ -110,7 +110,7 @@ def dry_run(
     *,
     in_flight: tuple[operations.Operation, ...] = (),
     edition: operations.Edition = "server",
-    sizes: Sizes | None = None,
+    stored: Stored | None = None,
     level: operations.Level | None = None,
     up: Collection[str] = (),
     down: Collection[str] = (),
@@ -118,7 +118,8 @@ def dry_run(
     """Run an operation on a ring through all its steps, everybody who is not ``down`` following.
 
     ``in_flight`` are operations that are prepared already: their first event is committed, at an
-    epoch up to the ring file's. ``level`` is that of the progress barriers; None: the edition's.
+    epoch up to the ring file's. ``stored`` is what is known of bytes. ``level`` is that of the
+    progress barriers; None: the edition's.
     ``up`` and ``down`` are nodes of which it is known. BadInput when an operation does not speak of
     this ring, or those in flight exclude each other.
     """
@@ -126,7 +127,7 @@ def dry_run(
     subject = {"bootstrap": None, "replace": operation.target}.get(operation.kind, operation.node)
     half_in = subject in {other.node for other in in_flight if other.kind in operations.BRINGS}
     every = in_flight if half_in else (*in_flight, operation)
-    m = model_for(ring_file, every, edition, level=level, crashes=len(down))
+    m = model_for(ring_file, every, edition, level=level, crashes=len(down), stored=stored)
     timeline = Timeline(m)
     begin_in_flight(timeline, in_flight)
     down = [name for name in down if name in m.names]  # who joins with unknown tokens is not there
@@ -157,7 +158,7 @@ def dry_run(
         if timeline.at == before:
             halt = _halt(m, timeline.state, operation.node)
             break
-    return _accepted(timeline, operation, opening, sizes, halt, down, ids)
+    return _accepted(timeline, operation, opening, halt, down, ids)
 
 
 def _halt(m: TcmCluster, s: Any, node: str) -> str:
@@ -179,7 +180,6 @@ def _accepted(
     timeline: Timeline,
     operation: operations.Operation,
     opening: int,
-    sizes: Sizes | None,
     halt: str | None,
     down: Collection[str],
     ids: Mapping[str, str],
@@ -191,13 +191,13 @@ def _accepted(
     known: NamedGroups = {}
     shown = tables(m, before, known)
     steps = tuple(
-        _step(m, timeline.moments[moment.parent].state, moment.state, operation.node, sizes, known)
+        _step(m, timeline.moments[moment.parent].state, moment.state, operation.node, known)
         for moment in timeline.moments[opening + 1 :]
         if moment.milestone is not None
     )
     last = timeline.state
     sequence = m.tcm.sequence(last.tcm, operation.node)
-    pending = _copies(m, last, sequence, sizes) if sequence else ()
+    pending = _copies(m, last, sequence) if sequence else ()
     switches, gone = m.tcm.switches, frozenset(map(m.names.index, down))
     unheld = _unheld(m, metadata, planned, gone)
     lost, waits = ([said for said, asleep in unheld if bool(asleep) is by] for by in (False, True))
@@ -282,16 +282,14 @@ def _ends(
     return f"{waits[0]}: {ends}" if waits else ""
 
 
-def _step(
-    m: TcmCluster, before: Any, after: Any, node: str, sizes: Sizes | None, known: NamedGroups
-) -> PlanStep:
+def _step(m: TcmCluster, before: Any, after: Any, node: str, known: NamedGroups) -> PlanStep:
     sequence = m.tcm.sequence(before.tcm, node)
     event = m.tcm.committed(after.tcm.events)
     return PlanStep(
         event.step,
         event.epoch,
         tables(m, after, known),
-        _copies(m, before, sequence, sizes) if sequence else (),
+        _copies(m, before, sequence) if sequence else (),
         _waits(m, before, sequence) if sequence else (),
     )
 
@@ -332,33 +330,23 @@ def _refused(
 
 
 def _waits(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[Wait, ...]:
-    metadata, space = m.snapshot(s).metadata, facts.space(m)
-    every = m.barriers(s, sequence)
-    waits = []
-    for keyspace in facts.keyspaces(m):
-        group = metadata.group_of(keyspace)
-        for b in (b for b in every if b.group == group):
-            names = tuple(map(m.names.__getitem__, b.replicas))
-            range_ = bounds(space, b.range.left, b.range.right)
-            waits.append(Wait(keyspace, range_, b.dc, names, b.needed))
-    return tuple(waits)
+    space, order = facts.space(m), facts.keyspaces(m)
+    rows = facts.awaiting(m, s, sequence, None).rows
+    return tuple(
+        Wait(b.keyspace, bounds(space, b.left, b.right), b.dc, b.replicas, b.needed)
+        for b in sorted(rows, key=lambda b: order.index(b.keyspace))
+    )
 
 
-def _copies(m: TcmCluster, s: Any, sequence: Sequence, sizes: Sizes | None) -> tuple[Copy, ...]:
-    if not awaits_streams(sequence):
-        return ()
-    metadata, space = m.snapshot(s).metadata, facts.space(m)
-    order = {keyspace: at for at, keyspace in enumerate(facts.keyspaces(m))}
-    down, _ = m.tcm.absent(s.tcm, sequence)
-    copies, each = [], facts.all_send(m)
-    for t in sequence.plan.transfers:
-        left, right = t.range.left, t.range.right
-        names = tuple(map(m.names.__getitem__, sources(t, down)))
-        for keyspace in metadata.keyspaces_of(t.group):
-            size = sizes.of(keyspace, left, right, names, each=each) if sizes else None
-            copy = Copy(keyspace, bounds(space, left, right), names, m.names[t.target], size)
-            copies.append((order[keyspace], left, right, t.target, copy))
-    return tuple(row[-1] for row in sorted(copies))
+def _copies(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[Copy, ...]:
+    space, order = facts.space(m), facts.keyspaces(m)
+    rows = facts.streams(m, s, sequence) if awaits_streams(sequence) else ()
+    return tuple(
+        Copy(r.keyspace, bounds(space, r.left, r.right), r.sources, r.target, r.bytes)
+        for r in sorted(
+            rows, key=lambda r: (order.index(r.keyspace), r.left, r.right, m.codes[r.target])
+        )
+    )
 
 
 def _locks(m: TcmCluster, metadata: Metadata, planned: Plan) -> dict[str, tuple[Bounds, ...]]:

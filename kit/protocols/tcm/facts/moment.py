@@ -189,14 +189,10 @@ def to_stream(m: TcmCluster, s: Any, sequence: rules.Sequence, mask: int) -> Ite
         yield replace(row, done=True) if is_done(mask, i) else row
 
 
-def all_send(m: TcmCluster) -> bool:
-    """Whether each source sends all of a range; the published server copies from any of them."""
-    edition: str = m.parameters.edition
-    return edition == "documents"
-
-
 def _tasked(m: TcmCluster, s: Any, sequence: rules.Sequence) -> Iterator[tuple[int, StreamRow]]:
-    metadata, known, each = m.snapshot(s).metadata, sizes(m), all_send(m)
+    metadata, known = m.snapshot(s).metadata, sizes(m)
+    # In the documents each source sends all of a range; the server copies from any of them.
+    each = m.parameters.edition == "documents"
     for i, task in enumerate(sequence.plan.tasks):
         for transfer in task.transfers:
             alone = rules.StreamTask(transfer.target, transfer.displaced, (transfer,))

@@ -313,19 +313,18 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
         for name in facts.keyspaces(scene.model)
     }
     spots = discs.concerned(scene) if many else discs.places(scene)
-    texts = discs.labelled(scene, spots)
-    spots = discs.seated(spots, texts)
+    spots = discs.seated(discs.labelled(scene, spots))
     start = Box(*START_AT, wide(_start_words(scene)))
 
     def wished(name: str) -> Iterator[tuple[str, tuple[Box, ...]]]:
         yield "log", (_log_box(scene),)
         yield from ((f"told:{words}", (box,)) for words, _, box in notices)
-        yield from discs.disc_boxes(spots, texts)
+        yield from discs.disc_boxes(spots)
         for arc, tries in sorted(drawn[name], key=lambda x: not (x[0].line and x[0].line.changed)):
             for at, marks in enumerate(tries):
                 yield f"{at}:{arc.key}", tuple(mark.box for mark in marks)
         yield "start", (start,)
-        yield from discs.token_boxes(spots, texts)
+        yield from discs.token_boxes(spots)
 
     notices = _notices(scene)
     shown = {name: fitting(wished(name)) for name in drawn}
@@ -337,7 +336,7 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
         [_keyspace(scene, name, drawn[name], shown[name], guilty) for name in drawn],
         _log(scene),
         discs.draw_ticks(scene, scene.of(facts.token_count)) if many else None,
-        discs.draw_spots(scene, spots, texts, everywhere, guilty, key),
+        discs.draw_spots(scene, spots, everywhere, guilty, key),
         discs.draw_outside(scene),
         _draw_notices(scene, notices),
     )

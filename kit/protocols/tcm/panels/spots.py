@@ -34,6 +34,7 @@ SIDES = {"square": 4, "diamond": 4, "triangle": 3, "hexagon": 6, "pentagon": 5}
 TURN = {"square": math.pi / 4}
 BADGE_AT, TOKEN_AT = RADIUS + DISC + 11, RADIUS + DISC + 26
 BADGE_HIGH = 15
+CROSS = f"M{-DISC} {-DISC}L{DISC} {DISC}M{-DISC} {DISC}L{DISC} {-DISC}"
 SQUARE = 1.4 * DISC
 """What a disc keeps free of labels; its corners are free."""
 DISK_AT, MOST_OUTSIDE = RADIUS - DISC - 16, 3
@@ -50,6 +51,9 @@ class TokenPlace(Struct, frozen=True):
 
     ``first`` is that of a node's first token, at which its applied epoch stands. ``outer``: it
     stands outside, for another node's disc with its name lies on it.
+
+    ``name``, ``text`` (the token's) and ``epoch`` (applied; ``is_new``: by this step) are labels,
+    empty where there is none. ``arrived`` is the share that has arrived of what is streamed there.
     """
 
     node: NodeRow
@@ -58,6 +62,11 @@ class TokenPlace(Struct, frozen=True):
     inner: bool = False
     first: bool = False
     outer: bool = False
+    name: str = ""
+    text: str = ""
+    epoch: str = ""
+    is_new: bool = False
+    arrived: float | None = None
 
     @property
     def key(self) -> str:
@@ -93,34 +102,24 @@ def shapes(scene: Scene) -> dict[str, str]:
     return {rack: SHAPES[i % len(SHAPES)] for i, rack in enumerate(racks)}
 
 
-class Labelled(Struct, frozen=True):
-    """What stands at a token: the short name, the token, the applied epoch; empty: nothing.
-
-    ``arrived`` is the share of what is streamed to its node that has arrived. ``is_new``: the step
-    changed the epoch.
-    """
-
-    name: str
-    token: str
-    epoch: str
-    arrived: float | None = None
-    is_new: bool = False
-
-
-def labelled(scene: Scene, spots: Sequence[TokenPlace]) -> dict[str, Labelled]:
-    """What stands at each token, by the key of its disc."""
-    rows = scene.of(facts.nodes)
-    short, dcs = tags(node.name for node in rows), datacenter_letters(scene)
-    epochs, new = _epochs(scene), newly_applied(scene)
-    texts, arriving = {}, scene.of(facts.arriving)
+def labelled(scene: Scene, spots: Sequence[TokenPlace]) -> list[TokenPlace]:
+    """The tokens with what stands at each."""
+    short, dcs = tags(node.name for node in scene.of(facts.nodes)), datacenter_letters(scene)
+    epochs, new, arriving = _epochs(scene), newly_applied(scene), scene.of(facts.arriving)
+    texts = []
     for place in spots:
-        token = str(place.token)
-        words = f"{dcs.get(place.node.dc, '')} {token if len(token) <= LONGEST_TOKEN else ''}"
-        epoch = epochs.get(place.node.name, "") if place.first else ""
-        outside = "" if place.inner else words.strip()
-        share = arriving.get(place.node.name) if place.first else None
-        is_new = place.node.name in new
-        texts[place.key] = Labelled(short[place.node.name], outside, epoch, share, is_new)
+        node, token = place.node, str(place.token)
+        words = f"{dcs.get(node.dc, '')} {token if len(token) <= LONGEST_TOKEN else ''}"
+        with_name = replace(
+            place,
+            name=short[node.name],
+            text="" if place.inner else words.strip(),
+            is_new=node.name in new,
+        )
+        if place.first:
+            epoch, arrived = epochs.get(node.name, ""), arriving.get(node.name)
+            with_name = replace(with_name, epoch=epoch, arrived=arrived)
+        texts.append(with_name)
     return texts
 
 
@@ -146,61 +145,63 @@ Wish = tuple[str, tuple[Box, ...]]
 """The key of a label and what it would cover."""
 
 
-def disc_boxes(spots: Sequence[TokenPlace], texts: Mapping[str, Labelled]) -> Iterator[Wish]:
+def disc_boxes(spots: Sequence[TokenPlace]) -> Iterator[Wish]:
     """Discs with names, by key, those that stand aside, then applied epochs."""
     for place in spots:
         if not place.outer:
-            yield f"name:{place.key}", (_name_box(place, texts),)
+            yield f"name:{place.key}", (_name_box(place),)
     for place in spots:
         if place.outer:
             yield f"aside:{place.key}", (Box(*place.middle, SMALL_DISC, SMALL_DISC),)
     for place in spots:
-        if texts[place.key].epoch:
-            yield f"epoch:{place.key}", (badge_box(place, texts[place.key].epoch),)
-    for key, box in disks(spots, texts).items():
+        if place.epoch:
+            yield f"epoch:{place.key}", (badge_box(place),)
+    for key, box in disks(spots).items():
         yield f"disk:{key}", (box,)
 
 
-def _name_box(place: TokenPlace, texts: Mapping[str, Labelled]) -> Box:
-    return Box(*place.middle, max(SQUARE, wide(texts[place.key].name)), SQUARE)
+def _name_box(place: TokenPlace) -> Box:
+    return Box(*place.middle, max(SQUARE, wide(place.name)), SQUARE)
 
 
-def seated(spots: Sequence[TokenPlace], texts: Mapping[str, Labelled]) -> list[TokenPlace]:
+def seated(spots: Sequence[TokenPlace]) -> list[TokenPlace]:
     """The tokens with those moved aside that have no room for a name and lie on one."""
-    wished = {f"name:{place.key}": (_name_box(place, texts),) for place in spots}
-    named = fitting(wished.items())
-    taken, side = [wished[key][0] for key in named], 2 * SMALL_DISC
+    boxes = {place.key: _name_box(place) for place in spots}
+    named = fitting((key, (box,)) for key, box in boxes.items())
+    side = 2 * SMALL_DISC
     return [
         place
-        if place.inner or f"name:{place.key}" in named
-        else replace(place, outer=any(Box(*place.middle, side, side).meets(box) for box in taken))
+        if place.inner or place.key in named
+        else replace(
+            place, outer=any(Box(*place.middle, side, side).meets(boxes[key]) for key in named)
+        )
         for place in spots
     ]
 
 
-def token_boxes(spots: Sequence[TokenPlace], texts: Mapping[str, Labelled]) -> Iterator[Wish]:
+def token_boxes(spots: Sequence[TokenPlace]) -> Iterator[Wish]:
     """Tokens, by key, as far as they lie within the drawing."""
     for place in spots:
-        box = token_box(place, texts[place.key])
-        if texts[place.key].token and abs(box.x - CENTRE[0]) + box.width / 2 <= CENTRE[0]:
+        box = token_box(place)
+        if place.text and abs(box.x - CENTRE[0]) + box.width / 2 <= CENTRE[0]:
             yield f"token:{place.key}", (box,)
 
 
-def badge_box(place: TokenPlace, text: str) -> Box:
+def badge_box(place: TokenPlace) -> Box:
     """Where a node's applied epoch stands: outside its disc; of an inner disc, further inside."""
-    width = wide(text) + 4
+    width = wide(place.epoch) + 4
     inward = place.inner * (BADGE_AT - RADIUS + 2 * DISC + 24)
     at = BADGE_AT + (1 - 2 * place.inner) * _aside(place) * (width - BADGE_HIGH) / 2
     return Box(*point(place.share, at - inward + place.outward), width, BADGE_HIGH)
 
 
-def token_box(place: TokenPlace, text: Labelled) -> Box:
+def token_box(place: TokenPlace) -> Box:
     """Where a token stands: outside, clear of its node's epoch."""
-    width = wide(text.token)
-    if not text.epoch:
+    width = wide(place.text)
+    if not place.epoch:
         at = TOKEN_AT - BADGE_HIGH / 2 + _aside(place) * ((width - LINE) / 2 - BADGE_HIGH)
         return Box(*point(place.share, at + place.outward), width)
-    badge = badge_box(place, text.epoch)
+    badge = badge_box(place)
     along, down = (
         abs(end - middle) for end, middle in zip(point(place.share, 1), CENTRE, strict=True)
     )
@@ -217,24 +218,14 @@ def _aside(place: TokenPlace) -> float:
 def draw_spots(
     scene: Scene,
     spots: Sequence[TokenPlace],
-    texts: Mapping[str, Labelled],
     shown: frozenset[str],
     guilty: frozenset[str],
-    key: str = "ring-nodes",
+    key: str,
 ) -> Frag:
     """Draw tokens as buttons; only labels that are ``shown`` stand at them."""
-    by_rack = shapes(scene)
-    at_disk = disks(spots, texts)
+    by_rack, at_disk = shapes(scene), disks(spots)
     drawn = [
-        _spot(
-            place,
-            by_rack,
-            texts[place.key],
-            shown,
-            i == 0,
-            place.node.name in guilty,
-            at_disk.get(place.key),
-        )
+        _spot(place, by_rack, shown, i == 0, place.node.name in guilty, at_disk.get(place.key))
         for i, place in enumerate(spots)
     ]
     return h("g", drawn, k=key)
@@ -294,37 +285,32 @@ def datacenter_letters(scene: Scene) -> dict[str, str]:
 def _spot(
     place: TokenPlace,
     by_rack: dict[str, str],
-    text: Labelled,
     shown: frozenset[str],
     first: bool,
     guilty: bool,
     at_disk: Box | None,
 ) -> Frag:
     node, shape, (x, y) = place.node, by_rack[place.node.rack], place.middle
-    epoch = f", epoch {text.epoch} applied" if text.epoch else ""
+    epoch = f", epoch {place.epoch} applied" if place.epoch else ""
     words = f"{node.name}: token {place.token}, {node.dc}, rack {node.rack}, {node.status}{epoch}"
     words += "" if node.up else ", down"  # the title is the name of the button
     kinds = [_classes(node, place.token), shape * (len(by_rack) > 1), "guilty" * guilty]
     has_name, has_token, has_epoch = (
         f"{label}:{place.key}" in shown for label in ("name", "token", "epoch")
     )
-    box = token_box(place, text)
+    box = token_box(place)
     at = (f"{box.x - x:.1f}", f"{box.y - y + 4:.1f}")
     return h(
         "g",
         h("title", words),
         _body(shape, DISC if has_name else SMALL_DISC),
-        h("text", text.name, text_anchor="middle", dy=4, class_="on") if has_name else None,
-        h("path", d=f"M{-DISC} {-DISC}L{DISC} {DISC}M{-DISC} {DISC}L{DISC} {-DISC}", class_="cross")
-        if not node.up
-        else None,
-        h("text", text.token, x=at[0], y=at[1], text_anchor="middle", class_="soft")
+        h("text", place.name, text_anchor="middle", dy=4, class_="on") if has_name else None,
+        None if node.up else h("path", d=CROSS, class_="cross"),
+        h("text", place.text, x=at[0], y=at[1], text_anchor="middle", class_="soft")
         if has_token
         else None,
-        _badge(badge_box(place, text.epoch), text.epoch, x, y, is_new=text.is_new)
-        if has_epoch
-        else None,
-        _disk(place, at_disk, text.arrived) if at_disk and f"disk:{place.key}" in shown else None,
+        _badge(badge_box(place), place.epoch, x, y, is_new=place.is_new) if has_epoch else None,
+        _disk(place, at_disk) if at_disk and f"disk:{place.key}" in shown else None,
         k=place.key,
         class_=" ".join(filter(None, kinds)),
         transform=f"translate({x:.1f} {y:.1f})",
@@ -332,7 +318,7 @@ def _spot(
     )
 
 
-def disks(spots: Sequence[TokenPlace], texts: Mapping[str, Labelled]) -> Mapping[str, Box]:
+def disks(spots: Sequence[TokenPlace]) -> Mapping[str, Box]:
     """Where the disk of each stands to whom something is streamed: inside of the ring, deeper where
     its neighbour's disk or name is.
     """
@@ -342,16 +328,16 @@ def disks(spots: Sequence[TokenPlace], texts: Mapping[str, Labelled]) -> Mapping
             at = DISK_AT - deeper - 44 * place.inner
             yield Box(*point(place.share, at), *DISK)
 
-    names = [_name_box(place, texts) for place in spots if not place.outer]
-    arriving = [place for place in spots if texts[place.key].arrived is not None]
+    names = [_name_box(place) for place in spots if not place.outer]
+    arriving = [place for place in spots if place.arrived is not None]
     return seated_boxes(((place.key, seats(place)) for place in arriving), names)
 
 
-def _disk(place: TokenPlace, at: Box, share: float | None) -> Frag:
-    left, top = place.middle
-    words = h("title", f"{share or 0:.0%} of the data for {place.node.name} has arrived")
+def _disk(place: TokenPlace, at: Box) -> Frag:
+    (left, top), share = place.middle, place.arrived or 0.0
+    words = h("title", f"{share:.0%} of the data for {place.node.name} has arrived")
     moved = f"translate({at.x - left:.0f} {at.y - top:.0f}) scale(.62)"
-    return h("g", words, disk(0, 0, share or 0.0), transform=moved, data_end=True)
+    return h("g", words, disk(0, 0, share), transform=moved, data_end=True)
 
 
 def draw_outside(scene: Scene) -> list[Frag]:

@@ -67,8 +67,8 @@ class Columns:
             elif isinstance(group, NetworkTopologyStrategy):
                 self.groups.append((number, dict(group.factors)))
         self.dcs: dict[str, str] = {n.name: n.dc for n in model.tcm.cluster.ring.nodes}
-        self._plain: dict[bytes, simple.PlainCluster | str] = {}
         self.looked: Callable[[Log], Looked] = lru_cache(_KEPT)(self._look)
+        self.plain: Callable[[Log], simple.PlainCluster | str] = lru_cache(_KEPT)(self._followed)
 
     def properties(self) -> tuple[Property, ...]:
         """The columns as properties of the model's states."""
@@ -80,19 +80,12 @@ class Columns:
 
     # -- the simplified model ---------------------------------------------------------------------
 
-    def plain(self, events: Log) -> simple.PlainCluster | str:
+    def _followed(self, events: Log) -> simple.PlainCluster | str:
         """The simplified model after these events, or how it lost its way."""
-        missing = []
-        while events.digest not in self._plain and len(events):
-            missing.append(events)
-            events = events.shorter()
-        now = self._plain.get(events.digest) or self._at_start()
-        for longer in reversed(missing):
-            now = now if isinstance(now, str) else followed(now, longer[len(longer) - 1])
-            if len(self._plain) >= _KEPT:
-                self._plain.clear()
-            self._plain[longer.digest] = now
-        return now
+        if not len(events):
+            return self._at_start()
+        before = self.plain(events.shorter())
+        return before if isinstance(before, str) else followed(before, events[len(events) - 1])
 
     def _at_start(self) -> simple.PlainCluster:
         ring = self.model.tcm.cluster.ring

@@ -370,7 +370,7 @@ class _Run:
         return [sequence.node for sequence in self.driver.metadata.sequences]
 
     def _cancel(self, node: str) -> bool:
-        sequence = self.driver.sequence(node)
+        sequence = self.model.tcm.under_way(self.driver.state.tcm, node)
         if sequence.undoing or not self._did(Cancel(node)):
             return False
         operation, done = sequence.plan.operation, sequence.plan.steps[sequence.done - 1]

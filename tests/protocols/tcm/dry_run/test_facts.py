@@ -99,7 +99,7 @@ def test_traffic_adds_up_to_the_rehearsal_as_data() -> None:
     given = cluster()
     timeline = played(given, JOIN)
     m: Any = timeline.model
-    plan = dry_run(given, parse_operation(JOIN), sizes=facts.sizes(m))
+    plan = dry_run(given, parse_operation(JOIN), stored=m.parameters.stored)
     wanted = [
         (copy.keyspace, giver, copy.target, copy.bytes)
         for step in plan.steps
