@@ -17,7 +17,7 @@ from benchmarks.importing import KEYSPACE, ring_text
 from benchmarks.painting import painted
 from kit.model.timeline import Timeline
 from kit.operators.importers.opening import Imported, import_texts
-from kit.protocols.tcm.dry_run.player import DryRun, rehearse
+from kit.protocols.tcm.lessons.rehearsals import DryRun, rehearse
 from kit.protocols.tcm.rules.operations import Operation
 from kit.views.rendered import RenderedTimeline
 

@@ -18,7 +18,7 @@ from kit.protocols.tablets.dry_run.opening import open_tablets
 from kit.protocols.tablets.dry_run.report import resizes, tablets_report
 from kit.protocols.tablets.dry_run.what_if import balance
 from kit.protocols.tcm.dry_run.metadata_log import metadata_history
-from kit.protocols.tcm.dry_run.time_machine import what_if
+from kit.protocols.tcm.lessons.rehearsals import what_if
 from kit.ring.placements import stable_placement
 from kit.ring.replication import LocalStrategy
 from tests.hostile.judging import answered

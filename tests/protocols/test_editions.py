@@ -26,9 +26,10 @@ from kit.protocols.tablets.lessons.questions import stage_table
 from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS
 from kit.protocols.tablets.spark.sizes import TabletCluster
 from kit.protocols.tablets.spark.sizes import decisions as resize_decisions
+from kit.protocols.tcm.commands import survival
 from kit.protocols.tcm.dry_run.history import dry_run_of
 from kit.protocols.tcm.dry_run.plan import dry_run
-from kit.protocols.tcm.dry_run.player import rehearse
+from kit.protocols.tcm.lessons.rehearsals import rehearse
 from kit.protocols.tcm.parameters import parse_operation
 from kit.protocols.tcm.rules.operations import ProtocolSwitches
 from kit.protocols.topology.dry_run.history import topology_history
@@ -116,12 +117,12 @@ def test_who_must_stay_up_is_the_same_in_both(monkeypatch: pytest.MonkeyPatch, l
     """``survive`` has no edition: the groups just before the read switch are the same."""
     ring = parse_ring(json.dumps(ring_of()))
     given = Imported(5, ring.ring, ring.keyspaces)
-    alone = survival_module.survival(given, ["n5"])
+    alone = survival(given, ["n5"])
     monkeypatch.setattr(survival_module, "operations_of", lambda _: (parse_operation(line),))
     answers = []
     for edition in EDITIONS:
         monkeypatch.setattr(survival_module, "ALL_ON", ProtocolSwitches(edition))
-        answers.append(survival_module.survival(given, ["n5"]))
+        answers.append(survival(given, ["n5"]))
     assert answers[0] == answers[1] != alone
 
 

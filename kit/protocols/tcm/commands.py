@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import Any
 
+import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.commands.answer import GAP, UNBROKEN, WIDTH, Answer, Part, Rows, fits, listed, put, wrap
@@ -22,11 +24,14 @@ from kit.operators.importers import metadata_log
 from kit.operators.importers.metadata_log import Log
 from kit.operators.importers.opening import Imported
 from kit.operators.importers.ringfile import checked_nodes, read_stored
-from kit.operators.workload import DRY_RUN_AS_JSON, DRY_RUN_IN_WORDS, check_work
+from kit.operators.workload import DRY_RUN_AS_JSON, DRY_RUN_IN_WORDS, PLACEMENTS, check_work
 from kit.protocols.tcm.dry_run import plan as planning
 from kit.protocols.tcm.dry_run.history import forced, operations_of
 from kit.protocols.tcm.dry_run.metadata_log import PREPARED, MetadataHistory, history_of
+from kit.protocols.tcm.dry_run.opening import Keyspaces, RingSource, opened
 from kit.protocols.tcm.dry_run.remedies import service_remedy
+from kit.protocols.tcm.dry_run.survival import SHARED, as_it_stands
+from kit.protocols.tcm.facts.moment import Loss, losses_of
 from kit.protocols.tcm.parameters import OPTIONS, operation_of, parse_operation, read_words
 from kit.protocols.tcm.rules.operations import EDITIONS, LEVELS, Operation
 from kit.ring.ranges import Bounds, label
@@ -340,9 +345,105 @@ examples
 """
 
 
-def _survive(given: Namespace) -> Answer:
-    from kit.protocols.tcm.dry_run.survival import survival  # beside the player, slow to load
+BROKEN = "Quorums that are broken or that one more death would break"
+HEADS = ("keyspace", "level", "no quorum now", "must stay up (ranges that need it)")
 
+
+class Survival(Struct, frozen=True):
+    """What one more death would break.
+
+    ``down`` are the nodes that answer nobody now; ``must_stay_up`` every other node whose death
+    would take a quorum from some range, in the order of the ring file; ``losses`` say which quorum
+    of which keyspace, with the number of ranges. ``warnings`` are lines to read first.
+    """
+
+    down: tuple[str, ...]
+    must_stay_up: tuple[str, ...]
+    losses: tuple[Loss, ...]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def broken(self) -> int:
+        """Ranges that have no quorum now, of the level that has the most of them."""
+        return max((loss.broken for loss in self.losses), default=0)
+
+    def summary(self) -> str:
+        """The answer in one line."""
+        now = f"{', '.join(self.down) or 'no node'} down"
+        lost = f"{counted(self.broken, 'range')} without a quorum; " if self.broken else ""
+        if not self.must_stay_up:
+            last = "one more death takes no other quorum" if lost else "any one node can die next"
+            return f"{now}: {lost}{last}"
+        who = counted(len(self.must_stay_up), "node")
+        return f"{now}: {lost}{who} must stay up: {', '.join(self.must_stay_up)}"
+
+    def rows(self) -> list[tuple[str, str, str, str]]:
+        """A row of text for each quorum that is broken, or that one more death would break."""
+        return [_cells(loss) for loss in self.losses if not loss.ok]
+
+    def __repr__(self) -> str:
+        return f"Survival({self.summary()})"
+
+    def answer(self) -> Answer:
+        """The report as ``python -m kit survive`` gives it; 1 when a node has to stay up."""
+        rows = Rows(self.rows(), "quorums", indent="", heads=HEADS, caption=BROKEN)
+        quorums = [{**msgspec.to_builtins(each), "nodes": dict(each.nodes)} for each in self.losses]
+        lists = {name: getattr(self, name) for name in ("down", "must_stay_up", "warnings")}
+        return Answer(
+            {**lists, "quorums": quorums},
+            wrap(self.summary(), "", GAP),
+            ("", rows) if rows.rows else (),
+            self.warnings,
+            1 if self.must_stay_up or self.broken else 0,
+        )
+
+    def _repr_html_(self) -> str:
+        return self.answer().html()
+
+
+def survive(
+    ring: RingSource, *, down: str | Iterable[str] = (), keyspaces: Keyspaces = ()
+) -> Survival:
+    """Say which nodes must stay up, with the ring as it is and nothing planned.
+
+    ``ring`` and ``keyspaces`` are as in ``kit.rehearse``; ``down`` names nodes that are down beside
+    those that the files tell. QUORUM is judged everywhere, LOCAL_QUORUM in each datacenter that
+    has its own factor; operations in flight count with both of their groups, in both editions.
+    """
+    given = opened(ring, keyspaces)
+    return survival(given, (down,) if isinstance(down, str) else tuple(down))
+
+
+def survival(given: Imported, down: Iterable[str]) -> Survival:
+    """The same of an opened ring; BadInput for a node that it lacks, or one that is too large."""
+    names = given.ring.names
+    for name in (also := tuple(down)):
+        if name not in names:
+            raise BadInput("down", name, one_of(str(name), list(names)))
+    check_work(given, PLACEMENTS)
+    down_too = {*given.down, *also}
+    dead = tuple(name for name in dict.fromkeys((*names, *given.down)) if name in down_too)
+    snapshot, shares = as_it_stands(given)
+    lost = losses_of(snapshot, dead)
+    breaking = {name for loss in lost for name, _ in loss.nodes}
+    must_stay_up = tuple(name for name in snapshot.metadata.ring.names if name in breaking)
+    counted_in = (
+        f"{operation.title} is in flight: replicas before and after it count, in its own ranges"
+        for operation in operations_of(given)
+    )
+    warnings = (*given.warnings, *forced(given), *counted_in, *(SHARED,) * shares)
+    return Survival(dead, must_stay_up, lost, warnings)
+
+
+def _cells(loss: Loss) -> tuple[str, str, str, str]:
+    side = "" if loss.side == "reads and writes" else f" of {loss.side}"
+    ranges = f"{counted(loss.broken, 'range')}, such as {loss.broken_first}"
+    nodes = ", ".join(f"{name} ({number:,})" for name, number in loss.nodes)
+    names = ", ".join(loss.keyspaces)
+    return names, f"{loss.level}{side}", ranges if loss.broken else "–", nodes or "–"
+
+
+def _survive(given: Namespace) -> Answer:
     ring = replicated(given.file, vars(given)["with"], given.keyspace)
     return survival(ring, given.down).answer()
 

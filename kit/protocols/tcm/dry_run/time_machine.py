@@ -10,7 +10,6 @@ from typing import TypeAlias
 
 from msgspec import structs
 
-from kit.edge.arguments import checked
 from kit.errors import BadInput, counted
 from kit.model.record import ReadOn, Record, RecordState
 from kit.model.timeline import Timeline
@@ -18,7 +17,7 @@ from kit.operators.importers.nodetool import name_order
 from kit.operators.importers.opening import Imported
 from kit.protocols.tcm.dry_run import metadata_log as logs
 from kit.protocols.tcm.dry_run.history import begin_in_flight, model_for, turn
-from kit.protocols.tcm.dry_run.player import NO_KEYSPACE, named_keyspaces
+from kit.protocols.tcm.dry_run.opening import NO_KEYSPACE, Keyspaces, named_keyspaces
 from kit.protocols.tcm.panels.operation import diagram
 from kit.protocols.tcm.parameters import parse_operation
 from kit.protocols.tcm.rules.operations import BEFORE, OPERATION_SPECS, Operation
@@ -29,7 +28,6 @@ from kit.views.declared import Alike, Badges, Column, Table, of_state, panel_of,
 from kit.views.diagrams import Standing, state_panel
 from kit.views.panel import Scene
 from kit.views.registry import Views
-from kit.widgets.rehearsing import Rehearsal
 
 MOST_LINES = 40
 """Epochs that are listed below the picture, the last ones."""
@@ -157,18 +155,9 @@ def log_timeline(history: logs.MetadataHistory) -> Timeline:
 LogSource: TypeAlias = logs.MetadataHistory | str | Path | Sequence[str | Path]
 
 
-def _read(log: LogSource) -> logs.MetadataHistory:
+def history_in(log: LogSource) -> logs.MetadataHistory:
+    """A history, read where it is given by its files."""
     return log if isinstance(log, logs.MetadataHistory) else logs.metadata_history(log)
-
-
-@checked
-def replay_log(log: LogSource) -> Rehearsal:
-    """Open a Player on the history in a real log's files, and say what is missing from it.
-
-    Raises BadInput for files that ``metadata_history`` does not take.
-    """
-    history = _read(log)
-    return Rehearsal(log_timeline(history), history.warnings)
 
 
 def ring_of(
@@ -189,23 +178,13 @@ def ring_of(
     return Imported(epoch, ring, keyspaces)
 
 
-@checked
-def what_if(
-    log: LogSource,
+def forked(
+    history: logs.MetadataHistory,
     epoch: int,
-    keyspaces: str | Keyspace | Iterable[str | Keyspace],
+    keyspaces: Keyspaces,
     operations: str | Iterable[str] = (),
-) -> Rehearsal:
-    """Open a Player on the tcm model with the cluster at an epoch: continue from there, or cancel.
-
-    Each operation that was under way stands at the step that it had reached; ``operations`` are
-    others to try, such as ``decommission 10.0.0.3``. ``keyspaces`` are those of the cluster, which
-    the log does not tell: ``ks={"class": "SimpleStrategy", "replication_factor": 3}``.
-
-    Raises BadInput for an epoch that the log does not have or at which somebody's tokens are not
-    known, and where the published rules would have refused what the log has.
-    """
-    history = _read(log)
+) -> Timeline:
+    """The cluster at an epoch of a log as a run of the tcm model, as ``kit.what_if`` opens it."""
     members, flights = history.at(history.known(epoch))
     named = named_keyspaces(keyspaces)
     ring = ring_of(members, epoch, named)
@@ -226,7 +205,7 @@ def what_if(
             if not turn(timeline, names[flight.node]):
                 what = f"{flight.kind} {names[flight.node]}: {step}"
                 raise BadInput(f"epoch {epoch}", what, "a step that the published rules allow")
-    return Rehearsal(timeline, history.warnings, controls=True)
+    return timeline
 
 
 def operation_of(flight: logs.Flight, members: logs.Members) -> Operation:

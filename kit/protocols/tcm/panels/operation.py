@@ -7,16 +7,14 @@ A merge joins neighbouring ranges that are equal; the others stay apart. Source:
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any, cast
+from typing import cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.errors import counted
-from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import length
-from kit.protocols.tcm.facts.moment import rows
 from kit.protocols.tcm.rules.metadata import Advance
 from kit.protocols.tcm.rules.operations import Edition, Kind, transitions
 from kit.protocols.tcm.tcm import Stream
@@ -173,30 +171,6 @@ class Neighbours(Struct, frozen=True):
     apart: str
 
 
-def neighbours(
-    m: TcmCluster, s: Any, operation: facts.OperationRow, keyspace: str | None = None
-) -> tuple[Neighbours, ...]:
-    """The neighbours that an operation with a merge has locked, as it would treat them now."""
-    sequence = m.tcm.sequence(s.tcm, operation.node)
-    group = m.snapshot(s).metadata.group_of(keyspace or m.tcm.cluster.keyspaces[0].name)
-    if sequence is None or group is None:
-        return ()
-    merges = (step.deltas[group].merges for step in sequence.steps if step.name == "merge")
-    given_up = {bound for bounds in merges for bound in bounds}
-
-    def apart(row: facts.RangeRow, other: facts.RangeRow) -> str:
-        if (row.reads, row.writes) != (other.reads, other.writes):
-            return "their replicas differ"
-        return "" if row.right in given_up else "a token lies between them"
-
-    held = [row for row in rows(m, s, keyspace) if row.locked_by == operation.title]
-    return tuple(
-        Neighbours(row, other, apart(row, other))
-        for row, other in pairwise(held if given_up else ())
-        if row.right == other.left
-    )
-
-
 MOST = 40
 MOST_BARRIERS = 8
 MOST_ROWS = 64
@@ -316,13 +290,27 @@ def _acknowledged(row: facts.BarrierRow) -> str:
 
 def _pairs(
     scene: Scene, operation: facts.OperationRow, step: facts.StepRow
-) -> tuple[Neighbours, ...]:
-    name = facts.keyspaces(scene.model)[0]
-    if step.name != "merge" or step.status == "done":
-        return ()
-    if (length(scene.model, scene.state, name) or 0) > MOST_ROWS:
-        return ()
-    return neighbours(scene.model, scene.state, operation, name)
+) -> Iterator[Neighbours]:
+    """The neighbours that a merge to come would join or leave apart, as they are now."""
+    m, s, name = scene.model, scene.state, facts.keyspaces(scene.model)[0]
+    group = m.snapshot(s).metadata.group_of(name)
+    if step.name != "merge" or step.status == "done" or group is None:
+        return
+    if (length(m, s, name) or 0) > MOST_ROWS:
+        return
+    given_up = {
+        bound
+        for planned in m.tcm.under_way(s.tcm, operation.node).steps
+        if planned.name == "merge"
+        for bound in planned.deltas[group].merges
+    }
+    held = [row for row in facts.rows(m, s, name) if row.locked_by == operation.title]
+    for row, other in pairwise(held if given_up else ()):
+        if row.right == other.left:
+            apart = "" if row.right in given_up else "a token lies between them"
+            if (row.reads, row.writes) != (other.reads, other.writes):
+                apart = "their replicas differ"
+            yield Neighbours(row, other, apart)
 
 
 def _pair(pair: Neighbours, key: str) -> Frag:

@@ -14,7 +14,7 @@ from kit.errors import counted
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import Majorities, length, majorities, rows_of
-from kit.protocols.tcm.facts.moment import RangeRow, memo, rows
+from kit.protocols.tcm.facts.moment import RangeRow, kept_rows
 from kit.protocols.tcm.panels.dry_run import fragile, own_ring
 from kit.ring.columns import np
 from kit.views.declared import Badges, Column, Drawn, Note, Several, Table, panel_of, status, unsaid
@@ -23,27 +23,21 @@ from kit.views.panel import Scene
 from kit.views.parts import soft
 from kit.views.promises import judged
 
+LOGICAL_ROWS, MOST_ROWS = 24, 200
+
 
 class LogicalRow(Struct, frozen=True):
-    """A range with logical replicas: each read replica is one node, a write replica one or two.
-
-    A write replica of two nodes is under way from the first to the second; both must answer.
+    """A range with its logical write replicas: one of two nodes moves from the first to the second,
+    and both must answer. Each read replica is one node.
     """
 
     row: RangeRow
-    reads: tuple[str, ...]
     writes: tuple[tuple[str, ...], ...]
 
 
-def logical(
-    m: TcmCluster, s: Any, keyspace: str, most: int | None = None
-) -> tuple[LogicalRow, ...]:
-    """A keyspace's logical replicas; of more than ``most`` rows only so many that move."""
-    key = ("logical", s.tcm.events, keyspace, most)
-    return memo(m, key, lambda: tuple(_recorded(m, s, keyspace, most)))
-
-
-def _recorded(m: TcmCluster, s: Any, keyspace: str, most: int | None) -> Iterator[LogicalRow]:
+@kept_rows("tcm.events")
+def logical(m: TcmCluster, s: Any, keyspace: str) -> Iterator[LogicalRow]:
+    """A keyspace's logical replicas; of more than ``MOST_ROWS`` rows only so many that move."""
     snapshot = m.snapshot(s)
     group = snapshot.metadata.group_of(keyspace)
     moves = [
@@ -52,10 +46,10 @@ def _recorded(m: TcmCluster, s: Any, keyspace: str, most: int | None) -> Iterato
         for transfer in sequence.plan.transfers
         if transfer.group == group and transfer.displaced is not None
     ]
-    if most is None or (length(m, s, keyspace) or 0) <= most:
-        known = rows(m, s, keyspace)
+    if (length(m, s, keyspace) or 0) <= MOST_ROWS:
+        known = facts.rows(m, s, keyspace)
     else:
-        known = rows_of(m, s, keyspace, (held.right for held, _, _ in moves), most)
+        known = rows_of(m, s, keyspace, (held.right for held, _, _ in moves), MOST_ROWS)
     lefts = np.array([held.left for held, _, _ in moves], np.int64)
     rights = np.array([held.right for held, _, _ in moves], np.int64)
     for row in known:
@@ -67,11 +61,10 @@ def _recorded(m: TcmCluster, s: Any, keyspace: str, most: int | None) -> Iterato
         }
         targets = set(pairs.values())
         writes = ((x, pairs[x]) if x in pairs else (x,) for x in row.writes if x not in targets)
-        yield LogicalRow(row, row.reads, tuple(writes))
+        yield LogicalRow(row, tuple(writes))
 
 
 LAST = 30
-LOGICAL_ROWS, MOST_ROWS = 24, 200
 BOTH = "Nodes joined by “and” are one replica on the move: both of them must answer a write."
 MOST_PAIRED, MOST_REPLICAS = 16, 6
 """Ranges, and replicas of one, of which every pair of majorities can be read."""
@@ -131,7 +124,7 @@ def _log(scene: Scene) -> Iterator[str]:
 
 
 def _logical(scene: Scene) -> tuple[LogicalRow, ...]:
-    return logical(scene.model, scene.state, facts.keyspaces(scene.model)[0], MOST_ROWS)
+    return logical(scene.model, scene.state, facts.keyspaces(scene.model)[0])
 
 
 def _shown(scene: Scene) -> list[LogicalRow]:
@@ -151,7 +144,7 @@ def _ranges(scene: Scene) -> Iterator[Table]:
         lambda line: f"logical:{name}:{line.row.left}:{line.row.right}",
         (
             Column("range", "row.label"),
-            Column("reads", lambda line: " ".join(line.reads), none=""),
+            Column("reads", lambda line: " ".join(line.row.reads), none=""),
             Column("writes", writes),
         ),
         caption=f"{name}: logical replicas",
@@ -167,7 +160,7 @@ def _not_listed(scene: Scene) -> str:
 def _logical_words(scene: Scene) -> Iterator[str]:
     for line in _logical(scene):
         writes = ", ".join("(" + " and ".join(pair) + ")" for pair in line.writes)
-        yield f"{line.row.label} reads {', '.join(line.reads)}; writes {writes}"
+        yield f"{line.row.label} reads {', '.join(line.row.reads)}; writes {writes}"
 
 
 # -- each read majority against each write majority, with the nodes in both ------------------------

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser
 import kit
 from benchmarks.importing import KEYSPACE, ring_text
 from kit.operators.importers.opening import import_texts
-from kit.protocols.tcm.dry_run.player import DryRun
+from kit.protocols.tcm.lessons.rehearsals import DryRun
 from kit.widgets import Player
 from tests.protocols.tcm.dry_run.samples import JOIN, cluster
 from tests.widgets.browsing import Desk, serious

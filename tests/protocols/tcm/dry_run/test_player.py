@@ -12,7 +12,8 @@ import pytest
 
 import kit
 from kit.operators.importers.opening import import_texts, open_ring
-from kit.protocols.tcm.dry_run.player import DryRun, opened
+from kit.protocols.tcm.dry_run.opening import opened
+from kit.protocols.tcm.lessons.rehearsals import DryRun
 from kit.protocols.tcm.parameters import parse_operation
 from kit.ring.replication import Keyspace, SimpleStrategy
 from kit.views.export import export_html

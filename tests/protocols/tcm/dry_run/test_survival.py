@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 import kit
 from kit.errors import BadInput
 from kit.operators.importers.opening import Imported, InFlight
-from kit.protocols.tcm.dry_run.player import opened
-from kit.protocols.tcm.dry_run.survival import Survival, as_it_stands, survival
+from kit.protocols.tcm.commands import Survival, survival
+from kit.protocols.tcm.dry_run.opening import opened
+from kit.protocols.tcm.dry_run.survival import as_it_stands
 from kit.ring.reference import replicas_reference
 from kit.ring.replication import (
     Keyspace,

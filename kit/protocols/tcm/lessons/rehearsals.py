@@ -1,37 +1,37 @@
-"""A dry run for one's own ring in a notebook: the player, and what it all comes to."""
+"""What a notebook opens of a cluster of one's own: a dry run, a real log, and *what if* from it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from kit.commands.answer import Rows
 from kit.console.server import aligned
-from kit.edge.arguments import finite
-from kit.edge.reading import read_text
+from kit.edge.arguments import checked
 from kit.errors import BadInput, are, counted
 from kit.model.parameters import edition_in
 from kit.model.registry import edition_of
-from kit.model.timeline import LONGEST_RUN, Timeline
+from kit.model.timeline import Timeline
 from kit.operators.importers import ringfile
-from kit.operators.importers.cql import parse_keyspace
-from kit.operators.importers.opening import Imported, import_texts, open_ring
+from kit.operators.importers.opening import Imported
 from kit.operators.workload import PLAYER, check_work
-from kit.protocols.tcm.dry_run import history
+from kit.protocols.tcm.dry_run import history, time_machine
+from kit.protocols.tcm.dry_run.opening import (
+    Keyspaces,
+    Operations,
+    RingSource,
+    opened,
+    operations_in,
+)
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.panels.dry_run import MOST_NODES
-from kit.protocols.tcm.parameters import FORM, parse_operation
-from kit.protocols.tcm.rules.operations import EDITIONS, Edition, Operation
-from kit.ring.replication import Keyspace
+from kit.protocols.tcm.parameters import FORM
+from kit.protocols.tcm.rules.operations import EDITIONS, Edition
 from kit.ring.sizes import Stored
 from kit.views.fragment import Frag, h
 from kit.views.parts import volume
 from kit.widgets.rehearsing import Rehearsal
 
-RingSource: TypeAlias = ringfile.RingFile | str | Path | Sequence[str | Path]
-Operations: TypeAlias = str | Operation | Iterable[str | Operation]
 SizesSource: TypeAlias = Stored | Mapping[str, int] | str | Path | None
-MOST_SOURCES = 10_000  # files or texts that are one ring together
-NO_KEYSPACE = 'one or more: keyspaces=\'ks={"class": "SimpleStrategy", "replication_factor": 3}\''
 HEADS = ("epoch", "what is committed", "to copy", "most loaded source", "must not die")
 
 
@@ -99,7 +99,7 @@ def rehearse(
     ring: RingSource,
     operations: Operations,
     *,
-    keyspaces: str | Keyspace | Iterable[str | Keyspace] = (),
+    keyspaces: Keyspaces = (),
     sizes: SizesSource = None,
     in_flight: Operations = (),
     edition: Edition = "server",
@@ -117,87 +117,17 @@ def rehearse(
     BadInput names in one line what is not acceptable, and nothing is opened then.
     """
     given = opened(ring, keyspaces)
-    planned = _lines("operations", operations)
+    planned = operations_in("operations", operations)
     check_work(given, PLAYER)
     if not planned:
         raise BadInput("operations", operations, f"one line or several: {FORM}")
     edition = edition_of(edition, tuple(EDITIONS))
-    begun = _lines("in_flight", in_flight)
+    begun = operations_in("in_flight", in_flight)
     if isinstance(sizes, Mapping):
         sizes = Stored(ringfile.checked_nodes(sizes, given))
     stored = ringfile.read_stored(sizes, given) if isinstance(sizes, str | Path) else sizes
     timeline = history.dry_run_of(given, planned, in_flight=begun, edition=edition, stored=stored)
     return DryRun(given, timeline, controls=controls)
-
-
-def opened(ring: RingSource, keyspaces: str | Keyspace | Iterable[str | Keyspace] = ()) -> Imported:
-    """A ring from whatever holds one; BadInput when it is none, or no keyspace is known."""
-    named = named_keyspaces(keyspaces)
-    if named and isinstance(ring, ringfile.RingFile):
-        raise BadInput("keyspaces", named[0].name, "none, since the ring is already open")
-    if isinstance(ring, Imported):
-        imported = ring
-    elif isinstance(ring, ringfile.RingFile):
-        imported = Imported(ring.epoch, ring.ring, ring.keyspaces)
-    else:
-        imported = _read([ring] if isinstance(ring, str | Path) else ring, named)
-    if not imported.keyspaces:
-        raise BadInput("keyspaces", None, NO_KEYSPACE)
-    return imported
-
-
-def named_keyspaces(keyspaces: str | Keyspace | Iterable[str | Keyspace]) -> tuple[Keyspace, ...]:
-    """Keyspaces as somebody names them. Raises BadInput for one that is not well formed."""
-    several = (keyspaces,) if isinstance(keyspaces, str | Keyspace) else keyspaces
-    return tuple(finite("keyspaces", map(_keyspace, several), ringfile.MOST_KEYSPACES))
-
-
-def _keyspace(given: str | Keyspace) -> Keyspace:
-    if isinstance(given, Keyspace):
-        return given
-    try:
-        return parse_keyspace(given)
-    except BadInput as error:
-        field = error.field.replace("--keyspace", "keyspaces")
-        raise BadInput(field, error.value, error.allowed) from None
-
-
-def _read(sources: Any, keyspaces: Sequence[Keyspace]) -> Imported:
-    several = sources if isinstance(sources, Sequence) else [sources]
-    given = finite("ring", several, MOST_SOURCES)
-    for source in given:
-        if not isinstance(source, str | Path):
-            allowed = "a file, several files, their text, or an imported ring"
-            raise BadInput("ring", source, allowed)
-    if not any(_is_text(source) for source in given):
-        return open_ring(given, keyspaces)
-    texts = []
-    for i, source in enumerate(given, 1):
-        if _is_text(source):
-            texts.append((f"text {i}", str(source)))
-        else:
-            texts.append((str(source), read_text(source, "ring file", ringfile.LARGEST_FILE)))
-    return import_texts(texts, keyspaces)
-
-
-def _is_text(source: str | Path) -> bool:
-    """Whether it is the content itself; no name of a file has several lines or begins so."""
-    return isinstance(source, str) and ("\n" in source or source.lstrip()[:1] in ("{", "["))
-
-
-def _lines(field: str, given: Operations) -> tuple[Operation, ...]:
-    several = (given,) if isinstance(given, str | Operation) else given
-    if not isinstance(several, Iterable):
-        raise BadInput(field, given, f"one line or several: {FORM}")
-    operations: list[Operation] = []
-    for line in finite(field, several, LONGEST_RUN):
-        if isinstance(line, Operation):
-            operations.append(line)
-        elif isinstance(line, str):
-            operations += [parse_operation(text) for text in line.splitlines() if text.strip()]
-        else:
-            raise BadInput(field, line, f"a line of text: {FORM}")
-    return tuple(operations)
 
 
 def _down(ring: Imported) -> Iterator[str]:
@@ -217,3 +147,34 @@ def _cells(step: history.StepSummary) -> tuple[str, str, str, str, str]:
     more = f" and {rest:,} more" if rest > 0 else ""
     who = ", ".join(step.fragile[:3]) or "no single node"
     return str(step.epoch), step.say, copied, step.busiest or "–", f"{broken}{who}{more}"
+
+
+@checked
+def replay_log(log: time_machine.LogSource) -> Rehearsal:
+    """Open a Player on the history in a real log's files, and say what is missing from it.
+
+    Raises BadInput for files that ``metadata_history`` does not take.
+    """
+    known = time_machine.history_in(log)
+    return Rehearsal(time_machine.log_timeline(known), known.warnings)
+
+
+@checked
+def what_if(
+    log: time_machine.LogSource,
+    epoch: int,
+    keyspaces: Keyspaces,
+    operations: str | Iterable[str] = (),
+) -> Rehearsal:
+    """Open a Player on the tcm model with the cluster at an epoch: continue from there, or cancel.
+
+    Each operation that was under way stands at the step that it had reached; ``operations`` are
+    others to try, such as ``decommission 10.0.0.3``. ``keyspaces`` are those of the cluster, which
+    the log does not tell: ``ks={"class": "SimpleStrategy", "replication_factor": 3}``.
+
+    Raises BadInput for an epoch that the log does not have or at which somebody's tokens are not
+    known, and where the published rules would have refused what the log has.
+    """
+    known = time_machine.history_in(log)
+    timeline = time_machine.forked(known, epoch, keyspaces, operations)
+    return Rehearsal(timeline, known.warnings, controls=True)
