@@ -1,9 +1,8 @@
 """Models put together: products, whose parts step side by side or in unison, and one in another."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache, cached_property, reduce, update_wrapper
+from functools import cache, cached_property, partial, reduce, update_wrapper
 from operator import attrgetter, or_
-from types import MethodType
 from typing import Any, TypeVar
 
 import msgspec
@@ -11,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.errors import Refusal
-from kit.model.declared import Act, Declared, declared_by, judges
+from kit.model.declared import Act, Declared, declared_by, judges, resolved
 from kit.model.flows import Flow
 from kit.model.model import Cost, Gesture, Model, Pace, Property
 from kit.model.rule import Rule
@@ -295,6 +294,10 @@ def together(refusals: tuple[Refusal, ...]) -> Refusal:
 S = TypeVar("S", bound=Struct)
 
 
+def _of_inner(said: Any, m: Any, s: Any, action: Any) -> Any:
+    return resolved(said, m.inner, getattr(s, m.part), action)
+
+
 class Lifted(Act):
     """A kind of action of the inner model, as one of the whole.
 
@@ -304,9 +307,12 @@ class Lifted(Act):
 
     def __init__(self, inner: Act, run: Callable[..., Any] | None = None, **more: Any) -> None:
         vars(self).update(vars(inner))
-        self.inner, self.more, self.said = inner, more, replace(inner.said, **more)
+        self.inner, self.more = inner, more
+        said = {"relied": inner.relied, "pace": inner.said.pace, "by": inner.said.by}
+        there = {field: partial(_of_inner, each) for field, each in said.items()}
+        self.said = replace(inner.said, **{**there, "spends": "", **more})
         self.run, self.is_own = run or inner.run, run is not None
-        self.says, self.relied = more.get("says", ""), more.get("relied", inner.relied)
+        self.says, self.relied = more.get("says", ""), more.get("relied", there["relied"])
         self.why = vars(self.run).get("purpose", inner.why)
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -315,9 +321,8 @@ class Lifted(Act):
 
     def bind(self, m: Any) -> Rule[Any, Any]:
         """Its rule in the whole, whose ``outcome`` is told what that of the inner model is told."""
-        rule, part, settle = m.rules_in_part[self.struct], attrgetter(m.part), m.settled
+        rule, part = m.rules_in_part[self.struct], attrgetter(m.part)
         each, single = self.more.get("each"), len(self.names) == 1
-        run = MethodType(self.run, m) if self.is_own else rule.outcome
 
         def choices(s: Any) -> Iterable[tuple[Any, Any]]:
             return rule.choices(part(s))  # type: ignore[no-any-return]  # the rule's
@@ -326,40 +331,22 @@ class Lifted(Act):
             for args in each(m, s):  # type: ignore[misc]  # it is there
                 yield self.struct(*((args,) if single else args)), args
 
-        def own(s: Any, given: Any) -> Any:
-            return run(s, given) if single else run(s, *given)
+        offered = narrowed if each else choices
+        return Rule(self.struct, self.kind, offered, self._outcome(m), rule.given)
+
+    def _outcome(self, m: Any) -> Callable[[Any, Any], Any]:
+        if self.is_own:
+            return super()._outcome(m)
+        run, part, settle = m.rules_in_part[self.struct].outcome, attrgetter(m.part), m.settled
 
         def in_part(s: Any, given: Any) -> Any:
             end = run(part(s), given)
-            return end if end is None or type(end) is Refusal else s.but(**{m.part: end})
+            if end is None or type(end) is Refusal:
+                return end
+            whole = s.but(**{m.part: end})
+            return settle(s, whole) if settle else whole
 
-        bare = update_wrapper(own if self.is_own else in_part, run)
-
-        def settled(s: Any, given: Any) -> Any:
-            end = bare(s, given)
-            return end if end is None or type(end) is Refusal else settle(s, end)
-
-        outcome = update_wrapper(settled, bare) if settle else bare
-        offered = narrowed if each else choices
-        return Rule(self.struct, self.kind, choices=offered, outcome=outcome, given=rule.given)
-
-    def relied_on(self, m: Any, s: Any, action: Any) -> bool:
-        """Whether the inner model relies on it, unless the whole says so itself."""
-        if "relied" in self.more:
-            return super().relied_on(m, s, action)
-        return self.inner.relied_on(m.inner, getattr(s, m.part), action)
-
-    def pace_of(self, m: Any, s: Any, action: Any) -> Pace:
-        """Whether it has to happen in the inner model, unless the whole says so itself."""
-        if "pace" in self.more:
-            return super().pace_of(m, s, action)
-        return self.inner.pace_of(m.inner, getattr(s, m.part), action)
-
-    def actor(self, m: Any, s: Any, action: Any) -> str:
-        """Who takes the step in the inner model, unless the whole says so itself."""
-        if "by" in self.more:
-            return super().actor(m, s, action)
-        return self.inner.actor(m.inner, getattr(s, m.part), action)
+        return update_wrapper(in_part, run)
 
     def flows(self, m: Any, before: Any, action: Any, after: Any) -> tuple[Flow, ...]:
         """What travels in the inner model, between the same places of this one's picture."""

@@ -172,6 +172,11 @@ def verbatim(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
+def resolved(said: Any, *given: Any) -> Any:
+    """What a declaration says, or what its function says of a model, a state and an action."""
+    return said(*given) if callable(said) else said
+
+
 METHOD = "a method, written with def"
 
 
@@ -443,15 +448,6 @@ class Act:
         more = m.words(before, action, after) if before is not None else {}
         return {"before": before, "after": after, **more, **shown}
 
-    def relied_on(self, m: Any, s: Any, action: Any) -> bool:
-        """Whether a model may rely on such a step."""
-        return self.relied(m, s, action) if callable(self.relied) else self.relied
-
-    def pace_of(self, m: Any, s: Any, action: Any) -> Pace:
-        """Whether such a step has to happen, and how soon."""
-        pace = self.said.pace
-        return pace(m, s, action) if callable(pace) else pace
-
     def filled(self, template: str, words: Words) -> str:
         """A text, filled in. Raises BadInput for one that names what is not there."""
         try:
@@ -461,17 +457,11 @@ class Act:
             allowed = f"a text that format fills in from {names} ({type(error).__name__}: {error})"
             raise BadInput(f"text of action {self.name}", template, allowed) from None
 
-    def actor(self, m: Any, s: Any, action: Any) -> str:
-        """Who takes such a step, where the declaration says so."""
-        by = self.said.by
-        return by(m, s, action) if callable(by) else by
-
     def flows(self, m: Any, before: Any, action: Any, after: Any) -> tuple[Flow, ...]:
         """What travels in a step; what would go to its own place only if it ``stays``."""
         words, travels = self.words(m, before, action, after), self.said.travels
         moved: list[Flow] = []
-        legs = travels(m, before, action, after) if callable(travels) else travels
-        for leg in legs:
+        for leg in resolved(travels, m, before, action, after):
             ends = self.filled(leg.source, words), self.filled(leg.target, words)
             label, text = self.filled(leg.label, words), self.filled(leg.text, words)
             source, target = ends if text else map(m.spot, ends)
@@ -483,8 +473,8 @@ class Act:
 
     def lines(self, m: Any, before: Any, action: Any, after: Any) -> Iterator[ServerLine]:
         """What servers write into their logs in a step."""
-        words, logs = self.words(m, before, action, after), self.said.logs
-        for line in logs(m, before, action, after) if callable(logs) else logs:
+        words = self.words(m, before, action, after)
+        for line in resolved(self.said.logs, m, before, action, after):
             node, text = self.filled(line.node, words), self.filled(line.text, words)
             yield line.__replace__(node=node, text=text)
 
@@ -955,16 +945,14 @@ class Declared(Model[S, Any]):
     def verb(self, action: Any) -> str:
         """The action as a line of a scenario file."""
         act = self.acts[type(action)]
-        said = act.verb(self, action) if callable(act.verb) else act.verb
-        return act.filled(said, act.words(self, None, action, None))
+        return act.filled(resolved(act.verb, self, action), act.words(self, None, action, None))
 
     def label(self, s: S, action: Any) -> str:
         """The text of the action's button: its verb, unless it says more."""
         act = self.acts[type(action)]
         if not act.said.label:
             return self.verb(action)
-        label = act.said.label
-        said = label(self, s, action) if callable(label) else label
+        said = resolved(act.said.label, self, s, action)
         return act.filled(said, act.words(self, None, action, None))
 
     def describe(self, before: S, action: Any, after: S) -> str:
@@ -972,7 +960,7 @@ class Declared(Model[S, Any]):
         act = self.acts[type(action)]
         if not act.says:
             return self.verb(action)
-        said = act.says(self, before, action, after) if callable(act.says) else act.says
+        said = resolved(act.says, self, before, action, after)
         return act.filled(said, act.words(self, before, action, after))
 
     def things(self, action: Any) -> tuple[str, ...]:
@@ -983,7 +971,8 @@ class Declared(Model[S, Any]):
     def actor_of(self, s: S, action: Any) -> str:
         """Who its declaration says takes the step, or whom it names."""
         act = self.acts.get(type(action))
-        return (act.actor(self, s, action) if act else "") or super().actor_of(s, action)
+        by = resolved(act.said.by, self, s, action) if act else ""
+        return by or super().actor_of(s, action)
 
     def hand(self, s: S, action: Any) -> Gesture | None:
         """What its declaration says of the hand."""
@@ -1007,11 +996,13 @@ class Declared(Model[S, Any]):
 
     def relied(self, s: S, action: Any) -> bool:
         """Whether progress may rely on a step."""
-        return self.acts[type(action)].relied_on(self, s, action)
+        relied: bool = resolved(self.acts[type(action)].relied, self, s, action)
+        return relied
 
     def pace(self, s: S, action: Any) -> Pace:
         """Whether a step has to happen, and how soon."""
-        return self.acts[type(action)].pace_of(self, s, action)
+        pace: Pace = resolved(self.acts[type(action)].said.pace, self, s, action)
+        return pace
 
     def helped(self, s: S) -> Iterator[tuple[Any, S]]:
         """What an operator is told to do, beyond any budget, with the state that it leads to."""

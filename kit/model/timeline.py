@@ -11,13 +11,13 @@ from typing import Any
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from kit import __version__
 from kit.edge.arguments import checked, finite, whole_number
 from kit.errors import BadInput, BadType, Refused, shorten
 from kit.model.liveness import loop_of, loop_words
-from kit.model.model import Cost, Model, Monitor, Property, Verdict, fingerprint, verdicts
+from kit.model.model import Cost, Model, Verdict, fingerprint, verdicts
 from kit.model.parameters import edition_in
 from kit.model.patience import patient
 from kit.model.registry import made_again, registered
@@ -60,73 +60,47 @@ class Breach(Struct, frozen=True):
     loop: int | None = None
 
 
-class _Judge:
-    """Judges one step after the other; of a large run most steps touch little of a state."""
+def _new_breaches(
+    model: Model[Any, Any],
+    number: int,
+    passed: PassedStep,
+    known: tuple[Breach, ...],
+    way: Callable[[], Iterable[PassedStep]],
+) -> tuple[Breach, ...]:
+    """The promises that step ``number`` breaks and none of the ``known`` has broken.
 
-    def __init__(self, model: Model[Any, Any]) -> None:
-        self.model = model
-        self.always: dict[Callable[[Any], Any] | None, list[Property]] = {}
-        for prop in model.properties:
-            if prop.kind == "always":
-                self.always.setdefault(prop.of, []).append(prop)
-        self.steps = [prop for prop in model.properties if prop.kind == "step"]
-        self.lives = [prop for prop in model.properties if prop.kind == "live"]
-        names = [prop.name for prop in model.properties] + [m.name for m in model.monitors]
-        self.order = {name: at for at, name in enumerate(names)}
-
-    def new_breaches(
-        self,
-        number: int,
-        passed: PassedStep,
-        known: tuple[Breach, ...],
-        way: Callable[[], Iterable[PassedStep]],
-    ) -> tuple[Breach, ...]:
-        """The promises that step ``number`` breaks and none of the ``known`` has broken.
-
-        ``way`` gives all steps up to this one.
-        """
-        before, after = passed.before, passed.after
-        said: list[tuple[Property | Monitor, str | None]] = [
-            (prop, prop.check(after))
-            for properties in self.always.values()
-            # Nobody has judged the start, so the first step is judged by everything.
-            if not number or not properties[0].stays(before, after)
-            for prop in properties
-        ]
-        said += [(prop, prop.of_step(before, passed.action, after)) for prop in self.steps]
-        watched = zip(self.model.monitors, passed.memories, strict=False)
-        said += [(monitor, monitor.verdict(memory)) for monitor, memory in watched]
-        loops: dict[str, int] = {}
-        for prop in self.lives:
-            if prop.check(after):
-                continue
+    ``way`` gives all steps up to this one. Nobody has judged the start, so the first step is judged
+    by everything; of a large run most steps touch little of a state.
+    """
+    before, action, after, memories = astuple(passed)
+    touched = [p for p in model.properties if not number or not p.stays(before, after)]
+    loops: dict[str, int] = {}
+    for prop in model.properties:
+        if prop.kind == "live" and not prop.check(after):
             run = [(each.before, each.action) for each in way()]
-            loop = loop_of(self.model, prop, run, after)
+            loop = loop_of(model, prop, run, after)
             if loop is not None:
                 loops[prop.name] = loop
-                said.append((prop, loop_words(len(run), loop)))
-        broken = [(each, witness) for each, witness in said if witness is not None]
-        broken.sort(key=lambda pair: self.order[pair[0].name])
-        names = {breach.name for breach in known}
-        return tuple(
-            Breach(
-                *(number, passed.action, each.name, each.title, witness),
-                self.model.known_cost(each.name, after),
-                loops.get(each.name),
-            )
-            for each, witness in broken
-            if each.name not in names
+    names = {breach.name for breach in known}
+    return tuple(
+        Breach(
+            *(number, action, each.name, each.title),
+            loop_words(number + 1, loops[each.name]) if each.name in loops else str(each.witness),
+            model.known_cost(each.name, after),
+            loops.get(each.name),
         )
+        for each in verdicts(model, after, before, action, memories, touched)
+        if each.name not in names and (not each.ok or each.name in loops)
+    )
 
 
 def first_breaches(model: Model[Any, Any], steps: Iterable[PassedStep]) -> tuple[Breach, ...]:
     """The first step to break each promise, in the order of steps."""
     breaches: tuple[Breach, ...] = ()
-    judge = _Judge(model)
     way: list[PassedStep] = []
     for number, passed in enumerate(steps):
         way.append(passed)
-        breaches += judge.new_breaches(number, passed, breaches, lambda: way)
+        breaches += _new_breaches(model, number, passed, breaches, lambda: way)
     return breaches
 
 
@@ -201,7 +175,6 @@ class Timeline:
         with self._asking(start):
             self._memories = [tuple(monitor.begin() for monitor in self._monitors)]
         self._line, self._folds = [0], 0
-        self._judges: dict[int, _Judge] = {}
         self.inquiries: dict[int, Any] = {}
         self._breaches: dict[int, tuple[Breach, ...]] = {0: ()}  # of moments that were judged
         self.notes: tuple[str, ...] = ()
@@ -525,10 +498,8 @@ class Timeline:
             passed = PassedStep(before, each.action, each.state, memories)
             with self._asking(before, each.state):
                 number, model = self._places[each.id].depth - 1, self.model_at(each.id)
-                if id(model) not in self._judges:
-                    self._judges[id(model)] = _Judge(model)
                 way = partial(self.passed, each.id)
-                breaches += self._judges[id(model)].new_breaches(number, passed, breaches, way)
+                breaches += _new_breaches(model, number, passed, breaches, way)
             self._breaches[each.id] = breaches
         return breaches
 

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from kit.errors import Refusal
-from kit.model.model import Model
+from kit.model.model import Model, verdicts
 from kit.model.rule import Rule
 
 
@@ -130,13 +130,8 @@ def order_outcomes(model: Model[Any, Any], plan: OrderPlan, mishap: bool = False
 
 def broken_by(model: Model[Any, Any], before: Any, action: Any, after: Any) -> str | None:
     """The outcome of a step that breaks a promise: *breaks NAME*."""
-    for prop in model.properties:
-        said = prop.check(after) if prop.kind == "always" else None
-        if prop.kind == "step":
-            said = prop.of_step(before, action, after)
-        if said:
-            return f"breaks {prop.name}"
-    return None
+    broken = (each.name for each in verdicts(model, after, before, action) if not each.ok)
+    return next((f"breaks {name}" for name in broken), None)
 
 
 class _Orders:

@@ -335,18 +335,18 @@ def out_of_reach(
     return not unknown and not any(map(goal.check, (state, *new)))
 
 
-def all_lost(
-    nodes: Iterable[Any], sources: Mapping[Any, Iterable[Any]], ends: Iterable[Any]
-) -> list[Any]:
-    """The nodes from which no way leads to any of the ends; ``sources`` are those one step back."""
-    todo = list(ends)
-    able = set(todo)
+def lead_to(ends: Iterable[Any], sources: Mapping[Any, Iterable[Any]], able: set[Any]) -> None:
+    """Add the ends, and all nodes from which a way leads to one, to those that are ``able``.
+
+    ``sources`` are those one step back.
+    """
+    todo = [end for end in ends if end not in able]
+    able.update(todo)
     while todo:
         for source in sources.get(todo.pop(), ()):
             if source not in able:
                 able.add(source)
                 todo.append(source)
-    return [node for node in nodes if node not in able]
 
 
 Mode = Literal["breadth", "depth"]
@@ -475,7 +475,7 @@ class Search:
         if violation is None:
             search = self._breadth_first if mode == "breadth" else self._depth_first
             violation = search(progress)
-        if any(_Sought(key) not in self.parents for key in self.parents):
+        if not self.is_own and any(_Sought(key) not in self.parents for key in self.parents):
             vet.blame_states(self.model, [self.state_of(key) for key in self.parents])
         if violation is None and self.complete:
             return self._lost_goal() or self._lasso()
@@ -751,12 +751,35 @@ class Search:
             if self.relied is None or self.relied(state, action):
                 yield action, after
 
-    def _helped_steps(self, goal: Property, node: Any) -> Iterator[tuple[Any, Any]]:
-        if goal.check(self.state_of(node)):
-            return
-        for action, end in self.model.helped(self.state_of(node)):
-            yield action, (end, *node[1:]) if self.monitors else end
-        yield from self._relied_steps(node)
+    def _help(self, goal: Property, lost: Sequence[Any], able: set[Any]) -> None:
+        """Make nodes ``able`` that come to a goal when operators do what they are told to.
+
+        Their steps lead to nodes that no search need have visited. The last nodes come first: ways
+        from others lead there.
+        """
+        sources = {key: [*ways] for key, ways in self.sources.items()}
+        todo, entered = list[tuple[Any, Any]](), {*lost}
+        for first in reversed(lost):
+            todo.append((first, first))
+            while todo and first not in able:
+                node, own = todo.pop()
+                if own in able:
+                    continue
+                if goal.check(self.state_of(node)):
+                    lead_to([own], sources, able)
+                    continue
+                helped = self.model.helped(self.state_of(node))
+                ends = [(end, *node[1:]) if self.monitors else end for _, end in helped]
+                if own not in self.parents:  # else its own steps are known
+                    ends += [end for _, end in self._relied_steps(node)]
+                for end in ends:
+                    key = self.key_of(end)
+                    sources.setdefault(key, []).append(own)
+                    if key in able:
+                        lead_to([own], sources, able)
+                    elif key not in entered:
+                        entered.add(key)
+                        todo.append((end, key))
 
     def _lost_goal(
         self, further: Sequence[Any] = (), unknown: Sequence[Any] = ()
@@ -767,25 +790,13 @@ class Search:
         """
         violations: list[Violation] = []
         for prop in self.goals:
-            seen = [*self.parents, *further]
-            ends = [*(key for key in seen if prop.check(self.state_of(key))), *unknown]
-            lost = all_lost(seen, self.sources, ends)
+            seen, able = [*self.parents, *further], set[Any]()
+            ends = [key for key in seen if prop.check(self.state_of(key))]
+            lead_to([*ends, *unknown], self.sources, able)
+            lost = [key for key in seen if key not in able]
             if lost and type(self.model).helped is not Model.helped:
-                # Some may be helped; their steps lead to nodes that no search need have visited.
-                sources = {key: [*ways] for key, ways in self.sources.items()}
-                helped, _ = look_further(
-                    *(
-                        lost,
-                        partial(self._helped_steps, prop),
-                        self.key_of,
-                        self.parents,
-                        sources,
-                        NO_LIMIT,
-                    )
-                )
-                ends += [key for key in helped if prop.check(self.state_of(key))]
-                lost = all_lost(seen, sources, ends)
-            for key in (key for key in lost if key in self.parents):
+                self._help(prop, lost, able)
+            for key in (key for key in lost if key in self.parents and key not in able):
                 broken = partial(self._broken, prop.name, LOST, key)
                 violation = self._unless_known(prop.name, self.state_of(key), broken)
                 if violation is not None:
