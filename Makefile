@@ -3,7 +3,7 @@ PY := .venv/bin/python
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help lab setup programs test test-deep test-firefox bench spec lint format sweep reference images screenshots site cluster cluster-stop notebooks lock clean
+.PHONY: help lab setup programs test test-deep test-firefox bench spec lint format sweep mutants reference images screenshots site cluster cluster-stop notebooks lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ format: setup ## let ruff rewrite what it can
 
 sweep: setup ## search drawn configurations for broken promises: SEED="3 4" MANY=40
 	@$(PY) -m tests.quality.configurations $(SEED) --many $(or $(MANY),40)
+
+mutants: setup ## try 400 small changes of the kit: do the tests notice them? SEED=9
+	@$(PY) -m tests.quality.mutation --seed $(or $(SEED),9)
 
 reference: setup ## renew what the documents show of the kit: families, rules, answers of commands, the page of three stories
 	@$(PY) -m tools.reference

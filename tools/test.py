@@ -40,7 +40,6 @@ NOTEBOOKS = (
     *("--nbval", "notebooks", "-p", "no:cacheprovider"),
     *("--nbval-cell-timeout=120", "--override-ini=addopts="),
 )
-MUTANTS = "tests/quality/test_all_mutants.py"
 DEEP_TESTS = "(deep or hypothesis) and not browser"
 PATIENT = ("-o", "faulthandler_timeout=7200")
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -84,10 +83,8 @@ SORTS = ("style", "tests", "browser", "notebooks", "deep", "firefox")
 FIREFOX = Stage("firefox", ("-m", "firefox", *QUICK, "-n", "0"))
 DEEP = (
     # Tests that draw examples are run once more, with more of them (tests/examples.py).
-    Stage("deep", ("-m", DEEP_TESTS, f"--ignore={MUTANTS}", *PARALLEL, *PATIENT)),
+    Stage("deep", ("-m", DEEP_TESTS, *PARALLEL, *PATIENT)),
     Stage("deep, browser", ("-m", "browser and deep", *QUICK, *PARALLEL, *PATIENT)),
-    # Has two processes of its own, and prints what it did.
-    Stage("mutants", ("-m", "deep", MUTANTS, "-s", *PATIENT)),
     Stage("notebooks, once more", (*NOTEBOOKS, *PARALLEL)),
 )
 

@@ -91,7 +91,7 @@ def test_as_many_tests_run_at_a_time_as_there_are_cores(
 
 
 @pytest.mark.parametrize(
-    ("profile", "counts"), [("", [50, 3]), ("settled", [100, 7]), ("deep", [2000, 140])]
+    ("profile", "counts"), [("", [50, 3]), ("settled", [100, 7]), ("deep", [1000, 70])]
 )
 def test_deep_draws_many_times_as_many(
     profile: str, counts: list[int], monkeypatch: pytest.MonkeyPatch

@@ -99,10 +99,13 @@ def test_there_are_697_graphs_on_four_nodes() -> None:
     assert len(FOUR) == 697
 
 
+FEW_SEEDS = [graph for graph in FOUR if sum(map(len, graph.values())) <= 5]
+
+
 @pytest.mark.deep
-@pytest.mark.parametrize("graph", FOUR, ids=shown)
+@pytest.mark.parametrize("graph", FEW_SEEDS, ids=shown)
 def test_four_nodes_make_one_group_with_faults(graph: dict[str, Names]) -> None:
-    """All of them, with a lost answer and a restart anywhere (and so without faults, too)."""
+    """All that name few seeds, where a lost answer or a restart cuts off most."""
     result = check(Exchanging(graph, losses=1, restarts=1))
     assert (result.violation is None) is makes_one_group(graph)
 
