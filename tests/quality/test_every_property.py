@@ -15,10 +15,10 @@ from tests.protocols.cms.test_commit_reported import REPORTED as COMMIT
 from tests.protocols.cms.test_migration import REPORTED as MIGRATION
 from tests.protocols.cms.test_reported import CMS
 from tests.protocols.cms.test_schema_reported import SCHEMA
-from tests.protocols.dataplane.test_reported import BROKEN, SOLO, UNREACHED
-from tests.protocols.gossip.test_reported import GOSSIP, JOIN
-from tests.protocols.group0.test_reported import DISCOVERY, GROUP0
-from tests.protocols.paxos.test_reported import PAXOS
+from tests.protocols.dataplane.test_search import SOLO, UNREACHED, VARIANTS
+from tests.protocols.gossip.test_search import GOSSIP, JOIN
+from tests.protocols.group0.test_search import DISCOVERY, GROUP0
+from tests.protocols.paxos.test_search import PAXOS
 from tests.protocols.raft.test_reported import COMMIT_LOG, GROUPS, RAFT
 from tests.protocols.recovery.failures.test_search import REPORTED as FAILURES
 from tests.protocols.recovery.recovery_mode.test_search import REPORTED as RECOVERY_MODE
@@ -30,10 +30,10 @@ from tests.protocols.tablets.tablets.test_reported import LIFTED, OWN
 from tests.protocols.tablets.truncate.test_reported import REPORTED as TRUNCATE
 from tests.protocols.topology.test_join_reported import REPORTED as HANDSHAKE
 from tests.protocols.topology.test_reported import REPORTED as TOPOLOGY
-from tests.protocols.upgrade.test_raft_reported import REPORTED as RAFT_UPGRADE
+from tests.protocols.upgrade.test_raft_search import REPORTED as RAFT_UPGRADE
 from tests.protocols.upgrade.test_topology_search import REPORTED as TOPOLOGY_UPGRADE
-from tests.protocols.vnodes.test_reported import REPORTED as VNODES
-from tests.protocols.worlds.test_reported import REPORTED as WORLDS
+from tests.protocols.vnodes.test_search import REPORTED as VNODES
+from tests.protocols.worlds.test_facts import REPORTED as WORLDS
 from tests.quality.reporting import judges
 from tests.quality.test_reported import REPORTED
 
@@ -42,7 +42,7 @@ SPOILED: dict[str, Collection[str]] = {
     "tcm": REPORTED["tcm"],
     "cms": CMS,
     "commit": COMMIT,
-    "dataplane": {*BROKEN, *UNREACHED},
+    "dataplane": {*VARIANTS, *UNREACHED},
     **SOLO,
     "schema": SCHEMA,
     "group0": GROUP0,

@@ -10,20 +10,26 @@ from kit.errors import BadInput
 from kit.model.model import Monitor
 from kit.model.registry import build
 from kit.protocols.dataplane.dataplane import Dataplane
-from kit.protocols.storage.storage import Start
-from kit.search.check import check
+from kit.protocols.storage.rules.history import RangeHistory
+from kit.protocols.storage.solo import Replica
+from kit.protocols.storage.storage import Start, TimeOut
+from kit.search.check import Result, check
 from kit.search.fuzz import fuzz
 from tests.protocols.dataplane.runs import (
     BOUND,
     BOUNDED,
     BROKEN,
     CLEAN,
+    DELETED,
     JOIN_LEAVE,
     LARGE,
+    THREE,
     search,
     smallest,
 )
+from tests.protocols.dataplane.table import BEYOND, PLACE, TAIL, assert_current, parsed
 from tests.protocols.storage.proofs import assert_holds, assert_needed
+from tests.protocols.storage.toys import A, epoch, history
 
 MOST_STATES = 1_000_000
 
@@ -94,6 +100,8 @@ LOST: dict[str, dict[str, Any]] = {
     "stream-from-displaced": {},
     "two-event-cancel": {"rf": 1, "cancels": 1},
 }
+
+
 RF_3 = [
     pytest.param(name, {"rf": 3}, marks=pytest.mark.deep)
     for name in ("progress-barrier", "epoch-exchange", "known-before-streams")
@@ -258,3 +266,117 @@ def test_quorums_that_miss_one_another_are_harm_or_a_sign(
     model: Any = build("dataplane", {"rf": 1}, off)
     assert ("INV-QI" in {each.invariant for each in model.signs}) is is_sign
     assert ("INV-QI" in {each.invariant for each in model.properties}) is not is_sign
+
+
+MOST_SECONDS = 180
+
+
+def test_the_table_is_current() -> None:
+    """It holds every configuration with its states and steps, and which target runs it."""
+    assert_current(PLACE, CLEAN, LARGE)
+
+
+def test_what_is_not_proved_is_told() -> None:
+    """Below stands what was searched in part only, and how far."""
+    assert PLACE.read_text(encoding="utf-8").endswith(f"{TAIL}{BEYOND}")
+
+
+def test_what_every_landing_searches_is_small() -> None:
+    """Each run of ``make test`` has at most a million states; all took less than three minutes."""
+    rows = [row for row in parsed(PLACE.read_text(encoding="utf-8")) if row.target == "make test"]
+    assert max(row.states for row in rows) <= MOST_STATES
+    assert sum(row.seconds for row in rows) < MOST_SECONDS
+
+
+class Idle(Replica):
+    """A replica that no epoch names."""
+
+    replica = "X"
+
+    def placement_history(self) -> RangeHistory:
+        """A range that stays with another one."""
+        return history(epoch(1, A, A))
+
+
+# what is reported -> parameters, the safeguard that is off
+VARIANTS: dict[str, tuple[dict[str, Any], str]] = {
+    "consistency-level": ({"rf": 1}, "plan-revalidation"),
+    "owners-store": ({"rf": 1, "requests": ("K1 write QUORUM",)}, "membership-check"),
+    "owners-serve": ({"rf": 1}, "membership-check"),
+    "streamed": ({"rf": 1}, "streams-before-switch"),
+    "quorums-in-use": ({"rf": 1}, "write-before-read"),
+    "visible": ({"rf": 1}, "progress-barrier"),
+    "no-resurrection": ({"rf": 1, "requests": DELETED}, "progress-barrier"),
+    "linearizable": ({"rf": 1, "requests": THREE, "together": True}, ""),
+}
+
+
+# what is never reached -> parameters: no replicas for the level, a range that does not move
+UNREACHED: dict[str, dict[str, Any]] = {
+    "answered": {"rf": 1, "requests": ("K1 write THREE", "K2 read THREE")},
+    "moved": {"rf": 1, "token": 250},
+}
+
+
+# what the models of one role judge: each is broken in a test of its own below
+SOLO = {
+    "coordinator": {"consistency-level", "succeeded", "failed"},
+    "replica": {"owners-store", "took", "refused"},
+}
+
+
+def judges(model: Any) -> set[str]:
+    """The names of all that is judged."""
+    return {judge.name for judge in (*model.properties, *model.monitors)}
+
+
+def reported(found: Result) -> tuple[str | None, tuple[str, ...]]:
+    """The property that is broken, and those that are never reached, in the alphabet's order."""
+    return found.violation and found.violation.property, tuple(sorted(found.unreached))
+
+
+def test_every_judge_has_a_broken_variant() -> None:
+    """The two tables name all properties and monitors that a model of requests can have."""
+    whole = build("dataplane", {"requests": DELETED, "together": True})
+    assert judges(whole) == {*VARIANTS, *UNREACHED}
+
+
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_search_reports_what_is_broken(name: str) -> None:
+    """With all judges looking, the one that the variant breaks is the one that is reported."""
+    given, off = VARIANTS[name]
+    broken, _ = reported(check(build("dataplane", given, (off,) * bool(off))))
+    assert broken == name
+
+
+@pytest.mark.parametrize("name", UNREACHED)
+def test_a_search_reports_what_is_never_reached(name: str) -> None:
+    """It is complete, nothing is broken, and the one thing is named."""
+    found = check(build("dataplane", UNREACHED[name]))
+    assert found.complete
+    assert reported(found) == (None, (name,))
+
+
+def test_the_judges_of_a_coordinator_alone() -> None:
+    """Success below the level, no success at all, and no failure: each is reported."""
+    whole = build("coordinator")
+    assert judges(whole) == SOLO["coordinator"]
+    assert reported(check(build("coordinator", {}, ("plan-revalidation",))))[0] == (
+        "consistency-level"
+    )
+    few = build("coordinator", {"rf": 1, "request": "K1 write THREE"})
+    assert reported(check(few)) == (None, ("succeeded",))
+    patient: Any = build("coordinator", {"rf": 1}, ("plan-revalidation",))
+    patient.rules = tuple(rule for rule in patient.rules if rule.action is not TimeOut)
+    reachable = tuple(one for one in patient.properties if one.kind == "sometimes")
+    assert reported(check(patient, reachable)) == (None, ("failed",))
+
+
+def test_the_judges_of_a_replica_alone() -> None:
+    """What is not its own, no success, and no refusal: each is reported."""
+    whole = build("replica")
+    assert judges(whole) == SOLO["replica"]
+    assert reported(check(build("replica", {}, ("membership-check",))))[0] == "owners-store"
+    assert reported(check(build("replica", {"replica": "B"}))) == (None, ("refused",))
+    assert reported(check(Idle())) == (None, ("refused", "took"))

@@ -1,4 +1,4 @@
-"""Questions on group 0 and discovery are answered by the models."""
+"""Questions on group 0 and discovery are answered by the models; a race is drawn as it runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from kit.errors import BadInput, KitError
 from kit.lessons import effective, founders, predict
 from kit.model.timeline import Timeline
 from kit.protocols.group0.discovery import Discovery
+from kit.protocols.group0.panels import graphs
 from tests.protocols.group0.driving import Driven
+from tests.views.tabled import drawn_rows
 
 
 def test_what_takes_effect_is_the_chain_of_states() -> None:
@@ -51,3 +53,30 @@ def test_a_question_about_the_wrong_thing_is_told(monkeypatch: pytest.MonkeyPatc
         predict(Driven().timeline, founders)
     with pytest.raises(KitError, match="more than 10,000 states"):
         predict(Discovery(Discovery.Parameters(("A",) * 5)), founders)
+
+
+def lanes() -> list[list[str]]:
+    """The rows of the drawing, each with what A, the log and B do."""
+    [(_, source)] = graphs()
+    return [[words for *_, words in row] for row in drawn_rows(source)]
+
+
+def test_two_nodes_read_one_state_and_one_of_them_loses() -> None:
+    """Both build on state 1, the second command is a no-op, its node begins again."""
+    assert lanes() == [
+        ["A", "log", "B"],
+        ["takes its lock", "", "takes its lock"],
+        ["read barrier", "", "read barrier"],
+        ["newest is 1", "", "newest is 1"],
+        ["makes 4", "", "makes 2"],
+        ["it makes sense", "", "it makes sense"],
+        ["submits 1 → 4", "", "submits 1 → 2"],
+        ["", "1 → 4: takes effect", ""],
+        ["", "1 → 2: no-op", ""],
+        ["finds 4: success", "", ""],
+        ["", "", "finds no 2, starts again"],
+        ["", "", "read barrier"],
+        ["", "", "newest is 4"],
+        ["", "", "makes 5"],
+        ["", "", "no longer makes sense: error"],
+    ]

@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from kit.errors import Refusal
+from kit.model.model import Model
+from kit.model.network import DeliverMessage
 from kit.model.registry import build, entry_of
+from kit.model.rule import Rule
+from kit.protocols.group0.discovery import FoundGroup
 from kit.protocols.group0.group0 import Group0
+from kit.protocols.group0.raft import CommitCommand, Elect
 from kit.search.check import Result, check
 from kit.search.fuzz import fuzz
+from tests.quality.breaking import answering, broken, changing, never, own_answer, unguarded
+from tests.quality.reporting import assert_reported, judges
 
 ONE = ("create table ks.t at A",)
+
+
 ALTERS = {
     "operations": ("alter table ks.t add c at A", "alter table ks.t add d at B"),
     "earlier": ("create keyspace ks at A", "create table ks.t at A"),
 }
+
+
 SCHEMA = {"operations": ("create keyspace ks at A", "create table ks.t at B"), "earlier": ()}
+
+
 HOUR = {"edition": "server", "hours": 1}
+
+
 # name -> parameters, unique states, steps of the longest shortest run, what is out of reach
 CONFIGURATIONS: dict[str, tuple[dict[str, Any], int, int, tuple[str, ...]]] = {
     "race": ({}, 2130, 28, ()),
@@ -137,6 +155,8 @@ def test_every_safeguard_has_a_test() -> None:
 
 
 TWICE = {"operations": ("alter keyspace ks rf 3 at A",)}
+
+
 HARM = [
     ("state-id-check", "linearizable", {}, "succeeds although the previous state did not allow it"),
     ("state-id-check", "versions", ALTERS, "version 5 of ks.t has columns"),
@@ -161,3 +181,85 @@ def test_walks_of_seven_nodes_hold_with_all_faults() -> None:
     result = fuzz(model, seeds=range(30), steps=200, weights=fuzzing.weights)
     assert result.findings == ()
     assert result.untaken == ()
+
+
+Broken = Callable[[], Model[Any, Any]]
+
+
+SMALLEST = {
+    guard.name: guard.smallest
+    for name in ("group0", "discovery")
+    for guard in entry_of(name).safeguards
+}
+
+
+def variant(name: str, off: str, **given: Any) -> Broken:
+    """A model without one of its safeguards, in the smallest configuration that needs it."""
+    return lambda: build(name, {**SMALLEST[off], **given}, (off,))
+
+
+def by_one(rule: Rule[Any, Any]) -> Rule[Any, Any]:
+    """A command is committed once a single node has stored it."""
+    own, alone = own_answer(rule), own_answer(unguarded(rule))
+
+    def answer(s: Any, action: Any) -> Any:
+        end = own(s, action)
+        return end if isinstance(end, Refusal) else alone(s, replace(action, by=action.by[:1]))
+
+    return answering(rule, answer)
+
+
+def admits_nobody(s: Any, action: Any, after: Any) -> Any:
+    """Who asks to join is told of success, and no configuration names it."""
+    pairs = zip(s.nodes, after.nodes, strict=True)
+    return replace(after, nodes=tuple(replace(n, members=old.members) for old, n in pairs))
+
+
+def unfounded(**more: Any) -> Model[Any, Any]:
+    """Two nodes that find each other; nobody founds a group."""
+    model = broken(build("discovery", {"seeds": ("A", "A")}), FoundGroup, never)
+    for name, value in more.items():
+        setattr(model, name, value)
+    return model
+
+
+GROUP0: dict[str, Broken] = {
+    "built-on": variant("group0", "state-id-check"),
+    "once": variant("group0", "same-id-on-retry"),
+    "versions": variant("group0", "state-id-check", **ALTERS),
+    "new-enough": variant("group0", "schema-version-check"),
+    "majority": lambda: broken(build("group0"), CommitCommand, by_one),
+    "elected": lambda: broken(build("group0", {"elections": 1}), Elect, unguarded),
+    "no-op": lambda: build("group0", {"operations": ONE}),
+    "success": lambda: build("group0", {"operations": ("alter table ks.t add c at A",)}),
+    "answered": lambda: broken(build("group0"), CommitCommand, never),
+    "linearizable": variant("group0", "read-barrier"),
+}
+
+
+DISCOVERY: dict[str, Broken] = {
+    "one-group": variant("discovery", "transitive-closure"),
+    "admitted": lambda: broken(
+        build("discovery", {"seeds": ("A", "A")}), DeliverMessage, changing(admits_nobody)
+    ),
+    "everybody": lambda: unfounded(rests_at_goals=False),
+    "member": unfounded,
+}
+
+
+@pytest.mark.parametrize("name", GROUP0)
+def test_a_search_of_group0_reports_it(name: str) -> None:
+    """Judged alone, each promise of the log is broken by what was broken for it."""
+    assert_reported(GROUP0[name](), name)
+
+
+@pytest.mark.parametrize("name", DISCOVERY)
+def test_a_search_of_discovery_reports_it(name: str) -> None:
+    """Judged alone, each promise of discovery is broken by what was broken for it."""
+    assert_reported(DISCOVERY[name](), name)
+
+
+def test_every_judge_has_a_broken_variant() -> None:
+    """The tables name all properties and monitors of the two models."""
+    assert set(GROUP0) == set(judges(build("group0")))
+    assert set(DISCOVERY) == set(judges(build("discovery")))

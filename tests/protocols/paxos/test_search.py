@@ -1,7 +1,8 @@
-"""Paxos, searched to its end: with faults, with a change of members, against the log."""
+"""Paxos, searched to its end: with faults, with a change of members, broken on purpose."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from kit.errors import KitError, Refusal
 from kit.masks import where
-from kit.model.model import Property
+from kit.model.model import Model, Property
 from kit.model.registry import build, entry_of
 from kit.model.timeline import Timeline, played_out
 from kit.protocols.paxos.paxos import Paxos
@@ -21,9 +22,13 @@ from kit.views.panel import scene_of
 from kit.views.registry import for_model
 from kit.widgets.player import Player
 from tests.commands.calling import call
+from tests.quality.breaking import broken, never
+from tests.quality.reporting import assert_reported
 from tests.views.frames import after, check_frame, go_on, panel_text
 
 BARE = {"spreads": False, "refusals": False, "tidy": True}
+
+
 STATES = [
     ({"members": 2, "ballots": 1}, 87),
     ({"members": 2}, 11_137),
@@ -57,6 +62,8 @@ def test_three_acceptors_two_proposers_two_ballots_a_crash() -> None:
 # A, B, C are to become B, C, D. A majority of the former, A and B, has accepted x.
 CHANGE = ("ballot A", "deliver A>B prepare 1 1A", "deliver B>A promise 1 1A",
           "deliver A>B accept 1 1A x", "deliver B>A accepted 1 1A", "begin-change")  # fmt: skip
+
+
 REPAIR = ("repair C", "deliver C>B prepare 1 1C", "deliver B>C promise 1 1C x 1A",
           "deliver C>D prepare 1 1C", "deliver D>C promise 1 1C", "deliver C>A prepare 1 1C",
           "deliver A>C chosen 1 x", "deliver C>D accept 1 1C x",
@@ -313,3 +320,34 @@ def test_each_group_of_members_has_its_own_gate() -> None:
         [panel] = [each for each in for_model(timeline.model).panels if each.gates]
         [gate] = gates_of(scene, panel.gates or list)
         assert (gate.where, gate.there, gate.missing, gate.needed) == expected
+
+
+SMALL: dict[str, Any] = {"members": 2, "values": ("x at A",), "ballots": 1}
+
+
+def without(name: str) -> Callable[[], Model[Any, Any]]:
+    """Paxos without a safeguard, in its smallest configuration."""
+    [guard] = [each for each in entry_of("paxos").safeguards if each.name == name]
+    return lambda: build("paxos", guard.smallest, (name,))
+
+
+def swapped() -> Model[Any, Any]:
+    """A member proposes something else than its client asks for."""
+    model = Paxos(Paxos.Parameters(**SMALL))
+    proposing = model.proposing
+    vars(model)["proposing"] = lambda *to: proposing(*to[:3], "z")
+    return model
+
+
+PAXOS = {
+    "one-log": without("promises-bind"),
+    "proposed-only": swapped,
+    "stored": without("persist-first"),
+    "decided": lambda: broken(build("paxos", SMALL), Paxos.deliver.struct, never),
+}
+
+
+@pytest.mark.parametrize("name", PAXOS)
+def test_a_search_reports_it(name: str) -> None:
+    """Judged alone, it is broken by what was broken for it."""
+    assert_reported(PAXOS[name](), name)

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from kit.model.registry import build
-from kit.protocols.upgrade.raft_upgrade import RaftUpgrade
+from kit.protocols.upgrade.raft_upgrade import Finish, JoinGroup, RaftUpgrade, Synchronize
+from kit.protocols.upgrade.rules import POST
 from kit.search.check import check
 from kit.search.fuzz import fuzz
 from tests.protocols.storage.proofs import assert_holds
 from tests.protocols.upgrade.runs import raft, to_the_end
+from tests.quality.breaking import broken, doing, never, unguarded
+from tests.quality.reporting import assert_reported, judges
 
 GUARDS = {guard.name: guard for guard in RaftUpgrade.safeguards}
+
+
 NEEDED = [
     (guard.name, invariant) for guard in RaftUpgrade.safeguards for invariant in guard.protects
 ]
+
+
 # name: parameters, states, steps of the longest of the shortest runs
 CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
     "a change": ({"nodes": 2, "changes": 1}, 101, 16),
@@ -31,6 +39,8 @@ CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
     "schema problem": ({"schema_problem": True, "crashes": 1, "cuts": 1}, 865, 12),
     "rows by hand": ({"nodes": 2, "edits": 1, "changes": 1, "crashes": 1}, 3176, 19),
 }  # fmt: skip
+
+
 LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
     "all faults": ({"crashes": 2, "changes": 1, "cuts": 1}, 32_277, 30),
     "a death": ({"deaths": 1, "changes": 1, "crashes": 1, "turns": 1, "restarts": 1}, 70_942, 30),
@@ -39,6 +49,8 @@ LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
     ),
     "rows by hand, three nodes": ({"edits": 1, "changes": 1, "crashes": 1}, 31_236, 27),
 }  # fmt: skip
+
+
 # safeguard and invariant: the property that breaks, and in how many steps
 BROKEN = {
     ("schema-synchronization", "INV-SCHEMA"): ("one-schema", 13),
@@ -46,6 +58,8 @@ BROKEN = {
     ("all-alive", "INV-ONEGROUP"): ("one-group", 7),
     ("all-alive", "INV-SCHEMA"): ("one-schema", 12),
 }
+
+
 MOST_STATES = 1_000_000
 
 
@@ -106,3 +120,56 @@ def test_the_upgrade_ends_while_connections_come_and_go() -> None:
     to_the_end(timeline)
     assert {node.state for node in timeline.state.nodes} == {"use_post_raft_procedures"}
     assert timeline.state.cut == ()
+
+
+TWO = {"nodes": 2}
+
+
+def without(name: str, invariant: str) -> Any:
+    """The smallest configuration in which an invariant breaks without a safeguard."""
+    return build("raft_upgrade", GUARDS[name].breaking(invariant), (name,))
+
+
+def skipping() -> Any:
+    """A node that finishes where it should enter ``synchronize``."""
+    model: Any = build("raft_upgrade", TWO)
+
+    def enter(s: Any, action: Any) -> Any:
+        return s.at(model.number(action.node), row=POST, state=POST)
+
+    return broken(model, Synchronize, doing(enter))
+
+
+def nothing(state: Any, action: Any) -> Any:
+    """A step without effect."""
+    return state
+
+
+REPORTED: dict[str, Callable[[], Any]] = {
+    "one-group": lambda: without("all-alive", "INV-ONEGROUP"),
+    "one-schema": lambda: without("schema-synchronization", "INV-SCHEMA"),
+    "one-base": lambda: without("schema-synchronization", "INV-RAFT"),
+    "majority": lambda: broken(
+        build("raft_upgrade", {"beginning": "new cluster", "changes": 1, "crashes": 2}),
+        RaftUpgrade.alter.struct,
+        unguarded,
+    ),
+    "in-order": skipping,
+    "finished": lambda: broken(build("raft_upgrade", TWO), Finish, doing(nothing)),
+    "ends": lambda: broken(build("raft_upgrade", TWO), Finish, never),
+    "held": lambda: broken(
+        build("raft_upgrade", {**TWO, "schema_problem": True}), JoinGroup, doing(nothing)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REPORTED)
+def test_a_search_reports_it(name: str) -> None:
+    """Judged alone, each promise is broken by what was broken for it."""
+    assert_reported(REPORTED[name](), name)
+
+
+def test_every_judge_has_a_broken_variant() -> None:
+    """The table names all properties, of clusters with a schema problem, too."""
+    problem = build("raft_upgrade", {**TWO, "schema_problem": True})
+    assert set(REPORTED) == {*judges(build("raft_upgrade")), *judges(problem)}

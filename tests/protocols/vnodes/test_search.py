@@ -1,17 +1,21 @@
-"""Every reachable state of a range: all holds; without a safeguard it does not."""
+"""Every reachable state of a range: all holds; broken on purpose, it does not."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from kit.model.model import step
+from kit.model.model import Model, step
 from kit.model.registry import build
 from kit.protocols.storage.rules.requests import AT_WORK
-from kit.protocols.storage.storage import TimeOut
+from kit.protocols.storage.storage import Commit, Finish, TimeOut
+from kit.protocols.vnodes.vnodes import DELETED
 from kit.search.check import check
 from kit.search.fuzz import fuzz
+from tests.protocols.dataplane.table import assert_current
 from tests.protocols.storage.proofs import assert_holds, assert_needed
 from tests.protocols.vnodes.runs import (
     BROKEN,
@@ -23,8 +27,13 @@ from tests.protocols.vnodes.runs import (
     OPERATIONS,
     search,
 )
+from tests.protocols.vnodes.table import PLACE
+from tests.quality.breaking import broken, never, unguarded
+from tests.quality.reporting import assert_reported, judges
 
 MOST_STATES = 300_000
+
+
 RARELY = {"commit": 0.1, "crash": 0.02, "lose": 0.05}
 
 
@@ -72,6 +81,8 @@ def test_every_safeguard_has_a_test() -> None:
 
 # Without these, answers are lost, or deleted data comes back.
 ELSE = ("drain-before-leaving", "sessions", "cleanup-first")
+
+
 LOST = [name for name in BROKEN if name not in (*ELSE, "stream-from-displaced")]
 
 
@@ -167,3 +178,67 @@ def test_random_runs_of_larger_rings(operation: str) -> None:
     assert found.walks == 300
     assert found.findings == ()
     assert found.untaken == ()
+
+
+def test_the_table_is_current() -> None:
+    """It holds every configuration with its states and steps, and which target runs it."""
+    assert_current(PLACE, CLEAN, LARGE)
+
+
+Broken = Callable[[], Model[Any, Any]]
+
+
+SIDE_BY_SIDE = {**ONE, "together": True}
+
+
+def without(off: str) -> Broken:
+    """The model without one safeguard, in the smallest configuration that needs it."""
+    return lambda: build("vnodes", dict(GUARDS[off].smallest), (off,))
+
+
+def hasty() -> Model[Any, Any]:
+    """A coordinator that tells its client of success whenever it likes."""
+    model: Any = build("vnodes", ONE)
+    model.success = lambda s, number: True
+    return broken(model, Finish, unguarded)
+
+
+REPORTED: dict[str, Broken] = {
+    "consistency-level": hasty,
+    "streamed": without("streams-before-switch"),
+    "answered": lambda: build("vnodes", {**ONE, "requests": ("K1 write THREE",)}),
+    "moved": lambda: broken(build("vnodes", ONE), Commit, never),
+    "available": without("drain-before-leaving"),
+    "fenced": without("fencing"),
+    "session": without("sessions"),
+    "quorums-in-use": without("write-before-read"),
+    "visible": without("write-before-read"),
+    "no-resurrection": without("cleanup-first"),
+    "linearizable": lambda: build("vnodes", SIDE_BY_SIDE, ("write-before-read",)),
+}
+
+
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize("name", REPORTED)
+def test_a_search_reports_it(name: str) -> None:
+    """Judged alone, each promise is broken by what was broken for it."""
+    assert_reported(REPORTED[name](), name, 30_000)
+
+
+def test_an_answer_below_the_fence_is_not_counted() -> None:
+    """A read stores nothing: a coordinator that counts what a replica refuses is reported."""
+    model: Any = build("vnodes", {**GUARDS["fencing"].smallest, "requests": ("K1 read QUORUM",)})
+    own = model.answered
+
+    def counted(s: Any, request: int, replica: int, answer: Any, seen: Any) -> Any:
+        return own(s, request, replica, replace(answer, verdict="ok"), seen)
+
+    assert check(model, (judges(model)["fenced"],), monitors=()).violation is None
+    model.answered = counted
+    assert_reported(model, "fenced", 30_000)
+
+
+def test_every_judge_has_a_broken_variant() -> None:
+    """The table names all properties and monitors that the model can have."""
+    whole = build("vnodes", {**SIDE_BY_SIDE, "requests": DELETED})
+    assert set(REPORTED) == set(judges(whole))

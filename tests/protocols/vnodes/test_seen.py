@@ -1,12 +1,17 @@
-"""What a student sees of a range under the coordinator: versions, barriers, fences, permits."""
+"""What a student sees of a range under the coordinator, and a run of it as tables of data."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
 from kit.model.flows import as_timeuuid, flows
+from kit.model.scenario import file_named, open_file
+from kit.protocols.storage import facts
 from kit.protocols.storage.storage import Fetch, Land, LandLate, Serve
-from tests.protocols.vnodes.test_again import after, opened, seen
+from kit.spark.traces import as_tables
+from tests.protocols.vnodes.test_side_by_side import after, opened, seen
 
 
 @pytest.mark.spec("D-044")
@@ -57,3 +62,30 @@ def test_every_copy_carries_its_permit() -> None:
     assert permits == [f"frozen_topology_guard of session {number}" for number in (1, 2, 2, 1)]
     assert tags == [f"session {number}" for number in (1, 2, 2, 1)]
     assert opens == {1, 2}
+
+
+def test_a_run_is_told_by_its_own_facts() -> None:
+    """Each row says what the facts say of that step; a version has one row of its groups."""
+    timeline = open_file(file_named("vnodes/late-stream-turned-away"))
+    timeline.goto(timeline.tip)
+    model: Any = timeline.model
+    tables = as_tables(timeline, "one")
+    states = [timeline.moments[moment].state for moment in timeline.path()]
+    events = tables["events"].to_pylist()
+    assert [row["epoch"] for row in events] == [facts.epoch(model, s) for s in states]
+    assert "late copy of session 1, B to C" in [row["verb"] for row in events]
+    assert [
+        (row["step"], row["request"], row["phase"], row["result"])
+        for row in tables["requests"].to_pylist()
+    ] == [
+        (step, 1 + row.number, row.phase, row.result)
+        for step, s in enumerate(states)
+        for row in facts.requests(model, s)
+    ]
+    placements = [
+        (row["epoch"], row["left"], row["right"], row["reads"], row["writes"])
+        for row in tables["placements"].to_pylist()
+    ]
+    assert [row[0] for row in placements] == [10, 11, 12, 13, 14]
+    assert placements[1][1:] == (100, 200, ["B"], ["B", "C"])
+    assert {row["node"] for row in tables["epochs"].to_pylist()} == {"B", "C"}

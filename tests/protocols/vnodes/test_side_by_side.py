@@ -1,21 +1,28 @@
-"""One storage model under two protocols: where both have a safeguard, both need it for the same.
-
-CEP-21 moves a range by epochs and majorities, the topology coordinator by versions and drains; what
-clients are promised, and what breaks it, is the same.
-"""
+"""Two readings side by side: two protocols, two ways to acknowledge, a second operation."""
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
 
+from kit.model.flows import as_timeuuid, flows
 from kit.model.registry import build, entry_of
-from kit.protocols.storage.storage import Storage
+from kit.model.scenario import file_named, open_file
+from kit.model.timeline import Timeline
+from kit.protocols.storage.rules.levels import write_quotas
+from kit.protocols.storage.rules.requests import DONE, FAILED
+from kit.protocols.storage.rules.view import View
+from kit.protocols.storage.storage import Commit, LandLate, Storage
 from kit.search.check import check
+from kit.views.frame import frame_text
+from kit.views.panel import scene_of
+from kit.views.registry import for_model
+from tests.protocols.vnodes.runs import OPERATIONS
 
 # what each operation is under either protocol, small enough for each landing
-OPERATIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+PAIRED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "bootstrap": ({"rf": 1}, {"nodes": 3, "rf": 1}),
     "replace": (
         {"nodes": 4, "rf": 3, "operations": ("replace B X",)},
@@ -30,10 +37,14 @@ OPERATIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"rf": 2, "operation": "removenode"},
     ),
 }
+
+
 IDS = {
     name: {guard.id: guard for guard in entry_of(name).safeguards}
     for name in ("dataplane", "vnodes")
 }
+
+
 SHARED = sorted(set(IDS["dataplane"]) & set(IDS["vnodes"]))
 
 
@@ -53,10 +64,10 @@ def test_both_are_the_same_model() -> None:
 
 
 @pytest.mark.sweep(3)
-@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("operation", PAIRED)
 def test_with_its_safeguards_either_keeps_every_write(operation: str) -> None:
     """The same operation on the same ring, searched whole under both."""
-    epochs, versions = OPERATIONS[operation]
+    epochs, versions = PAIRED[operation]
     assert verdict("dataplane", epochs) is verdict("vnodes", versions) is None
 
 
@@ -69,3 +80,125 @@ def test_without_one_either_breaks_the_same_promise(id_: str) -> None:
     }
     assert len(broken) == 1
     assert None not in broken
+
+
+WRITE = {"rf": 3, "crashes": 2, "requests": ("K1 write QUORUM",)}
+
+
+LONG = (("bootstrap", "documents"), ("decommission", "documents"))
+
+
+JUDGED = {"documents": (True, None), "server": (False, "available")}
+
+
+def test_each_edition_counts_its_way() -> None:
+    """Of {A, B, C} and {B, C, X}: two of either set, or three of the four."""
+    a, b, c, x = 1, 2, 4, 8
+    for edition, wanted in (("documents", [(a | b | c, 2), (b | c | x, 2)]), ("server", [(15, 3)])):
+        history = build("vnodes", {"edition": edition}).history
+        view = View(a | b | c, 15, a | b | c, b | c | x)
+        quotas = write_quotas("QUORUM", view, (15,), 0, history.acknowledgement)
+        assert [(quota.replicas, quota.needed) for quota in quotas] == wanted
+
+
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize(
+    ("operation", "edition"),
+    [
+        pytest.param(*pair, marks=[pytest.mark.deep] if pair in LONG else [])
+        for pair in product(OPERATIONS, JUDGED)
+    ],
+)
+def test_answers_while_a_quorum_lives(operation: str, edition: str) -> None:
+    """By the documents' count no write fails while each set has its quorum; by the published one
+    some do.
+    """
+    model = build("vnodes", {**WRITE, "operation": operation, "edition": edition})
+    found = check(model, past_costs=False)
+    broken = found.violation.property if found.violation else None
+    assert (found.complete, broken) == JUDGED[edition]
+
+
+@pytest.mark.parametrize(("edition", "phase"), [("documents", DONE), ("server", FAILED)])
+def test_two_of_four(edition: str, phase: int) -> None:
+    """The same steps under both counts: one client is told *done*, the other *failed*."""
+    timeline: Any = open_file(file_named(f"vnodes/two-of-four-{edition}"))
+    timeline.goto(timeline.tip)
+    assert timeline.state.requests[0].phase == phase
+    dark = [verdict.name for verdict in timeline.verdicts() if not verdict.ok]
+    assert dark == ([] if phase == DONE else ["available"])
+
+
+def opened(name: str) -> Timeline:
+    """A scenario of this family, at its end."""
+    timeline = open_file(file_named(f"vnodes/{name}"))
+    timeline.goto(timeline.tip)
+    return timeline
+
+
+def seen(timeline: Timeline, moment: int) -> str:
+    """All panels of a moment as text."""
+    scene = scene_of(timeline, moment)
+    return frame_text(scene, for_model(timeline.model).panels)
+
+
+def after(timeline: Timeline, action: type) -> tuple[Any, Any]:
+    """The moment after the first action of a type, and the moment before it."""
+    made = next(m for m in timeline.moments if isinstance(m.action, action))
+    return made, timeline.moments[made.parent]
+
+
+@pytest.mark.spec("F-002", "F-003")
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_a_session_is_open_while_something_streams(operation: str) -> None:
+    """In write_both_read_old alone, and each time it is a new one; the badge names it."""
+    history = build("vnodes", {"operation": operation, "leaves": True}).history
+    for epoch in history.epochs:
+        streams = epoch.title.startswith("write_both_read_old")
+        assert bool(epoch.session) == bool(epoch.copies) == streams
+    assert {epoch.session for epoch in history.epochs} == {0, 1, 2}
+    timeline = opened("late-stream-turned-away")
+    said = [seen(timeline, moment.id) for moment in timeline.moments if is_commit(moment)]
+    for session, when in (1, [True, False, False, False]), (2, [False, False, True, False]):
+        is_open = f"session {session} ({as_timeuuid(session)}) is open"
+        assert [is_open in text for text in said] == when
+    assert ["no session is open" in text for text in said] == [False, True, False, True]
+
+
+def is_commit(moment: Any) -> bool:
+    """Whether a moment comes of a commit."""
+    return isinstance(moment.action, Commit)
+
+
+@pytest.mark.spec("F-008")
+def test_a_late_stream_is_turned_away() -> None:
+    """It shows the permit of a session that its target has closed, so it is refused, and is over.
+
+    The arrow is that of a refusal; the card of either end names the copy and its permit before.
+    """
+    timeline = opened("late-stream-turned-away")
+    made, before = after(timeline, LandLate)
+    (flow,) = flows(timeline.model, before.state, made.action, made.state)
+    assert (flow.kind, flow.label) == ("refusal", "write 1, session 1")
+    assert made.state.cells == before.state.cells
+    assert (len(before.state.late_copies), made.state.late_copies) == (1, ())
+    assert "copy to C: left behind, carrying write 1, permit of session 1" in seen(
+        timeline, before.id
+    )
+    assert "turns away write 1 from B, session 1" in seen(timeline, made.id)
+    assert all(verdict.ok for verdict in timeline.verdicts())
+
+
+@pytest.mark.spec("F-018")
+def test_deleted_data_returns_with_its_range() -> None:
+    """B keeps its file when it loses the range, its card says so; it gets the range back after the
+    tombstone is gone, and a read finds the deleted key.
+    """
+    timeline = opened("off-cleanup-first")
+    lost = next(m for m in timeline.moments if m.say.startswith("Version 13: X is normal"))
+    card = next(line for line in seen(timeline, lost.id).splitlines() if line.startswith("  B:"))
+    assert "holds write 1" in card
+    assert "data not owned" in card
+    end = timeline.moments[timeline.tip]
+    assert end.say == "K3, at version 15, has answers from B and returns write 1."
+    assert "still finds what delete 2 deleted" in seen(timeline, end.id)

@@ -1,19 +1,32 @@
-"""What is told of the moments of the stories of both worlds."""
+"""What is told of the moments of both worlds, and that each broken promise is reported."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from kit.model.compose import Product
+from kit.model.model import Model
 from kit.model.scenario import file_named, open_file
-from kit.protocols.worlds.alignment import Now, moments
+from kit.protocols.worlds.alignment import WORLDS, Now, aligned, moments
 from kit.protocols.worlds.facts import coordinator, epochs
+from kit.protocols.worlds.facts.pairs import JOIN
+from kit.protocols.worlds.side_by_side import SideBySide
+from tests.protocols.topology.test_reported import REPORTED as TOPOLOGY
+from tests.quality.reporting import assert_reported, judges
+from tests.quality.test_reported import REPORTED as ELSEWHERE
+from tests.quality.test_reported import Broken
 
 E_JOINS, C_LEAVES = "tcm/a-fifth-node-joins", "tcm/one-of-four-leaves"
+
+
 NO_CMS, NO_MAJORITY = "cms/without-a-majority", "recovery/without-a-majority"
+
+
 C_DIES, TWO_JOIN = "topology/a-replica-dies-meanwhile", "topology/two-joins-at-once"
 
 
@@ -84,3 +97,37 @@ def test_who_begins_without_a_quorum_does_not_lose_it(step: int, loses: bool) ->
     """A story may start where the CMS has none, or has it."""
     now: Any = story(NO_CMS)[step]
     assert epochs.has_no_quorum(Now(now.m, None, None, now.after)) is loses
+
+
+PARTS: dict[str, Mapping[str, Broken]] = {"epochs": ELSEWHERE["tcm"], "topology": TOPOLOGY}
+
+
+REPORTED = {f"{world}:{name}": PARTS[world][name] for world in WORLDS for name in PARTS[world]}
+
+
+REPORTED["last-row"] = TOPOLOGY["ends"]  # never met: neither world tells a story
+
+
+PROMISES = [*judges(SideBySide(aligned(JOIN)))]
+
+
+def still(model: Model[Any, Any]) -> Model[Any, Any]:
+    """A world in which nothing happens."""
+    if isinstance(model, Product):
+        model.lifted = {}
+    model.rules, model.suggest = (), lambda s: None
+    return model
+
+
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize("name", PROMISES)
+def test_a_search_reports_it(name: str) -> None:
+    """A world breaks its promise while the other one stands still; where both do, no story ends."""
+    broken, given = REPORTED[name], aligned(JOIN)
+    models = tuple(
+        broken() if name.startswith(f"{world}:") else still(model)
+        for world, model in zip(WORLDS, given.models, strict=True)
+    )
+    begun = tuple(story[:1] for story in given.ways)
+    model = SideBySide(replace(given, models=models, ways=begun, met=()))
+    assert_reported(model, name)

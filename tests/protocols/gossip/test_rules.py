@@ -1,27 +1,43 @@
-"""Cells of the schema: the newest wins whatever the order, and what is dropped costs for good."""
+"""What gossip carries: cells of the schema, end points, and where a role is held."""
 
 from __future__ import annotations
+
+from itertools import combinations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.errors import BadInput
+from kit.protocols.gossip.lessons import POLL_SECONDS, can_log_in, rebuild_delay, role_replicas
 from kit.protocols.gossip.rules import (
+    STATUS,
+    EndpointDigest,
     LegacyTable,
     Mutations,
     SchemaCell,
     SchemaChange,
+    View,
     cells_of,
+    compared,
     definitions,
+    digests,
+    endpoint_of,
+    forgetting,
+    heard,
     merged,
     objection,
     parse_changes,
+    saying,
     schema_of,
+    since,
+    started,
     version_of,
 )
 
 PLACES = (("", "replication"), ("", ""), ("t", "id"), ("t", "column c"), ("t", ""), ("u", "id"))
+
+
 CELLS = st.builds(
     lambda place, time, value: SchemaCell(
         "ks", table=place[0], name=place[1], timestamp=time, value=value if place[1] else ""
@@ -30,6 +46,8 @@ CELLS = st.builds(
     st.integers(1, 4),
     st.sampled_from(("", "1", "2")),
 )
+
+
 MUTATIONS = st.lists(CELLS, max_size=6).map(lambda cells: merged((), tuple(cells)))
 
 
@@ -70,6 +88,8 @@ def played(*changes: tuple[SchemaChange, int]) -> Mutations:
 
 
 KEYSPACE = (SchemaChange("create", "ks"), 1)
+
+
 TABLE = (SchemaChange("create", "ks", "t"), 2)
 
 
@@ -120,7 +140,11 @@ def test_a_table_may_outlive_its_keyspace() -> None:
 
 
 TYPE = SchemaChange("create", "ks", "type ud")
+
+
 USING = SchemaChange("create", "ks", "t", uses="type ud")
+
+
 RACES = (
     (TYPE, USING, SchemaChange("drop", "ks", "type ud"), ("table ks.t", "type ks.ud")),
     (
@@ -243,3 +267,109 @@ ASKED = (
     SchemaChange("alter", "ks", "t", "c"),
     SchemaChange("alter", "ks", "t", "c", "text"),
 )
+
+
+Round = tuple[View, View]
+
+
+SAYING = st.tuples(
+    st.sampled_from(("say", "start")), st.sampled_from("AB"), st.sampled_from("12")
+)  # fmt: skip
+
+
+def history(steps: list[tuple[str, str, str]]) -> list[View]:
+    """All views that there were: endpoints A and B say things, and start again."""
+    view = started(started((), "A", 1), "B", 1)
+    views = [view]
+    for what, node, value in steps:
+        own = endpoint_of(view, node)
+        if what == "start":
+            view = started(view, node, own.generation + 1, SCHEMA=value)
+        else:
+            view = saying(view, node, STATUS=value)
+        views.append(view)
+    return views
+
+
+def exchanged(a: View, b: View) -> Round:
+    """What both know after one round that A begins."""
+    asked, newer = compared(b, digests(a))
+    a = heard(a, newer)
+    return a, heard(b, since(a, asked))
+
+
+@given(st.lists(SAYING, max_size=6), st.data())
+def test_a_round_brings_both_to_the_newest(
+    steps: list[tuple[str, str, str]], data: st.DataObject
+) -> None:
+    """Whatever parts of history two nodes know, in one round both know the later of the two."""
+    views = history(steps)
+    at = st.integers(0, len(views) - 1)
+    a = tuple(views[data.draw(at)][i] for i in (0, 1))
+    b = tuple(views[data.draw(at)][i] for i in (0, 1))
+    newest = tuple(
+        max(pair, key=lambda state: (state.generation, state.version))
+        for pair in zip(a, b, strict=True)
+    )
+    assert exchanged(a, b) == (newest, newest)
+
+
+@given(st.lists(SAYING, max_size=6), st.data())
+def test_older_news_change_nothing(steps: list[tuple[str, str, str]], data: st.DataObject) -> None:
+    """A message that arrives late, or twice, leaves the newer view as it is."""
+    views = history(steps)
+    old = views[data.draw(st.integers(0, len(views) - 1))]
+    assert heard(views[-1], old) == views[-1]
+
+
+def test_who_was_unknown_becomes_known() -> None:
+    """A new endpoint is told in either direction, with all that it says."""
+    a, c = started((), "A", 1, STATUS="NORMAL"), started((), "C", 3, STATUS="BOOT", SCHEMA="0")
+    both = heard(a, c)
+    assert exchanged(a, c) == (both, both)
+    assert endpoint_of(both, "C").says(STATUS) == "BOOT"
+    assert endpoint_of(both, "D").generation == 0
+    assert forgetting(both, "C") == a
+    assert compared(a, digests(both)) == ((EndpointDigest("C", 0, 0),), ())
+
+
+def test_only_what_is_newer_travels() -> None:
+    """Of an endpoint in the same generation the states since the asked version are sent."""
+    old = started((), "A", 1, STATUS="NORMAL", SCHEMA="0")
+    new = saying(old, "A", SCHEMA="1", STATUS="NORMAL")
+    [own] = since(new, digests(old))
+    assert [(state.name, state.value, state.version) for state in own.states] == [
+        ("SCHEMA", "1", 3)
+    ]
+    [same] = since(new, digests(new))
+    assert same.states == ()
+    [whole] = since(started(new, "A", 2, SCHEMA="1"), digests(old))
+    assert (whole.generation, [state.name for state in whole.states]) == (2, ["SCHEMA"])
+
+
+NODES = ("A", "B", "C", "D")
+
+
+@pytest.mark.parametrize("rf", range(7))
+@pytest.mark.parametrize("role", range(4))
+def test_a_role_is_a_row_like_any_other_or_everywhere(role: int, rf: int) -> None:
+    """So many nodes from its own on, around the ring, none twice; with group 0 all of them."""
+    held = role_replicas(role, NODES, rf, "legacy")
+    assert held == tuple("ABCDABCD"[role:][: min(rf, 4)])
+    assert role_replicas(role, NODES, rf, "group 0") == NODES
+
+
+def test_a_login_needs_one_holder_that_is_up() -> None:
+    """Whoever else is up."""
+    sets = [set(some) for size in range(5) for some in combinations(NODES, size)]
+    for holders in sets:
+        for up in sets:
+            assert can_log_in((*holders,), (*up,)) is bool(holders & up)
+
+
+def test_service_levels_are_polled_or_pushed() -> None:
+    """At once with group 0; else within the interval, which is ten seconds unless configured."""
+    assert POLL_SECONDS == 10
+    assert rebuild_delay("legacy") == (0, 10)
+    assert rebuild_delay("legacy", 3.5) == (0, 3.5)
+    assert rebuild_delay("group 0", 3.5) == rebuild_delay("group 0") == (0, 0)
