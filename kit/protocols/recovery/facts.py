@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import Struct
 
@@ -24,6 +24,8 @@ from kit.protocols.recovery.rules import availability
 from kit.protocols.storage.rules.levels import Level
 
 LEVELS: tuple[Level, ...] = ("ONE", "LOCAL_QUORUM", "QUORUM", "EACH_QUORUM", "ALL")
+SHOWN: tuple[Level, ...] = ("ONE", "QUORUM", "ALL")
+"""Levels that one datacenter tells apart; each stands for those between it and the next."""
 
 
 class LevelLine(Struct, frozen=True):
@@ -47,11 +49,6 @@ class LevelLine(Struct, frozen=True):
         return "of some ranges" if self.met else "unavailable"
 
 
-def schema_changes(s: FailuresState) -> Literal["possible", "impossible"]:
-    """Whether some side can change the schema."""
-    return "possible" if s.has_majority else "impossible"
-
-
 def voters_missing(s: FailuresState) -> int:
     """How many voters have to come back, to the side that has most of them."""
     most = max((side & s.voters).bit_count() for side in s.sides())
@@ -70,42 +67,31 @@ def range_lines(m: Failures, s: FailuresState, side: int) -> tuple[DataRangeRow,
 def level_lines(m: Failures, s: FailuresState, side: int) -> tuple[LevelLine, ...]:
     """How many ranges meet each level, for clients of the nodes that serve on a side."""
     homes = [dc for dc in m.dcs if m.members(dc) & side & s.serving]
-    there = [
-        Counter(m.places[m.number(name)][0] for name in line.live)
-        for line in range_lines(m, s, side)
-    ]
-    ranges = [{dc: (m.rf, live[dc]) for dc in m.dcs} for live in there]
-    alone = len(m.dcs) == 1
-    levels = [level for level in LEVELS if not (alone and level in ("LOCAL_QUORUM", "EACH_QUORUM"))]
-    return tuple(
-        LevelLine(
-            level,
-            home,
-            sum(availability.answers(level, each, home) for each in ranges),
-            len(ranges),
-        )
-        for level in levels
-        for home in (homes if level == "LOCAL_QUORUM" else homes[:1] or ("",))
-    )
+    live = [line.live for line in range_lines(m, s, side)]
+    counts = [Counter(m.places[m.number(name)][0] for name in names) for names in live]
+    ranges = [{dc: (m.rf, count[dc]) for dc in m.dcs} for count in counts]
+    lines = []
+    for level in LEVELS if m.several else SHOWN:
+        for home in homes if level == "LOCAL_QUORUM" else homes[:1] or ("",):
+            met = sum(availability.answers(level, each, home) for each in ranges)
+            lines.append(LevelLine(level, home, met, len(ranges)))
+    return tuple(lines)
 
 
 def met_failures(
     m: Failures, states: Iterable[FailuresState]
 ) -> Iterator[tuple[availability.FailureRow, FailuresState | None]]:
-    """The documents' rows for a cluster of this shape, each with the last state that it means.
-
-    There are none where the documents have no table.
+    """The documents' rows for a cluster of this shape, if there are, each with the last state that
+    it means.
     """
     whole = [s for s in states if not s.apart]
-    if m.rf == availability.RF and set(m.datacenters) == {availability.PER_DATACENTER}:
-        for row in availability.FAILURES:
-            if row.datacenters == len(m.datacenters):
-                met = (s for s in reversed(whole) if row.covers(m.everybody & ~s.up))
-                yield row, next(met, None)
+    for row in availability.FAILURES:
+        shape = (availability.PER_DATACENTER,) * row.datacenters
+        if m.rf == availability.RF and m.datacenters == shape:
+            met = (s for s in reversed(whole) if row.covers(m.everybody & ~s.up))
+            yield row, next(met, None)
 
 
-SHOWN: tuple[Level, ...] = ("ONE", "QUORUM", "ALL")
-"""Levels that one datacenter tells apart; each stands for those between it and the next."""
 HOME: Place = ("dc1", "r1")
 """Where all nodes are of which nothing is said."""
 
@@ -152,18 +138,13 @@ class EffectRow(Struct, frozen=True):
 
 def persisted(m: Recovery, s: RecoveryState) -> tuple[PersistedRow, ...]:
     """Every node that is not removed."""
-    return tuple(
-        PersistedRow(
-            m.names[at],
-            node,
-            m.group_name(node.group),
-            m.group_name(node.group_id),
-            m.names[node.option] if node.option != NOBODY else "",
-            s.leader == at,
-        )
-        for at in nodes_in(s.peers)
-        for node in (s.nodes[at].but(old_rows=s.leftover(s.nodes[at])),)
-    )
+    rows = []
+    for at in nodes_in(s.peers):
+        node = s.nodes[at].but(old_rows=s.leftover(s.nodes[at]))
+        groups = m.group_name(node.group), m.group_name(node.group_id)
+        option = m.names[node.option] if node.option != NOBODY else ""
+        rows.append(PersistedRow(m.names[at], node, *groups, option, s.leader == at))
+    return tuple(rows)
 
 
 def gossip(m: Recovery, s: RecoveryState) -> Iterator[tuple[str, str, bool, str]]:
@@ -243,16 +224,10 @@ ChecklistRow = tuple[str, str, str]
 
 def rows(m: RecoveryMode, s: ModeState) -> tuple[ModeRow, ...]:
     """Every node that is not removed."""
+    there = ((m.names[at], s.nodes[at]) for at in nodes_in(s.peers))
     return tuple(
-        ModeRow(
-            m.names[at],
-            node,
-            m.group_name(node.group),
-            m.group_name(node.group_id),
-            m.named(node.discovery),
-        )
-        for at in nodes_in(s.peers)
-        for node in (s.nodes[at],)
+        ModeRow(name, n, m.group_name(n.group), m.group_name(n.group_id), m.named(n.discovery))
+        for name, n in there
     )
 
 

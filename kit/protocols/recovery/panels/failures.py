@@ -3,7 +3,7 @@ documents' table of failures, filled row by row as nodes fail in a run; data by 
 """
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import Any
 
@@ -12,10 +12,11 @@ from kit.masks import majority
 from kit.protocols.recovery import facts
 from kit.protocols.recovery import failures as act
 from kit.protocols.recovery.facts import LevelLine
+from kit.protocols.recovery.panels.stage import states_of
 from kit.protocols.recovery.rules.availability import FailureRow
 from kit.views.actions import mark
 from kit.views.busts import Health
-from kit.views.declared import Badges, Column, Drawn, Several, Table, panel_of, unsaid
+from kit.views.declared import Badges, Column, Several, Table, panel_of, unsaid
 from kit.views.fragment import Frag
 from kit.views.gate import Gate
 from kit.views.panel import Scene
@@ -174,26 +175,19 @@ def _node_words(scene: Scene) -> Iterator[str]:
 
 
 def _failures(scene: Scene) -> Iterator[tuple[str, Frag, str, str, FailureRow]]:
-    m, way = scene.model, scene.way()
-    run = [way[0].before if way else scene.state, *(step.after for step in way)]
-    for row, s in facts.met_failures(m, run):
+    for row, s in facts.met_failures(scene.model, states_of(scene)):
         if s is None:
             yield row.words, bulb("·", NOT_YET), row.said, NOT_YET, row
             continue
-        lines = facts.level_lines(m, s, next(s.sides()))
-        data = all(each.standing == "available" for each in lines if each.level == "QUORUM")
+        lines = facts.level_lines(scene.model, s, next(s.sides()))
+        available = [each for each in lines if each.standing == "available"]
+        data = any(each.level == "QUORUM" for each in available)
         agrees = (s.has_majority, data) == (row.schema, row.data)
-        names = ", ".join(each.name for each in lines if each.standing == "available")
         missing = facts.voters_missing(s)
         back = f", {counted(missing, 'voter')} must be back" if missing else ""
-        levels = f"at {names}" if names else "at no level"
-        computed = f"schema changes {facts.schema_changes(s)}{back}; data {levels}"
+        schema = f"schema changes {'possible' if s.has_majority else 'impossible'}{back}"
+        computed = f"{schema}; data at {', '.join(x.name for x in available) or 'no level'}"
         yield row.words, lamp(agrees, "agrees", "differs"), row.said, computed, row
-
-
-def _failure(row: tuple[str, Frag, str, str, FailureRow]) -> str:
-    agrees = f"{row[1].get('aria-label')}: " if row[3] != NOT_YET else ""
-    return f"{row[0]}: documents: {row[2]}; {agrees}{row[3]}"
 
 
 # -- data by level and range -----------------------------------------------------------------------
@@ -211,16 +205,11 @@ def _sides(scene: Scene) -> Iterator[Table]:
                 Column("ranges", "{0.met} of {0.ranges}".format),
             ),
             caption=f"Data for clients of {names}, {_factor(scene)}",
-            line=partial(_level, names),
         )
         yield Table(
             _of_side(facts.range_lines, side),
             f"range:{side}:{{.label}}".format,
-            (
-                Column("range", "label"),
-                Column("replicas", "replicas"),
-                Column("serving", "live", none="none"),
-            ),
+            ("range", "replicas", Column("serving", "live", none="none")),
             lines=unsaid,
         )
 
@@ -231,11 +220,6 @@ def _of_side(work: Callable[[Any, Any, int], Any], side: int) -> Callable[[Scene
 
 def _met_level(each: LevelLine) -> Frag:
     return bulb("✓" if each.standing == "available" else "!", f"{each.name} {each.standing}")
-
-
-def _level(names: str, each: LevelLine) -> str:
-    ranges = counted(each.ranges, "range")
-    return f"for clients of {names}: {each.name} in {each.met} of {ranges}"
 
 
 def _factor(scene: Scene) -> str:
@@ -251,9 +235,7 @@ def _badges(scene: Scene) -> Badges:
     nodes = ", ".join(name for side in able for name in scene.model.named(side))
     where = f" at {nodes}" if able and state.apart else ""
     yield ("schema", *((f"✓ schema changes{where}", "") if able else _broken("no schema changes")))
-    levels = [
-        each for side in state.sides() for each in facts.level_lines(scene.model, state, side)
-    ]
+    levels = chain(*(facts.level_lines(scene.model, state, side) for side in state.sides()))
     best = max((each for each in levels if each.level == "QUORUM"), key=attrgetter("met"))
     data = f"QUORUM in {best.met} of {counted(best.ranges, 'range')}"
     yield "data", *(("✓ data at QUORUM", "") if best.standing == "available" else _broken(data))
@@ -294,16 +276,9 @@ VIEWS = staged(
             "failure:{0[4].failure}:{0[4].least}",
             ("down", "agree", "the documents", "computed in this run"),
             caption="Failures: the documents, and this run",
-            line=_failure,
             empty=NO_TABLE,
         ),
         tab="Failures",
     ),
-    panel_of(
-        "ranges",
-        "Availability of data",
-        Drawn(lambda scene: None, lambda scene: [_factor(scene)]),
-        Several(_sides),
-        tab="Data",
-    ),
+    panel_of("ranges", "Availability of data", Several(_sides), tab="Data"),
 )

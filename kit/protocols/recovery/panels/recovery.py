@@ -3,7 +3,6 @@ data by range, causality.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from operator import itemgetter
 
 from msgspec import Struct
@@ -13,19 +12,18 @@ from kit.masks import is_majority, majority, nodes_in
 from kit.protocols.recovery import facts, recovery, recovery_mode
 from kit.protocols.recovery.facts import ChecklistRow, EffectRow, ModeRow, PersistedRow
 from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD
-from kit.protocols.recovery.panels.stage import MODE_STAGE, STAGE
+from kit.protocols.recovery.panels.stage import MODE_STAGE, STAGE, states_of
 from kit.protocols.recovery.recovering_cluster import ENDS, LEAVES, RecoveryState
 from kit.protocols.topology.panels.states import diagram
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import BOUNDARY, Machine
-from kit.views.declared import Badges, Column, Drawn, Table, of_state, panel_of, status
+from kit.views.declared import Badges, Column, Drawn, Table, of_state, panel_of
 from kit.views.diagrams import START, Standing, state_panel
 from kit.views.fragment import Frag, h
 from kit.views.logs import log_panel
 from kit.views.panel import Panel, Scene, alternative
 from kit.views.parts import bulb, lamp, scroll
-from kit.views.promises import LAMPS
-from kit.views.registry import Views
+from kit.views.registry import staged
 
 
 def standing(scene: Scene) -> Standing | None:
@@ -88,24 +86,18 @@ class DriverPoint(Struct, frozen=True):
 
 def driver_points(states: Iterable[RecoveryState]) -> tuple[DriverPoint, ...]:
     """What a driver sees in each state of a run, after what it saw before the disaster."""
-    first, *others = states
-    points = [DriverPoint(-1, first.entries, None)]
-    last: int | None = first.entries
-    for at, s in enumerate((first, *others)):
+    points: list[DriverPoint] = []
+    for at, s in enumerate(states):
+        points = points or [DriverPoint(-1, s.entries, None)]
         answering = (n.index for n in s.nodes if n.takes_part and n.group != NO_GROUP)
         version = max(answering, default=None)
+        last = points[-1].was if points[-1].version is None else points[-1].version
         points.append(DriverPoint(at, version, last))
-        last = last if version is None else version
     return tuple(points)
 
 
-def _points(scene: Scene) -> tuple[DriverPoint, ...]:
-    way = scene.way()
-    return driver_points([way[0].before if way else scene.state, *(step.after for step in way)])
-
-
 def _draw_versions(scene: Scene) -> Frag:
-    points = _points(scene)
+    points = driver_points(states_of(scene))
     seen = sorted({p.version for p in points if p.version is not None})
     width = LEFT + STEP * len(points) + RIGHT
     heights = {version: TOP + (HEIGHT - TOP) * (len(seen) - at - 0.5) / len(seen)
@@ -159,7 +151,7 @@ def _backwards(points: Sequence[DriverPoint]) -> list[str]:
 
 
 def _versions_text(scene: Scene) -> str:
-    points = _points(scene)
+    points = driver_points(states_of(scene))
     lines = [f"  before the majority was lost: {points[0].version}"]
     for point in points[1:]:
         if point.version is None:
@@ -172,13 +164,6 @@ def _versions_text(scene: Scene) -> str:
 DRIVER = Panel("driver", "What a driver sees", _draw_versions, _versions_text, tab="Driver")
 
 
-LEADS = "★"
-
-
-def _name(row: PersistedRow) -> str:
-    return f"{LEADS}{row.name}" if row.leads else row.name
-
-
 # -- tables ----------------------------------------------------------------------------------------
 
 
@@ -189,18 +174,6 @@ def _data(row: PersistedRow) -> tuple[str, ...]:
 
 def _number(group: str) -> str:
     return group.replace("the old group", "old").removeprefix("group ")
-
-
-def _persisted(row: PersistedRow) -> str:
-    words = [
-        row.where,
-        f"id of {row.group_id}" if row.group_id else "no group id or discovery state",
-        f"commit index {row.node.index}",
-        f"recovery_leader {row.option}" if row.option else "",
-        *(f"data in {column}" for column in _data(row)),
-        "old Raft rows" if row.node.old_rows else "",
-    ]
-    return f"{_name(row)}: {', '.join(filter(None, words))}"
 
 
 def _groups(scene: Scene) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...], bool, str]]:
@@ -218,14 +191,6 @@ def _groups(scene: Scene) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...
         yield m.group_name(group), m.named(members), m.named(running), able, said
 
 
-def _group(row: tuple[str, tuple[str, ...], tuple[str, ...], bool, str]) -> str:
-    name, members, running, able, said = row
-    return (
-        f"{name}: members {', '.join(members) or 'none'}; running {', '.join(running) or 'none'}; "
-        f"{'can commit' if able else 'cannot commit'} ({said})"
-    )
-
-
 def _level(level: str) -> Column:
     yes, no = f"{level} available", f"{level} unavailable"
     return Column(level, lambda row: lamp(level in row.levels, yes, no))
@@ -237,17 +202,8 @@ RANGES = panel_of(
     Table(
         of_state(facts.ranges),
         "range:{0.label}",
-        (
-            Column("range", "label"),
-            Column("replicas", "replicas"),
-            Column("up", "live", none="none"),
-            *map(_level, facts.SHOWN),
-        ),
+        ("range", "replicas", Column("up", "live", none="none"), *map(_level, facts.SHOWN)),
         caption=lambda scene: f"Data by range, RF {scene.model.rf}",
-        line=lambda row: (
-            f"{row.label}: replicas {', '.join(row.replicas)}; up {', '.join(row.live) or 'none'}; "
-            f"available at {', '.join(row.levels) or 'no level'}"
-        ),
     ),
     tab="Data",
 )
@@ -271,98 +227,84 @@ def _badges(scene: Scene) -> Badges:
     yield "data", *(("✓ data at QUORUM", "") if met == len(ranges) else (less, "broken"))
 
 
-VIEWS = Views(
-    (
-        status(_badges, "badges"),
-        STAGE,
-        panel_of(
-            "rows",
-            "What each node has persisted",
-            Table(
-                of_state(facts.persisted),
-                "row:{0.name}",
-                (
-                    Column("node", _name),
-                    Column("runs in", lambda row: _number(row.where)),
-                    Column("group id", lambda row: _number(row.group_id)),
-                    Column("discovery", lambda row: not row.node.looks_for_group),
-                    Column("commit index", "node.index"),
-                    Column("recovery_leader", "option"),
-                    Column("data in", _data),
-                    Column("old rows", "node.old_rows"),
-                ),
-                caption=f"What each node has persisted ({LEADS} leads)",
-                of="{0.name}",
-                line=_persisted,
+VIEWS = staged(
+    _badges,
+    STAGE,
+    panel_of(
+        "rows",
+        "What each node has persisted",
+        Table(
+            of_state(facts.persisted),
+            "row:{0.name}",
+            (
+                Column("node", lambda row: "★" * row.leads + row.name),
+                Column("runs in", lambda row: _number(row.where)),
+                Column("group id", lambda row: _number(row.group_id)),
+                Column("discovery", lambda row: not row.node.looks_for_group),
+                Column("commit index", "node.index"),
+                Column("recovery_leader", "option"),
+                Column("data in", _data),
+                Column("old rows", "node.old_rows"),
             ),
-            still=True,
-            tab="Persisted",
+            caption="What each node has persisted (★ leads)",
+            of="{0.name}",
         ),
-        panel_of(
-            "groups",
-            "Group membership",
-            Table(
-                _groups,
-                "group:{0[0]}",
-                (
-                    "group",
-                    Column("members", itemgetter(1), none="none"),
-                    Column("running", itemgetter(2), none="none"),
-                    Column("commits", lambda row: lamp(row[3], "can commit", "cannot commit")),
-                    Column("majority", itemgetter(4)),
-                ),
-                caption="Members of each group 0",
-                line=_group,
-            ),
-            tab="Groups",
-        ),
-        RANGES,
-        panel_of(
-            "gossip",
-            "Gossip",
-            Table(
-                lambda scene: facts.gossip(scene.model, scene.state),
-                "gossip:{0[0]}:{0[1]}",
-                (
-                    Column("nodes", "{0[0]} ↔ {0[1]}".format),
-                    Column("gossip", lambda row: lamp(row[2], "accepted", "rejected")),
-                    Column("why", itemgetter(3)),
-                ),
-                caption="Which nodes accept each other's gossip",
-                line=lambda row: (
-                    f"{row[0]} ↔ {row[1]}: {'accepted' if row[2] else 'rejected'}, {row[3]}"
-                ),
-                empty="No two nodes are up.",
-            ),
-            tab="Gossip",
-        ),
-        panel_of(
-            "causality",
-            "Causality",
-            Table(
-                lambda scene: facts.effects(scene.model, scene.state),
-                "effect:{0.node}:{0.column}",
-                (
-                    Column("data", "column {0.column} on {0.node}".format),
-                    Column("known", lambda row: lamp(row.is_known, "known", "dangling")),
-                    Column("needs", _needs),
-                ),
-                caption="Data and the entries that it needs",
-                line=lambda row: f"column {row.column} on {row.node} {_needs(row)}",
-                empty="No data depends on an entry yet.",
-            ),
-            tab="Causality",
-        ),
-        OPERATION_PANEL,
-        DRIVER,
-        log_panel(recovery.LOG),
-        LAMPS,
+        still=True,
+        tab="Persisted",
     ),
-    evidence=("rows",),
-    picture="nodes",
-    table="rows",
-    badges="badges",
-    wide=True,
+    panel_of(
+        "groups",
+        "Group membership",
+        Table(
+            _groups,
+            "group:{0[0]}",
+            (
+                "group",
+                Column("members", itemgetter(1), none="none"),
+                Column("running", itemgetter(2), none="none"),
+                Column("commits", lambda row: lamp(row[3], "can commit", "cannot commit")),
+                Column("majority", itemgetter(4)),
+            ),
+            caption="Members of each group 0",
+        ),
+        tab="Groups",
+    ),
+    RANGES,
+    panel_of(
+        "gossip",
+        "Gossip",
+        Table(
+            lambda scene: facts.gossip(scene.model, scene.state),
+            "gossip:{0[0]}:{0[1]}",
+            (
+                Column("nodes", "{0[0]} ↔ {0[1]}".format),
+                Column("gossip", lambda row: lamp(row[2], "accepted", "rejected")),
+                Column("why", itemgetter(3)),
+            ),
+            caption="Which nodes accept each other's gossip",
+            empty="No two nodes are up.",
+        ),
+        tab="Gossip",
+    ),
+    panel_of(
+        "causality",
+        "Causality",
+        Table(
+            lambda scene: facts.effects(scene.model, scene.state),
+            "effect:{0.node}:{0.column}",
+            (
+                Column("data", "column {0.column} on {0.node}".format),
+                Column("known", lambda row: lamp(row.is_known, "known", "dangling")),
+                Column("needs", _needs),
+            ),
+            caption="Data and the entries that it needs",
+            empty="No data depends on an entry yet.",
+        ),
+        tab="Causality",
+    ),
+    OPERATION_PANEL,
+    DRIVER,
+    log_panel(recovery.LOG),
 )
 
 
@@ -384,9 +326,10 @@ OTHERS = (
 )
 
 
-def _cells(columns: Sequence[Column], row: ModeRow) -> str:
-    cells = (f"{column.head} {column.cell(row)}" for column in columns)
-    return f"{row.name}: {', '.join(cells)}".replace("\u200b", "")
+def _cells(row: ModeRow) -> str:
+    cells = (f"{column.head} {column.cell(row)}" for column in COLUMNS[1:])
+    said = f"{', '.join(cells)} ({facts.DIAGNOSES[row.node.value]})"
+    return f"{row.name}: {said}".replace("\u200b", "")
 
 
 def _steps(scene: Scene) -> tuple[ChecklistRow, ...]:
@@ -414,46 +357,30 @@ def _step_words(scene: Scene) -> Iterator[str]:
         yield f"{name}: {progress}{f' ({harm})' if harm else ''}"
 
 
-MODE_VIEWS = Views(
-    (
-        status(_badges, "badges"),
-        MODE_STAGE,
-        panel_of(
-            "rows",
-            "System tables of each node",
-            Table(
-                of_state(facts.rows),
-                "row:{0.name}",
-                COLUMNS,
-                caption="The mode of each node, and its tables",
-                of="{0.name}",
-                line=lambda row: f"{_cells(COLUMNS[1:], row)} ({facts.DIAGNOSES[row.node.value]})",
-            ),
-            still=True,
-            tab="Tables",
+MODE_VIEWS = staged(
+    _badges,
+    MODE_STAGE,
+    panel_of(
+        "rows",
+        "System tables of each node",
+        Table(
+            of_state(facts.rows),
+            "row:{0.name}",
+            COLUMNS,
+            caption="The mode of each node, and its tables",
+            of="{0.name}",
+            line=_cells,
         ),
-        panel_of(
-            "others",
-            "Discovery, history and schema of each node",
-            Table(
-                of_state(facts.rows),
-                "others:{0.name}",
-                (COLUMNS[0], *OTHERS),
-                of="{0.name}",
-                line=partial(_cells, OTHERS),
-            ),
-            tab="More tables",
-        ),
-        panel_of(
-            "checklist", "The documented steps", Drawn(_draw_steps, _step_words), tab="Checklist"
-        ),
-        log_panel(recovery_mode.LOG),
-        RANGES,
-        LAMPS,
+        still=True,
+        tab="Tables",
     ),
-    evidence=("rows",),
-    picture="nodes",
-    table="rows",
-    badges="badges",
-    wide=True,
+    panel_of(
+        "others",
+        "Discovery, history and schema of each node",
+        Table(of_state(facts.rows), "others:{0.name}", (COLUMNS[0], *OTHERS), of="{0.name}"),
+        tab="More tables",
+    ),
+    panel_of("checklist", "The documented steps", Drawn(_draw_steps, _step_words), tab="Checklist"),
+    log_panel(recovery_mode.LOG),
+    RANGES,
 )

@@ -1,6 +1,7 @@
 """A recovery and its old procedure on the stage: groups, what each node has persisted, walls."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from kit.masks import nodes_in
 from kit.protocols.recovery import facts
@@ -15,18 +16,16 @@ from kit.views.stage import Character, Stage, Wall, stage_panel
 
 HEALTH: dict[str, Health] = {"down": "down", "dead": "gone"}
 SHORT = {"RECOVERY mode": "recovery", "Raft upgrade": "upgrade", "group 0": "Raft"}
-TABLES = {
-    (True, True): "all tables",
-    (True, False): "peers",
-    (False, True): "history",
-    (False, False): "no tables",
-}
-"""What ``system.discovery`` and ``system.group0_history`` hold."""
-VALUES = {
-    "": "no row",
-    "use_pre_raft_procedures": "pre-raft",
-    "use_post_raft_procedures": "post-raft",
-}
+TABLES = (("no tables", "history"), ("peers", "all tables"))
+"""What ``system.discovery`` and ``system.group0_history`` hold, by whether each holds anything."""
+VALUES = {"": "no row", "use_pre_raft_procedures": "pre-raft"}
+VALUES |= {"use_post_raft_procedures": "post-raft"}
+
+
+def states_of(scene: Scene) -> list[Any]:
+    """The states of the run, from its start to now."""
+    way = scene.way()
+    return [way[0].before if way else scene.state, *(step.after for step in way)]
 
 
 def _walls(scene: Scene) -> Iterator[Wall]:
@@ -38,29 +37,34 @@ def _walls(scene: Scene) -> Iterator[Wall]:
             yield Wall(group, "gossip rejected")
 
 
-def _operator(scene: Scene, tag: str, *holds: str) -> Character:
+def _stage_of(scene: Scene, nodes: Iterator[Character], tag: str, *holds: str) -> Stage:
+    """The stage of both recoveries; ``tag`` and ``holds`` are the operator's."""
+    m = scene.model
     wall = "the dead are cut off" if scene.state.isolated else "the dead are not cut off"
     title = f"operator: {', '.join((tag, *holds, wall))}"
-    return Character("op", "operator", tag=tag, holds=holds, title=title, kind="operator")
+    operator = Character("op", "operator", tag=tag, holds=holds, title=title, kind="operator")
+    removed = (
+        Character(name, m.spot(name), "gone", tag="removed", title=f"{name}: removed")
+        for name in _removed(scene)
+    )
+    walls = tuple(_walls(scene))
+    return Stage(m.names, (*nodes, *removed), (operator,), walls=walls, lines=3)
 
 
-def _removed(scene: Scene) -> Iterator[Character]:
-    m, s = scene.model, scene.state
-    for name in m.named(s.where(lambda node: node.standing == "removed")):
-        yield Character(name, m.spot(name), "gone", tag="removed", title=f"{name}: removed")
+def _removed(scene: Scene) -> tuple[str, ...]:
+    out = scene.state.where(lambda node: node.standing == "removed")
+    names: tuple[str, ...] = scene.model.named(out)
+    return names
 
 
 def _no_dead(scene: Scene) -> Gate:
-    s, m = scene.state, scene.model
-    out = s.where(lambda node: node.standing == "removed")
-    all_ = (s.dead | out).bit_count()
-    return Gate("dead", "removing the dead", "been removed", m.named(out), m.named(s.dead), all_)
+    dead, out = scene.model.named(scene.state.dead), _removed(scene)
+    return Gate("dead", "removing the dead", "been removed", out, dead, len(dead) + len(out))
 
 
 def _by_all(scene: Scene, there: int, thing: str, what: str, knows: str) -> Gate:
-    s, named = scene.state, scene.model.named
-    missing = s.live & ~there
-    return Gate(thing, what, knows, named(s.live & there), named(missing), s.live.bit_count())
+    live, named = scene.state.live, scene.model.named
+    return Gate(thing, what, knows, named(live & there), named(live & ~there), live.bit_count())
 
 
 def _id(row: PersistedRow | ModeRow) -> str:
@@ -73,16 +77,12 @@ def _id(row: PersistedRow | ModeRow) -> str:
 
 def _stage(scene: Scene) -> Stage:
     m, s = scene.model, scene.state
-    led = f"{m.names[s.leader]} leads" if s.leader >= 0 else "no leader"
-    tag = led if s.leader >= 0 or not s.indexes_read else "indexes read"
-    at = f"{m.given_up[0]} was leaving: {s.operation.replace('_', ' ')}" if m.operation else ""
-    return Stage(
-        m.names,
-        (*(_member(scene, row) for row in scene.of(facts.persisted)), *_removed(scene)),
-        (_operator(scene, tag, *filter(None, [at])),),
-        walls=tuple(_walls(scene)),
-        lines=3,
-    )
+    tag = "indexes read" if s.indexes_read else "no leader"
+    if s.leader >= 0:
+        tag = f"{m.names[s.leader]} leads"
+    at = f"{m.given_up[0]} was leaving: {s.operation.replace('_', ' ')}"
+    nodes = (_member(scene, row) for row in scene.of(facts.persisted))
+    return _stage_of(scene, nodes, tag, *[at] * m.operation)
 
 
 def _member(scene: Scene, row: PersistedRow) -> Character:
@@ -140,23 +140,17 @@ STAGE = stage_panel(
 
 
 def _mode_stage(scene: Scene) -> Stage:
-    m, s = scene.model, scene.state
-    seen = [*["logs read"] * s.logs_read, *["one schema"] * s.compared]
-    return Stage(
-        m.names,
-        (*(_in_mode(scene, row) for row in scene.of(facts.rows)), *_removed(scene)),
-        (_operator(scene, seen[-1] if seen else "nothing read"),),
-        walls=tuple(_walls(scene)),
-        lines=3,
-    )
+    s = scene.state
+    tag = "one schema" if s.compared else "logs read" if s.logs_read else "nothing read"
+    return _stage_of(scene, (_in_mode(scene, row) for row in scene.of(facts.rows)), tag)
 
 
 def _in_mode(scene: Scene, row: ModeRow) -> Character:
     node = row.node
     back = node.standing == "returned"
     mode = SHORT.get(row.mode, row.mode)
-    there = bool(node.discovery), bool(node.history)
-    holds = (VALUES.get(node.value, node.value), _id(row), TABLES[there])
+    tables = TABLES[node.discovery > 0][node.history > 0]
+    holds = (VALUES.get(node.value, node.value), _id(row), tables)
     return Character(
         row.name,
         scene.model.spot(row.name),
