@@ -1,4 +1,7 @@
-"""Right answers to exercises that ask for a function, in what a learner may use: Python alone."""
+"""Right answers to exercises that ask for a function, in what a learner may use: Python alone.
+
+Most are what the judge compares with; `replicas` and `must_not_die` the engine works out itself.
+"""
 
 
 def replicas(tokens: dict[str, int], token: int, rf: int) -> list[str]:

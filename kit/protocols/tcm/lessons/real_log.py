@@ -11,6 +11,7 @@ from kit.errors import BadInput, counted
 from kit.lessons.judge import Arguments, function_task
 from kit.lessons.questions import PosedQuestion, posed
 from kit.operators.importers.metadata_log import ServiceView, differences, read_metadata
+from kit.protocols.tcm import solutions
 from kit.protocols.tcm.dry_run.metadata_log import STEPS, MetadataHistory
 from kit.protocols.tcm.facts.tools import SEQUENCES
 
@@ -62,17 +63,6 @@ def behind(history: MetadataHistory, first: str | Path, second: str | Path) -> P
     )
 
 
-def unfinished(events: list[list[Any]]) -> list[int]:
-    """The nodes whose last operation has neither finished nor was cancelled."""
-    flights: set[int] = set()
-    for kind, node in events:
-        if kind.startswith("PREPARE_"):
-            flights.add(node)
-        elif kind.startswith("FINISH_") or kind == "CANCEL_SEQUENCE":
-            flights.discard(node)
-    return sorted(flights)
-
-
 def _some_log(chance: random.Random) -> Arguments:
     events: list[list[Any]] = []
     ahead: dict[int, list[str]] = {}
@@ -117,7 +107,7 @@ TASKS = (
         "cancelled.",
         "a node has at most one operation at a time. It begins with PREPARE_…, and FINISH_… or "
         "CANCEL_SEQUENCE ends it.",
-        unfinished,
+        solutions.unfinished,
         ([list(_CANCELLED)], [[*_CANCELLED, ["PREPARE_LEAVE", 5], ["START_LEAVE", 5]]]),
         _some_log,
     ),

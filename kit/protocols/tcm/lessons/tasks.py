@@ -11,11 +11,11 @@ from kit.lessons.badges import Badge
 from kit.lessons.judge import Arguments, found_judge, function_task
 from kit.lessons.replays import Ground, after_its_steps, run_task, takes
 from kit.lessons.tasks import Case, Marks, Task
-from kit.masks import majority
 from kit.model.model import always
 from kit.model.timeline import PassedStep, Timeline, played_out
 from kit.operators.importers.opening import Imported
 from kit.operators.importers.ringfile import RingFile, parse_ring
+from kit.protocols.tcm import solutions
 from kit.protocols.tcm.dry_run.history import dry_run_of, model_for, outcome
 from kit.protocols.tcm.dry_run.plan import dry_run
 from kit.protocols.tcm.facts import moment as facts
@@ -25,7 +25,6 @@ from kit.protocols.tcm.rules.operations import Operation
 from kit.protocols.tcm.rules.quorums import levels, sharing
 from kit.ring import natural
 from kit.ring.columns import np
-from kit.ring.ranges import Range
 from kit.ring.replication import NetworkTopologyStrategy, SimpleStrategy
 from kit.ring.tokens import small
 from kit.ring.topology import Node, Ring
@@ -192,20 +191,10 @@ def _some_ring(chance: random.Random) -> Arguments:
     ]
 
 
-def needed(before: list[str], after: list[str]) -> int:
-    """The acknowledgements that a range's barrier asks for."""
-    return majority(len({*before, *after}))
-
-
 def _some_groups(chance: random.Random) -> Arguments:
     size = chance.randint(1, 5)
     names = [chr(ord("A") + i) for i in range(2 * size)]
     return [chance.sample(names, size), chance.sample(names, size)]
-
-
-def may_run_together(first: list[list[int]], second: list[list[int]]) -> bool:
-    """Whether two operations that lock these ranges may be under way at once."""
-    return not any(Range(*ours).overlaps(Range(*theirs)) for ours in first for theirs in second)
 
 
 def _some_locks(chance: random.Random) -> Arguments:
@@ -222,22 +211,10 @@ def _some_locks(chance: random.Random) -> Arguments:
 _WORKED = {"A": 100, "B": 200, "C": 300}
 
 
-def counts(rights: list[int], cuts: list[int]) -> list[int]:
-    """How many ranges each part of the line has: those that end in it."""
-    ends = [0, *cuts, rights[-1]]
-    return [sum(left < right <= end for right in rights) for left, end in pairwise(ends)]
-
-
 def _some_line(chance: random.Random) -> Arguments:
     rights = [10 * right for right in sorted(chance.sample(range(1, 100), chance.randint(2, 12)))]
     on, between = chance.choice(rights[:-1]), chance.randint(1, rights[-1] - 1)
     return [rights, sorted({on, between})]
-
-
-def surviving(groups: list[list[str]], racks: dict[str, str], lost: str) -> int:
-    """How many groups have a majority outside a rack."""
-    alive = [sum(racks[name] != lost for name in group) for group in groups]
-    return sum(n >= majority(len(group)) for n, group in zip(alive, groups, strict=True))
 
 
 def _some_cluster(chance: random.Random) -> Arguments:
@@ -435,7 +412,7 @@ TASKS = (
         "applied an event before the next one can be committed.",
         "the barrier counts every node that is a replica before or after, each one "
         "once, and asks for more than half of them.",
-        needed,
+        solutions.needed,
         ([["A", "B", "C"], ["X", "B", "C"]], [["A", "B"], ["A", "X"]]),
         _some_groups,
     ),
@@ -447,7 +424,7 @@ TASKS = (
         "whether the two operations can be under way at the same time.",
         "two ranges share a token when each begins before the other ends. Mind the "
         "open left end: ranges that only touch share no token.",
-        may_run_together,
+        solutions.may_run_together,
         ([[[0, 100]], [[100, 200]]], [[[0, 100], [300, 400]], [[50, 150]]]),
         _some_locks,
     ),
@@ -461,10 +438,9 @@ TASKS = (
         "the number of ranges in each part, from left to right.",
         "a part, like a range, is open on the left and closed on the right: a range that ends at "
         "a cut belongs to the part before the cut. There is one more part than there are cuts.",
-        counts,
+        solutions.parts,
         ([_RIGHTS, [150]], [_RIGHTS, [200, 350]]),
         _some_line,
-        called="parts",
     ),
     function_task(
         "surviving",
@@ -475,7 +451,7 @@ TASKS = (
         "replicas.",
         "a majority is more than half of the whole group, and nodes that are down "
         "still count as part of it.",
-        surviving,
+        solutions.surviving,
         ([[_ABC], _RACKS, "r1"], [[_ABC, [*_ABC, "X"]], _RACKS, "r1"]),
         _some_cluster,
     ),
