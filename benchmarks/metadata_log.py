@@ -113,9 +113,9 @@ def applying() -> Figure:
         now = first
         for name, by in moves:
             operation = Operation("move", name, (tokens[name] + by,))
-            now = enact(now, resolve(now.metadata.ring, operation), model.switches, model.plan)
+            now = enact(now, resolve(now.metadata.ring, operation), model.switches)
             while now.metadata.sequence(name):
-                now = enact(now, Advance(name), model.switches, model.plan)
+                now = enact(now, Advance(name), model.switches)
         assert now.metadata.epoch == EPOCHS
 
     def plainly() -> None:

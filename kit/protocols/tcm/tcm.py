@@ -174,7 +174,6 @@ class Tcm(Declared[TcmState]):
         self.names = self.cluster.names
         self.codes = {name: code for code, name in enumerate(self.names)}
         self.computations = 0
-        self.plan = rules.remembering_planner()
         self.snapshot = lru_cache(MOST_KEPT)(self._enacted)
         self.permission = lru_cache(MOST_KEPT)(self._permit)
         self.verdict = lru_cache(MOST_KEPT)(self._judged)
@@ -195,7 +194,7 @@ class Tcm(Declared[TcmState]):
 
     def enact(self, snapshot: rules.Snapshot, event: rules.Event) -> rules.Snapshot:
         """The next epoch's snapshot, after an event of the log."""
-        return rules.enact(snapshot, self.resolved(event), self.switches, self.plan)
+        return rules.enact(snapshot, self.resolved(event), self.switches)
 
     def resolved(self, event: rules.Event) -> rules.ResolvedEvent:
         """An event of the log as rules take it."""
@@ -205,7 +204,7 @@ class Tcm(Declared[TcmState]):
         """What the last event of a log prefix did."""
         before, after = (self.snapshot(log).metadata for log in (events.shorter(), events))
         event = self.resolved(events[len(events) - 1])
-        return rules.committed(before, event, after, self.switches, self.plan)
+        return rules.committed(before, event, after, self.switches)
 
     def sequences(self, s: TcmState) -> tuple[rules.Sequence, ...]:
         """The operations under way that somebody remembers."""
@@ -318,7 +317,7 @@ class Tcm(Declared[TcmState]):
     def _permit(self, events: Log, operation: ops.Operation) -> Refusal | None:
         """The metadata service validates and permits, by what is committed alone."""
         metadata = self.snapshot(events).metadata
-        planned = self.plan(metadata, self.cluster.resolved[operation], self.switches)
+        planned = rules.plan(metadata, self.cluster.resolved[operation], self.switches)
         return rules.permit(metadata, planned, self.switches)
 
     def begins(self, before: TcmState, action: Any, after: TcmState) -> str:

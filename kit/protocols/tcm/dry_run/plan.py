@@ -29,6 +29,7 @@ from kit.protocols.tcm.rules.metadata import (
     Sequence,
     busy,
     conflicts,
+    plan,
     under_replicated,
 )
 from kit.protocols.tcm.tcm import Crash
@@ -187,7 +188,7 @@ def _accepted(
     m: Any = timeline.model
     before = timeline.moments[opening].state
     metadata = m.snapshot(before).metadata
-    planned = m.tcm.plan(metadata, m.tcm.cluster.resolved[operation], m.tcm.switches)
+    planned = plan(metadata, m.tcm.cluster.resolved[operation], m.tcm.switches)
     known: NamedGroups = {}
     shown = tables(m, before, known)
     steps = tuple(
@@ -318,7 +319,7 @@ def _refused(
     m: TcmCluster, s: Any, operation: operations.Operation, refusal: Refusal
 ) -> PlanReport:
     metadata, space, order = m.snapshot(s).metadata, facts.space(m), facts.keyspaces(m)
-    planned = m.tcm.plan(metadata, m.tcm.cluster.resolved[operation], m.tcm.switches)
+    planned = plan(metadata, m.tcm.cluster.resolved[operation], m.tcm.switches)
     clashes = [
         HeldRange(keyspace, bounds(space, c.ours.left, c.ours.right), c.operation.text)
         for c in conflicts(metadata, planned, m.tcm.switches)

@@ -733,7 +733,5 @@ def pairs(m: TcmCluster, s: Any) -> Iterator[OperationPair]:
     metadata, resolved = m.snapshot(s).metadata, m.tcm.cluster.resolved
     free = [row.operation for row in planned(m, s) if row.status == "planned" and not row.refusal]
     for first, second in combinations(free, 2):
-        refusal = rules.together(
-            metadata, resolved[first], resolved[second], m.tcm.switches, m.tcm.plan
-        )
+        refusal = rules.together(metadata, resolved[first], resolved[second], m.tcm.switches)
         yield OperationPair(first, second, refusal)

@@ -12,10 +12,10 @@ Cluster Operations to Metadata Transitions".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Iterable, Set
 from collections.abc import Sequence as Several
 from functools import cached_property, lru_cache, reduce
-from typing import Any, TypeAlias
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -228,29 +228,25 @@ def locks(sequence: Sequence) -> tuple[tuple[int, Range], ...]:
     )
 
 
-def plan(metadata: Metadata, given: ops.ResolvedOperation, switches: ops.ProtocolSwitches) -> Plan:
-    """Compute every step of an operation from the metadata in which it begins."""
-    return plan_on(metadata.ring, metadata.groups, given, switches)
-
-
-Planner: TypeAlias = Callable[[Metadata, ops.ResolvedOperation, ops.ProtocolSwitches], Plan]
-"""``plan``, or one that remembers: of a large ring a plan takes a tenth of a second."""
 MOST_PLANS = 16  # remembered; each holds the ring as it will be
 
 
-def remembering_planner() -> Planner:
-    """A planner that works out a plan once for as long as no other operation is finished."""
-    known = lru_cache(MOST_PLANS)(plan_on)
-    return lambda metadata, given, switches: known(metadata.ring, metadata.groups, given, switches)
+def plan(metadata: Metadata, given: ops.ResolvedOperation, switches: ops.ProtocolSwitches) -> Plan:
+    """Every step of an operation from the metadata in which it begins.
+
+    It is worked out once for as long as no other operation is finished: of a large ring a plan
+    takes a tenth of a second.
+    """
+    return _planned(metadata.ring, metadata.groups, given, switches)
 
 
-def plan_on(
+@lru_cache(MOST_PLANS)
+def _planned(
     ring: Ring,
     groups: tuple[Replication, ...],
     given: ops.ResolvedOperation,
     switches: ops.ProtocolSwitches,
 ) -> Plan:
-    """Compute every step of an operation from all that a plan depends on."""
     kind = given.operation.kind
     before = ops.placed(ring, given)
     after = ops.ring_after(before, given)
@@ -329,14 +325,9 @@ def initial(ring: Ring, keyspaces: tuple[Keyspace, ...], epoch: int) -> Snapshot
     return Snapshot(metadata, tuple(stable_placement(ring, group) for group in metadata.groups))
 
 
-def enact(
-    snapshot: Snapshot,
-    event: ResolvedEvent,
-    switches: ops.ProtocolSwitches,
-    planner: Planner = plan,
-) -> Snapshot:
+def enact(snapshot: Snapshot, event: ResolvedEvent, switches: ops.ProtocolSwitches) -> Snapshot:
     """The next epoch's snapshot. Trusts its caller: the event was valid and permitted."""
-    metadata, step = advance(snapshot.metadata, event, switches, planner)
+    metadata, step = advance(snapshot.metadata, event, switches)
     checked = switches.safeguards.merge_equality
     ring = reading_ring(metadata)
     # Elsewhere than the operation works groups keep their order. None is everywhere: an operation
@@ -355,14 +346,11 @@ def enact(
 
 
 def advance(
-    metadata: Metadata,
-    event: ResolvedEvent,
-    switches: ops.ProtocolSwitches,
-    planner: Planner = plan,
+    metadata: Metadata, event: ResolvedEvent, switches: ops.ProtocolSwitches
 ) -> tuple[Metadata, PlannedStep]:
     """The next epoch's metadata, and the step that the event does to every placement."""
     if isinstance(event, ops.ResolvedOperation):
-        sequence = Sequence(planner(metadata, event, switches), 0, metadata.epoch)
+        sequence = Sequence(plan(metadata, event, switches), 0, metadata.epoch)
         metadata = replace(metadata, ring=ops.placed(metadata.ring, event))
     else:
         begun = metadata.sequence(event.node)
@@ -432,18 +420,14 @@ class Committed(Struct, frozen=True):
 
 
 def committed(
-    before: Metadata,
-    event: ResolvedEvent,
-    after: Metadata,
-    switches: ops.ProtocolSwitches,
-    planner: Planner = plan,
+    before: Metadata, event: ResolvedEvent, after: Metadata, switches: ops.ProtocolSwitches
 ) -> Committed:
     """What an event did, between the metadata of two epochs."""
     former, now = before.sequence(node_of(event)), after.sequence(node_of(event))
     undone = isinstance(event, Cancel) or (former is not None and bool(former.undoing))
     if isinstance(event, ops.ResolvedOperation):
         operation = event.operation
-        done = now.plan if now else planner(before, event, switches)
+        done = now.plan if now else plan(before, event, switches)
         step = done.steps[0].name
     else:
         assert former is not None, f"{event.node} has nothing under way"
@@ -636,11 +620,10 @@ def together(
     first: ops.ResolvedOperation,
     second: ops.ResolvedOperation,
     switches: ops.ProtocolSwitches,
-    planner: Planner = plan,
 ) -> Refusal | None:
     """Why ``second`` may not begin once ``first`` has; None when both may be under way at once."""
-    begun, _ = advance(metadata, first, switches, planner)
-    return permit(begun, planner(begun, second, switches), switches)
+    begun, _ = advance(metadata, first, switches)
+    return permit(begun, plan(begun, second, switches), switches)
 
 
 def overlapping(sequences: tuple[Sequence, ...]) -> tuple[Sequence, Sequence, Range] | None:
