@@ -7,7 +7,7 @@ Every function takes the model and a state and is pure. Epochs are absolute.
 """
 
 import re
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from collections.abc import Sequence as Several
 from functools import partial, wraps
@@ -30,7 +30,7 @@ from kit.protocols.tcm.tcm import planned_tokens
 from kit.ring.columns import np
 from kit.ring.placements import Table
 from kit.ring.ranges import Range
-from kit.ring.replication import NetworkTopologyStrategy, by_datacenter
+from kit.ring.replication import by_datacenter
 from kit.ring.sizes import Sizes, sizes_of
 from kit.ring.tokens import TokenSpace
 from kit.ring.topology import Ring
@@ -610,24 +610,23 @@ def traffic_of(copies: Iterable[RangeCopy]) -> tuple[Load, ...]:
 
     The bytes of a node are not known where those of one of its copies are not.
     """
-    sums: dict[str, list[int]] = {}
-    known, untold = False, set[tuple[str, int]]()
-    for source, copy in copies:
-        known = known or copy.bytes is not None
-        for name, at in ((source, 0), (copy.target, 3)):
-            node = sums.setdefault(name, [0] * 6)
-            node[at] += 1
-            node[at + 1] += copy.done
-            node[at + 2] += copy.bytes or 0
-            untold |= {(name, at)} if copy.bytes is None else set()
+    given = tuple(copies)
+    known = any(copy.bytes is not None for _, copy in given)
+    sent, received = (
+        defaultdict[str, list[StreamRow]](list),
+        defaultdict[str, list[StreamRow]](list),
+    )
+    for source, copy in given:
+        sent[source].append(copy)
+        received[copy.target].append(copy)
 
-    def known_of(name: str, at: int, size: int) -> int | None:
-        return size if known and (name, at) not in untold else None
+    def sums(some: list[StreamRow]) -> tuple[int, int, int | None]:
+        sizes = [copy.bytes for copy in some if copy.bytes is not None]
+        size = sum(sizes) if known and len(sizes) == len(some) else None
+        return len(some), sum(copy.done for copy in some), size
 
-    loads = [
-        Load(name, a, b, known_of(name, 0, c), d, e, known_of(name, 3, f))
-        for name, (a, b, c, d, e, f) in sums.items()
-    ]
+    names = dict.fromkeys(name for source, copy in given for name in (source, copy.target))
+    loads = [Load(name, *sums(sent[name]), *sums(received[name])) for name in names]
     return tuple(sorted(loads, key=lambda x: (-(x.sends_bytes or 0), -x.sends, -x.receives)))
 
 
@@ -644,16 +643,13 @@ def losses_of(snapshot: rules.Snapshot, down: Collection[str]) -> tuple[Loss, ..
     """The same of one epoch, with these nodes down."""
     ring = snapshot.metadata.ring
     dead = np.array([name in down for name in ring.names], np.bool_)
+    dcs = np.array([node.dc for node in ring.nodes])
     lost: list[Loss] = []
     for group, placement in enumerate(snapshot.placements):
-        counting = (
-            _datacenters(snapshot, group),
-            dead,
-            by_datacenter(snapshot.metadata.groups[group], ring),
-        )
-        names = snapshot.metadata.keyspaces_of(group)
-        reads = _of_table(ring, placement.reads, (*counting, None), names, "reads")
-        writes = reads
+        factors = by_datacenter(snapshot.metadata.groups[group], ring)
+        local = {dc: dcs == dc for dc, factor in factors.items() if dc and factor}
+        names, counting = snapshot.metadata.keyspaces_of(group), (local, dead, factors)
+        reads = writes = _of_table(ring, placement.reads, (*counting, None), names, "reads")
         if placement.reads != placement.writes:
             late = _late(placement.writes, placement.reads)
             writes = _of_table(ring, placement.writes, (*counting, late), names, "writes")
@@ -661,14 +657,6 @@ def losses_of(snapshot: rules.Snapshot, down: Collection[str]) -> tuple[Loss, ..
             same = replace(of_writes, side="reads") == of_reads
             lost += [replace(of_reads, side="reads and writes")] if same else [of_reads, of_writes]
     return tuple(lost)
-
-
-def _datacenters(snapshot: rules.Snapshot, group: int) -> dict[str, Mask]:
-    replication = snapshot.metadata.groups[group]
-    if not isinstance(replication, NetworkTopologyStrategy):
-        return {}
-    dcs = np.array([node.dc for node in snapshot.metadata.ring.nodes])
-    return {dc: dcs == dc for dc, factor in replication.factors if factor}
 
 
 def _late(writes: Table, reads: Table) -> Mask | None:

@@ -14,14 +14,7 @@ from kit.model.timeline import Timeline
 from kit.operators.importers import ringfile
 from kit.operators.importers.opening import Imported
 from kit.operators.workload import PLAYER, check_work
-from kit.protocols.tcm.dry_run import history, time_machine
-from kit.protocols.tcm.dry_run.opening import (
-    Keyspaces,
-    Operations,
-    RingSource,
-    opened,
-    operations_in,
-)
+from kit.protocols.tcm.dry_run import history, opening, time_machine
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.panels.dry_run import MOST_NODES
 from kit.protocols.tcm.parameters import FORM
@@ -96,12 +89,12 @@ class DryRun(Rehearsal):
 
 
 def rehearse(
-    ring: RingSource,
-    operations: Operations,
+    ring: opening.RingSource,
+    operations: opening.Operations,
     *,
-    keyspaces: Keyspaces = (),
+    keyspaces: opening.Keyspaces = (),
     sizes: SizesSource = None,
-    in_flight: Operations = (),
+    in_flight: opening.Operations = (),
     edition: Edition = "server",
     controls: bool = False,
 ) -> DryRun:
@@ -116,13 +109,13 @@ def rehearse(
     rules are those of the published server; ``edition`` documents chooses those of CEP-21's text.
     BadInput names in one line what is not acceptable, and nothing is opened then.
     """
-    given = opened(ring, keyspaces)
-    planned = operations_in("operations", operations)
+    given = opening.opened(ring, keyspaces)
+    planned = opening.operations_in("operations", operations)
     check_work(given, PLAYER)
     if not planned:
         raise BadInput("operations", operations, f"one line or several: {FORM}")
     edition = edition_of(edition, tuple(EDITIONS))
-    begun = operations_in("in_flight", in_flight)
+    begun = opening.operations_in("in_flight", in_flight)
     if isinstance(sizes, Mapping):
         sizes = Stored(ringfile.checked_nodes(sizes, given))
     stored = ringfile.read_stored(sizes, given) if isinstance(sizes, str | Path) else sizes
@@ -163,7 +156,7 @@ def replay_log(log: time_machine.LogSource) -> Rehearsal:
 def what_if(
     log: time_machine.LogSource,
     epoch: int,
-    keyspaces: Keyspaces,
+    keyspaces: opening.Keyspaces,
     operations: str | Iterable[str] = (),
 ) -> Rehearsal:
     """Open a Player on the tcm model with the cluster at an epoch: continue from there, or cancel.

@@ -4,6 +4,7 @@ These panels are shown for somebody's own ring (see ``kit.protocols.tcm.dry_run.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from kit.errors import Refusal, counted
 from kit.protocols.tcm.facts import moment as facts
@@ -13,20 +14,17 @@ from kit.views.declared import Column, Drawn, Table, panel_of
 from kit.views.fragment import Frag, Kid, h
 from kit.views.labels import apart, beginning
 from kit.views.panel import Panel, Scene
-from kit.views.parts import SIGNS, bulb, soft, unlisted, volume
+from kit.views.parts import SIGNS, bulb, lamp, soft, unlisted, volume
 
 MOST_NODES = 12
 """Nodes named in a line or a table; the others are counted."""
 MOST_RANGES = 3
+_yes = partial(lamp, yes="yes", no="no")
 
 
 def own_ring(scene: Scene) -> bool:
     """Whether the scene is of somebody's own ring."""
     return scene.model.parameters.stored is not None
-
-
-def _yes(good: bool) -> Frag:
-    return bulb("✓", "yes") if good else bulb("!", "no")
 
 
 def _draw_planned(scene: Scene) -> Frag:

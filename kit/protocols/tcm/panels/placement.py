@@ -117,8 +117,10 @@ def _plain(row: RangeRow) -> str:
 
 def summary(scene: Scene, keyspace: str) -> Frag:
     """Draw how many ranges each node reads and writes, as a table that opens."""
-    rows = large_facts.served(scene.model, scene.state, keyspace)
-    shown, rest = ends(rows)
+    shown = rows = large_facts.served(scene.model, scene.state, keyspace)
+    if len(rows) > MOST_NODES:  # those that serve most, and fewest
+        order = sorted(rows, key=lambda row: (-row[1] - row[2], row[0]))
+        shown = (*order[:MOST_ENDS], *order[-MOST_ENDS:])
     table = Table(
         lambda scene: shown,
         lambda each: f"serves:{keyspace}:{each[0]}",
@@ -130,19 +132,11 @@ def summary(scene: Scene, keyspace: str) -> Frag:
         "details",
         h("summary", f"ranges by node ({len(rows)} nodes)"),
         table.draw(scene),
-        unlisted(rest, "node", "in between are not listed."),
+        unlisted(len(rows) - len(shown), "node", "in between are not listed."),
         k=f"summary:{keyspace}",
         data_kept=True,
         class_="rest",
     )
-
-
-def ends(rows: Sequence[large_facts.Served]) -> tuple[Sequence[large_facts.Served], int]:
-    """All rows where they are few, else those that serve most and fewest; how many are between."""
-    if len(rows) <= MOST_NODES:
-        return rows, 0
-    order = sorted(rows, key=lambda row: (-row[1] - row[2], row[0]))
-    return [*order[:MOST_ENDS], *order[-MOST_ENDS:]], len(rows) - 2 * MOST_ENDS
 
 
 FIRST = "Bold with +: added in the step. Dashed with −: removed. Double edge: written only."

@@ -76,12 +76,6 @@ def covered_parts(scene: Scene, keyspace: str | None = None) -> list[tuple[float
     return facts.memo(scene.model, key, work)
 
 
-def draw_covered(scene: Scene, keyspace: str) -> Frag | None:
-    """Draw the locked part of the ring."""
-    path = "".join(arc_path(*part, LOCKS_AT) for part in covered_parts(scene, keyspace))
-    return h("path", d=path, k=f"lock:{keyspace}", class_="lock") if path else None
-
-
 MOST_WHOLE = 96
 """Ranges that are all drawn singly; of more only those that changed, or that a promise names."""
 MOST_SINGLE = 64
@@ -206,19 +200,6 @@ def _lock(arc: Arc) -> Frag:
         h("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=8, class_="plate"),
         h("path", d=PADLOCK, transform=f"translate({x:.1f} {y:.1f})", class_="lock-glyph"),
     )
-
-
-def dense(scene: Scene, keyspace: str) -> Frag | None:
-    """Mark where the step changed a table that is too long for single arcs."""
-    bins = (
-        placement.changed_of_many(scene, keyspace)[0].bins
-        if placement.large(scene, keyspace) is not None
-        else ()
-    )
-    if not bins:
-        return None
-    path = "".join(band(at / DENSITY, (at + 1) / DENSITY, THICK) for at in bins)
-    return h("path", d=path, k=f"changed:{keyspace}", class_="marks")
 
 
 def shown_row(scene: Scene) -> facts.RangeRow | None:
@@ -358,7 +339,11 @@ def _keyspace(
     shown: frozenset[str],
     guilty: frozenset[str],
 ) -> Frag:
-    names = facts.keyspaces(scene.model)
+    names, changed, covered = facts.keyspaces(scene.model), "", ""
+    if placement.large(scene, name) is not None:  # single arcs would be too many
+        bins = placement.changed_of_many(scene, name)[0].bins
+        changed = "".join(band(at / DENSITY, (at + 1) / DENSITY, THICK) for at in bins)
+        covered = "".join(arc_path(*part, LOCKS_AT) for part in covered_parts(scene, name))
 
     def seen(arc: Arc, tries: Sequence[Sequence[Letter]]) -> Sequence[Letter]:
         return next((each for at, each in enumerate(tries) if f"{at}:{arc.key}" in shown), ())
@@ -366,8 +351,8 @@ def _keyspace(
     return h(
         "g",
         [draw_arc(name, arc, seen(arc, tries), guilty=arc.key in guilty) for arc, tries in drawn],
-        dense(scene, name),
-        draw_covered(scene, name) if placement.large(scene, name) is not None else None,
+        h("path", d=changed, k=f"changed:{name}", class_="marks") if changed else None,
+        h("path", d=covered, k=f"lock:{name}", class_="lock") if covered else None,
         k=f"arcs:{name}",
         data_choice=json.dumps(["keyspace", name]) if len(names) > 1 else None,
         hidden=name != names[0],
