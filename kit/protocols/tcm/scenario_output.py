@@ -1,6 +1,6 @@
-"""What a scenario file shows of a moment: a few lines of plain text, short enough for a slide."""
+"""What a scenario file shows of a moment: rows of cells, few enough for a slide."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from kit.console.server import aligned
@@ -9,114 +9,99 @@ from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
 
 MARKS = {"done": "x", "next": ">", "pending": " "}
+Cells = Iterator[tuple[str, ...]]
 
 
-def columns(lines: Sequence[tuple[str, ...]]) -> list[str]:
-    """Lines of cells, each column as wide as its widest cell."""
-    return [*aligned(lines, "   ")]
-
-
-def rows(m: TcmCluster, s: Any, keyspace: str) -> list[str]:
+def rows(m: TcmCluster, s: Any, keyspace: str) -> Cells:
     """Both tables of a keyspace (the first one when none is named), in the focus."""
     shown = [row for row in facts.rows(m, s, keyspace or None) if facts.touches(m, row)]
-    lines = [("range", "reads", "writes")] if shown else []
-    return columns([*lines, *((x.label, ",".join(x.reads), ",".join(x.writes)) for x in shown)])
+    if shown:
+        yield "range", "reads", "writes"
+    for row in shown:
+        yield row.label, ",".join(row.reads), ",".join(row.writes)
 
 
-def log(m: TcmCluster, s: Any, _: str) -> list[str]:
+def log(m: TcmCluster, s: Any, _: str) -> Cells:
     """Every committed epoch."""
-    return columns([(str(line.epoch), line.text, line.operation.title) for line in facts.log(m, s)])
+    for line in facts.log(m, s):
+        yield str(line.epoch), line.text, line.operation.title
 
 
-def epochs(m: TcmCluster, s: Any, _: str) -> list[str]:
+def epochs(m: TcmCluster, s: Any, _: str) -> Cells:
     """Who has applied which epoch."""
-    known = [
-        f"{row.node} {row.epoch}"
-        + (f" (holds back {', '.join(map(str, row.held))})" if row.held else "")
-        + ("" if row.up else " (down)")
-        for row in facts.applied(m, s)
-    ]
-    return [", ".join(known)]
+    known = []
+    for row in facts.applied(m, s):
+        held = f" (holds back {', '.join(map(str, row.held))})" if row.held else ""
+        known.append(f"{row.node} {row.epoch}{held}{'' if row.up else ' (down)'}")
+    yield (", ".join(known),)
 
 
-def barrier(m: TcmCluster, s: Any, node: str) -> list[str]:
+def barrier(m: TcmCluster, s: Any, node: str) -> Cells:
     """The barriers before the next step of each operation (of one node's, when it is named)."""
-    asks = [each.asks for each in _operations(m, s, node) if each.asks]
-    return asks + columns(
-        [
-            (
-                row.where,
-                f"epoch {row.epoch}",
-                f"{len(row.acked)} of {','.join(row.replicas)}",
-                f"needs {row.needed}",
-                "met" if row.met else f"lacks {','.join(row.missing)}",
-            )
-            for operation in _operations(m, s, node)
-            for row in operation.barriers
-            if facts.touches(m, row)
-        ]
-    )
+    for row in (row for each in _operations(m, s, node) for row in each.barriers):
+        if facts.touches(m, row):
+            acked = f"{len(row.acked)} of {','.join(row.replicas)}"
+            met = "met" if row.met else f"lacks {','.join(row.missing)}"
+            yield row.where, f"epoch {row.epoch}", acked, f"needs {row.needed}", met
 
 
-def streams(m: TcmCluster, s: Any, node: str) -> list[str]:
+def levels(m: TcmCluster, s: Any, node: str) -> Cells:
+    """Whose answers those ask for, where it is not what the edition asks for."""
+    yield from ((each.asks,) for each in _operations(m, s, node) if each.asks)
+
+
+def streams(m: TcmCluster, s: Any, node: str) -> Cells:
     """What is copied before reads may switch."""
-    return columns(
-        [
-            (x.label, f"{','.join(x.sources) or 'nobody'} -> {x.target}", "done" if x.done else "")
-            for operation in _operations(m, s, node)
-            for x in operation.streams
-            if facts.touches(m, x)
-        ]
-    )
+    for row in (row for each in _operations(m, s, node) for row in each.streams):
+        if facts.touches(m, row):
+            way = f"{','.join(row.sources) or 'nobody'} -> {row.target}"
+            yield row.label, way, "done" if row.done else ""
 
 
-def steps(m: TcmCluster, s: Any, node: str) -> list[str]:
+def steps(m: TcmCluster, s: Any, node: str) -> Cells:
     """The steps of each operation: done, next, still to do."""
-    return [
-        f"{operation.title}: "
-        + " ".join(f"[{MARKS[step.status]}] {step.name}" for step in operation.steps)
-        for operation in _operations(m, s, node)
-    ]
+    for operation in _operations(m, s, node):
+        marked = (f"[{MARKS[step.status]}] {step.name}" for step in operation.steps)
+        yield (f"{operation.title}: {' '.join(marked)}",)
 
 
-def locks(m: TcmCluster, s: Any, node: str) -> list[str]:
+def locks(m: TcmCluster, s: Any, node: str) -> Cells:
     """What each operation has locked."""
-    return [
-        f"{operation.title}: " + " ".join(dict.fromkeys(lock.label for lock in operation.locks))
-        for operation in _operations(m, s, node)
-    ]
+    for operation in _operations(m, s, node):
+        held = dict.fromkeys(lock.label for lock in operation.locks)
+        yield (f"{operation.title}: {' '.join(held)}",)
 
 
-def nodes(m: TcmCluster, s: Any, _: str) -> list[str]:
+def nodes(m: TcmCluster, s: Any, _: str) -> Cells:
     """Every node, what it owns and does."""
-    return columns(
-        [
-            (row.name, row.status, ",".join(map(str, row.tokens)), "" if row.up else "down")
-            for row in facts.nodes(m, s)
-        ]
-    )
+    for row in facts.nodes(m, s):
+        tokens = ",".join(map(str, row.tokens))
+        yield row.name, row.status, tokens, "" if row.up else "down"
 
 
-def _operations(m: TcmCluster, s: Any, node: str) -> tuple[facts.OperationRow, ...]:
+def _operations(m: TcmCluster, s: Any, node: str) -> Iterable[facts.OperationRow]:
     if node and node not in m.names:
         raise BadInput("node", node, "one of " + ", ".join(m.names[:20]))
-    return tuple(row for row in facts.operations(m, s) if node in ("", row.node))
+    return (row for row in facts.operations(m, s) if node in ("", row.node))
 
 
-Shown = Callable[[Any, Any, str], list[str]]
+def _shown(*parts: Callable[[Any, Any, str], Cells], none: str = "") -> Callable[..., str]:
+    """Each part in columns of its own; ``none`` where there is nothing in any."""
 
+    def text(m: TcmCluster, s: Any, what: str) -> str:
+        lines = [line for part in parts for line in aligned([*part(m, s, what)], "   ")]
+        return "\n".join(lines) or none
 
-def _or_none(shown: Shown, none: str = "") -> Callable[[Any, Any, str], str]:
-    return lambda m, s, what: "\n".join(shown(m, s, what)) or none
+    return text
 
 
 OUTPUT: dict[str, Callable[[Any, Any, str], str]] = {
-    "rows": _or_none(rows, "no rows"),
-    "log": _or_none(log, "nothing is committed"),
-    "epochs": _or_none(epochs),
-    "barrier": _or_none(barrier, "no barrier"),
-    "streams": _or_none(streams, "nothing to stream"),
-    "steps": _or_none(steps, "no operation is under way"),
-    "locks": _or_none(locks, "nothing is locked"),
-    "nodes": _or_none(nodes),
+    "rows": _shown(rows, none="no rows"),
+    "log": _shown(log, none="nothing is committed"),
+    "epochs": _shown(epochs),
+    "barrier": _shown(levels, barrier, none="no barrier"),
+    "streams": _shown(streams, none="nothing to stream"),
+    "steps": _shown(steps, none="no operation is under way"),
+    "locks": _shown(locks, none="nothing is locked"),
+    "nodes": _shown(nodes),
 }
