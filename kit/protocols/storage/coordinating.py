@@ -86,13 +86,11 @@ class Coordinating(Range):
         return (self._ended(before, action.request, after),)
 
     def _sent(self, after: StorageState, number: int, *, again: bool = False) -> Sent:
-        request, ask = after.requests[number], self.workload[number]
+        request = after.requests[number]
         return Sent(
             number,
             self.title_of(number),
-            ask.coordinator,
-            ask.level,
-            self.epoch(after, request.epoch),
+            self.workload[number].coordinator,
             self.carried(after, number),
             self.history.names(request.in_flight),
             again,

@@ -32,7 +32,7 @@ class QuotaRow(Struct, frozen=True):
 
 
 class Sent(Struct, frozen=True):
-    """A coordinator, at ``epoch``, sends a request to its replicas; ``carries`` is in the message.
+    """A coordinator sends a request to its replicas; the epoch that it ``carries`` goes with it.
 
     ``again``: a plan that went stale was made again. ``back`` is the cell that a read has found
     and writes back, else empty.
@@ -41,8 +41,6 @@ class Sent(Struct, frozen=True):
     request: int
     title: str
     coordinator: str
-    level: str
-    epoch: int
     carries: int | None
     targets: tuple[str, ...]
     again: bool = False

@@ -215,20 +215,8 @@ def _draw_rows(scene: Scene) -> Frag:
     return scroll("what is the same, and what differs", h("table", head, h("tbody", rows)))
 
 
-def _rows_text(scene: Scene) -> str:
-    lines = []
-    for met in scene.model.aligned.met:
-        lines.append(f"  {met.row.title}{' (now)' * (_met(scene) is met)}")
-        worlds = zip(TITLES.values(), met.said, strict=True)
-        lines += [f"    {title}: {said}" for title, said in worlds]
-        lines.append(f"    {SIGNS[met.row.alike]} {met.row.claim}")
-    return "\n".join(lines)
-
-
 SIGNS = {True: "=", False: "≠"}
-ROWS = Panel(
-    "rows", "What is the same (=), and what differs (≠)", _draw_rows, _rows_text, tab="Alike or not"
-)
+ROWS = Panel("rows", "What is the same (=), and what differs (≠)", _draw_rows, tab="Alike or not")
 
 
 def _badges(scene: Scene) -> Badges:

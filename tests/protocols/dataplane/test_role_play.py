@@ -11,7 +11,7 @@ from kit.errors import BadInput
 from kit.model.registry import build
 from kit.model.timeline import Timeline
 from kit.protocols.storage import facts
-from kit.protocols.storage.panels.cards import requests_text
+from kit.protocols.storage.panels.cards import REQUESTS
 from kit.protocols.storage.panels.role_play import (
     answers_text,
     draw_answers,
@@ -101,12 +101,12 @@ def test_a_button_of_the_board_answers() -> None:
     player.perform(Act(name, player.timeline.at, 0))
     assert player.timeline.now.action == choice.action
     now = scene_at(player.timeline, player.timeline.at)
-    assert "plan no longer valid" in requests_text(now)
-    assert "K1 catches up to 101" in spacetime_text(now)
+    assert "plan no longer valid" in REQUESTS.text(now)
+    assert "B answers ok at epoch 101; K1 catches up." in spacetime_text(now)
     answers = "I have caught up to epoch 101: 2 of A, B, C, X (3 needed): A, B."
     assert answers in answers_text(now)
     player.act("answer the client")
-    assert "failed" in requests_text(scene_at(player.timeline, player.timeline.at))
+    assert "failed" in REQUESTS.text(scene_at(player.timeline, player.timeline.at))
 
 
 def test_without_the_recheck_your_answers_make_it_lie() -> None:
@@ -124,8 +124,8 @@ def test_the_real_replica_catches_up_and_refuses() -> None:
     """Sent a newer message it catches up; once it is no member it answers with an error."""
     _, scene = played("replica", "write at epoch 100", "apply A", "apply A", "read at epoch 101")
     words = spacetime_text(scene)
-    assert "catches up 99→100): takes write 1" in words
-    assert "✗ error, no replica; answer @102" in words
+    assert "planned at epoch 100, catches up to epoch 100, and answers ok at epoch 100" in words
+    assert "answers with an error at epoch 102: it is not a replica" in words
     assert classed(draw_spacetime(scene), "error")
     assert "A knows epoch 102 (1 behind): writes only. On its disk: write 1" in sends_text(scene)
     assert buttons(draw_sends(scene), free=False)

@@ -9,9 +9,12 @@ import pytest
 from kit.model.flows import as_timeuuid, flows
 from kit.model.scenario import file_named, open_file
 from kit.protocols.storage import facts
+from kit.protocols.storage.panels.groups import STATUS
 from kit.protocols.storage.storage import Fetch, Land, LandLate, Serve
 from kit.spark.traces import as_tables
-from tests.protocols.vnodes.test_side_by_side import after, opened, seen
+from kit.views.panel import scene_of
+from tests.protocols.vnodes.test_side_by_side import after, opened
+from tests.views.frames import part
 
 
 @pytest.mark.spec("D-044")
@@ -56,9 +59,9 @@ def test_every_copy_carries_its_permit() -> None:
             [flow] = flows(timeline.model, before, moment.action, moment.state)
             permits.append(flow.text.rpartition(", ")[2])
             tags.append(flow.label.rpartition(", ")[2])
-            status = seen(timeline, moment.id).split("What clients saw")[0]
-            assert "session" in status
-            opens |= {n for n in (1, 2) if f"session {n} ({as_timeuuid(n)}) is open" in status}
+            badge = part(STATUS.draw(scene_of(timeline, moment.id)), "badge:session")
+            assert badge is not None
+            opens |= {n for n in (1, 2) if badge.get("title") == as_timeuuid(n)}
     assert permits == [f"frozen_topology_guard of session {number}" for number in (1, 2, 2, 1)]
     assert tags == [f"session {number}" for number in (1, 2, 2, 1)]
     assert opens == {1, 2}

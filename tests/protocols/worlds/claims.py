@@ -52,9 +52,8 @@ def _asks_all(now: Now) -> bool:
     return c.addressed(now) == members - out == members
 
 
-def _may_cancel(now: Now) -> bool:
-    option = now.m.find(now.after, "cancel E")
-    return option is not None and option[1] is None
+def _may_cancel(now: Now) -> Any:
+    return now.m.find(now.after, "cancel E")[1] is None
 
 
 def _way_back(now: Now) -> Any:

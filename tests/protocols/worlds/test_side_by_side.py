@@ -369,9 +369,9 @@ def test_rows_open_their_moments() -> None:
     drawn = rows.draw(scene_at(run, run.model.moments[1]))
     buttons = [part for part in drawn.walk() if part.tag == "button"]
     assert [int(b.get("data-moment") or 0) for b in buttons] == list(run.model.moments)
-    text = rows.text(scene_at(run, run.model.moments[1]))
-    assert "data is served (now)" in text
-    assert all(met.row.claim in text for met in run.model.aligned.met)
+    now = [part.key for part in drawn.walk() if part.get("class") == "moved"]
+    assert now == ["row:1", "claim:1"]
+    assert all(met.row.claim in drawn.text() for met in run.model.aligned.met)
 
 
 def test_the_command_tells_rows_and_writes_a_page(

@@ -76,20 +76,7 @@ def _ways(row: ReplicaRow) -> Iterator[tuple[str, str]]:
         yield key, f"{ends}: {way.status}" + (f", carrying {way.text}" if way.text else "")
 
 
-def replicas_text(scene: Scene) -> str:
-    """Write a line per replica."""
-    lines, unit = [], scene.model.history.unit
-    for row in facts.replicas(scene.model, scene.state):
-        behind = f" ({row.behind} behind)" if row.behind else ""
-        down = "; down" if not row.up else ""
-        notes = [*_notes(scene, row), *(words for _, words in _ways(row))]
-        lines.append(
-            f"  {row.name}: {unit} {row.epoch}{behind}; holds {row.cell}; {'; '.join(notes)}{down}"
-        )
-    return "\n".join(lines)
-
-
-REPLICAS = Panel("replicas", "Replicas", draw_replicas, replicas_text, still=True)
+REPLICAS = Panel("replicas", "Replicas", draw_replicas, still=True)
 
 PHASE_SIGNS = {"waiting": "·", "open": "…", "done": "✓", "failed": "✗"}
 
@@ -149,15 +136,7 @@ def count_line(quota: QuotaRow) -> str:
     return quota.count + (f": {', '.join(quota.counted)}" if quota.counted else "")
 
 
-def requests_text(scene: Scene) -> str:
-    """Write a line per request."""
-    return "\n".join(
-        f"  {row.title} ({_request_line(row)}): {'; '.join(_lines(row, scene.model.history.unit))}"
-        for row in facts.requests(scene.model, scene.state)
-    )
-
-
-REQUESTS = Panel("requests", "Requests", draw_requests, requests_text, still=True)
+REQUESTS = Panel("requests", "Requests", draw_requests, still=True)
 
 WIDTH, ASKED_ROW, TOP = 330, 40, 22
 EDGE = 6

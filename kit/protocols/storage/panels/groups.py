@@ -1,14 +1,14 @@
 """The range's read and write group at each committed epoch, who knows which; the status line."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from kit.model.flows import as_timeuuid
 from kit.protocols.storage import facts
 from kit.protocols.storage.facts import EpochRow
-from kit.views.declared import Badges, Column, Drawn, Note, Table, panel_of, status, unsaid
+from kit.views.declared import Badges, Column, Drawn, Note, Table, panel_of, status
 from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Scene
-from kit.views.parts import Mark, chip, moved, signed
+from kit.views.parts import Mark, chip, moved
 
 MOST_ROWS = 10
 Pair = tuple[EpochRow, EpochRow]
@@ -23,11 +23,6 @@ def _chips(now: Sequence[str], before: Sequence[str], other: Sequence[str], key:
         drawn.append(chip(name, "small", *marks, key=f"{key}:{name}"))
     removed = [name for name in before if name not in now]
     return drawn + [chip(name, "small", "removed", key=f"{key}:{name}") for name in removed]
-
-
-def _signed(now: Sequence[str], before: Sequence[str]) -> str:
-    came = [name for name in now if name not in before]
-    return signed(now, came, [name for name in before if name not in now])
 
 
 def _pairs(scene: Scene) -> list[Pair]:
@@ -78,19 +73,6 @@ def _late(scene: Scene) -> Frag | None:
     return h("div", title, listed, k="late-copies") if late else None
 
 
-def _words(scene: Scene) -> Iterator[str]:
-    return (f"may still arrive: {words}" for words in facts.late_copies(scene.model, scene.state))
-
-
-def _line(pair: Pair) -> str:
-    row, before = pair
-    return (
-        f"{'* ' * row.changed}{row.epoch}  {row.title}: "
-        f"reads {_signed(row.reads, before.reads)}; writes {_signed(row.writes, before.writes)}; "
-        f"nodes here: {', '.join(row.knows) or 'none'}"
-    )
-
-
 def _badges(scene: Scene) -> Badges:
     m, s = scene.model, scene.state
     yield m.history.unit, f"{m.history.unit} {facts.epoch(m, s)}", "plain"
@@ -102,23 +84,7 @@ def _badges(scene: Scene) -> Badges:
     yield "session", words, "plain", as_timeuuid(session) if session else ""
 
 
-def _status(scene: Scene) -> str:
-    m, s = scene.model, scene.state
-    session = facts.session(m, s)
-    broken = [f"{each.title} (step {scene.counted(each.step)})" for each in scene.breaches()]
-    words = [
-        f"{m.history.unit} {facts.epoch(m, s)}",
-        f"placement computations: {facts.computed(m, s)}",
-        "reads and writes go to the same replicas" if facts.stable(m, s) else "the range is moving",
-        f"session {session} ({as_timeuuid(session)}) is open" if session else "no session is open",
-        f"BROKEN: {'; '.join(broken)}" if broken else "all promises kept so far",
-    ]
-    if session is None:
-        del words[3]
-    return ", ".join(words)
-
-
-STATUS = status(_badges, wording=_status)
+STATUS = status(_badges)
 VIEWS = panel_of(
     "views",
     "The range, epoch by epoch",
@@ -130,13 +96,12 @@ VIEWS = panel_of(
             f"Range {scene.model.history.label}. “Known to” lists the nodes that know no newer "
             f"{scene.model.history.unit}."
         ),
-        lines=lambda scene: map(_line, _pairs(scene)),
         kind=lambda pair: moved(pair[0].changed),
         marked=False,
         look="groups",
     ),
-    Drawn(Note(_earlier).draw, unsaid),
-    Drawn(_late, _words),
+    Note(_earlier),
+    Drawn(_late),
     still=True,
     tab="Epochs",
 )

@@ -47,6 +47,21 @@ def events(scene: Scene) -> Sequence[tuple[int, what.Happened]]:
     )
 
 
+def sentences(scene: Scene) -> Sequence[str]:
+    """The sentence of every step on the way, and the replica plan that an answer rests on."""
+
+    def work() -> Sequence[str]:
+        describe, said = scene.model.describe, list[str]()
+        for step in scene.way():
+            said.append(describe(step.before, step.action, step.after))
+        for at, event in events(scene):
+            if isinstance(event, what.Completed) and event.plan:
+                said[at] += f" Plan: {'; '.join(quota.count for quota in event.plan)}."
+        return said
+
+    return scene.once("sentences", work)
+
+
 def wrong_answers(scene: Scene) -> dict[int, Breach]:
     """What was broken by the answer to a request, by the request's number."""
     return {
@@ -56,62 +71,15 @@ def wrong_answers(scene: Scene) -> dict[int, Breach]:
     }
 
 
-def at_epoch(epoch: int | None, none: str = "–") -> str:
+def at_epoch(epoch: int | None) -> str:
     """The epoch of a message: ``@102``; messages may carry none."""
-    return none if epoch is None else f"@{epoch}"
+    return "–" if epoch is None else f"@{epoch}"
 
 
 def short(text: str) -> str:
     """A cell in two letters: ``w1`` for write 1, ``d2`` for delete 2, a dash for nothing."""
     word, _, number = text.partition(" ")
     return f"{word[0]}{number}" if number else "–"
-
-
-def line(event: what.Happened) -> str:
-    """Write one step, short enough for a list: who sent what to whom, by which epoch."""
-    match event:
-        case what.Sent():
-            again = " again" if event.again else ""
-            to = ", ".join(event.targets) or "nobody"
-            way = f"{again} {at_epoch(event.carries, 'no epoch')} to {to}"
-            if event.back:
-                return f"{event.coordinator}, {event.title}: writes {event.back} back{way}"
-            return f"{event.coordinator} sends {event.title}{way}"
-        case what.Delivered():
-            return _met_line(event)
-        case what.Completed():
-            sign = "✓" if event.ok else "✗"
-            result = f"{event.coordinator} at {event.epoch} {sign} {event.title}: {event.result}"
-            back = f", written back to {', '.join(event.repaired)}" if event.repaired else ""
-            plan = "; ".join(quota.count for quota in event.plan)
-            return f"{result}{back}, plan: {plan}" if plan else f"{result}{back}"
-        case what.EpochCommitted():
-            return f"{event.unit} {event.epoch} is committed: {event.title}"
-        case what.Applied():
-            return f"{event.node} applies {event.epoch}"
-        case what.Copied() if event.late:
-            does = "turns away" if event.refused else "takes"
-            return (
-                f"{event.target} {does} {event.cell} from {event.source}, session {event.session}"
-            )
-        case what.Copied():
-            where = f"arrives from {event.source}"
-            if not event.landed:
-                where = f"is read at {event.source} {at_epoch(event.epoch, 'no epoch')}"
-            return f"copy for {event.target} {where}: {event.cell}"
-        case what.DiskEvent():
-            return f"{event.replica} {event.what}"
-
-
-def _met_line(event: what.Delivered) -> str:
-    sent, answers = (at_epoch(each, "no epoch") for each in (event.epoch, event.answers))
-    caught = f", catches up {event.had}→{event.knows}" if event.caught_up else ""
-    answer = f"✗ error, {event.error}" if event.error else event.did
-    learns = ""
-    if event.adopted:
-        learns = f"; {event.coordinator} catches up to {event.adopted} from {event.replica}"
-    late = "; too late" if event.late else f"; answer {answers}{learns}"
-    return f"{event.title} {sent} → {event.replica} (at {event.had}{caught}): {answer}{late}"
 
 
 STEP, ROW = 36, 46
@@ -211,6 +179,7 @@ class Layout(Struct, frozen=True):
     ways: tuple[Way, ...]
     first: int
     last: int
+    sentences: Sequence[str]
     row: int
     head: int
     left: int
@@ -261,6 +230,7 @@ def _laid_out(scene: Scene) -> Layout:
         _ways(placed),
         first,
         last,
+        sentences(scene),
         min(2 * ROW, row),
         head,
         left=first * STEP - head,
@@ -435,18 +405,19 @@ def _addressees(scene: Scene) -> list[str]:
 
 def _words(scene: Scene, drawing: Layout) -> str:
     hidden = len({dot.step for dot in drawing.placed if not drawing.there(dot)})
-    lines = [line(dot.event) for dot in drawing.placed if drawing.there(dot)]
+    shown = dict.fromkeys(dot.step for dot in drawing.placed if drawing.there(dot))
     before = f"{hidden} earlier steps; " if hidden else ""
-    return f"space-time diagram: {before}{'; '.join([*lines, *_addressees(scene)])}"
+    lines = [*(drawing.sentences[step] for step in shown), *_addressees(scene)]
+    return f"space-time diagram: {before}{' '.join(lines)}"
 
 
 def spacetime_text(scene: Scene) -> str:
-    """Write a line per step, numbered as by the Player's counter; ``!`` breaks a promise."""
+    """Write a sentence per step, numbered as by the Player's counter; ``!`` breaks a promise."""
     wrong = {breach.step for breach in scene.breaches()}
-    lines = []
-    for dot in layout(scene).placed:
-        sign = "!" if dot.step in wrong else " "
-        lines.append(f"{sign}{scene.counted(dot.step):3}  {line(dot.event)}")
+    lines = [
+        f"{'!' if step in wrong else ' '}{scene.counted(step):3}  {said}"
+        for step, said in enumerate(sentences(scene))
+    ]
     return "\n".join(lines or [f"  {words}" for words in _addressees(scene)] or [NOTHING_YET])
 
 
@@ -492,7 +463,7 @@ def _epochs(drawing: Layout) -> list[Frag]:
                 f"{dot.event.unit} " * (dot.column not in close) + str(dot.event.epoch),
                 *(x(dot.column), TOP - 22, "tag strong"),
             ),
-            h("title", line(dot.event)),
+            h("title", drawing.sentences[dot.step]),
             k=f"log:{dot.event.epoch}" if last[dot.event.epoch] is dot else f"epoch-at:{dot.step}",
         )
         for dot in committed
@@ -568,7 +539,10 @@ def _message(
         return h("g", parts, k=key, class_=kind, data_of=thing)
     met = message.met.event
     x2 = x(message.met.column)
-    parts = [h("path", d=_course(x1, y1, x2, y2), class_=stroke), h("title", line(met))]
+    parts = [
+        h("path", d=_course(x1, y1, x2, y2), class_=stroke),
+        h("title", drawing.sentences[message.met.step]),
+    ]
     if not met.late:
         back = _arrow(x2, y2, x2 + STEP * AFTER, y1 + 6)
         parts.append(h("path", d=back, class_="answer error" if met.error else "answer"))
