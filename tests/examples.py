@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import settings
 
 TIMES = {"deep": 10.0, "settled": 1.0}.get(os.environ.get("KIT_HYPOTHESIS", ""), 0.5)
-"""Of what a test asks for: all of it judges mutants, a landing draws half, deep 20 times as many."""
+"""Of what a test asks for: all of it judges mutants, a landing draws half, deep 20 times that."""
 
 
 def share_of(count: int) -> int:

@@ -11,18 +11,16 @@ from collections.abc import Collection
 import pytest
 
 from kit.model.registry import build, entries
-from tests.protocols.cms.test_commit_reported import REPORTED as COMMIT
 from tests.protocols.cms.test_migration import REPORTED as MIGRATION
-from tests.protocols.cms.test_reported import CMS
-from tests.protocols.cms.test_schema_reported import SCHEMA
+from tests.protocols.cms.test_reported import CMS, COMMIT, SCHEMA
 from tests.protocols.dataplane.test_search import SOLO, UNREACHED, VARIANTS
 from tests.protocols.gossip.test_search import GOSSIP, JOIN
 from tests.protocols.group0.test_search import DISCOVERY, GROUP0
 from tests.protocols.paxos.test_search import PAXOS
-from tests.protocols.raft.test_reported import COMMIT_LOG, GROUPS, RAFT
-from tests.protocols.recovery.failures.test_search import REPORTED as FAILURES
+from tests.protocols.raft.test_liveness import COMMIT_LOG, GROUPS, RAFT
 from tests.protocols.recovery.recovery_mode.test_search import REPORTED as RECOVERY_MODE
-from tests.protocols.recovery.test_reported import REPORTED as RECOVERY
+from tests.protocols.recovery.test_failures import REPORTED as FAILURES
+from tests.protocols.recovery.test_search import REPORTED as RECOVERY
 from tests.protocols.tablets.balancing.test_reported import REPORTED as BALANCE
 from tests.protocols.tablets.resize.test_reported import REPORTED as RESIZE
 from tests.protocols.tablets.tablet.test_reported import REPORTED as TABLET

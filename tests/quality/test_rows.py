@@ -10,9 +10,9 @@ import pytest
 
 from kit.protocols.recovery.rules.availability import FAILURES, judged
 from tests import fixtures
-from tests.protocols.recovery import test_one_order as procedures
-from tests.protocols.recovery.recovery_mode import test_panels as recovery_mode
-from tests.protocols.recovery.rules import test_quorum as failures
+from tests.protocols.recovery import test_panels as procedures
+from tests.protocols.recovery import test_rules as failures
+from tests.protocols.recovery.recovery_mode import test_steps as recovery_mode
 from tests.protocols.tablets import test_stages as tablets
 from tests.protocols.tcm import test_worked_tables as worked
 from tests.protocols.topology import test_tables as topology

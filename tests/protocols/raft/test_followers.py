@@ -1,4 +1,4 @@
-"""What a leader knows of its followers, whatever of their answers is late, lost or said twice."""
+"""How a group of Raft begins, what a leader knows of its followers, and the commit log."""
 
 from __future__ import annotations
 
@@ -6,19 +6,30 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kit.errors import BadInput
 from kit.model.registry import build
 from kit.protocols.raft import core
 from kit.protocols.raft import messages as say
-from kit.protocols.raft.rules.configuration import Member
+from kit.protocols.raft.beginning import begun, members_of
+from kit.protocols.raft.commit_log import DEFINITION, size
+from kit.protocols.raft.rules.configuration import Configuration, Member
 from kit.protocols.raft.rules.log import Entry, Log, Snapshot
 from kit.protocols.raft.rules.progress import Progress
-from kit.protocols.raft.state import Leader, Options, Server, Stored
+from kit.protocols.raft.state import Follower, Leader, Options, Server, Stored
+from kit.protocols.raft.tables import RaftTables
+from kit.search.check import check
+from kit.views.panel import scene_of
 from tests.protocols.raft.driving import UNTIMED, Group, members
 from tests.protocols.raft.test_published import ask, known, led, receive, role
+from tests.protocols.tcm.exploring import reachable
+from tests.views.frames import after, check_frame, go_on, last_flows, panel_text, scenes, walk
+from tests.views.test_stage import pictured
 
 FIRST = core.first_stored(members("A B C")).log
+
+
 CLOCKED = Options("documents", election=3, heartbeat=1)
 
 
@@ -188,3 +199,214 @@ def test_an_entry_with_members_names_each_once() -> None:
     """So does the log with which a server begins."""
     with pytest.raises(BadInput, match=r"^begins: got 'A A'; allowed: .*each at most once"):
         build("raft", {"begins": ("1 1=AA",)}).start()
+
+
+GROUP = Configuration(members("A B C"))
+
+
+def a_log(terms: str, first: int = 1) -> Log:
+    """A log whose entries have these terms: x1, x2 and so on."""
+    log = Log(Snapshot(first - 1, 0, GROUP))
+    for index, term in enumerate(map(int, terms), first):
+        log = log.appended(Entry(term, index, f"x{index}"))
+    return log
+
+
+@pytest.mark.parametrize("text", ["A A", "A a", "A D", "A B C D"])
+def test_members_of_no_group(text: str) -> None:
+    """Nobody twice, and nobody else."""
+    with pytest.raises(BadInput) as caught:
+        members_of(text, ("A", "B", "C"))
+    assert (caught.value.field, caught.value.value) == ("members", text)
+    assert [each.can_vote for each in members_of("A b", ("A", "B", "C"))] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "allowed"),
+    [
+        ("1 x", "terms, followed by words such as commit 1, leads"),
+        ("1, commit x", "terms, followed by words such as commit 1, leads"),
+        ("1, ", "terms, followed by words such as commit 1, leads"),
+        ("1, loses 3", "commit, term, votes, follows, leads"),
+        ("1=AA", "each at most once"),
+    ],
+)
+def test_beginnings_that_say_nothing(text: str, allowed: str) -> None:
+    """They are refused with what may be said."""
+    stored = core.first_stored(members("A B C"))
+    with pytest.raises(BadInput) as caught:
+        begun("A", stored, {"A": text})
+    assert caught.value.field == "begins"
+    assert allowed in str(caught.value)
+
+
+def test_a_beginning_says_all() -> None:
+    """Entries and members, what is committed and applied, term, vote, and whom it follows."""
+    stored = core.first_stored(members("A B C"))
+    texts = {"A": "1 1 2=Ab, commit 2, term 3, votes B, follows B", "B": "1 1, term 3, leads"}
+    first, second = (begun(name, stored, texts) for name in "AB")
+    assert first.machine == ("1:-", "1:x2")
+    assert first.server.stored.vote == "B"
+    assert (first.server.term, first.server.commit, first.server.applied) == (3, 2, 2)
+    assert first.server.role == Follower("B")
+    assert first.server.log.configuration == Configuration(members("A b"))
+    assert isinstance(second.server.role, Leader)
+    assert [(p.id, p.next) for p in second.server.role.progress] == [("A", 2), ("C", 2)]
+    assert (second.machine, second.server.stored.vote) == ((), "B")
+    follower = begun("C", stored, {**texts, "C": "1, term 3"})
+    assert (follower.server.stored.vote, follower.server.log.last_index) == ("B", 1)
+    assert begun("C", stored, {**texts, "C": "1, term 2"}).server.stored.vote == ""
+
+
+@pytest.mark.parametrize(("count", "refused"), [(2, False), (3, False), (4, True)])
+def test_no_more_beginnings_than_nodes(count: int, refused: bool) -> None:
+    """One for each, or fewer."""
+    given = {"nodes": 3, "begins": ("1",) * count}
+    if not refused:
+        assert build("raft", given).start()
+        return
+    with pytest.raises(BadInput, match="at most 3 texts"):
+        build("raft", given)
+
+
+@pytest.mark.parametrize(
+    ("given", "alike"),
+    [({}, True), ({"holds": 1}, False), ({"cuts": 1}, False), ({"partitions": 1}, False),
+     ({"fifo": True}, False), ({"writes_apart": True}, False), ({"drops": 1}, True)],
+)  # fmt: skip
+def test_when_servers_are_alike(given: dict[str, Any], alike: bool) -> None:
+    """Not where a state names links, or messages that are held back."""
+    assert (build("raft", given).symmetry is not None) is alike
+
+
+def test_tables_give_the_log_in_its_order() -> None:
+    """Also once entries were cut and others stored in their place, and behind a snapshot."""
+    tables, was = RaftTables(), Stored(1, "A", core.first_stored(members("A B C")).log)
+    begins = core.Output(Server("A"), Server("A", was), (), (), False)
+    tables.store("g", begins.written, was)
+    logs = [a_log("1111"), a_log("1122"), a_log("11223").compacted(Snapshot(3, 2, GROUP), 1)]
+    for log in logs:
+        now = Stored(3, "A", replace(log, snapshot=log.snapshot), 0)
+        turn = core.Output(Server("A", was), Server("A", now), (), (), False)
+        tables.store("g", turn.written, now)
+        assert tables.load("g") == now
+        was = now
+
+
+CONFIGURATIONS: tuple[dict[str, Any], ...] = (
+    {},
+    {"shards": 1, "writes": 4, "changes": 2, "crashes": 1},
+    {"shards": 3, "writes": 3, "changes": 1},
+    {"data_segment": 1, "writes": 3, "changes": 1, "crashes": 0},
+)
+
+
+@pytest.mark.parametrize("given", CONFIGURATIONS, ids=str)
+def test_every_interleaving_keeps_what_was_answered(given: dict[str, Any]) -> None:
+    """A complete search finds no lost change, none that waits, and none that does not fit."""
+    result = check(build("commit_log", given))
+    assert (result.verdict, result.unreached) == ("complete", ())
+
+
+@pytest.mark.parametrize("name", ["crash-after-commit", "saturated"])
+def test_every_step_is_drawn_whole(name: str) -> None:
+    """In every step of every scenario keys are unique and each panel has words and a label."""
+    for scene in scenes(walk(f"commit_log/{name}")):
+        check_frame(scene)
+
+
+@pytest.mark.spec("C-049")
+def test_a_crash_right_after_a_commit_loses_nothing() -> None:
+    """The definition is in a segment after the crash, and in SSTables after the replay; a write
+    that was answered from the buffer of its data log is lost on this node.
+    """
+    verbs = ("write D0", "change definition", "disk", "answer", "crash")
+    timeline = after("commit_log", {}, *verbs)
+    text = panel_text(timeline, "segments")
+    said = [pictured(scene_of(timeline, at)).text() for at in range(len(verbs) + 1)]
+    assert "M empty nothing yet" in said[0]
+    assert ["t1: waits for disk" in each for each in said] == [at == 2 for at in range(6)]
+    assert "t1: answer is due" in said[3]
+    assert "M synced 1: t1" in said[3]
+    assert ["down" in each for each in said] == [at == 5 for at in range(6)]
+    assert "1 write; lost: w1" in said[5]
+    assert "M segment 1: t1" in text
+    assert "D0 segment 1: –" in text
+    assert "lost here" in panel_text(timeline, "badges")
+    go_on(timeline, "replay")
+    assert "SSTables: t1" in panel_text(timeline, "segments")
+    assert all(verdict.ok for verdict in timeline.verdicts())
+
+
+@pytest.mark.spec("C-049")
+def test_a_change_is_quick_while_the_data_logs_are_saturated() -> None:
+    """Both data logs wait for the disk, which syncs the metadata log on shard 0 next.
+
+    The metadata log takes a definition that no segment of a data log has room for.
+    """
+    full = [f"write D{shard}" for shard in (0, 1)] * 4
+    queue = [f"{what} D{shard}" for what in ("timer", "flush") for shard in (0, 1)]
+    timeline = after("commit_log", {"writes": 9, "crashes": 0}, *full, *queue)
+    go_on(timeline, "change definition")
+    assert "disk: sync M, sync D0, sync D1" in panel_text(timeline, "logs")
+    go_on(timeline, "disk")
+    [flow] = last_flows(timeline)
+    assert (flow.from_key, flow.to_key, flow.label) == ("n:M", "n:disk", "sync")
+    go_on(timeline, "answer")
+    assert timeline.state.answered == ("t1",)
+    assert len(timeline.state.disk) == len(queue)
+    assert size("t1") > timeline.model.data_segment
+
+
+def metadata_seen(off: tuple[str, ...] = (), **given: Any) -> set[tuple[Any, ...]]:
+    """What a search ever sees of metadata: its log and segments, what is asked for, answered,
+    rejected and stored.
+    """
+    model: Any = build("commit_log", given, off)
+
+    def own(records: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(record for record in records if record[0] != "w")
+
+    return {
+        (
+            *(s.change, s.rejected, s.up, s.changes, s.crashes, own(s.answered), own(s.sstables)),
+            *(s.logs[-1].first, own(s.logs[-1].on_disk), own(s.logs[-1].buffered)),
+            tuple(map(own, s.logs[-1].segments(model.room(len(s.logs) - 1)))),
+        )
+        for s in reachable(model)
+    }
+
+
+@pytest.mark.spec("C-049")
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"writes": 2},
+        {"writes": 2, "data_segment": 1},
+        {"writes": 3, "data_segment": 1, "shards": 1},
+        {"writes": 2, "data_segment": 9, "shards": 3},
+    ],
+)
+def test_nothing_of_the_data_log_changes_the_metadata_log(given: dict[str, Any]) -> None:
+    """Whatever its segment size, its flushes and what is queued: a search sees the same metadata
+    log, in the same segments, and no change waits longer than its own flush and sync.
+    """
+    quiet = metadata_seen(writes=0)
+    assert metadata_seen(**given) == quiet
+    result = check(build("commit_log", given))
+    assert (result.violation, result.complete) == (None, True)
+    assert metadata_seen(**given, metadata_segment=3) != quiet
+    assert metadata_seen(("own-log",), **given) != metadata_seen(("own-log",), writes=0)
+
+
+@pytest.mark.parametrize("room", [DEFINITION - 1, DEFINITION, DEFINITION + 1])
+def test_a_definition_that_fills_a_segment_fits(room: int) -> None:
+    """One unit less, and it is rejected; an entry of Raft's log always fits. In a log of its own
+    each definition does.
+    """
+    given, off = {"data_segment": room}, ("own-log",)
+    state = after("commit_log", given, "change definition", off=off).state
+    fits = room >= DEFINITION
+    assert (state.rejected, state.change) == (("", "t1") if fits else ("t1", ""))
+    assert after("commit_log", given, "change entry", off=off).state.change == "r1"
+    assert after("commit_log", given, "change definition").state.change == "t1"

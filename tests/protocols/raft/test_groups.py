@@ -1,22 +1,34 @@
-"""Several groups on the same nodes, as a student sees them: ids, tables, a list to choose from."""
+"""Several groups on the same nodes, golden runs that a person can read, and runs by a seed."""
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 
+from benchmarks.raft_groups import GROUP, Simulation
+from kit.chunks import CHUNK
 from kit.model.registry import build
+from kit.model.scenario import files, open_file, read
 from kit.model.timeline import Timeline
 from kit.playing.opening import open_named
 from kit.protocols.raft.groups import EDITIONS, ELECTED, IDS
 from kit.protocols.raft.library import Commands, GroupRegistry, Network, RaftServer
+from kit.protocols.raft.rules.log import Entry, Log
+from kit.protocols.raft.state import Leader
 from kit.protocols.raft.tables import RaftTables
 from kit.search.check import check
 from kit.views.fragment import Frag
 from kit.views.panel import scene_of
 from kit.views.registry import for_model
+from kit.views.rendered import RenderedTimeline
+from tests.stories import rewritten
 from tests.views.frames import after, check_frame, last_flows, panel_text, scenes, walk
 
 SCHEMA, DATA = IDS.values()
+
+
 TABLES = {
     "raft": "node group_id index term data vote_term vote snapshot_id commit_idx",
     "raft_snapshots": "node group_id snapshot_id idx term",
@@ -118,3 +130,65 @@ def test_a_lookup_finds_the_group_on_every_shard() -> None:
     for shard in range(4):
         assert [registry.find(group, shard).group for group in (SCHEMA, DATA)] == [SCHEMA, DATA]
         assert registry.find(DATA, shard) is registry.find(DATA)
+
+
+GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.txt"))
+
+
+TOLD = [path for name, path in files().items() if name.startswith("raft/")]
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+def test_a_run_is_what_its_file_says(path: Path) -> None:
+    """Played anew, it shows below every rule exactly what stands there, and can be drawn."""
+    found = rewritten(path)
+    if os.environ.get("KIT_REWRITE") == "1":
+        path.write_text(found, encoding="utf-8")
+    assert read(path) == found
+    timeline = open_file(path)
+    assert len(RenderedTimeline(timeline).moments) == len(timeline.moments)
+
+
+def test_there_are_enough_of_them() -> None:
+    """Elections, repair, snapshots, members, reads, hand-over: forty runs and more."""
+    assert len(GOLDEN) + len(TOLD) >= 40
+
+
+COMMANDS = 150
+
+
+CASES = [(size, seed) for size in (3, 5) for seed in range(4)]
+
+
+@pytest.mark.parametrize(("size", "seed"), CASES)
+def test_what_is_lost_and_crashes_harms_nothing(size: int, seed: int) -> None:
+    """With loss, disorder and crashes every command runs everywhere, in one order; no term has two
+    leaders.
+    """
+    simulation = Simulation(size, seed, faults=True)
+    simulation.run(COMMANDS)
+    [lines, *others] = (simulation.machines[name].lines[GROUP] for name in simulation.names)
+    assert others == [lines] * (size - 1)
+    assert set(lines) == {f"set {number}" for number in range(COMMANDS)}
+    servers = [step.server for step in simulation.steps]
+    leads = {(each.term, each.id) for each in servers if isinstance(each.role, Leader)}
+    assert len({term for term, _ in leads}) == len(leads)
+
+
+def test_the_same_seed_gives_the_same_steps() -> None:
+    """A run is its seed: each step of it, with all that servers held, comes again."""
+    runs = [Simulation(3, seed, faults=True) for seed in (7, 7, 8)]
+    for each in runs:
+        each.run(COMMANDS)
+    assert runs[0].steps == runs[1].steps
+    assert runs[0].steps != runs[2].steps
+
+
+def test_a_part_of_a_log_is_what_its_entries_are() -> None:
+    """Across the chunks that logs share, from any index on, with or without a limit."""
+    log = Log()
+    for index in range(1, 2 * CHUNK + 10):
+        log = log.appended(Entry(1, index, str(index)))
+    for first, most in ((1, 0), (CHUNK - 1, 3), (CHUNK, CHUNK + 2), (2 * CHUNK, 0), (999, 5)):
+        last = min(log.last_index, first + most - 1) if most else log.last_index
+        assert [e.index for e in log.part(first, most)] == [*range(first, last + 1)]

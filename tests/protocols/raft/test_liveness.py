@@ -1,24 +1,40 @@
-"""No fair run of Raft goes on without a leader while a majority is up and hears one another.
-
-What public reports tell of pre-votes that never end (etcd-io/etcd#8243, hashicorp/raft#606), and of
-a leader that counts an entry before it is on its disk (etcd-io/etcd#14370), the search finds with
-the guard off, and not with it on.
-"""
+"""Raft never stays without a leader, refines the one-line log, and breaks where it is broken."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from kit.errors import BadInput
-from kit.model.registry import build
-from kit.search.check import Result, check
+from kit.errors import BadInput, KitError
+from kit.model.machines import Turn
+from kit.model.model import Model
+from kit.model.registry import build, entry_of
+from kit.model.timeline import Timeline, played_out
+from kit.protocols.raft.commit_log import CommitLog
+from kit.protocols.raft.groups import RaftGroups
+from kit.protocols.raft.raft import QUIET, Raft, RaftNode
+from kit.protocols.raft.rules.log import Log
+from kit.protocols.raft.state import Leader, Stored
+from kit.search.check import Result, check, check_refinement
+from kit.search.zoom import finer_run, zoomed
+from tests.quality.breaking import broken, never
+from tests.quality.reporting import assert_reported, judges
 
 EDITIONS = ("documents", "server")
-QUIET: dict[str, Any] = {"requests": (), "most_in_flight": 2}
-PAIR = {"nodes": 2, "members": "A B", **QUIET}
+
+
+UNASKED: dict[str, Any] = {"requests": (), "most_in_flight": 2}
+
+
+PAIR = {"nodes": 2, "members": "A B", **UNASKED}
+
+
 OLD_TERM = {**PAIR, "begins": ("1", ", term 3"), "terms": 5}
+
+
 DEPOSED = {
     **PAIR,
     "begins": ("1, commit 1, leads", "1, follows A"),
@@ -26,6 +42,8 @@ DEPOSED = {
     "edition": "server",
     "detector": True,
 }
+
+
 WITH_ONE_DOWN = {
     "begins": ("1", ", term 3", ", term 3"),
     "requests": (),
@@ -160,3 +178,185 @@ def test_groups_find_their_leaders() -> None:
     """Two groups on the same nodes: each is led again, as far as terms go."""
     result = check(build("raft_groups", {"nodes": 2, "terms": 1, "entries": 1}))
     assert (result.complete, result.violation, result.within) == (True, None, "terms=1")
+
+
+ONE_TERM: dict[str, Any] = {"terms": 1, "most_in_flight": 2}
+
+
+LED = ("1, commit 1, leads", "1", "1")
+
+
+COARSE: list[tuple[dict[str, Any], int]] = [
+    ({**ONE_TERM, "begins": LED, "requests": ("x", "y")}, 201),
+    ({**ONE_TERM, "begins": LED, "requests": ("x", "y"), "terms": 2}, 1653),
+    ({**ONE_TERM, "begins": LED, "requests": ("x",), "edition": "server",
+      "crashes": 1}, 590),
+]  # fmt: skip
+
+
+def _refinement(given: dict[str, Any], off: tuple[str, ...] = ()) -> Any:
+    refines = entry_of("raft").refinement
+    assert refines is not None
+    return refines(build("raft", given, off).parameters)
+
+
+@pytest.mark.parametrize(("given", "states"), COARSE)
+def test_it_refines_the_log_in_one_step(given: dict[str, Any], states: int) -> None:
+    """Two slots at most; each step appends and applies there what it does here, or nothing."""
+    result = check_refinement(_refinement(given))
+    assert (result.complete, result.violation, result.states) == (True, None, states)
+
+
+def test_a_commit_of_group_0_opens_as_messages() -> None:
+    """The second command, of B: it is asked there, forwarded to A, stored by B, and committed."""
+    operations = ("create keyspace ks at A", "create keyspace kt at B")
+    timeline = Timeline(build("group0", {"operations": operations}))
+    while len(timeline.state.log) < 2:
+        timeline.forward()
+    run = zoomed(timeline)
+    assert run.model.name == "raft"
+    assert run.model.requests[1] == "create-keyspace-kt at B"
+    first = run.forward()
+    assert first is not None
+    assert run.model.verb(first.action) == "request B create-keyspace-kt at B"
+    timeline.goto(0)
+    with pytest.raises(KitError):
+        zoomed(timeline)
+
+
+def test_a_snapshot_behind_a_change_of_members_is_applied_as_the_log_was() -> None:
+    """Whoever gets it has applied what the others have: no search finds another machine."""
+    given = {"begins": ("1, commit 1, leads", "1"), "members": "A B", "terms": 1}
+    wishes = {"requests": ("members A B C", "snapshot at A"), "most_in_flight": 2}
+    assert check(build("raft", given | wishes)).violation is None
+
+
+def test_a_command_does_not_look_like_an_entry() -> None:
+    """Two could not be told from one in a snapshot."""
+    with pytest.raises(BadInput, match=r"^requests: got 'x 2:y'; allowed: a command without"):
+        build("raft", {"requests": ("x 2:y",)})
+
+
+@pytest.mark.parametrize(("nodes", "opens"), [(1, True), (6, True), (7, True), (8, False)])
+def test_a_commit_opens_as_messages_of_up_to_seven_servers(nodes: int, opens: bool) -> None:
+    """As many as the finer model has; of more members no finer view is known."""
+    given = {"nodes": nodes, "operations": ("create keyspace kt at A",)}
+    timeline = played_out(Timeline(build("group0", given)))
+    finer = [at for at in timeline.path()[1:] if finer_run(timeline, at)]
+    models: list[Any] = [zoomed(timeline, at).model for at in finer]
+    assert [model.nodes for model in models] == [nodes] * opens
+
+
+SMALL = {"shards": 2, "writes": 2, "changes": 1, "crashes": 0}
+
+
+def without(name: str, model: str = "commit_log") -> Callable[[], Model[Any, Any]]:
+    """A model without a safeguard, in its smallest configuration."""
+    [guard] = [each for each in entry_of(model).safeguards if each.name == name]
+    return lambda: build(model, guard.smallest, (name,))
+
+
+def forgetful_leader() -> Model[Any, Any]:
+    """A leader that drops its second entry when its timer runs out."""
+    model = build("raft", {"begins": ("1 1, leads", "1 1", "1 1"), **QUIET})
+
+    def fires(node: str, state: RaftNode, timer: str) -> Turn:
+        stored = state.server.stored
+        cut = replace(stored, log=stored.log.cut(2))
+        return state.but(server=replace(state.server, stored=cut)), ()
+
+    model.fires = fires  # type: ignore[attr-defined]  # for this one
+    return model
+
+
+def stopped(**parameters: Any) -> Model[Any, Any]:
+    """No timer ever runs out."""
+    return broken(build("raft", {**QUIET, **parameters}), Raft.tick.struct, never)
+
+
+def other_logs() -> Model[Any, Any]:
+    """Two servers with one entry of one term, but not what is before it."""
+    model = build("raft", {"begins": ("1 2", "1 2", ""), **QUIET})
+    start = model.start()
+    first = start.nodes[0].server
+    entries = [replace(entry, term=1) for entry in first.log]
+    log = Log().appended(replace(entries[0], data="y")).appended(first.log.entry(2))
+    other = start.at(1, server=replace(first, id="B", stored=replace(first.stored, log=log)))
+    model.start = lambda: other  # type: ignore[method-assign]  # for this one
+    return model
+
+
+def nobody_campaigns() -> Model[Any, Any]:
+    """Nodes that never ask for votes, in a term that is not the last."""
+    model = broken(build("raft_groups", {"nodes": 2, "terms": 2}), RaftGroups.happen.struct, never)
+    model.horizon = lambda s: iter(())  # type: ignore[method-assign]  # for this one
+    return model
+
+
+def two_leaders() -> Model[Any, Any]:
+    """Two nodes that both lead a group in term 1 from the start."""
+    model = build("raft_groups", {"nodes": 2})
+    start = model.start()
+    led = (replace(of[0], stored=Stored(term=1), role=Leader()) for of in start.nodes)
+    nodes = tuple((one, of[1]) for one, of in zip(led, start.nodes, strict=True))
+    model.start = lambda: start.but(nodes=nodes)  # type: ignore[method-assign]  # for this one
+    return model
+
+
+COMMIT_LOG = {
+    "durable": without("sync-each"),
+    "quick": without("own-priority"),
+    "fits": without("own-log"),
+    "overtakes": lambda: broken(build("commit_log", SMALL), CommitLog.answer.struct, never),
+    "at-rest": lambda: broken(build("commit_log", SMALL), CommitLog.answer.struct, never),
+}
+
+
+GROUPS = {
+    "one-leader": two_leaders,
+    "led-again": nobody_campaigns,
+    "own-leaders": lambda: broken(
+        build("raft_groups", {"nodes": 2}), RaftGroups.happen.struct, never
+    ),
+}
+
+
+RAFT = {
+    "one-leader-a-term": without("stored-vote", "raft"),
+    "leader-only-appends": forgetful_leader,
+    "logs-match": other_logs,
+    "leader-has-all": without("newest-log", "raft"),
+    "machines-agree": without("one-change", "raft"),
+    "committed-is-kept": without("majority", "raft"),
+    "reads-see-writes": without("read-quorum", "raft"),
+    "terms-need-others": without("pre-vote", "raft"),
+    "led-again": without("old-terms", "raft"),
+    "nobody-waits-for-the-deaf": without("step-down", "raft"),
+    "majorities-meet": without("joint", "raft"),
+    "leads": stopped,
+    "answered": lambda: stopped(requests=("x",)),
+}
+
+
+@pytest.mark.parametrize("name", RAFT)
+def test_a_search_of_raft_reports_it(name: str) -> None:
+    """Judged alone, it is broken by what was broken for it."""
+    assert_reported(RAFT[name](), name)
+
+
+@pytest.mark.parametrize("name", COMMIT_LOG)
+def test_a_search_of_the_commit_log_reports_it(name: str) -> None:
+    """Judged alone, it is broken by what was broken for it."""
+    assert_reported(COMMIT_LOG[name](), name)
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_a_search_of_the_groups_reports_it(name: str) -> None:
+    """Judged alone, it is broken by what was broken for it."""
+    assert_reported(GROUPS[name](), name)
+
+
+def test_every_judge_has_a_broken_variant() -> None:
+    """The tables name all that the two models judge."""
+    assert set(COMMIT_LOG) == set(judges(build("commit_log")))
+    assert set(GROUPS) == set(judges(build("raft_groups")))

@@ -1,15 +1,25 @@
-"""What a student sees of a recovery: nodes with groups and indexes, tabs, what travels."""
+"""What a student, a driver and a reader see of a recovery, in one order everywhere."""
 
 from __future__ import annotations
 
 import re
+from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kit.model.model import verdicts
+from kit.model.registry import build
+from kit.protocols.recovery.panels.recovery import driver_points
+from kit.protocols.recovery.rules.procedure import NEW_STEPS, OLD_STEPS
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.rendered import RenderedTimeline
-from tests.protocols.recovery.runs import SEED_STEPS, after
+from tests.commands.calling import call, written
+from tests.fixtures import rows
+from tests.protocols.recovery.drill.walks import walked
+from tests.protocols.recovery.dry_run.test_command import FIVE as CLUSTER
+from tests.protocols.recovery.runs import SEED_STEPS, after, played
 from tests.views.frames import last_flows, panel_text, why_not
 
 FIVE: dict[str, Any] = {"commit_indexes": (10, 11, 11, 11, 11), "dead": "C D E"}
@@ -133,3 +143,106 @@ def test_only_nodes_with_the_latest_index_can_be_picked() -> None:
     [refused] = [each for each in buttons if 'aria-disabled="true"' in each]
     assert refused.endswith("choose A</button>")
     assert "its commit index is 10, but another live node has 11" in refused
+
+
+LOST: dict[str, Any] = {"commit_indexes": (10, 11, 12, 12, 12), "dead": "C D E"}
+
+
+ALL_KNEW: dict[str, Any] = {"commit_indexes": (12, 12, 12, 12, 12), "dead": "C D E"}
+
+
+@pytest.mark.spec("G-041")
+def test_the_newest_version_goes_back_where_an_entry_was_lost_and_no_promise_is_broken() -> None:
+    """Entry 12 died with C, D and E: the plot dips from 12 to 11, and says that it is expected."""
+    timeline = after(LOST, *SEED_STEPS, "restart B", "restart A")
+    text = panel_text(timeline, "driver")
+    assert "before the majority was lost: 12" in text
+    assert (
+        "the version goes back from 12 to 11 (an effect outside the recovery, not a broken" in text
+    )
+    assert not [each for each in verdicts(timeline.model, timeline.state) if not each.ok]
+    _, start = played(LOST)
+    assert [point.version for point in driver_points([start])] == [12, 11]
+
+
+def test_it_does_not_go_back_where_nothing_was_lost() -> None:
+    """All knew of entry 12; a change after the recovery is a newer version."""
+    timeline = after({**ALL_KNEW, "changes": 1}, *SEED_STEPS, "restart B", "restart A", "alter A")
+    text = panel_text(timeline, "driver")
+    assert "goes back" not in text
+    assert text.splitlines()[-1].endswith(": 13")
+
+
+def test_a_wrong_leader_takes_a_version_back_that_was_there_after_the_disaster() -> None:
+    """B had 11 when A, with 10, led: once B is in the new group the driver sees 10."""
+    steps = "delete A, delete B, choose A, set A, set B, restart A".split(", ")
+    timeline = after(LOST, *steps, "restart B", off=("latest-index",))
+    assert "the version goes back from 11 to 10" in panel_text(timeline, "driver")
+
+
+def test_nobody_answers_while_all_are_down() -> None:
+    """The version seen before is what the next one is compared with."""
+    _, start = played({**ALL_KNEW, "crashes": 2})
+    _, none = played({**ALL_KNEW, "crashes": 2}, "crash A", "crash B")
+    points = driver_points([start, none, start])
+    assert [point.version for point in points] == [12, 12, None, 12]
+    assert not any(point.goes_back for point in points)
+
+
+# The published manual: who is given up is cut off, so that they stay dead (S-50); each live node is
+# restarted, ids and indexes are read, and the largest is chosen, before anything is deleted;
+# recovery_leader is taken away in the end.
+MANUAL = (
+    *("rolling restart", "note id", "read", "choose", "delete", "set", "restart leader"),
+    *("restart others", "check", "replace", "unset", "clean"),
+)
+
+
+VERBS = {"removenode": "replace"}
+
+
+def documented(procedure: str) -> tuple[str, ...]:
+    """The documents' steps by the names that they have here."""
+    told = sorted((int(number), names) for number, _, names in rows("STEP", procedure))
+    return tuple(names for _, names in told)
+
+
+def suggested(edition: str) -> list[str]:
+    """The steps that the Player suggests, those of several nodes as one."""
+    model: Any = build("recovery", {**FIVE, "edition": edition, "operation": True})
+    state, verbs = model.start(), []
+    while (action := model.suggest(state)) is not None:
+        verbs.append(model.verb(action).split()[0])
+        state = model.act(state, action)
+    return [VERBS.get(verb, verb) for verb, _ in groupby(verbs) if verb != "coordinate"]
+
+
+def of_model(names: tuple[str, ...]) -> list[str]:
+    """Of these steps those that change something in the model, both restarts as one."""
+    still = ("rolling restart", "note id", "check")
+    said = [name.partition(" ")[0] for name in names if name not in still]
+    return [name for name, _ in groupby(said)]
+
+
+@pytest.mark.spec("G-026")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_there_is_one_order(edition: Edition, tmp_path: Path) -> None:
+    """The table, what the command prints, the drill's checklist and the Player's suggestion."""
+    order = documented("new") if edition == "documents" else ("isolate", *MANUAL)
+    assert tuple(step.name for step in NEW_STEPS[edition]) == order
+    drill = walked(edition)
+    assert tuple(step.name for step in drill.checklist()) == order
+    assert suggested(edition) == of_model(order)
+    printed = call("recover", written(tmp_path, CLUSTER), "--edition", edition, "--json").json
+    assert tuple(step["name"] for step in printed["steps"]) == order
+
+
+def test_the_documents_order_is_the_documents() -> None:
+    """Edition ``documents`` follows their seven steps, in their order."""
+    assert tuple(step.name for step in NEW_STEPS["documents"]) == documented("new")
+
+
+@pytest.mark.spec("G-023")
+def test_the_old_procedure_is_the_documents() -> None:
+    """Its nine steps, in their order, behind what keeps the dead nodes dead."""
+    assert tuple(step.name for step in OLD_STEPS) == ("isolate", *documented("old"))

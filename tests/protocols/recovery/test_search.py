@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from kit.model.registry import build
-from kit.protocols.recovery.recovery import Recovery
+from kit.model.timeline import Timeline
+from kit.protocols.recovery.panels.recovery import standing
+from kit.protocols.recovery.recovering_cluster import next_of_operation
+from kit.protocols.recovery.recovery import CleanRows, Recovery, Remove, Restart, Write
+from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.search.check import check
-from tests.protocols.recovery.runs import played
+from kit.views.diagrams import draw_diagram
+from kit.views.panel import scene_of
+from tests.protocols.recovery.drill.walks import DELETE, ISOLATE, READ, lead, walked
+from tests.protocols.recovery.runs import SEED_STEPS, after, played
 from tests.protocols.storage.proofs import assert_holds
+from tests.quality.breaking import broken, changing, doing, never, unguarded
+from tests.quality.reporting import assert_reported, judges
+from tests.views.frames import classed, panel_text
 
 GUARDS = {guard.name: guard for guard in Recovery.safeguards}
+
+
 FIVE = {"commit_indexes": (1, 2, 2, 2, 2), "dead": "C D E"}
+
+
 # name: parameters, states, steps of the longest of the shortest runs
 CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
     "latest-index": ({**GUARDS["latest-index"].smallest}, 276, 12),
@@ -29,6 +44,8 @@ CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
         3020, 21,
     ),
 }  # fmt: skip
+
+
 LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
     "code, a crash, a death and more": (
         {"edition": "server", "commit_indexes": (1, 2, 2, 2), "dead": "C D", "operation": True,
@@ -46,6 +63,8 @@ LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
         316_870, 22,
     ),
 }  # fmt: skip
+
+
 # name: the property that breaks first, and in how many steps
 BROKEN = {
     "latest-index": ("causal", 7),
@@ -53,6 +72,8 @@ BROKEN = {
     "leader-first": ("one-group", 6),
     "isolation": ("one-group", 5),
 }
+
+
 MOST_STATES = 1_000_000
 
 
@@ -158,3 +179,176 @@ def test_a_new_node_alone_in_a_group_that_lost_its_majority_recovers_it() -> Non
     }  # fmt: skip
     result = check(build("recovery", given))
     assert (result.verdict, result.violation) == ("complete", None)
+
+
+def without(name: str) -> Any:
+    """The smallest configuration without a safeguard."""
+    return build("recovery", GUARDS[name].smallest, (name,))
+
+
+def keeping_its_schema() -> Any:
+    """A node that joins keeps the schema that it has."""
+    model: Any = build("recovery", GUARDS["latest-index"].smallest)
+
+    def keeping(s: Any, action: Any, after: Any) -> Any:
+        number = model.number(action.node)
+        return after.at(number, columns=s.nodes[number].columns)
+
+    return broken(model, Restart, changing(keeping))
+
+
+def storing_early() -> Any:
+    """Data are stored whatever is persisted, though the rule says otherwise."""
+    return broken(build("recovery", GUARDS["causality"].smallest), Write, unguarded)
+
+
+REPORTED: dict[str, Callable[[], Any]] = {
+    "causal": lambda: without("latest-index"),
+    "one-group": lambda: without("leader-first"),
+    "one-schema": keeping_its_schema,
+    "linearizable": lambda: without("isolation"),
+    "majority": lambda: broken(build("recovery", {"changes": 1}), Recovery.alter.struct, unguarded),
+    "cleaned-last": lambda: broken(build("recovery"), CleanRows, unguarded),
+    "persist-in-order": storing_early,
+    "taken-out": lambda: broken(build("recovery"), Remove, unguarded),
+    "recovered": lambda: broken(build("recovery"), CleanRows, doing(lambda s, action: s)),
+    "ends": lambda: broken(build("recovery"), Restart, never),
+}
+
+
+@pytest.mark.parametrize("name", REPORTED)
+def test_a_search_reports_it(name: str) -> None:
+    """Judged alone, each promise is broken by what was broken for it."""
+    assert_reported(REPORTED[name](), name)
+
+
+def test_every_judge_has_a_broken_variant() -> None:
+    """The table names all properties."""
+    assert set(REPORTED) == set(judges(build("recovery")))
+
+
+def test_the_harm_of_missing_causality_is_looked_for_behind_its_sign() -> None:
+    """With the switch off data that come too early are a sign, judged where it is asked for."""
+    model = without("causality")
+    assert [sign.name for sign in model.signs] == ["persist-in-order"]
+
+
+EVEN: dict[str, Any] = {"commit_indexes": (2, 2, 2, 2, 2), "dead": "C D E"}
+
+
+SERVER_STEPS = ("isolate", "read", "choose B", "delete A", "delete B", "set A", "set B")
+
+
+STEPS = {"documents": SEED_STEPS, "server": SERVER_STEPS}
+
+
+BACK = "rollback_to_normal"
+
+
+DEAD, ALIVE, ALL = 0b11100, 0b00011, 0b11111
+
+
+OLD_READS, NEW_READS = "write_both_read_old", "write_both_read_new"
+
+
+def lit(timeline: Timeline) -> tuple[list[str | None], int]:
+    """The keys of the states that are lit, and how many ways back were taken."""
+    place = standing(scene_of(timeline, timeline.at))
+    assert place is not None
+    drawn = draw_diagram(place, "")
+    taken = {one.key for one in classed(drawn, "taken")}
+    back = sum(one.key in taken for one in classed(drawn, "back"))
+    return [one.key for one in classed(drawn, "lit")], back
+
+
+@pytest.mark.spec("G-031")
+def test_the_rollback_path_lights_up_by_itself() -> None:
+    """Nobody types anything for it: as soon as the leader coordinates, a barrier has no answer from
+    the dead, and the way back is lit; it ends once the other live node has joined.
+    """
+    drill = walked("documents", *ISOLATE, *READ, *DELETE, *lead())
+    assert lit(drill.timeline) == ([f"state:{OLD_READS}"], 0)
+    drill.enter("restart B")
+    assert lit(drill.timeline) == ([f"state:{BACK}"], 1)
+    assert "got no answer from" in drill.transcript[-1].said[-1]
+    drill.enter("restart A")
+    assert lit(drill.timeline) == (["state:normal"], 1)
+    way = f"● → tablet_draining → {OLD_READS} → {BACK} → tablet_migration → normal"
+    assert way in panel_text(drill.timeline, "operation")
+    assert "its request has failed" in drill.transcript[-1].said[-1]
+
+
+NEXT: tuple[tuple[Edition, str, int, str | None, str], ...] = (
+    # edition; where it stood; who answers; where it leads (None: it waits); what fails
+    ("documents", "tablet_draining", ALIVE, OLD_READS, ""),
+    ("documents", OLD_READS, ALIVE, BACK, "barrier"),
+    ("documents", OLD_READS, ALL & ~DEAD & ~1, BACK, "barrier"),
+    ("documents", OLD_READS, ALL & ~0b100, BACK, "barrier"),
+    ("documents", OLD_READS, ALL, NEW_READS, ""),
+    ("documents", NEW_READS, ALIVE, "left_token_ring", ""),
+    ("documents", NEW_READS, 0b00010, None, "barrier"),
+    ("documents", "left_token_ring", ALIVE, "left", ""),
+    ("documents", BACK, ALIVE, "tablet_migration", ""),
+    ("documents", BACK, 0b00010, None, "barrier"),
+    ("documents", "tablet_migration", ALIVE, "normal", ""),
+    ("server", OLD_READS, ALIVE, BACK, "barrier"),
+    ("server", NEW_READS, ALIVE, "left_token_ring", ""),
+    ("server", NEW_READS, 0b00010, "left_token_ring", ""),
+    ("server", "left_token_ring", ALIVE, "left", ""),
+    ("server", BACK, 0b00010, "normal", ""),
+)
+
+
+@pytest.mark.spec("G-031")
+@pytest.mark.parametrize(("edition", "state", "alive", "leads", "fails"), NEXT)
+def test_the_coordinator_follows_its_tables(
+    edition: Edition, state: str, alive: int, leads: str | None, fails: str
+) -> None:
+    """C of five was leaving; what fails leads along the edge of its machine, and nothing else.
+
+    A barrier that leads back asks the dead as well. One that is tried again asks nobody who is
+    given up: it waits for the live node that has not joined yet, and the server's goes on.
+    """
+    done = next_of_operation(state, 2, ALL, DEAD, alive, edition)
+    assert done.failed == fails
+    if leads is None:
+        assert done.edge is None
+        assert done.missing == 1
+        return
+    assert done.edge in MACHINES[edition]["decommissioning"].edges
+    assert leads == (done.edge.becomes or done.edge.target)
+
+
+@pytest.mark.spec("G-031")
+@pytest.mark.parametrize("edition", ["documents", "server"])
+def test_reads_that_have_switched_lead_to_success(edition: str) -> None:
+    """There is no way back: the node has left, needs no removal, and others may be removed."""
+    given = {**EVEN, "edition": edition, "operation": True, "past_barriers": True}
+    verbs = (*STEPS[edition], "restart B", "restart A", "coordinate")
+    timeline = after(given, *verbs)
+    assert lit(timeline) == (["state:left_token_ring"], 0)
+    timeline = after(given, *verbs, "coordinate")
+    assert lit(timeline) == (["state:left"], 0)
+    assert timeline.moments[timeline.at].say.endswith("C has left the cluster.")
+    assert timeline.model.find(timeline.state, "removenode C") is None
+    timeline = after(given, *verbs, "coordinate", "removenode D", "removenode E")
+    assert timeline.state.dead == 0
+
+
+@pytest.mark.parametrize("past", [False, True])
+@pytest.mark.parametrize("edition", ["documents", "server"])
+def test_every_run_ends_it_one_way(edition: str, past: bool) -> None:
+    """Searched with a crash and a return: each run takes the edges of the machine to one end."""
+    given = {"commit_indexes": (1, 1, 1), "dead": "B C", "crashes": 1, "returns": 1}
+    model: Any = build(
+        "recovery", {**given, "edition": edition, "operation": True, "past_barriers": past}
+    )
+    reached = found = {model.start()}
+    while found:
+        found = {model.apply(s, a) for s in found for a in model.actions(s)} - reached
+        reached |= found
+    on = {NEW_READS, "left_token_ring", "done"}
+    back = {OLD_READS, BACK, "rolled back"}
+    if edition == "documents":
+        back |= {"tablet_migration"}
+    assert {s.operation for s in reached} == (on if past else back)

@@ -1,20 +1,32 @@
-"""Ways through a history: what an epoch index means, and what drops out when the lag is bounded."""
+"""Ways through a history, their lanes, and what scenario files can show of a range."""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Iterator
 
 import pytest
 from msgspec.structs import replace
 
 from kit.errors import BadInput
-from kit.protocols.storage import clients
+from kit.model.registry import entries, output_of
+from kit.model.scenario import files, open_file, parse, run
+from kit.protocols.dataplane.dataplane import Dataplane
+from kit.protocols.storage import clients, facts
 from kit.protocols.storage.clients import key_of
+from kit.protocols.storage.facts import OUTPUT
+from kit.protocols.storage.panels.spacetime import draw_spacetime
 from kit.protocols.storage.ranges import COPIED
 from kit.protocols.storage.rules.exchange import admits
 from kit.protocols.storage.rules.history import Edge, to_the_end, trails
 from kit.protocols.storage.rules.view import View
-from kit.protocols.storage.storage import Commit
+from kit.protocols.storage.storage import Commit, Storage
 from kit.ring.tokens import INT64_HIGH, INT64_LOW, MURMUR3, TokenSpace
+from kit.views.fragment import Frag
+from kit.views.labels import Box, measured
+from kit.views.panel import scene_at
 from tests.protocols.storage.toys import BOTH, A, X, epoch, epochs, history, toy, versions
+from tests.views.frames import scenes, walk
 
 
 def test_a_tree_has_a_trail_for_each_node() -> None:
@@ -105,6 +117,8 @@ def test_who_admits_what() -> None:
 
 
 TOKENS = 2945182322382062539, 6292367497774912474, -8218881827949364593
+
+
 """What the keys 0, 1 and 2, of eight bytes, are hashed to."""
 
 
@@ -141,3 +155,138 @@ def test_a_range_may_have_no_small_key(
 def test_where_tokens_are_no_hashes_the_right_end_is_a_key() -> None:
     """On a small line a key is its own token."""
     assert key_of(TokenSpace("small", 0, 1000), 100, 200) == 200
+
+
+PLACE = re.compile(r"translate\(([-\d.]+) ([-\d.]+)\)")
+
+
+STRAIGHT = re.compile(r"M([-\d.]+) ([-\d.]+)L([-\d.]+) ([-\d.]+)")
+
+
+WAYS = {"message", "inked", "answer"}
+
+
+"""What an arrow is drawn as."""
+
+
+STORIES = [
+    f"{model}/{story.name}"
+    for model in ("dataplane", "vnodes", "tablet")
+    for story in entries()[model].scenarios
+    if story.name != "requests-within-a-node"  # whose words name shards, and are long
+]
+
+
+def parts(part: Frag, x: float = 0, y: float = 0) -> Iterator[tuple[Frag, float, float]]:
+    """All parts of a drawing but for the heads, with their places."""
+    if moved := PLACE.match(part.get("transform") or ""):
+        x, y = x + float(moved[1]), y + float(moved[2])
+    if part.key != "names":
+        yield part, x, y
+        for kid in part.kids:
+            if isinstance(kid, Frag):
+                yield from parts(kid, x, y)
+
+
+def struck(drawn: Frag) -> list[str]:
+    """The words over which an arrow lies, or which lie over others."""
+    words, points = list[tuple[str, Box]](), list[Box]()
+    for part, x, y in parts(drawn):
+        if part.tag == "text":
+            at, low = x + float(part.get("x") or 0), y + float(part.get("y") or 0) - 4.5
+            wide = 0.93 * measured(part.text())
+            aside = {"start": wide / 2, "end": -wide / 2}.get(part.get("text-anchor") or "", 0)
+            words.append((part.text(), Box(at + aside, low, wide, 9)))
+        elif WAYS & {*(part.get("class") or "").split()}:
+            ends = STRAIGHT.search(part.get("d") or "")
+            assert ends, part
+            a, b, c, d = map(float, ends.groups())
+            points += (Box(a + (c - a) * i / 40, b + (d - b) * i / 40, 1, 1) for i in range(41))
+    return [
+        said
+        for at, (said, box) in enumerate(words)
+        if any(map(box.meets, points)) or any(box.meets(other) for _, other in words[:at])
+    ]
+
+
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize("story", STORIES)
+def test_no_arrow_strikes_a_word(story: str) -> None:
+    """In no step: each message has a column of its own, and those on their way are side by side."""
+    assert not [
+        (at, hit) for at, s in enumerate(scenes(walk(story))) if (hit := struck(draw_spacetime(s)))
+    ]
+
+
+TEXT = """# A plan that goes stale, shown from every side.
+model dataplane
+
+bootstrap X --tokens 150
+apply A
+apply B
+apply X
+write 1 at epoch 100
+write 1 reaches A
+write 1 reaches B
+commit X
+apply K1
+replicas B
+requests
+views
+log
+----
+"""
+
+
+PLANNED = (
+    "write 1: planned at 100, K1 knows 101; needs 2 of A,B,C (answered: A,B); "
+    "the plan is no longer valid; still on its way to C"
+)
+
+
+def test_a_scenario_file_shows_replicas_requests_views_and_log() -> None:
+    """Each of the four words shows a line a thing, from the facts of the moment."""
+    _, (shown,) = run(parse(TEXT))
+    assert shown[9:] == (
+        "B at epoch 100: reads and writes, holds write 1",
+        PLANNED,
+        "read 2: waiting",
+        "99: reads A,B,C; writes A,B,C; known to C",
+        "100: reads A,B,C; writes A,B,C; known to A,B,X",
+        "101: reads A,B,C; writes A,B,C,X; known to K1",
+        "100: split ranges (bootstrap X at 150)",
+        "101: add write replicas (bootstrap X at 150)",
+    )
+
+
+def test_an_unknown_replica_is_named() -> None:
+    """A replica that the range does not have is refused, with those that it has."""
+    model = Dataplane()
+    with pytest.raises(BadInput, match="one of A, B, C, X"):
+        OUTPUT["replicas"](model, model.start(), "Z")
+
+
+def test_the_registry_offers_them() -> None:
+    """The registry lists the four, so that scenario files may use them."""
+    assert output_of("dataplane") == OUTPUT
+
+
+FILES = {name: path for name, path in files().items() if name.startswith(("dataplane/", "vnodes/"))}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_numbers_beside_replicas_and_clients_have_one_meaning(name: str) -> None:
+    """A replica is behind by what its number differs from the newest one. Where a client may plan
+    at several numbers, the picture says what they are, and only there.
+    """
+    timeline = open_file(FILES[name])
+    for at in timeline.path(timeline.tip):
+        scene = scene_at(timeline, at)
+        m, s = scene.model, scene.state
+        if not isinstance(m, Storage):
+            pytest.skip("no replicas")
+        newest = facts.epoch(m, s)
+        assert all(row.behind == newest - row.epoch for row in facts.replicas(m, s))
+        several = any(row.oldest < row.newest for row in facts.addressees(m, s))
+        words = f"several {m.history.unit}s at a client: its next request is planned at one of them"
+        assert (words in draw_spacetime(scene).text()) is several

@@ -1,20 +1,54 @@
-"""What fails step by step: majorities, cuts, voters, nodes that are back, the tables."""
+"""Failures: majorities, cuts and voters step by step, every reachable state, and questions."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from random import Random
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from kit.lessons.exercises import exercise
 from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.recovery import facts
-from kit.protocols.recovery.failures import CatchUp, Serve
+from kit.protocols.recovery.failures import CatchUp, Failures, Rejoin, Serve, Stop
+from kit.protocols.recovery.lessons.recovering import (
+    failures_table,
+    must_return,
+    orders_table,
+    sides_possible,
+    still_possible,
+)
 from kit.protocols.recovery.rules.availability import FAILURES, standings
 from kit.protocols.recovery.rules.quorum import after_deaths
 from kit.protocols.topology.rules.machines import Edition
-from tests.protocols.recovery.failures.runs import THREE, TWO, ran, why_not
-from tests.views.frames import last_flows, panel_text
+from kit.search.check import check
+from tests.lessons.answers import RIGHT
+from tests.protocols.storage.proofs import assert_holds, assert_needed
+from tests.quality.breaking import broken, doing, never
+from tests.quality.reporting import assert_reported, judges
+from tests.views.frames import after, last_flows, panel_text
+
+TWO: dict[str, Any] = {"datacenters": (3, 3)}
+
+
+THREE: dict[str, Any] = {"datacenters": (3, 3, 3)}
+
+
+ran = partial(after, "failures")
+
+
+"""A cluster with these parameters after these verbs."""
+
+
+def why_not(timeline: Timeline, verb: str) -> str:
+    """Why a step may not happen; empty if it may."""
+    option = timeline.model.find(timeline.state, verb)
+    assert option is not None, verb
+    return str(option[1]) if option[1] else ""
 
 
 def test_without_a_majority_a_schema_change_waits() -> None:
@@ -225,3 +259,158 @@ def test_levels_are_those_of_a_client_beside_a_node(
     found = facts.level_lines(model, model.start(), up)
     said = (f"{line.level} {line.datacenter or '-'} {line.met}" for line in found)
     assert ", ".join(said) == lines
+
+
+[MAJORITY] = Failures.safeguards
+
+
+# parameters, states, steps of the longest of the shortest runs; the same for both editions
+CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
+    "three nodes": ({**MAJORITY.smallest}, 2268, 10),
+    "two datacenters of two": ({"datacenters": (2, 2), "changes": 1}, 1458, 8),
+    "two fail at once": ({"datacenters": (4,), "changes": 1, "together": "A B"}, 7290, 11),
+    "three datacenters of one": ({"datacenters": (1, 1, 1), "changes": 1}, 945, 9),
+    "voters are chosen again": (
+        {"edition": "server", "datacenters": (2, 2), "changes": 1}, 7884, 13,
+    ),
+}  # fmt: skip
+
+
+LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
+    "five nodes": ({"datacenters": (5,), "changes": 1}, 128_061, 15),
+    "voters of five nodes": ({"edition": "server", "datacenters": (5,), "changes": 1}, 128_061, 15),
+    "voters of six nodes": (
+        {"edition": "server", "datacenters": (2, 2, 2), "changes": 0}, 25_242, 10,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_no_run_breaks_a_promise(name: str) -> None:
+    """The search is complete, judged all, and finds no harm."""
+    parameters, states, depth = CLEAN[name]
+    assert_holds(check(build("failures", parameters)), states, depth)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", LARGE)
+def test_no_large_run_breaks_a_promise(name: str) -> None:
+    """The same where it takes longer."""
+    parameters, states, depth = LARGE[name]
+    assert_holds(check(build("failures", parameters)), states, depth)
+
+
+def test_the_majority_is_needed() -> None:
+    """Off, each side of a cut adds a column; one does not see the other's."""
+    model = build("failures", MAJORITY.smallest, (MAJORITY.name,))
+    result = check(model)
+    assert_needed(result, model, MAJORITY, ("sees-all", 3))
+    assert result.violation is not None
+    verbs = [model.verb(action) for action in result.violation.actions]
+    assert verbs[1] == "cut off A" or verbs[0] == "cut off A"
+
+
+def without_fetching() -> Any:
+    """A node serves at once, with what it has stored."""
+    model: Any = build("failures", {"changes": 1})
+
+    def serving(s: Any, action: Any) -> Any:
+        return replace(s, serving=s.serving | 1 << model.number(action.node))
+
+    return broken(model, CatchUp, doing(serving))
+
+
+REPORTED: dict[str, Callable[[], Any]] = {
+    "sees-all": lambda: build("failures", MAJORITY.smallest, ("majority",)),
+    "newest": without_fetching,
+    "no-majority": lambda: broken(build("failures", {"datacenters": (1,)}), Stop, never),
+    "whole": lambda: broken(build("failures", {"changes": 0}), Rejoin, never),
+}
+
+
+@pytest.mark.parametrize("name", REPORTED)
+def test_a_search_reports_it(name: str) -> None:
+    """Judged alone, each promise is broken by what was broken for it."""
+    assert_reported(REPORTED[name](), name)
+
+
+def test_every_judge_has_a_broken_variant() -> None:
+    """The table names all properties."""
+    assert set(REPORTED) == set(judges(build("failures")))
+
+
+def test_what_is_still_possible() -> None:
+    """Of three nodes one is enough for ONE, two for the schema and QUORUM."""
+    question = still_possible(ran({}, "stop C")).question
+    assert question.right == ("schema changes", "data at ONE", "data at QUORUM")
+    assert still_possible(ran({}, "stop C", "stop B")).question.right == ("data at ONE",)
+    assert set(question.right) <= set(question.choices)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_as_many_starts_as_it_says_bring_the_schema_back(seed: int) -> None:
+    """One start fewer leaves the schema change waiting."""
+    random = Random(seed)
+    given = {"datacenters": random.choice([(3,), (5,), (3, 3), (2, 3, 3)])}
+    names = list(ran(given).model.names)  # type: ignore[attr-defined]  # the model of this family
+    down = random.sample(names, random.randint(1, len(names)))
+    stopped = [f"stop {name}" for name in down]
+    [answer] = must_return(ran(given, *stopped)).question.right
+    for starts in range(len(down) + 1):
+        timeline = ran(given, *stopped, *(f"start {name}" for name in down[:starts]))
+        [missing] = must_return(timeline).question.right if starts < len(down) else ("0",)
+        assert (missing == "0") == (starts >= int(answer))
+
+
+def test_both_sides_of_a_cut_are_asked_about() -> None:
+    """The larger side changes the schema; each has its LOCAL_QUORUM, and none four of six."""
+    question = sides_possible(ran({"datacenters": (3, 2)}, "cut off dc2")).question
+    assert question.right == (
+        "A, B, C: schema changes",
+        "A, B, C: data at LOCAL_QUORUM in dc1",
+        "D, E: data at LOCAL_QUORUM in dc2",
+    )
+
+
+@pytest.mark.parametrize("datacenters", [1, 2, 3])
+def test_the_documents_tables_stand_beside_what_is_computed(datacenters: int) -> None:
+    """A row for each failure; the documents' verdict on schema changes has a tick everywhere."""
+    rows = failures_table(datacenters).rows
+    assert len(rows) == {1: 2, 2: 3, 3: 3}[datacenters]
+    for _, schema, computed, *_ in rows:
+        assert computed == f"✓ {'always' if schema == 'possible' else 'never'}"
+    assert [row[0] for row in orders_table(datacenters).rows] == [row[0] for row in rows]
+
+
+def test_limited_voters_care_for_the_order() -> None:
+    """Three of six nodes one after another: always; at once: sometimes; all vote: never."""
+    [row] = [row for row in orders_table(2).rows if row[0] == "3 nodes"]
+    assert row[1:] == ("never", "sometimes", "always")
+
+
+def broken_majority(sizes: list[int], lost: list[int]) -> bool:
+    """Half of all is not more than half."""
+    return 2 * sum(size for at, size in enumerate(sizes) if at not in lost) >= sum(sizes)
+
+
+def all_met(replicas: list[str], down: list[str]) -> list[str]:
+    """Nobody is ever down."""
+    needed = {"ONE": 1, "TWO": 2, "THREE": 3, "QUORUM": 1, "ALL": 1}
+    return [level for level, count in needed.items() if len(replicas) >= count]
+
+
+WRONG: dict[str, Any] = {
+    "majority-of-datacenters": broken_majority,
+    "levels-that-are-met": all_met,
+    "one-start-is-enough": [
+        *("alter A", "lose dc2", "start D", "start E", "catch up D", "catch up E", "alter A")
+    ],
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.usefixtures("judged_here")
+def test_right_answers_pass_and_near_ones_do_not(name: str) -> None:
+    """Each exercise tells a right answer from one that is nearly right."""
+    assert exercise(name).check(RIGHT[name]()).passed
+    assert not exercise(name).check(WRONG[name]).passed

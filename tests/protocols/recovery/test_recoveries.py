@@ -27,6 +27,8 @@ from tests.protocols.topology.joins import do
 from tests.saying import like
 
 OF = "recovery"
+
+
 FIVE = {"commit_indexes": (10, 11, 11, 11, 11), "dead": "C D E"}
 
 
