@@ -130,8 +130,9 @@ class Travel(Struct, frozen=True):
     """Something that travels in a step; all texts are templates.
 
     ``source`` and ``target`` are places, as ``Declared.spot`` finds them in the picture; with a
-    ``text`` of its own they are keys of the picture. What goes from a place to itself is left out,
-    unless it ``stays``. Without a ``leg`` each follows the one before it.
+    ``text`` of its own they are keys of the picture. ``tells`` is what goes in full, where the
+    label is short. What goes from a place to itself is left out, unless it ``stays``. Without a
+    ``leg`` each follows the one before it.
     """
 
     kind: FlowKind
@@ -142,6 +143,7 @@ class Travel(Struct, frozen=True):
     leg: int | None = None
     around: str = ""
     stays: bool = False
+    tells: str = ""
 
 
 def there_and_back(
@@ -465,7 +467,8 @@ class Act:
             ends = self.filled(leg.source, words), self.filled(leg.target, words)
             label, text = self.filled(leg.label, words), self.filled(leg.text, words)
             source, target = ends if text else map(m.spot, ends)
-            text = text or f"{m.called(ends[0])} → {m.called(ends[1])}: {label}"
+            tells = self.filled(leg.tells, words) or label
+            text = text or f"{m.called(ends[0])} → {m.called(ends[1])}: {tells}"
             number = len(moved) * (not callable(travels)) if leg.leg is None else leg.leg
             if leg.stays or source != target:
                 moved.append(Flow(leg.kind, source, target, label, text, number, leg.around))

@@ -196,10 +196,7 @@ class Discovery(NetworkModel):
     )
 
     def set_up(self) -> None:
-        """A node for each entry of ``seeds``.
-
-        Raises BadInput when a contact point is no node.
-        """
+        """A node for each entry of ``seeds``. Raises BadInput when a contact point is no node."""
         self.contact_points = seeds_of(self.seeds)
         self.connect(tuple(self.contact_points), NetworkOptions(drops=self.losses))
 

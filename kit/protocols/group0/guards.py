@@ -21,8 +21,6 @@ from kit.protocols.group0.state import Group0State, HeldGuard, Members, Next, pu
 
 Operation = Annotated[int, Each(lambda m: range(len(m.clients)))]
 
-ASKS, TELLS = "{node} → {leader}: read barrier", "{leader} → {node}: committed up to index {index}"
-
 
 def after_step(*steps: int) -> Callable[[Any, Group0State], int]:
     """The nodes whose guard did one of these steps last, as a bit mask."""
@@ -112,8 +110,11 @@ class Guards(Members):
             + " that index {index} is committed. {node} has applied it."
         ),
         travels=[
-            Travel("request", "n:{node}", "n:{leader}", "barrier", ASKS, 0),
-            Travel("answer", "n:{leader}", "n:{node}", "index {index}", TELLS, 1),
+            Travel("request", "{node}", "{leader}", "barrier", tells="read barrier"),
+            Travel(
+                *("answer", "{leader}", "{node}", "index {index}"),
+                tells="committed up to index {index}",
+            ),
         ],
     )
     @purpose("A change should start from the newest state, not an old one.")

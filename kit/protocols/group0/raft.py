@@ -140,10 +140,10 @@ class RaftLog(Members):
         travels=[
             Travel(
                 "entry",
-                "n:{leader}",
-                "n:{node}",
+                "{leader}",
+                "{node}",
                 "up to {index}",
-                "{leader} → {node}: entries up to {index}, committed",
+                tells="entries up to {index}, committed",
             )
         ],
     )
@@ -162,10 +162,10 @@ class RaftLog(Members):
         travels=[
             Travel(
                 "data",
-                "n:{leader}",
-                "n:{node}",
+                "{leader}",
+                "{node}",
                 "snapshot",
-                "{leader} → {node}: snapshot, the state at index {applied}",
+                tells="snapshot, the state at index {applied}",
             )
         ],
     )

@@ -54,10 +54,10 @@ class Serving(state.Members):
         travels=[
             Travel(
                 "request",
-                "n:{source}",
-                "n:{target}",
+                "{source}",
+                "{target}",
                 "version {version}",
-                "{source} → {target}: request with version {version}",
+                tells="request with version {version}",
             )
         ],
     )

@@ -445,6 +445,11 @@ SERVING_STATES = ("normal", "decommissioning", "removing", "rebuilding")
 """The states in which a node takes requests of clients."""
 
 
+def serving(s: ControlState) -> int:
+    """The nodes that take requests of clients (a mask)."""
+    return cluster.in_state(s.topology, *SERVING_STATES) & s.up
+
+
 def drain_refusal(s: ControlState, node: int, setting: cluster.Setting) -> Refusal | None:
     """Why a node does not answer a barrier yet: older requests, or work of a closed session."""
     view = cluster.local_view(s.topology)
@@ -488,14 +493,13 @@ def is_truncating(s: ControlState, setting: cluster.Setting) -> bool:
 class Serving(Control):
     """What nodes do beside the coordinator: a client's request, and what a session left behind."""
 
-    def _takes_clients(self, s: ControlState) -> int:  # one request runs at a time
-        return (
-            cluster.in_state(s.topology, *SERVING_STATES) & s.up
-            if s.client == cluster.NOBODY
-            else 0
-        )
-
-    @action(kind="client", tag="begin", each=_takes_clients, spends="faults.clients", unasked=True)
+    @action(
+        kind="client",
+        tag="begin",
+        each=lambda m, s: serving(s) if s.client == cluster.NOBODY else 0,  # one runs at a time
+        spends="faults.clients",
+        unasked=True,
+    )
     @purpose("A node routes by its own topology version, old or new.")
     def begin_request(self, s: ControlState, node: Node) -> Next:
         """A client's request begins at {node}, at the version that the node uses."""

@@ -65,16 +65,7 @@ class CoordinatorTask(Struct, frozen=True, cache_hash=True):
 
 def decision_of(s: ControlState, setting: cluster.Setting) -> Decision:
     """What the coordinator decides, by the tables and by who is reachable."""
-    return _decision(s.topology, s.reachable, s.heir, setting)
-
-
-def _decision(
-    topology: cluster.ClusterTopology, alive: int, heir: bool, setting: cluster.Setting
-) -> Decision:
-    """S-53: with the safeguard off it is an heir, which goes on only with what it began itself."""
-    if heir and rules.under_way(topology):
-        return Decision("wait", "this coordinator does not know what is under way")
-    return decide(topology, alive, setting)
+    return task_of(s, setting).decision
 
 
 def task_of(s: ControlState, setting: cluster.Setting) -> CoordinatorTask:
@@ -87,7 +78,9 @@ def task_of(s: ControlState, setting: cluster.Setting) -> CoordinatorTask:
 def _task(
     topology: cluster.ClusterTopology, alive: int, heir: bool, done: int, setting: cluster.Setting
 ) -> CoordinatorTask:
-    decision = _decision(topology, alive, heir, setting)
+    decision = decide(topology, alive, setting)
+    if heir and rules.under_way(topology):  # S-53: it goes on only with what it began itself
+        decision = Decision("wait", "this coordinator does not know what is under way")
     if decision.kind != "work":
         return CoordinatorTask(decision)
     operation = decision.operation
@@ -238,11 +231,6 @@ def unreached(s: ControlState, task: CoordinatorTask) -> int:
     return barrier_left(s, task) & ~s.reachable
 
 
-def has_tablets(s: ControlState, task: CoordinatorTask) -> bool:
-    """Whether the node that is to leave still has tablets."""
-    return bool(s.topology.tablets_on >> task.node & 1)
-
-
 def racks_against(s: ControlState, task: CoordinatorTask, setting: cluster.Setting) -> str:
     """Why the tokens that are to be assigned next cannot be; empty: they can."""
     pieces = () if task.work is None else (task.work,)
@@ -252,7 +240,7 @@ def racks_against(s: ControlState, task: CoordinatorTask, setting: cluster.Setti
 def fails_by_itself(s: ControlState, task: CoordinatorTask, setting: cluster.Setting) -> bool:
     """Whether the work cannot succeed as things are: nobody needs to make it fail."""
     if task.work is not None and task.work.name == "check_drained":
-        return has_tablets(s, task)
+        return bool(s.topology.tablets_on >> task.node & 1)
     return bool(unreached(s, task) or racks_against(s, task, setting))
 
 
@@ -504,10 +492,8 @@ class Coordinator(control.Control):
         else:
             pairs = [(other, name) for other in others]
         tag, carries = control.permit(s.topology.session)
-        for source, target in pairs:
-            way = self.spot(source), self.spot(target)
-            text = f"{source} → {target}: ranges{carries}"
-            yield Travel("data", *way, f"ranges{tag}", text)
+        for way in pairs:
+            yield Travel("data", *way, f"ranges{tag}", tells=f"ranges{carries}")
 
     @action(
         tag="work",
@@ -529,7 +515,7 @@ class Coordinator(control.Control):
             return refused("tablets are still moving or still on the node")
         if missing := task.needs & ~s.reachable:
             return refused(f"{piece.name} cannot reach a node", self.named(missing))
-        if piece.name == "check_drained" and has_tablets(s, task):
+        if piece.name == "check_drained" and fails_by_itself(s, task, self.setting):
             return refused("the node still has tablets")
         racks = racks_against(s, task, self.setting)
         return refused(racks) if racks else advanced(worked(s, task), self.setting)

@@ -18,9 +18,9 @@ from kit.protocols.topology.rules import cluster
 from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, ClusterTopology, changed_requests
 from kit.protocols.topology.rules.columns import changed_cells
 from kit.protocols.topology.rules.decide import QueueEntry, queue
-from kit.protocols.topology.rules.machines import BOUNDARY, TRANSITION_STATE, Machine
+from kit.protocols.topology.rules.machines import TRANSITION_STATE
 from kit.protocols.topology.rules.replication import replication_words
-from kit.protocols.topology.rules.work import TopologyOperation, excluded, machine_of, under_way
+from kit.protocols.topology.rules.work import TopologyOperation, excluded
 from kit.protocols.topology.topology import Topology
 
 COMING = ("bootstrapping", "replacing", "none")
@@ -154,39 +154,6 @@ def operation_title(m: Topology, operation: TopologyOperation) -> str:
     """What is under way: ``bootstrapping D``."""
     what = operation.machine.replace("_zero_token", " without tokens")
     return what if operation.node == NOBODY else f"{what} {m.names[operation.node]}"
-
-
-class MachineWay(Struct, frozen=True):
-    """A machine with the states gone through; ``ended`` once nothing is under way of it."""
-
-    machine: Machine
-    states: tuple[str, ...]
-    ended: bool
-
-
-def way_of(m: Topology, start: ControlState, steps: Sequence[PassedStep]) -> MachineWay | None:
-    """The last operation that was under way, with its states; None before the first one."""
-    current: TopologyOperation | None = None
-    last: TopologyOperation | None = None
-    states: list[str] = []
-    # Of the states those whose tables are others than those of the step before.
-    changed = (step.after for step in steps if step.after.topology is not step.before.topology)
-    for s in (start, *changed):
-        operation = under_way(s.topology)
-        if operation is not None:
-            before = current and (current.machine, current.node)
-            if before != (operation.machine, operation.node):
-                states = [BOUNDARY]
-            if states[-1] != operation.state:
-                states.append(operation.state)
-            last = operation
-        elif current is not None:
-            end = current.node == NOBODY
-            states.append(BOUNDARY if end else s.topology.nodes[current.node].state)
-        current = operation
-    if last is None:
-        return None
-    return MachineWay(machine_of(last, m.setting), tuple(states), current is None)
 
 
 START_MARKER = "start of a new coordinator"

@@ -68,8 +68,8 @@ FAMILY = Family(
         "spark": {"spark": "clusters coverage_of steps_of"},
         "": {
             "dry_run.history": "topology_history",
-            "dry_run.journal": "replay_journal",
             "dry_run.report": "coordinator",
+            "lessons.journals": "replay_journal",
         },
     },
     drills={"topology/stuck-barrier": "drill:DRILL"},

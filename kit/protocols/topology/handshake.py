@@ -48,11 +48,6 @@ REASONS = {
 """Why a node does not get in, by the names that messages carry."""
 
 
-def because(reason: str) -> str:
-    """What a reason says that a message or a row carries."""
-    return REASONS[reason]
-
-
 JOINING = ("bootstrapping", "replacing")
 """The states of a node whose join is under way."""
 

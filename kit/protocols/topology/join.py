@@ -28,6 +28,7 @@ from kit.protocols.topology.handshake import (
     GROUP0,
     JOINER,
     JOINING,
+    REASONS,
     REMOVED,
     SNITCH,
     BannedNotice,
@@ -46,7 +47,6 @@ from kit.protocols.topology.handshake import (
     RemovedState,
     ResponseHandled,
     banning,
-    because,
     coordinator,
     joiner,
     left,
@@ -328,7 +328,7 @@ class Join(NetworkModel):
                 stored = f" It has verified and stored: {row.verified}." * bool(row.verified)
                 return f"{queued} and tells it to wait.{stored}"
         [answer] = posted(before.network, action, after.network)
-        return f"{{node}} rejects the request: {because(answer.message.reason)}."
+        return f"{{node}} rejects the request: {REASONS[answer.message.reason]}."
 
     @action(
         tag="place",
@@ -354,7 +354,7 @@ class Join(NetworkModel):
     def _take_words(self, before: ActorState, action: Any, after: ActorState) -> str:
         changed = next(row for row in tables(after).rows if row not in tables(before).rows)
         if changed.state == "left":
-            return f"{{lead}} rejects {changed.host}: {because(changed.reason)}."
+            return f"{{lead}} rejects {changed.host}: {REASONS[changed.reason]}."
         return f"{{lead}} finds {changed.host}'s request and accepts it: join_group0."
 
     def _taken(self, before: ActorState, action: Any, after: ActorState) -> Iterator[Travel]:
@@ -409,7 +409,7 @@ class Join(NetworkModel):
 
     def _verdict_words(self, before: ActorState, action: Any, after: ActorState) -> str:
         to, verdict = verdict_due(before)
-        what = ACCEPTED if verdict == ACCEPTED else f"rejected: {because(verdict)}"
+        what = ACCEPTED if verdict == ACCEPTED else f"rejected: {REASONS[verdict]}"
         return f"{{lead}} sends its verdict to {to}: {what}."
 
     @action(by=_led, label=lambda m, s, action: f"{lead(s)} sends its verdict", says=_verdict_words)
@@ -488,7 +488,7 @@ class Join(NetworkModel):
         state = joiner(after)
         if state.status == "normal":
             return f"{state.host} sees that it is normal: it has joined."
-        return f"{state.host} stops: {because(state.reason)}."
+        return f"{state.host} stops: {REASONS[state.reason]}."
 
     @action(
         tag="learn",
@@ -770,7 +770,7 @@ class Join(NetworkModel):
         stops = joiner(before).status != "stopped" == joiner(after).status
         if not stops or not isinstance(action, DeliverMessage):
             return said
-        return f"{said} It stops: {because(joiner(after).reason)}."
+        return f"{said} It stops: {REASONS[joiner(after).reason]}."
 
     def in_short(self, message: Any) -> str:
         """A message in two or three words: ``request of N1``, ``wait``, ``accepted``."""
@@ -799,7 +799,7 @@ class Join(NetworkModel):
             return f"{message.host}'s JOIN_NODE_REQUEST ({said})"
         if isinstance(message, JoinNodeResponse):
             said = message.verdict
-            how = said if said == ACCEPTED else f"rejected, {because(said)}"
+            how = said if said == ACCEPTED else f"rejected, {REASONS[said]}"
             return f"JOIN_NODE_RESPONSE for {message.host} ({how})"
         return SAID[type(message)][1].format(message)
 

@@ -112,10 +112,7 @@ class RaftUpgrade(declared.NodeModel[Cluster]):
     )
 
     def set_up(self) -> None:
-        """All nodes have a name.
-
-        Raises BadInput for a new cluster with an old problem.
-        """
+        """All nodes have a name. Raises BadInput for a new cluster with an old problem."""
         if self.schema_problem and self.beginning == "new cluster":
             raise BadInput(
                 "schema_problem", True, "false, since a new cluster has no older definitions"
@@ -204,8 +201,7 @@ class RaftUpgrade(declared.NodeModel[Cluster]):
         """The option is now on in {node}'s configuration{differ}."""
         return s.at(node, configured=True) if s.nodes[node].installed else NO_OPTION
 
-    def says_restart(self, before: Cluster, act: Any, after: Cluster) -> str:
-        """What a node starts as; the last one fires the upgrade."""
+    def _says_restart(self, before: Cluster, act: Any, after: Cluster) -> str:
         node = after.nodes[self.number(act.node)]
         fires = " Every node now runs with the option: the Raft upgrade starts on its own."
         fired = fires if after.has_begun and not before.has_begun else ""
@@ -214,7 +210,7 @@ class RaftUpgrade(declared.NodeModel[Cluster]):
         catches = "; it catches up before it serves requests" if not node.serves else ""
         return f"{{node}} starts: {RUNS[node.state]}{catches}.{fired}"
 
-    def logs_restart(self, before: Cluster, act: Any, after: Cluster) -> Iterator[ServerLine]:
+    def _logs_restart(self, before: Cluster, act: Any, after: Cluster) -> Iterator[ServerLine]:
         """A node that goes on with its state, then whoever gets the feature by this restart."""
         name, number = act.node, self.number(act.node)
         node = after.nodes[number]
@@ -238,8 +234,8 @@ class RaftUpgrade(declared.NodeModel[Cluster]):
         each=lambda m, s: s.where(
             lambda n: s.restarts > 0 or n.needs_restart if n.status == "up" else n.status == "down"
         ),
-        says=says_restart,
-        logs=logs_restart,
+        says=_says_restart,
+        logs=_logs_restart,
     )
     @purpose("A server loads its version and options when it starts.")
     def restart(self, s: Cluster, node: Node) -> Next:
@@ -286,7 +282,7 @@ class RaftUpgrade(declared.NodeModel[Cluster]):
         schema = s.nodes[node].schema | s.to_pull(node, source)
         return s.at(node, schema=schema, by_group0=False)  # the version is a hash again
 
-    def asks_member(self, before: Cluster, act: Any, after: Cluster) -> Iterator[Travel]:
+    def _asks_member(self, before: Cluster, act: Any, after: Cluster) -> Iterator[Travel]:
         """To a member that it reaches, and back; who creates the group has asked all."""
         number = self.number(act.node)
         group, linked = after.nodes[number].group, before.linked(number)
@@ -304,7 +300,7 @@ class RaftUpgrade(declared.NodeModel[Cluster]):
             if len(after.entries) > len(before.entries)
             else "{node} joins group 0."
         ),
-        travels=asks_member,
+        travels=_asks_member,
         logs=lambda m, before, action, after: (
             upgrade_line("Joining group 0", phase=1),
             ServerLine(
@@ -327,17 +323,23 @@ class RaftUpgrade(declared.NodeModel[Cluster]):
             group = len(s.entries)
         return s.at(node, group=group, tries=0)
 
-    def asks_reached(self, before: Cluster, act: Any, after: Cluster) -> Iterator[Travel]:
-        """Every peer that it reaches is asked for its version."""
-        number = self.number(act.node)
-        reached = before.in_turn(number, before.linked(number))
-        for i in reached:
-            yield Travel("request", act.node, self.names[i], "version?", leg=0)
-        for i in reached:
-            yield Travel("answer", self.names[i], act.node, before.nodes[i].version, leg=1)
+    def _asks_reached(self, before: Cluster, act: Any, after: Cluster) -> Iterator[Travel]:
+        peers = before.linked(self.number(act.node))
+        return self._asks(before, act, peers, "version?", lambda node: node.version)
 
-    def says_compared(self, before: Cluster, act: Any, after: Cluster) -> str:
-        """Whether the versions are equal, and who was not asked."""
+    def _asks(
+        self, s: Cluster, act: Any, peers: int, what: str, answer: Callable[[UpgradingNode], str]
+    ) -> Iterator[Travel]:
+        """All these peers are asked; those in reach answer."""
+        number = self.number(act.node)
+        in_turn = s.in_turn(number, peers)
+        for i in in_turn:
+            yield Travel("request", act.node, self.names[i], what, leg=0)
+        for i in in_turn:
+            if s.linked(number) >> i & 1:
+                yield Travel("answer", self.names[i], act.node, answer(s.nodes[i]), leg=1)
+
+    def _says_compared(self, before: Cluster, act: Any, after: Cluster) -> str:
         number = self.number(act.node)
         if differing := self.named(self.mismatched(before, number)):
             those = ", ".join(differing)
@@ -347,8 +349,7 @@ class RaftUpgrade(declared.NodeModel[Cluster]):
         without = f" It does not wait for {', '.join(passed)}." if passed else ""
         return f"{{node}} has the schema version of its peers.{without}"
 
-    def logs_compared(self, before: Cluster, act: Any, after: Cluster) -> Iterator[ServerLine]:
-        """The phase that is over, and what was compared."""
+    def _logs_compared(self, before: Cluster, act: Any, after: Cluster) -> Iterator[ServerLine]:
         number = self.number(act.node)
         if before.nodes[number].state == rules.SYNCHRONIZE:
             yield upgrade_line("All peers in synchronize state", phase=4)
@@ -372,9 +373,9 @@ class RaftUpgrade(declared.NodeModel[Cluster]):
     @action(
         kind="phase",
         each=lambda m, s: s.where(lambda n: n.is_upgrading(1, 3)),
-        says=says_compared,
-        travels=asks_reached,
-        logs=logs_compared,
+        says=_says_compared,
+        travels=_asks_reached,
+        logs=_logs_compared,
     )
     @purpose("The group starts with one schema, so all nodes must have the same schema.")
     def compare(self, s: Cluster, node: Node) -> Next:
@@ -433,7 +434,7 @@ class RaftUpgrade(declared.NodeModel[Cluster]):
         behind = (i for i in nodes_in(able) if s.is_behind(s.nodes[i]) and s.has_majority(i))
         return able & s.where(lambda n: not n.serves) | mask_of(behind)
 
-    def newest_schema(self, before: Cluster, act: Any, after: Cluster) -> Iterator[Travel]:
+    def _newest_schema(self, before: Cluster, act: Any, after: Cluster) -> Iterator[Travel]:
         """From a member that has it; nothing where there is nothing newer."""
         number = self.number(act.node)
         if before.nodes[number].applied != after.nodes[number].applied:
@@ -448,7 +449,7 @@ class RaftUpgrade(declared.NodeModel[Cluster]):
             if m.acting(before, action).applied == m.acting(after, action).applied
             else "{node} gets the newest schema from its group and serves requests."
         ),
-        travels=newest_schema,
+        travels=_newest_schema,
     )
     @purpose("A node that was away lacks the changes that were made in the meantime.")
     def catch_up(self, s: Cluster, node: Node) -> Next:
@@ -468,17 +469,11 @@ class RaftUpgrade(declared.NodeModel[Cluster]):
         able = nodes_in(s.where(lambda n: n.tries < self.retries))
         return mask_of(i for i in able if self.awaited(s, i))
 
-    def asks_awaited(self, before: Cluster, act: Any, after: Cluster) -> Iterator[Travel]:
-        """Every peer that it waits for is asked; only those in reach answer."""
-        number = self.number(act.node)
-        missing = before.in_turn(number, self.awaited(before, number))
-        for i in missing:
-            yield Travel("request", act.node, self.names[i], "state?", leg=0)
-        for i in missing:
-            if before.linked(number) >> i & 1:
-                yield Travel("answer", self.names[i], act.node, before.nodes[i].state, leg=1)
+    def _asks_awaited(self, before: Cluster, act: Any, after: Cluster) -> Iterator[Travel]:
+        peers = self.awaited(before, self.number(act.node))
+        return self._asks(before, act, peers, "state?", lambda node: node.state)
 
-    def logs_retry(self, before: Cluster, act: Any, after: Cluster) -> Iterator[ServerLine]:
+    def _logs_retry(self, before: Cluster, act: Any, after: Cluster) -> Iterator[ServerLine]:
         """For whom it waits; from time to time that it takes long."""
         number = self.number(act.node)
         node, behind = after.nodes[number], self.unsynchronized(before, number)
@@ -502,8 +497,8 @@ class RaftUpgrade(declared.NodeModel[Cluster]):
         says=lambda m, before, action, after: (
             f"{{node}} checks again: {m.waits_for(before, m.number(action.node))}."
         ),
-        travels=asks_awaited,
-        logs=logs_retry,
+        travels=_asks_awaited,
+        logs=_logs_retry,
     )
     @purpose("The upgrade needs every peer, so a node can only ask again.")
     def retry(self, s: Cluster, node: Node) -> Next:
@@ -512,8 +507,7 @@ class RaftUpgrade(declared.NodeModel[Cluster]):
 
     # What clients do, and what goes wrong
 
-    def says_change(self, before: Cluster, act: Any, after: Cluster) -> str:
-        """Who changes the schema, by what, and who has the change now."""
+    def _says_change(self, before: Cluster, act: Any, after: Cluster) -> str:
         was = self.acting(before, act)
         if was.state == rules.RECOVERY:
             return (
@@ -529,7 +523,7 @@ class RaftUpgrade(declared.NodeModel[Cluster]):
     @action(
         spends="changes",
         each=lambda m, s: s.up,
-        says=says_change,
+        says=_says_change,
         travels=lambda m, before, action, after: (
             Travel("entry", action.node, name, f"command {m.acting(after, action).applied}")
             for name in m.named(applying(before, after))
@@ -591,12 +585,11 @@ class RaftUpgrade(declared.NodeModel[Cluster]):
         """{node} goes down but keeps its disk."""
         return s.at(node, status="down", compared=False, serves=False, tries=0)
 
-    def expendable(self, s: Cluster) -> int:
-        """Who may be lost: another one stays."""
-        left = s.left
-        return left if left.bit_count() > 1 else 0
-
-    @action(fault=True, spends="deaths", each=expendable)
+    @action(
+        fault=True,
+        spends="deaths",
+        each=lambda m, s: s.left if s.left.bit_count() > 1 else 0,  # another one stays
+    )
     @purpose("The upgrade waits for every node, but this one will never answer.")
     def die(self, s: Cluster, node: Node) -> Next:
         """{node} is lost for good."""

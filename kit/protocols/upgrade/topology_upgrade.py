@@ -9,7 +9,6 @@ documents leave open.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from string import ascii_uppercase
 from typing import Any, Literal, TypeAlias
 
@@ -244,16 +243,8 @@ class TopologyUpgrade(declared.NodeModel[Cluster]):
             else "{node} sends {follows}; its request is queued."
         ),
         travels=[
-            Travel(
-                "request", "n:{node}", "n:{leader}", "query", "{node} → {leader}: JOIN_NODE_QUERY"
-            ),
-            Travel(
-                "answer",
-                "n:{leader}",
-                "n:{node}",
-                "{short}",
-                "{leader} → {node}: {before.upgrade_state}",
-            ),
+            Travel("request", "{node}", "{leader}", "query", tells="JOIN_NODE_QUERY"),
+            Travel("answer", "{leader}", "{node}", "{short}", tells="{before.upgrade_state}"),
             Travel("request", "{node}", "{leader}", "{follows}"),
         ],
     )
@@ -266,15 +257,12 @@ class TopologyUpgrade(declared.NodeModel[Cluster]):
         standing: Standing = "joining" if old else "queued"
         return s.at(node, is_up=True, standing=standing, view=s.upgrade_state)
 
-    def to_members(self, before: Cluster, act: Any, after: Cluster) -> Iterator[Travel]:
-        """Gossip tells it to every member."""
-        members = self.named(before.answering)
-        return (Travel("message", act.node, name, "NORMAL") for name in members)
-
     @action(
         kind="join",
         each=lambda m, s: s.where(lambda n: n.standing == "joining"),
-        travels=to_members,
+        travels=lambda m, before, action, after: (
+            Travel("message", action.node, name, "NORMAL") for name in m.named(before.answering)
+        ),
     )
     @purpose("A join that began in the old way ends in the old way.")
     def finish(self, s: Cluster, node: Node) -> Next:
@@ -284,15 +272,7 @@ class TopologyUpgrade(declared.NodeModel[Cluster]):
     @action(
         kind="join",
         each=lambda m, s: s.where(lambda n: n.standing == "queued"),
-        travels=[
-            Travel(
-                "answer",
-                "n:{leader}",
-                "n:{node}",
-                "response",
-                "{leader} → {node}: JOIN_NODE_RESPONSE",
-            )
-        ],
+        travels=[Travel("answer", "{leader}", "{node}", "response", tells="JOIN_NODE_RESPONSE")],
     )
     @purpose("Joins now go through the table.")
     def serve(self, s: Cluster, node: Node) -> Next:

@@ -10,7 +10,7 @@ from kit.errors import BadInput
 from kit.model.model import Safeguard, always
 from kit.model.registry import build, entry_of
 from kit.model.timeline import Timeline
-from kit.protocols.topology.handshake import REASONS, because, joiner, tables
+from kit.protocols.topology.handshake import REASONS, joiner, tables
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.search.check import check
 from kit.search.fuzz import fuzz
@@ -198,7 +198,7 @@ def test_the_server_checks_a_replace(given: dict[str, Any], reason: str) -> None
     assert (tables(timeline.state).row("N1") is None) == bool(reason)
     if reason:
         said = " ".join(moment.say for moment in timeline.moments)
-        assert f"rejects the request: {because(reason)}." in said
+        assert f"rejects the request: {REASONS[reason]}." in said
         assert shown(timeline, "checks", f"check:{reason}").endswith("!")
     assert joiner(played(**parameters, edition="documents").state).status == "normal"
 

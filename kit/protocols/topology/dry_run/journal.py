@@ -6,24 +6,21 @@ moves of tablets before those that end in such a move.
 """
 
 from collections.abc import Sequence
-from itertools import takewhile
-from pathlib import Path
+from itertools import chain, takewhile
 
-from kit.edge.arguments import checked
 from kit.errors import counted
 from kit.model.record import ReadOn, Record, RecordState
 from kit.model.timeline import Timeline
-from kit.protocols.topology.dry_run.history import Passage, topology_history
+from kit.protocols.topology.dry_run.history import Passage
 from kit.protocols.topology.panels.states import diagram
 from kit.protocols.topology.rules.editions import MACHINES
-from kit.protocols.topology.rules.machines import BOUNDARY, Edition, Machine, tables_with
+from kit.protocols.topology.rules.machines import BOUNDARY, Edition, tables_with
 from kit.views.declared import Badges, status
 from kit.views.diagrams import START, Standing, state_panel
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import moved, scroll
 from kit.views.registry import Views
-from kit.widgets.player import Player
 
 MOST_STAYS = 40
 """Stays that are listed, the last ones."""
@@ -53,8 +50,9 @@ class Journal(Record):
         return f"{stay.time}, {stay.host}: {stay.place}{way}"
 
 
-def way_of(model: Journal, read: int) -> tuple[Machine, tuple[str, ...]] | None:
-    """The machine of the last stretch of states that was read, and those states."""
+def standing(scene: Scene) -> Standing | None:
+    """Where the machine of the last stretch of states that was read stands."""
+    model, read = scene.model, scene.state.read
     stretch: list[str] = []
     for stay in model.entries[:read]:
         if stay.edge in ("begins", "unknown"):
@@ -67,21 +65,11 @@ def way_of(model: Journal, read: int) -> tuple[Machine, tuple[str, ...]] | None:
     whole = {*stretch, *filter(None, (stay.state for stay in ahead))}
     machines = MACHINES[model.tables]
     for machine in (machines["tablets"], *machines.values()):
-        known = {state for edge in machine.edges for state in (edge.source, edge.target)}
-        if whole <= known and stretch:
-            return machine, tuple(stretch)
+        edges = [(edge.source, edge.target) for edge in machine.edges]
+        if stretch and whole <= {*chain(*edges)}:
+            begins = (BOUNDARY, stretch[0]) in edges
+            return Standing(diagram(machine, model.tables), (*[START] * begins, *stretch))
     return None
-
-
-def standing(scene: Scene) -> Standing | None:
-    """Where the machine of the last stretch stands."""
-    way = way_of(scene.model, scene.state.read)
-    if way is None:
-        return None
-    machine, states = way
-    begins = any((e.source, e.target) == (BOUNDARY, states[0]) for e in machine.edges)
-    path = (START, *states) if begins else states
-    return Standing(diagram(machine, scene.model.tables), path)
 
 
 def draw_lines(scene: Scene) -> Frag:
@@ -139,16 +127,3 @@ VIEWS = Views(
 def journal_timeline(passages: Sequence[Passage], edition: Edition) -> Timeline:
     """The whole journal as a timeline, looked at from its start."""
     return Journal(passages, edition).read_through()
-
-
-@checked
-def replay_journal(
-    logs: str | Path | Sequence[str | Path], *, edition: Edition = "server"
-) -> Player:
-    """A Player for the history in the journals of a cluster's coordinators.
-
-    Raises BadInput for a file that cannot be read or is not such a journal.
-    """
-    return Player(
-        journal_timeline(topology_history(logs, edition=edition), edition), controls=False
-    )

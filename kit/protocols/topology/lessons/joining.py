@@ -11,7 +11,7 @@ from kit.lessons.stills import still
 from kit.model.timeline import PassedStep, Timeline
 from kit.protocols.topology import handshake
 from kit.protocols.topology import topology as act
-from kit.protocols.topology.handshake import CHECKS, CLUSTER, FEATURE, JoinRow, because, joiner
+from kit.protocols.topology.handshake import CHECKS, CLUSTER, FEATURE, REASONS, JoinRow, joiner
 from kit.protocols.topology.join import Join
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.static import Sheet
@@ -39,7 +39,7 @@ def who_decides(timeline: Timeline) -> PosedQuestion:
         f"{last.host} asks to join. Which node rejects it, if any?",
         (IN, *BY.values(), BANNED, NO_ANSWER),
         (right,),
-        f"{last.host} is {last.status}: {because(last.reason)}."
+        f"{last.host} is {last.status}: {REASONS[last.reason]}."
         if last.reason
         else f"{last.host} is {last.status}.",
         still(ahead, "hosts"),
@@ -53,7 +53,7 @@ def checks_table(edition: Edition = "documents") -> Sheet:
     """
     if edition not in EDITIONS:
         raise BadInput("edition", edition, " or ".join(EDITIONS))
-    rows = [(because(check.reason), BY[check.by]) for check in CHECKS if check.is_made(edition)]
+    rows = [(REASONS[check.reason], BY[check.by]) for check in CHECKS if check.is_made(edition)]
     return Sheet(f"Which node checks what ({edition} edition)", ("rejected", "by"), tuple(rows))
 
 

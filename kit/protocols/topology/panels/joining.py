@@ -33,7 +33,7 @@ def hosts(s: ActorState) -> Iterator[tuple[handshake.JoinRow, bool, str]]:
     """Every row of ``system.topology``, whether it is in group 0, why it was rejected."""
     held = handshake.tables(s)
     for row in held.rows:
-        yield row, row.host in held.members, handshake.because(row.reason) if row.reason else ""
+        yield row, row.host in held.members, handshake.REASONS[row.reason] if row.reason else ""
 
 
 def processes(m: Join, s: ActorState) -> tuple[tuple[str, str], ...]:
@@ -44,7 +44,7 @@ def processes(m: Join, s: ActorState) -> tuple[tuple[str, str], ...]:
         f"features {', '.join(state.features) or 'none'}",
         "group 0 server runs" if m.runs_group0(state) else "no group 0 server",
         "a response is held until the joiner is told to wait for one" if state.parked else "",
-        handshake.because(state.reason) if state.reason else "",
+        handshake.REASONS[state.reason] if state.reason else "",
     ]
     named = [(each.name, _member(s, each)) for each in handshake.members(s)]
     named.append((handshake.JOINER, "; ".join(filter(None, doing))))

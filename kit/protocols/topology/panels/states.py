@@ -5,11 +5,12 @@ from operator import itemgetter
 
 from msgspec.structs import replace
 
-from kit.protocols.topology import facts
 from kit.protocols.topology.control import ControlState
 from kit.protocols.topology.rules import machines as tables
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.editions import MACHINES, NODE
+from kit.protocols.topology.rules.work import TopologyOperation, machine_of, under_way
+from kit.protocols.topology.topology import machines
 from kit.views.declared import Column, Table, panel_of
 from kit.views.diagrams import END, START, Standing, StateDiagram, state_panel
 from kit.views.panel import Scene
@@ -69,21 +70,26 @@ def diagrams() -> Iterator[StateDiagram]:
 def standing(scene: Scene) -> Standing | None:
     """Where the last operation stands; before the first, the machine of what is asked first."""
     m = scene.model
-    way = facts.way_of(m, _first(scene), scene.way())
-    if way is None or way.machine.name in UNDRAWN:
-        machines = MACHINES[m.setting.tables]
-        names = (
-            tables.machine_of_request(r.kind, zero_token=r.zero_token) for r in m.plan.requests
-        )
-        tablets = ("tablets",) * bool(m.tablets or m.resizes)
-        drawn = (name for name in (*names, *tablets) if name in machines and name not in UNDRAWN)
-        first = next(drawn, "")
-        return Standing(diagram(machines[first], m.setting.tables), (START,)) if first else None
-    path = [NULL if state == "" else state for state in way.states]
-    if way.ended and path[-1] == tables.BOUNDARY:
-        path[-1] = END
-    path[0] = START
-    return Standing(diagram(way.machine, m.setting.tables), tuple(path))
+    current: TopologyOperation | None = None
+    machine: tables.Machine | None = None
+    path: list[str] = []
+    # Of the states those whose tables are others than those of the step before.
+    ways = (step for step in scene.way() if step.after.topology is not step.before.topology)
+    for s in (_first(scene), *(step.after for step in ways)):
+        operation = under_way(s.topology)
+        if operation is not None:
+            before = current and (current.machine, current.node)
+            if before != (operation.machine, operation.node):
+                machine, path = machine_of(operation, m.setting), [START]
+            if path[-1] != (state := operation.state or NULL):
+                path.append(state)
+        elif current is not None:
+            path.append(END if current.node == NOBODY else s.topology.nodes[current.node].state)
+        current = operation
+    if machine is None or machine.name in UNDRAWN:
+        machine = next((each for each in machines(m) if each.name not in UNDRAWN), None)
+        path = [START]
+    return Standing(diagram(machine, m.setting.tables), tuple(path)) if machine else None
 
 
 def _first(scene: Scene) -> ControlState:

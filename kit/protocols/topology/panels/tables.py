@@ -9,26 +9,23 @@ table"; blog post on 6.0, "Our Move to Schema and Topology Changes on Raft", "CD
 Raft".
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
-from operator import attrgetter, itemgetter
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from operator import itemgetter
 from typing import Any, TypeAlias
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.masks import nodes_in
 from kit.model.flows import as_timeuuid
-from kit.model.timeline import PassedStep
 from kit.operators.importers.system_tables import TOPOLOGY
-from kit.protocols.topology.control import SERVING_STATES, ControlState, view_of
+from kit.protocols.topology.control import SERVING_STATES, serving, view_of
 from kit.protocols.topology.facts import RunIds, ends_of, run_ids
 from kit.protocols.topology.outages import address_of
 from kit.protocols.topology.rules import columns
 from kit.protocols.topology.rules.cluster import ClusterTopology, Replication, in_state
 from kit.protocols.topology.rules.machines import Edition
 from kit.protocols.topology.rules.replication import altered, replication_words
-from kit.protocols.topology.topology import Topology
 from kit.views import declared
 from kit.views.declared import Column, Table
 from kit.views.panel import Scene
@@ -39,10 +36,6 @@ OF_ROWS = tuple(name for name in TOPOLOGY if name not in (*STATIC, "key"))
 OWN = ("host_id", "tokens", "request_id")
 """Columns in which no two rows are alike."""
 MOST_KEPT = 4
-
-
-stored = lru_cache(MOST_KEPT)(columns.store)
-"""The tables of a topology; a few are kept, since most steps leave them as they are."""
 
 # -- system.topology -------------------------------------------------------------------------------
 
@@ -93,7 +86,7 @@ def texts(
             value = topology.transition
         return columns.cell_text(value)
 
-    table = stored(topology, names)[0]
+    table = columns.store(topology, names)[0]
     of_rows = {(row.host_id, name): text(row, name) for row in table.rows for name in OF_ROWS}
     for row in () if any(row.datacenter for row in table.rows) else table.rows:
         # Where no rack is given all nodes are in one.
@@ -105,19 +98,13 @@ def _id(state_id: int | str) -> str:
     return as_timeuuid(int(state_id))
 
 
-class HostRow(dict[str, str]):
-    """The cells of a host, by column."""
-
-    @cached_property
-    def look(self) -> tuple[str, ...]:
-        """What it has in common with others."""
-        cells = self.items()
-        return tuple(
-            f"{name} = {cell}" for name, cell in cells if name not in OWN and cell != columns.NULL
-        )
+HostRow: TypeAlias = Mapping[str, str]
+"""The cells of a host, by column."""
 
 
-_look = attrgetter("look")
+def _look(row: HostRow) -> tuple[str, ...]:
+    shared = {name: cell for name, cell in row.items() if name not in OWN and cell != columns.NULL}
+    return tuple(f"{name} = {cell}" for name, cell in shared.items())
 
 
 @lru_cache(MOST_KEPT)
@@ -126,7 +113,7 @@ def _rows(
 ) -> tuple[HostRow, ...]:
     now = texts(topology, names, ids, edition)
     hosts = dict.fromkeys(host for host, _ in now if host)
-    return tuple(HostRow({name: now[host, name] for name in OF_ROWS}) for host in hosts)
+    return tuple({name: now[host, name] for name in OF_ROWS} for host in hosts)
 
 
 def _hosts(scene: Scene) -> tuple[HostRow, ...]:
@@ -265,7 +252,7 @@ def _requests(scene: Scene) -> list[columns.SystemTopologyRequest]:
     def timed(state: int | None) -> str | None:
         return None if state is None else f"t{state}"
 
-    rows = enumerate(stored(scene.state.topology, scene.model.names)[1], 1)
+    rows = enumerate(columns.store(scene.state.topology, scene.model.names)[1], 1)
     named = (
         replace(
             row, id=_id(ids.get(n, n)), start_time=timed(ids.get(n)), end_time=timed(ends.get(n))
@@ -325,64 +312,53 @@ NOBODY_ANSWERS = "No node accepts the driver's connection."
 READ = ("peer", "host_id", "data_center", "rack", "tokens")
 
 
-class DriverView(Struct, frozen=True):
-    """What a driver reads by its connection to ``contact`` (empty: no node takes it).
+def _contact(scene: Scene) -> int | None:
+    """The first node that takes a driver's connection; None: no node does."""
+    return next(nodes_in(serving(scene.state)), None)
 
-    A row is a node as drivers know it: the table in which it stands, then the columns of ``READ``,
-    empty where nothing is said. ``generations`` are the CDC generations in the description tables,
-    by their times; ``kept`` are committed, and nothing in this run publishes them.
+
+def _peers(scene: Scene) -> Iterator[tuple[str, ...]]:
+    """The nodes as drivers know them: the table in which each stands, then the columns of
+    ``READ``, empty where nothing is said.
     """
-
-    contact: str
-    rows: tuple[tuple[str, ...], ...] = ()
-    generations: tuple[str, ...] = ()
-    kept: int = 0
-
-
-def driver_view(m: Topology, s: ControlState, steps: Sequence[PassedStep]) -> DriverView:
-    """What a driver reads now, by the first node that it reaches."""
-    serving = in_state(s.topology, *SERVING_STATES)
-    contact = next((i for i in range(len(m.names)) if serving & s.up >> i & 1), None)
+    m, s, contact = scene.model, scene.state, _contact(scene)
     if contact is None:
-        return DriverView("")
+        return
     rows = {row.host_id: row for row in columns.store(s.topology, m.names)[0].rows}
-    peers = []
-    for i in nodes_in(serving):
+    for i in nodes_in(in_state(s.topology, *SERVING_STATES)):
         row = rows[m.names[i]]
         # The contact knows the address of before, as long as it has not heard of the new one.
         address = address_of(s, i, behind=i != contact and s.unheard >> i & 1)
-        place = row.datacenter or "", row.rack or "", ", ".join(row.tokens)
         table = "system.local" if i == contact else "system.peers"
-        peers.append((table, address, row.host_id, *place))
-    hidden = s.topology.unpublished
-    times = {number: f"t{state}" for number, state in run_ids(steps)[1]}
-    numbers = range(1, s.topology.generations - hidden + 1)
-    generations = tuple(f"{number} from {times.get(number, 'the start')}" for number in numbers)
-    return DriverView(m.names[contact], tuple(peers), generations, 0 if m.publishing else hidden)
-
-
-def _driver(scene: Scene) -> DriverView:
-    return scene.once("driver", lambda: driver_view(scene.model, scene.state, scene.way()))
+        place = row.datacenter or "", row.rack or "", ", ".join(row.tokens)
+        yield table, address, row.host_id, *place
 
 
 def _generations(scene: Scene) -> str:
-    view = _driver(scene)
-    made = "; ".join(view.generations) or "none"
-    kept = f"; committed, and this run leaves out its publication: {view.kept}" if view.kept else ""
-    return f"cdc_generation_timestamps: {made}{kept}" if view.contact else ""
+    if _contact(scene) is None:
+        return ""
+    topology, times = scene.state.topology, dict(_ids(scene)[1])
+    hidden = topology.unpublished
+    numbers = range(1, topology.generations - hidden + 1)
+    made = (f"{n} from {f't{times[n]}' if n in times else 'the start'}" for n in numbers)
+    kept = f"; committed, and this run leaves out its publication: {hidden}"
+    is_kept = hidden and not scene.model.publishing
+    return f"cdc_generation_timestamps: {'; '.join(made) or 'none'}{kept if is_kept else ''}"
 
 
 DRIVER = declared.panel_of(
     "driver",
     "What a driver reads",
     Table(
-        lambda scene: _driver(scene).rows,
+        _peers,
         "driver:{0[2]}",
         (
             "table",
             *(Column(name, itemgetter(at), none=columns.NULL) for at, name in enumerate(READ, 1)),
         ),
-        caption=lambda scene: f"system.local and system.peers, read from {_driver(scene).contact}",
+        caption=lambda scene: (
+            f"system.local and system.peers, read from {scene.model.names[_contact(scene)]}"
+        ),
         of="{0[2]}",
         line=lambda row: (
             f"{row[0]}: "

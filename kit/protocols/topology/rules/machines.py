@@ -194,10 +194,7 @@ class Machine(Struct, frozen=True):
     edges: tuple[EdgeRow, ...]
 
     def state(self, name: str) -> StateRow:
-        """The row of a state.
-
-        Raises KeyError when the machine has no such state.
-        """
+        """The row of a state. Raises KeyError when the machine has no such state."""
         for row in self.states:
             if row.name == name:
                 return row

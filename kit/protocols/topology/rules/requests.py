@@ -284,10 +284,7 @@ class RequestPlan(Struct, frozen=True):
     keyspaces: tuple[tuple[str, cluster.Replication], ...] = ()
 
     def mask(self, names: tuple[str, ...], field: str) -> int:
-        """These nodes as a mask.
-
-        Raises BadInput when a name is no node's.
-        """
+        """These nodes as a mask. Raises BadInput when a name is no node's."""
         for name in names:
             if name not in self.names:
                 raise BadInput(field, name, "one of " + ", ".join(self.names))

@@ -271,14 +271,13 @@ def story(entry: Entry, name: str) -> tuple[str, ...]:
     return tuple(verb for verb in script if not verb.startswith("retry"))
 
 
-NEW_STEPS = {
+new_checklist = drill.procedure({
     "start": (
         "start the node that is down: it gets the newest schema from its group",
         lambda now: all(node.is_up and node.serves for node in _there(now.state)),
     ),
     **{name: STEPS[name] for name in ("compare", "query")},
-}
-new_checklist = drill.procedure(NEW_STEPS)
+})  # fmt: skip
 
 
 def new_grade(now: drill.DrillMoment) -> drill.Grade:
@@ -346,11 +345,10 @@ def _somewhere(what: str) -> Callable[[drill.DrillMoment], bool]:
     return lambda now: bool({seen(what, i) for i in nodes_in(now.state.left)} & now.marks)
 
 
-LOST_STEPS = {
+lost_checklist = drill.procedure({
     "status": ("nodetool status on a live node: which node is down?", _somewhere(LOSS)),
     "log": ("in a live node's log, find which node the upgrade waits for", _somewhere(WAITS)),
-}
-lost_checklist = drill.procedure(LOST_STEPS)
+})  # fmt: skip
 
 
 def lost_grade(now: drill.DrillMoment) -> drill.Grade:

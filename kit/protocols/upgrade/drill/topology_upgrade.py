@@ -23,6 +23,10 @@ from kit.protocols.upgrade.topology_upgrade import ENTRY, MOST, TopologyNode, To
 TABLE = "system.topology"
 VERSION = 1
 """Of the topology and of the fence: the model has none, and no operation runs."""
+COLUMNS = (
+    *("key", "host_id", "datacenter", "rack", "node_state", "tokens", "topology_request"),
+    *("transition_state", "version", "fence_version", "upgrade_state"),
+)
 ANSWERED = "answered done"
 BY_OPERATOR = (act.Upgrade, act.Post)
 
@@ -55,22 +59,7 @@ class TopologyServers(Servers):
         "nodetool describecluster": "there is no schema here",
         **Servers.lacks,
     }
-    tables = (
-        NodeTable(
-            "topology",
-            (
-                *("key", "host_id", "datacenter", "rack", "node_state", "tokens"),
-                *(
-                    "topology_request",
-                    "transition_state",
-                    "version",
-                    "fence_version",
-                    "upgrade_state",
-                ),
-            ),
-            _topology,
-        ),
-    )
+    tables = (NodeTable("topology", COLUMNS, _topology),)
 
     def hosts(self, now: drill.DrillMoment) -> list[ServerHost]:
         """Those outside, too."""

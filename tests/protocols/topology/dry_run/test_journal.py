@@ -5,12 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from kit.protocols.topology.dry_run.history import topology_history
-from kit.protocols.topology.dry_run.journal import (
-    journal_timeline,
-    lines_text,
-    replay_journal,
-    standing,
-)
+from kit.protocols.topology.dry_run.journal import journal_timeline, lines_text, standing
+from kit.protocols.topology.lessons.journals import replay_journal
 from kit.views.frame import frame, frame_text
 from kit.views.panel import scene_at
 from kit.views.registry import for_model
