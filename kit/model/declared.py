@@ -24,7 +24,6 @@ from typing import (
     Any,
     Literal,
     Self,
-    SupportsIndex,
     TypeVar,
     dataclass_transform,
     get_args,
@@ -215,14 +214,6 @@ def declaring(what: str, **given: Any) -> Iterator[None]:
         raise BadType(what, given or "another declaration", f"what it takes ({error})") from None
 
 
-SCALARS: dict[Any, tuple[Any, str]] = {
-    int: (SupportsIndex, "a whole number"),
-    bool: (bool, "True or False"),
-    str: (str, "a string"),
-}
-"""What is allowed as a parameter of these types, and how that is said."""
-
-
 def bare(decorator: str, given: Any) -> BadType:
     """The error for a decorator that was given a method, as it is without parentheses."""
     if not callable(given):
@@ -318,19 +309,19 @@ class Act:
         self.why: str = vars(run).get("purpose", "")
         usual = not (said.fault or said.spends)
         self.relied = usual if said.relied is None else said.relied
-        self.fault: Exception | None = None
+        self.struct: Any = None
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-        try:
-            with declaring(f"action {name} of {owner.__name__}"):
-                check_said(f"action {name} of {owner.__name__}", self.said)
-                self._declare(owner, name)
-        except Exception as error:  # Python would put its own words in front of these
-            self.fault = error
+        self.owner, self.name = owner, name
+
+    def declare(self) -> None:
+        """What its name and parameters say of it. Raises BadType where they cannot."""
+        what = f"action {self.name} of {self.owner.__name__}"
+        with declaring(what):
+            check_said(what, self.said)
+            self._declare(self.owner, self.name)
 
     def _declare(self, owner: type, name: str) -> None:
-        """What its name and parameters say of it. Raises TypeError where they cannot."""
         if hasattr(Model, name):
             raise TypeError(f"{owner.__name__}.{name}: every model already has such a method")
         given = [*signature(self.run).parameters.values()][2:]
@@ -414,11 +405,11 @@ class Act:
             if each is None:
                 raise BadInput(f"action {self.name}", self.names, "parameters with Each, or each=")
             every = []
-        chosen, of_arguments = _Chosen(every), made.__getitem__
+        of_mask, of_arguments = lru_cache(None)(partial(chosen, every)), made.__getitem__
 
         def narrowed(s: Any) -> Iterable[Any]:
             some = each(m, s)  # type: ignore[misc]  # it is there
-            return chosen[some] if type(some) is int else map(of_arguments, some)  # type: ignore[arg-type]  # else it is no number
+            return of_mask(some) if type(some) is int else map(of_arguments, some)  # type: ignore[arg-type]  # else it is no number
 
         choices = update_wrapper(narrowed, each) if each else lambda s: every
         return (lambda s: choices(s) if left(s) else ()) if left else choices
@@ -521,17 +512,6 @@ class _Made(dict[Any, tuple[Any, Any]]):
             return None
         spans = (span if places is None else range(len(span)) for span, places in self.spans)
         return [self[row[0] if self.single else row] for row in product(*spans)]
-
-
-class _Chosen(dict[int, tuple[Any, ...]]):
-    """The choices of each bit mask that was met."""
-
-    def __init__(self, every: Sequence[Any]) -> None:
-        self.every = every
-
-    def __missing__(self, mask: int) -> tuple[Any, ...]:
-        self[mask] = chosen(self.every, mask)
-        return self[mask]
 
 
 class Given(Struct, frozen=True):
@@ -789,6 +769,9 @@ class Declared(Model[S, Any]):
     @classmethod
     def _take_apart(cls) -> None:
         own, bases = {**vars(cls)}, cls.__mro__[1:]
+        for act in (each for base in cls.__mro__ for each in vars(base).values()):
+            if isinstance(act, Act) and act.struct is None:
+                act.declare()
         for act in (act for base in bases for act in getattr(base, "acts", {}).values()):
             body = next(vars(each)[act.name] for each in cls.__mro__ if act.name in vars(each))
             if not isinstance(body, Act):  # the action stays, whoever gives it another body
@@ -798,9 +781,6 @@ class Declared(Model[S, Any]):
         places = {name: place for place, name in enumerate(names)}
         declared = (name for name in places if isinstance(getattr(cls, name, None), Act))
         acts = sorted(declared, key=places.__getitem__)
-        for name in acts:
-            if fault := getattr(cls, name).fault:
-                raise fault
         for name, each in own.items():
             _check_attribute(cls, name, each)
             inside = getattr(each, "fget", getattr(each, "func", None))
@@ -901,10 +881,9 @@ class Declared(Model[S, Any]):
                 continue
             field = each.field or name
             value = getattr(self.parameters, field)
-            if kind in SCALARS:
-                wanted, allowed = SCALARS[kind]
-                if not isinstance(value, wanted) or (kind is int and isinstance(value, bool)):
-                    raise BadInput(field, value, allowed)
+            if kind in (int, bool, str):
+                if not fits(value, kind):
+                    raise BadInput(field, value, spoken_hint(kind))
                 continue
             try:
                 convert(value, Annotated[kind, each.meta], strict=True)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, wraps
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args
 
 import msgspec
 from msgspec import Struct, field
@@ -509,52 +509,20 @@ class Model(Generic[S, A]):
         return rule.kind if rule else type(action).__name__.lower()
 
 
-def always(
-    name: str,
-    title: str,
-    check: Callable[[Any], str | None],
-    invariant: str = "",
-    of: Callable[[Any], Any] | None = None,
-) -> Property:
-    """An invariant: ``check(state)`` gives the witness of a violation, or None.
+def _of_kind(kind: Kind) -> Callable[..., Property]:
+    def made(name: str, title: str, *check: Any, **more: Any) -> Property:
+        return Property(name, kind, title, *check, **more)
 
-    With ``of`` it is given ``of(state)`` alone. A step that leaves this very part cannot break it,
-    so that long runs need not be judged whole at each step.
-    """
-    if of is None:
-        return Property(name, "always", title, check, invariant)
-
-    @wraps(check)
-    def check_part(s: Any) -> str | None:
-        return check(of(s))
-
-    return Property(name, "always", title, check_part, invariant, of=of)
+    return made
 
 
-def step(
-    name: str,
-    title: str,
-    check: Callable[[Any, Any, Any], str | None],
-    invariant: str = "",
-    on: tuple[type, ...] = (),
-) -> Property:
-    """A rule on steps: ``check(before, action, after)`` gives a witness, or None."""
-    return Property(name, "step", title, check, invariant, on)
+always, step, sometimes, goal, live = map(_of_kind, get_args(Kind))
+"""Properties by their kinds: ``always("name", "title", check)``, and the other fields.
 
-
-def sometimes(name: str, title: str, check: Callable[[Any], bool]) -> Property:
-    """Something that some reachable state must show, so that no model is vacuous."""
-    return Property(name, "sometimes", title, check)
-
-
-def goal(name: str, title: str, check: Callable[[Any], bool], invariant: str = "") -> Property:
-    """A state that must stay reachable from everywhere."""
-    return Property(name, "goal", title, check, invariant)
-
-
-def live(name: str, title: str, check: Callable[[Any], bool], invariant: str = "") -> Property:
-    """A state that every fair run comes to again and again (``kit.model.liveness``)."""
-    return Property(name, "live", title, check, invariant)
+What is *always* so is an invariant, and *step* is a rule on steps. Some reachable state must show
+what is *sometimes* so, so that no model is vacuous. A *goal* must stay reachable from everywhere;
+every fair run comes to what is *live* again and again (``kit.model.liveness``).
+"""
 
 
 def verdicts(

@@ -362,17 +362,12 @@ def posted(before: Network, action: Any, after: Network) -> tuple[Envelope[Any],
     return tuple(sent)
 
 
-def bag_of(n: Network) -> Counter[Envelope[Any]]:
-    """How many copies of each message are in flight or held."""
-    return Counter((*n.in_flight, *n.held))
-
-
 def expected_bag(before: Network, action: Any) -> Counter[Envelope[Any]]:
     """What an action of the network itself makes of a bag.
 
     A message that stays in flight for good (no bound on copies) is there after it was received.
     """
-    bag = bag_of(before)
+    bag = Counter((*before.in_flight, *before.held))
     lasting = before.left.duplicates is None
     if isinstance(action, DropMessage) or (isinstance(action, DeliverMessage) and not lasting):
         bag[action.envelope] -= 1

@@ -62,7 +62,7 @@ SILENT: dict[str, Callable[[Any], None]] = {
     "goal drawn": judged(goal("odd", "Odd", lambda s: next(NUMBERS) % 2 == 0)),
     "always drawn": judged(always("odd", "Odd", lambda s: "bad" if next(NUMBERS) % 2 else None)),
     "always of drawn": judged(
-        always("odd", "Odd", lambda n: str(next(NUMBERS)), of=lambda s: s.number)
+        always("odd", "Odd", lambda s: str(next(NUMBERS)), of=lambda s: s.number)
     ),
     "step drawn": judged(step("odd", "Odd", lambda b, a, s: str(next(NUMBERS)))),
     "step on a name": judged(step("odd", "Odd", lambda b, a, s: "bad", on=("up",))),  # type: ignore[arg-type]  # the fault

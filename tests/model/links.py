@@ -6,6 +6,7 @@ respect is a property; what needs to know which messages were sent before is a m
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +24,6 @@ from kit.model.network import (
     Network,
     NetworkOptions,
     Partition,
-    bag_of,
     by_content,
     expected_bag,
     less,
@@ -37,6 +37,11 @@ _OF_THE_NETWORK = (*MESSAGE_ACTIONS[1:], Partition, Heal)
 
 
 # -- steps -----------------------------------------------------------------------------------------
+
+
+def bag_of(n: Network) -> Counter[Envelope[Any]]:
+    """How many copies of each message are in flight or held."""
+    return Counter((*n.in_flight, *n.held))
 
 
 def _from_nowhere(before: Any, action: Any, after: Any) -> str | None:

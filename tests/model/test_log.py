@@ -30,9 +30,9 @@ def test_a_log_is_a_sequence(events: list[object]) -> None:
     assert list(log) == events == [log[i] for i in range(len(events))]
 
 
-@pytest.mark.parametrize("length", [0, 1, 63, 64, 65, 127, 128, 129, 640])
-def test_nothing_happens_at_the_border_of_a_chunk(length: int) -> None:
-    """Around the places where a chunk fills up, every entry and every prefix is right."""
+@pytest.mark.parametrize("length", [0, 1, 2, 640])
+def test_a_longer_log_and_its_prefix(length: int) -> None:
+    """Every entry and every prefix is right."""
     log = numbers(length)
     assert list(log) == list(range(length))
     longer = log.append(length)
@@ -58,7 +58,7 @@ def test_appending_leaves_the_former_log_as_it_was() -> None:
 
 
 @pytest.mark.spec("A-002")
-@pytest.mark.parametrize("name", ["digest", "length", "_full", "_tail", "_prefix", "anything"])
+@pytest.mark.parametrize("name", ["digest", "length", "_last", "_prefix", "anything"])
 def test_a_log_cannot_be_changed(name: str) -> None:
     """No attribute of a log can be set or deleted, none can be added, no entry assigned."""
     log = numbers(70)
