@@ -6,7 +6,7 @@ placement vs sharding".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby, pairwise, zip_longest
 from typing import Any
@@ -32,7 +32,7 @@ from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.facts import ClusterServers, NodeFacts, nodes
 from kit.protocols.topology.facts import barrier as cluster_barrier
 from kit.protocols.topology.rules.cluster import in_state
-from kit.protocols.topology.rules.machines import Selector
+from kit.protocols.topology.rules.machines import StateRow
 from kit.protocols.topology.topology import CommitDeposed
 from kit.ring.tokens import murmur3_token
 
@@ -46,13 +46,11 @@ def grid(m: Tablets, s: TabletsState) -> TabletGrid:
 
 
 def _barrier_roles(m: Tablets, s: TabletsState) -> dict[str, str]:
-    ours = barrier(m, s)
-    if ours is not None:
-        return dict(ours.standing)
+    if ours := barrier(m, s):
+        return ours
     theirs = cluster_barrier(m.control, s.control)
-    if theirs is None:
-        return {}
-    return {name: "answered" if name in theirs.answered else "asked" for name in theirs.needs}
+    needs = theirs.needs if theirs else ()
+    return {name: "answered" if theirs and name in theirs.answered else "asked" for name in needs}
 
 
 def _in_hand(s: TabletsState) -> str:
@@ -105,91 +103,65 @@ def versions(m: Tablets, s: TabletsState, steps: Sequence[PassedStep]) -> tuple[
     return tuple(given for given, _ in groupby(maps))
 
 
-class TableRow(Struct, frozen=True):
-    """A row of ``system.tablets``, as texts; empty where a column is null.
+def table_row(m: Tablets, s: TabletsState, tablet: int) -> dict[str, str]:
+    """A tablet's row of ``system.tablets``: a text for each column, empty where it is null; of a
+    tablet in two transitions both are told.
 
     ``endpoints`` is no column of it: the replicas as who asks for addresses gets them. A node that
     has left stays in ``replicas``, by its host id, and has no address any more (Topology over
     Raft).
     """
 
-    table: str
-    number: int
-    last_token: str
-    replicas: str
-    new_replicas: str
-    stage: str
-    transition: str
-    session: str
-    endpoints: str
-
-
-def table_row(m: Tablets, s: TabletsState, tablet: int) -> TableRow:
-    """A tablet's row of ``system.tablets``; of one in two transitions both are told."""
-
     def of_each(texts: Iterable[str]) -> str:
         return " and ".join(filter(None, texts))
 
     row, ways = s.tablets[tablet], s.tablets[tablet].transitions
     left = m.hosts(in_state(s.control.topology, "left"))
-    return TableRow(
-        *m.place(tablet),
-        str(m.last_token(tablet)),
-        replica_sets.words(row.replicas),
-        of_each(replica_sets.words(t.new) for t in ways),
-        of_each(t.stage for t in ways),
-        of_each(t.kind for t in ways),
-        of_each(as_timeuuid(t.session) if t.session else "" for t in ways),
-        replica_sets.words(tuple(each for each in row.replicas if each.host not in left)),
-    )
-
-
-def co_located(m: Tablets) -> dict[str, str]:
-    """The tables without a map of their own, each with its ``base_table``."""
-    return {name: table.name for table in m.layout.tables for name in table.colocated}
-
-
-class WorkFacts(Struct, frozen=True):
-    """A piece of a stage's work, and whether it is *done*, *failed*, *next* or *later*."""
-
-    name: str
-    standing: str
+    table, number = m.place(tablet)
+    return {
+        "table": table,
+        "tablet": str(number),
+        "last_token": str(m.last_token(tablet)),
+        "replicas": replica_sets.words(row.replicas),
+        "new_replicas": of_each(replica_sets.words(t.new) for t in ways),
+        "stage": of_each(t.stage for t in ways),
+        "transition": of_each(t.kind for t in ways),
+        "session": of_each(as_timeuuid(t.session) if t.session else "" for t in ways),
+        "endpoints": replica_sets.words(each for each in row.replicas if each.host not in left),
+    }
 
 
 class StageFacts(Struct, frozen=True):
-    """A tablet in transition: where it stands, whom requests use meanwhile, what its stage does."""
+    """A tablet in transition: its stage, how each piece of the work there stands (*done*, *failed*,
+    *next* or *later*), and the choice that a failure would make.
+    """
 
     tablet: int
-    kind: TransitionKind
-    stage: str
-    reads: Selector
-    read_from: replica_sets.Replicas
-    writes: Selector
-    written_to: replica_sets.Replicas
-    session: int
-    work: tuple[WorkFacts, ...]
+    way: TabletTransition
+    stage: StateRow
+    work: tuple[tuple[str, str], ...]
     choice: replica_sets.StageChoice | None
 
 
 def stages(m: Tablets, s: TabletsState) -> tuple[StageFacts, ...]:
     """Every transition, by tablet."""
     return tuple(
-        _stage(m, s, number, transition)
+        StageFacts(
+            number,
+            way,
+            m.table(way).state(way.stage),
+            tuple(_work(m, way)),
+            replica_sets.choice_of(m.table(way), way.stage, way.sets, m.lost(s)),
+        )
         for number, row in enumerate(s.tablets)
-        for transition in row.transitions
+        for way in row.transitions
     )
 
 
-def _stage(m: Tablets, s: TabletsState, tablet: int, t: TabletTransition) -> StageFacts:
-    row, chosen = m.table(t).state(t.stage), t.sets.chosen
-    several = len(m.tables) > 1
-    work = tuple(
-        WorkFacts(f"{each.name} {table}" if table and several else each.name, standing(t, place))
-        for place, (each, table) in enumerate(m.work(t.kind, t.stage))
-    )
-    uses = row.reads, chosen(row.reads), row.writes, chosen(row.writes)
-    choice = replica_sets.choice_of(m.table(t), t.stage, t.sets, m.lost(s))
-    return StageFacts(tablet, t.kind, t.stage, *uses, t.session, work, choice)
+def _work(m: Tablets, way: TabletTransition) -> Iterator[tuple[str, str]]:
+    for place, (each, table) in enumerate(m.work(way.kind, way.stage)):
+        of = f" {table}" if table and len(m.tables) > 1 else ""
+        yield f"{each.name}{of}", standing(way, place)
 
 
 class StageWay(Struct, frozen=True):
@@ -235,22 +207,14 @@ def _left_by_failure(step: PassedStep) -> set[tuple[int, int]]:
     return {(each.tablet, each.place) for each in changes if each.kind != "happy"}
 
 
-class TabletBarrier(Struct, frozen=True):
-    """The barrier that tablets wait for: for which, and who stands how in it.
+def barrier(m: Tablets, s: TabletsState) -> dict[str, str]:
+    """How each host stands in the barrier that tablets wait for; empty where none waits.
 
-    ``standing`` has the hosts in the order of their names: *answered*, *asked*, *unheard* (it does
-    not hear the barrier) or *passed over* (it is ignored, or will not come back).
+    It has *answered*, is *asked*, *unheard* (it does not hear the barrier) or *passed over* (it is
+    ignored, or will not come back).
     """
-
-    tablets: tuple[int, ...]
-    standing: tuple[tuple[str, str], ...]
-
-
-def barrier(m: Tablets, s: TabletsState) -> TabletBarrier | None:
-    """The barrier; None where no tablet waits for one."""
-    waiting = tuple(piece.tablet for piece in m.barriers(s))
-    if not waiting:
-        return None
+    if not m.barriers(s):
+        return {}
     needed, topology = barrier_nodes(s), s.control.topology
     roles = {
         "answered": needed & s.answered,
@@ -258,26 +222,17 @@ def barrier(m: Tablets, s: TabletsState) -> TabletBarrier | None:
         "unheard": needed,
         "passed over": topology.members & excluded_nodes(topology),
     }
-    standing = (
-        (name, role)
+    return {
+        name: role
         for i, name in enumerate(m.names)
         for role in [each for each, mask in roles.items() if mask >> i & 1][:1]
-    )
-    return TabletBarrier(waiting, tuple(standing))
+    }
 
 
-# -- copies: by hard links to the target shard within a node, or streamed between nodes ------------
-
-
-class Copies(Struct, frozen=True):
-    """How many copies of tablets were made in either way; of co-located tables each counts."""
-
-    linked: int
-    streamed: int
-
-
-def copies(m: Tablets, steps: Sequence[PassedStep]) -> Copies:
-    """The copies that a run has made so far."""
+def copies(m: Tablets, steps: Sequence[PassedStep]) -> tuple[int, int]:
+    """How many copies of tablets a run has made by hard links to the target shard within a node,
+    and how many were streamed between nodes; of co-located tables each counts.
+    """
     kinds = [
         piece.transition.kind
         for step in steps
@@ -286,13 +241,12 @@ def copies(m: Tablets, steps: Sequence[PassedStep]) -> Copies:
         if piece.work.name == STREAM and piece.transition.sets.pending
     ]
     linked = kinds.count(WITHIN_NODE)
-    return Copies(linked, len(kinds) - linked)
+    return linked, len(kinds) - linked
 
 
 # -- what hosts are told of keys: by the map, by a sharder, and under static sharding --------------
 
 MOST_KEYS = 8
-MOST_HOSTS = 12
 KINDS: tuple[availability.SharderKind, ...] = ("holding", "auto_refreshing")
 
 
@@ -311,11 +265,6 @@ def keys(count: int) -> tuple[KeyToken, ...]:
     tokens = ((f"K{n}", murmur3_token(f"K{n}".encode())) for n in range(1, MOST_KEYS + 1))
     named = (KeyToken(key, token, tablet_of(token, lasts)) for key, token in tokens)
     return tuple(sorted(named, key=lambda each: each.token))
-
-
-def asked_hosts(m: Tablets) -> tuple[str, ...]:
-    """The hosts that can be asked; of very many the first."""
-    return m.names[:MOST_HOSTS]
 
 
 def answers(m: Tablets, given: TabletMap, host: str) -> list[tuple[Any, ...]]:

@@ -5,8 +5,6 @@ Each is answered by the model, which goes there on a copy; KitError when no tabl
 
 from __future__ import annotations
 
-from typing import Any
-
 from kit.errors import BadInput, KitError
 from kit.lessons.questions import PosedQuestion, copied, model_of, posed
 from kit.lessons.stills import still
@@ -67,16 +65,17 @@ def _leads_to(edge: machines.EdgeRow) -> str:
 
 def next_stage(timeline: Timeline) -> PosedQuestion:
     """Which stage comes next, when nothing fails?"""
-    m, now, _ = _moving(timeline)
-    ahead, after = copied(timeline), now.stage
-    while after == now.stage and ahead.forward() is not None:
+    m, now = _moving(timeline)
+    stage, ahead = now.way.stage, copied(timeline)
+    after = stage
+    while after == stage and ahead.forward() is not None:
         ways = ahead.state.tablets[now.tablet].transitions
         after = ways[0].stage if ways else END
     return posed(
-        f"Tablet {now.tablet} is in {now.stage}. Nothing fails. Which stage is next?",
+        f"Tablet {now.tablet} is in {stage}. Nothing fails. Which stage is next?",
         _choices(m, now),
         (after,),
-        f"The table of {now.kind} leads from {now.stage} to {after}.",
+        f"The table of {now.way.kind} leads from {stage} to {after}.",
         still(ahead, "stages"),
     )
 
@@ -92,42 +91,43 @@ def read_from(timeline: Timeline) -> PosedQuestion:
 
 
 def _used(timeline: Timeline, what: str, does: str) -> PosedQuestion:
-    _, now, transition = _moving(timeline)
-    is_write = what == "write"
-    selector, chosen = (now.writes, now.written_to) if is_write else (now.reads, now.read_from)
+    _, now = _moving(timeline)
+    stage, sets = now.stage, now.way.sets
+    selector = stage.writes if what == "write" else stage.reads
+    chosen = sets.chosen(selector)
     return posed(
-        f"Tablet {now.tablet} is in {now.stage}. Which replicas does a {what} use?",
-        map(str, transition.sets.both),
+        f"Tablet {now.tablet} is in {stage.name}. Which replicas does a {what} use?",
+        map(str, sets.both),
         map(str, chosen),
-        f"In {now.stage} a {what} {does} {selector} replicas: {words(chosen)}.",
+        f"In {stage.name} a {what} {does} {selector} replicas: {words(chosen)}.",
         still(timeline, "grid", "now"),
     )
 
 
 def stage_fails(timeline: Timeline) -> PosedQuestion:
     """Where does it lead when the next piece of the stage's work fails? KitError without any."""
-    m, now, transition = _moving(timeline)
-    piece = next((work.name for work in now.work if work.standing == "next"), None)
+    m, now = _moving(timeline)
+    stage, piece = now.way.stage, next((name for name, how in now.work if how == "next"), None)
     if piece is None:
         raise KitError("predict: the stage has no work left that could fail")
-    edge = m.error_edge(timeline.state, transition)
+    edge = m.error_edge(timeline.state, now.way)
     after = STAYS if edge is None else _leads_to(edge)
     lost = ", ".join(sorted(m.lost(timeline.state))) or "no node"
     return posed(
-        f"Tablet {now.tablet} is in {now.stage}, and {piece.replace('_', ' ')} fails. Gone for "
+        f"Tablet {now.tablet} is in {stage}, and {piece.replace('_', ' ')} fails. Gone for "
         f"good: {lost}. Which stage comes next?",
         (*_choices(m, now), STAYS),
         (after,),
-        f"With {lost} gone, the table leads from {now.stage} to {after}."
+        f"With {lost} gone, the table leads from {stage} to {after}."
         if edge is not None
-        else f"No edge leads out of {now.stage} with {lost} gone: the coordinator tries again.",
+        else f"No edge leads out of {stage} with {lost} gone: the coordinator tries again.",
         still(timeline, "stages"),
     )
 
 
 def late_arrives(timeline: Timeline) -> PosedQuestion:
     """What does a node do with the RPC that comes late? KitError when no RPC is late."""
-    _model(timeline)
+    model_of(timeline, Tablets)
     late = timeline.state.late
     if late is None:
         raise KitError("predict: no RPC is late here")
@@ -146,17 +146,13 @@ def late_arrives(timeline: Timeline) -> PosedQuestion:
 
 
 def _choices(m: Tablets, now: facts.StageFacts) -> tuple[str, ...]:
-    states = TRANSITIONS[m.edition][now.kind].states
-    return (*(row.name for row in states if row.name != now.stage), END)
+    states = TRANSITIONS[m.edition][now.way.kind].states
+    return (*(row.name for row in states if row.name != now.way.stage), END)
 
 
-def _moving(timeline: Timeline) -> tuple[Tablets, facts.StageFacts, Any]:
-    m = _model(timeline)
+def _moving(timeline: Timeline) -> tuple[Tablets, facts.StageFacts]:
+    m = model_of(timeline, Tablets)
     moving = facts.stages(m, timeline.state)
     if not moving:
         raise KitError("predict: no tablet is in transition here")
-    return m, moving[0], timeline.state.tablets[moving[0].tablet].transitions[0]
-
-
-def _model(timeline: Timeline) -> Tablets:
-    return model_of(timeline, Tablets)
+    return m, moving[0]

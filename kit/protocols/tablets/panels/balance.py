@@ -115,7 +115,6 @@ LOADS = Table(
     "load:{0[0]}",
     ("node", "replicas", "load", Column("as a bar", _bar)),
     of="{0[0]}",
-    line=lambda row: f"{row[0]}: {row[2]}, {counted(row[1], 'replica')}",
 )
 BALANCE = Views(
     (

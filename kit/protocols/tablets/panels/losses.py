@@ -322,7 +322,7 @@ def _repair_words(scene: Scene) -> Iterator[str]:
 LOSSES = panel_of(
     "losses",
     "Availability after one more loss",
-    Drawn(_draw_boots, lambda scene: map(_boot, boots(scene.model, scene.state))),
+    Drawn(_draw_boots),
     Several(_tablets),
     Table(
         of_state(one_more),
@@ -334,7 +334,6 @@ LOSSES = panel_of(
         ),
         caption="lose one more",
         of="{0[0]}",
-        line=lambda each: f"lose {each[0]}: {_cost(each)}",
         headless=True,
     ),
     optional=True,

@@ -29,7 +29,7 @@ from kit.protocols.topology.rules.decide import pending
 from kit.protocols.topology.rules.machines import Edition
 from kit.protocols.topology.topology import CommitDecision, CommitDeposed, FindImbalance
 from kit.views.actions import some_of
-from kit.views.declared import MOST_ROWS, Column, Drawn, Note, Table, of_state, panel_of, unsaid
+from kit.views.declared import MOST_ROWS, Column, Drawn, Note, Table, of_state, panel_of
 from kit.views.fragment import Frag, h
 from kit.views.labels import SLOT
 from kit.views.panel import Panel, Scene
@@ -149,23 +149,16 @@ def plan_panel(
     def disabled(scene: Scene) -> str:
         return " ".join(filter(None, (DISABLED * (not plan(scene).enabled), plan(scene).unknown)))
 
-    def stuck(scene: Scene) -> list[str]:
-        return [f"! no node can take {each}" for each in plan(scene).stuck[:MOST_ROWS]]
+    def stuck(scene: Scene) -> list[Frag]:
+        return [h("p", f"! no node can take {each}") for each in plan(scene).stuck[:MOST_ROWS]]
 
     def moves(scene: Scene) -> list[tuple[PlanPriority, PlannedMove]]:
         return [(each, move) for each in plan(scene).priorities for move in each.moves]
 
-    def lines(scene: Scene) -> Iterator[str]:
-        for each in plan(scene).priorities:
-            yield f"{each.number} {each.name} ({each.when}): {counted(len(each.moves), 'move')}"
-            for move in each.moves[:MOST_ROWS]:
-                kind, way = move.kind.replace("_", " "), f"{move.source} → {move.target}"
-                yield f"  tablet {' and '.join(move.tablets)}, {kind}, {way}: {move.why}"
-
     return panel_of(
         "plan",
         "The balancer's next plan",
-        Drawn(Note(so_far, "plan:asked", None).draw, unsaid),
+        Note(so_far, "plan:asked", None),
         Note(disabled, "plan:disabled", None),
         Table(
             lambda scene: plan(scene).priorities,
@@ -177,7 +170,6 @@ def plan_panel(
                 Column("moves", lambda row: row.moves and counted(len(row.moves), "move")),
             ),
             caption="what goes first",
-            lines=lines,
         ),
         Table(
             moves,
@@ -189,14 +181,12 @@ def plan_panel(
                 Column("why", lambda row: row[1].why),
             ),
             caption="the moves and their reasons",
-            lines=unsaid,
             empty="There is nothing to move.",
             most=MOST_ROWS,
             thing="move",
             named=1,
         ),
-        Drawn(lambda scene: [h("p", words) for words in stuck(scene)], stuck),
-        Drawn(lambda scene: None, lambda scene: filter(None, [so_far(scene)])),
+        Drawn(stuck),
         optional=True,
         tab="Plan",
     )

@@ -284,14 +284,6 @@ def _cells(row: StageInUse) -> tuple[str, str, str, str]:
     return reads, writes, ", ".join(replicas), "; ".join((*plans, *row.requests))
 
 
-def _strips(scene: Scene) -> Iterator[str]:
-    for row in reversed(scene.of(stages_in_use)):
-        cells = zip(COLUMNS, _cells(row), strict=True)
-        said = "; ".join(f"{name} {words}" for name, words in cells if words)
-        yield f"{row.version} {_stage(row)}: {said}"
-    yield from (words for _, words in _drain(scene))
-
-
 # -- the run in numbered steps ---------------------------------------------------------------------
 
 
@@ -461,10 +453,6 @@ def _compared(scene: Scene) -> Iterator[declared.Part]:
             return "✓", "this write or a later one is there" if each.had else "not required"
         return ("!", "missing") if kept.due else ("…", "still to come")
 
-    def line(each: KeptWrite) -> str:
-        had, has = (", ".join(names) or declared.NONE for names in (each.had, each.has))
-        return f"{each.write}: {then} {had}; {now} {has}; {stands(each)[1]}"
-
     yield declared.Table(
         lambda scene: _kept(scene).writes,
         "kept:{0.write}",
@@ -475,7 +463,6 @@ def _compared(scene: Scene) -> Iterator[declared.Part]:
             declared.Column("state", lambda each: [bulb(*stands(each)), f" {stands(each)[1]}"]),
         ),
         caption="each write represents its key",
-        line=line,
     )
     verdict = "write_both_read_new must not begin until the new replicas have every required write."
     if kept.due:
@@ -504,8 +491,7 @@ TABLET = replace(
                 lambda scene: [
                     h("p", bulb(sign, "drain"), f" {words}", class_="lamp")
                     for sign, words in _drain(scene)
-                ],
-                declared.unsaid,
+                ]
             ),
             declared.Table(
                 lambda scene: [(row, *_cells(row)) for row in reversed(scene.of(stages_in_use))],
@@ -522,7 +508,6 @@ TABLET = replace(
                 ),
                 caption="Stages in use, the committed one first",
                 of="state:{0[0].stage}",
-                lines=_strips,
             ),
             tab="Strips",
         ),

@@ -1,6 +1,6 @@
 """The panels of the control model: grid, stages, table, sessions, the barrier."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from operator import itemgetter
 from typing import Any
@@ -88,8 +88,7 @@ def _badges(scene: Scene) -> Badges:
     yield "moving", f"{moving} in transition" if moving else "", "busy"
     yield "balancing", "" if m.balancing else "balancing is off", ""
     if WITHIN_NODE in m.begun:  # where hard links may be made
-        done = facts.copies(m, scene.way())
-        yield "copies", f"{done.linked} linked, {done.streamed} streamed", ""
+        yield "copies", "{} linked, {} streamed".format(*facts.copies(m, scene.way())), ""
     yield "decided", "decided" if s.command else "", "busy"
     yield "late", "a late RPC" if s.late else "", "busy"
     yield "coordinator", "! no coordinator" * (s.control.coordinator == NOBODY), "broken"
@@ -105,7 +104,7 @@ def gates(scene: Scene) -> Iterator[Gate]:
         first = pieces[0]
         thing, what = "tablet {} {}".format(*m.place(first.tablet)), m.briefly(s, m.led_to(pieces))
         if first.work.barrier and runs:
-            polled = [(name, role) for name, role in runs.standing if role != "passed over"]
+            polled = [(name, role) for name, role in runs.items() if role != "passed over"]
             there, missing = (
                 tuple(name for name, role in polled if (role == "answered") is has)
                 for has in (True, False)
@@ -126,9 +125,9 @@ def _draw_now(scene: Scene) -> Frag:
     if not rows:
         none = h("p", NO_TRANSITION, k="no-transition", class_="soft")
         return h("div", none, IDLE.draw(scene), NODES.draw(_cluster(scene)))
-    before = {each.tablet: each.stage for each in former.of(facts.stages)} if former else {}
+    before = {each.tablet: each.way.stage for each in former.of(facts.stages)} if former else {}
     drawn = (
-        _transition(scene, each, place, before.get(each.tablet, each.stage))
+        _transition(scene, each, place, before.get(each.tablet, each.way.stage))
         for place, each in enumerate(rows[:MOST_ROWS])
     )
     rest = _rest(len(rows) - MOST_ROWS, "transition")
@@ -140,18 +139,19 @@ def _rest(count: int, what: str) -> str:
 
 
 def _transition(scene: Scene, each: facts.StageFacts, place: int, before: str) -> Frag:
+    way, stage, chosen = each.way, each.stage, each.way.sets.chosen
     lines: dict[str, Kid] = {
-        "stage": h("b", each.stage, class_=None if before == each.stage else "changed"),
-        f"reads: {each.reads}": words(each.read_from),
-        f"writes: {each.writes}": words(each.written_to),
-        "session": f"{each.session} ({as_timeuuid(each.session)})" if each.session else "none open",
-        "work": [_work(work.name.replace("_", " "), work.standing) for work in each.work],
+        "stage": h("b", way.stage, class_=None if before == way.stage else "changed"),
+        f"reads: {stage.reads}": words(chosen(stage.reads)),
+        f"writes: {stage.writes}": words(chosen(stage.writes)),
+        "session": f"{way.session} ({as_timeuuid(way.session)})" if way.session else "none open",
+        "work": [_work(name.replace("_", " "), standing) for name, standing in each.work],
     }
     if each.choice is not None:
         lines["if it fails"] = _choice(each.choice)
     return h(
         "table",
-        h("caption", f"{scene.model.tablet_words(each.tablet)}: {each.kind}"),
+        h("caption", f"{scene.model.tablet_words(each.tablet)}: {way.kind}"),
         h(
             "tbody",
             [h("tr", h("th", head, scope="row"), h("td", cell)) for head, cell in lines.items()],
@@ -170,23 +170,6 @@ def _work(words: str, standing: str) -> Frag:
     return h("span", bulb(SIGNS[standing], f"{words}: {standing}"), f" {words} ")
 
 
-def _now(scene: Scene) -> Iterator[str]:
-    rows = scene.of(facts.stages)
-    for each in rows[:MOST_ROWS]:
-        work = ", ".join(f"{work.name} {work.standing}" for work in each.work)
-        session = f"; session {each.session}" if each.session else ""
-        yield (
-            f"{scene.model.tablet_words(each.tablet)}, {each.kind}, {each.stage}: reads "
-            f"{each.reads} ({words(each.read_from)}), writes {each.writes} "
-            f"({words(each.written_to)}){session}; {work}"
-            + (f"; if it fails: {_choice(each.choice)}" if each.choice else "")
-        )
-    yield from filter(None, [_rest(len(rows) - MOST_ROWS, "transition")])
-    if not rows:
-        yield NO_TRANSITION
-        yield from (*IDLE.words(scene), *NODES.words(_cluster(scene)))
-
-
 def _idle(scene: Scene) -> Iterator[tuple[str, str]]:
     control = scene.state.control
     yield "state", str(control.state_id)
@@ -195,14 +178,7 @@ def _idle(scene: Scene) -> Iterator[tuple[str, str]]:
     yield "fence version", str(control.topology.fence_version)
 
 
-IDLE = Table(
-    _idle,
-    "idle:{0[0]}",
-    ("what", "now"),
-    caption="group 0",
-    line="group 0, {0[0]}: {0[1]}",
-    headless=True,
-)
+IDLE = Table(_idle, "idle:{0[0]}", ("what", "now"), caption="group 0", headless=True)
 
 
 def standing(scene: Scene) -> Standing:
@@ -288,7 +264,7 @@ CALLED = {"replicas": "get_replicas()", "endpoints": "get_natural_endpoints()"}
 """How the two sets are called where a node that has left is in one of them only."""
 
 
-def _rows(scene: Scene) -> list[facts.TableRow]:
+def _rows(scene: Scene) -> list[dict[str, str]]:
     m, now, before = scene.model, scene.state, scene.before or scene.state
     numbers: Sequence[int] = range(len(now.tablets))
     if len(numbers) > MOST_ROWS:
@@ -301,46 +277,33 @@ def _rows(scene: Scene) -> list[facts.TableRow]:
 
 def _columns(scene: Scene) -> list[Column]:
     moments = filter(None, [scene, scene.former()])
-    differ = any(row.endpoints != row.replicas for each in moments for row in _rows(each))
+    differ = any(row["endpoints"] != row["replicas"] for each in moments for row in _rows(each))
     names = (*COLUMNS[:2], "endpoints", *COLUMNS[2:]) if differ else COLUMNS
     heads = CALLED if differ else {}
-    columns = (Column(heads.get(name, name), name, none=NULL) for name in names)
-    table = [Column("table", "table")] if len(scene.model.layout.tables) > 1 else []
-    return [*table, Column("tablet", "number"), *columns]
+    columns = (Column(heads.get(name, name), itemgetter(name), none=NULL) for name in names)
+    first = ("table", "tablet") if len(scene.model.layout.tables) > 1 else ("tablet",)
+    return [*(Column(name, itemgetter(name)) for name in first), *columns]
 
 
 def _caption(scene: Scene) -> str:
-    tables = list(dict.fromkeys(row.table for row in _rows(scene)))
+    tables = list(dict.fromkeys(row["table"] for row in _rows(scene)))
     partitions = "partition" if len(tables) == 1 else "partitions"
     return f"system.tablets, {partitions} of {' and '.join(tables)}"
 
 
-def _table(scene: Scene) -> Iterator[str]:
-    columns = [each for each in _columns(scene) if each.head not in ("table", "tablet")]
-    several = len(scene.model.layout.tables) > 1
-    for row in _rows(scene):
-        cells = ((column.head, column.cell(row)) for column in columns)
-        said = "; ".join(f"{name} {text}" for name, text in cells if text != NULL)
-        yield f"tablet {row.number}{f' of {row.table}' * several}: {said}"
-
-
-def _references(scene: Scene) -> list[str]:
-    references = facts.co_located(scene.model).items()
-    return [f"{name}: base_table {base}" for name, base in references][:MOST_ROWS]
-
-
 def _base_tables(scene: Scene) -> Frag | None:
-    rows = [h("li", words, k=f"base:{words}") for words in _references(scene)]
+    tables = scene.model.layout.tables
+    lines = [f"{name}: base_table {each.name}" for each in tables for name in each.colocated]
+    rows = [h("li", words, k=f"base:{words}") for words in lines[:MOST_ROWS]]
     return h("ul", rows) if rows else None
 
 
 TABLE = Table(
     _rows,
-    "system.tablets:{0.table}:{0.number}",
+    "system.tablets:{0[table]}:{0[tablet]}",
     _columns,
     caption=_caption,
-    of="tablet {0.table} {0.number}",
-    lines=_table,
+    of="tablet {0[table]} {0[tablet]}",
 )
 
 
@@ -349,10 +312,10 @@ TABLE = Table(
 
 def _sessions(scene: Scene) -> Iterator[tuple[str, str, str]]:
     for each in scene.of(facts.stages):
-        if each.session:
+        if session := each.way.session:
             name = scene.model.tablet_words(each.tablet)
-            words = f"session {each.session}: {name} in {each.stage}{_guards_here(0)}"
-            yield f"{each.tablet}:{each.session}", "✓", words
+            words = f"session {session}: {name} in {each.way.stage}{_guards_here(0)}"
+            yield f"{each.tablet}:{session}", "✓", words
     late = scene.state.late
     if late is not None:
         permit = f"session {late.session}" if late.session else f"stage {late.stage}"
@@ -379,12 +342,13 @@ def _draw_sessions(scene: Scene) -> Frag:
 
 
 def _draw_barrier(scene: Scene) -> Frag:
-    runs = scene.of(facts.barrier)
-    if runs is None:
+    runs, m = scene.of(facts.barrier), scene.model
+    if not runs:
         return h("p", "No tablet waits for a barrier.", k="no-barrier", class_="soft")
     refusal = scene.refusal(Tablets.pass_barrier())
-    rest = len(runs.tablets) - MOST_ROWS
-    tablets = ", ".join(map(scene.model.tablet_words, runs.tablets[:MOST_ROWS]))
+    waiting = [piece.tablet for piece in m.barriers(scene.state)]
+    rest = len(waiting) - MOST_ROWS
+    tablets = ", ".join(map(m.tablet_words, waiting[:MOST_ROWS]))
     tablets += f" and {counted(rest, 'other')}" if rest > 0 else ""
     nodes = [
         h(
@@ -396,7 +360,7 @@ def _draw_barrier(scene: Scene) -> Frag:
             class_="lamp",
             data_of=name,
         )
-        for name, role in runs.standing
+        for name, role in runs.items()
         for sign, words in [ANSWERS[role]]
     ]
     return h(
@@ -409,6 +373,7 @@ def _draw_barrier(scene: Scene) -> Frag:
 
 # -- which shard has a key: by the map, by the sharder, statically ---------------------------------
 
+MOST_HOSTS = 12  # that can be asked
 SHARDERS = {"holding": "holding its map", "auto_refreshing": "auto-refreshing"}
 NO_VERSION = "The two sharders are compared once there is a second map."
 
@@ -436,10 +401,6 @@ STAGE_COLUMNS = (
 )
 
 
-def _cells(columns: Iterable[Column], row: Any) -> str:
-    return ", ".join(f"{column.head} {column.cell(row)}" for column in columns)
-
-
 def _sharders(scene: Scene, host: str) -> Iterator[Part]:
     m, maps = scene.model, _versions(scene)
 
@@ -449,10 +410,6 @@ def _sharders(scene: Scene, host: str) -> Iterator[Part]:
         KEY_COLUMNS,
         caption=f"shards of {host}, by the token of the key",
         of=lambda each: f"tablet {m.parameters.tables[0]} {each[1]}",
-        line=lambda each: (
-            f"{host}, {each[0]} of tablet {each[1]}: "
-            f"{_cells(KEY_COLUMNS[2:-1], each)} {_differs(each)}"
-        ).rstrip(),
     )
 
     stages = facts.stage_shards(m, scene.of(facts.tablet_map), host)
@@ -462,9 +419,6 @@ def _sharders(scene: Scene, host: str) -> Iterator[Part]:
             lambda each: f"stage:{host}:{each[0]}",
             STAGE_COLUMNS,
             caption=f"shards of {host} by stage",
-            line=lambda each: (
-                f"{host}, {STAGE_COLUMNS[0].cell(each)}: {_cells(STAGE_COLUMNS[1:], each)}"
-            ),
             marked=False,
         )
     if len(maps) < 2:
@@ -490,10 +444,6 @@ def _sharders(scene: Scene, host: str) -> Iterator[Part]:
         lambda each: f"sharder:{host}:{each.kind}",
         columns,
         caption=f"two sharders of {host}, made from map {len(maps) - 1}, asked for {key.key}",
-        line=lambda each: (
-            f"{host}, {key.key}, {SHARDERS[each.kind]}: {_cells(columns[1:-1], each)}; "
-            f"{_cells(columns[-1:], each)}"
-        ),
         marked=False,
     )
 
@@ -502,21 +452,20 @@ def _versions(scene: Scene) -> tuple[TabletMap, ...]:
     return scene.once("versions", lambda: facts.versions(scene.model, scene.state, scene.way()))
 
 
+def _asked_hosts(scene: Scene) -> Sequence[str]:
+    return list(scene.model.names[:MOST_HOSTS])
+
+
 def _lines(scene: Scene) -> Iterator[str]:
-    for host in facts.asked_hosts(scene.model):
+    for host in _asked_hosts(scene):
         for part in _sharders(scene, host):
-            if isinstance(part, Table):
-                yield from part.words(scene)
-    if len(_versions(scene)) < 2:
-        yield NO_VERSION
+            yield from part.words(scene)
 
 
 SHARDER = panel_of(
     "sharder",
     "Sharder",
-    Choice(
-        "asked-host", "ask host", lambda s: facts.asked_hosts(s.model), _sharders, _lines, "shards"
-    ),
+    Choice("asked-host", "ask host", _asked_hosts, _sharders, _lines, "shards"),
     optional=True,
     tab="Sharder",
 )
@@ -565,16 +514,14 @@ TABLETS = Views(
     (
         status(_badges, "badges"),
         grid_panel(of_state(facts.grid), above, standing),
-        panel_of(
-            "now", "Selectors and work by stage", Drawn(_draw_now, _now), still=True, tab="Stage"
-        ),
+        panel_of("now", "Selectors and work by stage", Drawn(_draw_now), still=True, tab="Stage"),
         state_panel("stages", "Stages of the transition", standing, tab="Diagram"),
         panel_of(
             "tablets",
             "system.tablets",
             TABLE,
             Note(lambda scene: _rest(len(scene.state.tablets) - MOST_ROWS, "row")),
-            Drawn(_base_tables, _references),
+            Drawn(_base_tables),
             tab="Table",
         ),
         panel_of("sessions", "Sessions and guards", Drawn(_draw_sessions), tab="Sessions"),

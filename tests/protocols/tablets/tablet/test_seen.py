@@ -54,5 +54,5 @@ def test_selectors_stand_beside_the_stage(kind: str) -> None:
             assert row.selectors == known[row.stage]
             reads, writes = (", ".join(group) for group in (row.reads, row.writes))
             old, new = row.selectors
-            assert f"{row.stage}: reads {old}: {reads}; writes {new}: {writes}" in text
+            assert f"{row.stage}  {old}: {reads}  {new}: {writes}" in text
     assert len(met) == {"migration": 7, "rebuild_v2": 8, "repair": 2}[kind]

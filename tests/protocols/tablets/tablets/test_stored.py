@@ -48,18 +48,18 @@ def test_commands_of_group_0_alone_change_a_tablets_row(kind: str, edition: str)
         before, after = timeline.moments[moment.parent].state, moment.state
         was, now = (table_row(timeline.model, s, 0) for s in (before, after))
         row = after.tablets[0]
-        assert now.replicas == words(row.replicas)
+        assert now["replicas"] == words(row.replicas)
         for way in row.transitions:
-            assert (now.new_replicas, now.stage, now.transition) == (
+            assert (now["new_replicas"], now["stage"], now["transition"]) == (
                 *(words(way.new), way.stage, way.kind),
             )
-            assert now.session == (as_timeuuid(way.session) if way.session else "")
+            assert now["session"] == (as_timeuuid(way.session) if way.session else "")
         if was != now:
             assert isinstance(moment.action, CommitDecision)
-            changed |= {name for name in COLUMNS if getattr(was, name) != getattr(now, name)}
+            changed |= {name for name in COLUMNS if was[name] != now[name]}
             shown = drawn(timeline, "tablets", "system.tablets:ks.t:0")
             cells = [one.text() for one in shown.walk() if one.tag == "td"]
-            assert cells[1:] == [getattr(now, name) or "null" for name in COLUMNS]
+            assert cells[1:] == [now[name] or "null" for name in COLUMNS]
     assert changed == set(COLUMNS) - ({"replicas"} if kind == "repair" else set())
 
 
@@ -74,11 +74,11 @@ def test_a_transition_begins_with_all_of_its_information(kind: str, edition: str
     while not timeline.state.tablets[0].transitions:
         assert timeline.forward() is not None
     row = table_row(timeline.model, timeline.state, 0)
-    assert row.stage == ("repair" if kind == "repair" else "allow_write_both_read_old")
-    assert row.transition
-    assert row.replicas
-    assert row.new_replicas
-    assert (row.new_replicas == row.replicas) == (kind == "repair")
+    assert row["stage"] == ("repair" if kind == "repair" else "allow_write_both_read_old")
+    assert row["transition"]
+    assert row["replicas"]
+    assert row["new_replicas"]
+    assert (row["new_replicas"] == row["replicas"]) == (kind == "repair")
     lamp = drawn(timeline, "lamps", "lamp:transition-stored")
     assert lamp.get("class") == "lamp ok"
     assert lamp.text().startswith("✓")
