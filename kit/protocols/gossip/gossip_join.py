@@ -22,7 +22,7 @@ from itertools import combinations
 from typing import Annotated, Any, Literal, TypeAlias
 
 from kit.errors import BadInput, Refusal, counted
-from kit.masks import majority, mask_of, union, where
+from kit.masks import majority, union, where
 from kit.model.declared import (
     Cost,
     Each,
@@ -264,9 +264,8 @@ class GossipJoin(NodeModel[RingState]):
         a, b = s.nodes[node], s.nodes[target]
         if not self.reaches(s, a.name, b.name):
             return refused(f"{s.cut_off} is cut off")
-        return s.at(node, view=rules.heard(a.view, b.view)).at(
-            target, view=rules.heard(b.view, a.view)
-        )
+        s = s.at(node, view=rules.heard(a.view, b.view))
+        return s.at(target, view=rules.heard(b.view, a.view))
 
     # -- the joining node --------------------------------------------------------------------------
 
@@ -364,10 +363,8 @@ class GossipJoin(NodeModel[RingState]):
 
     def is_through(self, s: RingState) -> bool:
         """Whether some node has said that the dead one is removed: the operator has been told."""
-        return any(
-            rules.endpoint_of(node.view, self.dead).says(rules.STATUS) == rules.REMOVED
-            for node in s.nodes
-        )
+        said = (rules.endpoint_of(node.view, self.dead).says(rules.STATUS) for node in s.nodes)
+        return rules.REMOVED in said
 
     def taker(self, s: RingState, driver: int) -> str:
         """The node that takes the dead one's place, by the driver's view."""
@@ -396,9 +393,8 @@ class GossipJoin(NodeModel[RingState]):
         if driver := next((each.name for each in s.nodes if each.drives), ""):
             return refused(f"{driver} is already driving the removal")
         view, gone = s.nodes[node].view, self.names[dead]
-        view = rules.started(
-            view, gone, rules.endpoint_of(view, gone).generation + 1, STATUS=rules.REMOVING
-        )
+        generation = rules.endpoint_of(view, gone).generation + 1
+        view = rules.started(view, gone, generation, STATUS=rules.REMOVING)
         return s.at(node, view=view, drives="removing")
 
     @action(
@@ -453,25 +449,19 @@ class GossipJoin(NodeModel[RingState]):
 
     def targets(self, s: RingState, coordinator: int) -> tuple[tuple[str, ...], int]:
         """The nodes that a coordinator writes to by its view, and how many must acknowledge."""
-        view = s.nodes[coordinator].view
-        owners, more = (
-            rules.replicas(view, self.walk, self.rf),
-            rules.pending(view, self.walk, self.rf),
-        )
+        given = s.nodes[coordinator].view, self.walk, self.rf
+        owners, more = rules.replicas(*given), rules.pending(*given)
         return (*owners, *more), majority(len(owners)) + len(more)
 
     def acknowledging(self, s: RingState) -> Iterator[tuple[int, tuple[str, ...]]]:
         """The smallest sets of acknowledgements that count; nobody else gets the write."""
         if s.written == self.writes:
             return
+        up = {node.name for node in talking(s)}
         for place, node in enumerate(s.nodes):
             if node.phase == "member":
                 targets, needed = self.targets(s, place)
-                able = [
-                    name
-                    for name in targets
-                    if self.node(s, name).phase not in SILENT and self.reaches(s, node.name, name)
-                ]
+                able = [name for name in targets if name in up and self.reaches(s, node.name, name)]
                 yield from ((place, by) for by in combinations(able, needed))
 
     @action(
@@ -499,10 +489,8 @@ class GossipJoin(NodeModel[RingState]):
 
     def forgotten(self, s: RingState) -> int:
         """The nodes that are out, and of which some node still knows, as a bit mask."""
-        out = ((i, node.name) for i, node in enumerate(s.nodes) if node.phase == "out")
-        return mask_of(
-            i for i, name in out if any(rules.endpoint_of(n.view, name).generation for n in s.nodes)
-        )
+        known = {endpoint.endpoint for node in s.nodes for endpoint in node.view}
+        return where(node.phase == "out" and node.name in known for node in s.nodes)
 
     @action(tag="forget", each=forgotten)
     @purpose("Nobody announces that a joiner has died: its silence is the only sign.")
@@ -690,14 +678,7 @@ SCENARIOS = (
         "death-of-a-neighbour",
         "A dies while driving the removal of Z, and the operator starts from scratch on B",
         {"operation": "removenode", "rf": 3, "crashes": 1},
-        script=(
-            "removenode A Z",
-            "gossip A B",
-            "gossip A C",
-            "restore A",
-            "crash A",
-            "removenode B Z",
-        ),
+        script=("removenode A Z", *_HEARD[1:], "restore A", "crash A", "removenode B Z"),
     ),
 )
 

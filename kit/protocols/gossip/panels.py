@@ -152,9 +152,9 @@ VIEWS = staged(
             of_state(facts.changes),
             "change:{0.text}",
             (
-                Column("change", "text"),
-                Column("timestamp", "timestamp"),
-                Column("defines", "defines"),
+                "change",
+                "timestamp",
+                "defines",
                 Column("known to", "known"),
                 Column("state", _state),
             ),

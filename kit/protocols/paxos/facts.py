@@ -40,8 +40,8 @@ class ProposerRow(Struct, frozen=True):
     ballot: str
     promises: tuple[str, ...]
     value: str
-    why: str
     accepts: tuple[str, ...]
+    why: str
     groups: tuple[tuple[str, ...], ...]
     enough: int | None
     proposed: bool
@@ -99,20 +99,11 @@ def proposers(m: Paxos, s: MachineState) -> tuple[ProposerRow, ...]:
             own = None if mine.repairs else m.wanted(place, node)
             named = to_propose(mine.newest, own) or ""
             groups = m.electorates[node.phase] if m.majority else (m.voters(node.phase),)
-            rows.append(
-                ProposerRow(
-                    name,
-                    mine.epoch,
-                    m.ballot_name(mine.ballot),
-                    m.named(mine.promises),
-                    mine.entry or named,
-                    why(mine),
-                    m.named(mine.accepts),
-                    tuple(map(m.named, groups)),
-                    None if m.majority else 1,
-                    bool(mine.entry),
-                )
-            )
+            promises, accepts = m.named(mine.promises), m.named(mine.accepts)
+            said = name, mine.epoch, m.ballot_name(mine.ballot), promises, mine.entry or named
+            enough = None if m.majority else 1
+            needed = tuple(map(m.named, groups)), enough, bool(mine.entry)
+            rows.append(ProposerRow(*said, accepts, why(mine), *needed))
     return tuple(rows)
 
 

@@ -24,9 +24,8 @@ def _stage(scene: Scene) -> Stage:
 
 
 def _member(scene: Scene, row: AcceptorRow, mine: ProposerRow | None) -> Character:
-    waits = scene.model.wanted(
-        scene.model.number(row.name), scene.state.nodes[scene.model.number(row.name)]
-    )
+    place = scene.model.number(row.name)
+    waits = scene.model.wanted(place, scene.state.nodes[place])
     tag = f"ballot {mine.ballot}" if mine else f"wants {waits}" if waits else "acceptor"
     disk = f"disk: {row.disk or 'none'}" if row.unsaved else ""
     log = f"log: {' '.join(row.log[-2:])}" if row.log else ""
@@ -97,13 +96,7 @@ VIEWS = staged(
         Table(
             of_state(facts.acceptors),
             "acceptor:{0.name}",
-            (
-                Column("node", "name"),
-                Column("promised", "promised"),
-                Column("accepted", "accepted"),
-                Column("on disk", _on_disk),
-                Column("log", "log"),
-            ),
+            ("node", "promised", "accepted", Column("on disk", _on_disk), "log"),
             caption="Acceptors: each one at the epoch after its log",
             of="{0.name}",
             line=facts.acceptor_line,
@@ -112,12 +105,9 @@ VIEWS = staged(
             of_state(facts.proposers),
             "round:{0.name}",
             (
-                Column("node", "name"),
-                Column("epoch", "epoch"),
-                Column("ballot", "ballot"),
-                Column("promised by", "promises"),
+                *("node", "epoch", "ballot", "promised by"),
                 Column("value", lambda row: f"{row.value} ({row.why})" if row.why else row.value),
-                Column("accepted by", "accepts"),
+                "accepted by",
             ),
             caption="Rounds in progress",
             of="{0.name}",

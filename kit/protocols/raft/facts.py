@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
 from kit.model.machines import MachineState
-from kit.protocols.raft.raft import Raft, leading
+from kit.protocols.raft.raft import Raft
 from kit.protocols.raft.rules.configuration import Configuration
 from kit.protocols.raft.rules.log import Data
 from kit.protocols.raft.state import Leader, Server
@@ -66,15 +66,10 @@ def _server(m: Raft, server: Server, *, down: bool) -> ServerRow:
     return ServerRow(server.id, role, server.term, vote, server.leader, wait, members, server)
 
 
-def first_leader(s: MachineState) -> Server | None:
-    """The leader of the newest term; None, where nobody leads."""
-    leaders = (server for server, _ in leading(s))
+def first_leader(servers: Iterable[Server]) -> Server | None:
+    """The leader of the newest term among servers of one group; None, where nobody leads."""
+    leaders = (each for each in servers if isinstance(each.role, Leader))
     return max(leaders, key=lambda each: each.term, default=None)
-
-
-def in_force(s: MachineState) -> Configuration:
-    """The members as the leader knows them; without a leader, as the longest log has them."""
-    return members_of([n.server for n in s.nodes])
 
 
 def longest(servers: Sequence[Server]) -> Server:
@@ -83,10 +78,13 @@ def longest(servers: Sequence[Server]) -> Server:
 
 
 def members_of(servers: Sequence[Server]) -> Configuration:
-    """The same of these servers of one group."""
-    leaders = (each for each in servers if isinstance(each.role, Leader))
-    leader = max(leaders, key=lambda each: each.term, default=None)
-    return (leader or longest(servers)).configuration
+    """The members as the leader knows them; without a leader, as the longest log has them."""
+    return (first_leader(servers) or longest(servers)).configuration
+
+
+def in_force(s: MachineState) -> Configuration:
+    """The members of the one group of a state."""
+    return members_of([n.server for n in s.nodes])
 
 
 def entries(m: Raft, s: MachineState) -> tuple[EntryRow, ...]:
@@ -97,7 +95,7 @@ def entries(m: Raft, s: MachineState) -> tuple[EntryRow, ...]:
     last = max(log.last_index for log in logs)
     known = max(n.server.commit for n in s.nodes)
     disks = {name: m.on_disk(s, i).log for i, name in enumerate(m.names)}
-    leader, groups = first_leader(s), in_force(s).groups
+    leader, groups = first_leader(n.server for n in s.nodes), in_force(s).groups
 
     def row(index: int) -> EntryRow:
         terms = (log.term(index) or 0 for log in logs)

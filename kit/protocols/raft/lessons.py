@@ -87,9 +87,9 @@ def known_to_commit(timeline: Timeline) -> PosedQuestion:
     Raises BadInput where the model is not Raft, or nobody leads.
     """
     model_of(timeline, Raft)
-    if (leader := first_leader(timeline.state)) is None:
-        raise BadInput("moment", timeline.at, "a moment at which a server leads")
     servers = [n.server for n in timeline.state.nodes]
+    if (leader := first_leader(servers)) is None:
+        raise BadInput("moment", timeline.at, "a moment at which a server leads")
     stored = {each.id: _agrees(each.log, leader.log) for each in servers}
     majority = reached(leader.configuration, stored, leader.commit)
     own = leader.log.term(majority) == leader.term
@@ -212,10 +212,8 @@ TASKS = (
         "of its entries. stored gives, for each server including the leader, the index up to "
         "which it stores that log. Return the last index that is committed by now, or 0 if there "
         "is none.",
-        (
-            "sort stored. The entry that a majority has counts only if it is from the "
-            "leader's own term."
-        ),
+        "sort stored. The entry that a majority has counts only if it is from the leader's own "
+        "term.",
         committed_up_to,
         ([2, [1, 2], [2, 2, 0]], [3, [1, 2], [2, 2, 2]], [1, [1, 1, 1], [3, 1, 2, 0, 1]]),
         _logs,
@@ -225,10 +223,8 @@ TASKS = (
         "Five servers start as in Figure 8 of the Raft paper. A leads term 4, and S-87 is off, "
         "so A counts entries from older terms too. Give a run, as verbs or as a Player, that "
         "breaks a promise.",
-        (
-            "let A send its entry from term 2 to C and get the answer. Then E can win: "
-            "who votes for it?"
-        ),
+        "let A send its entry from term 2 to C and get the answer. Then E can win: who votes for "
+        "it?",
         Ground(
             "raft",
             {"nodes": 5, "members": "A B C D E", "edition": "server", "begins": FIGURE_8,
@@ -256,9 +252,8 @@ TASKS = (
              "requests": ("x at B", "read at A"), "partitions": 1},
             ("S-94",),
         ),
-        breaking("reads-see-writes", (
-            "each read has seen every change that was answered before it."
-        )),
+        breaking("reads-see-writes",
+                 "each read has seen every change that was answered before it."),
         known=(
             *("partition A | B C", "tick C election", "tick B election", "deliver B>C"),
             *("deliver C>B voted", "deliver B>C vote 2 1 1", "deliver C>B voted 2 granted"),

@@ -84,15 +84,11 @@ class RaftTables:
             return None
         term, vote, named, commit = self.static[group]
         head = self.raft_snapshots[group]
-        members = (
-            tuple(
-                Member(row.server_id, row.address, row.can_vote)
-                for row in self.raft_snapshot_config[group]
-                if row.disposition == each
-            )
-            for each in DISPOSITIONS
-        )
-        log = Log(Snapshot(head.idx, head.term, Configuration(*members), self.states[named]))
+        members: dict[str, list[Member]] = {each: [] for each in DISPOSITIONS}
+        for row in self.raft_snapshot_config[group]:
+            members[row.disposition].append(Member(row.server_id, row.address, row.can_vote))
+        configuration = Configuration(*map(tuple, members.values()))
+        log = Log(Snapshot(head.idx, head.term, configuration, self.states[named]))
         for entry in self.entries[group].values():  # what is stored later is behind it
             log = log.appended(entry)
         return Stored(term, vote, log, commit)

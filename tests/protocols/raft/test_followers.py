@@ -330,8 +330,8 @@ def test_a_crash_right_after_a_commit_loses_nothing() -> None:
     assert "M synced 1: t1" in said[3]
     assert ["down" in each for each in said] == [at == 5 for at in range(6)]
     assert "1 write; lost: w1" in said[5]
-    assert "M segment 1: t1" in text
-    assert "D0 segment 1: –" in text
+    assert "M  1  t1  –" in text
+    assert "D0  1  –  –" in text
     assert "lost here" in panel_text(timeline, "badges")
     go_on(timeline, "replay")
     assert "SSTables: t1" in panel_text(timeline, "segments")

@@ -19,36 +19,25 @@ def _stage(scene: Scene) -> Stage:
     logs = (_log(scene, name) for name in names[:-1])
     turn = [f"{work} {log}" for log, work in m.in_turn(s)]
     more = [f"{len(turn) - QUEUED} more"] * (len(turn) > QUEUED)
-    work = ", ".join(turn) or "idle"
+    stored = f"SSTables: {' '.join(s.sstables)}" if s.sstables else "no SSTables"
     disk = Character(
         DISK,
         m.spot(DISK),
         tag=f"next: {turn[0]}" if turn else "idle",
-        holds=(
-            *turn[1:QUEUED],
-            *more,
-            f"SSTables: {' '.join(s.sstables)}" if s.sstables else "no SSTables",
-        ),
-        title=f"disk: {work}; SSTables: {listed(s.sstables)}",
+        holds=(*turn[1:QUEUED], *more, stored),
+        title=f"disk: {', '.join(turn) or 'idle'}; SSTables: {listed(s.sstables)}",
         kind="part",
     )
-    writes, lost = counted(m.writes - s.writes, "write"), m.lost(s)
-    gone = f"lost: {listed(lost)}" if lost else ""
+    writes, answered = counted(m.writes - s.writes, "write"), counted(len(s.answered), "change")
+    gone = f"; lost: {listed(lost)}" if (lost := m.lost(s)) else ""
     is_due = not m.sync_each or m.is_durable(s, s.change)
+    tag = f"{s.change}: {'answer is due' if is_due else 'waits for disk'}"
     clients = Character(
         "clients",
         m.spot("clients"),
-        tag="! no room"
-        if s.rejected
-        else f"{s.change}: {'answer is due' if is_due else 'waits for disk'}"
-        if s.change
-        else "all answered",
-        holds=("; ".join(filter(None, (writes, gone))),),
-        title="; ".join(
-            filter(
-                None, (f"clients: {writes}, {counted(len(s.answered), 'change')} answered", gone)
-            )
-        ),
+        tag="! no room" if s.rejected else tag if s.change else "all answered",
+        holds=(f"{writes}{gone}",),
+        title=f"clients: {writes}, {answered} answered{gone}",
         kind="client",
     )
     return Stage(names, (*logs, disk), (clients,), lines=3)
@@ -63,15 +52,11 @@ def _log(scene: Scene, name: str) -> Character:
         f"n:{name}",
         "up" if scene.state.up else "down",
         tag="down" if not scene.state.up else " ".join(log.buffered) or empty,
-        holds=tuple(f"{number}: {_records(there, ())}" for _, number, there, _ in safe[-2:])
+        holds=tuple(f"{number}: {' '.join(there)}" for _, number, there, _ in safe[-2:])
         or ("nothing yet",),
         title=f"{name}: a log; on disk {listed(log.on_disk)}; in memory {listed(log.buffered)}",
         kind="part",
     )
-
-
-def _records(safe: Records, memory: Records) -> str:
-    return " ".join((*safe, *(f"({record})" for record in memory))) or "–"
 
 
 def _segments(scene: Scene) -> Iterator[tuple[str, int, Records, Records]]:
@@ -113,7 +98,6 @@ VIEWS = staged(
             ("log", "segment", "on disk", "in memory"),
             caption="Segments of the logs: a full segment is discarded once it is flushed",
             of="{0[0]}",
-            line=lambda row: f"{row[0]} segment {row[1]}: {_records(*row[2:])}",
         ),
         Note(lambda scene: f"SSTables: {listed(scene.state.sstables)}", key="sstables"),
         still=True,

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import astuple
 
 from kit.protocols.raft import facts
@@ -181,28 +180,11 @@ def _gates(scene: Scene) -> Iterator[Gate]:
             yield from majorities(f"n:{node}:{group}", server, card=card, more=f" in {group}")
 
 
-class _LogRow(Struct, frozen=True):
-    """An index of a group's log, and what each node has there."""
-
-    group: str
-    index: int
-    cells: tuple[str, ...]
-
-
-def _log_rows(scene: Scene) -> Iterator[_LogRow]:
+def _log_rows(scene: Scene) -> Iterator[tuple[Any, ...]]:
     for group, servers in groups_of(scene).items():
         last = max(each.log.last_index for each in servers.values())
         for index in range(1, last + 1):
-            yield _LogRow(group, index, tuple(facts.cell(x, index) for x in servers.values()))
-
-
-def _log_columns(scene: Scene) -> list[Column | str]:
-    cells = (Column(name, partial(_cell, at)) for at, name in enumerate(scene.model.names))
-    return ["group", "index", *cells]
-
-
-def _cell(at: int, row: _LogRow) -> str:
-    return row.cells[at]
+            yield group, index, *(facts.cell(each, index) for each in servers.values())
 
 
 VIEWS = staged(
@@ -224,11 +206,10 @@ VIEWS = staged(
         "The logs of both groups",
         Table(
             _log_rows,
-            "index:{0.group}:{0.index}",
-            _log_columns,
+            "index:{0[0]}:{0[1]}",
+            lambda scene: ("group", "index", *scene.model.names),
             caption="Each entry is “term: content”; ✓: that node knows it is committed",
-            of="newest:{0.group}",
-            line=lambda row: f"{row.group} {row.index}: {', '.join(x or '–' for x in row.cells)}",
+            of="newest:{0[0]}",
             empty="All logs are empty.",
         ),
         still=True,

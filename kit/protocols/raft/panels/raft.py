@@ -82,11 +82,8 @@ def _badges(scene: Scene) -> Badges:
     leaders = [row for row in rows if row.role == "leader"]
     leads = ", ".join(f"{row.name} leads term {row.term}" for row in leaders)
     yield "leader", leads or "nobody leads", "" if leads else "busy"
-    yield (
-        "asks",
-        ", ".join(f"{row.name} asks for votes" for row in rows if row.role in AT_WORK),
-        "busy",
-    )
+    asks = ", ".join(f"{row.name} asks for votes" for row in rows if row.role in AT_WORK)
+    yield "asks", asks, "busy"
     committed = max(row.server.commit for row in rows)
     yield "commit", f"committed up to {committed}" if committed else "nothing committed", ""
     joint = facts.in_force(scene.state).is_joint
