@@ -96,11 +96,6 @@ class ClusterNode(Struct, frozen=True, forbid_unknown_fields=True):
     tokens: bool = True
 
     @property
-    def has_data(self) -> bool:
-        """Whether it is a replica of anything: it is there, and no zero-token node."""
-        return self.tokens and not self.joins
-
-    @property
     def joins(self) -> bool:
         """Whether it is not there yet: it has neither a vote nor data of its own."""
         return self.state in JOINING
@@ -137,11 +132,6 @@ class ClusterDescription(Struct, frozen=True, forbid_unknown_fields=True):
         return where(node.status in statuses and not node.joins for node in self.nodes)
 
     @property
-    def able_to_vote(self) -> int:
-        """Who may vote in group 0 (a mask): all that have joined, and of whom nothing tells no."""
-        return where(node.votes is not False and not node.joins for node in self.nodes)
-
-    @property
     def told_to_vote(self) -> int:
         """Who votes as the description says (a mask); 0: it does not."""
         return where(node.votes is True for node in self.nodes)
@@ -168,8 +158,9 @@ class ClusterDescription(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def replicas(self) -> ClusterDescription:
-        """The nodes that have data."""
-        return replace(self, nodes=tuple(node for node in self.nodes if node.has_data))
+        """The nodes that are replicas of anything: they are there, and no zero-token nodes."""
+        able = (node for node in self.nodes if node.tokens and not node.joins)
+        return replace(self, nodes=tuple(able))
 
     @property
     def places(self) -> tuple[Place, ...]:
@@ -180,11 +171,6 @@ class ClusterDescription(Struct, frozen=True, forbid_unknown_fields=True):
     def unplaced(self) -> tuple[str, ...]:
         """The members of which the datacenter or the rack is not known."""
         return tuple(node.name for node in self.nodes if not (node.dc and node.rack))
-
-    @property
-    def died_together(self) -> bool:
-        """Whether it is told that all who are dead died at once."""
-        return any({*group} == {*self.named("down", "lost")} for group in self.deaths)
 
 
 def open_cluster(
@@ -214,9 +200,8 @@ def open_cluster(
         beside = {"down": may_return, "lost": gone, "commit": commit, "rf": rf}
         for name, given in beside.items():
             if given:
-                raise BadInput(
-                    f"--{name}", given, "nothing, because a description says this itself"
-                )
+                allowed = "nothing, because a description says this itself"
+                raise BadInput(f"--{name}", given, allowed)
         cluster = parse_cluster(text)
         return (cluster, ()) if status is None else _with_status(cluster, read_status(status))
     opened = open_topology(path, status=status, down=may_return)
@@ -632,7 +617,7 @@ def _cases(
     majority, the one that is further from it counts.
     """
     down, lost = cluster.mask("down"), cluster.mask("lost")
-    members = cluster.able_to_vote
+    members = where(node.votes is not False and not node.joins for node in cluster.nodes)
     names = [node.name for node in cluster.nodes]
     given = [(view.source, of) for view in views for of in view.configurations]
     voting = {name for _, of in given for name, votes in of.items() if votes}
@@ -673,7 +658,8 @@ def _cases(
     if edition == "documents" or not rules.limits:
         all_vote = "edition documents" if edition == "documents" else f"release {rules.release}"
         return (case(f"{all_vote}, in which every member votes", members),), ()
-    together = cluster.died_together
+    missing = {*cluster.named("down", "lost")}
+    together = any({*group} == missing for group in cluster.deaths)
     ends = extremes(cluster.places, members, down, lost, rules, together=together)
     sure = f"release {rules.release}, in any case" if ends[0].voters == members else ""
     return tuple(case(sure, each.voters) for each in dict.fromkeys(ends)), ()
@@ -682,29 +668,20 @@ def _cases(
 def _elsewhere(
     cluster: ClusterDescription, edition: Edition, procedure: Procedure
 ) -> dict[str, Procedure]:
-    differs: dict[str, Procedure] = {}
     whole = all(node.tokens or node.joins for node in cluster.nodes)
+    ends: dict[str, Procedure] = {}
     for other in (each for each in RELEASES if whole or has("zero-tokens", each)):
         cases, _ = _cases(cluster, edition, VoterRules(other), ())
-        ends = {case.procedure for case in cases}
-        there = ends.pop() if len(ends) == 1 else NOT_KNOWN
-        if there != procedure:
-            differs[other] = there
-    return differs
+        sure = len({case.procedure for case in cases}) == 1
+        ends[other] = cases[0].procedure if sure else NOT_KNOWN
+    return {other: end for other, end in ends.items() if end != procedure}
 
 
 def _line(cluster: ClusterDescription, case: _Case, strangers: tuple[str, ...]) -> QuorumLine:
-    names = (*(node.name for node in cluster.nodes), *strangers)
-    quorum = case.quorum
-    return QuorumLine(
-        case.told_by,
-        case.assuming,
-        tuple(sorted(names[node] for node in nodes_in(quorum.voters))),
-        quorum.live.bit_count(),
-        quorum.needed,
-        quorum.holds,
-        case.procedure,
-    )
+    names, quorum = (*(node.name for node in cluster.nodes), *strangers), case.quorum
+    voters = tuple(sorted(names[node] for node in nodes_in(quorum.voters)))
+    has = quorum.live.bit_count(), quorum.needed, quorum.holds
+    return QuorumLine(case.told_by, case.assuming, voters, *has, case.procedure)
 
 
 def _strange(
@@ -848,10 +825,8 @@ def _worst(
                 yield f"{which}, known to be committed, {'are' if first < known else 'is'} gone"
         for name, entries in regressing(indexes, leader).items() if leader else ():
             back = "1 entry" if entries == 1 else f"{entries} entries"
-            yield (
-                f"the state of {name} goes back by {back}: data that it wrote since then may "
-                "need a schema that no longer exists"
-            )
+            said = f"the state of {name} goes back by {back}: data that it wrote since then"
+            yield f"{said} may need a schema that no longer exists"
         if any(node.state != "normal" for node in cluster.nodes):
             yield "the operation in progress is rolled back or finished"
     for keyspace in keyspaces:

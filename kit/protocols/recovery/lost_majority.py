@@ -135,13 +135,9 @@ class LostMajority(VotingModel[S]):
             voters=voters_of_groups(self.places, s.groups, s.voters, sides, self.voter_rules)
         )
 
-    def two_groups(self, s: Any) -> tuple[int, int] | None:
-        """Two nodes of the cluster that talk to each other and are in different groups."""
-        raise NotImplementedError
-
     def torn(self, s: Any) -> str | None:
         """Who talks as one cluster and is in different groups."""
-        if (pair := self.two_groups(s)) is None:
+        if (pair := s.in_two_groups(self.edition)) is None:
             return None
         said = (f"{self.names[i]} of {self.group_name(s.nodes[i].group)}" for i in pair)
         return f"{' and '.join(said)} talk as one cluster"

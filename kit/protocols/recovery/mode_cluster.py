@@ -14,6 +14,7 @@ from kit.masks import is_majority, mask_of, nodes_in
 from kit.model.declared import State
 from kit.model.flows import as_uuid
 from kit.protocols.recovery.lost_majority import NO_GROUP, OLD, LostState, listed_columns
+from kit.protocols.topology.rules.machines import Edition
 
 Value = Literal[
     "", "use_pre_raft_procedures", "synchronize", "use_post_raft_procedures", "recovery", "unknown"
@@ -177,8 +178,8 @@ class ModeState(LostState, frozen=True, cache_hash=True, kw_only=True):
         """Every two nodes that reach each other and are in the cluster."""
         return (pair for pair in combinations(nodes_in(self.peers), 2) if self.hears(*pair))
 
-    def in_two_groups(self) -> tuple[int, int] | None:
-        """Two nodes that reach each other and run in different groups."""
+    def in_two_groups(self, edition: Edition) -> tuple[int, int] | None:
+        """Two nodes that reach each other and run in different groups; so it is in each edition."""
         for first, second in self.pairs():
             if len({self.nodes[first].group, self.nodes[second].group} - {NO_GROUP}) > 1:
                 return first, second

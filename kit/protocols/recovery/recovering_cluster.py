@@ -16,7 +16,7 @@ from kit.masks import is_majority, nodes_in
 from kit.model.declared import State
 from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD, LostState
 from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry, RequestEntry, Setting
-from kit.protocols.topology.rules.machines import EdgeRow, Edition
+from kit.protocols.topology.rules.machines import Edition
 from kit.protocols.topology.rules.work import (
     TopologyOperation,
     addressees,
@@ -36,13 +36,12 @@ ENDS = {"none": "", "done": "left", "rolled back": "normal"}
 class HalfDone(Struct, frozen=True):
     """What the new coordinator can do next on the operation that it found, by the tables.
 
-    ``edge`` is the next one, and ``after`` the state that it leads to, or how it ends the
-    operation; None, and the state of now, while a barrier that is tried again waits for ``missing``
-    nodes (a mask). ``failed`` is the work that waits, or that fails and leads back. The barrier of
-    the state, if it has one, goes to the ``addressed`` nodes (a mask).
+    ``after`` is the state that the next edge leads to, or how it ends the operation; the state of
+    now, while a barrier that is tried again waits for ``missing`` nodes (a mask). ``failed`` is the
+    work that waits, or that fails and leads back. The barrier of the state, if it has one, goes to
+    the ``addressed`` nodes (a mask).
     """
 
-    edge: EdgeRow | None
     after: str
     failed: str
     missing: int
@@ -89,7 +88,7 @@ def next_of_operation(
         at += 1
     ended = {became: how for how, became in ENDS.items()}
     after = state if edge is None else ended[edge.becomes] if edge.becomes else edge.target
-    return HalfDone(edge, after, failed, missing, addressed)
+    return HalfDone(after, failed, missing, addressed)
 
 
 class GossipDigest(Struct, frozen=True):

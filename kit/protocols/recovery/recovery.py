@@ -19,7 +19,7 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta
 
-from kit.errors import Refusal
+from kit.errors import Refusal, counted
 from kit.masks import nodes_in
 from kit.model.declared import (
     Each,
@@ -193,10 +193,6 @@ class Recovery(LostMajority[RecoveryState]):
         """A side of the firewall with a majority of a group's voters chooses them again."""
         return self.voting(after, lambda group: (after.running(group), after.running(group, True)))
 
-    def two_groups(self, s: RecoveryState) -> tuple[int, int] | None:
-        """Two nodes that talk as one cluster, by this edition's gossip."""
-        return s.in_two_groups(self.edition)
-
     # The procedure
 
     @action()
@@ -252,11 +248,6 @@ class Recovery(LostMajority[RecoveryState]):
         again = self.choose_again and len(s.groups) - 1 == s.abandoned
         return s.live & ~(1 << s.leader) if again else 0
 
-    def reads(self, before: RecoveryState, act: Any, after: RecoveryState) -> Iterator[Travel]:
-        """By the documents it is part of the choice."""
-        if self.edition == "documents":
-            yield from self.indexes(before, act, after)
-
     @action(
         each=eligible,
         says=lambda m, *step: (
@@ -264,7 +255,7 @@ class Recovery(LostMajority[RecoveryState]):
             + "reads the commit index of every live node and " * (m.edition == "documents")
             + "chooses {node} as recovery leader: it knows {known}."
         ),
-        travels=reads,
+        travels=lambda m, *step: m.indexes(*step) if m.edition == "documents" else (),
     )
     @purpose("The new group starts with what this node knows.")
     def choose(self, s: RecoveryState, node: Node) -> Next:
@@ -325,7 +316,7 @@ class Recovery(LostMajority[RecoveryState]):
         newest = before.latest(others)
         holders = [i for i in nodes_in(others) if before.nodes[i].columns == newest]
         source = self.names[after.leader if after.leader in holders else holders[0]]
-        known = counted_entries(after.nodes[node])
+        known = counted(after.nodes[node].index, "entry", "entries")
         text = f"{source} → {act.node}: snapshot of {self.group_name(group)}, {known}"
         yield Travel("data", self.spot(source), self.spot(act.node), "snapshot", text)
 
@@ -342,8 +333,7 @@ class Recovery(LostMajority[RecoveryState]):
             why = "is the recovery leader" if node.option == number else "finds no group to join"
             return f"{{node}} {why} and creates {group}."
         lost = was.columns & ~node.columns
-        columns = f"column{'s' * (lost.bit_count() > 1)} {listed_columns(lost)}"
-        back = f" {{node}}'s schema loses {columns}." if lost else ""
+        back = f" {{node}}'s schema loses {named_columns(lost)}." if lost else ""
         return f"{{node}} joins {group} and gets the group's state as a snapshot.{back}"
 
     def logs_start(self, before: RecoveryState, act: Any, after: Any) -> Iterator[ServerLine]:
@@ -778,7 +768,7 @@ class Recovery(LostMajority[RecoveryState]):
             "host_id": self.host(number).host_id,
             "group": self.group_name(node.group),
             "group_id": group_uuid(node.group),
-            "known": counted_entries(node),
+            "known": counted(node.index, "entry", "entries"),
         }
 
     def readable(self, s: RecoveryState) -> dict[str, str]:
@@ -799,15 +789,14 @@ class Recovery(LostMajority[RecoveryState]):
         back = "back, " if node.status == "returned" else ""
         runs = f"runs in {self.group_name(node.group)}" if node.group != NO_GROUP else node.status
         option = f", recovery_leader {self.names[node.option]}" if node.option != NOBODY else ""
-        columns = f"column{'s' * (node.data.bit_count() > 1)} {listed_columns(node.data)}"
-        data = f", data in {columns}" if node.data else ""
+        data = f", data in {named_columns(node.data)}" if node.data else ""
         stored = self.stored_id(node.group_id) + " or discovery state" * node.looks_for_group
         return f"{back}{runs}, {stored}, commit index {node.index}{option}{data}"
 
 
-def counted_entries(node: RecoveryNode) -> str:
-    """How many entries a node knows."""
-    return "1 entry" if node.index == 1 else f"{node.index} entries"
+def named_columns(mask: int) -> str:
+    """``columns 1, 2``."""
+    return f"column{'s' * (mask.bit_count() > 1)} {listed_columns(mask)}"
 
 
 (

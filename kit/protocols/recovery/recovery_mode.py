@@ -240,10 +240,6 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
 
         return self.voting(s, sides)
 
-    def two_groups(self, s: ModeState) -> tuple[int, int] | None:
-        """Two nodes that reach each other."""
-        return s.in_two_groups()
-
     # What the operator does
 
     def too_early(self, s: ModeState, step: str) -> Refusal | None:

@@ -314,35 +314,23 @@ class JudgedFailure(Struct, frozen=True):
     back: int
     data: tuple[LevelStanding, ...]
 
-    @property
-    def differs(self) -> tuple[str, ...]:
-        """What the documents say otherwise: ``schema``, and levels of data."""
-        said = "always" if self.row.schema else "never"
-        data = tuple(
-            " ".join(filter(None, (each.level, each.datacenter)))
-            for each in self.data
-            if (each.standing == "available") is not self.row.data
-        )
-        return (*(["schema"] if self.schema != said else []), *data)
-
 
 def judged(row: FailureRow, factor: int = RF) -> JudgedFailure:
     """What is true of a row, with ``factor`` replicas in each datacenter."""
     failures = list(row.failures())
     places = row.places
-    orders = list(map(orders_of_deaths(places), failures))
+    in_orders, everybody = orders_of_deaths(places), (1 << len(places)) - 1
     quorums = [after_deaths("documents", places, [dead]) for dead in failures]
     factors = dict.fromkeys((dc for dc, _ in places), factor)
     tables = [standings(places, dead, factors) for dead in failures]
-    everybody = (1 << len(places)) - 1
     ends = [extremes(places, everybody, 0, d, NEWEST_RULES, together=True) for d in failures]
     return JudgedFailure(
         row,
-        outcome(quorum.holds for quorum in quorums),
-        outcome(end.holds for both in ends for end in both),
-        outcome(holds for both in orders for holds in both),
-        max(quorum.missing for quorum in quorums),
-        tuple(_worst(cells) for cells in zip(*tables, strict=True)),
+        schema=outcome(quorum.holds for quorum in quorums),
+        at_once=outcome(end.holds for both in ends for end in both),
+        in_turn=outcome(holds for dead in failures for holds in in_orders(dead)),
+        back=max(quorum.missing for quorum in quorums),
+        data=tuple(map(_worst, zip(*tables, strict=True))),
     )
 
 
@@ -355,7 +343,6 @@ def outcome(holds: Iterable[bool]) -> Outcome:
 
 
 def _worst(cells: tuple[LevelStanding, ...]) -> LevelStanding:
-    seen: set[Standing] = {cell.standing for cell in cells}
-    standing: Standing = seen.pop() if len(seen) == 1 else "of some ranges"
-    [(level, datacenter)] = {(cell.level, cell.datacenter) for cell in cells}
-    return LevelStanding(level, datacenter, standing)
+    if len({cell.standing for cell in cells}) == 1:
+        return cells[0]
+    return LevelStanding(cells[0].level, cells[0].datacenter, "of some ranges")

@@ -31,29 +31,23 @@ def after_deaths(
         for dead in deaths:
             up &= ~dead
         return Quorum(everybody, up)
-    voters = limited(places, up, 0, rules)
+    voters = limited(places, up, up, 0, rules)
     for dead in deaths:
         up &= ~dead
         voters = chosen_again(tuple(places), everybody, voters, (up,), rules)
     return Quorum(voters, voters & up)
 
 
-def limited(places: Sequence[Place], up: int, voters: int, rules: VoterRules) -> int:
-    """Who is to vote of these nodes (published code).
+def limited(places: Sequence[Place], members: int, up: int, voters: int, rules: VoterRules) -> int:
+    """Who is to vote of the members that are up (published code); all three are masks of nodes.
 
     Nothing here says who leads: it is the first voter that is up.
     """
-    dcs, racks = numbered(tuple(places))
-    return chosen_voters(dcs, up, next(nodes_in(voters & up), -1), voters, racks, rules)
-
-
-def limited_among(
-    places: Sequence[Place], members: int, up: int, voters: int, rules: VoterRules
-) -> int:
-    """The same where not all nodes are members; all three are masks of nodes."""
     able = list(nodes_in(members))
-    there = [places[node] for node in able]
-    return among(able, limited(there, within(able, up), within(able, voters), rules))
+    there, voting = within(able, up), within(able, voters)
+    dcs, racks = numbered(tuple(places[node] for node in able))
+    leader = next(nodes_in(voting & there), -1)
+    return among(able, chosen_voters(dcs, there, leader, voting, racks, rules))
 
 
 @lru_cache(maxsize=1 << 16)
@@ -70,7 +64,7 @@ def chosen_again(
     """
     for side in sides:
         if is_majority(side, voters):
-            after = limited_among(places, members, side, voters, rules)
+            after = limited(places, members, side, voters, rules)
             return after if is_majority(side, after) else voters
     return voters
 
