@@ -26,8 +26,8 @@ from tests.protocols.tablets.resize.test_reported import REPORTED as RESIZE
 from tests.protocols.tablets.tablet.test_reported import REPORTED as TABLET
 from tests.protocols.tablets.tablets.test_reported import LIFTED, OWN
 from tests.protocols.tablets.truncate.test_reported import REPORTED as TRUNCATE
-from tests.protocols.topology.test_join_reported import REPORTED as HANDSHAKE
-from tests.protocols.topology.test_reported import REPORTED as TOPOLOGY
+from tests.protocols.topology.test_join import REPORTED as HANDSHAKE
+from tests.protocols.topology.test_search import REPORTED as TOPOLOGY
 from tests.protocols.upgrade.test_raft_search import REPORTED as RAFT_UPGRADE
 from tests.protocols.upgrade.test_topology_search import REPORTED as TOPOLOGY_UPGRADE
 from tests.protocols.vnodes.test_search import REPORTED as VNODES

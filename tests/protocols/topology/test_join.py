@@ -1,24 +1,37 @@
-"""The join handshake: every order of messages and faults, each reason to be turned away."""
+"""The join handshake and the beginning of a cluster: every order of messages and faults."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kit.errors import BadInput
 from kit.model.model import Safeguard, always
 from kit.model.registry import build, entry_of
 from kit.model.timeline import Timeline
-from kit.protocols.topology.handshake import REASONS, joiner, tables
+from kit.protocols.topology import topology as act
+from kit.protocols.topology.handshake import JOINER, REASONS, joiner, left, tables, with_tables
+from kit.protocols.topology.join import CallFails, LearnOutcome, PlaceRequest
+from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.search.check import check
 from kit.search.fuzz import fuzz
 from tests.protocols.topology.joins import PLACED, do, played, shown
+from tests.quality.breaking import broken, changing, doing, never
+from tests.quality.reporting import assert_reported, judges
 
 GUARDS = entry_of("join").safeguards
+
+
 INVARIANTS = {prop.name: prop.invariant for prop in build("join").properties}
+
+
 MOST = 20_000
+
+
 """States that a search of each landing may have."""
 
 
@@ -164,7 +177,10 @@ def test_each_reason_to_be_turned_away(reason: str, state: str, given: dict[str,
 
 
 REPLACED: dict[str, Any] = {"replaces": "B", "down": ("B",)}
+
+
 RACKS = ("dc1/r1", "dc1/r2", "dc2/r1")
+
 
 # the cluster, and why the server turns a replacing node away (empty: it does not)
 REPLACES: tuple[tuple[dict[str, Any], str], ...] = (
@@ -268,3 +284,142 @@ def test_bad_parameters_are_told_in_one_line(given: dict[str, Any], field: str) 
     with pytest.raises(BadInput) as error:
         build("join", given)
     assert error.value.field.endswith(field)
+
+
+def made(**given: Any) -> Any:
+    """A model; of three members, A leads, and D may join."""
+    return build("topology", given)
+
+
+@pytest.mark.parametrize(
+    ("given", "up", "coordinator"),
+    [
+        ({}, 0b1111, 0),
+        ({"operations": ("remove A",)}, 0b110, 1),
+        ({"operations": ("remove A",), "down": ()}, 0b111, 0),
+        ({"operations": ("replace D C",)}, 0b1011, 0),
+        ({"operations": ("leave C",), "down": ("A", "B", "C")}, 0, NOBODY),
+        ({"down": ("A", "B", "C")}, 0b1000, NOBODY),  # D is no member: it does not lead
+    ],
+)
+def test_who_is_up_and_leads_at_first(given: dict[str, Any], up: int, coordinator: int) -> None:
+    """The first member that is up leads."""
+    start = made(**given).start()
+    assert (start.up, start.coordinator) == (up, coordinator)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"newer": ("Q",)}, "newer: got 'Q'; allowed: one of A, B, C, D"),
+        (
+            {"newer": ("Q",), "edition": "server", "nodes": 7},
+            "newer: got 'Q'; allowed: one of A, B, C, D, E, F, G",
+        ),
+        ({"zero_tokens": ("D",)}, "zero_tokens: got 'D'; allowed: members: A, B, C"),
+        ({"down": ("Q",)}, "down: got 'Q'; allowed: one of A, B, C, D"),
+        ({"ignored": ("Q",)}, "ignored: got 'Q'; allowed: one of A, B, C, D"),
+        ({"on_tablets": ("Q",)}, "on_tablets: got 'Q'; allowed: one of A, B, C, D"),
+    ],
+)
+def test_names_of_no_node_are_refused(given: dict[str, Any], said: str) -> None:
+    """With those that are allowed."""
+    with pytest.raises(BadInput, match=f"^{said}$"):
+        made(**given).start()
+
+
+@pytest.mark.parametrize(
+    ("newer", "enabled"),
+    [((), 1), (("A", "B", "C"), 3), (("B", "C", "D"), 1), (("A", "B", "D"), 1), (("D",), 1)],
+)
+def test_a_feature_is_enabled_once_all_members_support_it(
+    newer: tuple[str, ...], enabled: int
+) -> None:
+    """Whatever D supports, which is none yet."""
+    start = made(newer=newer).start()
+    assert start.topology.enabled == enabled
+    assert [row.supported for row in start.topology.nodes] == [
+        0 if name == "D" else 3 if name in newer else 1 for name in "ABCD"
+    ]
+
+
+def electable(timeline: Timeline) -> str:
+    """The nodes that may be elected now."""
+    actions = timeline.model.actions(timeline.state)
+    return "".join(each.node for each in actions if isinstance(each, act.ElectCoordinator))
+
+
+def test_the_others_may_be_elected() -> None:
+    """Whoever coordinates, the first node or another one, is not elected again."""
+    model: Any = build("topology", {"nodes": 3, "operations": (), "changes": 3})
+    timeline = Timeline(model)
+    assert electable(timeline) == "BC"
+    timeline.do(act.ElectCoordinator("B"))
+    assert electable(timeline) == "AC"
+    timeline.do(act.ElectCoordinator("C"))
+    assert electable(timeline) == "AB"
+
+
+SMALLEST = {guard.name: guard.smallest for guard in entry_of("join").safeguards}
+
+
+def without(off: str) -> Callable[[], Any]:
+    """The model without one safeguard, in the smallest configuration that needs it."""
+    return lambda: build("join", SMALLEST[off], (off,))
+
+
+def careless() -> Any:
+    """Whoever asks is in group 0 at once."""
+
+    def adding(s: Any, action: Any, after: Any) -> Any:
+        held = tables(after)
+        added = (*held.members, joiner(after).host)
+        return with_tables(after, replace(held, members=added))
+
+    return broken(build("join"), PlaceRequest, changing(adding))
+
+
+def giving_up() -> Any:
+    """A cluster of edition ``documents`` gives a joiner up as the published code does."""
+
+    def giving(s: Any, action: Any, after: Any) -> Any:
+        joining = tables(after).joining
+        return left(after, joining.host, "not-accepted") if joining else after
+
+    return broken(build("join", {"edition": "documents", "losses": 1}), CallFails, changing(giving))
+
+
+def mistaken() -> Any:
+    """A joiner that has left takes itself for normal."""
+    model: Any = build("join", {"edition": "server", "losses": 1})
+
+    def mistakes(s: Any, action: Any) -> Any:
+        normal = replace(joiner(s), status="normal")
+        return model.turned(s, model.index[JOINER], (normal, ()))
+
+    return broken(model, LearnOutcome, doing(mistakes))
+
+
+REPORTED: dict[str, Callable[[], Any]] = {
+    "attempt": without("join-message-order"),
+    "members": careless,
+    "stays": giving_up,
+    "left-final": without("refuse-left"),
+    "in-service": mistaken,
+    "features": without("features-with-joins"),
+    "owners-store": without("host-id-handshake"),
+    "no-return": without("host-id-handshake"),
+    "over": lambda: broken(build("join"), LearnOutcome, doing(lambda s, action: s)),
+    "ends": lambda: broken(build("join"), LearnOutcome, never),
+}
+
+
+@pytest.mark.parametrize("name", REPORTED)
+def test_a_search_reports_it(name: str) -> None:
+    """Judged alone, each promise is broken by what was broken for it."""
+    assert_reported(REPORTED[name](), name)
+
+
+def test_every_judge_has_a_broken_variant() -> None:
+    """The table names all properties."""
+    assert set(REPORTED) == set(judges(build("join")))

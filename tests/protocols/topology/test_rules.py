@@ -1,20 +1,31 @@
-"""Rules of the topology one by one: who is refused, who must clean up first, what is played."""
+"""Rules of the topology one by one, what each safeguard is for, what is done about dead nodes."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from kit.errors import BadInput
+from kit.model.model import Safeguard
 from kit.model.registry import build
+from kit.protocols.group0.rules.releases import RELEASES
 from kit.protocols.topology.dry_run.report import is_played
 from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry, Setting
 from kit.protocols.topology.rules.decide import queue
 from kit.protocols.topology.rules.machines import GLOBAL_REQUESTS
+from kit.protocols.topology.rules.remedies import NEVER, STEPS, numbered, remedy_steps
 from kit.protocols.topology.rules.requests import LAST_OWNER, OperationRequest, refusal, requested
+from kit.protocols.topology.topology import Topology
+from kit.search.check import check
 
 CODE = Setting(edition="server")
+
+
 NORMAL = NodeEntry(state="normal", tokens=True)
+
+
 DIRTY = replace(NORMAL, cleanup="needed")
 
 
@@ -91,3 +102,105 @@ def test_what_names_no_table_is_refused(text: str) -> None:
     """One table, by its keyspace and its name; a keyspace with what it is to have."""
     with pytest.raises(BadInput, match=r"^operations: got "):
         build("topology", {"operations": (text,)})
+
+
+REDUNDANT = "start-marker"
+
+
+NEEDED = tuple(guard for guard in Topology.safeguards if guard.name != REDUNDANT)
+
+
+INVARIANTS = {prop.name: prop.invariant for prop in build("topology").properties}
+
+
+@pytest.mark.parametrize("guard", NEEDED, ids=lambda guard: guard.name)
+def test_a_safeguard_protects_its_invariant(guard: Safeguard) -> None:
+    """Off, its smallest configuration breaks one of its invariants; on, nothing is broken there."""
+    missing = check(build("topology", guard.smallest, (guard.name,))).violation
+    assert missing is not None
+    assert INVARIANTS[missing.property] in guard.protects
+    kept = check(build("topology", guard.smallest))
+    assert kept.violation is None
+    assert kept.complete
+
+
+def test_streaming_is_where_an_older_request_harms_first() -> None:
+    """Without the drain the shortest run ends as streaming begins, long before the read switch."""
+    guard = next(guard for guard in Topology.safeguards if guard.name == "barrier-drains")
+    violation = check(build("topology", guard.smallest, (guard.name,))).violation
+    assert violation is not None
+    assert violation.property == "older-over"
+    assert violation.witness.startswith("streaming began while")
+
+
+TWO_VOTERS = {"nodes": 2, "changes": 1, "release": "2025.3"}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"changes": 1},
+        {"changes": 1, "failures": 1, "operations": ("leave C",)},
+        {**TWO_VOTERS, "changes": 2, "operations": ("leave B",)},
+        {"crashes": 1, "nodes": 2},
+    ],
+    ids=str,
+)
+def test_the_start_marker_is_redundant_given_the_guard(given: dict[str, object]) -> None:
+    """S-58 is found to be redundant: two coordinators on one state id break nothing, since of two
+    commands built on one state only one takes effect.
+    """
+    found_none = check(build("topology", given, (REDUNDANT,)), symmetry=True)
+    assert found_none.violation is None
+    assert found_none.complete
+
+
+def test_without_guard_and_marker_a_deposed_coordinator_is_heard() -> None:
+    """With S-59 off the marker does not help: a command decided on an older state takes effect."""
+    for off in (("commit-with-guard",), ("commit-with-guard", "start-marker")):
+        violation = check(build("topology", TWO_VOTERS, off)).violation
+        assert violation is not None
+        assert violation.property == "guarded"
+
+
+CASES = [
+    part.split("\n")
+    for part in Path(__file__).with_name("remedies.txt").read_text("utf-8").strip().split("\n\n")
+    if not part.startswith("#")
+]
+
+
+KINDS, NAMED = ({each: each for each in every} for every in (STEPS, RELEASES))
+
+
+@pytest.mark.parametrize("lines", CASES, ids=[lines[0] for lines in CASES])
+def test_the_steps_of_the_manuals(lines: list[str]) -> None:
+    """Each says what it has to, in this order, and nothing that is not for this release."""
+    kind, release, node, dead, place = ("" if w == "." else w for w in lines[0].split())
+    others = dead.split(",") if dead else []
+    steps = remedy_steps(KINDS[kind], node, others, NAMED[release], place=place)
+    text = "\n".join(f"{step.name}: {step.what}" for step in steps)
+    at = 0
+    for sign, words in (line.split(" ", 1) for line in lines[1:]):
+        if sign == "-":
+            assert words not in text
+        else:
+            at = text.find(words, at)
+            assert at >= 0, words
+
+
+def test_a_node_without_tokens_is_replaced_by_one_without() -> None:
+    """Neither takes the other's place."""
+    for tokens in (True, False):
+        steps = remedy_steps("replace", "A", tokens=tokens)
+        assert any("join_ring: false" in step.what for step in steps) is not tokens
+
+
+def test_what_must_not_be_done_has_no_number() -> None:
+    """It comes last, also where steps of two nodes follow each other."""
+    rows = numbered((*remedy_steps("replace", "A", "B"), *remedy_steps("replace", "B")))
+    numbers = [number for number, _, _ in rows]
+    steps = [number for number in numbers if number]
+    assert steps == [f"{at}" for at in range(1, len(steps) + 1)]
+    assert {name for number, name, _ in rows if not number} == {NEVER}
+    assert numbers[len(steps) :] == [""] * (len(rows) - len(steps))

@@ -2,21 +2,45 @@
 
 from __future__ import annotations
 
-from itertools import product
+from collections.abc import Callable, Iterator
+from itertools import combinations, product
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from kit.model.model import always, step
-from kit.model.registry import build
-from kit.protocols.topology.control import voting
-from kit.protocols.topology.rules.cluster import NOBODY
+from kit.model.model import Model, always, step
+from kit.model.registry import build, entry_of, rows_of
+from kit.model.timeline import Timeline, played_out
+from kit.protocols.group0.rules.releases import Release
+from kit.protocols.group0.rules.voters import VoterRules
+from kit.protocols.topology.control import voting, with_topology
+from kit.protocols.topology.rules.cluster import NOBODY, with_node
+from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.protocols.topology.rules.work import may_tie
+from kit.protocols.topology.symmetry import ControlSymmetry, bystanders, renamed
+from kit.protocols.topology.topology import (
+    CommitDecision,
+    DoWork,
+    ExcludeNode,
+    MakeRequest,
+    row_name,
+)
 from kit.search.check import check
+from kit.search.fuzz import fuzz
+from tests.quality.breaking import broken, changing, never, unguarded
+from tests.quality.reporting import assert_reported, judges
 
 OPERATIONS = ("join D", "replace D C", "leave C", "remove C", "rebuild C")
+
+
 SMALL = ("join D --zero-token", "replace D C --zero-token", "new_cdc_generation", "cleanup", "lock")
+
+
 MOST = 300_000
+
+
 """States that a search of each landing may have."""
 
 
@@ -43,6 +67,8 @@ def test_each_operation_with_a_failure_and_a_new_coordinator(edition: Edition, w
 
 
 LONGEST = tuple(product(("join D", "leave C"), EDITIONS))
+
+
 LONG = (*LONGEST, *(("replace D C", edition) for edition in EDITIONS))
 
 
@@ -167,3 +193,217 @@ def test_ignoring_a_node_that_lives_is_unsafe(edition: Edition, off: str) -> Non
     violation = check(model, symmetry=True).violation
     assert violation is not None
     assert violation.property == "older-over"
+
+
+RARE = {"fault": 0.1, "elect": 0.05}
+
+
+FAULTS: dict[str, Any] = {"failures": 1, "nodes": 3}
+
+
+# An operation for each machine; tablets on a leaving node are drained by its own machine or before.
+WALKED: tuple[dict[str, Any], ...] = (
+    {"operations": ("join D",)},
+    {"operations": ("replace D C",)},
+    {"operations": ("replace D C",), "tablets": 1},
+    {"operations": ("leave C",), "on_tablets": ("C",)},
+    {"operations": ("remove C",), "on_tablets": ("C",)},
+    {"operations": ("join D --zero-token",)},
+    {"operations": ("replace D C --zero-token",), "zero_tokens": ("C",)},
+    {"operations": ("rebuild C",)},
+    {"operations": ("new_cdc_generation", "cleanup")},
+    {"operations": ("lock",)},
+    {"operations": ("keyspace_rf_change ks dc1=3",)},
+    {"operations": ("truncate_table ks.t",), "on_tablets": ("A", "B")},
+    {"operations": (), "tablets": 1},
+    {"operations": (), "tablets": 1, "resizes": 1},
+)
+
+
+def walks(edition: Edition, seeds: int) -> Iterator[Any]:
+    """What the walks of each configuration of an edition met."""
+    for given in WALKED:
+        model = build("topology", {"edition": edition, **FAULTS, **given})
+        yield fuzz(model, range(seeds), steps=150, weights=RARE, within=0)
+
+
+@pytest.mark.parametrize("seeds", [50, pytest.param(150, marks=pytest.mark.deep)])
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_walks_take_every_row_of_every_table(edition: Edition, seeds: int) -> None:
+    """Walks over every operation, with work that fails, take each edge of each machine."""
+    drawn = {
+        row_name(name, edge)
+        for name, machine in MACHINES[edition].items()
+        if name != "node"
+        for edge in machine.edges
+    }
+    untaken, found_wrong = set(drawn), []
+    for walked in walks(edition, seeds):
+        untaken -= set(walked.rows) - set(walked.untaken)
+        found_wrong += list(walked.findings)
+    assert not found_wrong
+    assert not untaken
+
+
+def test_rows_are_those_of_the_requested_operations() -> None:
+    """A model is covered by the machines that its requests may begin, and no others."""
+    names = rows_of(build("topology", {"operations": ("join D", "leave C")})).names
+    machines = {name.partition(":")[0] for name in names}
+    assert machines == {"bootstrapping", "decommissioning"}
+
+
+def test_what_a_run_takes_beside_its_machines_is_no_row() -> None:
+    """The tablets' track, which an RF change goes over to, belongs to no request of its own."""
+    model: Any = build("topology", {"operations": ("keyspace_rf_change ks dc1=3",)})
+    rows, timeline = rows_of(model), played_out(Timeline(model))
+    taken = {
+        row
+        for step in timeline.passed()
+        for row in rows.taken(step.before, step.action, step.after)
+    }
+    assert rows.names == ("keyspace_rf_change: * → tablet_migration",)
+    assert taken == {*rows.names}
+
+
+@pytest.mark.parametrize(
+    ("given", "alike"),
+    [
+        ({"operations": ("leave D",), "edition": "documents"}, "ABC"),
+        ({"operations": ("leave D",), "edition": "server"}, ""),
+        (
+            {"operations": ("leave D",), "ignored": ("C",), "down": ("C",), "edition": "documents"},
+            "AB",
+        ),
+        ({"operations": ("leave D",), "ignored": ("B",), "edition": "documents"}, "AC"),
+        ({"operations": (), "on_tablets": ("A",), "edition": "documents"}, "BCD"),
+        ({"operations": (), "on_tablets": ("A",), "edition": "server"}, "BC"),
+        ({"operations": (), "zero_tokens": ("C",), "edition": "documents"}, "ABD"),
+        ({"operations": (), "newer": ("B",), "edition": "documents"}, "ACD"),
+    ],
+    ids=str,
+)
+def test_who_stands_out_is_not_interchangeable(given: dict[str, Any], alike: str) -> None:
+    """Whom an operation names, who is down or ignored, who holds tablets: each differs."""
+    model: Any = build("topology", {"nodes": 4, **given})
+    assert "".join(model.names[node] for node in bystanders(model)) == alike
+
+
+# racks of all nodes, release, whether a node leaves -> whether equal nodes may be chosen by number
+TIES: list[tuple[tuple[str, ...], Release, bool, bool]] = [
+    (("dc1/r1",) * 4, "master", False, False),
+    (("dc1/r1",) * 5, "master", False, True),
+    (("dc1/r1",) * 2, "master", True, False),
+    (("dc1/r1",) * 3, "master", True, True),
+    (("dc1/r1", "dc1/r2", "dc1/r2"), "master", False, True),
+    (("dc1/r1", "dc2/r1", "dc2/r1"), "2025.3", False, True),
+    (("dc1/r1",) * 9, "2025.1", True, False),
+]
+
+
+@pytest.mark.parametrize(("racks", "release", "leaves", "ties"), TIES)
+def test_where_voters_may_tie(
+    racks: tuple[str, ...], release: Release, leaves: bool, ties: bool
+) -> None:
+    """Where all vote, or who votes keeps the vote, it does not matter which node is which."""
+    assert may_tie(racks, VoterRules(release), leaves=leaves) is ties
+
+
+NAMED = {"nodes": 4, "operations": ("leave D",), "edition": "documents"}
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        {"cuts": 1, "crashes": 1},
+        {"changes": 1, "clients": 1},
+        {"late": 1, "failures": 1},
+        {"addresses": 2},
+        {"configurations": 2, "racks": ("dc1/a",) * 4},
+        {"operations": ("cleanup",), "crashes": 1},
+    ],
+    ids=str,
+)
+def test_names_of_bystanders_do_not_matter(faults: dict[str, Any]) -> None:
+    """A state in which two of them change places is stood for by the same one."""
+    model: Any = build("topology", {**NAMED, **faults})
+    stands_for = ControlSymmetry(model)
+    states, known = [model.start()], {model.start()}
+    for state in states:
+        fresh = [after for _, after in model.successors(state) if after not in known]
+        known.update(fresh)
+        states += dict.fromkeys(fresh)
+        if len(states) > 600:
+            break
+    assert len(stands_for.alike) > 2
+    for state in states:
+        for first, second in combinations(stands_for.alike, 2):
+            places = list(range(len(state.applied)))
+            places[first], places[second] = second, first
+            assert stands_for(renamed(state, tuple(places)))[0] == stands_for(state)[0]
+
+
+Broken = Callable[[], Model[Any, Any]]
+
+
+Change = Callable[[Any, Any], Any]
+
+
+SMALLEST = {guard.name: guard.smallest for guard in entry_of("topology").safeguards}
+
+
+def without(off: str, **given: Any) -> Broken:
+    """The model without one safeguard, in the smallest configuration that needs it."""
+    return lambda: build("topology", {**SMALLEST[off], **given}, (off,))
+
+
+def spoiling(action: type, change: Change, edition: str = "server") -> Broken:
+    """The model, where a step also changes the tables: ``change(tables, action)``."""
+    spoiled = changing(lambda s, a, after: with_topology(after, change(after.topology, a)))
+    return lambda: broken(build("topology", {"nodes": 2, "edition": edition}), action, spoiled)
+
+
+REPORTED: dict[str, Broken] = {
+    "one-operation": spoiling(
+        CommitDecision,
+        lambda t, a: with_node(with_node(t, 0, state="removing"), 1, state="leaving"),
+    ),
+    "own-state": spoiling(CommitDecision, lambda t, a: replace(t, transition="rollback_to_normal")),
+    "tablets-apart": spoiling(
+        CommitDecision, lambda t, a: replace(t, tablets="moving"), edition="documents"
+    ),
+    "tablets-hold": without("tablet-track-excludes"),
+    "tokenless": spoiling(MakeRequest, lambda t, a: with_node(t, 0, zero_token=True)),
+    "left-final": without("refuse-left"),
+    "members": spoiling(MakeRequest, lambda t, a: replace(t, members=t.members | 1 << 2)),
+    "left-silent": without("refuse-live-removal"),
+    "clean-first": without("cleanup-first"),
+    "sessions": without("sessions"),
+    "guarded": without("commit-with-guard"),
+    "majority": lambda: broken(
+        build("topology", {"nodes": 2, "crashes": 1, "exclusions": 1}), ExcludeNode, unguarded
+    ),
+    "versions": spoiling(CommitDecision, lambda t, a: replace(t, fence_version=t.version + 1)),
+    "live-versions": lambda: build(
+        "topology", {"operations": ("leave C",), "clients": 1}, ("fencing", "barrier-drains")
+    ),
+    "older-over": without("barrier-drains"),
+    "shut-down-unused": without("drain-before-leaving"),
+    "no-way-back": without("no-rollback-after-switch"),
+    "node-edges": spoiling(MakeRequest, lambda t, a: with_node(t, 2, state="normal")),
+    "transition-edges": spoiling(
+        MakeRequest, lambda t, a: replace(t, transition="write_both_read_new")
+    ),
+    "success": lambda: build("topology", {"edition": "server", "down": ("B",)}),
+    "ends": lambda: broken(build("topology", {"nodes": 2}), DoWork, never),
+}
+
+
+@pytest.mark.parametrize("name", REPORTED)
+def test_a_search_reports_it(name: str) -> None:
+    """Judged alone, each promise is broken by what was broken for it."""
+    assert_reported(REPORTED[name](), name)
+
+
+def test_every_property_has_a_broken_variant() -> None:
+    """The table names all of them."""
+    assert set(REPORTED) == set(judges(build("topology")))

@@ -16,7 +16,7 @@ from kit.protocols.worlds.alignment import WORLDS, Now, aligned, moments
 from kit.protocols.worlds.facts import coordinator, epochs
 from kit.protocols.worlds.facts.pairs import JOIN
 from kit.protocols.worlds.side_by_side import SideBySide
-from tests.protocols.topology.test_reported import REPORTED as TOPOLOGY
+from tests.protocols.topology.test_search import REPORTED as TOPOLOGY
 from tests.quality.reporting import assert_reported, judges
 from tests.quality.test_reported import REPORTED as ELSEWHERE
 from tests.quality.test_reported import Broken

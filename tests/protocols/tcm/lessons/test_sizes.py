@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kit.lessons import estimates, ring_picture
-from kit.spark import sample
+from kit.protocols.tcm.spark.histories import sample
 
 
 def test_a_ring_is_a_picture_with_few_words() -> None:
