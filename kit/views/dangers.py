@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from kit.catalogue.invariants import dangers
 from kit.errors import BadInput
 from kit.model.family import model_places
 from kit.model.model import Model, Safeguard
@@ -17,48 +18,6 @@ from kit.model.registry import build
 
 PLACE = Path("data", "dangers.toml")
 """In the folder of a family: what searches of its stories find."""
-
-CLAUSES = {
-    "INV-VISIBLE": "an acknowledged write could be lost",
-    "INV-NORES": "deleted data could come back",
-    "INV-QI": "a read could miss an acknowledged write",
-    "INV-STREAM": "reads could go to a node that does not have the data",
-    "INV-CAUSAL": "data could be stored in columns that no node knows",
-    "INV-RF": "a range could have too few replicas, or the wrong ones",
-    "INV-COVER": "a token could have two owners, or none",
-    "INV-LIN": "a change could ignore the one before it",
-    "INV-ONCE": "a change could take effect when it should not",
-    "INV-ONEGROUP": "the nodes could end up in more than one group, or in none",
-    "INV-SCHEMA": "nodes could serve requests with different schemas",
-    "INV-SAMESTATE": "nodes could disagree on which node owns what",
-    "INV-MEMBER": "the wrong nodes could count as members",
-    "INV-OWN": "a node that has lost its place could still have a say",
-    "INV-AVAIL": "requests could fail needlessly",
-    "INV-CL": "success could be reported with too few replicas",
-    "INV-FENCE": "a request from long ago could still take effect",
-    "INV-SESSION": "work that was given up could still take effect",
-    "INV-COLOC": "data in different places could be merged",
-    "INV-MAP": "the map of tablets could be wrong",
-    "INV-LOCK": "two operations could get in each other's way",
-    "INV-EXCL": "two operations could get in each other's way",
-    "INV-VALID": "an event that makes no sense could be committed",
-    "INV-CMSQI": "two groups of members could each decide on their own",
-    "INV-LOG": "a node could apply later log entries first",
-    "INV-CANCEL": "an operation that nobody cancelled could be undone",
-    "INV-RESUME": "an operation could stay half done",
-    "INV-PROGRESS": "an operation could never finish",
-    "INV-FEAT": "a node could get commands that it does not understand",
-    "INV-ONESTEP": "the cluster could be a step ahead of most of its nodes",
-    "INV-STAGE": "a stage could begin before its preconditions are met",
-    "INV-ONESTAGE": "nodes could work in stages that do not fit together",
-    "INV-TABL-1": "data could stay on a node that no longer has the replica",
-    "INV-TABL-2": "two changes to a tablet could overlap",
-    "INV-RAFT": "the same commands could have different effects",
-    "INV-DURABLE": "an acknowledged metadata change could be lost",
-    "INV-QUICK": "a metadata change could have to wait for data",
-    "INV-FITS": "a table definition could be too large to store",
-    "INV-LEADER": "a term could have two leaders",
-}
 
 
 class Danger(Struct, frozen=True):
@@ -85,8 +44,8 @@ def worst(model: Model[Any, Any]) -> Danger | None:
         id_, _, invariant = known.get(configuration(model.parameters, off), "").partition(" ")
         for safeguard in able:
             if safeguard.id == id_:
-                return Danger(safeguard, CLAUSES[invariant])
-    for invariant, clause in CLAUSES.items():
+                return Danger(safeguard, dangers()[invariant])
+    for invariant, clause in dangers().items():
         for safeguard in able:
             if invariant in safeguard.protects:
                 return Danger(safeguard, clause, _needs(model, safeguard.breaking(invariant)))

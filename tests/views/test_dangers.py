@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
+from kit.catalogue import invariants
 from kit.model.family import Family, families
 from kit.model.model import Model
 from kit.model.registry import build, entries
 from kit.model.timeline import Timeline
 from kit.search.check import check
 from kit.views.cover import Story, draw_cover
-from kit.views.dangers import CLAUSES, PLACE, configuration, searched, worst
+from kit.views.dangers import PLACE, configuration, searched, worst
 from kit.views.panel import scene_of
 
 SHARE = 4
@@ -51,7 +52,7 @@ def again(model: Model[Any, Any], safeguard: str) -> Model[Any, Any]:
 def dangers(model: Model[Any, Any]) -> Iterator[tuple[str, str, str]]:
     """What could go wrong, the worst first: the safeguard by name and id, and the invariant."""
     gone = [each for each in model.safeguards if each.name in model.off]
-    for invariant in CLAUSES:
+    for invariant in invariants.dangers():
         for each in gone or model.safeguards:
             if invariant in each.protects:
                 yield each.name, each.id, invariant
