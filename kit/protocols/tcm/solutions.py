@@ -1,6 +1,6 @@
 """Right answers to exercises that ask for a function, in what a learner may use: Python alone.
 
-Most are what the judge compares with; the engine itself works out ``replicas`` and ``must_not_die``.
+Most are what the judge compares with; the engine works out ``replicas`` and ``must_not_die``.
 """
 
 
