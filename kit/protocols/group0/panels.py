@@ -339,7 +339,6 @@ VIEWS = Views(
                 ("state id", "description", "built on", "outcome"),
                 caption="group0_history, newest first; a command without effect (no-op) leaves no "
                 "row",
-                line=lambda row: f"{row[4].new}  {row[1]}, built on {row[2]}: {row[3]}",
                 kind=lambda row: None if row[4].effective else "no-op",
                 most=30,
             ),
@@ -382,7 +381,6 @@ VIEWS = Views(
                     Column("applied", "applied"),
                 ),
                 of="{0.name}",
-                line=lambda row: f"{row.name}: {role(row)}; {_server(row)}",
             ),
             tab="Voters",
         ),

@@ -60,12 +60,7 @@ def nodes(m: RaftUpgrade, s: Cluster) -> tuple[UpgradingRow, ...]:
     )
 
 
-def up(m: RaftUpgrade, s: Cluster) -> list[UpgradingRow]:
-    """The nodes that tell their schema version."""
-    return [row for row in nodes(m, s) if row.node.is_up]
-
-
-def restarted_since(m: RaftUpgrade, way: Sequence[PassedStep]) -> set[str]:
+def restarted_since(way: Sequence[PassedStep]) -> set[str]:
     """The nodes that were restarted since the upgrade began, or since the last trouble."""
     names: set[str] = set()
     for step in way:
@@ -81,7 +76,7 @@ def advice(m: RaftUpgrade, s: Cluster, way: Sequence[PassedStep]) -> tuple[Stuck
 
     There are none while no node waits for another one.
     """
-    rows, restarted = nodes(m, s), restarted_since(m, way)
+    rows, restarted = nodes(m, s), restarted_since(way)
     if not any(row.waits for row in rows):
         return ()
     return questions(

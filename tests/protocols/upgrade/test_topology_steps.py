@@ -86,15 +86,15 @@ def test_the_table_fills_from_gossip() -> None:
     copied = ("gossip:B", "topology:B"), ("n:A", "table")
     assert [(flow.from_key, flow.to_key) for flow in last_flows(timeline)] == [*copied]
     text = panel_text(timeline, "topology").splitlines()
-    assert text[0] == "  A: gossip NORMAL, tokens {100} | system.topology –"
-    assert text[1] == "  B: gossip NORMAL, tokens {200} | system.topology normal, tokens {200}"
-    assert text[3] == "  system.cdc_generations_v3: no new generation"
+    assert text[2] == "  A  NORMAL, tokens {100}  –"
+    assert text[3] == "  B  NORMAL, tokens {200}  → normal, tokens {200}"
+    assert text[5] == "  system.cdc_generations_v3: no new generation"
     go_on(timeline, "build A", "build C", "generation")
     [flow] = last_flows(timeline)
     assert flow.to_key == "generations"
     text = panel_text(timeline, "topology").splitlines()
-    assert text[2] == "  C: gossip NORMAL, tokens {300} | system.topology normal, tokens {300}"
-    assert text[3] == "  system.cdc_generations_v3: 1 new generation"
+    assert text[4] == "  C  NORMAL, tokens {300}  → normal, tokens {300}"
+    assert text[5] == "  system.cdc_generations_v3: 1 new generation"
 
 
 @pytest.mark.spec("D-068")
@@ -103,16 +103,14 @@ def test_a_queued_join_waits_for_the_third_box() -> None:
     timeline = topology({}, "post A", "build A", "bootstrap D")
     why = "upgrade_state is build_coordinator_state: requests wait until it is done"
     assert refused(timeline, "serve D") == why
-    assert f"D: request, waits: {why}" in panel_text(timeline, "joins")
+    assert f"D  request  {why}" in panel_text(timeline, "joins")
     assert "waits: D" in panel_text(timeline, "badges")
     go_on(timeline, "build B", "build C", "generation", "done")
     assert refused(timeline, "serve D") == ""
     go_on(timeline, "serve D")
     [flow] = last_flows(timeline)
     assert (flow.from_key, flow.text) == ("n:A", "A → D: JOIN_NODE_RESPONSE")
-    assert "D: gossip NORMAL, tokens {400} | system.topology normal" in panel_text(
-        timeline, "topology"
-    )
+    assert "D  NORMAL, tokens {400}  → normal" in panel_text(timeline, "topology")
 
 
 @pytest.mark.spec("D-060", "D-061")
@@ -136,7 +134,7 @@ def test_before_the_upgrade_a_node_joins_in_the_old_way() -> None:
     assert [flow.text for flow in last_flows(timeline)] == [
         *("D → A: JOIN_NODE_QUERY", "A → D: not_upgraded", "D → A: GROUP0_MODIFY_CONFIG")
     ]
-    assert "D: old way" in panel_text(timeline, "joins")
+    assert "D  old way" in panel_text(timeline, "joins")
     go_on(timeline, "finish D", "post A")
     assert f"· {legacy}" in panel_text(timeline, "joins")
     assert join_way(False, "not_upgraded") == "creates the cluster"

@@ -82,11 +82,6 @@ def _look(row: Member) -> tuple[str, ...]:
     return version, in_flight, *(f"session {each}" for each in sessions), answer
 
 
-def _node(row: Member) -> str:
-    *parts, answer = filter(None, _look(row))
-    return f"{row[0].name}: {', '.join(parts)}; {answer}"
-
-
 def _caption(scene: Scene) -> str:
     runs = scene.of(facts.barrier)
     if runs is None:
@@ -157,8 +152,6 @@ BARRIER = declared.panel_of(
         ),
         caption=_caption,
         of="{0[0].name}",
-        line=_node,
-        titled=True,
         alike=declared.Alike(_look, lambda scene, row: row[0].is_coordinator),
     ),
     tab="Barrier",
@@ -254,13 +247,6 @@ HISTORY = declared.panel_of(
             declared.Column("description", "description"),
         ),
         caption=lambda scene: f"group0_history: {counted(len(_history(scene)), 'command')}",
-        lines=lambda scene: (
-            [
-                f"{line.state_id or '-'} {line.creator or '-'}: {line.description}"
-                for line in _history(scene)
-            ]
-            or ["Nothing has been committed yet."]
-        ),
         empty="Nothing has been committed yet.",
         kind=lambda line: None if line.state_id else "soft",
         most=LAST,

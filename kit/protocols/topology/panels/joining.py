@@ -2,8 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import partial
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -198,24 +196,6 @@ def gates(scene: Scene) -> Iterator[Gate]:
         yield Gate(handshake.JOINER, due, "been heard", there, (lead,), len(names))
 
 
-HOSTS = (
-    Column("host id", lambda row: row[0].host),
-    Column("node_state", lambda row: row[0].state),
-    Column("group 0", lambda row: "member" if row[1] else ""),
-    Column("supported_features", lambda row: row[0].features),
-)
-ASKED_BY = (
-    Column("host id", lambda row: row[0].host),
-    Column("start that asked", lambda row: row[0].attempt),
-    Column("verified by a member", lambda row: row[0].verified),
-    Column("error", lambda row: row[2]),
-)
-
-
-def _in_line(columns: Sequence[Column], row: Any) -> str:
-    return "; ".join(str(column.cell(row)) for column in columns)
-
-
 def _tried(scene: Scene) -> str:
     calls = ("QUERY", "REQUEST", "RESPONSE")
     made = zip(calls, tried(scene.way()), strict=True)
@@ -236,19 +216,26 @@ VIEWS = Views(
             Table(
                 lambda scene: hosts(scene.state),
                 "host:{0[0].host}",
-                HOSTS,
+                (
+                    Column("host id", lambda row: row[0].host),
+                    Column("node_state", lambda row: row[0].state),
+                    Column("group 0", lambda row: "member" if row[1] else ""),
+                    Column("supported_features", lambda row: row[0].features),
+                ),
                 of="{0[0].host}",
-                line=partial(_in_line, HOSTS),
             ),
             Table(
                 lambda scene: [row for row in hosts(scene.state) if row[0].attempt],
                 "asked:{0[0].host}",
-                ASKED_BY,
+                (
+                    Column("host id", lambda row: row[0].host),
+                    Column("start that asked", lambda row: row[0].attempt),
+                    Column("verified by a member", lambda row: row[0].verified),
+                    Column("error", lambda row: row[2]),
+                ),
                 caption="Who has asked to join",
                 of="{0[0].host}",
                 empty="No node has asked to join yet.",
-                line=partial(_in_line, ASKED_BY),
-                titled=True,
             ),
             still=True,
         ),
@@ -266,13 +253,7 @@ VIEWS = Views(
         panel_of(
             "processes",
             "What each node is doing",
-            Table(
-                of_state(processes),
-                "process:{0[0]}",
-                ("node", "what it is doing"),
-                of="{0[0]}",
-                line="{0[0]}: {0[1]}",
-            ),
+            Table(of_state(processes), "process:{0[0]}", ("node", "what it is doing"), of="{0[0]}"),
             Note(_tried, "tried"),
             tab="Nodes",
             own=True,
@@ -289,7 +270,6 @@ VIEWS = Views(
                     Column("joiner", lambda row: lamp(not row[2], "passes", "fails")),
                 ),
                 caption="the results if the checks were made now",
-                line=lambda row: f"{row[0]} ({row[1]}): {'fails' if row[2] else 'passes'}",
             ),
             tab="Checks",
         ),

@@ -224,7 +224,6 @@ CDC = declared.panel_of(
         _cdc,
         "cdc:{0[0]}",
         ("generation", "timestamp", "standing", Column("used by", itemgetter(3), none="")),
-        line=lambda row: ", ".join(filter(None, row)),
         most=SHOWN,
     ),
     declared.Note("Each node writes CDC logs for the newest generation that it has applied."),
@@ -360,10 +359,6 @@ DRIVER = declared.panel_of(
             f"system.local and system.peers, read from {scene.model.names[_contact(scene)]}"
         ),
         of="{0[2]}",
-        line=lambda row: (
-            f"{row[0]}: "
-            + "; ".join(f"{name} {cell}" for name, cell in zip(READ, row[1:], strict=True) if cell)
-        ),
         empty=NOBODY_ANSWERS,
         most=declared.MOST_ROWS,
     ),
@@ -400,7 +395,6 @@ SCHEMA = declared.panel_of(
             Column("requested", itemgetter(2), none="nothing"),
         ),
         caption="Keyspaces with tablets",
-        line="{0[0]}: replicas {0[1]}; requested: {0[2]}",
         empty="There is no keyspace.",
     ),
     optional=True,

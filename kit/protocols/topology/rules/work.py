@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.masks import among, nodes_in, where, within
+from kit.protocols.group0.rules.quorum import numbered
 from kit.protocols.group0.rules.voters import VoterRules, chosen_voters
 from kit.protocols.topology.rules import cluster, machines
 from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, Setting, in_state
@@ -370,7 +371,7 @@ def _chosen(
     racks: tuple[str, ...], members: int, up: int, leader: int, chosen: int, rules: VoterRules
 ) -> int:
     able = tuple(nodes_in(members))
-    dcs, names = _numbered(tuple(racks[node] for node in able))
+    dcs, names = numbered(tuple(place_of(racks[node]) for node in able))
     leads = able.index(leader) if leader in able else NOBODY
     votes = within(able, chosen & members or members)
     return among(able, chosen_voters(dcs, within(able, up), leads, votes, names, rules))
@@ -384,11 +385,3 @@ def may_tie(racks: Sequence[str], rules: VoterRules, *, leaves: bool = False) ->
     """
     most = 2 if leaves else min(rules.limit + 1, 4)
     return rules.limits and (len(racks) > most or len(set(racks)) > 1)
-
-
-@lru_cache(maxsize=1 << 8)
-def _numbered(racks: tuple[str, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    places = [place_of(rack) for rack in racks]
-    dcs = {name: i for i, name in enumerate(sorted({dc for dc, _ in places}))}
-    names = {place: i for i, place in enumerate(sorted(set(places)))}
-    return tuple(dcs[dc] for dc, _ in places), tuple(names[place] for place in places)

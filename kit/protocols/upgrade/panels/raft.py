@@ -98,13 +98,6 @@ def _bulb(phase: int, row: UpgradingRow) -> Frag:
     return bulb(sign, f"{PHASES[phase]}: {SIGNS[sign]}")
 
 
-def _phases(row: UpgradingRow) -> str:
-    signs = " ".join(_sign(row, phase) for phase in range(len(PHASES)))
-    waits = f"; waits: {row.waits}" if row.waits else ""
-    restart = f"; after a restart {row.after_restart}" if row.after_restart else ""
-    return f"{row.name}: {signs} ({row.node.position} of 5){waits}{restart}"
-
-
 # -- what a query returns, schema versions, what a change is answered ------------------------------
 
 
@@ -116,12 +109,6 @@ def _queried(scene: Scene) -> Iterator[tuple[str, str, str]]:
 
 def _source(row: UpgradingRow) -> str:
     return "group 0" if row.node.by_group0 else "hash"
-
-
-def _version(row: UpgradingRow) -> str:
-    columns = ", ".join(row.node.columns) or "no column"
-    said = f"{row.name}: {row.node.version} ({_source(row)}; {columns})"
-    return f"{said}{' ! differs' * row.differs}"
 
 
 def _mismatches(scene: Scene) -> Iterator[str]:
@@ -220,7 +207,6 @@ VIEWS = staged(
             ),
             caption="The five phases of each node",
             of="{0.name}",
-            line=_phases,
         ),
         Drawn(lambda scene: h("p", NUMBERED, class_="soft"), unsaid),
         still=True,
@@ -230,21 +216,14 @@ VIEWS = staged(
     panel_of(
         "query",
         "group0_upgrade_state on each node",
-        Table(
-            _queried,
-            "query:{0[0]}",
-            ("node", "value", "diagnosis"),
-            caption=QUERY_TEXT,
-            titled=True,
-            line=": ".join,
-        ),
+        Table(_queried, "query:{0[0]}", ("node", "value", "diagnosis"), caption=QUERY_TEXT),
         tab="Query",
     ),
     panel_of(
         "versions",
         "Schema versions",
         Table(
-            of_state(facts.up),
+            lambda scene: [row for row in scene.of(facts.nodes) if row.node.is_up],
             "version:{0.name}",
             (
                 Column("node", "name"),
@@ -254,7 +233,6 @@ VIEWS = staged(
                 Column("columns added", "node.columns"),
             ),
             caption="nodetool describecluster: schema versions",
-            line=_version,
         ),
         Drawn(lambda scene: None, _mismatches),
         tab="Schema",
@@ -267,7 +245,6 @@ VIEWS = staged(
             "change:{0[0]}",
             ("node", Column("asked", draws=_ask), Column("answer", itemgetter(2))),
             caption="ALTER TABLE, tried at each node",
-            line=lambda row: f"{row[0]}: {'accepted' if row[1] else 'refused'}: {row[2]}",
         ),
         tab="DDL",
     ),

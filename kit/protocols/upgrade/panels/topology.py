@@ -10,7 +10,7 @@ from kit.protocols.upgrade import topology_upgrade
 from kit.protocols.upgrade.panels.states import UPGRADE, of_cluster
 from kit.protocols.upgrade.rules import BUILDING, DONE, FEATURE, NOT_UPGRADED, ROUTE, join_way
 from kit.views.actions import mark
-from kit.views.declared import NONE, Badges, Column, Drawn, Note, Table, panel_of
+from kit.views.declared import Badges, Column, Drawn, Note, Table, panel_of
 from kit.views.fragment import Frag, h
 from kit.views.gate import Gate, awaited_gates
 from kit.views.panel import Scene
@@ -197,9 +197,6 @@ VIEWS = staged(
             ),
             caption="What gossip knows and what system.topology has",
             of="{0[0]}",
-            line=lambda row: (
-                f"{row[0]}: gossip {row[1] or NONE} | system.topology {row[2] or NONE}"
-            ),
         ),
         Note(_generations, "generations-note", None),
         Note(_feature, "feature-note", None),
@@ -228,7 +225,6 @@ VIEWS = staged(
             "join:{0[0]}",
             ("node", "joins by", "waits"),
             caption="Nodes on their way in",
-            line=lambda row: f"{row[0]}: {row[1]}{f', waits: {row[2]}' if row[2] else ''}",
             empty="No node is on its way into the cluster.",
         ),
         tab="Joins",
