@@ -1,12 +1,17 @@
-"""What a safeguard is said to protect breaks without it: each invariant of every model, alone."""
+"""What a safeguard is said to protect breaks without it, alone, and goes on behind the harm."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import fields
 
-from kit.model.model import Safeguard
+from kit.model.family import PROTOCOLS
+from kit.model.model import Safeguard, always, step
 from kit.model.registry import build, entries
 from kit.model.scenario import begun_by
 from kit.search.check import check
@@ -19,10 +24,14 @@ LONG = {
     ("tablet", "sessions", "INV-NORES"),
     ("tablet", "stream-from-leaving", "INV-VISIBLE"),
 }
+
+
 GUARDS = [
     (name, guard) for name, entry in entries().items() for guard in entry.safeguards
     if name != "worlds"  # whose models are searched by themselves
 ]  # fmt: skip
+
+
 PROTECTED = [
     pytest.param(
         *(name, guard, invariant),
@@ -59,3 +68,70 @@ def test_what_a_safeguard_protects_breaks_without_it(
 def test_every_safeguard_protects_something() -> None:
     """One that protects nothing says which search shows it to be redundant."""
     assert all(guard.protects or guard.kept for _, guard in GUARDS)
+
+
+SOME, MOST = 500, 20_000
+
+
+HARMFUL = [
+    pytest.param(name, guard, id=f"{name}-{guard.name}")
+    for name, entry in entries().items()
+    for guard in entry.safeguards
+    if name != "worlds"  # whose models are searched by themselves
+]
+
+
+def harmed(model: Any, most: int) -> None:
+    """Search on past every harm: each state and step is judged, and whatever is said is no end."""
+    judges = (*model.properties, *model.signs)
+
+    def judged(s: Any) -> None:
+        for each in judges:
+            if each.kind != "step":
+                each.check(s)
+
+    def stepped(before: Any, action: Any, after: Any) -> None:
+        for each in judges:
+            if each.kind == "step" and isinstance(action, each.on or object):
+                each.check(before, action, after)
+
+    model.rests_at_goals = False  # where nothing more can happen a search would end
+    both = always("judged", "Each state is judged", judged), step("stepped", "And step", stepped)
+    found = check(model, both, monitors=(), max_states=most)
+    assert found.violation is None
+    assert found.complete or found.states == most
+
+
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize(("name", "guard"), HARMFUL)
+def test_a_model_goes_on_behind_the_harm(name: str, guard: Safeguard) -> None:
+    """No state that can be reached without a safeguard is one that rules or judges fail on."""
+    harmed(build(name, guard.smallest, (guard.name,)), SOME)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(("name", "guard"), HARMFUL)
+def test_a_model_goes_on_far_behind_the_harm(name: str, guard: Safeguard) -> None:
+    """The same for many more states."""
+    harmed(build(name, guard.smallest, (guard.name,)), MOST)
+
+
+def switches() -> Iterator[type[Struct]]:
+    """The structs of safeguards that families declare, wherever they stand."""
+    for path in sorted(PROTOCOLS.glob("*/**/*.py")):
+        if "Safeguards(Struct" in path.read_text(encoding="utf-8"):
+            name = ".".join(path.relative_to(PROTOCOLS.parent.parent).with_suffix("").parts)
+            declared = [v for v in vars(import_module(name)).values() if isinstance(v, type)]
+            for value in declared:
+                if value.__module__ == name and value.__name__.endswith("Safeguards"):
+                    yield value
+
+
+@pytest.mark.parametrize("struct", tuple(switches()), ids=lambda struct: struct.__name__)
+def test_a_safeguard_is_on_unless_it_is_switched_off(struct: type[Struct]) -> None:
+    """Rules that are asked without more ado keep every safeguard."""
+    default = struct()
+    for field in fields(struct):
+        value = getattr(default, field.name)
+        inner = isinstance(value, Struct) and value == type(value)()
+        assert value is True or inner, field.name

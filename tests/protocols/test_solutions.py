@@ -1,13 +1,10 @@
-"""What a teacher's notebook fills in as a function says what the engine's own function says.
-
-tests/lessons/test_exercises.py sends the text of each to the judge that learners meet. Here it is
-called where it stands, on the same cases.
-"""
+"""What a teacher's notebook fills in, and questions whose choices stand in the picture."""
 
 from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterator
 from itertools import combinations, product
 from typing import Any
 
@@ -15,10 +12,16 @@ import pytest
 
 from kit.lessons.judge import FURTHER, HIDDEN, SEED
 from kit.lessons.tasks import solution_of, task_named, tasks
+from kit.model.registry import build, entries
+from kit.model.timeline import Timeline
 from kit.protocols.dataplane.solutions import always_meet, groups, unaware
 from kit.protocols.raft.solutions import committed_up_to, votes_for
 from kit.protocols.tcm.solutions import parts
 from kit.protocols.vnodes.solutions import acknowledged
+from kit.views.frame import frame
+from kit.views.panel import Scene, scene_of
+from kit.views.question import MOST, Question
+from kit.views.registry import for_model
 
 SOLUTIONS = {n: solution_of(task) for n, task in tasks().items() if task.wants == "function"}
 
@@ -165,3 +168,36 @@ def test_groups_of_a_move(done: int, reads: str, writes: str) -> None:
 def test_parts_of_a_line(rights: list[int], cuts: list[int], numbers: list[int]) -> None:
     """Ranges are counted where they end, from the start of the line on."""
     assert parts(rights, cuts) == numbers
+
+
+STEPS = 40
+
+
+IN_THE_PICTURE = {"tcm", "topology", "recovery", "recovery_mode", "raft_upgrade"}
+
+
+def asked(name: str) -> Iterator[tuple[Question, Scene]]:
+    """The questions along the usual run, each with what is shown while it is open."""
+    model = build(name)
+    timeline = Timeline(model)
+    while len(timeline.moments) <= STEPS and timeline.forward() is not None:
+        pass
+    for moment in timeline.moments[1:]:
+        question = for_model(model).question(scene_of(timeline, moment.id))
+        if question is not None:
+            yield question, scene_of(timeline, moment.parent)
+
+
+@pytest.mark.parametrize("name", entries())
+def test_what_answers_is_shown(name: str) -> None:
+    """A thing that stands for a choice is in the frame before the step, but for what comes new."""
+    views, pressed = for_model(build(name)), 0
+    for question, scene in asked(name):
+        assert len(question.things) <= len(question.choices) <= MOST
+        assert set(question.right) <= set(question.choices)
+        drawn = frame(scene, views.panels, views.macros)
+        shown = {part.get("data-of") for part in drawn.walk()}
+        things = set(filter(None, question.things))
+        assert not things or things & shown
+        pressed += bool(things)
+    assert pressed or name not in IN_THE_PICTURE

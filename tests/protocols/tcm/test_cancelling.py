@@ -1,4 +1,4 @@
-"""Only operators cancel, by a command each: at every step of every operation, in both editions."""
+"""Cancelling: by an operator, at every step, back to what was before."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ from kit.lessons.questions import copied
 from kit.model.timeline import Timeline, played_out
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.tools import SERVERS
+from kit.protocols.tcm.rules.operations import transitions
 from kit.widgets.magics import nodetool
+from tests.protocols.tcm.driving import Drive
+from tests.protocols.tcm.test_sequences import CASES, EDITIONS
+from tests.saying import says
 
 OPERATIONS: dict[str, tuple[str, str, str]] = {
     "bootstrap": ("bootstrap X --tokens 150", "X", "jmx cancelInProgressSequences 5 JOIN"),
@@ -23,6 +27,8 @@ OPERATIONS: dict[str, tuple[str, str, str]] = {
     "replace": ("replace C X", "X", "jmx cancelInProgressSequences 5 REPLACE"),
     "removenode": ("removenode C", "C", "jmx cancelInProgressSequences 3 REMOVE"),
 }
+
+
 """Of each operation: how it is asked for, whose it is, the server's own command."""
 
 
@@ -123,3 +129,136 @@ def test_a_command_undoes_what_it_names_and_nothing_else(line: str, reason: str)
     with pytest.raises(Refused, match=reason):
         command(timeline, line, "A")
     assert timeline.at == 1
+
+
+SEQUENCES = [case for case in CASES if not case[1].startswith("assassinate")]
+
+
+def begun(edition: str, text: str, steps: int = 1, **parameters: Any) -> tuple[Drive, str]:
+    """The operation with ``steps`` events committed."""
+    drive = Drive(nodes=5, edition=edition, cancels=1, operations=(text,), **parameters).act(text)
+    node = drive.operation().node
+    return drive.commit(node, steps - 1), node
+
+
+def steps_before_the_drop(edition: str, text: str) -> int:
+    """How many events an operation has before old write replicas are dropped."""
+    return EDITIONS[edition][text].index("drop-writes" if edition == "documents" else "finish")
+
+
+@pytest.mark.parametrize(("edition", "text"), SEQUENCES)
+def test_a_cancel_restores_what_was_before(edition: str, text: str) -> None:
+    """Whenever it is cancelled, an operation leaves the tables, ring and locks that it found."""
+    before = Drive(nodes=5).table()
+    for steps in range(1, steps_before_the_drop(edition, text) + 1):
+        drive, node = begun(edition, text, steps)
+        drive.act(f"cancel {node}").finish(node)
+        assert drive.table() == before
+        assert drive.stable()
+        assert facts.operations(drive.model, drive.state) == ()
+        assert drive.dark() == []
+        drive.complete(text)
+        assert drive.stable()
+
+
+@pytest.mark.parametrize(("edition", "text"), SEQUENCES)
+def test_one_event_before_the_read_switch_two_after(edition: str, text: str) -> None:
+    """Before the read switch one epoch undoes all; after it reads go back first, then writes."""
+    last = steps_before_the_drop(edition, text)
+    for steps in range(1, last + 1):
+        drive, node = begun(edition, text, steps)
+        epoch = facts.epoch(drive.model, drive.state)
+        before_cancel = drive.table()
+        drive.act(f"cancel {node}")
+        if steps < last:
+            assert facts.operations(drive.model, drive.state) == ()
+            assert facts.epoch(drive.model, drive.state) == epoch + 1
+            continue
+        assert drive.operation().cancelling
+        reads = {left: reads for left, _, reads, _ in drive.table()}
+        writes = {left: set(writes) for left, _, _, writes in drive.table()}
+        assert writes == {left: set(group) for left, _, _, group in before_cancel}
+        old = {left: r for left, _, r, _ in begun(edition, text, steps - 1)[0].table()}
+        assert reads == old
+        drive.commit(node)
+        assert facts.epoch(drive.model, drive.state) == epoch + 2
+        words = [line.text for line in facts.log(drive.model, drive.state)][-2:]
+        for line, side in zip(words, ("reads", "writes"), strict=True):
+            assert says(line, f"cancel | {side} back")
+
+
+def test_what_was_copied_for_nothing_does_not_count() -> None:
+    """From the first event that undoes an operation on, nothing of its streaming is remembered;
+    begun again, it copies everything again.
+    """
+    join = "bootstrap X --tokens 150"
+    drive = Drive(rf=3, cancels=1, operations=(join,)).act(join).commit("X", 2)
+    assert drive.state.tcm.streamed
+    drive.act("cancel X")
+    assert drive.operation().cancelling
+    assert drive.state.tcm.streamed == ()
+    drive.finish("X").act(join).commit("X").repeat("apply ")
+    assert [verb for verb in drive.verbs() if verb.startswith("stream ")]
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_the_barrier_between_the_two_events(edition: str) -> None:
+    """Writes go back only when a majority knows that reads have: 3 of {A, B, C, X} with RF 3."""
+    join = "bootstrap X --tokens 150"
+    drive = Drive(rf=3, edition=edition, cancels=1, operations=(join,)).act(join).commit("X", 2)
+    drive.ready().act("cancel X", "apply A", "apply B")
+    assert "waiting at the barrier" in drive.refusal("commit X").reason
+    drive.act("apply C")
+    row = next(row for row in drive.operation().barriers if row.right == 150)
+    assert (set(row.replicas), row.needed) == ({"A", "B", "C", "X"}, 3)
+    drive.act("commit X")
+
+
+def test_anybody_carries_a_cancel_out() -> None:
+    """The joiner whose operation is undone need not live: that is why an operator cancels."""
+    join = "bootstrap X --tokens 150"
+    drive = Drive(rf=3, cancels=1, crashes=1, operations=(join,)).act(join).commit("X", 2)
+    drive.act("crash X", "cancel X").repeat("apply ").act("commit X")
+    assert drive.stable()
+
+
+@pytest.mark.parametrize("text", ["decommission B", "move B --tokens 450", "removenode B"])
+def test_no_way_back_once_writes_are_dropped(text: str) -> None:
+    """When old write replicas are dropped they lag for good, so that a cancel is refused."""
+    drive, node = begun("documents", text, EDITIONS["documents"][text].index("drop-writes") + 1)
+    assert says(
+        drive.refusal(f"cancel {node}").reason, "no longer get writes | too late to go back"
+    )
+
+
+def test_others_go_on() -> None:
+    """Cancelling one operation leaves another in flight as it is."""
+    joins = ("bootstrap X --tokens 550", "bootstrap Y --tokens 850")
+    drive = Drive(nodes=10, rf=3, cancels=1, operations=joins).act(*joins).commit("Y", 2)
+    rows = {
+        row.right: row
+        for row in facts.rows(drive.model, drive.state)
+        if row.locked_by == "bootstrap Y at 850"
+    }
+    drive.act("cancel X")
+    after = {row.right: row for row in facts.rows(drive.model, drive.state)}
+    assert rows
+    assert all(after[right] == row for right, row in rows.items())
+    drive.finish("Y")
+    assert drive.stable()
+
+
+@pytest.mark.parametrize(("edition", "text"), SEQUENCES)
+def test_the_diagram_has_the_cancel_edges(edition: str, text: str) -> None:
+    """The diagram's cancel edges leave exactly the states in which a cancel is possible."""
+    kind = text.split(maxsplit=1)[0]
+    table = transitions(kind, edition)  # type: ignore[arg-type]  # plain texts of the parameters
+    edges = {start for start, event, _ in table if event in ("cancel", "cancel-reads")}
+    possible = set()
+    drive = Drive(nodes=5, edition=edition, cancels=1, operations=(text,)).act(text)
+    node = drive.operation().node
+    while drive.metadata.sequence(node) is not None:
+        if f"cancel {node}" in drive.verbs():
+            possible.add(drive.operation().state)
+        drive.commit(node)
+    assert possible == edges

@@ -1,14 +1,24 @@
-"""Crashes: what was left to do stands in the metadata, so that a run ends as if there were none."""
+"""Crashes, operations beside one another, and operations that make no sense."""
 
 from __future__ import annotations
 
+import random
+from itertools import permutations
 from typing import Any
 
 import pytest
 
+from kit.errors import BadInput
+from kit.model.registry import build
 from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.parameters import parse_operation, register, resolve
+from kit.protocols.tcm.rules.operations import place, placed, ring_after, validate
+from kit.ring.placements import stable_placement
+from kit.ring.tokens import small
+from kit.ring.topology import Node, Ring
 from tests.protocols.tcm.driving import Drive
-from tests.protocols.tcm.exploring import ends
+from tests.protocols.tcm.exploring import ends, reachable
+from tests.saying import says
 
 OPERATIONS: dict[str, dict[str, Any]] = {
     "bootstrap X --tokens 150": {},
@@ -104,3 +114,181 @@ def test_without_pending_steps_a_crash_is_the_end() -> None:
     assert not [verb for verb in drive.verbs() if verb.startswith(("commit", "stream"))]
     assert facts.operations(drive.model, drive.state) == ()
     assert any(witness.startswith("settled") for witness in drive.dark())
+
+
+FIVE = Ring.of((Node(name, (100 * at,)) for at, name in enumerate("ABCDE", 1)), small(999))
+
+
+SENSELESS = {
+    "bootstrap A --tokens 150": "node: .*a name that is not in the ring yet",
+    "replace B A": "node: .*a name that is not in the ring yet",
+    "bootstrap X --tokens 150,150": r"tokens\[1\]: .*each token once",
+    "bootstrap X --tokens 150,300": r"tokens\[1\]: .*no node owns; this one belongs to C",
+    "bootstrap X --tokens 1000": r"tokens\[0\]: .*an integer from 0 to 999",
+    "move B --tokens 200": "tokens: .*tokens other than the node's current ones",
+    "move B --tokens 450,460": r"tokens: .*as many tokens as the node has now \(1\)",
+    "move B --tokens 300": r"tokens\[0\]: .*a token that no node owns; this one belongs to C",
+}
+
+
+SENSIBLE = (
+    *("bootstrap X --tokens 150", "bootstrap X --tokens 150,0,999", "move B --tokens 450"),
+    "bootstrap X --tokens 150 --dc new",
+    *("replace B Z", "decommission B", "removenode B", "assassinate B"),
+)
+
+
+@pytest.mark.parametrize("text", [*SENSELESS, *SENSIBLE])
+def test_an_operation_is_judged_before_it_begins(text: str) -> None:
+    """Newcomers, members, datacenters, and tokens one by one."""
+    operation = parse_operation(text)
+    ring = register(FIVE, (operation,))
+    given = resolve(ring, operation)
+    if text in SENSIBLE:
+        validate(ring, given)
+        return
+    with pytest.raises(BadInput, match=f"^{SENSELESS[text]}"):
+        validate(ring, given)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"low": 5}, "low | 5 | end | line | unless"),
+        ({"nodes": 0}, "nodes | 0 | 1 to 1000"),
+        ({"dcs": 4}, "dcs | 4 | 1 to 3"),
+        ({"focus": (3, 3)}, "focus | (3, 3) | left | bound | below"),
+        ({"edition": "round"}, "edition | 'round'"),
+        ({"epoch": 2**63}, "epoch | 9223372036854775808"),
+    ],
+)
+def test_a_parameter_out_of_its_limits_is_named(given: dict[str, Any], message: str) -> None:
+    """The error names the parameter, its value and what is allowed."""
+    with pytest.raises(BadInput) as raised:
+        build("tcm", given)
+    assert says(raised.value, message)
+
+
+THREE = Ring.of((Node(name, (at,), "dc1", f"r{at}") for at, name in enumerate("ABC", 1)), small(9))
+
+
+JOINED = {"A": (1,), "B": (2,), "C": (3,), "X": (5,)}
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "tokens"),
+    [
+        ("bootstrap X --tokens 5", ("", ""), JOINED),
+        ("bootstrap X --tokens 5 --dc d --rack e", ("d", "e"), JOINED),
+        ("move B --tokens 5", ("dc1", "r2"), {"A": (1,), "B": (5,), "C": (3,)}),
+        ("replace B X", ("dc1", "r2"), {"A": (1,), "B": (), "C": (3,), "X": (2,)}),
+        ("replace B X --dc d --rack e", ("d", "e"), {"A": (1,), "B": (), "C": (3,), "X": (2,)}),
+        ("decommission B", ("dc1", "r2"), {"A": (1,), "B": (), "C": (3,)}),
+        ("removenode B", ("dc1", "r2"), {"A": (1,), "B": (), "C": (3,)}),
+        ("assassinate B", ("dc1", "r2"), {"A": (1,), "B": (), "C": (3,)}),
+    ],
+)  # fmt: skip
+def test_the_ring_after_an_operation(
+    text: str, where: tuple[str, str], tokens: dict[str, tuple[int, ...]]
+) -> None:
+    """A newcomer is where its operation says, else where the one is whose place it takes."""
+    operation = parse_operation(text)
+    ring = register(THREE, (operation,))
+    given = resolve(ring, operation)
+    after = ring_after(placed(ring, given), given)
+    assert {node.name: node.tokens for node in after.nodes} == tokens
+    node = after.nodes[given.node]
+    if operation.kind != "bootstrap" or operation.dc:
+        assert (node.dc, node.rack) == where
+    assert place(operation, Node("Z", (7,), "dc9", "r9")) == (
+        operation.dc or "dc9", operation.rack or "r9"
+    )  # fmt: skip
+
+
+EDITIONS = ("documents", "server")
+
+
+APART = ("bootstrap X --tokens 450", "decommission n8", "move n12 --tokens 1250")
+
+
+def sixteen(*operations: str, **parameters: Any) -> Drive:
+    """Sixteen nodes n1 … n16 at 100 … 1600, RF 2."""
+    members = tuple(Node(f"n{i}", (i * 100,)) for i in range(1, 17))
+    return Drive(members=members, low=0, high=2000, operations=operations, **parameters)
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_any_order_of_finishing_gives_the_same_placements(edition: str) -> None:
+    """Three operations begun together, finished in each of the six orders, lead to one ring."""
+    results = []
+    for order in permutations(("X", "n8", "n12")):
+        drive = sixteen(*APART, edition=edition).act(*APART)
+        for node in order:
+            drive.finish(node)
+            assert drive.dark() == []
+        assert drive.stable()
+        results.append(drive.table())
+    assert len(set(results)) == 1
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("seed", range(3))
+def test_any_interleaving_gives_the_same_placements(edition: str, seed: int) -> None:
+    """Steps of three operations, shuffled, never disturb each other: rows of each are its own."""
+    chance = random.Random(seed)
+    drive = sixteen(*APART, edition=edition)
+    alone = {text: sixteen(text, edition=edition).complete(text).table() for text in APART}
+    nodes = ["X", "n8", "n12"]
+    chance.shuffle(nodes)
+    begun = dict(zip(("X", "n8", "n12"), APART, strict=True))
+    for node in nodes:
+        drive.act(begun[node])
+        for other in chance.sample(nodes, 2):
+            if drive.metadata.sequence(other) is not None:
+                drive.commit(other)
+                assert drive.dark() == []
+    while rows := facts.operations(drive.model, drive.state):
+        drive.commit(chance.choice(rows).node)
+        assert drive.dark() == []
+    assert drive.stable()
+    before = sixteen().table()
+    for token in range(10, 2000, 10):
+        changed = [
+            table for table in alone.values() if groups_in(table, token) != groups_in(before, token)
+        ]
+        wanted = changed[0] if changed else before
+        assert len(changed) <= 1
+        assert groups_in(drive.table(), token) == groups_in(wanted, token)
+
+
+def groups_in(table: Any, token: int) -> Any:
+    """Both groups of a token in a table of plain rows."""
+    return next((reads, writes) for left, right, reads, writes in table if left < token <= right)
+
+
+def test_every_interleaving_of_two_joins() -> None:
+    """Of all interleavings of two disjoint joins, each that comes to rest is at its ring's rest."""
+    joins = ("bootstrap X --tokens 450", "bootstrap Y --tokens 1250")
+    model = sixteen(*joins).model.tcm  # without the log: who knows what plays no part here
+    together, rings = 0, set()
+    for state in reachable(model):
+        snapshot = model.snapshot(state.events)
+        metadata = snapshot.metadata
+        together = max(together, len(metadata.sequences))
+        if not metadata.sequences:
+            (group,) = metadata.groups
+            assert snapshot.placements == (stable_placement(metadata.ring, group),)
+            rings.add(metadata.ring)
+    assert together == 2
+    assert len(rings) == 4  # neither joined, either, or both
+
+
+def test_a_join_and_a_leave_undo_each_other() -> None:
+    """What one operation leaves behind is where the next one begins."""
+    drive = Drive(operations=("bootstrap X --tokens 150",)).complete("bootstrap X --tokens 150")
+    members = tuple(
+        Node(n.name, n.tokens) for n in facts.nodes(drive.model, drive.state) if n.tokens
+    )
+    after = Drive(members=members, low=0, high=400, operations=("decommission X",))
+    assert after.table() == drive.table()
+    assert after.complete("decommission X").table() == Drive().table()

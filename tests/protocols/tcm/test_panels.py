@@ -1,14 +1,18 @@
-"""The panels of the epoch protocol show what the facts say, in pictures and in words."""
+"""The panels of the epoch protocol, the ring that shows whose a range is, a commit opened."""
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
-from kit.model.registry import build
-from kit.model.timeline import Timeline
+from kit import Player
+from kit.errors import KitError
+from kit.model.registry import build, entry_of
+from kit.model.timeline import Timeline, played_out
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.moment import StreamRow
+from kit.protocols.tcm.facts.moment import StreamRow, missed, range_key
 from kit.protocols.tcm.panels.operation import (
     STREAMS,
     draw_epochs,
@@ -16,11 +20,12 @@ from kit.protocols.tcm.panels.operation import (
     epochs_text,
     operations_text,
 )
-from kit.protocols.tcm.panels.placement import draw_placements, placements_text
-from kit.protocols.tcm.panels.ring import draw_line, draw_ring, line_text
+from kit.protocols.tcm.panels.placement import draw_placements, lines, placements_text
+from kit.protocols.tcm.panels.ring import arcs, draw_line, draw_ring, line_text, ring_text
 from kit.protocols.tcm.panels.tables import LOG, LOGICAL, STATUS
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.ring.replication import Keyspace, SimpleStrategy
+from kit.search.zoom import zoomed
 from kit.views.actions import action_board
 from kit.views.frame import frame, frame_text
 from kit.views.panel import Scene
@@ -216,3 +221,135 @@ def test_a_large_table_is_never_cut_in_silence() -> None:
     assert len(listed) == count
     assert any(one.get("type") == "search" for one in drawn.walk())
     assert f"Not listed: {count:,} ranges that did not change" in placements_text(scene)
+
+
+@pytest.mark.parametrize("name", ["bootstrap", "two-bootstraps", "two-datacenters", "replace"])
+def test_arcs_cover_the_ring_once_and_say_what_the_table_says(name: str) -> None:
+    """In every frame the arcs follow each other round the turn; each names its groups."""
+    for scene in milestones(walk(f"tcm/{name}")):
+        for keyspace in facts.keyspaces(scene.model):
+            round_turn = arcs(scene, keyspace, frozenset())
+            assert (round_turn[0].left, round_turn[-1].right) == (0.0, 1.0)
+            assert all(one.right == two.left for one, two in pairwise(round_turn))
+            for one, line in zip(round_turn, lines(scene, keyspace), strict=True):
+                assert one.line == line
+                assert one.held == line.row.locked_by
+
+
+@pytest.mark.parametrize(
+    ("name", "off"), [("tcm/rf3", "old-writer-stays"), ("tcm/two-bootstraps", "write-before-read")]
+)
+def test_a_broken_promise_lights_its_range_and_nodes(name: str, off: str) -> None:
+    """The arc, the row and the nodes that a witness names are marked; others are not."""
+    found = scenes(walk(name, off=(off,)))
+    broken = next(one for one in found if missed(one.model, one.state))
+    apart = missed(broken.model, broken.state)
+    assert apart is not None
+    token, (_, reads), (_, writes) = apart
+    assert not set(reads) & set(writes)
+    row = next(
+        row for row in facts.rows(broken.model, broken.state) if row.left < token <= row.right
+    )
+    drawn = draw_ring(broken)
+    named = {one.get("data-of") for one in classed(drawn, "guilty")}
+    assert {range_key(row.left, row.right), *reads} <= named
+    outlines = part(drawn, "missed")
+    assert outlines is not None
+    assert [one.text() for one in classed(outlines, "outlined")] == [
+        " ".join(reads),
+        " ".join(writes),
+    ]
+    assert "have no node in common" in ring_text(broken)
+    assert not classed(draw_ring(found[0]), "guilty")
+    assert part(draw_ring(found[0]), "missed") is None
+
+
+def ended(scenario: str) -> Timeline:
+    """A scenario, played to its end."""
+    return played_out(Player(scenario, controls=False).timeline)
+
+
+def commits(timeline: Timeline) -> list[int]:
+    """The moments at which an epoch was committed."""
+    moments = [timeline.moments[at] for at in timeline.path()[1:]]
+    before = {each.id: timeline.moments[each.parent].state for each in moments}
+    return [
+        each.id
+        for each in moments
+        if len(each.state.log.entries) > len(before[each.id].log.entries)
+    ]
+
+
+@pytest.mark.parametrize("scenario", ["tcm/bootstrap", "tcm/cancel", "tcm/crash-and-resume"])
+def test_each_commit_is_the_append_that_the_finer_run_refines(scenario: str) -> None:
+    """The finer run refines the log step by step; where it ends, the log is as long, and its last
+    entry is what was committed.
+    """
+    timeline = ended(scenario)
+    for count, moment in enumerate(commits(timeline), 1):
+        run = zoomed(timeline, moment)
+        refines = entry_of("commit").refinement
+        assert refines is not None
+        refinement = refines(run.model.parameters)
+        steps = run.passed(run.tip)
+        assert not [s for s in steps if refinement.mismatch(s.before, s.action, s.after)]
+        assert refinement.image(steps[-1].before, steps[-1].action, steps[-1].after)
+        entries = refinement.project(run.moments[run.tip].state).entries
+        assert len(entries) == count
+        row = facts.log(timeline.model, timeline.moments[moment].state)[-1]  # type: ignore[arg-type]  # its model is tcm
+        assert entries[count - 1].event == f"{row.operation.title}: {row.text}"
+
+
+def test_one_looks_at_it_from_its_submission_on() -> None:
+    """The next step is the submission by the node that drives the operation, by its own name."""
+    timeline = ended("tcm/bootstrap")
+    finer = zoomed(timeline, commits(timeline)[2])
+    assert finer.model.verb(finer.forward().action) == "submit r3 A"  # type: ignore[union-attr]  # there is a step
+    assert finer.now.say == "X submits “bootstrap X at 150: switch reads” to A."
+    assert "epoch 3" in finer.story
+
+
+def test_the_last_commit_of_a_long_log_opens_down_to_its_round() -> None:
+    """Two bootstraps take more than eight epochs: the last one is a submission, and a round."""
+    timeline = ended("tcm/two-bootstraps")
+    found = commits(timeline)
+    assert len(found) > 8
+    submitted = zoomed(timeline, found[-1])
+    round_ = zoomed(submitted, submitted.tip)
+    assert round_.model.name == "paxos"
+    assert len(round_.model.history(round_.moments[round_.tip].state)) == len(found)  # type: ignore[attr-defined]  # of paxos
+
+
+def test_who_was_down_is_no_member() -> None:
+    """The finer run is one that can have been: a node that crashed on the way answers nobody."""
+    timeline = Timeline(Player("tcm/crash-and-resume", controls=False).model)
+    timeline.do(timeline.model.find(timeline.state, "crash A")[0])  # type: ignore[index]  # it may crash
+    played_out(timeline)
+    run = zoomed(timeline, commits(timeline)[0])
+    assert "A" not in run.model.names  # type: ignore[attr-defined]  # names of nodes
+
+
+def test_a_button_opens_it_below_the_stage() -> None:
+    """Once pressed at a commit, the finer Player is there; pressed again, another one in its place.
+
+    At a step that commits nothing it is off, and says why.
+    """
+    player = Player("tcm/bootstrap")
+    [zoom] = [each for each in player.controls.row.children if each.description == "Zoom in"]  # type: ignore[union-attr]  # with controls
+    player.goto(0)
+    assert zoom.tooltip == "no finer view here"
+    for _ in range(2):
+        player.step()
+        assert zoom.disabled == (player.timeline.at not in commits(player.timeline))
+        zoom.click() if not zoom.disabled else None
+    assert [type(child).__name__ for child in player.children][2:] == ["Player"]
+    assert player.children[2].model.name == "commit"
+
+
+def test_where_nothing_finer_is_known_there_is_no_button() -> None:
+    """Another model has none, and asking for it is refused."""
+    player = Player("twophase")
+    assert "Zoom in" not in [each.description for each in player.controls.row.children]  # type: ignore[union-attr]  # with controls
+    player.step()
+    with pytest.raises(KitError, match="this step of twophase"):
+        player.zoom()

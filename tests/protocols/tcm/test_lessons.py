@@ -1,11 +1,11 @@
-"""Predictions on large clusters: right where a loop over the rows says so too."""
+"""Predictions on large clusters, and how large a ring is."""
 
 from __future__ import annotations
 
 import pytest
 
 from kit.errors import KitError
-from kit.lessons import late, losses, misses, predict, senders, spread
+from kit.lessons import estimates, late, losses, misses, predict, ring_picture, senders, spread
 from kit.protocols.tcm.spark.histories import history, sample
 from kit.protocols.tcm.spark.pipelines import Pipeline, pipeline
 from kit.spark.traces import PlainTraces, as_tables, drawn
@@ -103,3 +103,20 @@ def test_late_nodes_are_those_of_the_epochs() -> None:
     behind = {row["node"] for row in rows if row["newest"] - row["applied"] >= 2}
     assert behind
     assert predict(PlainTraces(*runs), late).answer(*behind).passed
+
+
+def test_a_ring_is_a_picture_with_few_words() -> None:
+    """The picture stands in the output; its text names sizes, not tokens."""
+    drawn = ring_picture(sample(nodes=40, tokens=5))
+    told = drawn._repr_mimebundle_()
+    words = "A ring of 40 nodes with 200 tokens, and bootstrap x with 5 tokens"
+    assert told["text/plain"] == repr(drawn) == words
+    assert "<img" in told["text/html"]
+
+
+def test_estimates_grow_with_the_ranges() -> None:
+    """Ten times the ranges are ten times the work; the sheet tells seconds and memory."""
+    small, large = estimates(sample(), (1000, 16), (1000, 160)).rows
+    assert small[2:4] == ("16,000", "0.5")
+    assert large[2:4] == ("160,000", "5.4")
+    assert small[4].endswith("MiB")
