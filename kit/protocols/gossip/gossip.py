@@ -123,11 +123,17 @@ Change = Annotated[int, Each(lambda m: range(len(m.planned)))]
 
 
 MANUAL, CEP_21 = "manual on Raft, Schema with Raft", "CEP-21, Schema Management"
+BOTH_SIDES = "Both sides of a network partition change the schema."
 
 
 def several(m: Gossip) -> bool:
     """Whether there is more than one change: each promise breaks by itself then."""
     return len(m.planned) > 1
+
+
+def apart(m: Gossip) -> bool:
+    """Whether they may be on two sides."""
+    return several(m) and m.partitions > 0
 
 
 class Gossip(NetworkModel):
@@ -141,20 +147,10 @@ class Gossip(NetworkModel):
     about = "The nodes, the changes that clients request, the clock errors, and what can go wrong."
     rests_at_goals = True
     costs = (
-        Cost(
-            "one-side",
-            "Both sides of a network partition change the schema.",
-            MANUAL,
-            when=lambda m: several(m) and m.partitions > 0,
-        ),
-        Cost(
-            "split-brain",
-            "Both sides of a network partition change the schema.",
-            MANUAL,
-            when=lambda m: several(m) and m.partitions > 0,
-        ),
-        Cost("one-id", "Two nodes create the same table with two ids.", MANUAL, when=several),
-        Cost("loadable", "A change outlives what it was made to.", CEP_21, when=several),
+        Cost("one-side", BOTH_SIDES, MANUAL, apart),
+        Cost("split-brain", BOTH_SIDES, MANUAL, apart),
+        Cost("one-id", "Two nodes create the same table with two ids.", MANUAL, several),
+        Cost("loadable", "A change outlives what it was made to.", CEP_21, several),
         Cost("lost-update", "The newest timestamp wins, unseen changes are lost.", CEP_21, several),
     )
 
@@ -385,11 +381,9 @@ class Gossip(NetworkModel):
     def milestone(self, before: ActorState, action: Any, after: ActorState) -> str | None:
         """The network splits or heals, a client's change is done, or all nodes agree again."""
         if isinstance(action, MakeChange):
-            done: rules.PlannedChange = self.planned[action.number]
-            return done.text
+            return str(self.planned[action.number].text)
         if agreed(after) and not agreed(before):
-            node: LegacyNode = after.nodes[0]
-            return f"version {node.version}"
+            return f"version {after.nodes[0].version}"
         if isinstance(action, DeliverMessage):
             return None  # that nothing is in flight is no news: more gossip follows
         return super().milestone(before, action, after)
@@ -546,10 +540,10 @@ def split_brain(m: Gossip) -> Monitor:
         changers, witness = known
         if not isinstance(action, MakeChange):
             return (), witness  # the network is split otherwise, or whole again
-        name, apart = m.names[m.planned[action.number].node], m.carrier.apart(before.network)
-        if witness or not apart:
+        name, far = m.names[m.planned[action.number].node], m.carrier.apart(before.network)
+        if witness or not far:
             return (), witness
-        if others := [each for each in changers if (each in apart) != (name in apart)]:
+        if others := [each for each in changers if (each in far) != (name in far)]:
             said = f"{others[0]} and {name} changed the schema"
             return (), f"{said} while they could not reach each other"
         return changers or (name,), ""
@@ -565,6 +559,8 @@ def split_brain(m: Gossip) -> Monitor:
 
 
 RIVALS = ("create table ks.t at A", "create table ks.t at C")
+MORE = ("create table ks.u at B", "alter table ks.u add c text at D", "drop table ks.t at B")
+FACTORS = ("alter keyspace ks rf 2 at A", "alter keyspace ks rf 3 at B")
 SCENARIOS = (
     Scenario(
         "one-change", "A creates a table, and B and C hear of a new version and pull the schema"
@@ -578,13 +574,9 @@ SCENARIOS = (
     Scenario(
         "clock-is-behind",
         "A's clock is ahead: B's later change has no effect, although B knew of A's change",
-        {
-            "changes": ("alter keyspace ks rf 2 at A", "alter keyspace ks rf 3 at B"),
-            "clocks": (9,),
-            "nodes": 2,
-        },
+        {"changes": FACTORS, "clocks": (9,), "nodes": 2},
         script=(
-            *("alter keyspace ks rf 2 at A", "gossip A B", "deliver A>B SYN", "deliver B>A ACK"),
+            *(FACTORS[0], "gossip A B", "deliver A>B SYN", "deliver B>A ACK"),
             *("deliver A>B ACK2", "pull B A", "deliver B>A pull"),
         ),
     ),
@@ -593,18 +585,7 @@ ENTRY = entry(
     Gossip,
     scenarios=SCENARIOS,
     fuzzing=Fuzzing(
-        {
-            "nodes": 4,
-            "changes": (
-                *RIVALS,
-                "create table ks.u at B",
-                "alter table ks.u add c text at D",
-                "drop table ks.t at B",
-            ),
-            "partitions": 2,
-            "losses": 2,
-            "at_once": 3,
-        },
+        {"nodes": 4, "changes": (*RIVALS, *MORE), "partitions": 2, "losses": 2, "at_once": 3},
         {"drop": 0.1, "partition": 0.1, "change": 0.3},
     ),
 )

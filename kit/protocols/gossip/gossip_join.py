@@ -159,19 +159,15 @@ class GossipJoin(NodeModel[RingState]):
     about = "The cluster, the nodes that join or are removed, the writes, and what can go wrong."
     State = RingState
     rests_at_goals = True
-    costs = (
-        Cost(
-            "kept",
-            "RING_DELAY passes while a node is cut off, and that node misses writes later.",
-            "CEP-21, Motivation",
-            when=lambda m: m.cuts > 0,
-        ),
-        Cost(
-            "restored",
-            "A node that was cut off meanwhile still writes to the old replicas.",
-            "CEP-21, Motivation",
-            when=lambda m: m.cuts > 0,
-        ),
+    costs = tuple(
+        Cost(name, harm, "CEP-21, Motivation", when=lambda m: m.cuts > 0)
+        for name, harm in (
+            (
+                "kept",
+                "RING_DELAY passes while a node is cut off, and that node misses writes later.",
+            ),
+            ("restored", "A node that was cut off meanwhile still writes to the old replicas."),
+        )
     )
 
     operation: Literal["join", "removenode"] = parameter(

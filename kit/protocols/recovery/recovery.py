@@ -175,18 +175,13 @@ class Recovery(LostMajority[RecoveryState]):
             (dead if name in self.given_up else up).but(columns=(1 << index) - 1)
             for name, index in zip(self.names, self.commit_indexes, strict=True)
         )
-        return (
-            super()
-            .start()
-            .but(
-                nodes=nodes,
-                groups=((1 << len(nodes)) - 1,),
-                voters=self.first_voters,
-                entries=max(self.commit_indexes),
-                abandoned=NO_GROUP if self.majority_lives else OLD,
-                operation=self.reached if self.operation else "none",
-                isolated=self.isolation and self.edition == "documents",
-            )
+        everybody, entries = (1 << len(nodes)) - 1, max(self.commit_indexes)
+        begun = super().start().but(nodes=nodes, groups=(everybody,), entries=entries)
+        return begun.but(
+            voters=self.first_voters,
+            abandoned=NO_GROUP if self.majority_lives else OLD,
+            operation=self.reached if self.operation else "none",
+            isolated=self.isolation and self.edition == "documents",
         )
 
     def chosen_again(self, before: RecoveryState, after: RecoveryState) -> Any:
@@ -214,14 +209,12 @@ class Recovery(LostMajority[RecoveryState]):
         """The operator removes the group id and the discovery state of {node}, which stays in its
         group until it restarts.
         """
-        if self.edition == "documents":
-            return s.at(node, group_id=NO_GROUP)
-        if self.isolation and not s.isolated:
-            return refused("the nodes that are given up are not cut off yet")
-        if not s.indexes_read:
-            return refused(
-                "commit_idx must be read first, while the group id is still there to find it"
-            )
+        if self.edition == "server":
+            if self.isolation and not s.isolated:
+                return refused("the nodes that are given up are not cut off yet")
+            if not s.indexes_read:
+                said = "commit_idx must be read first"
+                return refused(f"{said}, while the group id is still there to find it")
         return s.at(node, group_id=NO_GROUP)
 
     def indexes(self, before: RecoveryState, act: Any, after: RecoveryState) -> Iterator[Travel]:
@@ -298,9 +291,7 @@ class Recovery(LostMajority[RecoveryState]):
 
     def startable(self, s: RecoveryState) -> Iterable[int]:
         """Who is down, or has no id any more; the leader comes first."""
-        able = s.where(
-            lambda n: n.status == "down" or (n.status == "up" and n.group_id == NO_GROUP)
-        )
+        able = s.where(lambda n: n.takes_part and (n.status == "down" or n.group_id == NO_GROUP))
         return sorted(nodes_in(able), key=lambda node: node != s.leader)
 
     def snapshot(self, before: RecoveryState, act: Any, after: RecoveryState) -> Iterator[Travel]:
@@ -380,12 +371,10 @@ class Recovery(LostMajority[RecoveryState]):
             return s.at(node, status="up").joined(node, group)
         if (server or self.leader_first) and not node == s.leader == at.option:
             leader = s.leader if at.option == NOBODY else at.option
-            why = self.unled_by(s, leader)
             if leader == node:
-                why = refused(
-                    "the leader's own recovery_leader does not name it", (self.names[node],)
-                )
-            if why is not None:
+                said = "the leader's own recovery_leader does not name it"
+                return refused(said, (self.names[node],))
+            if (why := self.unled_by(s, leader)) is not None:
                 return why
         return s.at(node, status="up").created(node)
 

@@ -3,10 +3,9 @@
 The operator may do any step at any time: what is refused is what a server refuses. Each node has
 what it persists and the mode that it started in. Schema travels by pulls while group 0 does not
 manage it. A change of ``group0_upgrade_state`` takes effect when its node restarts, which takes a
-stop and a start. No server had both limited voters and all of this procedure; in edition ``server``
-they meet. Sources: manual on Raft, "Raft manual recovery procedure"; Raft in Scylla, "Group 0
-schema versioning" and "Discovery"; published code of the servers that still had RECOVERY mode, and
-of those that limit voters.
+stop and a start. Sources: manual on Raft, "Raft manual recovery procedure"; Raft in Scylla, "Group
+0 schema versioning" and "Discovery"; published code of the servers that still had RECOVERY mode,
+and of those that limit voters.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,7 +14,7 @@ from itertools import permutations
 from typing import Any, TypeAlias
 
 from kit.errors import Refusal
-from kit.masks import is_majority, mask_of, nodes_in, union
+from kit.masks import is_majority, nodes_in, union, where
 from kit.model.declared import (
     Cost,
     Node,
@@ -362,16 +361,10 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         if s.remover is None:
             modes = {n.mode for n in s.nodes if n.standing == "live"}
             return WAITS_FOR_UPGRADE if modes & {"upgrade", "synchronize"} else NO_REMOVAL
-        return self.out_of(
-            s.at(node, standing="removed", mode="down", group=lost_majority.NO_GROUP), node
-        )
-
-    def out_of(self, s: ModeState, node: int) -> ModeState:
-        """A removal by group 0 takes the node out of its members."""
-        by = s.remover
-        if by is None or s.nodes[by].mode == "recovery":
+        s = s.at(node, standing="removed", mode="down", group=lost_majority.NO_GROUP)
+        if s.remover is None or s.nodes[s.remover].mode == "recovery":
             return s
-        group = s.nodes[by].group
+        group = s.nodes[s.remover].group
         return s.in_group(group, s.groups[group] & ~(1 << node), s.logs[group])
 
     @action(
@@ -706,9 +699,8 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         apart = before.nodes[node].mode != "group 0" or before.is_walled_off(before.nodes[node])
         if apart or not missed:
             return None
-        return (
-            f"{act.node} does not see column {next(nodes_in(missed)) + 1}, which was added before"
-        )
+        column = next(nodes_in(missed)) + 1
+        return f"{act.node} does not see column {column}, which was added before"
 
     @step("INV-RAFT", on=(alter,))
     def majority(self, before: ModeState, act: Any, after: ModeState) -> str | None:
@@ -787,21 +779,19 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
             return {}
         number = self.number(action.node)
         node, running = after.nodes[number], before.running(number)
-        took = mask_of(
-            i for i in nodes_in(running) if after.nodes[i].columns > before.nodes[i].columns
-        )
+        steps = zip(before.nodes, after.nodes, strict=True)
+        took = running & where(now.columns > was.columns for was, now in steps)
         passed = ", ".join(self.named(running & ~took))
         group = self.group_name(node.group)
-        where = f"in {group}" if group else "without a group 0"
+        place = f"in {group}" if group else "without a group 0"
         return {
             "group": group,
-            "where": where,
-            "there": "" if node.waits_for_group and node.mode == "upgrade" else f", {where}",
+            "where": place,
+            "there": "" if node.waits_for_group and node.mode == "upgrade" else f", {place}",
             "group_id": lost_majority.group_uuid(node.group),
             "version": node.version_id,
             "took": ", ".join(self.named(took)),
-            "skipped": f", not by {passed}, whose history ends with another state id"
-            * bool(passed),
+            "skipped": passed and f", not by {passed}, whose history ends with another state id",
             "matching": str(after.groups[node.group].bit_count()),
         }
 
