@@ -5,7 +5,7 @@ concern the whole cluster; these rows mix in every way. With a crash a live node
 started again at one more point. At the end a client changes the schema at every live node.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Any, TypeAlias
 
@@ -22,7 +22,7 @@ from kit.protocols.recovery import recovery as new
 from kit.protocols.recovery import recovery_mode as old
 from kit.protocols.recovery.recovery import Recovery
 from kit.protocols.recovery.recovery_mode import RecoveryMode
-from kit.protocols.topology.rules.machines import Edition
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.search.check import check
 from kit.search.orders import Ordered, OrderedState, OrderPlan, broken_by, chains, order_outcomes
 
@@ -30,7 +30,6 @@ INDEXES, DEAD = (1, 2, 2, 2), "C D"
 WHOLE, NOT_WHOLE = "whole", "not whole"
 ANY_ORDER = ("order",)
 """By RECOVERY mode an operator may do any step at any time: no server refuses it."""
-PROCEDURES = ("new, documents", "new, server", "old")
 
 
 class OrderRow(Struct, frozen=True):
@@ -51,17 +50,16 @@ def recovery_orders() -> tuple[OrderRow, ...]:
     """
     return tuple(
         OrderRow(procedure, crash, outcome, orders)
-        for procedure in PROCEDURES
-        for model, plan in (_planned(procedure),)
+        for procedure, model, plan in planned()
         for crash in (False, True)
         for outcome, orders in sorted(order_outcomes(model, plan, crash).items())
     )
 
 
-def _planned(procedure: str) -> tuple[Model[Any, Any], OrderPlan]:
-    if procedure == "old":
-        return _old()
-    return _new("server" if procedure == "new, server" else "documents")
+def planned() -> Iterator[tuple[str, Model[Any, Any], OrderPlan]]:
+    """Each procedure with its model and the orders of its steps."""
+    yield from ((f"new, {edition}", *_new(edition)) for edition in EDITIONS)
+    yield "old", *_old()
 
 
 Step: TypeAlias = tuple[str, tuple[Any, ...]]
@@ -85,7 +83,7 @@ def _named(m: Any, *actions: Any) -> list[Step]:
     return [(m.verb(action), (action,)) for action in actions]
 
 
-def _old() -> tuple[RecoveryMode, OrderPlan]:
+def _old() -> tuple[Model[Any, Any], OrderPlan]:
     m = RecoveryMode(off=ANY_ORDER, commit_indexes=INDEXES, dead=DEAD, changes=2)
 
     def steps(name: str) -> list[Step]:
@@ -99,7 +97,7 @@ def _old() -> tuple[RecoveryMode, OrderPlan]:
     return _plan(m, operator, steps, restart, old.BY_SERVERS, lambda s: s.is_whole, old.Alter)
 
 
-def _new(edition: Edition) -> tuple[Recovery, OrderPlan]:
+def _new(edition: Edition) -> tuple[Model[Any, Any], OrderPlan]:
     off = tuple(each.name for each in Recovery.safeguards if each.name != "isolation")
     given = {"edition": edition, "commit_indexes": INDEXES, "dead": DEAD}
     m = Recovery(off=off, **given, crashes=1, changes=2)

@@ -11,6 +11,7 @@ give no words. Table and routes are those of the published server, ``system.raft
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import pairwise, takewhile
 from typing import Any, TypeAlias
 
@@ -66,11 +67,6 @@ def all_machines(m: Recovery, run: Iterable[Moment]) -> tuple[Machines, ...]:
             fresh = m.host(number, len(every[number]))
             every[number].append((step.state.nodes[number].group, fresh))
     return every
-
-
-def machines(m: Recovery, run: Iterable[Moment]) -> tuple[ServerHost, ...]:
-    """The machine of each node; the newest where dead ones were replaced in the run."""
-    return tuple(each[-1][1] for each in all_machines(m, run))
 
 
 def mark(*words: object) -> str:
@@ -204,9 +200,7 @@ TABLES = (
     NodeTable("group0_history", ("key", "state_id", "description"), _history),
     _indexes("raft", "commit_idx"),
     _indexes("raft_snapshots", "idx"),
-    _members_of(
-        "raft_snapshot_config", lambda now, at: raft_groups(now, at, "raft_snapshot_config")
-    ),
+    _members_of("raft_snapshot_config", partial(raft_groups, table="raft_snapshot_config")),
     _members_of("raft_state", lambda now, at: {now.state.nodes[at].group} - {NO_GROUP}),
     NodeTable(
         "topology",
@@ -229,8 +223,8 @@ class RecoveryServers(lost_majority.LostServers):
     stops, starts, isolates = act.Crash, act.Restart, act.Isolate
 
     def hosts(self, now: DrillMoment) -> tuple[ServerHost, ...]:
-        """With those that replaced dead ones."""
-        return machines(now.model, now.run)
+        """The newest machine of each node, where dead ones were replaced in the run."""
+        return tuple(each[-1][1] for each in all_machines(now.model, now.run))
 
     def letter(self, now: DrillMoment, at: int) -> str:
         """Leaving, as long as the operation that it died in goes on."""
@@ -246,10 +240,7 @@ class RecoveryServers(lost_majority.LostServers):
 
     def reached(self, now: DrillMoment, at: int) -> set[int]:
         """The nodes whose gossip a node takes, itself among them."""
-        return {
-            at,
-            *(node for pair in now.state.talking(now.model.edition) if at in pair for node in pair),
-        }
+        return {at}.union(*(p for p in now.state.talking(now.model.edition) if at in p))
 
     def version(self, now: DrillMoment, at: int) -> str:
         """It is made of the columns."""
@@ -260,10 +251,9 @@ class RecoveryServers(lost_majority.LostServers):
         name = self.server(now, given)
         number = now.model.number(name)
         group = now.state.nodes[number].group_id
-        id_gone, other_gone = (
-            mark("deleted", each, number, group) in now.marks for each in ("id", "discovery")
-        )
-        if group != NO_GROUP and id_gone and not other_gone:
+        halves = ("id", "discovery")
+        gone = [each for each in halves if mark("deleted", each, number, group) in now.marks]
+        if group != NO_GROUP and gone == ["id"]:
             raise Refused(
                 f"{name} has no raft_group0_id but still has rows in system.discovery: truncate "
                 "that table first (the model does not include a start without this)"
@@ -275,25 +265,21 @@ class RecoveryServers(lost_majority.LostServers):
         node: RecoveryNode = now.node
         maintained = node.status == "down" and maintenance(now, now.here) in now.marks
         number = now.here if maintained else self.answering(now, "cqlsh")
-        answer = self.read(now, number, given)
-        of_raft = given["table"] == "system.raft" and "commit_idx" in answer.columns
-        noted = (mark("read", number),) if of_raft else ()
-        of_voters = given["table"] == "system.raft_state" and answer.columns != COUNTED
-        looked = ("looked who votes",) if of_voters else ()
-        marks = now.marks | {*noted}
+        answer, table = self.read(now, number, given), given["table"]
+        marks = []
+        if table == "system.raft" and "commit_idx" in answer.columns:
+            marks.append(mark("read", number))
+        if table == "system.raft_state" and answer.columns != COUNTED:
+            marks.append("looked who votes")
+        if "value" in answer.columns:
+            ids = (row["value"] for row in answer.rows if row["key"] == GROUP_ID)
+            marks += [mark("noted", each) for each in ids if each]
         wanted = {mark("read", i) for i in nodes_in(now.state.live)}
-        able = now.model.edition == "server" and isinstance(
-            now.model.comes_to(now.state, act.Read()), RecoveryState
-        )
-        ready = noted and wanted <= marks and able  # a read itself is never refused
-        ids = (
-            r["value"] for r in answer.rows if "value" in answer.columns and r["key"] == GROUP_ID
-        )
-        return CommandReply(
-            answer.lines,
-            (act.Read(),) if ready else (),
-            marks=(*noted, *looked, *(mark("noted", each) for each in ids if each)),
-        )
+        ready = mark("read", number) in marks and wanted <= now.marks | {*marks}
+        after = now.model.comes_to(now.state, act.Read()) if ready else None
+        able = now.model.edition == "server" and isinstance(after, RecoveryState)
+        # A read itself is never refused.
+        return CommandReply(answer.lines, (act.Read(),) * able, marks=tuple(marks))
 
     def grep(self, now: DrillMoment, given: Given) -> CommandReply:
         """Who sees a group's id in a log has looked: that is noted."""

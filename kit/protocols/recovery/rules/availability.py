@@ -27,8 +27,6 @@ Standing = Literal["available", "of some ranges", "unavailable", "not known"]
 Factors = Mapping[str, int]
 """The replication factor of each datacenter."""
 
-LOCAL: tuple[Level, ...] = ("LOCAL_QUORUM",)
-
 
 class LiveReplicas(Struct, frozen=True):
     """Of a range in a datacenter: its factor, how many replicas live at least, and at most.
@@ -82,7 +80,7 @@ def standings(places: Sequence[Place], dead: int, factors: Factors) -> tuple[Lev
     return tuple(
         LevelStanding(level, dc, _standing(level, ((dc, bounds[dc]),) if dc else everywhere, dc))
         for level in LEVELS
-        for dc in (bounds if level in LOCAL else ("",))
+        for dc in (bounds if level == "LOCAL_QUORUM" else ("",))
     )
 
 
@@ -194,10 +192,9 @@ def placed_ranges(
     Nodes of different datacenters take turns round the ring, in the order of their names.
     """
     space = small(APART * len(names))
-    count: dict[str, int] = {}
-    turns = []
+    count, turns = Counter[str](), []
     for at, (dc, _) in enumerate(places):
-        count[dc] = count.get(dc, 0) + 1
+        count[dc] += 1
         turns.append((count[dc], dc, at))
     tokens = {at: APART * (turn + 1) for turn, (_, _, at) in enumerate(sorted(turns))}
     nodes = (Node(name, (tokens[at],), *places[at]) for at, name in enumerate(names))

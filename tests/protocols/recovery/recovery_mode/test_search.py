@@ -17,7 +17,6 @@ from kit.protocols.recovery import orders
 from kit.protocols.recovery.orders import (
     ANY_ORDER,
     DOCUMENTED,
-    PROCEDURES,
     STEPS,
     USUAL,
     actions_of,
@@ -26,6 +25,7 @@ from kit.protocols.recovery.orders import (
 from kit.protocols.recovery.recovery_mode import Alter, Enter, Finish, Mistype, RecoveryMode, Remove
 from kit.protocols.recovery.rules.procedure import OLD_STEPS
 from kit.search.check import check
+from kit.search.orders import OrderPlan
 from tests.protocols.recovery.recovery_mode.runs import (
     ENTER,
     LEAVE,
@@ -406,10 +406,9 @@ def test_orders_by_what_they_end_in() -> None:
     ]
 
 
-@pytest.mark.parametrize("procedure", PROCEDURES)
-def test_a_mishap_is_one(procedure: str) -> None:
+@pytest.mark.parametrize(("procedure", "model", "plan"), [*orders.planned()])
+def test_a_mishap_is_one(procedure: str, model: Any, plan: OrderPlan) -> None:
     """From the start each live node can go down, and come up again."""
-    model, plan = orders._planned(procedure)
     assert len(plan.mishaps) == len(orders.INDEXES) - len(orders.DEAD.split())
     for actions in plan.mishaps:
         state = model.start()
@@ -419,9 +418,8 @@ def test_a_mishap_is_one(procedure: str) -> None:
             assert state != before
 
 
-@pytest.mark.parametrize("procedure", PROCEDURES)
-def test_the_last_live_node_leads(procedure: str) -> None:
+@pytest.mark.parametrize(("procedure", "model", "plan"), [*orders.planned()])
+def test_the_last_live_node_leads(procedure: str, model: Any, plan: OrderPlan) -> None:
     """It was restarted last; the old procedure has no leader."""
-    _, plan = orders._planned(procedure)
     chosen = [move.name for move in plan.moves if move.name.startswith("choose")]
     assert chosen == ([] if procedure == "old" else ["choose B"])
