@@ -49,18 +49,8 @@ from kit.model.declared import (
 from kit.model.log import refined_by_logs
 from kit.model.model import Refinement
 from kit.model.registry import Fuzzing, Scenario
-from kit.protocols.cms.migrating_cluster import (
-    FIRST,
-    FORGOTTEN,
-    INITIALIZED,
-    NO_LOG,
-    Edition,
-    MetadataLog,
-    MigratingCluster,
-    MigratingNode,
-    may_be_aborted,
-    may_be_ignored,
-)
+from kit.protocols.cms import migrating_cluster as cluster
+from kit.protocols.cms.migrating_cluster import MigratingCluster, MigratingNode
 
 MOST = 3
 NOBODY = "nobody"
@@ -90,7 +80,7 @@ class Migration(NodeModel[MigratingCluster]):
     about = "A cluster that is being upgraded, and what can go wrong meanwhile."
     rests_at_goals = True
 
-    edition: Edition = parameter("documents", "CEP-21 (documents), or the published server")
+    edition: cluster.Edition = parameter("documents", "CEP-21 (documents), or the published server")
     nodes: int = parameter(3, "how many nodes there are", ge=2, le=5)
     spares: int = parameter(0, "whether one more node, X, can be added", ge=0, le=1)
     size: int = parameter(2, "how many members the CMS should have", ge=1, le=5)
@@ -163,7 +153,7 @@ class Migration(NodeModel[MigratingCluster]):
     def says_change(self, before: MigratingCluster, act: Any, after: MigratingCluster) -> str:
         """By gossip, or through the log."""
         does, node = CHANGES[act.kind], after.nodes[self.number(act.node)]
-        if node.log == NO_LOG:
+        if node.log == cluster.NO_LOG:
             return f"{{node}} {does} through gossip: change {after.made}."
         return f"{{node}} {does} through the log: change {after.made} is epoch {node.epoch}."
 
@@ -185,7 +175,7 @@ class Migration(NodeModel[MigratingCluster]):
         if at.waits_for_log:
             return refused(f"{self.names[node]} runs the new version, but there is no log yet")
         counted = s.but(made=s.made + 1, owed=s.owed | bit)
-        if at.log == NO_LOG:
+        if at.log == cluster.NO_LOG:
             return counted.at(node, facts=at.facts | bit)
         if s.old and self.metadata_switch:
             return refused("versions are mixed", self.named(s.old))
@@ -288,11 +278,11 @@ class Migration(NodeModel[MigratingCluster]):
     def inject(self, s: MigratingCluster, source: Node, node: Node) -> Next:
         """The operator injects {source}'s gossip into {node}, which now has those changes."""
         at, name = s.nodes[node], self.names[node]
-        if at.log != NO_LOG:
+        if at.log != cluster.NO_LOG:
             return refused(f"{name} follows the log: gossip does not change it")
         if at.initiator is not None:
             return refused(f"{name} takes part in a migration: abort that first")
-        if s.has_log and s.nodes[source].log == NO_LOG:
+        if s.has_log and s.nodes[source].log == cluster.NO_LOG:
             return refused("there is a log: only what the log holds can be injected")
         return s.at(node, facts=at.facts | s.nodes[source].facts)
 
@@ -385,7 +375,7 @@ class Migration(NodeModel[MigratingCluster]):
     def answer(self, s: MigratingCluster, node: Node, peer: Node) -> Next:
         """The peer takes part in no other migration, and says what it knows."""
         at, other = s.nodes[node], s.nodes[peer]
-        if other.log != NO_LOG:
+        if other.log != cluster.NO_LOG:
             return refused(f"{self.names[peer]} already follows a log")
         if other.initiator not in (None, node) and self.one_election:
             first = self.names[other.initiator]
@@ -432,11 +422,11 @@ class Migration(NodeModel[MigratingCluster]):
             return refused("an old node can still change metadata", self.named(open_))
         if self.equal_metadata and (unlike := self.mismatched(s, node)):
             return refused("mismatching cluster metadata", self.named(unlike))
-        if self.no_second_log and not may_be_ignored(s, node, self.edition, self.original):
+        if self.no_second_log and not cluster.may_be_ignored(s, node, self.edition, self.original):
             return refused(f"{self.named(skipped)[0]} might already have begun a log")
         owed = s.owed & s.facts_on(s.there & ~skipped)
-        logs = (*s.logs, MetadataLog(node, s.nodes[node].facts, skipped))
-        return s.but(logs=logs, owed=owed).learn(node, len(logs), INITIALIZED)
+        logs = (*s.logs, cluster.MetadataLog(node, s.nodes[node].facts, skipped))
+        return s.but(logs=logs, owed=owed).learn(node, len(logs), cluster.INITIALIZED)
 
     def is_stuck(self, s: MigratingCluster, node: int) -> bool:
         """Whether the migration in which a node takes part cannot go on.
@@ -466,10 +456,10 @@ class Migration(NodeModel[MigratingCluster]):
         """Every node that is up forgets who asked, and can take part in another migration."""
         first = s.nodes[node].initiator
         assert first is not None
-        if self.initiator_answers and not may_be_aborted(s, first):
+        if self.initiator_answers and not cluster.may_be_aborted(s, first):
             return refused(f"{self.names[first]} might have begun the log", self.named(1 << first))
         for each in nodes_in(s.where(lambda n: n.initiator == first and n.waits_for_log)):
-            s = s.at(each, initiator=None, **FORGOTTEN)
+            s = s.at(each, initiator=None, **cluster.FORGOTTEN)
         return s
 
     # -- the new world ---------------------------------------------------------------------------
@@ -477,7 +467,7 @@ class Migration(NodeModel[MigratingCluster]):
     def members_heard(self, s: MigratingCluster, node: int) -> int:
         """The members of the CMS, as the peer that is farthest knows them (a mask)."""
         others = chosen(s.nodes, s.nodes[node].met & s.up)
-        peers = (n for n in others if n.log != NO_LOG)
+        peers = (n for n in others if n.log != cluster.NO_LOG)
         return max(peers, key=lambda n: n.epoch, default=s.nodes[node]).knows
 
     def asks_members(self, before: MigratingCluster, act: Any, _: Any) -> Iterator[Travel]:
@@ -487,7 +477,7 @@ class Migration(NodeModel[MigratingCluster]):
             if peer.is_up and name != act.node and met >> self.number(name) & 1:
                 said = "CMS?" if peer.is_new else "CMS?: ignored"
                 yield Travel("request", act.node, name, said, leg=0)
-                if peer.log != NO_LOG:
+                if peer.log != cluster.NO_LOG:
                     members = ", ".join(self.named(peer.knows))
                     yield Travel("answer", name, act.node, f"CMS {members}", leg=1)
 
@@ -511,7 +501,7 @@ class Migration(NodeModel[MigratingCluster]):
         at = s.nodes[node]
         if not at.is_up:
             return None
-        if at.log != NO_LOG:
+        if at.log != cluster.NO_LOG:
             able = s.where(lambda n: n.is_up and n.log == at.log and n.epoch > at.epoch)
         elif at.initiator is None:
             able = at.knows & s.up  # whoever is a member has the log
@@ -555,7 +545,7 @@ class Migration(NodeModel[MigratingCluster]):
     @purpose("Any step of a migration can be the last one before a crash.")
     def crash(self, s: MigratingCluster, node: Node) -> Next:
         """{node} goes down but keeps its disk."""
-        return s.at(node, status="down", **FORGOTTEN)
+        return s.at(node, status="down", **cluster.FORGOTTEN)
 
     @action(each=lambda m, s: s.where(lambda n: n.status == "down"))
     @purpose("A node's disk decides in which state the node comes back.")
@@ -575,7 +565,7 @@ class Migration(NodeModel[MigratingCluster]):
     @purpose("A node that never comes back must not stop the others.")
     def die(self, s: MigratingCluster, node: Node) -> Next:
         """{node} is lost for good, and so is what only its disk held."""
-        lost = s.at(node, status="lost", initiator=None, **FORGOTTEN)
+        lost = s.at(node, status="lost", initiator=None, **cluster.FORGOTTEN)
         return lost.but(owed=lost.owed & lost.facts_on(lost.there))
 
     # -- what must hold --------------------------------------------------------------------------
@@ -584,13 +574,13 @@ class Migration(NodeModel[MigratingCluster]):
     def one_log(self, s: MigratingCluster) -> str | None:
         """The cluster has one log, and each epoch has one entry."""
         logs = {n.log: name for name, n in zip(self.names, s.nodes, strict=True)
-                if n.is_there and n.log != NO_LOG}  # fmt: skip
+                if n.is_there and n.log != cluster.NO_LOG}  # fmt: skip
         return f"{' and '.join(logs.values())} follow separate logs" if len(logs) > 1 else None
 
     @always("INV-SCHEMA")
     def one_metadata(self, s: MigratingCluster) -> str | None:
         """Once there is a log, every node has the log's metadata."""
-        living = [n for n in s.nodes if n.is_there and n.log != NO_LOG]
+        living = [n for n in s.nodes if n.is_there and n.log != cluster.NO_LOG]
         for name, node in zip(self.names, s.nodes, strict=True):
             if log := s.log_of(node):
                 if node.facts != log.facts_at(node.epoch):
@@ -617,7 +607,7 @@ class Migration(NodeModel[MigratingCluster]):
     ) -> str | None:
         """What gossip brings concerns only nodes without a log."""
         for name, was, now in zip(self.names, before.nodes, after.nodes, strict=True):
-            if was.log != NO_LOG and was != now:
+            if was.log != cluster.NO_LOG and was != now:
                 return f"gossip changed {name}"
         return None
 
@@ -632,7 +622,7 @@ class Migration(NodeModel[MigratingCluster]):
     @sometimes()
     def migrated(self, s: MigratingCluster) -> bool:
         """All nodes follow the log, and the CMS has grown."""
-        if any(n.log == NO_LOG for n in s.nodes if n.is_there):
+        if any(n.log == cluster.NO_LOG for n in s.nodes if n.is_there):
             return False
         log = s.logs[-1]
         return log.members_at(log.top).bit_count() == min(self.size, self.nodes)
@@ -732,11 +722,13 @@ def _refinement(parameters: Any) -> Refinement:
         alive = {n.log for n in s.nodes if n.is_there}
         logs = (s.log_of(n) if n.log in alive else None for n in s.nodes)
         return [
-            ((FIRST,), (INITIALIZED, log.base), *log.entries)[: n.epoch] if log else ()
+            ((cluster.FIRST,), (cluster.INITIALIZED, log.base), *log.entries)[: n.epoch]
+            if log
+            else ()
             for n, log in zip(s.nodes, logs, strict=True)
         ]
 
-    begins = [(FIRST,), *((INITIALIZED, base) for base in range(1 << fine.changes))]
+    begins = [(cluster.FIRST,), *((cluster.INITIALIZED, base) for base in range(1 << fine.changes))]
     follow = [("change", number) for number in range(fine.changes)]
     follow += [("member", node) for node in range(len(fine.names))]
     return refined_by_logs(fine, known, (*begins, *follow), (Migration.die.struct,))

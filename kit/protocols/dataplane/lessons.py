@@ -29,6 +29,7 @@ from kit.model.registry import build, one_of
 from kit.model.scenario import Script, ScriptLine, ScriptStep, file_named, parse, read, run
 from kit.model.timeline import PassedStep, Timeline, played_out
 from kit.protocols.dataplane import quorums as simulator
+from kit.protocols.dataplane import solutions
 from kit.protocols.dataplane.dataplane import Dataplane
 from kit.protocols.storage import facts
 from kit.protocols.storage.events import Delivered
@@ -241,15 +242,6 @@ def _beside(left: str, right: str) -> str:
 NAMES = "ABCDEFG"
 
 
-def always_meet(readers: list[str], writers: list[str]) -> bool:
-    """Whether every majority of the one group shares a member with every one of the other."""
-    return all(
-        set(some) & set(others)
-        for some in combinations(readers, len(readers) // 2 + 1)
-        for others in combinations(writers, len(writers) // 2 + 1)
-    )
-
-
 def still_quorum(answered: list[str], group: list[str]) -> bool:
     """Whether the answers of members of the newest group are a majority of it."""
     return len({*answered} & {*group}) > len(group) // 2
@@ -411,7 +403,7 @@ TASKS = (
         "every majority of one group shares a node with every majority of the other.",
         "a majority of n nodes is more than n / 2 of them. The groups can differ in size; try "
         "every majority of each.",
-        always_meet,
+        solutions.always_meet,
         (
             [["A", "B", "C"], ["A", "B", "C", "X"]],
             [["A", "B", "C"], ["B", "C", "X"]],

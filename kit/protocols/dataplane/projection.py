@@ -175,38 +175,25 @@ class _Projection:
     def history(self) -> RangeHistory:
         named = [self.tcm.cluster.ring.nodes[code] for code in self.local]
         narrow = self._range()
-        return RangeHistory(
-            narrow.label(self.tcm.cluster.ring.space),
-            narrow.left,
-            narrow.right,
-            tuple(node.name for node in named),
-            tuple(node.dc for node in named),
-            tuple(self._epoch(at) for at in range(len(self.states))),
-            lag=self.lag,
-        )
+        place = narrow.label(self.tcm.cluster.ring.space), narrow.left, narrow.right
+        names, dcs = tuple(node.name for node in named), tuple(node.dc for node in named)
+        epochs = tuple(map(self._epoch, range(len(self.states))))
+        return RangeHistory(*place, names, dcs, epochs, lag=self.lag)
 
     def _range(self) -> Range:
         tables = (self.snapshot(state).placements[self.group].reads for state in self.states)
-        return min(
-            (
-                Range(int(t.lefts[at]), int(t.rights[at]))
-                for t in tables
-                for at in t.rows_of(self.token)
-            ),
-            key=lambda r: r.right - r.left,
-        )
+        rows = ((table, at) for table in tables for at in table.rows_of(self.token))
+        ranges = (Range(int(table.lefts[at]), int(table.rights[at])) for table, at in rows)
+        return min(ranges, key=lambda r: r.right - r.left)
 
     def _epoch(self, at: int) -> RangeEpoch:
         state = self.states[at]
         reads, writes, old, new = map(self._mask, self.views[at])
-        return RangeEpoch(
-            self.snapshot(state).metadata.epoch,
-            self._title(state),
-            View(reads, writes, old, new),
-            tuple(self._edge(at, *edge) for edge in self.edges[at]),
-            tuple(self._copies(state)),
-            self._mask(self.tcm.codes[name] for name in state.down),
-        )
+        view, copies = View(reads, writes, old, new), tuple(self._copies(state))
+        edges = tuple(self._edge(at, *edge) for edge in self.edges[at])
+        dead = self._mask(self.tcm.codes[name] for name in state.down)
+        epoch, title = self.snapshot(state).metadata.epoch, self._title(state)
+        return RangeEpoch(epoch, title, view, edges, copies, dead)
 
     def _mask(self, codes: Any) -> int:
         return mask_of(self.local[code] for code in codes if code in self.local)
@@ -221,16 +208,9 @@ class _Projection:
             barriers = self._conditions(state, self._barriers(state, sequence))
             conditions = (*self._driver(state, sequence), *barriers)
             streamed = must_stream(sequence, self.tcm.switches)
-        return Edge(
-            self.tcm.verb(event),
-            self._title(after),
-            to,
-            conditions,
-            streamed,
-            switches=now[0] != then[0],
-            regains=self._mask(then[1] - now[1]),
-            aside=isinstance(event, Cancel | AutomaticCancel),
-        )
+        does = self.tcm.verb(event), self._title(after), to, conditions, streamed
+        switches, regains = now[0] != then[0], self._mask(then[1] - now[1])
+        return Edge(*does, switches, regains, aside=isinstance(event, Cancel | AutomaticCancel))
 
     def _barriers(self, state: TcmState, sequence: Sequence) -> tuple[Barrier, ...]:
         everywhere = barriers(self.snapshot(state), sequence, self.tcm.switches)

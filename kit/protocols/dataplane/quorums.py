@@ -275,20 +275,11 @@ def _crossing(
     reads = in_use(all_reads, told_by, older) if reader == older else all_reads
     writes = in_use(all_writes, told_by, older) if writer == older else all_writes
     missed, first = apart(reads, writes)
-    return Crossing(
-        history.label,
-        write,
-        read,
-        dc if "LOCAL_QUORUM" in (write, read) else "",
-        trail.numbers[reader],
-        trail.numbers[writer],
-        len(reads),
-        len(all_reads),
-        len(writes),
-        len(all_writes),
-        missed,
-        first and (history.names(first[0]), history.names(first[1])),
-    )
+    where = dc if "LOCAL_QUORUM" in (write, read) else ""
+    epochs = trail.numbers[reader], trail.numbers[writer]
+    counts = len(reads), len(all_reads), len(writes), len(all_writes), missed
+    names = first and (history.names(first[0]), history.names(first[1]))
+    return Crossing(history.label, write, read, where, *epochs, *counts, names)
 
 
 @lru_cache(4096)

@@ -1,4 +1,7 @@
-"""Right answers to exercises that ask for a function, in what a learner may use: Python alone."""
+"""Right answers to exercises that ask for a function, in what a learner may use: Python alone.
+
+The first is what the judge compares with; the others the simulator and a simple model work out.
+"""
 
 
 def always_meet(readers: list[str], writers: list[str]) -> bool:

@@ -22,16 +22,7 @@ from kit.model.model import Model
 from kit.model.registry import build
 from kit.protocols.storage.coordinating import Finish, Start, TimeOut
 from kit.protocols.storage.rules import levels
-from kit.protocols.storage.rules.requests import (
-    AT_WORK,
-    DONE,
-    FAILED,
-    MOST_REQUESTS,
-    NOTHING,
-    WAITING,
-    is_tombstone,
-    timestamp,
-)
+from kit.protocols.storage.rules import requests as rules
 from kit.protocols.storage.storage import Admit, Serve, StorageState, WriteBack
 from kit.ring.replication import Keyspace, SimpleStrategy
 from kit.ring.tokens import MURMUR3, TokenSpace, murmur3_token
@@ -100,7 +91,7 @@ class StorageServers(RowServers):
         if at < m.replicas:
             return int(s.known[at])
         for request, ask in zip(s.requests, m.workload, strict=True):
-            if m.names[at] == ask.coordinator and request.phase in AT_WORK:
+            if m.names[at] == ask.coordinator and request.phase in rules.AT_WORK:
                 return int(request.coordinator_epoch)
         return len(m.views(s)) - 1
 
@@ -125,9 +116,9 @@ class StorageServers(RowServers):
             allowed = f"one of {', '.join([*levels.LEVELS, *alike])}"
             raise BadInput("consistency level", request.level, allowed)
         mine = [n for n, ask in enumerate(m.workload) if ask.coordinator == request.coordinator]
-        waiting = (n for n in mine if n not in taken and s.requests[n].phase == WAITING)
+        waiting = (n for n in mine if n not in taken and s.requests[n].phase == rules.WAITING)
         number = next(waiting, len(m.workload))
-        if number >= MOST_REQUESTS:
+        if number >= rules.MOST_REQUESTS:
             raise Refused(f"at most {number} requests fit in one history: begin a new one")
         home = next((m.workload[n].dc for n in mine), None)
         dc = f"@{home}" if home else ""
@@ -143,7 +134,7 @@ class StorageServers(RowServers):
         cell of which is left; but each coordinator's first one, for nodes are named by them.
         """
         m, s = now.model, now.state
-        held = {timestamp(cell) for cell in (*s.cells, *s.copies)} - {0}
+        held = {rules.timestamp(cell) for cell in (*s.cells, *s.copies)} - {0}
         asks = [ask.coordinator for ask in m.workload]
         gone = {n for n in finished if not s.requests[n].in_flight and asks.index(asks[n]) < n}
         gone = {n for n in gone if s.requests[n].timestamp not in held}
@@ -168,7 +159,7 @@ class StorageServers(RowServers):
         s = now.state
         stamps = {r.timestamp: n for r, n in zip(s.requests, numbers, strict=True) if r.timestamp}
         cells = [
-            (stamps.get(timestamp(c)), is_tombstone(c)) if c > 0 else c
+            (stamps.get(rules.timestamp(c)), rules.is_tombstone(c)) if c > 0 else c
             for c in (*s.cells, *s.copies)
         ]
         return cells, s.trail, s.known, s.down, s.cleaned, s.lost, s.late_left
@@ -205,7 +196,7 @@ class StorageServers(RowServers):
         """It begins, its messages arrive, its client is answered, or it is given up."""
         m, s = now.model, now.state
         request = s.requests[number]
-        if request.phase == WAITING:
+        if request.phase == rules.WAITING:
             return self._plan(now, number, held) if begins else None
         able = [action for action, refusal in m.options(s) if refusal is None]
         own = [each for each in able if getattr(each, "request", None) == number]
@@ -221,11 +212,11 @@ class StorageServers(RowServers):
     def answer(self, now: DrillMoment, number: int) -> RowAnswer | None:
         """As its last step ended it."""
         m, phase = now.model, now.state.requests[number].phase
-        if phase not in (DONE, FAILED):
+        if phase not in (rules.DONE, rules.FAILED):
             return None
         for before, after in reversed([*pairwise(now.run)]):
-            if before.state.requests[number].phase in AT_WORK:
-                if phase == DONE:
+            if before.state.requests[number].phase in rules.AT_WORK:
+                if phase == rules.DONE:
                     writer = _writer(m, before.state, number)
                     return RowAnswer("done", writer=writer, why=after.say)
                 return _failed(m, before.state, after, number)
@@ -234,9 +225,9 @@ class StorageServers(RowServers):
 
 def _writer(m: Any, s: StorageState, number: int) -> int | None:
     cell = s.requests[number].newest_seen
-    if cell == NOTHING or is_tombstone(cell):
+    if cell == rules.NOTHING or rules.is_tombstone(cell):
         return None
-    return [each.timestamp for each in s.requests].index(timestamp(cell))
+    return [each.timestamp for each in s.requests].index(rules.timestamp(cell))
 
 
 def _failed(m: Any, before: StorageState, after: Any, number: int) -> RowAnswer:

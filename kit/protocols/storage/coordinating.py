@@ -86,16 +86,10 @@ class Coordinating(Range):
         return (self._ended(before, action.request, after),)
 
     def _sent(self, after: StorageState, number: int, *, again: bool = False) -> Sent:
-        request = after.requests[number]
-        return Sent(
-            number,
-            self.title_of(number),
-            self.workload[number].coordinator,
-            self.carried(after, number),
-            self.history.names(request.in_flight),
-            again,
-            self.cell_text(after, request.newest_seen) if request.phase == REPAIRING else "",
-        )
+        request, who = after.requests[number], self.workload[number].coordinator
+        message = self.carried(after, number), self.history.names(request.in_flight), again
+        back = self.cell_text(after, request.newest_seen) if request.phase == REPAIRING else ""
+        return Sent(number, self.title_of(number), who, *message, back)
 
     def _ended(self, before: StorageState, number: int, after: StorageState) -> Completed:
         was, request, ask = before.requests[number], after.requests[number], self.workload[number]
@@ -103,17 +97,11 @@ class Coordinating(Range):
         cells = zip(before.cells, after.cells, strict=True)
         repaired = mask_of(i for i, (had, has) in enumerate(cells) if had != has)
         wanted = self.wanted(before, number, self.judged_by(before, number))
-        return Completed(
-            number,
-            self.title_of(number),
-            ask.coordinator,
-            self.epoch(before, was.coordinator_epoch),
-            request.phase == DONE,
-            result if request.phase == DONE else "failed",
-            self.quota_rows(wanted, self.valid(before, number)),
-            self.cell_text(before, was.newest_seen) if repaired else "",
-            self.history.names(repaired),
-        )
+        plan, ok = self.quota_rows(wanted, self.valid(before, number)), request.phase == DONE
+        back = self.cell_text(before, was.newest_seen) if repaired else ""
+        who = number, self.title_of(number), ask.coordinator
+        end = self.epoch(before, was.coordinator_epoch), ok, result if ok else "failed"
+        return Completed(*who, *end, plan, back, self.history.names(repaired))
 
     def quota_rows(self, quotas: levels.Quotas, answered: int) -> tuple[QuotaRow, ...]:
         """What a level needs, with those of the answers (a mask) that count."""
@@ -373,13 +361,8 @@ class Coordinating(Range):
         else:
             group = self._views[s.trail][request.coordinator_epoch].group(self.mutations[number])
         kept = self.valid(s, number) & group
-        again = replace(
-            request,
-            epoch=request.coordinator_epoch,
-            in_flight=group & ~kept,
-            acked=kept,
-            invalidated=0,
-        )
+        left, now = group & ~kept, request.coordinator_epoch
+        again = replace(request, epoch=now, in_flight=left, acked=kept, invalidated=0)
         return self.with_request(s, number, again)
 
     @action(

@@ -70,8 +70,8 @@ class Delivered(Struct, frozen=True):
     knows: int
     error: str
     did: str
-    late: bool
-    adopted: int | None
+    late: bool = False
+    adopted: int | None = None
 
     @property
     def caught_up(self) -> bool:

@@ -12,21 +12,14 @@ from operator import and_, or_
 from typing import Any, Literal
 
 from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from kit.errors import BadInput, Refusal
 from kit.masks import holds
 from kit.protocols.storage.coordinating import Coordinating
 from kit.protocols.storage.events import QuotaRow
 from kit.protocols.storage.ranges import COPIED, NOT_COPIED, is_under_way
-from kit.protocols.storage.rules.requests import (
-    AT_WORK,
-    DONE,
-    FAILED,
-    NOTHING,
-    REPAIRING,
-    Request,
-    is_tombstone,
-)
+from kit.protocols.storage.rules import requests as rules
 from kit.protocols.storage.rules.view import View
 from kit.protocols.storage.solo import Coordinator, Replica, ReplicaState, Reply, Send
 from kit.protocols.storage.storage import Finish, Start, Storage, StorageState, TimeOut
@@ -188,21 +181,16 @@ def epochs(m: Any, s: Any) -> tuple[EpochRow, ...]:
         trail, knowing = m.trail, [(m.replica, s.known)]
     else:
         trail, knowing = m.trails[s.trail], list(_known(m, s))
-    history, views = m.history, trail.views
-    return tuple(
-        EpochRow(
-            number,
-            history.epochs[trail.nodes[index]].title,
-            history.names(view.read_at),
-            history.names(view.written_at),
-            (before.read_at, before.written_at) != (view.read_at, view.written_at),
-            tuple(name for name, newest in knowing if newest == index),
-            trail.numbers[:index].count(number),
-        )
-        for index, (number, before, view) in enumerate(
-            zip(trail.numbers, (views[0], *views), views, strict=False)
-        )
-    )
+    rows, before, names = list[EpochRow](), trail.views[0], m.history.names
+    for index, (number, view) in enumerate(zip(trail.numbers, trail.views, strict=True)):
+        title = m.history.epochs[trail.nodes[index]].title
+        groups = names(view.read_at), names(view.written_at)
+        changed = (before.read_at, before.written_at) != (view.read_at, view.written_at)
+        known = tuple(name for name, newest in knowing if newest == index)
+        again = trail.numbers[:index].count(number)
+        rows.append(EpochRow(number, title, *groups, changed, known, again))
+        before = view
+    return tuple(rows)
 
 
 def _known(m: Coordinating, s: StorageState) -> tuple[tuple[str, int], ...]:
@@ -210,7 +198,7 @@ def _known(m: Coordinating, s: StorageState) -> tuple[tuple[str, int], ...]:
     at_work = (
         (m.workload[n].coordinator, request.coordinator_epoch)
         for n, request in enumerate(s.requests)
-        if request.phase in AT_WORK
+        if request.phase in rules.AT_WORK
     )
     return (*replicas, *at_work)
 
@@ -220,26 +208,16 @@ def replicas(m: Storage, s: StorageState) -> tuple[ReplicaRow, ...]:
     views, ways, rows = m.views(s), copies(m, s), []
     latest = len(views) - 1
     for i, name in enumerate(m.history.replicas):
-        cell, part = m.returned(s, i), role(views[latest], i)
-        rows.append(
-            ReplicaRow(
-                name,
-                m.history.dcs[i],
-                m.epoch(s, s.known[i]),
-                m.epoch(s, latest) - m.epoch(s, s.known[i]),
-                part,
-                role(views[s.known[i]], i),
-                m.cell_text(s, cell),
-                held(cell),
-                part == "no replica" and cell != NOTHING,
-                not holds(s.down, i),
-                tuple(way for way in ways if name in (way.source, way.target)),
-                m.on_shards(s, i, write=False),
-                m.on_shards(s, i, write=True),
-                known_text(m, s, s.known[i]),
-                holds(views[latest].new_replicas & ~views[latest].old_replicas, i),
-            )
-        )
+        cell, part, epoch = m.returned(s, i), role(views[latest], i), m.epoch(s, s.known[i])
+        who = name, m.history.dcs[i], epoch, m.epoch(s, latest) - epoch
+        roles = part, role(views[s.known[i]], i)
+        holds_more = part == "no replica" and cell != rules.NOTHING
+        text, kind, up = m.cell_text(s, cell), held(cell), not holds(s.down, i)
+        own = tuple(way for way in ways if name in (way.source, way.target))
+        shards = m.on_shards(s, i, write=False), m.on_shards(s, i, write=True)
+        joins = holds(views[latest].new_replicas & ~views[latest].old_replicas, i)
+        tag = known_text(m, s, s.known[i])
+        rows.append(ReplicaRow(*who, *roles, text, kind, holds_more, up, own, *shards, tag, joins))
     return tuple(rows)
 
 
@@ -258,7 +236,7 @@ def addressees(m: Storage, s: StorageState) -> tuple[AskedRow, ...]:
 def _does(m: Storage, s: StorageState, number: int) -> Iterator[bool]:
     yield m.workload[number].writes
     request = s.requests[number]
-    if request.phase in AT_WORK or request.in_flight:
+    if request.phase in rules.AT_WORK or request.in_flight:
         yield m.writing(s, number)
 
 
@@ -269,25 +247,24 @@ def _addressees(
     opened = [
         number
         for number in numbers
-        if (s.requests[number].phase in AT_WORK or s.requests[number].in_flight)
+        if (s.requests[number].phase in rules.AT_WORK or s.requests[number].in_flight)
         and m.writing(s, number) is write
     ]
     request = s.requests[opened[-1]] if opened else None
     by = [request.epoch] if request else list(m.plannable(s.trail, s.known, numbers[0]))
     groups = [views[at].written_at if write else views[at].read_at for at in by]
     surely, someone = reduce(and_, groups), reduce(or_, groups)
-    begun = request.begun if request and request.begun is not UNSET else 0
-    return AskedRow(
-        client,
-        write,
-        m.epoch(s, by[0]),
-        m.epoch(s, by[-1]),
-        names(surely),
-        names(someone & ~surely),
-        opened[-1] if opened else None,
-        names(request.in_flight & ~begun) if request else (),
-        names(request.in_flight & begun) if request else (),
-        names(request.acked) if request else (),
+    epochs = m.epoch(s, by[0]), m.epoch(s, by[-1])
+    row = AskedRow(client, write, *epochs, names(surely), names(someone & ~surely))
+    if request is None:
+        return row
+    begun = 0 if request.begun is UNSET else request.begun
+    return replace(
+        row,
+        number=opened[-1],
+        on_the_way=names(request.in_flight & ~begun),
+        at_work=names(request.in_flight & begun),
+        answered=names(request.acked),
     )
 
 
@@ -309,9 +286,9 @@ def arrived(row: ReplicaRow) -> float:
 
 def held(cell: int) -> Held:
     """What kind of cell it is."""
-    if cell == NOTHING:
+    if cell == rules.NOTHING:
         return "nothing"
-    return "tombstone" if is_tombstone(cell) else "value"
+    return "tombstone" if rules.is_tombstone(cell) else "value"
 
 
 def role(view: View, i: int) -> Role:
@@ -349,40 +326,30 @@ def requests(m: Coordinating, s: StorageState) -> tuple[RequestRow, ...]:
     return tuple(_request(m, s, number, request) for number, request in enumerate(s.requests))
 
 
-def _request(m: Coordinating, s: StorageState, number: int, request: Request) -> RequestRow:
-    ask, phase = m.workload[number], _PHASES[request.phase]
-    opened = request.phase in AT_WORK
+def _request(m: Coordinating, s: StorageState, number: int, request: rules.Request) -> RequestRow:
+    ask = m.workload[number]
+    who = number, m.title_of(number), ask.coordinator, ask.dc, ask.level, _PHASES[request.phase]
+    epochs: tuple[int | None, int | None] = None, None
     plan, judged = tuple[QuotaRow, ...](), tuple[QuotaRow, ...]()
-    if opened:
+    if request.phase in rules.AT_WORK:
+        epochs = m.epoch(s, request.epoch), m.epoch(s, request.coordinator_epoch)
         plan = m.quota_rows(m.wanted(s, number, request.epoch), request.acked)
         wanted = m.wanted(s, number, m.judged_by(s, number))
         judged = m.quota_rows(wanted, m.valid(s, number))
-    return RequestRow(
-        number,
-        m.title_of(number),
-        ask.coordinator,
-        ask.dc,
-        ask.level,
-        phase,
-        m.epoch(s, request.epoch) if opened else None,
-        m.epoch(s, request.coordinator_epoch) if opened else None,
-        m.history.names(request.in_flight),
-        m.history.names(request.acked),
-        plan,
-        judged,
-        _result(m, s, number, request),
-        m.cell_text(s, request.newest_seen) if request.phase == REPAIRING else "",
-    )
+    nodes = m.history.names(request.in_flight), m.history.names(request.acked)
+    result = _result(m, s, number, request)
+    back = m.cell_text(s, request.newest_seen) if request.phase == rules.REPAIRING else ""
+    return RequestRow(*who, *epochs, *nodes, plan, judged, result, back)
 
 
-def _result(m: Coordinating, s: StorageState, number: int, request: Request) -> str:
-    if request.phase == FAILED:
+def _result(m: Coordinating, s: StorageState, number: int, request: rules.Request) -> str:
+    if request.phase == rules.FAILED:
         return "failed"
-    if request.phase != DONE:
+    if request.phase != rules.DONE:
         return ""
     if m.workload[number].writes:
         return "done"
-    deleted = " (deleted)" if is_tombstone(request.newest_seen) else ""
+    deleted = " (deleted)" if rules.is_tombstone(request.newest_seen) else ""
     return f"returned {m.cell_text(s, request.newest_seen)}{deleted}"
 
 
@@ -464,19 +431,10 @@ def sends(m: Replica, s: ReplicaState) -> dict[str, list[Choice]]:
 def real(m: Replica, s: ReplicaState) -> ReplicaRow:
     """The real replica as it is now."""
     latest, i = len(m.seen) - 1, m.index
-    return ReplicaRow(
-        m.replica,
-        m.history.dcs[i],
-        m.epoch(s.known),
-        latest - s.known,
-        role(m.seen[latest], i),
-        role(m.seen[s.known], i),
-        m.cell_text(s.cell),
-        held(s.cell),
-        role(m.seen[latest], i) == "no replica" and s.cell != NOTHING,
-        True,
-        (),
-    )
+    who = m.replica, m.history.dcs[i], m.epoch(s.known), latest - s.known
+    part, own = role(m.seen[latest], i), role(m.seen[s.known], i)
+    not_owned = part == "no replica" and s.cell != rules.NOTHING
+    return ReplicaRow(*who, part, own, m.cell_text(s.cell), held(s.cell), not_owned, True, ())
 
 
 def why_kept(m: Storage, s: StorageState, name: str) -> str:

@@ -144,13 +144,9 @@ class Moving(Range):
         if late is not None:
             return late
         reached = self.trails[to].newest
-        after = s.but(
-            cleaned=s.cleaned & ~(reached.cleans or 0),
-            trail=to,
-            known=self.known_after(s, edge.conditions),
-            down=s.down | reached.dead,
-            waited=0,
-        )
+        known, cleaned = self.known_after(s, edge.conditions), s.cleaned & ~(reached.cleans or 0)
+        down = s.down | reached.dead
+        after = s.but(cleaned=cleaned, trail=to, known=known, down=down, waited=0)
         if not goes_on(newest_of.copies, reached.copies):
             after = self._left_behind(s, after.but(copies=(NOT_COPIED,) * len(reached.copies)))
         return _one_epoch_less(after) if trail.full else after

@@ -21,17 +21,9 @@ from kit.errors import Refusal
 from kit.masks import members
 from kit.model.declared import Declared, Each, State, Travel, refused
 from kit.protocols.storage.events import Happenings, legs
+from kit.protocols.storage.rules import requests as rules
 from kit.protocols.storage.rules.exchange import ExchangeSwitches, invalidates, sent, still_counted
 from kit.protocols.storage.rules.history import Edge, RangeEpoch, RangeHistory, trails
-from kit.protocols.storage.rules.requests import (
-    AT_WORK,
-    NOTHING,
-    OPEN,
-    ClientRequest,
-    Request,
-    parse_workload,
-    timestamp,
-)
 from kit.protocols.storage.rules.view import View
 
 CopyProgress = int
@@ -68,7 +60,7 @@ class StorageState(State, frozen=True, cache_hash=True):
     known: tuple[int, ...]
     cells: tuple[int, ...]
     copies: tuple[CopyProgress, ...]
-    requests: tuple[Request, ...]
+    requests: tuple[rules.Request, ...]
     down: int = 0
     cleaned: int = 0
     crashes: int = 0
@@ -104,9 +96,9 @@ class Range(Declared[StorageState]):
         """The key in the picture of what a leg begins or ends at."""
         return place
 
-    def requested(self) -> tuple[ClientRequest, ...]:
+    def requested(self) -> tuple[rules.ClientRequest, ...]:
         """What clients ask for, in this order."""
-        return parse_workload(self.requests)
+        return rules.parse_workload(self.requests)
 
     def placement_history(self) -> RangeHistory:
         """Who reads and writes the range at each epoch, what may come next, who may lag."""
@@ -134,15 +126,10 @@ class Range(Declared[StorageState]):
 
     def start(self) -> StorageState:
         """The range stable, nothing stored, nothing asked."""
-        first = self.history.epochs[0]
-        return StorageState(
-            0,
-            (0,) * len(self.everybody),
-            (NOTHING,) * self.replicas,
-            (NOT_COPIED,) * len(first.copies),
-            (Request(),) * len(self.workload),
-            first.dead,
-        )
+        first, known = self.history.epochs[0], (0,) * len(self.everybody)
+        cells, copies = (rules.NOTHING,) * self.replicas, (NOT_COPIED,) * len(first.copies)
+        requests = (rules.Request(),) * len(self.workload)
+        return StorageState(0, known, cells, copies, requests, first.dead)
 
     def newest(self, s: StorageState) -> RangeEpoch:
         """The committed metadata."""
@@ -176,10 +163,10 @@ class Range(Declared[StorageState]):
 
     def cell_text(self, s: StorageState, cell: int) -> str:
         """A cell as people speak of it: ``write 1``, ``delete 2``, or ``nothing``."""
-        if cell == NOTHING:
+        if cell == rules.NOTHING:
             return "nothing"
         stamps = [request.timestamp for request in s.requests]
-        return self.title_of(stamps.index(timestamp(cell)))
+        return self.title_of(stamps.index(rules.timestamp(cell)))
 
     def listing(self, mask: int) -> str:
         """The replicas in a mask, as a list to read."""
@@ -204,14 +191,14 @@ class Range(Declared[StorageState]):
         return next(
             number
             for number, request in enumerate(s.requests)
-            if request.phase in AT_WORK and self.workload[number].coordinator == coordinator
+            if request.phase in rules.AT_WORK and self.workload[number].coordinator == coordinator
         )
 
     def writing(self, s: StorageState, number: int) -> bool:
         """Whether a request's messages bring a cell: a mutation's do, and those of a repair."""
-        return self.mutations[number] or s.requests[number].phase > OPEN
+        return self.mutations[number] or s.requests[number].phase > rules.OPEN
 
-    def informed(self, s: StorageState, number: int, now: int) -> Request:
+    def informed(self, s: StorageState, number: int, now: int) -> rules.Request:
         """A request whose coordinator knows the epoch ``now``; some answers may count no more."""
         request = s.requests[number]
         if now == request.coordinator_epoch:
@@ -222,7 +209,7 @@ class Range(Declared[StorageState]):
         invalidated |= still_counted(views, now, request.invalidated, write)
         return replace(request, coordinator_epoch=now, invalidated=invalidated)
 
-    def with_request(self, s: StorageState, number: int, request: Request) -> StorageState:
+    def with_request(self, s: StorageState, number: int, request: rules.Request) -> StorageState:
         """The state in which a request stands so."""
         return s.but(requests=put(s.requests, number, request))
 
@@ -253,7 +240,7 @@ class Range(Declared[StorageState]):
         if i != self.split:
             return s.cells[i]
         shards = members(self.chosen(s, number, write=False))
-        return max((s.cells[shard] for shard in shards), default=NOTHING)
+        return max((s.cells[shard] for shard in shards), default=rules.NOTHING)
 
     def shards_at_work(self, s: StorageState, number: int) -> int:
         """The shards (a mask) on which a node that lives is at work, where that takes time."""
@@ -266,7 +253,7 @@ class Range(Declared[StorageState]):
         """The shards of replica ``i`` that such a request uses, by name, where it has several."""
         return self.history.names(self.chosen(s, number, write=write)) if i == self.split else ()
 
-    def repaired_at_once(self, s: StorageState, request: Request) -> tuple[int, ...]:
+    def repaired_at_once(self, s: StorageState, request: rules.Request) -> tuple[int, ...]:
         """What was found is written to those that answered, as far as they still take writes."""
         views = self._views[s.trail]
         for i in members(request.acked & ~s.down):

@@ -72,20 +72,11 @@ class Coordinator(Coordinating):
         learns = now.coordinator_epoch > was.coordinator_epoch
         title, error = self.title_of(0), ERRORS[action.verdict]
         did = f"takes {title}" if ask.writes else "returns nothing"
-        delivered = Delivered(
-            0,
-            title,
-            ask.coordinator,
-            action.replica,
-            self.carried(before, 0),
-            action.epoch,
-            action.epoch,
-            error,
-            "answers with an error" if error else "returns write 1" if action.has_write else did,
-            False,
-            self.epoch(after, now.coordinator_epoch) if learns else None,
-        )
-        return (delivered,)
+        did = "answers with an error" if error else "returns write 1" if action.has_write else did
+        epochs = self.carried(before, 0), action.epoch, action.epoch
+        adopted = self.epoch(after, now.coordinator_epoch) if learns else None
+        who = 0, title, ask.coordinator, action.replica
+        return (Delivered(*who, *epochs, error, did, False, adopted),)
 
     def _replies(self, s: StorageState) -> Iterator[tuple[int, Verdict, int, bool]]:
         [request], [writes] = s.requests, self.mutations
@@ -226,20 +217,9 @@ class Replica(Declared[ReplicaState]):
         number = after.timestamp  # a read leaves it as it is
         title, error = f"write {number}" if action.write else "read", ERRORS[answer.verdict]
         did = f"takes {title}" if action.write else f"returns {self.cell_text(before.cell)}"
-        delivered = Delivered(
-            number,
-            title,
-            "you",
-            self.replica,
-            self.epoch(carried),
-            self.epoch(before.known),
-            self.epoch(answer.known),
-            error,
-            "answers with an error" if error else did,
-            False,
-            None,
-        )
-        return (delivered,)
+        epochs = self.epoch(carried), self.epoch(before.known), self.epoch(answer.known)
+        did = "answers with an error" if error else did
+        return (Delivered(number, title, "you", self.replica, *epochs, error, did),)
 
     def cell_text(self, cell: int) -> str:
         """A cell of the real replica: ``write 1``, the first that you sent, or ``nothing``."""

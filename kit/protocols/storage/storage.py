@@ -177,20 +177,11 @@ class Storage(Moving, Coordinating):
             did = f"already has {self.cell_text(before, held)}" if held == brought else newer
         if isinstance(action, WriteBack):
             title = f"{self.cell_text(before, brought)} back"
-        now = after.requests[number].coordinator_epoch
-        return Delivered(
-            number,
-            title,
-            self.workload[number].coordinator,
-            replica,
-            self.carried(before, number),
-            self.epoch(before, before.known[i]),
-            self.epoch(before, answer.known),
-            error,
-            did,
-            request.phase not in AT_WORK,
-            self.epoch(after, now) if now > request.coordinator_epoch else None,
-        )
+        had, knows = self.epoch(before, before.known[i]), self.epoch(before, answer.known)
+        late, now = request.phase not in AT_WORK, after.requests[number].coordinator_epoch
+        adopted = self.epoch(after, now) if now > request.coordinator_epoch else None
+        who = number, title, self.workload[number].coordinator, replica
+        return Delivered(*who, self.carried(before, number), had, knows, error, did, late, adopted)
 
     # -- messages ---------------------------------------------------------------------------------
 

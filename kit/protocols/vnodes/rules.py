@@ -138,18 +138,10 @@ def _of_range(
         for ring in (change.before, change.after)
     )
     dead = tuple(names[code] for code in change.dead)  # of the widest range
-    return MovedRange(
-        place.label(change.before.space),
-        place.left,
-        place.right,
-        names[change.subject],
-        change.joins,
-        change.title,
-        old,
-        new,
-        dead,
-        tuple(_copies(moves, place, old, dead, from_displaced)),
-    )
+    where = place.label(change.before.space), place.left, place.right
+    what = names[change.subject], change.joins, change.title
+    copies = tuple(_copies(moves, place, old, dead, from_displaced))
+    return MovedRange(*where, *what, old, new, dead, copies)
 
 
 def _copies(
@@ -474,16 +466,10 @@ class _RangeProjection:
         aside: bool = False,
     ) -> Edge:
         then = self._view(after)
-        return Edge(
-            verb,
-            after.title,
-            self._add(after),
-            waits,
-            streamed,
-            switches=then.reads != now.reads and not aside,
-            regains=then.writes & ~now.writes if self.options.safeguards.cleanup_first else 0,
-            aside=aside,
-        )
+        switches = then.reads != now.reads and not aside
+        regains = then.writes & ~now.writes if self.options.safeguards.cleanup_first else 0
+        to = self._add(after)
+        return Edge(verb, after.title, to, waits, streamed, switches, regains, aside)
 
     # -- what is waited for -----------------------------------------------------------------------
 

@@ -92,17 +92,12 @@ def stores(m: Commit, s: CommitState) -> tuple[StoreRow, ...]:
     def row(name: str, node: Member) -> StoreRow:
         kept, accepted = node.log, [each.accepted for each in node.slots if each.accepted]
         snapshots = tuple(each.epoch for each in kept.snapshots)
-        return StoreRow(
-            name,
-            kept.epoch,
-            _ids(each for each in kept.entries if each.epoch > kept.cut),
-            _ids(kept.held),
-            snapshots,
-            _ids(kept.archive),
-            kept.epoch - max(snapshots, default=0),
-            tuple(m.ballot_name(each.promised) for each in node.slots),
-            tuple(f"{each.entry.id} {m.ballot_name(each.ballot)}" for each in accepted),
-        )
+        entries = _ids(each for each in kept.entries if each.epoch > kept.cut)
+        log = kept.epoch, entries, _ids(kept.held), snapshots, _ids(kept.archive)
+        replays = kept.epoch - max(snapshots, default=0)
+        ballots = tuple(m.ballot_name(each.promised) for each in node.slots)
+        values = tuple(f"{each.entry.id} {m.ballot_name(each.ballot)}" for each in accepted)
+        return StoreRow(name, *log, replays, ballots, values)
 
     return tuple(map(row, m.names, s.nodes))
 

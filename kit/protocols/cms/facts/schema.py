@@ -52,19 +52,15 @@ def applied(m: Schema, node: SchemaNode) -> str:
 def known(m: Schema, s: SchemaState) -> tuple[KnownRow, ...]:
     """A row for each node."""
     doing = {m.names[at]: what for at, what in m.under_way(s).items() if what != JOIN}
-    return tuple(
-        KnownRow(
-            node.name,
-            PHASES[doing.get(node.name, node.phase)] if node.health == "up" else node.health,
-            applied(m, node),
-            m.status(s, node),
-            m.status(s, node, BOOT),
-            node.members if m.ordered else (),
-            tuple(at + 1 for at in range(len(s.written)) if node.data >> at & 1),
-            m.missing(s).bit_count() if node.name == JOINER and node.is_there else 0,
-        )
-        for node in s.nodes
-    )
+    rows = []
+    for node in s.nodes:
+        phase = PHASES[doing.get(node.name, node.phase)] if node.health == "up" else node.health
+        knows = applied(m, node), m.status(s, node), m.status(s, node, BOOT)
+        data = tuple(at + 1 for at in range(len(s.written)) if node.data >> at & 1)
+        lacks = m.missing(s).bit_count() if node.name == JOINER and node.is_there else 0
+        members = node.members if m.ordered else ()
+        rows.append(KnownRow(node.name, phase, *knows, members, data, lacks))
+    return tuple(rows)
 
 
 def changes(m: Schema, s: SchemaState) -> tuple[ChangeRow, ...]:

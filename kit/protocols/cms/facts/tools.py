@@ -6,18 +6,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.console import cassandra
 from kit.console import server as tools
-from kit.console.cassandra import (
-    PORT,
-    ListedNode,
-    Logged,
-    MetadataServers,
-    ServiceView,
-    gossiped,
-    node_id,
-    rendered,
-    replication_params,
-)
 from kit.console.drill import CommandReply, DrillMoment
 from kit.console.forms import Given
 from kit.errors import BadInput, Refused
@@ -119,11 +109,11 @@ def of_members(m: Cms, entry: Entry, members: int) -> LoggedEvent:
     more = dict[str, str]()
     if what == rules.STARTUP:
         place = nodes.bit_length() - 1 + ELSEWHERE
-        more = {"addresses": f"broadcastAddress=/{address_of(place)}:{PORT}"}
+        more = {"addresses": f"broadcastAddress=/{address_of(place)}:{cassandra.PORT}"}
     if what == rules.RECONFIGURE:
         size, by_dc = rules.sizes_in(entry.event)
         sizes = rules.sizes_of(by_dc or str(size), m.datacenters)
-        more = {"replicationParams": replication_params(sizes)}
+        more = {"replicationParams": cassandra.replication_params(sizes)}
         said = f"{what} {by_dc or size}"  # what was asked for: the published entry names no node
     number = number_of(m, entry)
     return LoggedEvent(entry.epoch, kind, said, number, entry.id, node, more=more)
@@ -163,7 +153,7 @@ def submitted(
 
 
 def _step_of_change(event: str, node: int | None) -> Mapping[str, str]:
-    name, what = node_id(node) if node is not None else "", rules.parsed(event)[0]
+    name, what = cassandra.node_id(node) if node is not None else "", rules.parsed(event)[0]
     steps = {
         rules.START_ADD: f"StartAddToCMS({name})",
         rules.FINISH_ADD: "FinishCMSReconfiguration()",
@@ -186,7 +176,7 @@ def read_at_quorum(m: Any, members: int, up: int) -> None:
         raise no_quorum(m.named(members & ~up))
 
 
-class LoggingServers(MetadataServers):
+class LoggingServers(cassandra.MetadataServers):
     """Servers that print the events of their models as the published table has them."""
 
     lacks: Mapping[str, str] = {
@@ -198,7 +188,7 @@ class LoggingServers(MetadataServers):
         """The log, as a quorum of the CMS answers. Raises Refused where there is none."""
         raise NotImplementedError
 
-    def entries(self, now: DrillMoment) -> Iterator[Logged]:
+    def entries(self, now: DrillMoment) -> Iterator[cassandra.Logged]:
         """The same, the steps of each change of the members counted from 0.
 
         Each step names one of them; what is left of the change is in no log here.
@@ -216,7 +206,7 @@ class LoggingServers(MetadataServers):
                 idx = 0
             by = "; ".join((f"by {each.by}", *each.lacks))
             said = f"{each.event} ({by})" if each.by else each.event
-            yield each.epoch, kind, rendered(kind, said, node, (), old, more), each.id
+            yield each.epoch, kind, cassandra.rendered(kind, said, node, (), old, more), each.id
 
 
 class CmsServers(LoggingServers):
@@ -297,12 +287,12 @@ class CmsServers(LoggingServers):
             return "this size was already asked for"
         return super().idle(now, given, command)
 
-    def service(self, now: DrillMoment, at: int) -> ServiceView:
+    def service(self, now: DrillMoment, at: int) -> cassandra.ServiceView:
         """The members, and whether they are to change, by a node's own log."""
         m, s, log = now.model, now.state, now.state.nodes[at].log
         known, first = m.known(s, at), log.entry(1)
         few = known.readers.bit_count() != sum(m.wanted_sizes(known).values())
-        return ServiceView(
+        return cassandra.ServiceView(
             log.epoch,
             tuple(each.epoch for each in log.held),
             tuple(nodes_in(known.readers)) if log.epoch else (),
@@ -323,7 +313,7 @@ class CmsServers(LoggingServers):
         events = (*forced, *with_lacks(m, s, log))
         return sorted(events, key=lambda each: each.epoch)
 
-    def listed(self, now: DrillMoment, at: int) -> dict[int, ListedNode]:
+    def listed(self, now: DrillMoment, at: int) -> dict[int, cassandra.ListedNode]:
         """Who is in the cluster, leaves it, or was in it, by a node's own log."""
         m, log = now.model, now.state.nodes[at].log
         known = m.known(now.state, at)
@@ -333,7 +323,7 @@ class CmsServers(LoggingServers):
         handing = known.readers | known.writers if m.edition == "server" else 0
         leaving = known.leaving & ~handing
         states |= dict.fromkeys(nodes_in(leaving), "LEAVING")
-        return {node: ListedNode(state) for node, state in states.items()}
+        return {node: cassandra.ListedNode(state) for node, state in states.items()}
 
     def by_datacenter(self, now: DrillMoment, given: Given) -> CommandReply:
         """``nodetool cms reconfigure dc1:3 dc2:1``: a datacenter that is not named has no member.
@@ -363,7 +353,7 @@ class CmsServers(LoggingServers):
         parts = {"ACTIVE": known.pending, "ADDITIONS": added, "REMOVALS": removed}
         if not any(parts.values()):
             return CommandReply(("No active reconfiguration",))
-        ends = {at: f"/{host.address}:{PORT}" for at, host in enumerate(hosts)}
+        ends = {at: f"/{host.address}:{cassandra.PORT}" for at, host in enumerate(hosts)}
         named = {word: ", ".join(ends[at] for at in nodes_in(of)) for word, of in parts.items()}
         return CommandReply(tuple(f"{word}: [{names}]" for word, names in named.items()))
 
@@ -395,13 +385,13 @@ class MigratingServers(LoggingServers):
         "nodetool cms unregister": "no node leaves for good here",
     }
 
-    def service(self, now: DrillMoment, at: int) -> ServiceView:
+    def service(self, now: DrillMoment, at: int) -> cassandra.ServiceView:
         """The CMS as a node knows it."""
         m, node = now.model, now.state.nodes[at]
         members = tuple(nodes_in(node.knows))
         few = bool(node.log) and len(members) < min(m.size, m.nodes)
         migrates, sizes = node.initiator is not None, {self.hosts(now)[at].dc: len(members)}
-        return ServiceView(node.epoch, (), members, few, not node.log, migrates, sizes)
+        return cassandra.ServiceView(node.epoch, (), members, few, not node.log, migrates, sizes)
 
     def with_cms(self, now: DrillMoment) -> int:
         """Raises Refused also for the old version."""
@@ -425,7 +415,7 @@ class MigratingServers(LoggingServers):
             kind, node = (change, None) if what == "change" else (grows, number)
             yield LoggedEvent(epoch, kind, log.text_of(epoch, m.names), epoch, node=node)
 
-    def listed(self, now: DrillMoment, at: int) -> dict[int, ListedNode]:
+    def listed(self, now: DrillMoment, at: int) -> dict[int, cassandra.ListedNode]:
         """Who is there, by the log or by gossip; whoever is lost stays until it is replaced.
 
         In a fresh cluster nobody has joined the ring yet.
@@ -433,7 +423,7 @@ class MigratingServers(LoggingServers):
         m, node = now.model, now.state.nodes[at]
         nodes = (each for each in enumerate(now.state.nodes) if each[1].status != "absent")
         heard = (each for each, _ in nodes if node.met >> each & 1)
-        return {each: ListedNode("REGISTERED" if m.fresh else "JOINED") for each in heard}
+        return {each: cassandra.ListedNode("REGISTERED" if m.fresh else "JOINED") for each in heard}
 
     def node_rows(self, now: DrillMoment, at: int) -> Iterator[tools.Row]:
         """An old version has no such table, and a fresh node lists nobody before the log."""
@@ -450,7 +440,7 @@ class MigratingServers(LoggingServers):
         for place, node in self.listed(now, at).items():
             host, known = hosts[place], {"STATUS": "NORMAL"} if node.state == "JOINED" else {}
             known |= {"DC": host.dc, "RACK": host.rack, "HOST_ID": host.host_id}
-            yield gossiped(host.address, {each: (None, of) for each, of in known.items()})
+            yield cassandra.gossiped(host.address, {each: (None, of) for each, of in known.items()})
 
 
 OF_EVENTS = {
@@ -496,12 +486,12 @@ class CommitServers(LoggingServers):
         tables = (x.epoch for x in self.known(now, at).facts if x.thing.startswith(TABLE))
         return as_uuid(max(tables, default=0))
 
-    def service(self, now: DrillMoment, at: int) -> ServiceView:
+    def service(self, now: DrillMoment, at: int) -> cassandra.ServiceView:
         """How far a node is."""
         m, log = now.model, now.state.nodes[at].log
         held = tuple(each.epoch for each in log.held)
         sizes = {self.hosts(now)[at].dc: m.size}
-        return ServiceView(log.epoch, held, tuple(nodes_in(m.cms)), sizes=sizes)
+        return cassandra.ServiceView(log.epoch, held, tuple(nodes_in(m.cms)), sizes=sizes)
 
     def logged(self, now: DrillMoment) -> Iterator[LoggedEvent]:
         """What a majority has accepted, as far as one of it has applied it; archives left out."""
@@ -515,11 +505,13 @@ class CommitServers(LoggingServers):
             old, new = (thing.removeprefix(f"{NODE} ") for thing in things)
             yield submitted(m, each, kind, number, new or old, old if new else "")
 
-    def listed(self, now: DrillMoment, at: int) -> dict[int, ListedNode]:
+    def listed(self, now: DrillMoment, at: int) -> dict[int, cassandra.ListedNode]:
         """Who is there, and who has left, as a node's log says."""
         facts = {each.thing: each.state for each in self.known(now, at).facts}
         there = (facts.get(f"{NODE} {name}") == "there" for name in now.model.names)
-        return {at: ListedNode("JOINED" if each else "LEFT") for at, each in enumerate(there)}
+        return {
+            at: cassandra.ListedNode("JOINED" if each else "LEFT") for at, each in enumerate(there)
+        }
 
     def snapshot(self, now: DrillMoment, given: Given) -> CommandReply:
         """``nodetool cms snapshot``: the node submits the snapshot that the run has for it.
@@ -561,14 +553,14 @@ class OrderedServers(SchemaServers, LoggingServers):
         """The version of its schema."""
         return version_of(now.state.nodes[at].cells)
 
-    def service(self, now: DrillMoment, at: int) -> ServiceView:
+    def service(self, now: DrillMoment, at: int) -> cassandra.ServiceView:
         """The CMS as a node knows it. Raises Refused where there is none."""
         m, node = now.model, now.state.nodes[at]
         if not m.ordered:
             raise Refused(f"{tools.NOT_MODELLED}without S-80 there is no log and no CMS")
         members = tuple(map(m.number, node.members))
         sizes = {self.hosts(now)[at].dc: len(members)}
-        return ServiceView(node.epoch, (), members, sizes=sizes)
+        return cassandra.ServiceView(node.epoch, (), members, sizes=sizes)
 
     def logged(self, now: DrillMoment) -> Iterator[LoggedEvent]:
         """What is committed, on top of what there was before, which is one base state."""
@@ -597,13 +589,13 @@ class OrderedServers(SchemaServers, LoggingServers):
         self.service(now, at)
         return super().node_rows(now, at)
 
-    def listed(self, now: DrillMoment, at: int) -> dict[int, ListedNode]:
+    def listed(self, now: DrillMoment, at: int) -> dict[int, cassandra.ListedNode]:
         """Who owns data, and who joins, as a node knows it."""
         m, s = now.model, now.state
         kinds = {NORMAL: "JOINED", BOOT: "BOOTSTRAPPING", schema.REPLACED: "BOOT_REPLACING"}
         kinds |= {each: each for each in (schema.LEAVING, schema.MOVING)}
         return {
-            m.number(name): ListedNode(state)
+            m.number(name): cassandra.ListedNode(state)
             for status, state in kinds.items()
             for name in m.status(s, s.nodes[at], status)
         }

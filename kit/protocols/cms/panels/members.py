@@ -138,11 +138,6 @@ def _quorum_columns(scene: Scene) -> list[Column | str]:
     return ["before", *map(shared, next(iter(scene.of(facts.quorums).values()), {}))]
 
 
-def _quorum_line(row: tuple[str, dict[str, str]]) -> str:
-    before, shared = row[0], row[1].items()
-    return "; ".join(f"quorums {before} before, {now} after: both have {x}" for now, x in shared)
-
-
 # -- what an operator forces, and which sizes there are --------------------------------------------
 
 
@@ -262,7 +257,6 @@ VIEWS = staged(
             "quorum:{0[0]}",
             _quorum_columns,
             caption="Members that a quorum before the last change shares with one after it",
-            line=_quorum_line,
         ),
         Table(
             of_state(facts.accepted),

@@ -52,18 +52,16 @@ def beliefs(m: Migration, s: MigratingCluster) -> tuple[BeliefRow, ...]:
     """A row for each node that is there, or was."""
     living = [n.facts for n in s.nodes if n.is_there]
     usual = max(living, key=lambda facts: (living.count(facts), -facts), default=0)
-    return tuple(
-        BeliefRow(
-            name,
-            node,
-            m.named(node.knows),
-            NONE if node.initiator is None else m.names[node.initiator],
-            node.is_there and node.facts != usual,
-            m.named(node.met) if m.fresh else (),
-        )
-        for name, node in zip(m.names, s.nodes, strict=True)
-        if node.status != "absent"
-    )
+    rows = []
+    for name, node in zip(m.names, s.nodes, strict=True):
+        if node.status != "absent":
+            initiator = NONE if node.initiator is None else m.names[node.initiator]
+            differs, met = (
+                node.is_there and node.facts != usual,
+                m.named(node.met) if m.fresh else (),
+            )
+            rows.append(BeliefRow(name, node, m.named(node.knows), initiator, differs, met))
+    return tuple(rows)
 
 
 # -- the picture -----------------------------------------------------------------------------------
@@ -88,6 +86,8 @@ def _character(scene: Scene, row: BeliefRow) -> Character:
     if node.initiator is not None and not node.log:
         heard = f"asked by {row.initiator}"
     switch = f", switch {row.switch}" if node.frozen else ""
+    lines = (row.rules, f"{changes}{' ≠' * row.differs}", *[heard] * bool(heard))
+    said = ", ".join((f"{row.version} version", *lines))
     return Character(
         row.name,
         scene.model.spot(row.name),
@@ -95,9 +95,8 @@ def _character(scene: Scene, row: BeliefRow) -> Character:
         leads=is_member,
         sign="lock" if node.frozen or node.waits_for_log else "",
         tag=f"{row.version} version",
-        holds=(row.rules, f"{changes}{' ≠' * row.differs}", *[heard] * bool(heard)),
-        title=f"{row.name}: {row.version} version, {row.rules}, {changes}{switch}"
-        f"{', member of the CMS' * is_member} · {node.status}",
+        holds=lines,
+        title=f"{row.name}: {said}{switch}{', member of the CMS' * is_member} · {node.status}",
     )
 
 
@@ -128,15 +127,6 @@ def gates(scene: Scene) -> Iterator[Gate]:
             ready, knows = ready | s.there & s.where(lambda n: n.frozen), "the switch"
         sides = m.named(ready), m.named(s.there & ~ready)
         yield Gate("ready", "the migration", knows, *sides, s.there.bit_count())
-
-
-def _line(row: BeliefRow) -> str:
-    switch = f", switch {row.switch}" if row.switch else ""
-    initiator = f", asked by {row.initiator}" if row.initiator != NONE else ""
-    members = f", found {', '.join(row.met)}" if row.met else ""
-    members += f", CMS {', '.join(row.members)}" if row.members else ""
-    changes = f"changes {numbered(row.node.facts) or NONE}{' ! differs' * row.differs}"
-    return f"{row.name}: {row.version} version, {row.rules}{switch}, {changes}{members}{initiator}"
 
 
 def _badges(scene: Scene) -> Badges:
@@ -181,7 +171,6 @@ VIEWS = staged(
             ),
             caption="The inspector: metadata as each node has it",
             of="{0.name}",
-            line=_line,
         ),
         still=True,
         tab="Inspector",

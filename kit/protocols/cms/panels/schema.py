@@ -9,7 +9,7 @@ from kit.protocols.cms.facts import schema as facts
 from kit.protocols.cms.facts.schema import ChangeRow, KnownRow
 from kit.protocols.cms.schema import JOINER, Schema, SchemaNode, SchemaState
 from kit.protocols.gossip.panels import SIDE_BY_SIDE
-from kit.protocols.gossip.rules import EndpointState, schema_of, titled, version_of
+from kit.protocols.gossip.rules import schema_of, titled, version_of
 from kit.views.busts import Health
 from kit.views.declared import Badges, Column, Table, of_state, panel_of
 from kit.views.fragment import Frag, h
@@ -105,10 +105,6 @@ def _badges(scene: Scene) -> Badges:
     yield "missing", f"! {JOINER} lacks {counted(missing, 'write')}" if missing else "", "broken"
 
 
-def _states(endpoint: EndpointState) -> str:
-    return " ".join(facts.states_of(endpoint))
-
-
 VIEWS = staged(
     _badges,
     stage_panel(
@@ -132,7 +128,6 @@ VIEWS = staged(
             ("change", Column("outcome", _became)),
             caption="What clients asked for",
             empty="No client has asked for a change yet.",
-            line="{0.text}: {0.became}",
         ),
         tab="Schemas",
         still=True,
@@ -163,13 +158,9 @@ VIEWS = staged(
                 "node",
                 Column("endpoint", lambda row: f"/{row[1].endpoint}"),
                 Column("generation", lambda row: row[1].generation),
-                Column("states", lambda row: _states(row[1])),
+                Column("states", lambda row: " ".join(facts.states_of(row[1]))),
             ),
             caption="What each node says about every endpoint: state, version, value",
-            line=lambda row: (
-                f"{row[0]} says of /{row[1].endpoint}: generation:{row[1].generation} "
-                + _states(row[1])
-            ),
         ),
         tab="Gossip",
     ),

@@ -152,30 +152,18 @@ def _replica(
     words += "; becomes a replica" * row.joins
     kind, _, number = row.cell.partition(" ")
     held = f"{kind[0]}{number}" if number else "–" * (row.role != "no replica")
+    lines, news = (held,) if held else (), (held,) if row.cell != was.cell else ()
+    is_new = row.tag != was.tag
+    name = _name(row.name, row.tag, 0, health=health, said=words, is_new=is_new, is_lit=is_lit)
     return h(
         "g",
         h("title", words),
-        _name(
-            row.name,
-            row.tag,
-            0,
-            health=health,
-            said=words,
-            is_new=row.tag != was.tag,
-            is_lit=is_lit,
-        ),
+        name,
         fresh(marks, -ASIDE, MARK, 16) if reads != read else None,
         eye(marks, -ASIDE, filled=reads),
         fresh(marks, ASIDE, MARK, 16) if writes != written else None,
         pencil(marks, ASIDE, filled=writes),
-        disk(
-            disks,
-            0,
-            share,
-            (held,) if held else (),
-            news=(held,) if row.cell != was.cell else (),
-            refilled=share != was_share,
-        ),
+        disk(disks, 0, share, lines, news=news, refilled=share != was_share),
         k=f"head:{row.name}",
         transform=f"translate(0 {rows[row.name]})",
     )

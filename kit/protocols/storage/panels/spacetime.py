@@ -220,23 +220,12 @@ def _laid_out(scene: Scene) -> Layout:
     m, placed = scene.model, _columns(scene)
     last = placed[-1].column if placed else -1
     nodes = ("you", m.replica) if isinstance(m, Replica) else (*m.coordinators, *m.history.replicas)
-    first, row = max(0, last + 1 - SHOWN), ROW * max(LANES, len(nodes)) // len(nodes)
-    head = head_width(m)
-    return Layout(
-        nodes,
-        placed,
-        _messages(placed),
-        _spans(placed),
-        _ways(placed),
-        first,
-        last,
-        sentences(scene),
-        min(2 * ROW, row),
-        head,
-        left=first * STEP - head,
-        width=(last - first + 1) * STEP + head + MARGIN,
-        height=TOP + min(2 * ROW, row) * len(nodes),
-    )
+    first, head = max(0, last + 1 - SHOWN), head_width(m)
+    row = min(2 * ROW, ROW * max(LANES, len(nodes)) // len(nodes))
+    drawn = _messages(placed), _spans(placed), _ways(placed)
+    width, height = (last - first + 1) * STEP + head + MARGIN, TOP + row * len(nodes)
+    window = row, head, first * STEP - head, width, height
+    return Layout(nodes, placed, *drawn, first, last, sentences(scene), *window)
 
 
 def _columns(scene: Scene) -> tuple[Placed, ...]:

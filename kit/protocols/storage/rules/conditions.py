@@ -6,36 +6,15 @@ leads to it. A condition about an epoch that is older than all that anybody may 
 Source: CEP-21, "Consistency Guarantees"; the barriers of topology changes and tablets over Raft.
 """
 
-from typing import Protocol
+from typing import Any, TypeAlias
 
 from msgspec import UNSET, Struct
 
 from kit.masks import members
 from kit.protocols.storage.rules.requests import AT_WORK, FAILED, NOTHING, OPEN, Request
 
-
-class RangeFacts(Protocol):
-    """What conditions look at: a part of the state."""
-
-    @property
-    def known(self) -> tuple[int, ...]:
-        """The index of the epoch that each replica has applied, then each coordinator's."""
-
-    @property
-    def copies(self) -> tuple[int, ...]:
-        """How far each copy is."""
-
-    @property
-    def requests(self) -> tuple[Request, ...]:
-        """Where each request stands."""
-
-    @property
-    def down(self) -> int:
-        """The replicas that are down (a mask)."""
-
-    @property
-    def cleaned(self) -> int:
-        """The replicas that have cleaned up what they do not own (a mask)."""
+RangeFacts: TypeAlias = Any
+"""A state: conditions look at its ``known``, ``copies``, ``requests``, ``down``, ``cleaned``."""
 
 
 class Condition(Struct, frozen=True, cache_hash=True):
@@ -197,7 +176,7 @@ class MoreLost(Condition, frozen=True):
 
     def holds(self, facts: RangeFacts, newest: int) -> bool:
         """Whether there are more."""
-        lost = facts.down | self.ignored
+        lost: int = facts.down | self.ignored
         return (self.these & lost).bit_count() > (self.those & lost).bit_count()
 
     def missing(self, facts: RangeFacts, newest: int) -> tuple[int, ...]:
