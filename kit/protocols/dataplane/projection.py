@@ -20,14 +20,7 @@ from kit.protocols.storage.rules.conditions import MajorityKnows
 from kit.protocols.storage.rules.history import CopyTask, Edge, RangeEpoch, RangeHistory
 from kit.protocols.storage.rules.view import View
 from kit.protocols.tcm.parameters import ClusterParameters, TcmParameters
-from kit.protocols.tcm.rules.barrier import (
-    Barrier,
-    awaits_streams,
-    barriers,
-    must_stream,
-    sources,
-    stream_barriers,
-)
+from kit.protocols.tcm.rules.barrier import Barrier, barriers, must_stream, sources, stream_barriers
 from kit.protocols.tcm.rules.metadata import (
     Advance,
     AutomaticCancel,
@@ -237,7 +230,7 @@ class _Projection:
     def _copies(self, state: TcmState) -> Iterator[CopyTask]:
         snapshot = self.snapshot(state)
         for sequence in snapshot.metadata.sequences:
-            if not awaits_streams(sequence):
+            if not sequence.next.switches:
                 continue
             (_, dead), switches = self.tcm.absent(state, sequence), self.tcm.switches
             for transfer in sequence.plan.transfers:

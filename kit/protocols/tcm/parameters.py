@@ -30,7 +30,6 @@ from kit.ring.topology import Node, Ring
 KINDS: tuple[ops.Kind, ...] = get_args(ops.Kind)
 LONGEST_LINE = 100_000  # characters of an operation
 TAKES_TOKENS = ("bootstrap", "move")
-TAKES_PLACE = ("bootstrap", "replace")
 ALSO = {former: kind for kind, former in ops.WRITTEN.items()}
 """Shorter words for the same operations; they are read, and never shown."""
 FORM = (
@@ -102,7 +101,7 @@ def operation_of(words: list[str], given: Mapping[str, Any]) -> ops.Operation:
         needed = "needs --tokens" if kind in TAKES_TOKENS else "takes no --tokens"
         raise BadInput("--tokens", tokens, f"{kind} {needed}")
     for option, value in (("--dc", dc), ("--rack", rack)):
-        if value is not None and kind not in TAKES_PLACE:
+        if value is not None and kind not in ops.BRINGS:
             raise BadInput(option, value, "no such option except with bootstrap and replace")
     return ops.Operation(
         kind,

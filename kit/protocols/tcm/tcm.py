@@ -177,7 +177,7 @@ class Tcm(Declared[TcmState]):
         self.snapshot = lru_cache(MOST_KEPT)(self._enacted)
         self.permission = lru_cache(MOST_KEPT)(self._permit)
         self.verdict = lru_cache(MOST_KEPT)(self._judged)
-        self._possible = lru_cache(MOST_KEPT)(self._sensible)
+        self.sensible = lru_cache(MOST_KEPT)(self._sensible)
         self.floor = self._floor()
 
     def start(self) -> TcmState:
@@ -263,7 +263,8 @@ class Tcm(Declared[TcmState]):
             event = self.committed(events)
             is_own = event.operation == operation
             own += is_own
-            missed += [str(event.epoch)] * self.missed(events)
+            if self.quorums_meet(TcmState(events)) is not None:
+                missed.append(str(event.epoch))
             events = Log() if is_own and event.before is None else events.shorter()
         transfers = last.before.plan.transfers
         parts = {(part.group, part.range) for part in transfers}
@@ -300,11 +301,8 @@ class Tcm(Declared[TcmState]):
 
     # -- begin ------------------------------------------------------------------------------------
 
-    def sensible(self, s: TcmState) -> tuple[ops.Operation, ...]:
-        """Operations that still make sense and are not under way."""
-        return self._possible(s.events)
-
     def _sensible(self, events: Log) -> tuple[ops.Operation, ...]:
+        """Operations that still make sense and are not under way."""
         metadata = self.snapshot(events).metadata
         operations = []
         for operation, resolved in self.cluster.resolved.items():
@@ -327,7 +325,7 @@ class Tcm(Declared[TcmState]):
 
     @action(
         struct=rules.Begin,
-        each=sensible,
+        each=lambda m, s: m.sensible(s.events),
         verb="{operation}",
         label=lambda m, s, action: verbatim(action.operation.title),
         says=begins,
@@ -351,17 +349,11 @@ class Tcm(Declared[TcmState]):
     def to_stream(self, s: TcmState) -> Iterator[tuple[str, str | None, str]]:
         """Node, displaced replica and target of each streaming task that is still to be done."""
         for sequence in self.sequences(s):
-            if barrier.awaits_streams(sequence):
-                todo = sequence.plan.tasks
+            if sequence.next.switches:  # data must precede the read switch
                 for i in barrier.pending(sequence, self.streamed(s, sequence.node)):
-                    yield self.names_of(sequence, todo[i])
-
-    def names_of(
-        self, sequence: rules.Sequence, task: rules.StreamTask
-    ) -> tuple[str, str | None, str]:
-        """A task of an operation as the action that does it names it."""
-        displaced = None if task.displaced is None else self.names[task.displaced]
-        return sequence.node, displaced, self.names[task.target]
+                    task = sequence.plan.tasks[i]
+                    displaced = None if task.displaced is None else self.names[task.displaced]
+                    yield sequence.node, displaced, self.names[task.target]
 
     def task(self, s: TcmState, action: Any) -> tuple[rules.Sequence, rules.StreamTask]:
         """The operation and the task that a streaming action stands for."""
@@ -405,19 +397,17 @@ class Tcm(Declared[TcmState]):
         """Who streams in a step, as things stand, each with the ranges that it sends."""
         return self.sent(s, *self.task(s, action))
 
-    def streams_words(self, s: TcmState, action: Any) -> str:
+    def streams_words(self, before: TcmState, action: Any, after: TcmState) -> str:
         """Who streams, and what: a replica that is not up sends nothing."""
-        names = list(self.sent_in(s, action))
-        if len(names) == 1:
-            what = f"for ranges that {action.target} takes over"
-            return f"{names[0]} streams data to {action.target} {what}."
+        names, target = list(self.sent_in(before, action)), action.target
         if not names:
-            dead = self.under_way(s, action.node).plan.operation.dead
-            return (
-                f"Only {dead} had the data that {action.target} takes over, so nobody streams it."
+            dead = self.under_way(before, action.node).plan.operation.dead
+            return verbatim(
+                f"Only {dead} had the data that {target} takes over, so nobody streams it."
             )
+        verb = "streams" if len(names) == 1 else "stream"
         who = " and ".join(names)
-        return f"{who} stream data to {action.target} for ranges that {action.target} takes over."
+        return verbatim(f"{who} {verb} data to {target} for ranges that {target} takes over.")
 
     def along_the_ring(self, before: TcmState, action: Any, after: TcmState) -> Iterator[Travel]:
         """Each source sends its ranges along the ring into the new replica."""
@@ -458,7 +448,7 @@ class Tcm(Declared[TcmState]):
         label=lambda m, s, action: verbatim(
             f"stream to {action.target} from {' and '.join(m.sent_in(s, action)) or 'nobody'}"
         ),
-        says=lambda m, before, action, after: verbatim(m.streams_words(before, action)),
+        says=streams_words,
         travels=along_the_ring,
     )
     @purpose("A new owner also needs the data that was written before it got any writes.")
@@ -676,10 +666,6 @@ class Tcm(Declared[TcmState]):
     def quorums_meet(self, events: Log) -> str | None:
         """Every read majority meets every write majority."""
         return quorums.quorums_meet(self.neighbours(events))
-
-    def missed(self, events: Log) -> bool:
-        """Whether a read majority could miss a write majority at the newest epoch."""
-        return self.quorums_meet(TcmState(events)) is not None
 
     def neighbours(self, events: Log) -> Iterator[quorums.Pairing]:
         """The newest epoch and the one before, whose quorums must meet, and who is dead in them."""

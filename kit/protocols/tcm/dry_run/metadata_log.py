@@ -24,9 +24,8 @@ from kit.edge.paths import source_name
 from kit.errors import BadInput, counted
 from kit.operators.importers import metadata_log
 from kit.protocols.tcm.facts.tools import MEANWHILE, SEQUENCES
-from kit.protocols.tcm.rules.operations import SENTENCES, Kind, usual_steps
+from kit.protocols.tcm.rules.operations import BRINGS, SENTENCES, Kind, usual_steps
 
-COMING: tuple[Kind, ...] = ("bootstrap", "replace")
 COMING_IN = {"BOOTSTRAPPING", "BOOT_REPLACING"}
 """A replacement has had either state, by release."""
 OWNING = ("JOINED", "LEAVING", "MOVING")
@@ -381,7 +380,7 @@ class _Fold:
         if flight is None:
             say = f"cancel of {name}, which has no operation under way"
             return self._epoch(entry, say, "not known")
-        self._become(entry.node, "REGISTERED" if flight.kind in COMING else "JOINED")
+        self._become(entry.node, "REGISTERED" if flight.kind in BRINGS else "JOINED")
         return self._epoch(entry, f"cancel: {flight.kind} {name} is undone", operation=flight)
 
     def _stepped(self, entry: metadata_log.LogEntry, word: str, kind: Kind) -> Epoch:

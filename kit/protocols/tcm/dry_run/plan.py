@@ -1,7 +1,6 @@
 """Rehearsing an operation on a ring: every step, its tables, what it copies and waits for.
 
-The dry run drives the same tcm model that the player shows: it begins the operation, lets every
-node catch up, streams, commits, and notes what it sees. Bounds at the ends of the line are None.
+It drives the model that the player shows. Bounds at the ends of the line are None.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -21,7 +20,7 @@ from kit.protocols.tcm.dry_run.history import begin_in_flight, elsewhere, in_tur
 from kit.protocols.tcm.dry_run.remedies import remedy
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.rules import operations
-from kit.protocols.tcm.rules.barrier import awaits_streams, sources
+from kit.protocols.tcm.rules.barrier import sources
 from kit.protocols.tcm.rules.metadata import (
     Begin,
     Metadata,
@@ -341,7 +340,7 @@ def _waits(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[Wait, ...]:
 
 def _copies(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[Copy, ...]:
     space, order = facts.space(m), facts.keyspaces(m)
-    rows = facts.streams(m, s, sequence) if awaits_streams(sequence) else ()
+    rows = facts.streams(m, s, sequence) if sequence.next.switches else ()
     return tuple(
         Copy(r.keyspace, bounds(space, r.left, r.right), r.sources, r.target, r.bytes)
         for r in sorted(

@@ -20,7 +20,7 @@ from kit.protocols.tcm.dry_run.history import begin_in_flight, model_for, turn
 from kit.protocols.tcm.dry_run.opening import NO_KEYSPACE, Keyspaces, named_keyspaces
 from kit.protocols.tcm.panels.operation import diagram
 from kit.protocols.tcm.parameters import parse_operation
-from kit.protocols.tcm.rules.operations import BEFORE, OPERATION_SPECS, Operation
+from kit.protocols.tcm.rules.operations import BEFORE, BRINGS, OPERATION_SPECS, Operation
 from kit.ring.replication import Keyspace
 from kit.ring.tokens import MURMUR3
 from kit.ring.topology import Node, Ring
@@ -217,7 +217,7 @@ def operation_of(flight: logs.Flight, members: logs.Members) -> Operation:
         raise BadInput(f"tokens of {name}", None, "an operation whose preparation is in the log")
     replaced = flight.replaced
     target = None if replaced is None else names.get(replaced, f"node {replaced}")
-    coming = known.get(flight.node) if flight.kind in logs.COMING else None
+    coming = known.get(flight.node) if flight.kind in BRINGS else None
     dc, rack = (coming.dc, coming.rack) if coming else (None, None)
     tokens = flight.tokens or ()
     return Operation(flight.kind, name, tokens, target, dc, rack, flight.force)

@@ -1,9 +1,7 @@
 """What a picture needs to know of a moment, as plain data: rows, epochs, barriers, streams, locks.
 
-And what an operator asks of each step: bytes per node, quorums after one more death, what may
-begin.
-Views, the command line and notebooks show these; they never compute protocol facts themselves.
-Every function takes the model and a state and is pure. Epochs are absolute.
+And what an operator asks: bytes per node, quorums after one more death, what may begin. Every
+function takes the model and a state and is pure. Epochs are absolute.
 """
 
 import re

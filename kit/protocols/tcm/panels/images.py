@@ -72,17 +72,18 @@ def _at_left(scene: Scene) -> Iterator[Said]:
     ends = f"the line ends at {space.label(space.high)}"
     yield Said("Ring", ends, (CENTRE[0] - 30, 28))
     yield Said("Epoch", "the newest event in the log", (CENTRE[0] - 36, CENTRE[1]))
-    rest = next(row for row in _rows(scene) if not row.locked_by)
+    rest = next(row for row in scene.of(facts.rows) if not row.locked_by)
     name, token = _owner(scene, rest.right)
     x, y = point(share(space, token), RADIUS + DISC)
-    yield Said("Apply", f"{name} has applied epoch {_applied(scene, name)}", (x - 50, y + 4))
+    applied = next(each.epoch for each in scene.of(facts.applied) if each.node == name)
+    yield Said("Apply", f"{name} has applied epoch {applied}", (x - 50, y + 4))
     x, y = point(_middle(scene, rest), INSIDE)
     yield Said("Replicas", f"of {rest.label}: {', '.join(rest.reads)}", (x - 10, y))
 
 
 def _at_right(scene: Scene) -> Iterator[Said]:
     space = facts.space(scene.model)
-    early, late = [row for row in _rows(scene) if {*row.writes} > {*row.reads}][:2]
+    early, late = [row for row in scene.of(facts.rows) if {*row.writes} > {*row.reads}][:2]
     [comes] = {*early.writes} - {*early.reads}
     x, y = point(_middle(scene, early), OUTSIDE)
     yield Said("Write group", f"{comes} gets writes but no reads yet", (x + 9, y))
@@ -95,24 +96,13 @@ def _at_right(scene: Scene) -> Iterator[Said]:
     yield Said("Range", f"{late.label} includes its right end", (x + 3, y))
 
 
-def _rows(scene: Scene) -> tuple[facts.RangeRow, ...]:
-    return facts.rows(scene.model, scene.state)
-
-
-def _applied(scene: Scene, name: str) -> int:
-    known = facts.applied(scene.model, scene.state)
-    return next(each.epoch for each in known if each.node == name)
-
-
 def _middle(scene: Scene, row: facts.RangeRow) -> float:
     space = facts.space(scene.model)
     return (share(space, row.left) + share(space, row.right)) / 2
 
 
 def _owner(scene: Scene, token: int) -> tuple[str, int]:
-    return next(
-        (node.name, token) for node in facts.nodes(scene.model, scene.state) if token in node.tokens
-    )
+    return next((node.name, token) for node in scene.of(facts.nodes) if token in node.tokens)
 
 
 def diagrams() -> Iterator[StateDiagram]:

@@ -144,14 +144,9 @@ def pending(sequence: Sequence, streamed: int) -> tuple[int, ...]:
     return tuple(i for i in range(len(sequence.plan.tasks)) if not is_done(streamed, i))
 
 
-def awaits_streams(sequence: Sequence) -> bool:
-    """Whether the next step is the read switch, which data must precede."""
-    return sequence.next.switches
-
-
 def must_stream(sequence: Sequence, switches: ProtocolSwitches) -> bool:
     """Whether the next step waits for the streaming: the safeguard *streams-before-switch*."""
-    return awaits_streams(sequence) and switches.safeguards.streams_before_switch
+    return sequence.next.switches and switches.safeguards.streams_before_switch
 
 
 def stream_barriers(

@@ -227,7 +227,7 @@ OPERATION_SPECS: dict[Kind, OperationSpec] = {
     ),
 }
 BEFORE: dict[Kind, str] = {
-    kind: "registered" if kind in ("bootstrap", "replace") else "joined" for kind in OPERATION_SPECS
+    kind: "registered" if kind in BRINGS else "joined" for kind in OPERATION_SPECS
 }
 
 SENTENCES: dict[str, str] = {

@@ -1,10 +1,8 @@
 """The placement simulator: a cluster grows and shrinks at random, and every step is looked at.
 
-It drives the real model of the protocol, by actions that are enabled; nodes apply an epoch when
-somebody waits for them. After every committed event the columns of
-``kit.protocols.tcm.simulators.columns`` are filled in, the comparison with an independent,
-simplified model among them. The same seed gives the same run on every machine. Source: CEP-21,
-"Test Plan".
+It drives the real model by actions that are enabled; nodes apply an epoch when somebody waits for
+them. After every event the columns of ``kit.protocols.tcm.simulators.columns`` are filled in. The
+same seed gives the same run on every machine. Source: CEP-21, "Test Plan".
 """
 
 from collections import deque

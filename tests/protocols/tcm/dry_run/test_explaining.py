@@ -151,7 +151,7 @@ def walked(random: Random, steps: int) -> Driver:
     drive = Driver(cluster(8, random.sample(OPERATIONS, 3), cancels=2))
     for _ in range(steps):
         under_way = [each.node for each in drive.metadata.sequences]
-        begins = [Begin(each) for each in drive.model.tcm.sensible(drive.state.tcm)]
+        begins = [Begin(each) for each in drive.model.tcm.sensible(drive.state.tcm.events)]
         every = [*begins, *map(Advance, under_way * 3)]
         cancellable = drive.model.tcm.cancellable(drive.state.tcm)
         every += [Cancel(each) for each in cancellable if random.random() < 0.2]
