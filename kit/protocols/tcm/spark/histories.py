@@ -4,7 +4,7 @@ The operations go through the same planning as in class; only the placements are
 workers, part by part. What is here costs what the operations change, not the size of the ring.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from msgspec import Struct
@@ -110,64 +110,48 @@ def history(
     metadata = rules.Metadata(epoch, ring, given)
     if not metadata.groups:
         raise BadInput("keyspaces", [k.name for k in given], "at least one that is replicated")
-    planner = _Planner(
-        metadata, ops.ProtocolSwitches(edition, switched_off(ops.TcmSafeguards, without))
-    )
+    switches = ops.ProtocolSwitches(edition, switched_off(ops.TcmSafeguards, without))
+    groups = len(metadata.groups)
+    nothing, nowhere = (Delta.empty,) * groups, (NOWHERE,) * groups
+    stages = [EpochStage(0, epoch, "before", "", nothing, 0, nowhere, nowhere)]
+    rings, streams = [ring], list[RangeStream]()
     for operation in entered:
-        planner.run(operation)
-    replicated = (k for k in given if not isinstance(k.replication, LocalStrategy))
-    names = tuple((k.name, metadata.groups.index(k.replication)) for k in replicated)
-    return History(
-        tuple(planner.rings), names, metadata.groups, tuple(planner.stages), tuple(planner.streams)
-    )
-
-
-class _Planner:
-    """Goes from epoch to epoch on metadata alone, and notes the stages."""
-
-    def __init__(self, metadata: rules.Metadata, switches: ops.ProtocolSwitches) -> None:
-        self.metadata = metadata
-        self.switches = switches
-        self.rings = [metadata.ring]
-        self.streams: list[RangeStream] = []
-        groups = len(metadata.groups)
-        nothing, nowhere = (Delta.empty,) * groups, (NOWHERE,) * groups
-        self.stages = [EpochStage(0, metadata.epoch, "before", "", nothing, 0, nowhere, nowhere)]
-
-    def run(self, given: ops.ResolvedOperation) -> None:
-        ops.validate(self.metadata.ring, given)
-        planned = rules.plan(self.metadata, given, self.switches)
-        refusal = rules.permit(self.metadata, planned, self.switches)
+        ops.validate(metadata.ring, operation)
+        planned = rules.plan(metadata, operation, switches)
+        refusal = rules.permit(metadata, planned, switches)
         if refusal is not None:
             raise Refused(refusal.reason)
-        dead = frozenset[int]() if given.dead is None else frozenset((given.dead,))
+        dead = frozenset[int]() if operation.dead is None else frozenset((operation.dead,))
         # Data moves before the read switch, hence in the stage before that one.
         switch = next((i for i, step in enumerate(planned.steps) if step.switches), 0)
-        self.streams += (
-            RangeStream(len(self.stages) + switch, t.group, t.range, sources(t, dead), t.target)
+        streams += (
+            RangeStream(len(stages) + switch, t.group, t.range, sources(t, dead), t.target)
             for t in planned.transfers
         )
-        node = given.operation.node
-        event: rules.ResolvedEvent = given
-        while True:
-            self._note(event, planned, dead)
-            if self.metadata.sequence(node) is None:
-                return
-            event = rules.Advance(node)
-
-    def _note(self, event: rules.ResolvedEvent, planned: rules.Plan, dead: frozenset[int]) -> None:
-        self.metadata, step = rules.advance(self.metadata, event, self.switches)
-        ring = rules.reading_ring(self.metadata)
-        if ring != self.rings[-1]:
-            self.rings.append(ring)
+        title = planned.operation.title
         areas = tuple(moved.area for moved in planned.movements)
         locked = tuple(moved.locked_bounds for moved in planned.movements)
-        if self.metadata.sequence(planned.operation.node) is None:
-            locked = (NOWHERE,) * len(locked)
-        what = len(self.stages), self.metadata.epoch, step.name, planned.operation.title
-        ring_at = len(self.rings) - 1
-        stage = EpochStage(*what, step.deltas, ring_at, areas, locked, dead)
-        self.stages.append(stage)
+        for now, step, is_over in _epochs(metadata, operation, switches):
+            if (walked := rules.reading_ring(now)) != rings[-1]:
+                rings.append(walked)
+            what = len(stages), now.epoch, step.name, title, step.deltas, len(rings) - 1
+            stages.append(EpochStage(*what, areas, nowhere if is_over else locked, dead))
+        metadata = now
+    replicated = (k for k in given if not isinstance(k.replication, LocalStrategy))
+    names = tuple((k.name, metadata.groups.index(k.replication)) for k in replicated)
+    return History(tuple(rings), names, metadata.groups, tuple(stages), tuple(streams))
+
+
+def _epochs(
+    metadata: rules.Metadata, given: ops.ResolvedOperation, switches: ops.ProtocolSwitches
+) -> Iterator[tuple[rules.Metadata, rules.PlannedStep, bool]]:
+    """Each epoch of an operation, the step that it does, and whether the operation is over."""
+    node = given.operation.node
+    metadata, step = rules.advance(metadata, given, switches)
+    while metadata.sequence(node) is not None:
+        yield metadata, step, False
+        metadata, step = rules.advance(metadata, rules.Advance(node), switches)
+    yield metadata, step, True
 
 
 class Sample(Struct, frozen=True):
