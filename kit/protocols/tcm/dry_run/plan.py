@@ -19,18 +19,9 @@ from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.dry_run.history import begin_in_flight, elsewhere, in_turn, model_for, turn
 from kit.protocols.tcm.dry_run.remedies import remedy
 from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.rules import metadata as rules
 from kit.protocols.tcm.rules import operations
 from kit.protocols.tcm.rules.barrier import sources
-from kit.protocols.tcm.rules.metadata import (
-    Begin,
-    Metadata,
-    Plan,
-    Sequence,
-    busy,
-    conflicts,
-    plan,
-    under_replicated,
-)
 from kit.protocols.tcm.tcm import Crash
 from kit.ring.placements import NamedGroups, Table
 from kit.ring.ranges import Bounds, Line, bounds
@@ -139,12 +130,12 @@ def dry_run(
                 "an operation of several events (this one is a single event and never in flight)"
             )
             raise BadInput("operation in flight", other.text, allowed)
-    engaged = busy(operation, in_flight)
+    engaged = rules.busy(operation, in_flight)
     if half_in:
         assert engaged is not None, "whoever comes takes part in that"
         shown = tables(m, start, {})
         return PlanReport(operation.text, False, engaged.reason, (), {}, (), (), shown)
-    begin = m.wrap["tcm"](Begin(operation))
+    begin = m.wrap["tcm"](rules.Begin(operation))
     engaged = engaged or elsewhere(operation, edition, ring_file.ring, up)
     refusal = engaged or m.refusal(start, begin)
     if refusal is not None:
@@ -187,7 +178,7 @@ def _accepted(
     m: Any = timeline.model
     before = timeline.moments[opening].state
     metadata = m.snapshot(before).metadata
-    planned = plan(metadata, m.tcm.cluster.resolved[operation], m.tcm.switches)
+    planned = rules.plan(metadata, m.tcm.cluster.resolved[operation], m.tcm.switches)
     known: NamedGroups = {}
     shown = tables(m, before, known)
     steps = tuple(
@@ -222,7 +213,7 @@ def _accepted(
     return PlanReport(operation.text, True, halt, warnings, locks, (), steps, shown, pending, typed)
 
 
-def _one_source(planned: Plan, down: frozenset[int], halts: bool) -> tuple[str, ...]:
+def _one_source(planned: rules.Plan, down: frozenset[int], halts: bool) -> tuple[str, ...]:
     """What the published server streams otherwise than the documents, whose way is shown here.
 
     Sources: published ``RangeStreamer``, whose source is strict or the first that is up, and
@@ -239,7 +230,7 @@ def _one_source(planned: Plan, down: frozenset[int], halts: bool) -> tuple[str, 
 
 
 def _unheld(
-    m: TcmCluster, metadata: Metadata, planned: Plan, down: frozenset[int]
+    m: TcmCluster, metadata: rules.Metadata, planned: rules.Plan, down: frozenset[int]
 ) -> list[tuple[str, frozenset[int]]]:
     """Each range that no live node holds, in words, with the nodes that do and are only down.
 
@@ -264,7 +255,7 @@ def _listed(m: TcmCluster, codes: Collection[int]) -> str:
 
 
 def _ends(
-    m: TcmCluster, planned: Plan, strict: frozenset[int], waits: list[str], lost: list[str]
+    m: TcmCluster, planned: rules.Plan, strict: frozenset[int], waits: list[str], lost: list[str]
 ) -> str:
     """Why the published server never commits the step that data must precede; empty: it does.
 
@@ -318,10 +309,10 @@ def _refused(
     m: TcmCluster, s: Any, operation: operations.Operation, refusal: Refusal
 ) -> PlanReport:
     metadata, space, order = m.snapshot(s).metadata, facts.space(m), facts.keyspaces(m)
-    planned = plan(metadata, m.tcm.cluster.resolved[operation], m.tcm.switches)
+    planned = rules.plan(metadata, m.tcm.cluster.resolved[operation], m.tcm.switches)
     clashes = [
         HeldRange(keyspace, bounds(space, c.ours.left, c.ours.right), c.operation.text)
-        for c in conflicts(metadata, planned, m.tcm.switches)
+        for c in rules.conflicts(metadata, planned, m.tcm.switches)
         for keyspace in metadata.keyspaces_of(c.group)
     ]
     clashes.sort(key=lambda clash: order.index(clash.keyspace))
@@ -329,7 +320,7 @@ def _refused(
     return PlanReport(operation.text, False, refusal.reason, (), locks, tuple(clashes), (), shown)
 
 
-def _waits(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[Wait, ...]:
+def _waits(m: TcmCluster, s: Any, sequence: rules.Sequence) -> tuple[Wait, ...]:
     space, order = facts.space(m), facts.keyspaces(m)
     rows = facts.awaiting(m, s, sequence, None).rows
     return tuple(
@@ -338,7 +329,7 @@ def _waits(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[Wait, ...]:
     )
 
 
-def _copies(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[Copy, ...]:
+def _copies(m: TcmCluster, s: Any, sequence: rules.Sequence) -> tuple[Copy, ...]:
     space, order = facts.space(m), facts.keyspaces(m)
     rows = facts.streams(m, s, sequence) if sequence.next.switches else ()
     return tuple(
@@ -349,7 +340,9 @@ def _copies(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[Copy, ...]:
     )
 
 
-def _locks(m: TcmCluster, metadata: Metadata, planned: Plan) -> dict[str, tuple[Bounds, ...]]:
+def _locks(
+    m: TcmCluster, metadata: rules.Metadata, planned: rules.Plan
+) -> dict[str, tuple[Bounds, ...]]:
     space = facts.space(m)
     locks: dict[str, tuple[Bounds, ...]] = dict.fromkeys(facts.keyspaces(m), ())
     for group, moved in enumerate(planned.movements):
@@ -358,56 +351,53 @@ def _locks(m: TcmCluster, metadata: Metadata, planned: Plan) -> dict[str, tuple[
     return locks
 
 
-def _assumed_place(metadata: Metadata, given: operations.ResolvedOperation) -> list[str]:
-    operation = given.operation
-    if operation.kind != "bootstrap":
-        return []
-    members = [node for node in metadata.ring.nodes if node.tokens]
-    place = operations.placed(metadata.ring, given).nodes[given.node]
-    assumed = []
-    if operation.dc is None and len({node.dc for node in members}) > 1:
-        assumed.append(f"datacenter {place.dc}")
-    if operation.rack is None and len({(node.dc, node.rack) for node in members}) > 1:
-        assumed.append(f"rack {place.rack}")
-    return [f"{operation.node} is assumed to be in {' and '.join(assumed)}"] if assumed else []
-
-
-def _new_datacenter(metadata: Metadata, operation: operations.Operation) -> list[str]:
+def _about_place(metadata: rules.Metadata, given: operations.ResolvedOperation) -> Iterator[str]:
+    """Where a newcomer is taken to be, and that it is alone there."""
+    operation, members = given.operation, [node for node in metadata.ring.nodes if node.tokens]
+    if operation.kind == "bootstrap":
+        place = operations.placed(metadata.ring, given).nodes[given.node]
+        assumed = []
+        if operation.dc is None and len({node.dc for node in members}) > 1:
+            assumed.append(f"datacenter {place.dc}")
+        if operation.rack is None and len({(node.dc, node.rack) for node in members}) > 1:
+            assumed.append(f"rack {place.rack}")
+        if assumed:
+            yield f"{operation.node} is assumed to be in {' and '.join(assumed)}"
     others = (node.dc for node in metadata.ring.nodes if node.name != operation.node)
-    if operation.dc is None or operation.dc in others:
-        return []
-    said = f"{operation.node} is the first node of datacenter {operation.dc}"
-    for replication in (keyspace.replication for keyspace in metadata.keyspaces):
-        if isinstance(replication, NetworkTopologyStrategy):
-            if dict(replication.factors).get(operation.dc):
-                return [said]
-        elif not isinstance(replication, LocalStrategy):
-            return [said]
-    return [f"{said}, where no keyspace keeps replicas"]
+    if operation.dc is not None and operation.dc not in others:
+        kept = (keyspace.replication for keyspace in metadata.keyspaces)
+        has_replicas = any(
+            dict(each.factors).get(operation.dc)
+            if isinstance(each, NetworkTopologyStrategy)
+            else not isinstance(each, LocalStrategy)
+            for each in kept
+        )
+        said = f"{operation.node} is the first node of datacenter {operation.dc}"
+        yield said if has_replicas else f"{said}, where no keyspace keeps replicas"
 
 
 def _warnings(
-    metadata: Metadata, given: operations.ResolvedOperation, switches: operations.ProtocolSwitches
-) -> tuple[str, ...]:
-    operation = given.operation
+    metadata: rules.Metadata,
+    given: operations.ResolvedOperation,
+    switches: operations.ProtocolSwitches,
+) -> Iterator[str]:
     after = operations.ring_after(operations.placed(metadata.ring, given), given)
-    warnings = []
     for keyspace in metadata.keyspaces:
-        lacks = [under_replicated(ring, keyspace.replication) for ring in (metadata.ring, after)]
+        lacks = [
+            rules.under_replicated(ring, keyspace.replication) for ring in (metadata.ring, after)
+        ]
         wants = {dc: wanted for rows in lacks for dc, wanted, _ in rows}
         now, then = ({dc: counted(there, "node") for dc, _, there in rows} for rows in lacks)
         for dc, wanted in wants.items():
             where = f" in {dc}" if dc else ""
             counts = f"{now.get(dc, 'enough')} now, {then.get(dc, 'enough')} afterwards"
             needs = counted(wanted, "replica")
-            warnings.append(f"keyspace {keyspace.name} needs {needs}{where}: {counts}")
-    warnings += _assumed_place(metadata, given)
-    warnings += _new_datacenter(metadata, operation)
-    if operation.kind == "assassinate":
-        warnings.append("assassinate streams nothing: run a repair afterwards")
-    if switches.forces(operation):
-        warnings.append("forced: the replication check was skipped")
-    return tuple(warnings)
+            yield f"keyspace {keyspace.name} needs {needs}{where}: {counts}"
+    yield from _about_place(metadata, given)
+    if given.operation.kind == "assassinate":
+        yield "assassinate streams nothing: run a repair afterwards"
+    if switches.forces(given.operation):
+        yield "forced: the replication check was skipped"
 
 
 def json_parts(report: PlanReport) -> Iterator[str]:
