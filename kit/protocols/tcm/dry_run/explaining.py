@@ -157,7 +157,13 @@ def _is_judged(entry: LogEntry) -> bool:
 def _stretches(opened: Opened) -> Iterator[Stretch]:
     history = opened.history
     older = _older(history)
-    rings = _new_keyspaces(opened)
+    # None does so while an operation is under way. Source: published ``AlterSchema``.
+    changes = [
+        at
+        for at, (entry, _, flights) in enumerate(history.walk())
+        if entry.kind == "SCHEMA_CHANGE" and "keyspace" in entry.text.casefold() and not flights
+    ]
+    keyspaces = changes[-1] if changes and opened.keyspaces else None
     stretch: Stretch | None = None
     before: tuple[logs.Members, tuple[logs.Flight, ...]] = ((*history.base.values(),), ())
     for at, (entry, members, flights) in enumerate(history.walk()):
@@ -174,7 +180,7 @@ def _stretches(opened: Opened) -> Iterator[Stretch]:
             stretch.entries.append((entry, before[0], begun))
         before = members, flights
         moves = entry.kind == "STARTUP" and entry.address  # a node is called otherwise from here on
-        if stretch and (entry.kind in AT_ONCE or moves or at == rings):
+        if stretch and (entry.kind in AT_ONCE or moves or at == keyspaces):
             yield stretch
             stretch = None
     if stretch:
@@ -196,18 +202,6 @@ def _older(history: logs.MetadataHistory) -> list[tuple[int, logs.Flight]]:
                 older.append((at, logs.Flight("bootstrap", entry.node, ("prepare",))))
         heard |= {entry.node, entry.replaced}
     return older
-
-
-def _new_keyspaces(opened: Opened) -> int | None:
-    """The place of the last entry that may have changed keyspaces; None where there is none.
-
-    None does while an operation is under way. Source: published ``AlterSchema``.
-    """
-    last = None
-    for at, (entry, _, flights) in enumerate(opened.history.walk()):
-        if entry.kind == "SCHEMA_CHANGE" and "keyspace" in entry.text.casefold() and not flights:
-            last = at
-    return last if opened.keyspaces else None
 
 
 def _again(

@@ -504,11 +504,13 @@ def _too_few_left(
     """The safeguard *replication-check*: what stays must be able to hold every replica."""
     if switches.forces(given.operation) or not switches.safeguards.replication_check:
         return None
-    code = _going(metadata.ring, given)
+    ring, shrinks = metadata.ring, given.operation.kind in SHRINKS
+    code = given.node if shrinks else given.target
     if code is None:
         return None
-    shrinks = given.operation.kind in SHRINKS
-    why = too_few_left(metadata.ring, metadata.keyspaces, _leaving(metadata), code, shrinks=shrinks)
+    if not shrinks and given.operation.dc in (None, ring.nodes[code].dc):
+        return None  # another one takes its place
+    why = too_few_left(ring, metadata.keyspaces, _leaving(metadata), code, shrinks=shrinks)
     return Refusal(f"{why} (force overrides this)") if why else None
 
 
@@ -531,14 +533,6 @@ def too_few_left(
                     f"but keyspace {keyspace.name} keeps {factor} replicas"
                 )
     return ""
-
-
-def _going(ring: Ring, given: ops.ResolvedOperation) -> int | None:
-    if given.operation.kind in SHRINKS:
-        return given.node
-    if given.target is None:
-        return None
-    return None if given.operation.dc in (None, ring.nodes[given.target].dc) else given.target
 
 
 def _demands(replication: Replication) -> tuple[tuple[str | None, int], ...]:
@@ -624,17 +618,6 @@ def together(
     """Why ``second`` may not begin once ``first`` has; None when both may be under way at once."""
     begun, _ = advance(metadata, first, switches)
     return permit(begun, plan(begun, second, switches), switches)
-
-
-def overlapping(sequences: tuple[Sequence, ...]) -> tuple[Sequence, Sequence, Range] | None:
-    """Two operations in flight that lock a common range, if any."""
-    for i, sequence in enumerate(sequences):
-        for other in sequences[i + 1 :]:
-            for ours, theirs in zip(sequence.plan.movements, other.plan.movements, strict=True):
-                for locked in ours.locked:
-                    if first_overlap(theirs.locked, locked):
-                        return sequence, other, locked
-    return None
 
 
 def no_way_back(sequence: Sequence) -> Refusal | None:

@@ -6,17 +6,18 @@ violation in words, or None. Source: CEP-21, "Data Range", "Consistency Guarante
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import combinations
 from typing import TypeAlias
 
 from msgspec import Struct
 
 from kit.errors import counted
 from kit.masks import majority
-from kit.protocols.tcm.rules.metadata import Metadata, Snapshot, overlapping
+from kit.protocols.tcm.rules.metadata import Metadata, Snapshot
 from kit.ring.columns import NDArray, np
 from kit.ring.natural import replicas
 from kit.ring.placements import Placement, Table, differing, same_sets, slots_of
-from kit.ring.ranges import Range, covering
+from kit.ring.ranges import Range, covering, first_overlap
 from kit.ring.replication import EverywhereStrategy, NetworkTopologyStrategy, total
 from kit.ring.topology import Codes, Tokens
 
@@ -444,12 +445,13 @@ def settled(snapshot: Snapshot, forgotten: Collection[str]) -> str | None:
 
 def locks_disjoint(snapshot: Snapshot) -> str | None:
     """No two operations in flight affect a common range."""
-    overlap = overlapping(snapshot.metadata.sequences)
-    if overlap is None:
-        return None
-    first, second, shared = overlap
-    label = shared.label(snapshot.metadata.ring.space)
-    return f"{first.plan.operation.title} and {second.plan.operation.title} both change {label}"
+    for first, second in combinations(snapshot.metadata.sequences, 2):
+        for ours, theirs in zip(first.plan.movements, second.plan.movements, strict=True):
+            shared = next((r for r in ours.locked if first_overlap(theirs.locked, r)), None)
+            if shared is not None:
+                titles = " and ".join(each.plan.operation.title for each in (first, second))
+                return f"{titles} both change {shared.label(snapshot.metadata.ring.space)}"
+    return None
 
 
 def _held(metadata: Metadata, group: int, token: int, forgotten: Collection[str] = ()) -> bool:

@@ -1,7 +1,7 @@
 """The work of one task: numbers come in, batches of a schema go out; on Spark and without."""
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import product
 from typing import Any
@@ -27,17 +27,6 @@ def pairs(history: History) -> tuple[Ways, ...]:
     """Every pair of adjacent epochs, each way round; the first is the start with itself."""
     steps = range(1, len(history.stages))
     return (((0, 0),), *(((step - 1, step), (step, step - 1), (step, step)) for step in steps))
-
-
-def verdicts(history: History, part: summing.Part, ways: Ways) -> Iterator[pa.RecordBatch]:
-    """One row of the schema ``quorums`` for each group and way round."""
-    for group in range(len(history.groups)):
-        cut = summing.cut_of(history, group, part)
-        steps = list(summing.placements(history, group, cut, ways[-1][0]))
-        for reader, writer in ways:
-            dead = history.stages[max(reader, writer)].dead
-            counts = _judged(steps[reader].reads, steps[writer].writes, part, cut, dead)
-            yield QUORUMS.batch([(group, reader, writer, part.number, *counts)])
 
 
 def _judged(
@@ -128,16 +117,24 @@ def _counted(case: JobInput, numbers: Iterable[int]) -> Tally:
         cut = summing.cut_of(history, group, part)
         for first in range(0, len(cut.still), TALLY_ROWS):
             at = cut.still[first : first + TALLY_ROWS]
-            tally.add_still(summing.still_rows(history, group, at))
+            tally.add(summing.still_rows(history, group, at), still=True)
         for rows in summing.reached_rows(history, group, part, cut):
             tally.add(rows)
     return tally
 
 
 def _quorums(case: JobInput, number: int) -> Batches:
-    step_pairs = pairs(case.history)
-    part, pair = divmod(number, len(step_pairs))
-    yield from verdicts(case.history, case.parts[part], step_pairs[pair])
+    """One row of the schema ``quorums`` for each group and way round."""
+    history, step_pairs = case.history, pairs(case.history)
+    at, pair = divmod(number, len(step_pairs))
+    part, ways = case.parts[at], step_pairs[pair]
+    for group in range(len(history.groups)):
+        cut = summing.cut_of(history, group, part)
+        steps = list(summing.placements(history, group, cut, ways[-1][0]))
+        for reader, writer in ways:
+            dead = history.stages[max(reader, writer)].dead
+            counts = _judged(steps[reader].reads, steps[writer].writes, part, cut, dead)
+            yield QUORUMS.batch([(group, reader, writer, part.number, *counts)])
 
 
 JOBS = {

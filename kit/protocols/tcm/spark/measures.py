@@ -104,20 +104,14 @@ class Tally:
         self._alike = [alike(history, group) for group in range(len(history.groups))]
         self._sums: dict[tuple[int, tuple[int, ...]], dict[str, Sums]] = {}
 
-    def add(self, rows: Rows) -> None:
-        """Count some rows of one group at one step."""
-        [given] = (kind.frame for kind in self._alike[rows.group] if rows.step in kind.steps)
-        self._add(rows, given, (rows.step,))
-
-    def add_still(self, rows: Rows) -> None:
-        """Count some rows that are the same at every step."""
+    def add(self, rows: Rows, *, still: bool = False) -> None:
+        """Count some rows of one group: at their step, or at every one where they are ``still``."""
         for kind in self._alike[rows.group]:
-            self._add(rows, kind.frame, kind.steps)
-
-    def _add(self, rows: Rows, given: Frame, steps: tuple[int, ...]) -> None:
-        known = self._sums.setdefault((rows.group, steps), {})
-        for name, sums in measures(rows, given):
-            _include(known, name, sums)
+            if still or rows.step in kind.steps:
+                steps = kind.steps if still else (rows.step,)
+                known = self._sums.setdefault((rows.group, steps), {})
+                for name, sums in measures(rows, kind.frame):
+                    _include(known, name, sums)
 
     def sums(self) -> Iterator[pa.RecordBatch]:
         """What was counted as one batch of the schema ``sums``: few rows, of whole columns."""

@@ -69,13 +69,10 @@ class Pipeline(ABC):
     def write(self, folder: str | Path) -> Path:
         """Write every table as Parquet below a new folder, all or nothing, or BadInput."""
         with whole_folder(folder) as place:
-            self._fill(place)
+            for name in (schema.name for schema in tables.PLACEMENT_TABLES):
+                table = self.small[name] if name in self.small else self.table(name)
+                write_rows(table, place / name)
         return Path(folder)
-
-    def _fill(self, place: Path) -> None:
-        for name in (schema.name for schema in tables.PLACEMENT_TABLES):
-            table = self.small[name] if name in self.small else self.table(name)
-            write_rows(table, place / name)
 
     @cached_property
     def measures(self) -> pd.DataFrame:
