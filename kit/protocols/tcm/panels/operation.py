@@ -19,7 +19,7 @@ from kit.protocols.tcm.rules.metadata import Advance
 from kit.protocols.tcm.rules.operations import Edition, Kind, transitions
 from kit.protocols.tcm.tcm import Stream
 from kit.views.actions import mark, refusal_text
-from kit.views.declared import Column, Drawn, Table, panel_of, unsaid
+from kit.views.declared import Column, Drawn, Table, panel_of
 from kit.views.diagrams import Standing, StateDiagram, diagram_text, draw_diagram
 from kit.views.fragment import Frag, Kid, h
 from kit.views.gate import Gate
@@ -109,35 +109,16 @@ def _others(scene: Scene, shown: Sequence[facts.BarrierRow]) -> str:
 
 
 def _gauge(row: facts.BarrierRow) -> Frag:
+    missing = f"; missing {', '.join(row.missing)}" if row.missing else ""
     return h(
         "li",
         bulb("✓", "met") if row.met else bulb("…", "waits"),
-        h("span", f"{row.where} "),
+        h("span", f"{row.keyspace} {row.where} "),
         h("b", f"{len(row.acked)} of {len(row.replicas)}"),
-        h("small", f" needs {row.needed}{_missing(row, '; ')}"),
+        h("small", f" needs {row.needed}{missing}"),
         k=f"ack:{row.keyspace}:{row.left}:{row.right}:{row.dc or ''}:{row.epoch}",
         class_="meter",
     )
-
-
-def _missing(row: facts.BarrierRow, joint: str) -> str:
-    return f"{joint}missing {', '.join(row.missing)}" if row.missing else ""
-
-
-def epochs_text(scene: Scene) -> str:
-    """Write who has applied what, and what each barrier waits for."""
-    parts = []
-    for node in scene.of(facts.applied):
-        held = f", holds back {', '.join(map(str, node.held))}" if node.held else ""
-        parts.append(f"  {node.node}: epoch {node.epoch}{held}{'' if node.up else ' (down)'}")
-    waits = barriers(scene)
-    parts += [
-        f"  {'met' if row.met else 'waits'}: {row.keyspace} {row.where}, epoch {row.epoch}: "
-        f"{len(row.acked)} of {len(row.replicas)}, needs {row.needed}{_missing(row, ', ')}"
-        for row in waits
-    ]
-    rest = _others(scene, waits)
-    return "\n".join([*parts, f"  {rest}"] if rest else parts)
 
 
 MOST_GATES = 64
@@ -160,7 +141,7 @@ def gates(scene: Scene) -> Iterator[Gate]:
         )
 
 
-EPOCHS = Panel("epochs", "Epochs and barriers", draw_epochs, epochs_text, tab="Epochs")
+EPOCHS = Panel("epochs", "Epochs and barriers", draw_epochs, tab="Epochs")
 
 
 class Neighbours(Struct, frozen=True):
@@ -379,7 +360,7 @@ OPERATION = Panel("operation", "Operations", draw_operations, operations_text)
 STREAMS = panel_of(
     "streams",
     "Streams",
-    Drawn(_progress, unsaid),
+    Drawn(_progress),
     Table(
         _pending_first,
         "stream:{0[0]}:{0[1].keyspace}:{0[1].left}:{0[1].right}:{0[1].target}",
@@ -387,10 +368,6 @@ STREAMS = panel_of(
             Column("from → to", _copied),
             Column("range", lambda pair: f"{pair[1].keyspace} {pair[1].label}"),
             Column("bytes", lambda pair: pair[1].bytes and volume(pair[1].bytes)),
-        ),
-        line=lambda pair: (
-            f"[{'x' if pair[1].done else ' '}] {pair[1].keyspace} {pair[1].label} "
-            f"{', '.join(pair[1].sources) or 'nobody'} -> {pair[1].target}"
         ),
         empty="There is nothing to stream.",
         most=MOST,
@@ -409,7 +386,6 @@ LOCKS = panel_of(
         ],
         "held:{0[2]}:{0[0]}:{0[1]}",
         ("keyspace", "range", "locked by"),
-        line="{0[0]} {0[1]}: {0[2]}",
         empty="No range is locked.",
         most=MOST,
         thing="range",

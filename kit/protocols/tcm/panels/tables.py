@@ -17,7 +17,7 @@ from kit.protocols.tcm.facts.large import Majorities, length, majorities, rows_o
 from kit.protocols.tcm.facts.moment import RangeRow, kept_rows
 from kit.protocols.tcm.panels.dry_run import fragile, own_ring
 from kit.ring.columns import np
-from kit.views.declared import Badges, Column, Drawn, Note, Several, Table, panel_of, status, unsaid
+from kit.views.declared import Badges, Column, Drawn, Note, Several, Table, panel_of, status
 from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Scene
 from kit.views.parts import soft
@@ -110,16 +110,6 @@ def _groups(scene: Scene, epoch: int) -> list[str]:
     ]
 
 
-def _log(scene: Scene) -> Iterator[str]:
-    lines = scene.of(facts.log)
-    if not lines:
-        yield "nothing is committed yet"
-    for line in lines:
-        groups = _groups(scene, line.epoch)
-        yield "; ".join((f"{line.epoch}  {line.text} ({line.operation.title})", *groups))
-    yield _computed(scene)
-
-
 # -- logical replicas: one that moves counts as both its nodes -------------------------------------
 
 
@@ -148,19 +138,12 @@ def _ranges(scene: Scene) -> Iterator[Table]:
             Column("writes", writes),
         ),
         caption=f"{name}: logical replicas",
-        lines=_logical_words,
     )
 
 
 def _not_listed(scene: Scene) -> str:
     rest = len(_logical(scene)) - len(_shown(scene)[:LOGICAL_ROWS])
     return f"Not listed: {counted(rest, 'unchanged range')}." if rest else ""
-
-
-def _logical_words(scene: Scene) -> Iterator[str]:
-    for line in _logical(scene):
-        writes = ", ".join("(" + " and ".join(pair) + ")" for pair in line.writes)
-        yield f"{line.row.label} reads {', '.join(line.row.reads)}; writes {writes}"
 
 
 # -- each read majority against each write majority, with the nodes in both ------------------------
@@ -242,13 +225,13 @@ def _status(scene: Scene) -> str:
 
 
 STATUS = status(_badges, wording=_status)
-LOG = panel_of("log", "Epoch log", Drawn(_draw_log, _log), tab="Log")
+LOG = panel_of("log", "Epoch log", Drawn(_draw_log), tab="Log")
 LOGICAL = panel_of(
     "logical",
     "Logical replicas",
     Several(_ranges),
     Note(BOTH),
-    Drawn(Note(_not_listed).draw, unsaid),
+    Note(_not_listed),
     optional=True,
     tab="Logical",
 )
