@@ -21,11 +21,11 @@ from tests.protocols.raft.test_liveness import COMMIT_LOG, GROUPS, RAFT
 from tests.protocols.recovery.recovery_mode.test_search import REPORTED as RECOVERY_MODE
 from tests.protocols.recovery.test_failures import REPORTED as FAILURES
 from tests.protocols.recovery.test_search import REPORTED as RECOVERY
-from tests.protocols.tablets.balancing.test_reported import REPORTED as BALANCE
-from tests.protocols.tablets.resize.test_reported import REPORTED as RESIZE
 from tests.protocols.tablets.tablet.test_reported import REPORTED as TABLET
 from tests.protocols.tablets.tablets.test_reported import LIFTED, OWN
-from tests.protocols.tablets.truncate.test_reported import REPORTED as TRUNCATE
+from tests.protocols.tablets.test_balancing import REPORTED as BALANCE
+from tests.protocols.tablets.test_resize import REPORTED as RESIZE
+from tests.protocols.tablets.test_truncate import REPORTED as TRUNCATE
 from tests.protocols.topology.test_join import REPORTED as HANDSHAKE
 from tests.protocols.topology.test_search import REPORTED as TOPOLOGY
 from tests.protocols.upgrade.test_raft_search import REPORTED as RAFT_UPGRADE

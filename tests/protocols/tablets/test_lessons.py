@@ -1,4 +1,4 @@
-"""Questions and exercises on one tablet: answers come from the tables and the model."""
+"""Questions, exercises and the bug hunt in tablets: answers come from the tables and models."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import pytest
 
 from kit.errors import BadInput, KitError
 from kit.lessons.exercises import exercise
-from kit.model.registry import build
+from kit.lessons.hunting import VARIANTS, Variant, drawn, hunt, hunts, judged, suspected
+from kit.lessons.predictions import predict
+from kit.lessons.replays import shortest_breach, verbs_to
+from kit.model.registry import build, entry_of
 from kit.model.timeline import Timeline
 from kit.protocols.tablets.lessons.questions import (
     END,
@@ -18,8 +21,9 @@ from kit.protocols.tablets.lessons.questions import (
     stage_fails,
     written_to,
 )
+from kit.protocols.tablets.lessons.rebuilding import comes_from, may_be_lost, skipped_by_repair
 from kit.protocols.tablets.rules.stages import TRANSITIONS
-from tests.protocols.tablets.answers import RIGHT, until
+from tests.protocols.tablets.answers import REPLACED, RIGHT, one_loss_later, until
 
 
 def at(stage: str, *verbs: str, **given: Any) -> Timeline:
@@ -118,3 +122,99 @@ def test_right_answers_pass_and_wrong_ones_do_not(name: str) -> None:
         name, []
     )
     assert "✗" in repr(exercise(name).check(wrong))
+
+
+def replacing(**more: object) -> Timeline:
+    """The default schedule of a replace, until C has left."""
+    timeline = Timeline(build("tablets", {**REPLACED, "crashes": 1, **more}))
+    while timeline.state.control.topology.nodes[2].state != "left":
+        assert timeline.forward() is not None
+    return timeline
+
+
+def test_who_may_die_is_asked_of_the_replicas_that_live() -> None:
+    """Right after the replace only who has no tablet yet; once all are rebuilt, anybody."""
+    timeline = replacing()
+    assert predict(timeline, may_be_lost).right == ("D",)
+    while timeline.forward() is not None:
+        pass
+    assert predict(timeline, may_be_lost).right == ("A", "B", "D")
+
+
+@pytest.mark.parametrize(("kind", "sources"), [("rebuild", ("A:0", "B:0")), ("rebuild_v2", 1)])
+def test_where_data_comes_from(kind: str, sources: object) -> None:
+    """From all that are left, or from one after a repair; what is shown stays where it is."""
+    timeline = replacing(rebuild=kind)
+    before = timeline.at
+    right = predict(timeline, comes_from).right
+    assert sources in (right, len(right))
+    assert timeline.at == before
+    while timeline.forward() is not None:
+        pass
+    with pytest.raises(KitError, match="no tablet is streamed"):
+        predict(timeline, comes_from)
+
+
+def test_what_repairs_skip() -> None:
+    """A tablet whose primary replica has left, until it is rebuilt."""
+    timeline = replacing(tablets=("A B C", "B C A", "C A B", "A C B"))
+    assert predict(timeline, skipped_by_repair).right == ("2",)
+    while timeline.forward() is not None:
+        pass
+    assert predict(timeline, skipped_by_repair).right == ("none of these",)
+    with pytest.raises(BadInput, match="the model tablets"):
+        predict(build("twophase"), skipped_by_repair)
+
+
+def test_a_node_that_dies_too_early_is_no_answer() -> None:
+    """The run of the exercise, cut where the request is done, does not pass."""
+    early = [*verbs_to(replacing()), "crash B"]
+    said = exercise("one-loss-later").check(early)
+    assert not said.passed
+    assert "every tablet can spare it" in " ".join(said.lines)
+    assert exercise("one-loss-later").check(one_loss_later()).passed
+
+
+OF = "tablets"
+
+
+EVERY = [
+    (model, id_) for model, pool in hunts().items() if pool.of == OF for id_ in pool.safeguards
+]
+
+
+LONG = {"S-24", "S-57"}
+
+
+"""These need requests of their own."""
+
+
+def variant_of(model: str, id_: str) -> Variant:
+    """The variant that lacks one safeguard."""
+    guard = next(g for g in entry_of(model).safeguards if g.id == id_)
+    return Variant(model, {**guard.smallest, **hunts()[model].budgets}, guard)
+
+
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize(("model", "id_"), EVERY)
+def test_every_variant_is_broken_and_a_wrong_name_is_refuted(model: str, id_: str) -> None:
+    """A search finds what is broken; the right name passes, and the next one of its model's is
+    refuted by a run.
+    """
+    variant = variant_of(model, id_)
+    assert shortest_breach(variant.build(), 20_000).violation is not None
+    assert judged(variant, 1, id_).passed
+    others = [guard.id for guard in suspected(variant) if guard.id not in {id_, *LONG}]
+    verdict = judged(variant, 1, others[EVERY.index((model, id_)) % len(others)])
+    assert not verdict.passed
+    assert "With only" in " ".join(verdict.lines)
+
+
+def test_a_seed_draws_from_all_three_models() -> None:
+    """Eight different variants, of each model at least two; none says what it lacks."""
+    for seed in range(20):
+        variants = drawn(seed, OF)
+        assert len({(v.model, v.missing.id) for v in variants}) == len(variants) == VARIANTS
+        assert {v.model for v in variants} == {"tablets", "tablet", "resize"}
+    planned = {(row[1], row[2]) for seed in range(20) for row in hunt(seed, OF).sheet().rows}
+    assert len(planned) == len({about for about, _ in planned})

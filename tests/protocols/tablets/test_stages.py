@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from kit.errors import BadInput, KitError
+from kit.lessons.predictions import predict
+from kit.model.registry import build
 from kit.protocols.group0.rules.releases import SUPPORTED, Supported
+from kit.protocols.tablets.lessons.stories import DONE, FAILS, WAITS, how_it_ends
 from kit.protocols.tablets.rules.replica_sets import (
     CONDITIONS,
     ReplicaSets,
@@ -29,8 +33,10 @@ from kit.protocols.tablets.rules.stages import (
 from kit.protocols.topology.rules.machines import (
     BOUNDARY,
     EDITIONS,
+    EdgeRow,
     Edition,
     Machine,
+    StateRow,
     machine_in_words,
 )
 from tests.fixtures import rows
@@ -68,10 +74,20 @@ def test_the_documents_edition_has_exactly_the_edges_of_the_documents(kind: Tran
 
 
 MOVES = "allow_write_both_read_old write_both_read_old streaming write_both_read_new use_new"
+
+
 LAST = f"{MOVES} cleanup end_migration"
+
+
 BACK = "cleanup_target revert_migration"
+
+
 FALLS = f"write_both_read_old_fallback_cleanup {BACK}"
+
+
 REBUILDS = LAST.replace("streaming", "rebuild_repair streaming")
+
+
 ROWS = {
     ("documents", "migration"): f"{LAST} {BACK}",
     ("documents", "intranode_migration"): f"{LAST} {BACK}",
@@ -242,3 +258,112 @@ def test_who_streams_to_whom() -> None:
     added = ReplicaSets(replicas("A"), replicas("A B"))
     assert streaming("rebuild", added).targets == replicas("B")
     assert streaming("rebuild", ReplicaSets(replicas("A B"), replicas("A"))).targets == ()
+
+
+Window = frozenset[str]
+
+
+"""The stages by which somebody may still work."""
+
+
+def steps(table: Machine) -> Iterator[tuple[EdgeRow, Window]]:
+    """Each way through the table: an edge, with the stages in use once it is committed.
+
+    A barrier that is met leaves the stage that it belongs to; one that failed leaves all.
+    """
+    seen: set[tuple[str, Window]] = set()
+    reached = [(BOUNDARY, frozenset({BOUNDARY}))]
+    while reached:
+        stage, window = reached.pop()
+        for edge in table.edges:
+            if edge.source != stage:
+                continue
+            met = edge.kind == "happy" and barrier_of(table, stage)
+            after = frozenset({stage}) if met else window
+            after |= {edge.target}
+            yield edge, after
+            if edge.target != BOUNDARY and (edge.target, after) not in seen:
+                seen.add((edge.target, after))
+                reached.append((edge.target, after))
+
+
+def barrier_of(table: Machine, stage: str) -> bool:
+    """Whether a stage has a barrier."""
+    return stage != BOUNDARY and any(work.barrier for work in table.state(stage).work)
+
+
+def selectors(table: Machine, stage: str, ends: str) -> tuple[str, str]:
+    """What requests use; outside the transition one of both sets alone."""
+    row = None if stage == BOUNDARY else table.state(stage)
+    return (ends, ends) if row is None else (row.reads, row.writes)
+
+
+def too_far(edition: Edition, kind: TransitionKind) -> set[tuple[str, str]]:
+    """The edges after which two nodes may differ in both selectors."""
+    table = TRANSITIONS[edition][kind]
+    found = set()
+    for edge, window in steps(table):
+        if edge.target == BOUNDARY:
+            continue  # it ends behind a barrier of a stage with the same selectors
+        used = [selectors(table, stage, "old") for stage in window]
+        if any(a[0] != b[0] and a[1] != b[1] for a in used for b in used):
+            found.add((edge.source, edge.target))
+    return found
+
+
+@pytest.mark.spec("E-064")
+@pytest.mark.parametrize("kind", KINDS)
+def test_in_edition_server_two_nodes_differ_in_one_selector_at_most(kind: TransitionKind) -> None:
+    """On every way through the table, also those of failures."""
+    assert too_far("server", kind) == set()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_in_edition_documents_but_for_what_follows_a_failed_barrier(kind: TransitionKind) -> None:
+    """The read switch's barrier failed: back or on, the next change comes without one (Q-47)."""
+    switch = {("write_both_read_new", "cleanup_target"), ("write_both_read_new", "use_new")}
+    assert too_far("documents", kind) == (switch if kind != "repair" else set())
+
+
+def test_without_the_barrier_of_double_writes_two_nodes_would_be_further_apart() -> None:
+    """What the first test looks for is found where a barrier is taken away."""
+    table = TRANSITIONS["server"]["migration"]
+    weaker = [
+        row if row.name != "write_both_read_new" else StateRow(row.name, (), row.reads, row.writes)
+        for row in table.states
+    ]
+    broken = Machine(table.name, tuple(weaker), table.edges)
+    wide = [window for edge, window in steps(broken) if edge.target == "use_new"]
+    assert any({"streaming", "use_new"} <= window for window in wide)
+
+
+def test_a_model_is_built_of_a_dump_that_fits() -> None:
+    """As many members as have shards, and as many tablets as are written."""
+    given = {"nodes": 3, "tablets": ("A", "B"), "tables": ("ks.t",)}
+    dump = {"shards": (1, 1, 1), "tables": ({"name": "ks.t", "tablets": 2},)}
+    assert build("tablets", {**given, "dump": dump}).layout.shards == (1, 1, 1)
+    for wrong, field in (({"shards": (1, 1)}, "shards"), ({"sizes": ((1,),)}, "sizes")):
+        with pytest.raises(BadInput, match=f"dump.{field}"):
+            build("tablets", {**given, "dump": {**dump, **wrong}})
+
+
+@pytest.mark.parametrize(
+    ("request_made", "answer"),
+    [
+        ("keyspace_rf_change ks dc1=2", DONE),
+        ("keyspace_rf_change ks dc1=1", FAILS),
+        ("keyspace_rf_change ks dc1=4", FAILS),
+    ],
+)
+def test_how_a_change_of_replication_ends(request_made: str, answer: str) -> None:
+    """One replica more or less is done; more at once, or one without a node, is refused."""
+    given = {"operations": (request_made,), "keyspaces": ("ks dc1=3",)}
+    question = predict(build("topology", given), how_it_ends)
+    assert question.right == (answer,)
+    assert WAITS in question.choices
+
+
+def test_without_a_request_nothing_ends() -> None:
+    """A model that has no requests is told so."""
+    with pytest.raises(KitError, match="no request is made"):
+        predict(build("twophase"), how_it_ends)

@@ -1,4 +1,4 @@
-"""The balancer on random clusters: what every plan keeps to, and where plans end."""
+"""The balancer on random clusters, datacenter by datacenter, with racks that are named."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from msgspec.structs import replace
 
 from benchmarks.plain_balancer import PlainBalancer
 from benchmarks.tablet_balancer import as_plain, plain_tablets
+from kit.protocols.tablets.rules.balance.cluster import BalancerInput, BalancerNode, NodeRole
 from kit.protocols.tablets.rules.balance.loads import Loads
 from kit.protocols.tablets.rules.balance.planner import plan, why
 from kit.protocols.tablets.rules.balance.reasons import JoinsSibling, NoGain, NotEmptier
 from kit.protocols.tablets.rules.maps import faults
-from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.examples import examples
 from tests.protocols.tablets.balance.clusters import (
@@ -181,3 +182,94 @@ def _row(loads: Loads, name: str, number: int) -> int:
     rows, tables = loads.given.rows, loads.given.tables
     fits = (rows.table == tables.index(name)) & (rows.number == number)
     return int(fits.argmax())
+
+
+def places(words: str) -> Replicas:
+    """``A1 B`` as replicas on shard 1 of A and on shard 0 of B."""
+    return tuple(TabletReplica(word[0], int(word[1:] or 0)) for word in words.split())
+
+
+def removed(tablets: int, running: int) -> DrawnCluster:
+    """A is removed: all tablets are on A, B and C, the first ones are rebuilt on D already."""
+    nodes = (node("A", shards=1, role="removing"), *(node(host, shards=4) for host in "BCDE"))
+    sets = [places(f"A B{number % 4} C{number % 4}") for number in range(tablets)]
+    one = table("t", *sets)
+    rows = [
+        replace(
+            tablet,
+            transition="rebuild",
+            stage="streaming",
+            new_replicas=(TabletReplica("D", number % 4), *tablet.replicas[1:]),
+        )
+        if number < running
+        else tablet
+        for number, tablet in enumerate(one.tablets)
+    ]
+    return DrawnCluster(nodes, {"t": replace(one, tablets=tuple(rows))}, {"t": (TARGET,) * tablets})
+
+
+def two_datacenters(role: NodeRole) -> DrawnCluster:
+    """In dc1 A is drained, in dc2 all tablets are on one of two nodes."""
+    nodes = (
+        BalancerNode("A", "dc1", "r1", 1, 2**40, role),
+        BalancerNode("B", "dc1", "r1", 1, 2**40),
+        BalancerNode("X", "dc2", "r1", 1, 2**40),
+        BalancerNode("Y", "dc2", "r1", 1, 2**40),
+    )
+    sets = [places("A")] * 2 + [places("X")] * 4
+    return DrawnCluster(nodes, {"t": table("t", *sets)}, {"t": (TARGET,) * 6})
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_drain_does_not_stop_other_datacenters(edition: Edition) -> None:
+    """A is drained in dc1 while loads are evened out in dc2."""
+    moves = plan(two_datacenters("leaving").input, edition).moves
+    assert {(move.source.host, move.target.host) for move in moves} == {("A", "B"), ("X", "Y")}
+
+
+@examples(150)
+@given(clusters(("normal", "normal", "leaving", "excluded")), st.sampled_from(EDITIONS))
+def test_a_datacenter_is_planned_as_if_it_were_alone(
+    cluster: DrawnCluster, edition: Edition
+) -> None:
+    """Neither the replicas nor the disks of another one count, also for what is bad for a table.
+
+    Nothing moves in the other one, for a tablet has one transition at a time.
+    """
+    local = tuple(node for node in cluster.nodes if node.datacenter == "dc0")
+    others = (replace(node, role="excluded") for node in cluster.nodes if node not in local)
+    both = replace(cluster, nodes=(*local, *others))
+    hosts = {node.host for node in local}
+    maps = {}
+    for name, one in cluster.maps.items():
+        tablets = (
+            replace(tablet, replicas=tuple(r for r in tablet.replicas if r.host in hosts))
+            for tablet in one.tablets
+        )
+        maps[name] = replace(one, tablets=tuple(tablets))
+    alone = replace(cluster, nodes=local, maps=maps)
+    assert plan(both.input, edition) == plan(alone.input, edition)
+
+
+def named(cluster: DrawnCluster, *tables: str) -> BalancerInput:
+    """The balancer's view where these tables name their racks in every datacenter."""
+    datacenters = {node.datacenter for node in cluster.nodes}
+    lists = frozenset((name, dc) for name in tables or cluster.maps for dc in datacenters)
+    return replace(cluster.input, rack_lists=lists)
+
+
+@given(clusters(["normal", "leaving", "removing"]), st.booleans())
+def test_no_plan_changes_a_rack_that_is_named(cluster: DrawnCluster, all_tables: bool) -> None:
+    """Whatever the loads are: tables that name racks keep theirs, others spread as before."""
+    lists = tuple(cluster.maps) if all_tables else tuple(cluster.maps)[:1]
+    given_lists = named(cluster, *lists)
+    racks = {each.host: (each.datacenter, each.rack) for each in cluster.nodes}
+    for move in plan(given_lists, "server").moves:
+        if move.table in lists:
+            assert racks[move.source.host] == racks[move.target.host]
+        else:
+            replicas = cluster.maps[move.table].tablets[move.tablets[0]].replicas
+            moved = tuple(move.target if each == move.source else each for each in replicas)
+            assert max(most_in_a_rack(cluster, moved).values()) <= max(
+                most_in_a_rack(cluster, replicas).values()
+            )

@@ -1,4 +1,4 @@
-"""``why``: an answer for any tablet and any target, whose numbers are those of the input."""
+"""Why a plan moves a tablet or not; nodes that are down; sizes that are not known."""
 
 from __future__ import annotations
 
@@ -8,12 +8,21 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kit.errors import BadInput
+from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.tablets.rules.balance import reasons
-from kit.protocols.tablets.rules.balance.cluster import BalancerNode
+from kit.protocols.tablets.rules.balance.cluster import (
+    BalancerInput,
+    BalancerNode,
+    NodeRole,
+    gathered,
+)
 from kit.protocols.tablets.rules.balance.planner import WhyAnswer, plan, why
-from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap, last_tokens
+from kit.protocols.tablets.rules.replica_sets import TabletReplica, replicas_in
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
-from tests.protocols.tablets.balance.clusters import DrawnCluster, clusters
+from kit.search.check import check
+from tests.protocols.tablets.balance.clusters import GIB, TARGET, DrawnCluster, clusters, table
 from tests.protocols.tablets.balance.clusters import table as made
 
 
@@ -69,3 +78,157 @@ def test_a_move_from_a_place_without_the_tablet_is_refused() -> None:
     assert why(one.input, "t", 0, there, source=TabletReplica("A", 0)).target == there
     with pytest.raises(BadInput, match=r"^source: .*a replica of the tablet"):
         why(one.input, "t", 0, there, source=there)
+
+
+# The role of A, which has four tablets, and of B, which has none, the datacenter of C and its role:
+# does B get tablets of A? What is published: only excluded nodes are never targets; nodes that are
+# down are skipped, but not while a node of the datacenter is to leave or to be removed.
+BRANCHES: tuple[tuple[NodeRole, NodeRole, str, NodeRole, Edition, str], ...] = (
+    ("leaving", "down", "dc1", "excluded", "server", "migration"),
+    ("removing", "down", "dc1", "excluded", "server", "rebuild_v2"),
+    ("left", "down", "dc1", "excluded", "server", "no place"),
+    ("left", "down", "dc1", "leaving", "server", "rebuild_v2"),
+    ("left", "down", "dc2", "leaving", "server", "no place"),
+    ("leaving", "excluded", "dc1", "excluded", "server", "no place"),
+    ("leaving", "joining", "dc1", "excluded", "server", "no place"),
+    ("leaving", "zero-token", "dc1", "excluded", "server", "no place"),
+    ("leaving", "normal", "dc1", "excluded", "server", "migration"),
+    ("normal", "normal", "dc1", "excluded", "server", "migration"),
+    ("normal", "down", "dc1", "excluded", "server", ""),
+    ("normal", "excluded", "dc1", "excluded", "server", ""),
+    ("normal", "down", "dc1", "leaving", "server", "migration"),
+    ("normal", "down", "dc2", "leaving", "server", ""),
+    ("down", "normal", "dc1", "excluded", "server", ""),
+    ("excluded", "normal", "dc1", "excluded", "server", ""),
+    ("leaving", "down", "dc1", "excluded", "documents", "no place"),
+    ("removing", "excluded", "dc1", "excluded", "documents", "no place"),
+    ("normal", "down", "dc1", "leaving", "documents", ""),
+    ("leaving", "normal", "dc1", "excluded", "documents", "migration"),
+)
+
+
+def cluster(a: NodeRole, b: NodeRole, dc: str, c: NodeRole) -> DrawnCluster:
+    """Three nodes with a shard each; all tablets are on A."""
+    nodes = (
+        BalancerNode("A", "dc1", "r1", 1, 2**40, a),
+        BalancerNode("B", "dc1", "r1", 1, 2**40, b),
+        BalancerNode("C", dc, "r1", 1, 2**40, c),
+    )
+    sets = [(TabletReplica("A", 0),)] * 4
+    return DrawnCluster(nodes, {"ks.t": table("ks.t", *sets)}, {"ks.t": (5 * GIB,) * 4})
+
+
+@pytest.mark.parametrize("branch", BRANCHES, ids=" ".join)
+def test_who_gets_tablets(branch: tuple[NodeRole, NodeRole, str, NodeRole, Edition, str]) -> None:
+    """The first plan moves to B, is stuck, or leaves things as they are."""
+    a, b, dc, c, edition, wanted = branch
+    step = plan(cluster(a, b, dc, c).input, edition)
+    assert {move.target.host for move in step.moves} <= {"B"}
+    said = "no place" if step.failures else next((move.kind for move in step.moves), "")
+    assert said == wanted
+
+
+def test_a_drain_in_the_model_goes_to_a_dead_node_and_stalls() -> None:
+    """C dies while A is drained: a tablet goes to C, and no barrier passes until C is back."""
+    given = {"nodes": 3, "tablets": ("A", "A"), "moves": 0, "operations": ("decommission A",)}
+    timeline = Timeline(build("tablets", {**given, "edition": "server", "crashes": 1}))
+    model = timeline.model
+    for verb in (
+        *("leave A", "migrate 0 A:0 B:0", "commit", "crash C"),
+        *("migrate 1 A:0 C:0", "commit"),
+    ):
+        option = model.find(timeline.state, verb)
+        assert option is not None, verb
+        timeline.do(option[0])
+    option = model.find(timeline.state, "barrier")
+    assert option is None or option[1] is not None
+    timeline.forward()
+    assert timeline.moments[-1].say.startswith("C comes back")
+
+
+CASES = """
+case                   |nodes                        |tablets            |lacks|moves|waits|out
+one-size-is-missing    |A B C                        |16*B               |B    |-    |-    |B
+all-are-known          |A B C                        |16*B               |-    |B    |-    |-
+documents-count-tablets|A B C                        |16*B               |B    |B    |-    |-
+others-go-on           |A B C D                      |8*B 8*C            |C    |B    |-    |C
+leaving-both-lack      |A B!leaving                  |8*A 8*B            |A B  |-    |A B  |-
+leaving-target-lacks   |A B!leaving                  |8*A 8*B            |A    |-    |A    |-
+leaving-one-itself     |A B!leaving                  |8*A 8*B            |B    |-    |B    |-
+leaving-a-third-lacks  |A B!leaving C                |8*A 8*B 8*C        |C    |-    |C    |-
+leaving-down-lacks     |A B!leaving C!down           |8*A 8*B 8*C        |C    |-    |C    |-
+leaving-given-up-lacks |A B!leaving C!excluded       |8*A 8*B 8*C        |C    |B    |-    |-
+removed-itself         |A B!removing C               |8*A 8*B            |B    |B    |-    |-
+removed-target-lacks   |A B!removing C               |8*A 8*B            |A B  |-    |A    |-
+left-by-a-replace      |A B!left C                   |8*A 8*B            |A    |-    |A    |-
+drained-already        |A B!leaving C                |8*A                |A    |-    |-    |A
+far-datacenter         |A B!leaving X@dc2/r1 Y@dc2/r1|4*A 4*B 4*X        |X    |B    |-    |X
+same-rack-named        |A B!leaving C@dc1/r2         |4*A 4*B 4*C        |A    |C    |A    |-
+far-rack-named         |A B!leaving C@dc1/r2         |4*A 4*B 4*C        |C    |B    |-    |C
+migration-has-no-size  |A B C                        |B>A 16*B           |A    |B    |-    |-
+migration-off-unknown  |A B C                        |B>A 16*B           |A B  |B    |-    |A
+rebuild-has-no-size    |A B C D                      |A+B>A+C:rebuild 8*A|C    |A    |-    |-
+capacity-is-missing    |A B C=0                      |16*B               |-    |B    |-    |C
+leaving-no-capacity    |A B!leaving C=0              |8*A 8*B            |-    |-    |C    |-
+"""
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    """The lines of a table by its heading."""
+    heading, *lines = ([*map(str.strip, line.split("|"))] for line in text.strip().splitlines())
+    return [dict(zip(heading, line, strict=True)) for line in lines]
+
+
+def input_of(line: dict[str, str]) -> BalancerInput:
+    """The balancer's view of a case; of the first tablet of a node that lacks, no size is known."""
+    nodes = []
+    for text in line["nodes"].split():
+        word, _, role = text.partition("!")
+        name, _, place = word.partition("@")
+        host, _, capacity = name.partition("=")
+        datacenter, rack = (place or "dc1/r1").split("/")
+        room = 0 if capacity else 2**40
+        nodes.append(BalancerNode(host, datacenter, rack, 2, room, role or "normal"))
+    sets = []
+    for word in line["tablets"].split():
+        count, star, text = word.rpartition("*")
+        way, _, kind = text.partition(":")
+        sets += [(*way.split(">"), "", kind)] * (int(count) if star else 1)
+    tablets = []
+    for last, (old, new, *kind) in zip(last_tokens(len(sets)), sets, strict=True):
+        before, after = (replicas_in(each.replace("+", " ")) if each else () for each in (old, new))
+        moving = ("streaming", kind[-1] or "migration") if new else ("", "")
+        tablets.append(Tablet(last, before, after, *moving))
+    sizes, lacking = [], set(line["lacks"].split()) - {"-"}
+    for tablet in tablets:
+        hosts = {place.host for place in tablet.replicas}
+        sizes.append({host: GIB for host in hosts if host not in lacking})
+        lacking -= {place.host for place in tablet.sets.both}
+    one = {"ks.t": TabletMap("ks.t", tuple(tablets))}
+    named = frozenset({("ks.t", "dc1")} if "named" in line["case"] else ())
+    return gathered(nodes, one, {"ks.t": sizes}, target_size=TARGET, rack_lists=named)
+
+
+@pytest.mark.parametrize("line", rows(CASES), ids=lambda line: line["case"])
+def test_who_is_left_out_and_what_a_drain_waits_for(line: dict[str, str]) -> None:
+    """Which nodes the plan moves tablets off, which ones it waits for, which it leaves out."""
+    edition = "documents" if line["case"].startswith("documents") else "server"
+    found = plan(input_of(line), edition)
+    sources = sorted({move.source.host for move in found.moves})
+    waits, out = sorted(found.waits_for), sorted(found.left_out)
+    assert not found.failures
+    assert [" ".join(each) or "-" for each in (sources, waits, out)] == [
+        *(line["moves"], line["waits"], line["out"])
+    ]
+
+
+def test_a_drain_goes_on_once_sizes_are_reported() -> None:
+    """Model ``balance``: the only step is a report, and every run ends with A empty."""
+    words = {"edition": "server", "nodes": 3, "tablets": ("A", "A", "B"), "leaving": ("A",)}
+    m = build("balance", words | {"unreported": ("B", "C")})
+    s = m.start()
+    assert m.plan(s).waits_for == ("B", "C")
+    assert not m.is_even(s)
+    assert {type(action).__name__ for action, _ in m.successors(s)} == {"Report"}
+    result = check(m)
+    assert result.violation is None

@@ -13,7 +13,7 @@ from tests.protocols.tablets.dry_run.test_command import FIXTURES
 from tests.protocols.tablets.dry_run.test_opening import FILES, edited
 from tests.protocols.tablets.dry_run.test_player import everywhere, rehearsed
 from tests.protocols.tablets.dry_run.test_rf_change import ITEMS
-from tests.protocols.tablets.tablets.test_given_up import reached
+from tests.protocols.tablets.tablets.test_commanded import reached
 from tests.saying import says
 
 WAITS = "5d3cc3c0-1c2d-11f1-8a00-0123456789ab"

@@ -1,4 +1,4 @@
-"""What files tell of nodes, sizes and schemas, and what is said where they contradict it."""
+"""What files tell of nodes, sizes and schemas, and what is assumed where they lack something."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ from pathlib import Path
 
 import pytest
 
+import kit
 from kit.errors import BadInput
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets
-from tests.protocols.tablets.dry_run.test_command import FIXTURES, host
+from kit.protocols.tablets.dry_run.report import parse_size, resizes
+from kit.protocols.tablets.dry_run.what_if import drain
+from tests.commands.calling import call
+from tests.operators.test_snapshots import FIRST, SECOND, copied, text_of
+from tests.protocols.tablets.dry_run.test_command import FIXTURES, SIZES, TOPOLOGY, host
 from tests.protocols.tablets.dry_run.test_opening import FILES, STATUS, edited, opened
+from tests.protocols.tablets.dry_run.test_player import joined_by
 
 
 def told(cluster: OpenedTablets, *words: str) -> list[str]:
@@ -88,3 +94,120 @@ def test_rows_in_any_order_are_the_same_cluster(tmp_path: Path) -> None:
     assert one.repairs == other.repairs
     assert [*one.repairs["shop.orders"]] == [1]
     assert [line for line in one.warnings if "capacity of" in line or "rack of" in line]
+
+
+@pytest.mark.parametrize(
+    ("given", "size"),
+    [
+        ("1", 1),
+        ("1023", 1023),
+        ("1K", 1024),
+        ("1KiB", 1024),
+        ("2.5M", 2_621_440),
+        ("5G", 5_368_709_120),
+        ("5368709120", 5_368_709_120),
+        ("4194304T", 2**62),
+        (str(2**62), 2**62),
+    ],
+)
+def test_a_size_in_bytes(given: str, size: int) -> None:
+    """With a unit, a fraction or neither, up to the most that there is."""
+    assert parse_size("--target", given) == size
+
+
+@pytest.mark.parametrize("given", ["0", "0.4", "", "-1", "G", "1.5.1G", "1P", "4194305T", "1e3"])
+def test_what_is_no_size(given: str) -> None:
+    """Nothing, less than a byte, more than the most, and what has no such unit."""
+    with pytest.raises(BadInput, match=r"--target: .*a size in bytes above 0"):
+        parse_size("--target", given)
+
+
+def test_a_drain_beside_another_one_leaves_nothing_out(tmp_path: Path) -> None:
+    """Tablets with replicas on both nodes that leave are in the answer of each."""
+    alone = drain(opened(), host(2))
+    leaving = edited(tmp_path, "topology", 0, topology_request="leave")
+    beside = drain(opened(topology=leaving), host(2))
+    assert alone.replicas == beside.replicas == 5
+    moved = sum(len(move.tablets) for move in beside.moves)
+    assert moved + sum(len(each.tablets) for each in beside.stuck) == 5
+    assert host(1) not in beside.targets
+
+
+@pytest.mark.spec("E-002")
+@pytest.mark.spec("E-009")
+@pytest.mark.parametrize(
+    ("kind", "stage", "new", "said"),
+    [
+        ("repair", "repair", (4, 2, 3), "a repair moves none"),
+        ("intranode_migration", "streaming", (4, 2, 3), "another shard of its host"),
+        ("migration", "streaming", (1, 2, 3), "another host"),
+        ("rebuild", "streaming", (1, 2, 3), "another host"),
+    ],
+)
+def test_new_replicas_are_those_of_the_kind(
+    kind: str, stage: str, new: tuple[int, ...], said: str, tmp_path: Path
+) -> None:
+    """What no transition of a kind does is no dump of one cluster; A's shard 0 becomes 1."""
+    places = ", ".join(
+        f"({host(number)}, {shard})" for number, shard in zip(new, (1, 1, 0), strict=True)
+    )
+    columns = {"transition": kind, "stage": stage, "new_replicas": f"[{places}]"}
+    with pytest.raises(BadInput, match=said):
+        opened(tablets=edited(tmp_path, "tablets", 0, **columns))
+
+
+def test_resizes_that_wait_for_a_later_round(tmp_path: Path) -> None:
+    """Both tables are to be split; the nodes have not the shards for both at once."""
+    dump = tmp_path / "tablets.csv"
+    text = (FIXTURES / "tablets.csv").read_text("utf-8").replace(",5,merge,", ",5,none,")
+    dump.write_text(text, "utf-8")
+    lines = {line.table: line for line in resizes(opened(tablets=dump))}
+    assert {line.decision for line in lines.values()} == {"split"}
+    assert lines["shop.orders"].later is None
+    waits = lines["shop.items"].later
+    assert waits is not None
+    assert (waits.waits_for, waits.taken, waits.needs, waits.limit) == ("shards", 12, 4, 10)
+    answer = call("tablets", str(dump), "resize", *TOPOLOGY, *SIZES)
+    said = "begins in a later round: this round already resizes 12 replicas, this table has 4, and "
+    assert f"{said}there are 10 shards" in " ".join(answer.out.split())
+    joins = joined_by(tmp_path, node_state="none", tokens="")  # it owns no tokens yet
+    joining = {line.table: line for line in resizes(opened(tablets=dump, topology=joins))}
+    assert joining["shop.items"].later == waits
+    as_written = resizes(opened(tablets=dump, edition="documents"))
+    assert [(line.later, line.target) for line in as_written] == [(None, None)] * len(lines)
+
+
+def test_tablets_without_sizes_count_alike(tmp_path: Path) -> None:
+    """Where capacities are known and sizes are not, a warning says how large each counts."""
+    folder = copied(FIRST, tmp_path / "snap")
+    (folder / "system_tablet_sizes.csv").unlink()
+    told = [each for each in open_tablets(folder).warnings if "sizes" in each]
+    assert told == ["no file gives the sizes of tablets: each counts as 5.0 GiB"]
+    assert not any("counts as" in each for each in open_tablets(FIRST).warnings)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "known"),
+    [
+        ("-9999;", "-9999;", ["bakery.cakes", "bakery.loaves"]),
+        ("a1b2c3d0-", "a1b2c3df-", ["bakery.cakes"]),  # an unknown table
+        (";4611686018427387903;", ";7;", ["bakery.cakes"]),  # other tablets
+        ("a1b2c3d2-", "a1b2c3df-", ["bakery.loaves"]),
+    ],
+)
+def test_sizes_of_other_tables_count(old: str, new: str, known: list[str], tmp_path: Path) -> None:
+    """Those behind one that the dump lacks, or has other tablets of, as well."""
+    sizes = text_of(FIRST, "sizes").replace(old, new)
+    opened = open_tablets(copied(FIRST, tmp_path / FIRST.name, sizes=sizes))
+    assert sorted(opened.sizes or ()) == known
+
+
+def test_a_table_that_only_one_moment_has_is_named(tmp_path: Path) -> None:
+    """It is left out, and the others are explained."""
+    dump = text_of(SECOND, "dump")
+    kept = "\n".join(line for line in dump.split("\n") if "cakes" not in line)
+    assert kept != dump
+    fewer = copied(SECOND, tmp_path / SECOND.name, dump=kept)
+    (fewer / "system_tablet_sizes.csv").unlink()
+    said = kit.explain([FIRST, fewer])
+    assert any("not every moment has it" in line and "cakes" in line for line in said.about)

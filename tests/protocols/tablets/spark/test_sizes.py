@@ -7,13 +7,17 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 
 from kit.errors import BadInput
+from kit.model.timeline import Timeline
+from kit.protocols.tablets.facts.resize import line
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, group, last_tokens
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.resize import (
+    TARGET_SIZE,
     THRESHOLDS,
     CountOptions,
     ResizeDecision,
@@ -22,8 +26,19 @@ from kit.protocols.tablets.rules.resize import (
     group_bytes,
     target_counts,
 )
-from kit.protocols.tablets.spark.sizes import RESIZES, TABLETS, TabletCluster, availability, tablets
+from kit.protocols.tablets.spark.charts import size_histogram
+from kit.protocols.tablets.spark.resize_rows import size_spread
+from kit.protocols.tablets.spark.sizes import (
+    AVERAGES,
+    PARTS,
+    RESIZES,
+    TABLETS,
+    TabletCluster,
+    availability,
+    tablets,
+)
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.spark.traces import PlainTraces, Traces, as_tables, drawn, schema, store
 from tests.saying import like
 
 SMALL = {"nodes": 12, "shards": 4, "tables": 14, "tablets": 48, "colocated": 30, "unknown": 20}
@@ -199,3 +214,77 @@ def test_sizes_that_make_no_cluster_are_refused(sizes: dict[str, Any], words: st
     """What is unknown, out of its limits, or does not fit the rest is named."""
     with pytest.raises(BadInput, match=like(words)):
         tablets(None, **sizes)
+
+
+LARGE = {"nodes": 3000, "tables": 60, "tablets": 128, "colocated": 20, "unknown": 10}
+
+
+def one_by_one(cluster: TabletCluster, edition: Edition) -> dict[tuple[int | None, str], int]:
+    """The tables by bucket and decision, each judged by the engine alone."""
+    found: Counter[tuple[int | None, str]] = Counter()
+    for row in by_the_engine(cluster, edition):
+        size = row["average"]
+        bucket = None if size is None else sum(1 for part in PARTS if part * 5 * 2**30 <= size)
+        found[bucket, row["decision"]] += row["tables"]
+    return dict(found)
+
+
+@pytest.mark.spec("H-019")
+def test_thousands_of_nodes_have_the_engines_histogram(spark: Any) -> None:
+    """Decisions and counts from Spark are those of one process and of counting one by one; the
+    picture is the same, and says the same in words.
+    """
+    ours, alone = tablets(spark, **LARGE), tablets(None, **LARGE)
+    for edition in EDITIONS:
+        assert ours.resizes(edition=edition).equals(alone.resizes(edition=edition))
+        rows = ours.histogram(edition=edition)
+        assert rows.schema.equals(AVERAGES.arrow)
+        assert rows.equals(alone.histogram(edition=edition))
+        counts = {(row["bucket"], row["decision"]): row["tables"] for row in rows.to_pylist()}
+        assert counts == one_by_one(alone, edition)
+        assert sum(counts.values()) == LARGE["tables"]
+        picture, again = (size_histogram(each, edition=edition) for each in (ours, alone))
+        assert (picture.png, picture.words) == (again.png, again.words)
+    assert any(key[0] is None for key in counts)
+
+
+def run_of(seed: int) -> Timeline:
+    """A table that grows and shrinks by chance."""
+    return drawn(seed, model="resize", most=120, tablets=("A B", "B C"), grows=2, shrinks=1)
+
+
+def test_a_run_is_told_by_its_own_facts() -> None:
+    """Each replica of each tablet has its part of a copy; decisions are those of the line."""
+    timeline = run_of(3)
+    model: Any = timeline.model
+    states = [timeline.moments[moment].state for moment in timeline.path()]
+    tables = {name: found.to_pylist() for name, found in as_tables(timeline).items()}
+    assert len({s.map.count for s in states}) > 1
+    assert {(r["step"], r["tablet"], r["node"], r["bytes"]) for r in tables["tablet_sizes"]} == {
+        (step, number, replica.host, TARGET_SIZE * s.size // 100 // s.map.count)
+        for step, s in enumerate(states)
+        for number, tablet in enumerate(s.map.tablets)
+        for replica in tablet.replicas
+    }
+    decided = [(r["asks"], r["decided"], r["waits"]) for r in tables["resize_decisions"]]
+    said = [line(model, s) for s in states]
+    assert decided == [(now.asks, now.decided, now.waits) for now in said]
+    assert {"split", "none"} <= {now.decided for now in said}
+    assert [r["epoch"] for r in tables["events"]] == [now.number for now in said]
+
+
+@pytest.mark.spec("H-018", "H-020")
+def test_spark_adds_up_the_sizes_of_many_runs(spark: Any, tmp_path: Path) -> None:
+    """Written, read under the fixed schema and added up: the same on both engines."""
+    runs = [as_tables(run_of(seed), f"seed-{seed}") for seed in range(6)]
+    ours, theirs = Traces(spark, store(tmp_path / "runs", *runs)), PlainTraces(*runs)
+    mine, other = size_spread(ours), size_spread(theirs)
+    pd.testing.assert_frame_equal(mine, other, check_exact=True)
+    assert len(mine) > 1
+    of_one = [row["bytes"] for run in runs for row in run["tablet_sizes"].to_pylist()]
+    assert (mine["least"].min(), mine["most"].max()) == (min(of_one), max(of_one))
+    for name in ("tablet_sizes", "resize_decisions"):
+        frame = ours.table(name)
+        assert frame.columns == [column.name for column in schema(name).columns]
+        assert frame.count() == len(theirs.table(name)) > 0
+    assert "bytes    bigint  the size of the replica" in str(schema("tablet_sizes"))

@@ -8,12 +8,16 @@ import pytest
 
 from kit.model.timeline import Timeline
 from kit.protocols.storage.storage import ApplyEpoch
-from kit.protocols.tablets.rules.stages import KINDS
-from kit.protocols.tablets.rules.tablet_history import stage_of
+from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica
+from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, TransitionKind
+from kit.protocols.tablets.rules.tablet_history import NO_TRANSITION, stage_of
+from kit.protocols.tablets.tablet import StayingReplicas
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.search.check import check
 from kit.search.fuzz import fuzz
+from tests.protocols.dataplane.table import assert_current, parsed
 from tests.protocols.storage.proofs import assert_holds, assert_needed
+from tests.protocols.tablets.answers import in_session
 from tests.protocols.tablets.tablet.runs import (
     AGAIN,
     BROKEN,
@@ -26,13 +30,18 @@ from tests.protocols.tablets.tablet.runs import (
     built,
     search,
 )
+from tests.protocols.tablets.tablet.table import PLACE
 
 MOST_STATES = 1_000_000
+
+
 LEFT_BEHIND = (
     *("write 1 at version 10", "write 1 reaches A", "write 1 reaches B", "answer write 1"),
     *("delete 2 at version 10", "delete 2 reaches A", "plan repair", "apply A", "apply B"),
     *("copy B to A", "delete 2 reaches B", "answer delete 2", "give up to end_repair"),
 )
+
+
 """B's old data is on its way to A as both learn of the deletion and the repair is given up."""
 
 
@@ -214,3 +223,92 @@ def test_a_search_meets_every_stage() -> None:
     met = {edge.verb for epoch in model.history.epochs for edge in epoch.edges}
     assert check(model).complete
     assert {"roll back to cleanup_target", "commit fence_version", "commit no transition"} <= met
+
+
+MOST_LISTED = 500_000
+
+
+def test_the_table_is_current() -> None:
+    """It holds every configuration with its states and steps, and which target runs it."""
+    assert_current(PLACE, CLEAN, LARGE)
+
+
+def test_what_every_landing_searches_fits() -> None:
+    """All runs of ``make test`` together have at most half a million states."""
+    rows = [row for row in parsed(PLACE.read_text(encoding="utf-8")) if row.target == "make test"]
+    assert sum(row.states for row in rows) <= MOST_LISTED
+
+
+WRITE: dict[str, Any] = {**SERVER, "rf": 3, "requests": ("K1 write QUORUM",)}
+
+
+def orbits(model: Any) -> tuple[int, int]:
+    """How many states there are, and how many up to names, by a walk that joins none."""
+    start = model.start()
+    seen, pending = {start}, [start]
+    while pending:
+        state = pending.pop()
+        for action in model.actions(state):
+            after = model.act(state, action)
+            if after not in seen:
+                seen.add(after)
+                pending.append(after)
+    return len(seen), len({model.symmetry(state)[0] for state in seen})
+
+
+def test_states_that_differ_in_names_are_joined_and_no_others() -> None:
+    """All states are walked: the search up to symmetry has one for each pair, and exchanging the
+    names twice gives the state back.
+    """
+    model = built(WRITE)
+    assert isinstance(model.symmetry, StayingReplicas)
+    every, joined = orbits(model)
+    whole, half = check(model, (), monitors=()), check(model, (), monitors=(), symmetry=True)
+    assert (whole.states, half.states) == (every, joined)
+    assert half.violation is None
+    assert every * 0.5 < joined < every * 0.75
+
+
+def test_what_streams_from_a_replica_that_stays_names_it() -> None:
+    """Without S-57 B streams, so that C is not like it; without others both are."""
+    assert built(WRITE, ("stream-from-leaving",)).symmetry is None
+    assert built(WRITE, ("sessions",)).symmetry is not None
+
+
+@pytest.mark.deep
+def test_a_migration_up_to_names() -> None:
+    """The same verdict as of the search that joins none, with four sevenths of its states."""
+    result = check(built({**SERVER, "rf": 3}), symmetry=True)
+    assert (result.violation, result.verdict, result.states) == (None, "up to symmetry", 79_795)
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_stage_is_that_of_its_table(kind: TransitionKind, edition: Edition) -> None:
+    """Selectors, sessions and copies of each epoch are those of its row, ways back included."""
+    table = TRANSITIONS[edition][kind]
+    history = built({"kind": kind, "edition": edition}).history
+    old = (TabletReplica("A"), TabletReplica("B"), TabletReplica("C"))
+    target = TabletReplica("A", 1) if kind == "intranode_migration" else TabletReplica("D")
+    new = old if kind == "repair" else (target, *old[1:])
+    sets = ReplicaSets(old, new)
+    met = {stage_of(epoch) for epoch in history.epochs}
+    assert met == {row.name for row in table.states} | {NO_TRANSITION}
+    for epoch in history.epochs:
+        if stage_of(epoch) == NO_TRANSITION:
+            continue
+        row = table.state(stage_of(epoch))
+        view = epoch.view
+        for group, selector in ((view.reads, row.reads), (view.writes, row.writes)):
+            assert set(history.names(group)) == {each.host for each in sets.chosen(selector)}
+        for group, selector in ((view.read_at, row.reads), (view.written_at, row.writes)):
+            placed = {_place(kind, each) for each in sets.chosen(selector)}
+            assert set(history.names(group)) == placed
+        assert bool(epoch.session) == (row.name in in_session(table))
+        assert bool(epoch.copies) == any(w.name in ("stream", "repair") for w in row.work)
+
+
+def _place(kind: TransitionKind, replica: TabletReplica) -> str:
+    """Where data lie: within a node the shard is named, too."""
+    within = kind == "intranode_migration" and replica.host == "A"
+    return str(replica) if within else replica.host

@@ -1,4 +1,4 @@
-"""An operator's commands on tablets act on a whole co-location group."""
+"""What operators command, what is given up, and nodes that are no place for a tablet."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from kit.errors import Refused
 from kit.model.registry import build
 from kit.model.timeline import Timeline
 from kit.protocols.tablets.tablets import Tablets
-from kit.protocols.topology.rules.machines import EDITIONS
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.protocols.topology.topology import FindImbalance
 from kit.search.check import check
+from kit.views.panel import scene_of
+from kit.views.registry import for_model
 
 TABLES = ("ks.orders", "ks.by_day", "ks.by_place")
+
+
 ADDS = "add_tablet_replica"
 
 
@@ -100,3 +104,141 @@ def test_one_more_replica_ends_in_its_transition_whatever_fails() -> None:
     result = check(group(tablets=("A B",), shards=1, kinds=(ADDS,), failures=1, crashes=1))
     assert result.violation is None, result.violation
     assert result.verdict == "complete"
+
+
+def reached(timeline: Timeline, verb: str) -> None:
+    """Go on until a step is possible, and take it."""
+    while (option := timeline.model.find(timeline.state, verb)) is None or option[1] is not None:
+        assert timeline.forward() is not None, verb
+    timeline.do(option[0])
+
+
+def all_ended(timeline: Timeline) -> tuple[list[bool], list[str]]:
+    """Of each request whether it ended with an error, and who holds the tablets at last."""
+    while timeline.forward() is not None:
+        pass
+    if timeline.state.given_up:
+        reached(timeline, "fail")
+    while timeline.forward() is not None:
+        pass
+    state = timeline.state
+    errors = [entry.error for entry in state.control.topology.requests]
+    return errors, [" ".join(each.host for each in row.replicas) for row in state.tablets]
+
+
+LEAVE: dict[str, Any] = {"moves": 0, "operations": ("leave A",), "tablets": ("A", "B")}
+
+
+MOVE: dict[str, Any] = {"moves": 1, "tablets": ("A", "B")}
+
+
+# What is given, the steps, whether the stream is given up, the errors, the hosts at the end. In the
+# server's edition a stream that failed is tried again, unless it is off a node that is to leave,
+# its target's disk is full, or somebody in it is excluded.
+CASES: tuple[tuple[Edition, dict[str, Any], tuple[str, ...], list[bool], list[str]], ...] = (
+    ("server", LEAVE | {"failures": 1}, ("leave A", "fail work on 0"), [True], ["A", "B"]),
+    ("server", LEAVE | {"full": 1}, ("leave A", "fill disk for 0"), [True], ["A", "B"]),
+    ("server", MOVE | {"full": 1}, ("migrate 0 A:0 C:0", "fill disk for 0"), [], ["A", "B"]),
+    ("documents", MOVE | {"full": 1}, ("migrate 0 A:0 C:0", "fill disk for 0"), [], ["A", "B"]),
+    (
+        "documents",
+        MOVE | {"failures": 1},
+        ("migrate 0 A:0 C:0", "commit", "barrier", "fail work on 0"),
+        [],
+        ["A", "B"],
+    ),
+    ("server", LEAVE, ("leave A",), [False], ["B", "B"]),
+)
+
+
+@pytest.mark.parametrize(("edition", "given", "verbs", "errors", "hosts"), CASES, ids=str)
+def test_a_stream_is_given_up(
+    edition: Edition,
+    given: dict[str, Any],
+    verbs: tuple[str, ...],
+    errors: list[bool],
+    hosts: list[str],
+) -> None:
+    """The tablet stays where it was, a request to leave ends with an error, its node is normal."""
+    timeline = Timeline(build("tablets", {"nodes": 3, "edition": edition, **given}))
+    for verb in verbs:
+        reached(timeline, verb)
+    found_errors, found_hosts = all_ended(timeline)
+    assert found_errors == errors
+    assert sorted(found_hosts) == sorted(hosts) or not any(errors)
+    if errors == [True]:
+        told = " ".join(moment.say for moment in timeline.moments)
+        assert "Draining A has failed." in told
+        assert "Draining fails: a tablet could not be streamed off A." in told
+        assert timeline.state.control.topology.nodes[0].state == "normal"
+
+
+def test_other_streams_are_tried_again() -> None:
+    """Without a request and with room on the disk the server's work does not lead back."""
+    timeline = Timeline(build("tablets", {"nodes": 3, "edition": "server", **MOVE, "failures": 1}))
+    reached(timeline, "migrate 0 A:0 C:0")
+    while timeline.state.tablets[0].transitions[:1] == () or (
+        timeline.state.tablets[0].transitions[0].stage != "streaming"
+    ):
+        assert timeline.forward() is not None
+    option = timeline.model.find(timeline.state, "fail work on 0")
+    assert option is None or option[1] is not None
+
+
+@pytest.mark.parametrize("edition", ["documents", "server"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        LEAVE | {"failures": 1, "full": 1},
+        {**MOVE, "tablets": ("A",), "full": 1},
+        {**LEAVE, "tablets": ("A B",), "failures": 1, "full": 1, "changes": 1},
+    ],
+    ids=str,
+)
+def test_nothing_is_lost_by_that(edition: Edition, given: dict[str, Any]) -> None:
+    """Complete searches: every promise holds, and everything comes to an end."""
+    result = check(build("tablets", {"nodes": 3, "edition": edition, **given}))
+    assert result.violation is None, result.violation
+    assert result.verdict == "complete"
+
+
+def forwarded(timeline: Timeline[Any, Any]) -> None:
+    """Go on as long as the default schedule does."""
+    while timeline.forward() is not None:
+        pass
+
+
+CONFIGURATIONS: tuple[dict[str, Any], ...] = (
+    {"nodes": 3, "operations": ("join D --zero-token",), "moves": 1, "failures": 1},
+    {"nodes": 3, "operations": ("replace D B --zero-token",), "moves": 0, "changes": 1},
+    {"nodes": 3, "operations": ("join D --zero-token", "leave B"), "moves": 0},
+)
+
+
+@pytest.mark.spec("D-035")
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("given", CONFIGURATIONS, ids=lambda given: " ".join(given["operations"]))
+def test_no_tablet_comes_to_a_node_without_tokens(edition: Edition, given: dict[str, Any]) -> None:
+    """It joins, or takes another's place, while tablets move, are made again or are drained: none
+    has a replica on it, and it owns no tokens.
+    """
+    result = check(build("tablets", {"edition": edition, "tablets": ("A B",), **given}))
+    assert result.violation is None, result.violation
+    assert result.verdict == "complete"
+
+
+@pytest.mark.spec("D-035")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_drain_has_no_place_where_the_other_node_has_no_tokens(edition: Edition) -> None:
+    """C is normal and empty, and still B may not leave: its request fails; no tablet is on C."""
+    given = {"nodes": 2, "tablets": ("A B",), "moves": 0, "undone": 1}
+    words = ("join C --zero-token", "leave B")
+    timeline = Timeline(build("tablets", {"edition": edition, **given, "operations": words}))
+    forwarded(timeline)
+    timeline.do(timeline.model.find(timeline.state, "fail")[0])
+    forwarded(timeline)
+    topology = timeline.state.control.topology
+    assert [each.state for each in topology.nodes] == ["normal"] * 3
+    assert [each.error for each in topology.requests] == [False, True]
+    [panel] = [each for each in for_model(timeline.model).panels if each.name == "tablets"]
+    assert "  A:0, B:0  null" in panel.text(scene_of(timeline, timeline.at))

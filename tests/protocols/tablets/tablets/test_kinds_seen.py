@@ -1,4 +1,4 @@
-"""What a student sees of each kind of transition: what travels and what is left."""
+"""What a student sees of each kind of transition, after a loss, and of what operators ask for."""
 
 from __future__ import annotations
 
@@ -11,17 +11,28 @@ from kit.model.flows import Flow, flows
 from kit.model.registry import build
 from kit.model.timeline import Timeline
 from kit.protocols.tablets.facts.tablets import copies
+from kit.protocols.tablets.panels.losses import Boot, boots
 from kit.protocols.tablets.rules.stages import PlayedKind
 from kit.protocols.tablets.tablets import Tablets
-from kit.protocols.topology.rules.machines import EDITIONS
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.protocols.topology.topology import CommitDecision, FindImbalance, MakeRequest
+from kit.views.fragment import Frag
 from kit.views.panel import Panel, Scene, scene_of
 from kit.views.registry import for_model
 from tests.views.frames import part
 
 FIVE = ["migration", "intranode_migration", "rebuild", "rebuild_v2", "repair"]
+
+
 MOVES = {"shards": 2, "tablets": ("A:0 B:1",), "kinds": ("migration", "intranode_migration")}
+
+
 WITHIN = {**MOVES, "kinds": ("intranode_migration",)}
+
+
 ADDS = {"nodes": 3, "tablets": ("A B",), "kinds": ("add_tablet_replica",)}
+
+
 REPLACES = {"nodes": 3, "tablets": ("A B C",), "moves": 0, "operations": ("replace D C",)} | {
     "crashes": 1
 }
@@ -129,3 +140,185 @@ def test_within_a_node_files_are_linked(edition: str) -> None:
     assert [len(sent) for stage, sent in worked(between) if stage == "streaming"] == [1]
     _, scene = seen(between, "badges")
     assert copies(between.model, scene.way()) == (0, 1)
+
+
+# D replaces C, which is dead; the tablets of C are rebuilt on D once C has left.
+REPLACE = {
+    "nodes": 3,
+    "tablets": ("A B C", "B C A", "C A B", "A C B"),
+    "moves": 0,
+    "crashes": 1,
+    "operations": ("replace D C",),
+}
+
+
+def drawn(timeline: Timeline, name: str, key: str) -> Frag | None:
+    """A part of a tab's picture."""
+    panel, scene = seen(timeline, name)
+    return part(panel.draw(scene), key)
+
+
+def cells(timeline: Timeline, name: str, key: str) -> list[str]:
+    """The cells of a row."""
+    row = drawn(timeline, name, key)
+    assert row is not None, key
+    return [" ".join(one.text().split()) for one in row.walk() if one.tag == "td"]
+
+
+def replacing() -> Timeline:
+    """The default schedule, until C has left."""
+    timeline = Timeline(build("tablets", REPLACE))
+    while timeline.state.control.topology.nodes[2].state != "left":
+        assert timeline.forward() is not None
+    return timeline
+
+
+def rebuilt(timeline: Timeline, tablet: int) -> Timeline:
+    """The default schedule, until a tablet has a replica on D and is in no transition."""
+    while not _is_on_d(timeline.state.tablets[tablet]):
+        assert timeline.forward() is not None
+    return timeline
+
+
+def _is_on_d(row: Any) -> bool:
+    return not row.transitions and any(each.host == "D" for each in row.replicas)
+
+
+@pytest.mark.spec("E-033")
+def test_tablets_have_less_to_spare_until_they_are_rebuilt() -> None:
+    """C's column has crosses, no tablet has a replica to spare, and each further loss costs a
+    quorum; row by row that ends with the rebuild. A button loses one more.
+    """
+    timeline = replacing()
+    for tablet in range(4):
+        assert cells(timeline, "losses", f"losses:{tablet}") == ["✓", "✓", "✗", "", "! 0"]
+    assert cells(timeline, "losses", "lose:A") == ["!", "no quorum: tablets 0, 1, 2, 3"]
+    assert cells(timeline, "losses", "lose:D") == ["✓", "every tablet keeps its quorum"]
+    rebuilt(timeline, 0)
+    assert cells(timeline, "losses", "losses:0") == ["✓", "✓", "", "✓", "✓ 1"]
+    left = [n for n, row in enumerate(timeline.state.tablets) if not _is_on_d(row)]
+    assert left
+    panel, scene = seen(timeline, "losses")
+    assert f"lose A  !  no quorum: tablet{'s' * (len(left) > 1)} " in panel.text(scene)
+    assert cells(timeline, "losses", "lose:A")[1].endswith(", ".join(map(str, left)))
+    for tablet in left:
+        rebuilt(timeline, tablet)
+    assert cells(timeline, "losses", "lose:A")[1] == "every tablet keeps its quorum"
+
+
+@pytest.mark.spec("D-004")
+def test_who_has_left_is_a_replica_by_host_id_and_has_no_address() -> None:
+    """The table of tablets has two columns of replicas until the last rebuild is over."""
+    timeline = replacing()
+    panel, scene = seen(timeline, "tablets")
+    cells = (each for each in panel.draw(scene).walk() if each.tag == "th")
+    heads = [each.text().replace("\u200b", "") for each in cells]
+    assert [heads[0], *heads[2:4]] == ["tablet", "get_replicas()", "get_natural_endpoints()"]
+    assert "  A:0, B:0, C:0  A:0, B:0  null" in panel.text(scene)
+    while timeline.forward() is not None:
+        panel, scene = seen(timeline, "tablets")
+        rows = timeline.state.tablets
+        gone = any(each.host == "C" for row in rows for each in row.replicas)
+        assert ("get_\u200bnatural_\u200bendpoints()" in panel.text(scene)) >= gone
+    assert "endpoints" not in panel.text(scene)
+    assert "D:0" in panel.text(scene)
+
+
+TWO = {"tablets": ("A B C", "B C A"), "moves": 2}
+
+
+def asked(timeline: Timeline) -> int:
+    """The counter of the plan's tab."""
+    line = drawn(timeline, "plan", "plan:asked")
+    assert line is not None
+    return int(line.text().split()[8])
+
+
+def yields(timeline: Timeline) -> bool:
+    """Whether the coordinator has something of the balancer to decide on."""
+    actions = timeline.model.actions(timeline.state)
+    return any(isinstance(action, Tablets.begin_transition) for action in actions)
+
+
+@pytest.mark.spec("E-025")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_the_balancer_is_asked_at_each_stage_and_while_it_yields(edition: Edition) -> None:
+    """The counter goes up with each command that changes a stage or begins a transition, and with
+    no other step; as long as there is something to begin it is offered at once.
+    """
+    timeline = Timeline(build("tablets", {**TWO, "edition": edition}))
+    assert asked(timeline) == 0
+    timeline.do(FindImbalance())
+    assert (asked(timeline), yields(timeline)) == (1, True)
+    calls, offered = 1, 0
+    while (moment := timeline.forward()) is not None:
+        before = timeline.moments[moment.parent].state
+        stages = [
+            [[way.stage for way in row.transitions] for row in s.tablets]
+            for s in (before, moment.state)
+        ]
+        changed = isinstance(moment.action, CommitDecision) and stages[0] != stages[1]
+        calls += changed
+        assert asked(timeline) == calls
+        if changed and moment.state.moves:
+            assert yields(timeline)
+            offered += 1
+    assert calls > 10
+    assert offered
+
+
+@pytest.mark.spec("E-025")
+def test_the_balancer_is_not_asked_while_a_request_waits() -> None:
+    """Stages go on to their end; the counter stands, and nothing is begun."""
+    timeline = Timeline(
+        build("tablets", {**TWO, "edition": "documents", "operations": ("join E",)})
+    )
+    timeline.do(FindImbalance())
+    while not any(row.transitions for row in timeline.state.tablets):
+        begin = (a for a in timeline.model.actions(timeline.state)
+                 if isinstance(a, (Tablets.begin_transition, CommitDecision)))  # fmt: skip
+        timeline.do(next(begin))
+    timeline.do(MakeRequest(0))
+    calls = asked(timeline)
+    while any(row.transitions for row in timeline.state.tablets):
+        assert not yields(timeline)
+        assert timeline.forward() is not None
+        assert asked(timeline) == calls
+
+
+def length(timeline: Timeline, boot: Boot) -> float:
+    """The length of D's bar, which says the same as its words."""
+    bar = drawn(timeline, "losses", "boot:D")
+    assert bar is not None
+    assert ("has replaced C" in bar.text()) == boot.over
+    assert ("D boots in place of C" in bar.text()) != boot.over
+    wide = [float(each.get("width") or 0) for each in bar.walk() if each.tag == "rect"]
+    full, done = (*wide, 0.0)[:2]
+    assert done == pytest.approx(full * boot.rebuilt / boot.total)
+    return done
+
+
+@pytest.mark.spec("E-034")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_boot_ends_with_the_last_rebuild(edition: Edition) -> None:
+    """D is normal long before; its bar grows with each tablet, and the replace is reported as
+    finished in the step in which the last one is there.
+    """
+    timeline = Timeline(build("tablets", {**REPLACE, "edition": edition}))
+    assert drawn(timeline, "losses", "boot:D") is None
+    waited, lengths, last = 0, [], None
+    while timeline.forward() is not None:
+        for boot in boots(timeline.model, timeline.state):
+            rows = timeline.state.tablets
+            left = sum(any(each.host == "C" for each in row.replicas) for row in rows)
+            normal = timeline.state.control.topology.nodes[3].state == "normal"
+            assert boot == Boot("D", "C", 4 - left, 4, normal and not left)
+            waited += normal and not boot.over
+            if boot != last:
+                lengths.append(length(timeline, boot))
+                last = boot
+    assert waited
+    assert lengths == sorted(lengths)
+    assert len(set(lengths)) == 5
+    panel, scene = seen(timeline, "losses")
+    assert "D has booted and has replaced C: 4 of 4 tablets rebuilt." in panel.text(scene)

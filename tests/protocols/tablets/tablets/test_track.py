@@ -1,15 +1,22 @@
-"""How the coordinator enters the tablet track and leaves it, and what may begin in it."""
+"""How the coordinator enters the tablet track and leaves it, and who may hold it up."""
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
 
 from kit.model.registry import build
+from kit.model.timeline import Timeline
 from kit.protocols.tablets.cluster import TabletsState
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.search.check import Result, check
+from tests.protocols.tablets.tablets.test_commanded import reached
+from tests.protocols.topology.test_never_hangs import orders
+from tests.quality.breaking import broken, unguarded
+from tests.views.frames import after
 
 
 def acted(model: Any, state: TabletsState, *verbs: str) -> TabletsState:
@@ -136,3 +143,205 @@ def test_what_may_begin(given: dict[str, Any], begins: list[str]) -> None:
     model: Any = build("tablets", {"nodes": 3, **given})
     moves = [Tablets.begin_transition.struct(*each) for each in model.balance_moves(model.start())]
     assert [model.verb(each) for each in moves] == begins
+
+
+TO_THREE = ("keyspace_rf_change ks dc1=3",)
+
+
+SMALL: dict[str, Any] = {"nodes": 3, "tablets": ("A B",), "answering": True}
+
+
+def searched(edition: Edition, **given: Any) -> Result:
+    """A search in which nodes apply stages in steps of their own."""
+    return check(build("tablets", {"edition": edition, **SMALL, **given}), max_states=1_000_000)
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"changes": 1},
+        {"late": 1},
+        {"moves": 0, "operations": ("leave B",)},
+        pytest.param({"tablets": ("A B", "B A"), "moves": 2}, marks=pytest.mark.deep),
+        pytest.param({"nodes": 4, "tablets": ("A B C",), "changes": 1}, marks=pytest.mark.deep),
+        pytest.param({"nodes": 4, "moves": 0, "operations": TO_THREE}, marks=pytest.mark.deep),
+    ],
+    ids=str,
+)
+def test_nodes_are_at_most_one_stage_apart(edition: Edition, given: dict[str, Any]) -> None:
+    """Coordinators change, RPCs are late, two tablets share barriers: of no tablet do two nodes
+    read other replicas and write other ones, too; and barriers still end.
+    """
+    result = searched(edition, **given)
+    assert result.violation is None, result.violation
+    assert result.verdict == "complete"
+
+
+def test_a_barrier_that_fails_after_the_read_switch_passes_over_the_dead() -> None:
+    """The documents' error edge from ``write_both_read_new`` to ``use_new`` is taken once all who
+    are up have answered: who is down has applied all before it serves again. So nobody is two
+    stages behind.
+    """
+    result = searched("documents", failures=1)
+    assert result.violation is None, result.violation
+    assert result.verdict == "complete"
+
+
+def test_without_the_answers_of_the_living_a_node_falls_two_stages_behind() -> None:
+    """Were it taken at once, one node would read the old replicas and write both, while another
+    writes the new ones only.
+    """
+    model = build("tablets", {"edition": "documents", **SMALL, "failures": 1})
+    hurried = broken(model, Tablets.fail_barrier.struct, unguarded)
+    violation = check(hurried).violation
+    assert violation is not None
+    assert violation.property == "one-stage"
+
+
+def test_a_barrier_that_fails_is_tried_again_by_the_server() -> None:
+    """In edition ``server`` no failure lets a tablet go on without its barrier: where a new replica
+    is excluded it goes back, one selector after the other.
+    """
+    result = searched("server", failures=1, crashes=1, exclusions=1)
+    assert result.violation is None, result.violation
+    assert result.verdict == "complete"
+
+
+def test_an_answer_counts_for_the_stages_that_it_was_given_for() -> None:
+    """A barrier needs every node; once a stage has changed all are asked again."""
+    model = build("tablets", SMALL)
+    state = model.start()
+    for verb in ("imbalance", "migrate 0 A:0 C:0", "commit", "answer stages A"):
+        state = model.act(state, model.find(state, verb)[0])
+    assert model.find(state, "barrier")[1].missing == ("B", "C")
+    for verb in ("answer stages B", "answer stages C", "barrier", "decide", "commit"):
+        state = model.act(state, model.find(state, verb)[0])
+    assert model.find(state, "barrier")[1].missing == ("A", "B", "C")
+    assert [state.views[at] for at in state.applied] == [state.views[0]] * 3
+    state = model.act(state, model.find(state, "apply stages B")[0])
+    assert state.views[state.applied[1]] == state.views[-1]
+
+
+GIVEN: dict[str, Any] = {"nodes": 2, "tablets": ("A",), "moves": 2}
+
+
+def played(given: dict[str, Any], *verbs: str) -> Timeline[Any, Any]:
+    """A history without the guard, in which each verb is done as soon as it may be."""
+    timeline = Timeline(build("tablets", {**GIVEN, **given}, off=("S-59",)))
+    for verb in verbs:
+        reached(timeline, verb)
+    return timeline
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_late_command_makes_what_is_decided_now_stale(edition: Edition) -> None:
+    """Both decided the same stage: once the first is committed, late, group 0 is another one."""
+    timeline = played(
+        {"edition": edition, "nodes": 3, "changes": 1},
+        *("imbalance", "migrate 0 A:0 B:0", "commit", "barrier", "decide", "elect B"),
+        *("decide", "commit", "barrier", "decide"),
+    )
+    assert not timeline.state.command.stale
+    before = timeline.state.control.state_id
+    reached(timeline, "commit deposed")
+    assert timeline.state.control.state_id == before
+    assert timeline.state.command.stale
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_with_the_guard_a_late_command_counts_until_its_successor_commits(edition: Edition) -> None:
+    """Before that group 0 is as it was decided on: the stage is entered; afterwards it is void."""
+    given = {**GIVEN, "edition": edition, "nodes": 3, "changes": 1}
+    for verb, stage in (
+        ("commit deposed", "write_both_read_old"),
+        ("commit", "allow_write_both_read_old"),
+    ):
+        timeline = Timeline(build("tablets", given))
+        for each in ("imbalance", "migrate 0 A:0 B:0", "commit", "barrier", "decide", "elect B"):
+            reached(timeline, each)
+        assert timeline.state.deposed is not None
+        reached(timeline, verb)
+        assert timeline.state.deposed is None
+        [way] = timeline.state.tablets[0].transitions
+        assert way.stage == stage
+
+
+OPERATIONS = (
+    "bootstrap E", "decommission C", "truncate_table ks.t", "keyspace_rf_change ks dc1=3", "",
+)  # fmt: skip
+
+
+BESIDE: dict[str, dict[str, Any]] = {
+    "a move": {},
+    "a repair": {"kinds": ("repair",)},
+    "a failure": {"failures": 1},
+    "an undone operation": {"undone": 1, "moves": 0},
+}
+
+
+PLACED = ((3, ("A",)), (3, ("A B",)), (3, ("A B C",)), (4, ("A B", "B C")))
+
+
+FEW, MANY = 400, 2_000
+
+
+def beside_the_dead(
+    most: int, edition: Edition, what: str, nodes: int, tablets: tuple[str, ...], asks: str
+) -> None:
+    """An operation while B is dead, or dies at any step, whether or not B is removed."""
+    given = {"edition": edition, "nodes": nodes, "tablets": tablets, **BESIDE[what]}
+    for goes, dies in product(("removenode B", "replace F B", ""), (False, True)):
+        fate: dict[str, Any] = {"down": (), "crashes": 1} if dies else {"down": ("B",)}
+        for operations in orders(asks, goes):
+            model = build("tablets", {**given, **fate, "operations": operations})
+            found = check(model, max_states=most)
+            assert found.violation is None, (operations, fate, found.violation)
+
+
+@pytest.mark.sweep(3)
+@pytest.mark.spec("D-080", "D-042")
+@pytest.mark.parametrize("placed", PLACED, ids=str)
+@pytest.mark.parametrize("what", BESIDE)
+@pytest.mark.parametrize("asks", OPERATIONS)
+def test_each_operation_beside_a_dead_node(
+    asks: str, what: str, placed: tuple[int, tuple[str, ...]]
+) -> None:
+    """In the documents' edition each run with a dead node ends, in its nearest steps."""
+    beside_the_dead(FEW, "documents", what, *placed, asks)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("placed", PLACED, ids=str)
+@pytest.mark.parametrize("what", BESIDE)
+@pytest.mark.parametrize("asks", OPERATIONS)
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_each_operation_beside_a_dead_node_at_length(
+    edition: Edition, asks: str, what: str, placed: tuple[int, tuple[str, ...]]
+) -> None:
+    """In both editions, in many more steps."""
+    beside_the_dead(MANY, edition, what, *placed, asks)
+
+
+def test_a_tablet_that_nobody_has_is_a_known_cost_of_the_server() -> None:
+    """The last node that has it dies beside a removal: the rebuild is tried again and again."""
+    given = {"edition": "server", "nodes": 3, "tablets": ("A B",), "crashes": 1}
+    result = check(build("tablets", {**given, "operations": ("removenode B",)}))
+    assert (result.verdict, result.broken and result.broken.property) == ("known cost", "ends")
+
+
+def test_the_last_replica_rolls_a_removal_back() -> None:
+    """B dies with the only replica of a tablet: nothing is left to make it again from, so in the
+    documents its removal is rolled back, with that reason.
+    """
+    given = {"nodes": 3, "tablets": ("A", "B"), "moves": 0, "crashes": 1, "down": ()}
+    asked = {"operations": ("removenode B",)}
+    timeline = after("tablets", {**given, **asked}, "crash B", "remove B", "decide", "commit")
+    found = timeline.model.find(timeline.state, "fail")
+    assert found is not None
+    timeline.do(found[0])
+    assert timeline.moments[timeline.at].say == "Draining fails: no live replica is left of B:0."
+    while timeline.forward() is not None:
+        pass
+    control = timeline.state.control.topology
+    assert (control.nodes[1].state, control.requests[0].error) == ("normal", True)

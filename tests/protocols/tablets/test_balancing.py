@@ -1,8 +1,9 @@
-"""Tablets moved by hand: what is refused, what the planner would do, what is said of both."""
+"""Tablets moved by hand: what is refused, what the planner would do, what a search reports."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,15 +12,20 @@ from kit.errors import BadInput, KitError
 from kit.lessons.exercises import exercise
 from kit.model.registry import build, entry_of
 from kit.model.timeline import Timeline
+from kit.protocols.tablets.balance import Balance, BalanceState
 from kit.protocols.tablets.lessons.balancing import against_planner, goes_to, may_take, moves_judged
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
 from kit.search.check import check
 from kit.search.fuzz import fuzz
 from kit.views.panel import Scene
 from kit.views.registry import for_model
+from tests.quality.breaking import broken, doing, never, unguarded
+from tests.quality.reporting import assert_reported, judges
 from tests.saying import like
 
 SCENARIOS = {scenario.name: scenario.parameters for scenario in entry_of("balance").scenarios}
+
+
 STUCK: dict[str, Any] = {"nodes": 2, "tablets": ("A B",), "leaving": ("B",)}
 
 
@@ -144,3 +150,36 @@ def test_a_slow_hand_does_not_pass() -> None:
             "move b3 B:0 C:0"]  # fmt: skip
     said = repr(exercise("even-by-hand").check(slow))
     assert "You made 5 moves; the planner needs 3." in said
+
+
+TWO: dict[str, Any] = {"tablets": ("A B",), "nodes": 3}
+
+
+RACKS: dict[str, Any] = {**TWO, "racks": ("dc1/r1", "dc1/r2", "dc1/r2")}
+
+
+UNEVEN: dict[str, Any] = {"nodes": 2, "tablets": ("A", "A")}
+
+
+REPORTED: dict[str, Callable[[], Any]] = {
+    "whole-map": lambda: broken(build("balance", TWO), Balance.move.struct, unguarded),
+    "racks": lambda: broken(build("balance", RACKS), Balance.move.struct, unguarded),
+    "even": lambda: broken(build("balance", UNEVEN), Balance.move.struct, never),
+    "ends": lambda: broken(build("balance", UNEVEN), Balance.move.struct, doing(stays)),
+}
+
+
+def stays(s: BalanceState, action: Any) -> BalanceState:
+    """A move that does nothing."""
+    return s
+
+
+@pytest.mark.parametrize("name", REPORTED)
+def test_a_search_reports_it(name: str) -> None:
+    """Judged alone, each promise is broken by what was broken for it."""
+    assert_reported(REPORTED[name](), name)
+
+
+def test_every_judge_has_a_broken_variant() -> None:
+    """The table names all properties."""
+    assert set(REPORTED) == set(judges(build("balance")))

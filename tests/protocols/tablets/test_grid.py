@@ -1,4 +1,4 @@
-"""The tablet grid: every replica in its cell once, both halves of a move, many as densities."""
+"""The tablet grid, and the stage diagrams, which are the tables of stages."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ from hypothesis import strategies as st
 
 from kit.model.registry import entries
 from kit.protocols.tablets.panels.grid import CHIP, LEFT, MOST_SHARDS, draw_grid, layout
+from kit.protocols.tablets.panels.tablets import diagram
 from kit.protocols.tablets.rules.grid import GridHost, TabletGrid, grid_of_maps
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, last_tokens
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.protocols.tablets.rules.stages import TRANSITIONS
+from kit.protocols.topology.rules.machines import BOUNDARY
+from kit.views.diagrams import END, START
 from kit.views.fragment import Frag
 from kit.views.registry import for_model
 from tests.keyed import check_keys
@@ -21,6 +25,8 @@ from tests.protocols.tablets.rules.drawn_maps import HOSTS, SHARDS, maps
 from tests.views.frames import scenes, walk
 
 CLUSTER = tuple(GridHost(name, SHARDS) for name in HOSTS)
+
+
 A0 = TabletReplica("A")
 
 
@@ -87,6 +93,8 @@ def test_many_tablets_are_a_density_of_bounded_size(hosts: int, shards: int) -> 
 
 
 DRAWN = pytest.mark.parametrize("entry", ["balance", "resize", "tablets"])
+
+
 """The models whose picture is a grid."""
 
 
@@ -132,3 +140,16 @@ def marks_itself(drawn: Frag) -> bool:
     """Whether a part has the plate of what is new, or is one."""
     kids = (kid.get("class") or "" for kid in drawn.kids if isinstance(kid, Frag))
     return any("moved" in kinds.split() for kinds in kids)
+
+
+@pytest.mark.spec("E-007", "E-008", "E-009")
+def test_a_diagram_has_the_edges_of_its_table() -> None:
+    """Every edge once, where it leads, with the boundary as the beginning and the end."""
+    for whose, tables in TRANSITIONS.items():
+        for kind, table in tables.items():
+            drawn = [(source, target) for source, _, target in diagram(kind, whose).transitions]
+            assert drawn == [
+                (START if e.source == BOUNDARY else e.source,
+                 END if e.target == BOUNDARY else e.target)
+                for e in table.edges
+            ]  # fmt: skip

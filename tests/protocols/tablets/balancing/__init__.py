@@ -1,1 +1,0 @@
-"""The model in which tablets are moved by hand, beside the planner."""

@@ -1,0 +1,311 @@
+"""A resize: what its steps do and wait for, and searches that are complete."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kit.model.model import Safeguard
+from kit.model.registry import build
+from kit.protocols.tablets.resize import Resize, ResizeState
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap
+from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.search.check import check
+from tests.quality.breaking import broken, changing, doing, never
+from tests.quality.reporting import assert_reported, judges
+
+
+def played(model: Any, *verbs: str) -> ResizeState:
+    """The state after these verbs."""
+    state: ResizeState = model.start()
+    for verb in verbs:
+        option = model.find(state, verb)
+        assert option is not None, verb
+        state = model.act(state, option[0])
+    return state
+
+
+def refused(model: Any, state: ResizeState, verb: str) -> str:
+    """Why a verb may not be done."""
+    option = model.find(state, verb)
+    assert option is not None, verb
+    assert option[1] is not None, f"{verb} is possible"
+    return str(option[1].reason)
+
+
+@pytest.mark.spec("E-043")
+def test_a_split_monitor_divides_once_its_node_knows_of_the_split() -> None:
+    """A replica's storage is divided into two halves after its node applied the decision; then it
+    shows the decision's number.
+    """
+    model = build("resize", {"tablets": ("A B",), "nodes": 2})
+    state = played(model, "grow", "resize")
+    assert refused(model, state, "divide 0 A:0") == "its node does not know about the split yet"
+    state = played(model, "grow", "resize", "apply A", "divide 0 A:0")
+    a, b = state.stores
+    assert (a.names, a.number) == (("0 left", "0 right"), 1)
+    assert (b.names, b.number) == (("0",), 0)
+    assert "do not yet report 1" in refused(model, state, "poll")
+    assert "do not yet report 1" in refused(model, state, "finalize")
+
+
+@pytest.mark.spec("E-046", "E-047")
+def test_finalization_has_a_barrier_before_the_map_and_no_move() -> None:
+    """In ``tablet_resize_finalization`` nothing moves; the map waits until every node has applied
+    all and no repair holds the former one.
+    """
+    given = {"tablets": ("A",), "nodes": 2, "moves": 1, "repairs": 1, "edition": "server"}
+    model = build("resize", given)
+    begun = ("grow", "resize", "repair A 0", "apply A", "divide 0 A:0", "poll", "finalize")
+    state = played(model, *begun)
+    assert refused(model, state, "move 0 A:0 B:0") == "a resize is being finalized"
+    assert model.find(state, "commit map") is None
+    assert refused(model, state, "barrier") == "nodes have not applied everything"
+    state = played(model, *begun, "apply A", "apply B")
+    assert refused(model, state, "barrier") == "a repair holds a map"
+    state = played(model, *begun, "apply A", "apply B", "end repair", "barrier", "commit map")
+    assert state.map.count == 2
+    assert state.map.resize_type == "none"
+
+
+def test_a_decision_that_is_no_longer_due_is_not_finalized() -> None:
+    """The table shrinks again within finalization: the map stays, and the split is revoked."""
+    model = build("resize", {"tablets": ("A",), "nodes": 1, "shrinks": 1, "edition": "server"})
+    divides = ("grow", "resize", "apply A", "divide 0 A:0", "poll")
+    begun = (*divides, "finalize", "shrink", "apply A")
+    state = played(model, *begun, "barrier", "commit map", "apply A", "barrier", "resize")
+    assert state.map.count == 1
+    assert (state.map.resize_type, state.map.resize_seq_number) == ("none", 2)
+    assert state.average == 75
+
+
+Way = tuple[Edition, dict[str, Any], tuple[str, ...], list[str]]
+
+
+SPLIT = ("grow", "resize", "apply A", "divide 0 A:0", "poll")
+
+
+MOVES = {"nodes": 2, "moves": 1}
+
+
+TRACK, FINAL = "tablet_migration", "tablet_resize_finalization"
+
+
+WAYS: tuple[Way, ...] = (
+    ("documents", {}, (*SPLIT, "begin track", "finalize", "apply A", "barrier", "commit map"),
+     [TRACK, FINAL, ""]),
+    ("server", {}, (*SPLIT, "finalize", "apply A", "barrier", "commit map"), [FINAL, ""]),
+    ("documents", MOVES, (*SPLIT, "move 0 A:0 B:0", "apply B", "end move 0"), [TRACK]),
+    ("documents", MOVES, ("move 0 A:0 B:0", "end move 0", "end track"), [TRACK, ""]),
+    ("server", MOVES, ("move 0 A:0 B:0", "end move 0", "end track"), [TRACK, ""]),
+    ("documents", MOVES, (*SPLIT, "begin track", "move 0 A:0 B:0", "apply B", "end move 0",
+     "divide 0 B:0", "finalize"), [TRACK, FINAL]),
+    ("server", MOVES, ("move 0 A:0 B:0", "grow", "resize", "apply A", "divide 0 A:0", "apply B",
+     "end move 0", "divide 0 B:0", "poll", "end track", "finalize"), [TRACK, "", FINAL]),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("edition", "given", "verbs", "states"), WAYS)
+def test_the_topology_goes_along_its_table(
+    edition: Edition, given: dict[str, Any], verbs: tuple[str, ...], states: list[str]
+) -> None:
+    """The documents leave the track for the finalization; the server's track ends before it."""
+    model = build("resize", {"tablets": ("A",), "nodes": 1, **given, "edition": edition})
+    found = [played(model, *verbs[:done]).transition for done in range(len(verbs) + 1)]
+    assert [now for old, now in pairwise(found) if old != now] == states
+
+
+def test_a_node_that_has_not_split_its_storage_lacks_the_right_half() -> None:
+    """S-43 off: A divided, B did not. The new map harms nobody until B applies it and remaps."""
+    given = {"tablets": ("A B",), "nodes": 2, "edition": "server"}
+    model = build("resize", given, ("split-readiness",))
+    begun = ("grow", "resize", "apply A", "divide 0 A:0", "finalize", "apply A", "apply B")
+    broken = []
+    for later in (0, 1, 2):
+        ends = ("barrier", "commit map", "apply A", "apply B")[: 2 + later]
+        s = played(model, *begun, *ends)
+        broken.append([p.check(s) for p in model.properties if p.name == "finds-all"])
+    assert broken == [[None], [None], ["B:0 does not find all the data of tablet 1"]]
+
+
+MOST = 1_000_000
+
+
+INVARIANTS = {prop.name: prop.invariant for prop in build("resize").properties}
+
+
+SMALL: dict[str, dict[str, Any]] = {
+    "split, a repair": {"tablets": ("A B",), "nodes": 2, "repairs": 1},
+    "split or revoked, a move": {"tablets": ("A B",), "shrinks": 1, "moves": 1},
+    "merge, a move, a repair": {
+        "tablets": ("A B", "A C"), "initial": 1, "grows": 0, "shrinks": 1, "moves": 1,
+        "repairs": 1,
+    },
+    "merge on shards": {
+        "tablets": ("A:0 B:1", "A:1 C:0"), "initial": 1, "grows": 0, "shrinks": 1,
+    },
+    "split beside a dead node": {"tablets": ("A C",), "ignored": ("C",), "shrinks": 1, "moves": 1},
+    "merge beside a dead node": {
+        "tablets": ("A C", "A C"), "initial": 1, "ignored": ("C",), "shrinks": 1, "repairs": 1,
+    },
+    "growing mode": {"tablets": ("A", "A"), "nodes": 1, "initial": 2, "shrinks": 2},
+    "growing mode, left": {"tablets": ("A", "A"), "nodes": 1, "size": 90, "shrinks": 2},
+    "two splits at once": {"tablets": ("A",), "nodes": 1, "size": 101},
+    "more than the growth": {"tablets": ("A",), "nodes": 2, "size": 410, "grows": 0, "repairs": 1},
+    "merges first": {
+        "tablets": ("A", "A"), "nodes": 1, "initial": 1, "size": 120, "grows": 1, "shrinks": 2,
+    },
+    "the schema asks for more": {"tablets": ("A",), "nodes": 1, "size": 210, "initial": 4},
+}  # fmt: skip
+
+
+@pytest.mark.spec("E-038")
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("name", SMALL)
+def test_a_table_is_resized(edition: Edition, name: str) -> None:
+    """Sizes, moves, repairs and nodes that lag in any order: every token is in one tablet, replicas
+    find their data, siblings are merged in one place, each decision takes the next number, and each
+    resize can end.
+    """
+    result = check(build("resize", {"edition": edition, **SMALL[name]}), max_states=MOST)
+    assert result.violation is None, result.violation
+    assert result.verdict == "complete"
+    assert not result.unreached
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("moves", [0, 1])
+def test_a_merge_of_replicas_on_a_dead_node_waits_for_an_operator(
+    edition: Edition, moves: int
+) -> None:
+    """Siblings cannot be brought together while a replica would have to leave, or go to, a node
+    that is ignored: nothing else is broken, and the refusal names the node and what it waits for.
+    """
+    given = {"tablets": ("A C", "A B"), "initial": 1, "ignored": ("C",), "grows": 0, "shrinks": 1}
+    model: Any = build("resize", {"edition": edition, **given, "moves": moves})
+    result = check(model, max_states=MOST)
+    assert result.violation is None, result.violation
+    assert result.verdict == "complete"
+    state = model.start()
+    for verb in ("shrink", "resize"):
+        state = model.act(state, model.find(state, verb)[0])
+    waits = model.find(state, "begin track" if edition == "documents" else "finalize")[1]
+    assert "nobody was told to do anything about it: the merge waits" in waits.reason
+    assert waits.missing == ("C",)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_two_tablets_grow_and_shrink(edition: Edition) -> None:
+    """Two tablets of three nodes with every kind of step."""
+    given = {"tablets": ("A B", "B C"), "initial": 1, "shrinks": 1}
+    given |= {"moves": 1 if edition == "server" else 0}
+    result = check(build("resize", {"edition": edition, **given}), max_states=MOST)
+    assert result.violation is None, result.violation
+    assert result.verdict == "complete"
+
+
+@pytest.mark.parametrize("guard", Resize.safeguards, ids=lambda guard: guard.name)
+def test_a_safeguard_protects_its_invariant(guard: Safeguard) -> None:
+    """Off, its smallest configuration breaks one of its invariants; on, nothing is broken there."""
+    missing = check(build("resize", guard.smallest, (guard.name,))).violation
+    assert missing is not None
+    assert INVARIANTS[missing.property] in guard.protects
+    kept = check(build("resize", guard.smallest))
+    assert kept.violation is None
+    assert kept.verdict == "complete"
+
+
+def test_siblings_merged_apart_lose_data() -> None:
+    """S-45: with nothing else judged the search goes on to a replica that lacks its sibling's."""
+    model = build("resize", Resize.safeguards[-1].smallest, ("colocation-test",))
+    only = tuple(prop for prop in model.properties if prop.name == "finds-all")
+    found = check(model, only).violation
+    assert found is not None
+    assert "B:0 does not find all the data" in found.witness
+
+
+@pytest.mark.spec("E-048")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_node_has_the_groups_of_its_own_map(edition: Edition) -> None:
+    """On walks with every kind of step: a node stores each replica that the map which it goes by
+    has there, once, and the parts of its compaction groups are within that tablet.
+    """
+    given = {"tablets": ("A B", "B C"), "initial": 1, "shrinks": 2, "moves": 2, "repairs": 1}
+    model: Any = build("resize", {"edition": edition, **given})
+    remapped = 0
+    for seed in range(25):
+        chance, s = random.Random(seed), model.start()
+        for _ in range(90):
+            actions = list(model.actions(s))
+            if not actions:
+                break
+            before, s = s, model.act(s, chance.choice(actions))
+            remapped += len(before.stores) != len(s.stores)
+            for name, view in zip(model.names, s.views, strict=True):
+                own = [each for each in s.stores if each.replica.host == name]
+                assert len({each.tablet for each in own}) == len(own)
+                for each in own:
+                    assert sum(each.groups) == model.parts_of(each.tablet, view.count)
+                if view.count == s.map.count:
+                    rows = enumerate(s.map.tablets)
+                    there = {(i, r) for i, row in rows for r in row.replicas if r.host == name}
+                    assert {(each.tablet, each.replica) for each in own} == there
+    assert remapped > 20
+
+
+SMALLEST = {guard.name: guard.smallest for guard in Resize.safeguards}
+
+
+ONE_TABLET = {"tablets": ("A",), "nodes": 1}
+
+
+A, B = (TabletReplica(host) for host in "AB")
+
+
+MOVING = (Tablet(2**63 - 1, (A,), (B,), "streaming", "migration"),)
+
+
+def without(off: str) -> Callable[[], Any]:
+    """The model without one safeguard, in the smallest configuration that needs it."""
+    return lambda: build("resize", SMALLEST[off], (off,))
+
+
+def spoiling(action: type, change: Callable[[TabletMap], TabletMap]) -> Callable[[], Any]:
+    """The model, where a step also changes group 0's map."""
+    spoiled = changing(lambda s, action, after: replace(after, map=change(after.map)))
+    return lambda: broken(build("resize", ONE_TABLET), action, spoiled)
+
+
+REPORTED: dict[str, Callable[[], Any]] = {
+    "whole-map": spoiling(Resize.commit_map.struct, lambda m: replace(m, tablets=m.tablets[:1])),
+    "finds-all": without("split-readiness"),
+    "co-located": without("colocation-test"),
+    "repair-map": without("barrier-before-map"),
+    "nothing-moves": spoiling(Resize.finalize.struct, lambda m: replace(m, tablets=MOVING)),
+    "numbers": spoiling(
+        Resize.decide.struct, lambda m: replace(m, resize_seq_number=m.resize_seq_number + 1)
+    ),
+    "resized": lambda: broken(
+        build("resize", ONE_TABLET), Resize.decide.struct, doing(lambda s, action: s)
+    ),
+    "ends": lambda: broken(build("resize", ONE_TABLET), Resize.finalize.struct, never),
+}
+
+
+@pytest.mark.parametrize("name", REPORTED)
+def test_a_search_reports_it(name: str) -> None:
+    """Judged alone, each promise is broken by what was broken for it."""
+    assert_reported(REPORTED[name](), name)
+
+
+def test_every_judge_has_a_broken_variant() -> None:
+    """The table names all properties."""
+    assert set(REPORTED) == set(judges(build("resize")))
