@@ -36,7 +36,7 @@ from msgspec.structs import asdict, astuple, fields, replace
 from kit.edge.arguments import fits, spoken_hint
 from kit.errors import BadInput, BadType, KitError, Refusal, Refused, misfit, shorten
 from kit.masks import chosen
-from kit.model.flows import Flow, FlowKind, FlowTable, ServerLine, ServerLog, spot
+from kit.model.flows import Flow, FlowKind, ServerLine, ServerLog, Travels, spot
 from kit.model.model import Cost as Cost  # noqa: PLC0414  # declarations take it from here
 from kit.model.model import Gesture, Kind, Model, Monitor, NoParameters, Pace, Property, Safeguard
 from kit.model.parameters import BUDGET, check_limits
@@ -997,11 +997,10 @@ class Declared(Model[S, Any]):
         return self.acts[type(first[0])].said.instructed if first else ""
 
     @cached_property
-    def flow_table(self) -> FlowTable:
+    def flow_table(self) -> Mapping[type, Travels]:
         """What travels in each kind of action that the model has, as they declare it."""
         present = {rule.action for rule in self.rules}
-        moving = {k: a.flows for k, a in self.acts.items() if a.said.travels and k in present}
-        return FlowTable(moving, tuple(kind for kind in self.acts if kind not in moving))
+        return {k: a.flows for k, a in self.acts.items() if a.said.travels and k in present}
 
     @classmethod
     def server_log(cls) -> ServerLog:

@@ -75,15 +75,13 @@ class Family(Struct, frozen=True):
     """What a protocol family declares of itself.
 
     ``order`` is its place in lists, ``models`` gives each model's name the place of its registry
-    entry, ``views`` the place of the Views that draw it, ``flows`` the place of the table that says
-    what travels in its steps, ``scenario_output`` that of what scenario files show of it, where its
-    entry does not have it. ``public`` are the names that the family adds to the kit's own
-    packages (``lessons``, ``spark``, or the kit itself: the empty text), by the modules that have
-    them; a module without names is added itself. ``tasks`` are modules with
+    entry, ``views`` the place of the Views that draw it, ``scenario_output`` that of what scenario
+    files show of it, where its entry does not have it. ``public`` are the names that the family
+    adds to the kit's own packages (``lessons``, ``spark``, or the kit itself: the empty text), by
+    the modules that have them; a module without names is added itself. ``tasks`` are modules with
     exercises (``TASKS``), ``hunts`` gives a model's name what lessons hide in it, ``commands``
-    gives a word of the command line its help and its place; ``images`` is
-    a module that draws committed pictures (``pictures`` as SVG, ``graphs`` as DOT text,
-    ``diagrams`` as state diagrams).
+    gives a word of the command line its help and its place; ``images`` is a module that draws
+    committed pictures (``pictures`` as SVG, ``graphs`` as DOT text, ``diagrams`` of states).
     ``trace_tables`` gives a model's name the place of what makes rows of its runs,
     ``pipeline_tables`` are other tables that Spark makes, ``repeats`` places of functions that do
     the run of such a row again (None for other rows), ``shrinks`` of those that make a row's run
@@ -102,7 +100,6 @@ class Family(Struct, frozen=True):
     order: int
     models: Mapping[str, str] = field(default_factory=dict)
     views: Mapping[str, str] = field(default_factory=dict)
-    flows: Mapping[str, str] = field(default_factory=dict)
     scenario_output: Mapping[str, str] = field(default_factory=dict)
     public: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     tasks: tuple[str, ...] = ()

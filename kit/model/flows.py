@@ -1,18 +1,16 @@
 """What travels in a step: a log entry to a node, a request and its answer, data, an epoch.
 
-Each action of a declared model says what moves in it; for other models the family says it in its
-``facts/``, or declares the type *still*. The browser lets it travel, the text form of a step says
-it.
+Each action of a declared model says what moves in it; another model has a ``flow_table``. The
+browser lets it travel, the text form of a step says it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeAlias, TypeGuard
 from uuid import UUID
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.model.family import families
 from kit.model.model import Model
 from kit.model.timeline import PassedStep
 
@@ -87,13 +85,6 @@ Travels: TypeAlias = Callable[[Any, Any, Any, Any], tuple[Flow, ...]]
 """What moves in a step, from the model, the state before, the action and the state after."""
 
 
-class FlowTable(Struct, frozen=True):
-    """What moves in each type of action, and the types in which nothing does (``still``)."""
-
-    moving: Mapping[type, Travels] = field(default_factory=dict)
-    still: tuple[type, ...] = ()
-
-
 def flows(model: Model[Any, Any], before: Any, action: Any, after: Any) -> tuple[Flow, ...]:
     """What travels in a step; of a product, in the step of the part that acts.
 
@@ -125,20 +116,17 @@ def _moved(model: Model[Any, Any], before: Any, action: Any, after: Any) -> tupl
             for flow in _moved(model.parts[part], states[0], own, states[1])
         )
         return tuple(flow for flow in moved if flow.from_key and flow.to_key)
-    travels = flow_table(model).moving.get(type(action))
+    travels = flow_table(model).get(type(action))
     return () if travels is None else travels(model, before, action, after)
 
 
-def flow_table(model: Model[Any, Any]) -> FlowTable:
-    """The table of a model: its family's, its own, those of its parts together, or an empty one."""
+def flow_table(model: Model[Any, Any]) -> Mapping[type, Travels]:
+    """What moves in each type of action: as the model says, or its parts together."""
     if has_parts(model):
-        tables = [flow_table(part) for part in model.parts.values()]
-        moving = {kind: travels for table in tables for kind, travels in table.moving.items()}
-        return FlowTable(moving, tuple(kind for table in tables for kind in table.still))
-    for family in families():
-        if model.name in family.flows:
-            return family.load(family.flows[model.name])  # type: ignore[no-any-return]  # as it says
-    return getattr(model, "flow_table", FlowTable())
+        tables = map(flow_table, model.parts.values())
+        return {kind: travels for table in tables for kind, travels in table.items()}
+    table: Mapping[type, Travels] = getattr(model, "flow_table", {})
+    return table
 
 
 OWN_WORDS = "in the kit's own words"

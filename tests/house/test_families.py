@@ -17,7 +17,6 @@ def places(family: Family) -> Iterator[str]:
     """Every place that a family declares, whatever it is for."""
     yield from family.models.values()
     yield from family.views.values()
-    yield from family.flows.values()
     yield from family.trace_tables.values()
     for package in family.public:
         yield from (place for _, owner, place in public_places(package) if owner is family)

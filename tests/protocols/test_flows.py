@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from kit.model.flows import flow_table
-from kit.model.model import Model
 from kit.model.registry import build, entries, scenario_of
 from kit.model.scenario import files, open_file
 from kit.model.timeline import Timeline
@@ -21,7 +19,6 @@ from kit.protocols.worlds.panels import part_scene
 from kit.protocols.worlds.side_by_side import SideBySide, placed
 from kit.views.panel import Scene
 from kit.views.rendered import RenderedTimeline
-from tests.kinds import action_types
 
 MOST_LEGS = 3
 KEY = re.compile(r' data-k="([^"]*)"')
@@ -44,32 +41,6 @@ def histories() -> Iterator[Any]:
     for name in (*SCENARIOS, *others):
         run = partial(open_file, others[name]) if name in others else partial(opened, name)
         yield pytest.param(run, id=f"file {name}" if name in others else name)
-
-
-def models() -> Iterator[Model[Any, Any]]:
-    """Every model of the kit, and the same with all that random walks ask for."""
-    for entry in entries().values():
-        yield build(entry.name)
-        yield build(entry.name, entry.fuzzing.parameters)
-
-
-def ruled(model: Model[Any, Any]) -> Iterator[type]:
-    """The types of action for which a model, or a part of it, has a rule."""
-    if parts := getattr(model, "parts", {}):
-        for part in parts.values():
-            yield from ruled(part)
-    else:
-        yield from (rule.action for rule in model.rules)
-
-
-@pytest.mark.parametrize("model", list(models()), ids=lambda model: model.name)
-def test_every_type_of_action_moves_something_or_is_still(model: Model[Any, Any]) -> None:
-    """Each type of action of each model stands in its table once: moving, or declared still."""
-    table = flow_table(model)
-    types = {*action_types(model), *ruled(model)}
-    assert types
-    assert not types - set(table.moving) - set(table.still)
-    assert not set(table.moving) & set(table.still)
 
 
 def absent(scene: Scene) -> set[str]:

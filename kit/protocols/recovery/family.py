@@ -17,7 +17,6 @@ FAMILY = Family(
         "recovery_mode": "panels.recovery:MODE_VIEWS",
         "failures": "panels.failures:VIEWS",
     },
-    flows={},
     commands={
         "recover": (
             "advise on a cluster that lost nodes: which procedure, which leader, what is lost",

@@ -18,7 +18,7 @@ from kit.errors import BadInput, Refusal
 from kit.masks import mask_of
 from kit.model.compose import Lifting
 from kit.model.declared import State, action, budget, parameter, purpose, refused, safeguard
-from kit.model.flows import FlowTable
+from kit.model.flows import Travels
 from kit.protocols.group0.voting import VotingModel
 from kit.protocols.tablets.dump import DumpedTable, TabletDump, holders
 from kit.protocols.tablets.hosts import HIDDEN, LOG, NETWORK, WRITTEN, Hosts, host_spot
@@ -463,11 +463,10 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         return tuple(texts)
 
     @cached_property
-    def flow_table(self) -> FlowTable:
+    def flow_table(self) -> Mapping[type, Travels]:
         """What travels; not in steps that no run here has."""
-        table = super().flow_table
-        moving = {kind: flows for kind, flows in table.moving.items() if kind not in NOT_HERE}
-        return FlowTable(moving, (*table.still, *NOT_HERE))
+        moving = super().flow_table.items()
+        return {kind: travels for kind, travels in moving if kind not in NOT_HERE}
 
     def start(self) -> TabletsState:
         """The first state; with a dump's transitions on their track, in stages just begun."""

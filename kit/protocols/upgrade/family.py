@@ -12,7 +12,6 @@ FAMILY = Family(
         "topology_upgrade": "drill.topology_upgrade:SERVERS",
     },
     views={"raft_upgrade": "panels.raft:VIEWS", "topology_upgrade": "panels.topology:VIEWS"},
-    flows={},
     images="panels.states",
     public={"lessons": {"lessons": "first_advice missing_from_table upgrade_log upgrade_waits"}},
     hunts={

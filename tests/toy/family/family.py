@@ -8,7 +8,6 @@ FAMILY = Family(
     order=90,
     models={"lease": "model:ENTRY"},
     views={"lease": "panels:VIEWS"},
-    flows={"lease": "facts.flows:FLOWS"},
     trace_tables={"lease": "trace_rows:ROWS"},
     drills={"lease": "drill:DRILL"},
     tasks=("lessons.tasks",),

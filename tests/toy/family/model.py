@@ -11,6 +11,7 @@ from kit.model.declared import (
     Declared,
     Each,
     State,
+    Travel,
     action,
     entry,
     parameter,
@@ -25,6 +26,14 @@ from kit.protocols.toy.rules.fence import NOTHING, refusal
 
 MOST = 9
 
+GIVEN = Travel(
+    *("answer", "field:newest", "field:numbers"),
+    *("lease {lease}", "service → {client}: lease {lease}"),
+)
+WRITTEN = Travel(
+    *("request", "field:numbers", "field:seen"),
+    *("number {number}", "{client} → store: number {number}"),
+)
 Client: TypeAlias = Annotated[int, Each(lambda m: range(m.clients), "C{}".format)]
 
 
@@ -57,7 +66,7 @@ class Lease(Declared[LeaseState]):
         """Nobody had a lease; nothing is written."""
         return LeaseState((NOTHING,) * self.clients)
 
-    @action()
+    @action(travels=[GIVEN])
     @purpose("Only one client at a time should believe that it may write.")
     def take(self, s: LeaseState, client: Client) -> Next:
         """{client} takes lease {lease}."""
@@ -75,7 +84,7 @@ class Lease(Declared[LeaseState]):
         """Lease {lease} lapses."""
         return s.but(running=False) if s.running else None
 
-    @action()
+    @action(travels=[WRITTEN])
     @purpose("A client writes as long as it believes that its lease runs.")
     def write(self, s: LeaseState, client: Client) -> Next:
         """{client} writes with number {number}."""

@@ -9,7 +9,7 @@ from itertools import pairwise
 from kit.edge.arguments import checked
 from kit.edge.paths import Readable
 from kit.errors import BadInput, counted
-from kit.model.flows import Flow, FlowTable, spot
+from kit.model.flows import Flow, spot
 from kit.model.record import ReadOn, Record, RecordState
 from kit.protocols.tablets.dry_run.moments import Change, Moment, changes, names_in, opened_moments
 from kit.protocols.topology.rules.machines import Edition
@@ -37,7 +37,7 @@ class Series(Record):
         self.names = names_in(moments)
         self.moments = tuple(moments)
         super().__init__([tuple(changes(*pair, self.names)) for pair in pairwise(moments)])
-        self.flow_table = FlowTable({ReadOn: _travels})
+        self.flow_table = {ReadOn: _travels}
 
     def milestone(self, before: RecordState, action: ReadOn, after: RecordState) -> str | None:
         """The snapshot that is read."""

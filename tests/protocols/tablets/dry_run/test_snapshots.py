@@ -221,7 +221,7 @@ def test_snapshots_are_a_player_with_the_moves_between_them() -> None:
         assert words in steps[1]
     for words in ("172.20.0.15: has left", "split: 2 tablets → 4", "normal → leaving"):
         assert words in steps[2]
-    scene = player.timeline.model.flow_table.moving
+    scene = player.timeline.model.flow_table
     (travels,) = scene.values()
     first, moment, last = player.timeline.moments
     start, model = first.state, player.timeline.model

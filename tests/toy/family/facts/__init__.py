@@ -1,1 +1,0 @@
-"""What pictures and texts ask of a state."""
