@@ -111,13 +111,12 @@ class NetworkModel(NodeModel[ActorState]):
     """A model of nodes on a network.
 
     Its ``set_up`` calls ``connect``; ``begin`` says how a node begins; methods under ``receives``
-    what it makes of messages. ``message`` is the type of all messages, the codec of traces: without
-    it, all that are received. ``shared`` are names that are no nodes: what several of them write.
+    what it makes of messages, all of whose types they name. ``shared`` are names that are no nodes:
+    what several of them write.
     """
 
     State = ActorState
     first: tuple[str, ...] = ("deliver",)
-    message: Any = None
     shared: ClassVar[tuple[str, ...]] = ()
     _receivers: ClassVar[dict[Any, tuple[str, str]]] = {}
 
@@ -138,14 +137,14 @@ class NetworkModel(NodeModel[ActorState]):
         given: Any = names
         if not (given and isinstance(given, tuple) and all(isinstance(n, str) for n in given)):
             raise BadType(f"nodes of {self.name}", names, 'a tuple of names, such as ("A", "B")')
-        if not (self.message or self._receivers):
-            allowed = "a type of message, or methods under @receives(Message)"
+        if not self._receivers:
+            allowed = "methods under @receives(Message)"
             raise BadInput(f"message of {self.name}", "nothing", allowed)
         for method in self.receiving:
             check_call(f"{method.__name__} of {self.name}", method, "state", "envelope")
         self.names, self.network_options = names, options or NetworkOptions()
         self.carrier = Carrier(names, self.network_options)
-        message = self.message or reduce(or_, self._receivers)
+        message = reduce(or_, self._receivers)
         typed = (kind[message] if kind in MESSAGE_ACTIONS else kind for kind in self.acts)
         self.Action = reduce(or_, typed)
         tidy, most = self.network_options.tidy, self.network_options.most_in_flight

@@ -1046,15 +1046,11 @@ def entry(model: type[Declared[Any]], **more: Any) -> Entry:
     if not fits(model, type) or not issubclass(model, Declared):
         raise BadType("entry", model, "a class of models: class Mine(Declared[MyState])")
     with declaring(f"entry of {model.__name__}", **more):
-        return _entry(model, more)
-
-
-def _entry(model: type[Declared[Any]], more: Mapping[str, Any]) -> Entry:
-    return Entry(
-        name=model.name,
-        title=model.title,
-        parameters=model.Parameters,
-        build=model,
-        safeguards=model.safeguards,
-        **more,
-    )
+        return Entry(
+            name=model.name,
+            title=model.title,
+            parameters=model.Parameters,
+            build=model,
+            safeguards=model.safeguards,
+            **more,
+        )

@@ -525,6 +525,12 @@ every fair run comes to what is *live* again and again (``kit.model.liveness``).
 """
 
 
+def by_kind(properties: Iterable[Property]) -> Iterator[tuple[Property, ...]]:
+    """Properties apart by kind: *always*, *step*, *sometimes*, *goal*, *live*."""
+    every = tuple(properties)
+    return (tuple(p for p in every if p.kind == kind) for kind in get_args(Kind))
+
+
 def verdicts(
     model: Model[Any, Any],
     s: Any,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any
 
 import msgspec
@@ -633,12 +633,7 @@ def held(timeline: Timeline, actions: Iterable[Any]) -> Iterator[Any]:
 
 def every(model: Model[Any, Any], state: Any, wanted: Callable[[Any], bool]) -> Iterator[Any]:
     """Yield the first enabled action that is wanted, again and again, until none is enabled."""
-    for _ in range(LONGEST_RUN):
-        action = next(filter(wanted, model.actions(state)), None)
-        if action is None:
-            return
-        yield action
-        state = model.apply(state, action)
+    return _led(model, state, lambda s: next(filter(wanted, model.actions(s)), None))
 
 
 def catch_up(model: Model[Any, Any], state: Any) -> Iterator[Any]:
@@ -650,9 +645,13 @@ def suggested(
     model: Model[Any, Any], state: Any, stop: Callable[[Any], bool] = lambda action: False
 ) -> Iterator[Any]:
     """Yield what the model suggests until it suggests nothing, or what ``stop`` holds back."""
+    return takewhile(lambda action: not stop(action), _led(model, state, model.suggest))
+
+
+def _led(model: Model[Any, Any], state: Any, following: Callable[[Any], Any]) -> Iterator[Any]:
     for _ in range(LONGEST_RUN):
-        action = model.suggest(state)
-        if action is None or stop(action):
+        action = following(state)
+        if action is None:
             return
         yield action
         state = model.apply(state, action)

@@ -65,15 +65,8 @@ def smallest_cause(
 
     Raises BadInput for an unknown promise, or a run that does not break it.
     """
-
-    class Reporting(Trial):
-        def run(self, numbers: tuple[int, ...]) -> tuple[int, ...] | None:
-            if progress is not None:
-                progress(len(self.tried), len(numbers))
-            return super().run(numbers)
-
     with exploring(model):
-        steps, witness = Reporting(model, actions, name, judging(model, name)).shrunk()
+        steps, witness = Trial(model, actions, name, judging(model, name), progress).shrunk()
     if not witness:
         raise BadInput("actions", f"{len(actions)} steps", f"a run that breaks {name}")
     return Cause(steps, witness)

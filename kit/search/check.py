@@ -36,6 +36,20 @@ KINDS = ("always", "step", "monitor", "sometimes", "goal", "live")
 BY_NAME = "a loop is fair to each name and step by itself: search without symmetry or partial order"
 
 
+class Lines(Struct, frozen=True):
+    """What is told in a few lines, in a terminal and in a notebook."""
+
+    def lines(self) -> tuple[str, ...]:
+        """What was looked at, what was judged and what was found."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines())
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<div>{escape(line)}</div>" for line in self.lines())
+
+
 class Scope(Struct, frozen=True):
     """A configuration and what was judged of it.
 
@@ -190,7 +204,7 @@ WORDS = "{done:,} states, {now:,} being examined"
 __all__ = ["Mode", "Progress", "Result", "Violation", "check", "check_refinement"]
 
 
-class Result(Struct, frozen=True):
+class Result(Lines, frozen=True):
     """What a search found.
 
     ``states`` counts unique states (with what monitors remember; with symmetry, one of those that
@@ -320,12 +334,6 @@ class Result(Struct, frozen=True):
             *(f"{each.property}: {each.remark}" for each in self.costs),
             *silent,
         )
-
-    def __repr__(self) -> str:
-        return "\n".join(self.lines())
-
-    def _repr_html_(self) -> str:
-        return "".join(f"<div>{escape(line)}</div>" for line in self.lines())
 
 
 RECORDED = "There is nothing to search: this is a record of one run, without promises."

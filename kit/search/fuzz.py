@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial, reduce
-from html import escape
 from itertools import islice
 from random import Random
 from time import perf_counter
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,12 +22,12 @@ from kit.edge.progress import Progress, shown
 from kit.errors import BadInput, Refusal, one_line
 from kit.model import vet
 from kit.model.liveness import loop_of, loop_words
-from kit.model.model import Kind, Model, Monitor, Property
+from kit.model.model import Model, Monitor, Property, by_kind
 from kit.model.registry import fuzzing_of, one_of, rows_of
 from kit.model.rule import Rule
 from kit.model.timeline import Timeline
 from kit.model.trace import Trace
-from kit.search.check import Scope, scope_of
+from kit.search.check import Lines, Scope, scope_of
 from kit.search.search import LOST, look_further, out_of_reach, ways_on
 
 Memories = tuple[Any, ...]
@@ -61,15 +60,9 @@ class PropertyJudges(Struct, frozen=True):
         judged = model.properties if properties is None else properties
         if monitors is None:
             monitors = model.monitors if properties is None else ()
-        by_kind = {
-            kind: tuple(prop for prop in judged if prop.kind == kind) for kind in get_args(Kind)
-        }
-        return cls(
-            *(by_kind["always"], by_kind["step"], by_kind["sometimes"]),
-            tuple(map(vet.careful_monitor, monitors)),
-            by_kind["goal"],
-            lives=by_kind["live"],
-        )
+        always, steps, awaited, goals, lives = by_kind(judged)
+        watching = tuple(map(vet.careful_monitor, monitors))
+        return cls(always, steps, awaited, watching, goals, lives=lives)
 
     def begin(self) -> Memories:
         """What the monitors remember at the start."""
@@ -140,10 +133,16 @@ class Trial:
     """Replays of parts of a run, in search of one violation. A part is the numbers of its steps."""
 
     def __init__(
-        self, model: Model[Any, Any], actions: Sequence[Any], name: str, judges: PropertyJudges
+        self,
+        model: Model[Any, Any],
+        actions: Sequence[Any],
+        name: str,
+        judges: PropertyJudges,
+        progress: Progress | None = None,
     ) -> None:
         """Parts of these actions; ``name`` is what they are to break."""
         self.model, self.actions, self.name, self.judges = model, actions, name, judges
+        self.progress = progress
         self.tried: dict[tuple[int, ...], tuple[int, ...] | None] = {}
         self.witnesses: dict[tuple[int, ...], str] = {}
 
@@ -158,6 +157,8 @@ class Trial:
 
     def run(self, numbers: tuple[int, ...]) -> tuple[int, ...] | None:
         """The steps that were taken up to the violation; None when there is none of its name."""
+        if self.progress is not None:
+            self.progress(len(self.tried), len(numbers))
         if numbers not in self.tried:
             self.tried[numbers] = self._replay(numbers)
         return self.tried[numbers]
@@ -524,7 +525,7 @@ class Finding(Struct, frozen=True):
         return self.timeline(model).save()
 
 
-class Fuzzed(Struct, frozen=True):
+class Fuzzed(Lines, frozen=True):
     """What the walks of several seeds found.
 
     ``rows`` are the transitions of the model's tables, ``untaken`` those that no walk took;
@@ -561,12 +562,6 @@ class Fuzzed(Struct, frozen=True):
         if not any(self.scope.judged.values()):
             return "nothing was judged"
         return "no violation found" + (" before the interruption" if self.interrupted else "")
-
-    def __repr__(self) -> str:
-        return "\n".join(self.lines())
-
-    def _repr_html_(self) -> str:
-        return "".join(f"<div>{escape(line)}</div>" for line in self.lines())
 
 
 @checked

@@ -20,7 +20,7 @@ from kit.edge.progress import Progress
 from kit.errors import BadInput, KitError, shorten
 from kit.model import vet
 from kit.model.liveness import Lassos, loop_words
-from kit.model.model import Cost, Model, Monitor, Property
+from kit.model.model import Cost, Model, Monitor, Property, by_kind
 from kit.model.rule import Rule
 from kit.model.source import place
 
@@ -432,16 +432,12 @@ class Search:
         With ``symmetry``, the model has one and each monitor knows how to rename.
         """
         self.judged = judged = tuple(properties)
+        self.always, self.steps, self.awaited, self.goals, self.lives = by_kind(judged)
         self.model = model
         self.is_own = vet.is_own(model)
         self.monitors = tuple(map(vet.careful_monitor, monitors))
         self.most, self.deepest, self.past_costs = most, deepest, past_costs
-        self.always = tuple(p for p in judged if p.kind == "always")
-        self.steps = tuple(p for p in judged if p.kind == "step")
         self.steps_on: dict[type, tuple[Any, ...]] = {}
-        self.awaited = tuple(p for p in judged if p.kind == "sometimes")
-        self.goals = tuple(p for p in judged if p.kind == "goal")
-        self.lives = tuple(p for p in judged if p.kind == "live")
         self.within: dict[str, None] = {}
         self.parents: dict[Any, Any] = {}
         self.sources: dict[Any, list[Any]] = {}

@@ -40,7 +40,6 @@ class Counting(NetworkModel):
     """Additions that are sent once, on any network; B counts what it does not remember."""
 
     name, title = "counting", "Counting with repeats"
-    message = Add | Done
 
     adds: int = parameter(2, "how many additions there are")
     remembers: Memory = parameter("all", "what B remembers of those it counted")
