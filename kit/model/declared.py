@@ -28,6 +28,7 @@ from typing import (
     dataclass_transform,
     get_args,
     get_origin,
+    get_type_hints,
 )
 
 from msgspec import NODEFAULT, Meta, Struct, ValidationError, convert, defstruct, field
@@ -38,10 +39,10 @@ from kit.errors import BadInput, BadType, KitError, Refusal, Refused, misfit, sh
 from kit.masks import chosen
 from kit.model.flows import Flow, FlowKind, ServerLine, ServerLog, Travels, spot
 from kit.model.model import Cost as Cost  # noqa: PLC0414  # declarations take it from here
-from kit.model.model import Gesture, Kind, Model, Monitor, NoParameters, Pace, Property, Safeguard
+from kit.model.model import Gesture, Kind, Model, NoParameters, Pace, Property, Safeguard
 from kit.model.parameters import BUDGET, check_limits
 from kit.model.patience import attended
-from kit.model.registry import Entry
+from kit.model.registry import Entry, entry_by
 from kit.model.rule import Rule
 from kit.model.source import is_kits, is_own_error
 from kit.model.vet import check_body, check_call
@@ -662,20 +663,6 @@ def _annotations(owner: Any) -> dict[str, Any]:
         raise BadType(owner.__qualname__, "an annotation", allowed) from None
 
 
-ATTRIBUTES: dict[str, Any] = {
-    **dict.fromkeys(("name", "title", "about"), str),
-    **dict.fromkeys(("first", "faults"), tuple[str, ...]),
-    "Parameters": type,
-    "settled": Callable[..., Any] | None,
-    "safeguards": tuple[Safeguard, ...],
-    "properties": tuple[Property, ...],
-    "signs": tuple[Property, ...],
-    "monitors": tuple[Monitor, ...],
-    "costs": tuple[Cost, ...],
-}
-"""What the body of a class may say of these."""
-
-
 def _check_attribute(cls: type[Declared[Any]], name: str, value: Any) -> None:
     """See that a class says nothing else under a name that every model has. Raises BadType."""
     what, usual = f"{name} of {cls.__name__}", getattr(Declared, name, None)
@@ -685,7 +672,7 @@ def _check_attribute(cls: type[Declared[Any]], name: str, value: Any) -> None:
         several = get_origin(ATTRIBUTES[name]) is tuple
         allowed = "a tuple: a method or an action needs another name" if several else ""
         raise BadType(what, value, allowed or spoken_hint(ATTRIBUTES[name]))
-    if name == "Parameters" and not issubclass(value, Struct):
+    if name == "Parameters" and not (isinstance(value, type) and issubclass(value, Struct)):
         raise BadType(what, value, "a frozen struct of msgspec")
     if isinstance(usual, FunctionType) and not callable(value) and not hasattr(value, "__get__"):
         raise BadType(
@@ -710,20 +697,14 @@ def _check_protected(model: Declared[Any]) -> None:
     """See that safeguards of somebody's own model protect what it promises, if only in some
     configurations. The kit's own may protect what the models promise that they are joined to.
     """
-    own = (owner for owner in type(model).__mro__ if not owner.__module__.startswith("kit."))
-    switches = [
-        (f"{name} of {owner.__name__}", each.safeguard(name))
-        for owner in own
-        for name, each in vars(owner).items()
-        if isinstance(each, Given) and each.safeguard
-    ]
-    if not switches:  # so it is with every model of the kit: gathering takes time
-        return
-    promised = _promised(model)
-    for what, switch in switches:
-        if lost := [word for word in switch.protects if word not in promised]:
-            allowed = ", ".join(promised) or "a promise: it has none"
-            raise BadInput(f"what {what} protects", lost[0], allowed)
+    for owner in (each for each in type(model).__mro__ if not each.__module__.startswith("kit.")):
+        for name, each in vars(owner).items():
+            if not isinstance(each, Given) or not each.safeguard:
+                continue
+            promised = _promised(model)
+            if lost := [word for word in each.safeguard(name).protects if word not in promised]:
+                allowed = ", ".join(promised) or "a promise: it has none"
+                raise BadInput(f"what {name} of {owner.__name__} protects", lost[0], allowed)
 
 
 def _check_costs(model: Declared[Any]) -> None:
@@ -1008,6 +989,10 @@ class Declared(Model[S, Any]):
         return ServerLog(lambda m, before, a, after: cls.acts[type(a)].lines(m, before, a, after))
 
 
+ATTRIBUTES = {name: hint for name, hint in get_type_hints(Declared).items() if name != "State"}
+"""What the body of a class may say of these."""
+
+
 class NodeModel(Declared[S]):
     """A model of nodes that have places: ``names`` are theirs, a mask has a bit for each place."""
 
@@ -1046,11 +1031,4 @@ def entry(model: type[Declared[Any]], **more: Any) -> Entry:
     if not fits(model, type) or not issubclass(model, Declared):
         raise BadType("entry", model, "a class of models: class Mine(Declared[MyState])")
     with declaring(f"entry of {model.__name__}", **more):
-        return Entry(
-            name=model.name,
-            title=model.title,
-            parameters=model.Parameters,
-            build=model,
-            safeguards=model.safeguards,
-            **more,
-        )
+        return entry_by(model, safeguards=model.safeguards, **more)

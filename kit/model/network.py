@@ -78,34 +78,30 @@ class Network(Struct, frozen=True, cache_hash=True):
     left: Budget
 
 
-class DeliverMessage(Struct, Generic[M], frozen=True, tag="deliver"):
+class OfMessage(Struct, Generic[M], frozen=True):
+    """What happens to a message."""
+
+    envelope: Envelope[M]
+
+
+class DeliverMessage(OfMessage[M], frozen=True, tag="deliver"):
     """A node receives a message."""
 
-    envelope: Envelope[M]
 
-
-class DropMessage(Struct, Generic[M], frozen=True, tag="drop"):
+class DropMessage(OfMessage[M], frozen=True, tag="drop"):
     """The network loses a message."""
 
-    envelope: Envelope[M]
 
-
-class DuplicateMessage(Struct, Generic[M], frozen=True, tag="duplicate"):
+class DuplicateMessage(OfMessage[M], frozen=True, tag="duplicate"):
     """The network makes one more copy of a message."""
 
-    envelope: Envelope[M]
 
-
-class HoldMessage(Struct, Generic[M], frozen=True, tag="hold"):
+class HoldMessage(OfMessage[M], frozen=True, tag="hold"):
     """The network holds a message back until it is released."""
 
-    envelope: Envelope[M]
 
-
-class ReleaseMessage(Struct, Generic[M], frozen=True, tag="release"):
+class ReleaseMessage(OfMessage[M], frozen=True, tag="release"):
     """A message that was held back is in flight again."""
-
-    envelope: Envelope[M]
 
 
 class Partition(Struct, frozen=True, tag="partition"):

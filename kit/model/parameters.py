@@ -3,9 +3,8 @@
 A field is ``Annotated[int, Meta(title=…, description=…, ge=…, le=…)]``. Controls, the command line
 and the errors are made from that. Flags stand in its ``extra_json_schema``: *hidden* (no control
 for it), *written* (a person writes it as text; several lines with a semicolon between), *budget*
-(how often something may happen), *ring*
-(``generated`` and ``replicas``: it describes a ring that the model makes, or how many replicas that
-has; ``own``: a ring that is given).
+(how often something may happen), *ring* (``generated`` and ``replicas``: it describes a ring that
+the model makes, or how many replicas that has; ``own``: a ring that is given).
 """
 
 from collections import Counter
@@ -33,9 +32,8 @@ class Parameter(Struct, frozen=True, kw_only=True):
 
     ``path`` are the fields that lead to it: more than one where a parameter is a struct of others.
     ``annotation`` is its type as the field says it, ``type`` what msgspec makes of that, ``usual``
-    its default; ``least``
-    and ``most`` are the ends of a whole number, ``choices`` are all values that there are, where
-    there are so few.
+    its default; ``least`` and ``most`` are the ends of a whole number, ``choices`` are all values
+    that there are, where there are so few.
     """
 
     name: str

@@ -131,13 +131,12 @@ def entry_for(model: Model[Any, Any]) -> Entry | None:
     own: Any = getattr(type(model), "Parameters", None)
     if (known := registered(model)) or not (isinstance(own, type) and issubclass(own, Struct)):
         return known
-    return Entry(
-        name=model.name,
-        title=model.title,
-        parameters=own,
-        build=type(model),
-        safeguards=model.safeguards,
-    )
+    return entry_by(type(model), safeguards=model.safeguards)
+
+
+def entry_by(kind: Any, **more: Any) -> Entry:
+    """The entry of a class of models that declares its parameters."""
+    return Entry(name=kind.name, title=kind.title, parameters=kind.Parameters, build=kind, **more)
 
 
 @checked

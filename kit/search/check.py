@@ -55,9 +55,9 @@ class Scope(Struct, frozen=True):
 
     ``parameters`` are those that differ from the model's defaults, and those that the smallest
     configuration of a safeguard sets that is ``off`` (its id and name); the ``edition`` is told in
-    any case; ``judged`` gives the names
-    of all that was judged by kind (``monitor`` among them), ``left_out`` names the model's own
-    properties and monitors that were not. ``budgets`` says how often what may go wrong.
+    any case; ``judged`` gives the names of all that was judged by kind (``monitor`` among them),
+    ``left_out`` names the model's own properties and monitors that were not. ``budgets`` says how
+    often what may go wrong.
     """
 
     parameters: Mapping[str, Any] = field(default_factory=dict)

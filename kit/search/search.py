@@ -28,7 +28,6 @@ from kit.model.source import place
 class Nodes:
     """The nodes of one search of a model.
 
-    A node is a state; where monitors watch, a tuple of a state and what each of them remembers.
     ``successors`` gives every step from a node, ``canonical`` the node that stands for all that
     differ from it in names only (None: a search without symmetry).
     """
