@@ -270,11 +270,9 @@ class Discovery(NetworkModel):
     )
     @purpose("Messages get lost, but a node without a group must still find one.")
     def ask_again(self, s: ActorState, node: Node) -> Next:
-        """{node} has no group yet and asks {targets} again.
-
-        It asks the nodes that have not answered, or else the node with the lowest id; of a group
-        that it knows, it asks the founder to let it in.
-        """
+        """{node} has no group yet and asks {targets} again."""
+        # The nodes that have not answered, or else the node with the lowest id; of a group that it
+        # knows, the founder: to let it in.
         peers, name = s.nodes[node], self.names[node]
         if no_founder(peers, self.transitive_closure) is None:
             return refused(f"{name} has an answer from every node, and has the lowest Raft id")

@@ -200,10 +200,8 @@ class Group0(guards.Guards, raft.RaftLog, serving.Serving):
 
     @step("INV-ONCE", on=(raft.RaftLog.commit_command,))
     def built_on(self, before: Group0State, action: Any, after: Group0State) -> str | None:
-        """A command changes only the state that it was built on.
-
-        A command that takes effect finds the state id that its creator read in step 3.
-        """
+        """A command changes only the state that it was built on."""
+        # If it takes effect, it finds the state id that its creator read in step 3.
         command = after.log[len(after.log) - 1]
         newest = tables_after(before.log, self.switches).history.newest
         guard = before.guards[self.number(command.creator)]
@@ -217,8 +215,7 @@ class Group0(guards.Guards, raft.RaftLog, serving.Serving):
     def once(self, s: Group0State) -> str | None:
         """A change takes effect once if its client hears success, and never if it hears an error.
 
-        At most once; once if its client was told of success, and never if it was told of an error.
-        What was done before the run is no client's.
+        Else at most once. What was done before the run is no client's.
         """
         effective = tables_after(s.log, self.switches).effective
         entries = tuple(zip(s.log, effective, strict=True))[len(self.done_before) :]

@@ -210,16 +210,6 @@ def _guard(row: GuardRow) -> Frag:
     )
 
 
-def _guard_words(scene: Scene) -> Iterator[str]:
-    rows = scene.of(facts.guards)
-    if not rows:
-        yield "no node holds a guard"
-    for row in rows:
-        yield f"{row.node}: {row.change}{f'; {SILENT}' if row.silent else ''}"
-        for number, state, name, result in _steps(row):
-            yield f"  {MARKS[state]} {number} {name}{f': {result}' if result else ''}"
-
-
 # -- members, voters, schema -----------------------------------------------------------------------
 
 
@@ -363,7 +353,7 @@ VIEWS = Views(
             still=True,
             tab="History",
         ),
-        panel_of("guards", "Guards", Drawn(_draw_guards, _guard_words), tab="Guards"),
+        panel_of("guards", "Guards", Drawn(_draw_guards), tab="Guards"),
         panel_of(
             "configuration",
             "Configuration and voters",

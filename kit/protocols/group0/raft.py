@@ -109,10 +109,8 @@ class RaftLog(Members):
     )
     @purpose("What a majority has stored survives the loss of any minority.")
     def commit_command(self, s: Group0State, state_id: StateId, by: Names) -> Next:
-        """{by} store {last}, so it is committed at index {index}.
-
-        They are the leader and just enough other voters.
-        """
+        """{by} store {last}, so it is committed at index {index}."""
+        # They are the leader and just enough other voters.
         if why := self.no_leader(s):
             return why
         lacking = self.lacking_dropped(s) & self.mask(by)

@@ -20,14 +20,7 @@ from kit.masks import nodes_in
 from kit.model.declared import Each, Node, Travel, action, purpose, refused, verbatim
 from kit.protocols.group0.rules.commands import Command, command_of, takes_effect
 from kit.protocols.topology import control
-from kit.protocols.topology.control import (
-    ControlState,
-    Next,
-    Travels,
-    caught_up,
-    majority_refusal,
-    with_topology,
-)
+from kit.protocols.topology.control import ControlState, Next, Travels, caught_up, majority_refusal
 from kit.protocols.topology.rules import cluster
 from kit.protocols.topology.rules import work as rules
 from kit.protocols.topology.rules.columns import changed_cells
@@ -174,7 +167,7 @@ def committed(s: ControlState, command: Command, setting: cluster.Setting) -> Co
     if not takes_effect(s.state_id, command, setting.safeguards.group0):
         return s
     before = rules.under_way(s.topology), s.topology.session
-    s = with_topology(s, cluster.mutated(s.topology, command.change))
+    s = control.with_topology(s, cluster.mutated(s.topology, command.change))
     if (rules.under_way(s.topology), s.topology.session) != before:
         # Another state, or session, has other work; what was decided meanwhile is stale anyway.
         s = s.but(attempted=replace(control.NOTHING_DONE, command=s.attempted.command))
@@ -265,7 +258,7 @@ def failed(s: ControlState, task: CoordinatorTask, setting: cluster.Setting) -> 
     if task.work.name in TABLETS_WORK and task.work.on_failure == "retry":
         entries = queue(s.topology, s.reachable, setting)
         paused = [entry.number for entry in entries if entry.standing == "paused"]
-        return with_topology(s, rules.tablets_failed(s.topology, tuple(paused)))
+        return control.with_topology(s, rules.tablets_failed(s.topology, tuple(paused)))
     if goes_on_undrained(s, task, setting):
         return s.but(attempted=s.attempted.but(commands=True, answered=0))
     if task.work.name == "shut_down":
@@ -584,13 +577,13 @@ class Coordinator(control.Control):
         if not track and self.tablet_track_excludes:
             return HELD
         if on is None:
-            return with_topology(s, rules.tablets_moved(s.topology))
+            return control.with_topology(s, rules.tablets_moved(s.topology))
         mask = self.plan.mask(on, "on")
         # Where requests are not paused for it, a state of its own drains who is to leave.
         drain = self.setting.has("paused-drain") or s.topology.transition == "tablet_draining"
         if left := rules.drained(s.topology) & mask if drain and not more else 0:
             return refused("tablets are still on a node", self.named(left))
-        return with_topology(s, rules.tablets_placed(s.topology, mask, more=more))
+        return control.with_topology(s, rules.tablets_placed(s.topology, mask, more=more))
 
     @action(kind="tablets found", tag="imbalance", spends="faults.tablets", unasked=True)
     @purpose("Tablets move when the load is uneven.")

@@ -16,28 +16,11 @@ from msgspec.structs import replace
 from kit.errors import Refusal, counted
 from kit.masks import nodes_in, where
 from kit.model import declared
-from kit.model.declared import (
-    Node,
-    Travel,
-    action,
-    always,
-    entry,
-    purpose,
-    refused,
-    sometimes,
-    step,
-)
+from kit.model.declared import Node, Travel, action, always, entry, purpose, refused, step
 from kit.model.model import TransitionRows
 from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.topology import control, coordinator
-from kit.protocols.topology.control import (
-    ControlState,
-    Next,
-    Travels,
-    majority_refusal,
-    view_of,
-    with_topology,
-)
+from kit.protocols.topology.control import ControlState, Next, Travels, majority_refusal, view_of
 from kit.protocols.topology.outages import Outages, address_of
 from kit.protocols.topology.rules import cluster, work
 from kit.protocols.topology.rules import requests as asking
@@ -251,7 +234,7 @@ class Topology(control.Serving, coordinator.Coordinator, Outages):
             topology = replace(topology, nonvoters=topology.nonvoters | away)
         # Who asks to join is up, also a node that has left and was shut down.
         up = s.up | 1 << asks.node if asks.kind in ("join", "replace") else s.up
-        s = with_topology(s, topology).but(made=s.made + 1, up=up)
+        s = control.with_topology(s, topology).but(made=s.made + 1, up=up)
         # Who is given up may be the last one that a barrier waits for.
         return s if s.coordinator == cluster.NOBODY else coordinator.advanced(s, self.setting)
 
@@ -289,7 +272,7 @@ class Topology(control.Serving, coordinator.Coordinator, Outages):
         if not s.reachable >> node & 1:
             return refused("the node is cut off", (self.names[node],))
         clean = cluster.with_node(s.topology, node, cleanup="clean")
-        return majority_refusal(s) or with_topology(s, clean)
+        return majority_refusal(s) or control.with_topology(s, clean)
 
     @action(tag="publish", by=coordinator.Coordinator.by_leader)
     @purpose("Stream readers must know where to look next.")
@@ -298,7 +281,8 @@ class Topology(control.Serving, coordinator.Coordinator, Outages):
         left = s.topology.unpublished
         if not (self.publishing and left):
             return None
-        return self.may_lead(s) or with_topology(s, replace(s.topology, unpublished=left - 1))
+        published = replace(s.topology, unpublished=left - 1)
+        return self.may_lead(s) or control.with_topology(s, published)
 
     @action(tag="unlock", kind="request", by="op")
     @purpose("While the lock is set, no other operation begins.")
@@ -306,7 +290,7 @@ class Topology(control.Serving, coordinator.Coordinator, Outages):
         """The lock is removed."""
         if s.topology.transition != "lock":
             return None
-        return majority_refusal(s) or with_topology(s, replace(s.topology, transition=""))
+        return majority_refusal(s) or control.with_topology(s, replace(s.topology, transition=""))
 
     def is_over(self, s: ControlState) -> bool:
         """Whether nothing is under way, and nothing waits."""
@@ -603,7 +587,7 @@ class Topology(control.Serving, coordinator.Coordinator, Outages):
             return None
         return f"the transition state went from {change[0] or 'null'} to {change[1] or 'null'}"
 
-    @sometimes(title="A request is carried out")
+    @declared.sometimes(title="A request is carried out")
     def success(self, s: ControlState) -> bool:
         """All requests were made, and at least one was carried out."""
         rows = s.topology.requests

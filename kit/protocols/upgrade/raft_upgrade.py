@@ -239,11 +239,9 @@ class RaftUpgrade(declared.NodeModel[Cluster]):
     )
     @purpose("A server loads its version and options when it starts.")
     def restart(self, s: Cluster, node: Node) -> Next:
-        """A node starts from what it has persisted; the last node to start triggers the upgrade.
-
-        Once the feature is enabled, a node without the option refuses to start. So does a node
-        that was down then, because the others tell it what the cluster has enabled.
-        """
+        """A node starts from what it has persisted; the last node to start triggers the upgrade."""
+        # Once the feature is enabled, a node without the option refuses to start. So does one that
+        # was down then, because the others tell it what the cluster has enabled.
         at = s.nodes[node]
         if not at.configured and s.has_begun:
             return refused(f"{self.names[node]} {REFUSES_TO_START}")
@@ -311,10 +309,8 @@ class RaftUpgrade(declared.NodeModel[Cluster]):
     )
     @purpose("All nodes must be in one group before the group manages the schema.")
     def join_group(self, s: Cluster, node: Node) -> Next:
-        """A node joins the group of a node that it reaches, or creates one if there is none.
-
-        Every peer is alive and ready to start (S-62).
-        """
+        """A node joins the group of a node that it reaches, or creates one if there is none."""
+        # Every peer is alive and ready to start (S-62).
         if unready := self.unready(s, node):
             return refused("not every node is alive and ready to start", self.named(unready))
         group = max((s.nodes[i].group for i in nodes_in(s.linked(node))), default=NO_GROUP)
@@ -379,10 +375,8 @@ class RaftUpgrade(declared.NodeModel[Cluster]):
     )
     @purpose("The group starts with one schema, so all nodes must have the same schema.")
     def compare(self, s: Cluster, node: Node) -> Next:
-        """A node finds that its schema version is the same as that of its peers (S-52).
-
-        All peers have reached the same phase.
-        """
+        """A node finds that its schema version is the same as that of its peers (S-52)."""
+        # All peers have reached the same phase.
         if s.nodes[node].state == rules.SYNCHRONIZE:
             said, behind = "peers are not known to be in synchronize", self.unsynchronized(s, node)
         else:
@@ -409,10 +403,8 @@ class RaftUpgrade(declared.NodeModel[Cluster]):
     )
     @purpose("The schema must not change during the handover.")
     def synchronize(self, s: Cluster, node: Node) -> Next:
-        """{node} enters synchronize: it refuses schema changes.
-
-        The state is persisted before it counts.
-        """
+        """{node} enters synchronize: it refuses schema changes."""
+        # The state is persisted before it counts.
         return s.at(node, row=rules.SYNCHRONIZE, state=rules.SYNCHRONIZE, compared=False, tries=0)
 
     @action(

@@ -155,10 +155,8 @@ class TopologyUpgrade(declared.NodeModel[Cluster]):
     )
     @purpose("An operator decides when the cluster switches over.")
     def post(self, s: Cluster, node: Node) -> Next:
-        """POST at {node}: upgrade_state is {state}, and the coordinator on {leader} starts.
-
-        All nodes support the feature, and no topology operation runs.
-        """
+        """POST at {node}: upgrade_state is {state}, and the coordinator on {leader} starts."""
+        # All nodes support the feature, and no topology operation runs.
         if s.upgrade_state != rules.NOT_UPGRADED:
             return refused(f"the upgrade has already begun: upgrade_state is {s.upgrade_state}")
         if older := s.where(lambda n: not n.is_new):
@@ -193,10 +191,8 @@ class TopologyUpgrade(declared.NodeModel[Cluster]):
     )  # fmt: skip
     @purpose("The streams need a generation that fits the tokens of all members.")
     def generation(self, s: Cluster) -> Next:
-        """{leader} inserts a new generation into system.cdc_generations_v3.
-
-        It is made of the tokens of all members.
-        """
+        """{leader} inserts a new generation into system.cdc_generations_v3."""
+        # It is made of the tokens of all members.
         if s.upgrade_state != rules.BUILDING or s.has_generation:
             return None
         if s.unread:

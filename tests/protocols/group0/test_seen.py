@@ -232,7 +232,7 @@ def test_a_failure_leaves_the_outcome_unknown(fails: str, committed: bool) -> No
         driven.do("lose 2")
         assert line_with(driven.scene.say, "lost", "no node is told")
     assert waits in driven.drawn("guards").text()
-    assert "create table ks.t; no answer: outcome unknown" in driven.words("guards")
+    assert "steps done; no answer: outcome unknown" in driven.words("guards")
     assert line_with(driven.refused("look-up B"), "B", "not applied")
 
 

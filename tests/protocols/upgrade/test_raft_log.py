@@ -83,19 +83,17 @@ def test_advice_is_a_tree_walked_in_order() -> None:
     """The same stuck upgrade: C is down, then cut off, then a rolling restart is missing."""
     given = {"crashes": 1, "cuts": 1, "deaths": 1, "restarts": 3}
     timeline = raft(given, [*STARTED, "compare A", "synchronize A"])
-    assert "Do this: rolling restart: A, B, C" in panel_text(timeline, "advice")
+    assert "No: rolling restart: A, B, C" in panel_text(timeline, "advice")
     go_on(timeline, "crash C", "cut A C")
-    assert "Do this: restart C" in panel_text(timeline, "advice")
+    assert "No: restart C" in panel_text(timeline, "advice")
     go_on(timeline, "restart C")
-    assert "Do this: repair the connection between A and C" in panel_text(timeline, "advice")
+    assert "No: repair the connection between A and C" in panel_text(timeline, "advice")
     go_on(timeline, "heal A C", "restart A", "restart B")
-    assert "Do this: rolling restart: C" in panel_text(timeline, "advice")
+    assert "No: rolling restart: C" in panel_text(timeline, "advice")
     go_on(timeline, "die C")
     text = panel_text(timeline, "advice")
-    assert text.endswith("Do this: manual recovery: C cannot be brought back")
-    assert [line.rsplit(" ", 1)[1] for line in text.splitlines()[:5]] == [
-        *("yes", "yes", "yes", "no", "later")
-    ]
+    assert "No: manual recovery: C cannot be brought back" in text
+    assert [line.split()[0] for line in text.splitlines()] == ["✓", "✓", "✓", "!", "·"]
     assert panel_text(raft({}, FINISHED), "advice") == "  No node is waiting for another one."
 
 
@@ -163,7 +161,7 @@ def test_a_schema_problem_holds_the_upgrade() -> None:
         assert "schema mismatches: {C}" in panel_text(timeline, "versions")
         assert not timeline.model.suggest(timeline.state)
     said = "ask support: the schema definitions have a problem on C"
-    assert f"Do this: {said}" in panel_text(timeline, "advice")
+    assert f"No: {said}" in panel_text(timeline, "advice")
 
 
 @pytest.mark.spec("G-005")

@@ -97,17 +97,6 @@ def draw_lines(scene: Scene) -> Frag:
     return scroll("journal", h("ol", entries, class_="log"))
 
 
-def lines_text(scene: Scene) -> str:
-    """Write what was read, a line for each."""
-    read = scene.model.entries[: scene.state.read]
-    left_out = len(read) - MOST_STAYS
-    lines = [f"  {counted(left_out, 'stay')} before these"] if left_out > 0 else []
-    for stay in read[-MOST_STAYS:]:
-        lines.append(f"  {stay.time} {stay.host}: {stay.place}")
-        lines += [f"      {words}" for words in stay.said]
-    return "\n".join(lines) or "  nothing has been read yet"
-
-
 def _badges(scene: Scene) -> Badges:
     yield "read", f"{scene.state.read} of {len(scene.model.entries)} read", "plain"
 
@@ -116,7 +105,7 @@ VIEWS = Views(
     (
         status(_badges, "badges", lambda scene: f"{scene.state.read} read"),
         state_panel("states", "Transition", standing, "No modelled state was entered."),
-        Panel("lines", "Journal", draw_lines, lines_text, still=True),
+        Panel("lines", "Journal", draw_lines, still=True),
     ),
     picture="states",
     table="lines",

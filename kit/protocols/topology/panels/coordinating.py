@@ -205,13 +205,6 @@ def _role(scene: Scene, node: int) -> str:
     return f"{leads}{missing}{silent}" or " follows"
 
 
-def _configuration(scene: Scene) -> Iterator[str]:
-    rows = _told_apart(scene)
-    yield _quorum(scene)
-    yield from (f"{scene.model.names[i]}:{_role(scene, i)}" for i in rows.listed)
-    yield from declared.others_lines(rows.others)
-
-
 def _log(scene: Scene) -> tuple[LoggedLine, ...]:
     return scene.once("journal", lambda: tuple(log_lines(scene.model, scene.way())))
 
@@ -255,10 +248,7 @@ HISTORY = declared.panel_of(
     tab="History",
 )
 CONFIGURATION = declared.panel_of(
-    "configuration",
-    "Group 0 configuration",
-    declared.Drawn(_draw_configuration, _configuration),
-    tab="Members",
+    "configuration", "Group 0 configuration", declared.Drawn(_draw_configuration), tab="Members"
 )
 LOG = declared.panel_of(
     "log",

@@ -29,7 +29,6 @@ from kit.protocols.topology.rules.work import (
     addressees,
     machine_of,
     state_of,
-    taken,
     under_way,
 )
 
@@ -335,7 +334,7 @@ def outcome(
         # No node request is left: joining nodes are turned away, the others stay as they are.
         for node, entry in enumerate(topology.nodes):
             if entry.request in ("join", "replace"):
-                topology = taken(topology, TURNED_AWAY, node, state_id)
+                topology = rules.taken(topology, TURNED_AWAY, node, state_id)
             elif entry.request:
                 topology = _turned_down(topology, node)
         return topology
@@ -348,11 +347,11 @@ def outcome(
         waiting = tuple(each for each in topology.queue if each != decision.number)
         topology = replace(topology, queue=waiting, running=decision.number)
     if decision.kind == "reject":
-        return taken(topology, TURNED_AWAY, operation.node, state_id)
+        return rules.taken(topology, TURNED_AWAY, operation.node, state_id)
     if decision.kind == "refuse":
         return _turned_down(topology, operation.node)
     assert edge is not None
-    return taken(topology, edge, operation.node, state_id)
+    return rules.taken(topology, edge, operation.node, state_id)
 
 
 TURNED_AWAY = tables.EdgeRow("none", "*", becomes="left", effects=("error", "done"))

@@ -165,11 +165,6 @@ def _draw_advice(scene: Scene) -> Frag:
     return h("ol", branches, class_="advice", aria_label="advice")
 
 
-def _advice(scene: Scene) -> Iterator[str]:
-    yield from (f"{each.asks} {answer}" for each, answer in _branches(scene))
-    yield f"Do this: {rules.next_step(_tree(scene))}" if _tree(scene) else NOBODY_WAITS
-
-
 def _badges(scene: Scene) -> Badges:
     rows = scene.of(facts.nodes)
     behind = min(row.node.position for row in rows)
@@ -248,6 +243,6 @@ VIEWS = staged(
         ),
         tab="DDL",
     ),
-    panel_of("advice", "When the upgrade is stuck", Drawn(_draw_advice, _advice), tab="Advice"),
+    panel_of("advice", "When the upgrade is stuck", Drawn(_draw_advice), tab="Advice"),
     log_panel(LOG),
 )

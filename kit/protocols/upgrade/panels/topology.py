@@ -156,11 +156,6 @@ def _chart(scene: Scene) -> Frag:
     return h("ul", lit, aria_label="how a node joins")
 
 
-def _chart_words(scene: Scene) -> Iterator[str]:
-    for when, then, taken in _branches(scene.state):
-        yield f"{'✓' if taken else '·'} {when} → {then}"
-
-
 def _badges(scene: Scene) -> Badges:
     enabled = scene.state.has_feature
     yield "feature", "✓ feature on" if enabled else "feature off", "busy" * (not enabled)
@@ -219,7 +214,7 @@ VIEWS = staged(
     panel_of(
         "joins",
         "How a node joins",
-        Drawn(_chart, _chart_words),
+        Drawn(_chart),
         Table(
             _joins,
             "join:{0[0]}",
