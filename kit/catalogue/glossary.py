@@ -73,15 +73,11 @@ class Part(Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def parts() -> dict[str, Part]:
     """The parts by storey or family: the kit's own first. Each word is in one of them."""
-    folders = {name: PACKAGE / name for name in OWN} | {
-        each.name: each.folder for each in families()
-    }
+    folders = {name: PACKAGE / name for name in OWN}
+    folders |= {family.name: family.folder for family in families()}
     files = {name: folder / PLACE for name, folder in folders.items()}
-    return {
-        name: msgspec.toml.decode(file.read_text(encoding="utf-8"), type=Part)
-        for name, file in files.items()
-        if file.exists()
-    }
+    texts = {name: file.read_bytes() for name, file in files.items() if file.exists()}
+    return {name: msgspec.toml.decode(text, type=Part) for name, text in texts.items()}
 
 
 @cache
@@ -135,10 +131,8 @@ class Finder:
 def finder(*models: str) -> Finder:
     """What finds the words that models speak: the kit's, their families', those they build on."""
     places = model_places()
-    names = [
-        *OWN,
-        *(name for model in models if model in places for name in _spoken(places[model][0])),
-    ]
+    known = (places[model][0] for model in models if model in places)
+    names = [*OWN, *(name for family in known for name in _spoken(family))]
     return Finder({word: known for name in names for word, known in _marked(name)})
 
 

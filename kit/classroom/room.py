@@ -262,10 +262,8 @@ class Room:
             for step in timeline.passed(timeline.at):
                 said = model.describe(step.before, step.action, step.after)
                 did.get(model.actor_of(step.before, step.action), []).append(said)
-            down = [
-                n for n in self.nodes if isinstance(model, NetworkModel) and model.is_down(state, n)
-            ]
-            known = {n: Known(rows[n], acts[n], did[n], n in down) for n in self.nodes}
+            down = model.is_down if isinstance(model, NetworkModel) else lambda state, node: False
+            known = {n: Known(rows[n], acts[n], did[n], down(state, n)) for n in self.nodes}
             self._worked_out = timeline.at, known
         return self._worked_out[1]
 

@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -53,6 +54,11 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
+OF_PLAYER, OWN_SCRIPTS = ("linked", "memory", "alone"), ("line.js", "seat.js", "projector.js")
+NOT_THE_KEY = (
+    "This address does not have the key of this class. Open the projector's address that the "
+    "terminal has printed, with all that follows the #."
+)
 
 
 def as_message(content: Any) -> str:
@@ -264,14 +270,6 @@ class SeatLine(Line):
             self.say(nodes=nodes_of(room).html(), show="nodes", **lost)
 
 
-def not_the_key() -> str:
-    """What the projector's page says to whom the room does not know."""
-    return (
-        "This address does not have the key of this class. Open the projector's address that the "
-        "terminal has printed, with all that follows the #."
-    )
-
-
 class WallLine(Line):
     """The connection of the projector's page: it has the key first, and then is a Player's."""
 
@@ -301,7 +299,7 @@ class WallLine(Line):
 
     def _unlock(self, said: Wall | None) -> None:
         if said is None or not self.hall.room.opens(said.key):
-            self.tell(as_message({"wrong": not_the_key()}))
+            self.tell(as_message({"wrong": NOT_THE_KEY}))
             return self.close(1008)
         self.is_open = True
         self.hall.walls.add(self)
@@ -325,12 +323,8 @@ def application(hall: Hall) -> Application:
             page("/player.js", script, lambda: browser_module("widget")),
             page("/player.css", "text/css", widget_style),
             page("/room.css", "text/css", room_style),
-            page("/linked.js", script, lambda: raw_module("linked")),
-            page("/memory.js", script, lambda: raw_module("memory")),
-            page("/alone.js", script, lambda: raw_module("alone")),
-            page("/line.js", script, lambda: sheet("line.js")),
-            page("/seat.js", script, lambda: sheet("seat.js")),
-            page("/projector.js", script, lambda: sheet("projector.js")),
+            *(page(f"/{each}.js", script, partial(raw_module, each)) for each in OF_PLAYER),
+            *(page(f"/{each}", script, partial(sheet, each)) for each in OWN_SCRIPTS),
             ("/seat", SeatLine, {"hall": hall}),
             ("/wall", WallLine, {"hall": hall}),
         ],

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec.structs import asdict
 
 from kit.clients.events import Change, Known, changes, known
-from kit.clients.tables import Addresses, Catalog, row_servers
+from kit.clients.tables import Addresses, Catalog
 from kit.console.clients import RowAnswer, RowRequest, RowServers
 from kit.console.drill import DrillMoment, done
 from kit.console.server import NOT_MODELLED, Servers
@@ -35,10 +35,8 @@ def tools_of(model: Model[Any, Any]) -> Servers:
     """What answers for the servers of a model. Raises Refused where they have no tools."""
     places = server_places()
     if model.name not in places:
-        raise Refused(
-            f"{NOT_MODELLED}programs cannot connect to the servers of {model.name}, "
-            f"only to those of {', '.join(places)}"
-        )
+        why = f"programs cannot connect to the servers of {model.name}"
+        raise Refused(f"{NOT_MODELLED}{why}, only to those of {', '.join(places)}")
     family, place = places[model.name]
     tools: Servers = family.load(place)
     return tools
@@ -48,12 +46,14 @@ class ServedCluster:
     """The nodes of a Player, or of a timeline, as programs meet them.
 
     ``listeners`` hear what each node tells its clients, by the node's place. Programs act in a
-    thread of their own: ``lock`` is held by whoever acts.
+    thread of their own: ``lock`` is held by whoever acts. ``rows`` are the servers, where clients
+    can write and read rows.
     """
 
     def __init__(self, source: Session | Timeline) -> None:
         self.source, self.endpoints = source, Addresses(())
-        self.tools = tools_of(self.timeline.model)
+        self.tools = tools = tools_of(self.timeline.model)
+        self.rows = tools if isinstance(tools, RowServers) else None
         self.lock = source.lock if isinstance(source, Session) else threading.RLock()
         self.listeners: list[Listener] = []
         self.held: dict[str, int] = {}
@@ -140,9 +140,8 @@ class ServedCluster:
         with self.lock:
             self._check(nodes)
             for name in nodes:
-                rows = row_servers(self.tools)
                 at = self.names.index(name)
-                self.held[name] = rows.epoch(self.now(at), at) if rows else 0
+                self.held[name] = self.rows.epoch(self.now(at), at) if self.rows else 0
 
     def release(self, *nodes: str) -> None:
         """Hold these nodes no longer; without names, none.
@@ -182,8 +181,7 @@ class ServedCluster:
 
         A driver knows only those that own tokens, and replicas only store in these models.
         """
-        rows = row_servers(self.tools)
-        every = (at, *range(len(self.names)))
+        rows, every = self.rows, (at, *range(len(self.names)))
         able = (n for n in every if rows is None or rows.coordinates(self.now(n), n))
         return self.names[next(able, at)]
 
@@ -194,8 +192,7 @@ class ServedCluster:
         many; BadInput for a level, or rows, that the model has not.
         """
         with self.lock:
-            rows = row_servers(self.tools)
-            if rows is None:
+            if (rows := self.rows) is None:
                 raise BadInput("table", "rows", f"{NOT_MODELLED}{self.model.name} has no rows")
             at = self.names.index(request.coordinator)
             if self.timeline.at != self.timeline.tip:
@@ -315,8 +312,7 @@ class ServedCluster:
             each.clear()
 
     def _go_on(self) -> bool:
-        rows = row_servers(self.tools)
-        if rows is None:
+        if (rows := self.rows) is None:
             return False
         for number in sorted(self._own):
             action = rows.next_step(self.now(0), number, self.held, begins=number in self.waiting)
@@ -327,12 +323,8 @@ class ServedCluster:
         return False
 
     def _answer(self) -> None:
-        rows = row_servers(self.tools)
-        if rows is None:
-            return
         for number, tell in [*self.waiting.items()]:
-            answer = rows.answer(self.now(0), number)
-            if answer is not None:
+            if self.rows and (answer := self.rows.answer(self.now(0), number)) is not None:
                 del self.waiting[number]
                 tell(answer)
 

@@ -16,7 +16,7 @@ from kit.clients.cluster import ServedCluster
 from kit.clients.frames import Column, Message, Parameters, Result
 from kit.clients.notation import UNSET, MalformedError, multimap, number, sized, string
 from kit.clients.statements import Marker, Statement, SyntaxFault
-from kit.clients.tables import CQL, Catalog, Table, row_servers
+from kit.clients.tables import CQL, Catalog, Table
 from kit.clients.values import decoded, encoded, fitted
 from kit.console.clients import RowAnswer, RowRequest
 from kit.console.server import COUNTED, FILTERING, JSON, Row, json_row, needs_filtering
@@ -196,7 +196,7 @@ class Conversation:
     def _request(
         self, statement: Statement, table: Table, catalog: Catalog, level: str
     ) -> tuple[RowRequest, str | None]:
-        rows = row_servers(self.cluster.tools)
+        rows = self.cluster.rows
         first, *others = table.columns
         if rows is None:
             name = self.cluster.model.name
@@ -234,13 +234,13 @@ class Conversation:
             if statement.verb != "select":
                 return frames.void()
             first, second = table.columns
-            key = row_servers(self.cluster.tools)
-            assert key is not None
-            with self.cluster.lock:
-                row: dict[str, Any] = {first: key.key(self.cluster.now(self.at))}
-                if answer.writer is not None:
-                    row |= {second: self.cluster.value_of(answer.writer)}
-            result = [row] if answer.writer is not None else []
+            rows, writer = self.cluster.rows, answer.writer
+            assert rows is not None
+            result = list[Row]()
+            if writer is not None:
+                with self.cluster.lock:
+                    key = rows.key(self.cluster.now(self.at))
+                    result = [{first: key, second: self.cluster.value_of(writer)}]
             return _page(*_shaped(statement, table, result), planned.given)
         more = level + number("i", answer.received) + number("i", answer.needed)
         failed, reads = answer.verdict == "failure", statement.verb == "select"

@@ -52,9 +52,8 @@ def header(raw: bytes) -> Header:
     version = raw[0] & ~RESPONSE
     if raw[0] != VERSION:
         what = "a response" if version == VERSION else f"({version})"
-        raise UnsupportedError(
-            f"Invalid or unsupported protocol version {what}; supported versions are (4/v4)"
-        )
+        wrong = f"Invalid or unsupported protocol version {what}"
+        raise UnsupportedError(f"{wrong}; supported versions are (4/v4)")
     result = Header(raw[1], stream_of(raw), raw[4], int.from_bytes(raw[5:], "big"))
     if result.length > LARGEST:
         raise MalformedError(f"a body of {result.length} bytes: at most {LARGEST} are allowed")
@@ -255,6 +254,5 @@ def prepared(known: bytes, bound: Result, key: int | None, result: Result) -> tu
     body += number("i", 1) + number("i", len(bound.columns)) + number("i", key is not None) + keys
     body += _specified(bound.keyspace, bound.table, bound.columns)
     body += number("i", 1 if result.columns else 4) + number("i", len(result.columns))
-    return RESULT, body + (
-        _specified(result.keyspace, result.table, result.columns) if result.columns else b""
-    )
+    more = _specified(result.keyspace, result.table, result.columns) if result.columns else b""
+    return RESULT, body + more

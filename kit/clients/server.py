@@ -85,10 +85,8 @@ class Connection:
             self.say(head.stream, frames.error(frames.PROTOCOL_ERROR, str(error)))
             return True
         if len(self.open) >= MOST_OPEN:
-            full = frames.error(
-                frames.OVERLOADED, f"{MOST_OPEN} requests are already open on this connection"
-            )
-            self.say(head.stream, full)
+            why = f"{MOST_OPEN} requests are already open on this connection"
+            self.say(head.stream, frames.error(frames.OVERLOADED, why))
             return True
         task = asyncio.create_task(self._reply(head.stream, message))
         self.open.add(task)

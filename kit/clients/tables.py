@@ -1,12 +1,11 @@
 """The tables that a node answers: those of drivers, the schema, and those of the model's servers.
 
-What a model does not tell is null. A server's own table has text columns, but for those that
-``NodeTable.type_of`` knows by name. Source: published ``SystemKeyspace``, ``SchemaKeyspace``,
+What a model does not tell is null. Source: published ``SystemKeyspace``, ``SchemaKeyspace``,
 ``VirtualSchemaKeyspace`` and ``DescribeStatement``.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -14,12 +13,10 @@ import msgspec
 from msgspec import Struct
 
 from kit.console.cassandra import NATIVE_PORT, PORT
-from kit.console.clients import RowServers
 from kit.console.drill import DrillMoment
-from kit.console.server import VIRTUAL, KnownRing, Row, Servers, TableKey
+from kit.console.server import VIRTUAL, KnownRing, Row, Servers, TableKey, declared
 from kit.errors import BadInput
 from kit.model.flows import as_uuid
-from kit.operators.importers.cql import cql_columns
 from kit.ring.replication import Keyspace, LocalStrategy
 from kit.ring.tokens import MURMUR3
 
@@ -100,23 +97,13 @@ class Table(Struct, frozen=True):
 
     def create(self) -> str:
         """The statement that would create it."""
-        columns = "".join(
-            f"    {name} {kind}{' static' * (name in self.key.static)},\n"
-            for name, kind in self.columns.items()
-        )
+        signed = ((each, " static" * (each[0] in self.key.static)) for each in self.columns.items())
+        columns = "".join(f"    {name} {kind}{static},\n" for (name, kind), static in signed)
         order = f" WITH CLUSTERING ORDER BY ({', '.join(f'{each} DESC' for each in self.keys[1:])})"
         return (
             f"CREATE TABLE {self.title} (\n{columns}    PRIMARY KEY ({', '.join(self.keys)})\n)"
             f"{order * self.key.descending};"
         )
-
-
-@lru_cache(64)
-def declared(text: str) -> tuple[Mapping[str, str], TableKey]:
-    """Columns as they are declared, with their types; those of the key stand before a ``;``."""
-    parts = [cql_columns(part) for part in text.split("; ")]
-    columns = {name: column.type for part in parts for name, column in part.items()}
-    return columns, TableKey(len(parts[0]) - 1)
 
 
 def made(keyspace: str, name: str, text: str, rows: Callable[[], Iterable[Row]] = tuple) -> Table:
@@ -151,9 +138,8 @@ class Catalog:
                 shown = text.partition(";")[0] if virtual and name == "keyspaces" else text
                 every.append(made(schema, name, shown, partial(rows[name], virtual)))
         for each in tools.tables:
-            types = {name: each.type_of(name) for name in each.columns}
             rows_here = partial(each.rows, now, now.here)
-            every.append(Table(each.keyspace, each.name, types, rows_here, each.key))
+            every.append(Table(each.keyspace, each.name, each.types, rows_here, each.key))
         every += [Table(each.keyspace, each.name, each.columns) for each in self.users]
         self.tables = {each.title: each for each in every}
 
@@ -338,8 +324,3 @@ def replication_of(keyspace: Keyspace) -> dict[str, str]:
         return {"class": name}
     pairs = given.pop("factors", given.items())
     return {"class": name, **{key: str(value) for key, value in pairs}}
-
-
-def row_servers(tools: Servers) -> RowServers | None:
-    """The same servers, if clients can write and read rows there."""
-    return tools if isinstance(tools, RowServers) else None

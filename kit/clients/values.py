@@ -52,10 +52,8 @@ def encoded(kind: CqlType, value: Any) -> bytes | None:
         return None
     if kind.name == "map":
         pairs = [*dict(value).items()]
-        members = (
-            sized(encoded(of, x)) for pair in pairs for of, x in zip(kind.of, pair, strict=True)
-        )
-        return number("i", len(pairs)) + b"".join(members)
+        members = ((of, x) for pair in pairs for of, x in zip(kind.of, pair, strict=True))
+        return number("i", len(pairs)) + b"".join(sized(encoded(of, x)) for of, x in members)
     if kind.of:
         each = sorted(value) if kind.name == "set" else [*value]
         return number("i", len(each)) + b"".join(sized(encoded(kind.of[0], x)) for x in each)

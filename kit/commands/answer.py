@@ -24,19 +24,8 @@ UNBROKEN = "\N{NO-BREAK SPACE}"
 """A blank at which no line ends; printed as a plain one."""
 
 # What stands for our few signs where the terminal's encoding has no place for them.
-_PLAIN = str.maketrans(
-    {
-        "≠": "!=",
-        "−": "-",
-        "→": "->",
-        "←": "<-",
-        "…": "...",
-        "×": "x",
-        "·": "*",
-        "≥": ">=",
-        "≤": "<=",
-    }
-)
+_SIGNS = zip("≠−→←…×·≥≤", "!= - -> <- ... x * >= <=".split(), strict=True)
+_PLAIN = str.maketrans(dict(_SIGNS))
 
 
 def put(text: str) -> None:
@@ -93,10 +82,8 @@ def limited_columns(
         if len(lines) > MOST_LINES:
             left = f"{len(rows) - whole:,}"
             if newest:
-                return [
-                    f"{indent}… {left} earlier {what}; --json has all",
-                    *lines[-MOST_LINES + 1 :],
-                ]
+                earlier = f"{indent}… {left} earlier {what}; --json has all"
+                return [earlier, *lines[-MOST_LINES + 1 :]]
             return [*lines[: MOST_LINES - 1], f"{indent}… and {left} more {what}; --json has all"]
         whole += len(lines) < MOST_LINES
     return lines
@@ -150,10 +137,8 @@ class Rows(Struct, frozen=True):
         from kit.views.fragment import h
         from kit.views.parts import heads
 
-        rows = [
-            h("tr", h("th", row[0], scope="row"), [h("td", cell) for cell in row[1:]])
-            for row in self.rows
-        ]
+        cells = ((row[0], [h("td", cell) for cell in row[1:]]) for row in self.rows)
+        rows = [h("tr", h("th", first, scope="row"), others) for first, others in cells]
         head = heads(*self.heads) if self.heads else None
         return h("table", h("caption", self.caption or self.title), head, h("tbody", rows))
 

@@ -35,11 +35,8 @@ def classroom(argv: Sequence[str]) -> int:
     parser.add_argument("source", metavar="NAME", nargs="?", default="election", help=help_)
     parser.add(PARAMETER)
     parser.add_argument("--port", help=f"first port to try (default {FIRST_PORT})")
-    parser.add_argument(
-        "--lan",
-        action="store_true",
-        help="accept connections from other machines, not only from this one",
-    )
+    others = "accept connections from other machines, not only from this one"
+    parser.add_argument("--lan", action="store_true", help=others)
     given = parser.parse_args(argv)
     port = choose_port(FIRST_PORT if given.port is None else port_number(given.port))
     words = given.parameter

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
 from itertools import pairwise
+from typing import Any
 
 from kit.commands.parsing import Parser
 from kit.edge.bundles import beginning
@@ -19,16 +20,8 @@ from kit.edge.reading import pipes_kept
 from kit.errors import KitError, one_line
 from kit.model.family import FileKind, families
 
-FLAGS = (
-    "--json",
-    "--symmetry",
-    "--partial-order",
-    "--refines",
-    "--force",
-    "--no-browser",
-    "--open",
-    "--anonymize",
-)
+_FLAGS = "--json --symmetry --partial-order --refines --force --no-browser --open --anonymize"
+FLAGS = _FLAGS.split()
 """Options that take no value: a file behind one is the command's own."""
 
 TRACE = FileKind("a trace", "model.trace:is_trace", ("play", "export"))
@@ -162,13 +155,10 @@ def _run(words: list[str]) -> int:
 
 
 def _commands() -> Iterator[tuple[str, str, Callable[[], Callable[[list[str]], int]]]]:
-    for word, (about, place) in ANSWERS.items():
-        yield word, about, partial(_load, place)
-    for family in families():
-        for word, (about, place) in family.commands.items():
-            yield word, about, partial(family.load, place)
-    for word, (about, place) in SESSIONS.items():
-        yield word, about, partial(_load, place)
+    of_families = ((family.commands, family.load) for family in families())
+    for commands, load in ((ANSWERS, _load), *of_families, (SESSIONS, _load)):
+        for word, (about, place) in commands.items():
+            yield word, about, partial(load, place)
 
 
 def _load(place: str) -> Callable[[list[str]], int]:
@@ -178,12 +168,10 @@ def _load(place: str) -> Callable[[list[str]], int]:
 
 
 def _parser() -> Parser:
-    parser = Parser(
-        prog="python -m kit", description="Cluster metadata, step by step.", epilog=EXAMPLES
-    )
-    commands = parser.add_subparsers(
-        dest="command", required=True, parser_class=Parser, metavar="COMMAND"
-    )
+    about = "Cluster metadata, step by step."
+    parser = Parser(prog="python -m kit", description=about, epilog=EXAMPLES)
+    options: dict[str, Any] = {"dest": "command", "required": True, "metavar": "COMMAND"}
+    commands = parser.add_subparsers(parser_class=Parser, **options)
     for word, about, _ in _commands():
         commands.add_parser(word, help=about)
     return parser

@@ -31,9 +31,8 @@ Exits with 0 if the drill is passed, and 1 if it is not.
 def drill(argv: list[str]) -> int:
     """Play a drill on what stdin holds; 0 when it is passed."""
     parser = Parser(prog="python -m kit drill", description=ABOUT)
-    parser.add_argument(
-        "name", metavar="DRILL", nargs="?", help="the drill to open (default: list all drills)"
-    )
+    which = "the drill to open (default: list all drills)"
+    parser.add_argument("name", metavar="DRILL", nargs="?", help=which)
     parser.add_argument("--checklist", action="store_true", help="show the checklist at the end")
     given = parser.parse_args(argv)
     if given.name is None:

@@ -1,10 +1,10 @@
 """``editions``: every state, edge and stage of both editions, side by side."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from msgspec import Struct, to_builtins
 
-from kit.commands.answer import GAP, Answer, Part, Rows
+from kit.commands.answer import GAP, Answer, Rows
 from kit.commands.parsing import Command, Word
 from kit.errors import BadInput, counted
 from kit.model.family import families
@@ -96,13 +96,9 @@ def editions(*tables: str, differences: bool = False) -> Answer:
     whole = sum(len(each.rows) for each in chosen)
     number = counted(len(chosen), "table")
     heading = f"{number} with {whole} states and edges: {differ} differ ({DIFFERS})"
-    return Answer({"tables": to_builtins(chosen)}, [heading], tuple(_parts(chosen)))
-
-
-def _parts(chosen: Iterable[ComparedTable]) -> Iterator[Part]:
-    for each in chosen:
-        title = f"{each.table} ({each.protocol})"
-        yield Rows(tuple(each.cells()), title=title, heads=HEADS)
+    titled = ((f"{each.table} ({each.protocol})", tuple(each.cells())) for each in chosen)
+    parts = tuple(Rows(cells, title=title, heads=HEADS) for title, cells in titled)
+    return Answer({"tables": to_builtins(chosen)}, [heading], parts)
 
 
 COMMAND = Command(

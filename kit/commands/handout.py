@@ -16,9 +16,8 @@ from kit.lessons.teachers import teacher_of
 
 def _handout(given: Namespace) -> Answer:
     if bool(given.notebook) == given.all:
-        raise BadInput(
-            "arguments", given.notebook or "none", ("a notebook, or --all and no notebook")
-        )
+        allowed = "a notebook, or --all and no notebook"
+        raise BadInput("arguments", given.notebook or "none", allowed)
     if given.teacher and given.all:
         raise BadInput("--teacher", "--all", "one notebook")
     if given.notebook:

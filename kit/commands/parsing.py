@@ -163,9 +163,8 @@ class Command(Struct, frozen=True):
 
     def __call__(self, argv: Sequence[str]) -> int:
         """Answer to the words after the command's name."""
-        parser = Parser(
-            prog=f"python -m kit {self.name}", description=self.about, epilog=self.after
-        )
+        called = f"python -m kit {self.name}"
+        parser = Parser(prog=called, description=self.about, epilog=self.after)
         for word in self.words:
             parser.add(word)
         if self.as_json:

@@ -39,16 +39,11 @@ def _ring(given: Namespace) -> Answer:
     """The placements of a stable ring: (left, right, replicas in walk order)."""
     imported = opened(given.file, vars(given)["with"], given.keyspace)
     check_work(imported, PLACEMENTS)
-    under_way = (
-        f"{each.kind} of {each.node} is under way: this is the ring before it"
-        for each in imported.in_flight
-    )
-    for warning in (*imported.warnings, *under_way):
+    under_way = (f"{each.kind} of {each.node}" for each in imported.in_flight)
+    before = (f"{each} is under way: this is the ring before it" for each in under_way)
+    for warning in (*imported.warnings, *before):
         print(f"kit: {one_line(warning)}", file=sys.stderr)
-    alike = {
-        replication: _lines(imported, replication)
-        for replication in dict.fromkeys(each.replication for each in imported.keyspaces)
-    }
+    alike = {each: _lines(imported, each) for each in {k.replication for k in imported.keyspaces}}
     rows = {keyspace.name: alike[keyspace.replication] for keyspace in imported.keyspaces}
     nodes, tokens = len(imported.ring.nodes), len(imported.ring.tokens)
     heading = f"epoch {imported.epoch}, {counted(nodes, 'node')}, {counted(tokens, 'token')}"

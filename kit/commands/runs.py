@@ -87,7 +87,12 @@ def opened(what: str, own: str | None = None) -> tuple[Timeline, tuple[str, ...]
     Raises BadInput when it is none of these.
     """
     if own is not None:
-        return _of_own(what, own)
+        entry, run = own_models.entry_in(own), trace.read(what)
+        if run.model != entry.name:
+            allowed = f"the file of the model {run.model}, which the trace is of"
+            raise BadInput(OWN.names, own, allowed)
+        timeline = Timeline.load(run)
+        return timeline, timeline.notes
     if own_models.is_file(what):
         return _suggested(build(own_models.entry_in(what).name))
     first = beginning(what)
@@ -117,14 +122,6 @@ def opened(what: str, own: str | None = None) -> tuple[Timeline, tuple[str, ...]
     while len(timeline.moments) < MOST_PLAYED and timeline.forward() is not None:
         pass
     return timeline, ()
-
-
-def _of_own(what: str, own: str) -> tuple[Timeline, tuple[str, ...]]:
-    entry, run = own_models.entry_in(own), trace.read(what)
-    if run.model != entry.name:
-        raise BadInput(OWN.names, own, f"the file of the model {run.model}, which the trace is of")
-    timeline = Timeline.load(run)
-    return timeline, timeline.notes
 
 
 def _suggested(model: Model[Any, Any]) -> tuple[Timeline, tuple[str, ...]]:

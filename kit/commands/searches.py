@@ -120,14 +120,10 @@ def _settings(entry: registry.Entry, own: Mapping[str, Any]) -> Iterator[Part]:
     yield "parameters"
     for paragraph in filter(None, meaning.split("\n\n")):
         yield from wrap(paragraph, GAP, GAP)
-    said = [
-        (f"  {each.name}", "; ".join(filter(None, (each.meaning, each.allowed)))) for each in known
-    ]
-    yield Rows([row for row in said if row[1]])
-    rows = [
-        (f"{'*' if field in own else ' '} {field}", json.dumps(value))
-        for field, value in values.items()
-    ]
+    said = ((each.name, "; ".join(filter(None, (each.meaning, each.allowed)))) for each in known)
+    yield Rows([(f"  {name}", words) for name, words in said if words])
+    signed = (("*" if field in own else " ", field, value) for field, value in values.items())
+    rows = [(f"{sign} {field}", json.dumps(value)) for sign, field, value in signed]
     yield Rows(rows, title="defaults" + (" (* set by the scenario)" if own else ""))
 
 
@@ -196,13 +192,11 @@ def _check(given: Namespace) -> Answer:
     before = 0
     if given.refines:
         if given.breaks is not None:
-            raise BadInput(
-                "--breaks", "--refines", ("only one of the two: --refines compares steps only")
-            )
-        if joins := (given.symmetry and "--symmetry") or (
-            given.partial_order and "--partial-order"
-        ):
-            raise BadInput(joins, "--refines", "only one of the two: every fine step is compared")
+            why = "only one of the two: --refines compares steps only"
+            raise BadInput("--breaks", "--refines", why)
+        joins = {"--symmetry": given.symmetry, "--partial-order": given.partial_order}
+        for option in filter(joins.get, joins):
+            raise BadInput(option, "--refines", "only one of the two: every fine step is compared")
         refinement = _refinement(given)
         model = refinement.fine
         result = check_refinement(refinement, max_states=most, progress=True)
@@ -234,7 +228,7 @@ def _fuzz(given: Namespace) -> Answer:
     entry, _ = named(given.model)
     model = _model(given, entry.fuzzing.parameters)
     result = fuzz(model, seeds, steps=steps, progress=True)
-    first = min(result.findings, key=lambda finding: finding.seed, default=None)
+    first = next(iter(_by_seed(result)), None)
     written = _write(given, model, first)
     whole = BOUNDED if result.interrupted else COSTLY if result.costs else CLEAN
     return Answer(
@@ -250,16 +244,14 @@ def _check_trace(given: Namespace) -> None:
         check_place(given.trace, "--trace")
 
 
-def _write(
-    given: Namespace, model: Model[Any, Any], broken: Violation | Finding | None
-) -> list[str]:
+def _write(given: Namespace, model: Model[Any, Any], met: Violation | Finding | None) -> list[str]:
     if given.trace is None:
         return []
-    if broken is None:
+    if met is None:
         return [f"{given.trace}: not written, because no run that breaks anything was found"]
-    trace.write(Timeline.along(model, broken.actions).save(), given.trace)
+    trace.write(Timeline.along(model, met.actions).save(), given.trace)
     own = f" --model {given.model}" if own_models.is_file(given.model) else ""
-    steps = counted(len(broken.actions), "step")
+    steps = counted(len(met.actions), "step")
     return [f"{given.trace}: a trace of {steps}; see it with: play {given.trace}{own}"]
 
 
@@ -344,10 +336,9 @@ def _model(given: Namespace, otherwise: Mapping[str, Any], breaks: str = "") -> 
 def _refinement(given: Namespace) -> Refinement:
     entry, scenario = named(given.model)
     if entry.refinement is None:
-        able = listed(
-            (other.name for other in registry.entries().values() if other.refinement), "none"
-        )
-        raise BadInput("--refines", entry.name, f"a model that refines another one: {able}")
+        able = (other.name for other in registry.entries().values() if other.refinement)
+        allowed = f"a model that refines another one: {listed(able, 'none')}"
+        raise BadInput("--refines", entry.name, allowed)
     if given.off:
         raise BadInput("--off", given.off[0], "no safeguard switched off when --refines is given")
     parameters: dict[str, Any] = dict(scenario.parameters) if scenario else {}
@@ -387,7 +378,16 @@ def parameters_given(
 def _result_as_plain(model: Model[Any, Any], result: Result) -> dict[str, Any]:
     """The result as data; ``unreached`` and ``interrupted`` only where there is such a thing."""
     violation = result.violation
-    plain: dict[str, Any] = {
+    costs = [{**_broken_as_plain(model, met), "remark": met.remark} for met in result.costs]
+    some = {
+        "partial_order": None if result.ordered is None else {"compared": result.ordered},
+        "costs": costs,
+        "unjudged": [*result.unjudged, *result.endless],
+        "live_within": 0 if violation else result.within,
+        "unreached": [] if violation else [*result.unreached],
+        "interrupted": result.interrupted,
+    }
+    return {
         "model": result.model,
         "states": result.states,
         "transitions": result.transitions,
@@ -399,22 +399,8 @@ def _result_as_plain(model: Model[Any, Any], result: Result) -> dict[str, Any]:
         "budgets": _budgets(model),
         **result.scope.as_plain(),
         "symmetry": {"compared": result.compared} if result.symmetry else None,
+        **{name: value for name, value in some.items() if value},
     }
-    if result.ordered is not None:
-        plain["partial_order"] = {"compared": result.ordered}
-    if result.costs:
-        plain["costs"] = [{**_broken_as_plain(model, m), "remark": m.remark} for m in result.costs]
-    if result.unjudged:
-        plain["unjudged"] = list(result.unjudged)
-    if result.endless:
-        plain["unjudged"] = [*result.unjudged, *result.endless]
-    if result.within and violation is None:
-        plain["live_within"] = result.within
-    if result.unreached and violation is None:
-        plain["unreached"] = list(result.unreached)
-    if result.interrupted:
-        plain["interrupted"] = True
-    return plain
 
 
 def _budgets(model: Model[Any, Any]) -> dict[str, int]:
@@ -424,27 +410,26 @@ def _budgets(model: Model[Any, Any]) -> dict[str, int]:
 
 def _fuzzed_as_plain(model: Model[Any, Any], result: Fuzzed, seeds: range) -> dict[str, Any]:
     """The walks as data: ``violation`` is that of the lowest seed, ``also`` what else broke."""
-    findings = sorted(result.findings, key=lambda finding: finding.seed)
-    plain: dict[str, Any] = {
+    findings = [_finding_as_plain(model, finding) for finding in _by_seed(result)]
+    some = {"also": findings[1:], "costs": {**result.costs}, "interrupted": result.interrupted}
+    return {
         "model": result.model,
         "seeds": f"{seeds.start}:{seeds.stop}",
         "walks": result.walks,
         "steps": result.steps,
-        "violation": _finding_as_plain(model, findings[0]) if findings else None,
+        "violation": findings[0] if findings else None,
         "untaken": list(result.untaken),
         "unreached": list(result.unreached),
         "seconds": round(result.seconds, 3),
         "budgets": _budgets(model),
         **result.scope.as_plain(),
         "within": result.within,
+        **{name: value for name, value in some.items() if value},
     }
-    if findings[1:]:
-        plain["also"] = [_finding_as_plain(model, finding) for finding in findings[1:]]
-    if result.costs:
-        plain["costs"] = dict(result.costs)
-    if result.interrupted:
-        plain["interrupted"] = True
-    return plain
+
+
+def _by_seed(result: Fuzzed) -> list[Finding]:
+    return sorted(result.findings, key=lambda finding: finding.seed)
 
 
 def _finding_as_plain(model: Model[Any, Any], finding: Finding) -> dict[str, Any]:
@@ -499,7 +484,7 @@ def _walk_parts(model: Model[Any, Any], result: Fuzzed) -> Iterator[Part]:
         yield from wrap(line, "", GAP)
     if result.scope.judged["goal"]:
         yield f"after each walk comes a fair schedule of up to {result.within:,} steps"
-    for finding in sorted(result.findings, key=lambda finding: finding.seed):
+    for finding in _by_seed(result):
         yield from wrap(finding.witness, f"violated: {finding.property}: ", GAP)
         steps = counted(finding.unshrunk, "step")
         of_goal = finding.property in result.scope.judged["goal"]

@@ -26,6 +26,7 @@ from kit.console.server import (
     Row,
     Servers,
     aligned,
+    row_of,
 )
 from kit.errors import Refused
 from kit.model.flows import as_uuid
@@ -34,18 +35,20 @@ from kit.ring.tokens import TokenSpace
 SEEN = "epoch of {}"
 """The mark of a node that was asked for its epoch."""
 PORT, NATIVE_PORT = 7000, 9042
-LOG_COLUMNS = ("epoch", "kind", "transformation", "entry_id", "entry_time")
-NODE_COLUMNS = (
-    *("node_id", "host_id", "state", "cassandra_version", "serialization_version", "rack", "dc"),
-    *("broadcast_address", "broadcast_port", "local_address", "local_port", "native_address"),
-    *("native_port", "tokens", "multi_step_operation"),
+LOG = "epoch bigint; kind text, transformation text, entry_id bigint, entry_time timestamp"
+DIRECTORY = (
+    "node_id int; host_id uuid, state text, cassandra_version text, serialization_version text, "
+    "rack text, dc text, broadcast_address text, broadcast_port int, local_address text, "
+    "local_port int, native_address text, native_port int, tokens list<text>, "
+    "multi_step_operation map<text, text>"
 )
-REPLICATION_COLUMNS = ("node_id", "address", "up", "epoch", "behind", "held")
+REPLICATION = "node_id int; address text, up boolean, epoch bigint, behind bigint, held set<bigint>"
 STATES = ("STATUS", "SCHEMA", "DC", "RACK", "HOST_ID")
 """What models tell of the states that servers gossip."""
-GOSSIP_COLUMNS = (
-    *("address", "port", "hostname", "generation", "heartbeat", *map(str.lower, STATES)),
-    *(f"{state.lower()}_version" for state in (*STATES, "TOKENS")),
+GOSSIP = (
+    "address text, port int; hostname text, generation int, heartbeat text, status text, "
+    "schema text, dc text, rack text, host_id uuid, status_version int, schema_version int, "
+    "dc_version int, rack_version int, host_id_version int, tokens_version int"
 )
 RING_HEAD = ("Address", "Rack", "Status", "State", "Load", "Owns", "Token")
 STANDINGS = {
@@ -162,7 +165,7 @@ class GossipServers(Servers):
     lacks: Mapping[str, str] = {"nodetool cms": "there is no CMS", "nodetool ring": NO_TOKENS}
 
     def __init__(self) -> None:
-        self.tables = (NodeTable("gossip_info", GOSSIP_COLUMNS, self.heard, "system_views"),)
+        self.tables = (NodeTable("gossip_info", GOSSIP, self.heard, "system_views"),)
 
     def heard(self, now: DrillMoment, at: int) -> Iterator[Row]:
         """What a node has heard of each other one, and of itself (``gossiped``)."""
@@ -188,9 +191,9 @@ class MetadataServers(GossipServers):
         super().__init__()
         self.tables = (
             *self.tables,
-            NodeTable("cluster_metadata_log", LOG_COLUMNS, self.log_rows, "system_views"),
-            NodeTable("cluster_metadata_directory", NODE_COLUMNS, self.node_rows, "system_views"),
-            NodeTable("log_replication", REPLICATION_COLUMNS, self.replication, OWN_KEYSPACE),
+            NodeTable("cluster_metadata_log", LOG, self.log_rows, "system_views"),
+            NodeTable("cluster_metadata_directory", DIRECTORY, self.node_rows, "system_views"),
+            NodeTable("log_replication", REPLICATION, self.replication, OWN_KEYSPACE),
         )
 
     # What a family says of its model
@@ -281,10 +284,8 @@ class MetadataServers(GossipServers):
     def systemctl(self) -> tuple[Form, ...]:
         """``systemctl``, which starts and stops the server of the machine that one is on."""
         turns = {"restart": self.restart, "stop": self.stop, "start": self.start}
-        return tuple(
-            Form(f"systemctl {word} cassandra", f"{word} the server here", turn)
-            for word, turn in turns.items()
-        )
+        words = ((f"systemctl {word} cassandra", f"{word} the server here") for word in turns)
+        return tuple(map(Form, *zip(*words, strict=True), turns.values()))
 
     def dumplog(self, now: DrillMoment, given: Given) -> CommandReply:
         """``nodetool cms dumplog``: the log, the same from every node that answers."""
@@ -336,7 +337,7 @@ class MetadataServers(GossipServers):
     def log_rows(self, now: DrillMoment, at: int) -> Iterator[Row]:
         """``system_views.cluster_metadata_log``."""
         for each in self.entries(now):
-            yield dict(zip(LOG_COLUMNS, (*each, datetime.fromtimestamp(each[0], UTC)), strict=True))
+            yield row_of(LOG, (*each, datetime.fromtimestamp(each[0], UTC)))
 
     def node_rows(self, now: DrillMoment, at: int) -> Iterator[Row]:
         """``system_views.cluster_metadata_directory``."""
@@ -349,7 +350,7 @@ class MetadataServers(GossipServers):
                 *(host.address, PORT, host.address, PORT, host.address, NATIVE_PORT),
                 *(tokens, node.operation or None),
             )
-            yield dict(zip(NODE_COLUMNS, values, strict=True))
+            yield row_of(DIRECTORY, values)
 
     def replication(self, now: DrillMoment, at: int) -> Iterator[Row]:
         """Our own table: how far each node is that the asked one lists, as nobody can ask."""
@@ -359,8 +360,7 @@ class MetadataServers(GossipServers):
         for place in self.listed(now, at):
             view = views[place]
             far = self.is_up(now, place), view.epoch, top - view.epoch, {*view.held}
-            values = (place + 1, hosts[place].address, *far)
-            yield dict(zip(REPLICATION_COLUMNS, values, strict=True))
+            yield row_of(REPLICATION, (place + 1, hosts[place].address, *far))
 
 
 def _java(value: Any) -> str:

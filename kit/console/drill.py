@@ -281,9 +281,8 @@ class Drill:
             error = one_line(str(wrong))
         typed = one_line(line) if len(line) <= LONGEST_LINE else shorten(line)
         number = len(self.transcript)
-        entry = TypedLine(
-            number, place, typed, lines, tuple(said), error, self.timeline.at, changed
-        )
+        at = self.timeline.at
+        entry = TypedLine(number, place, typed, lines, tuple(said), error, at, changed)
         if before != self.timeline.at or number < MOST_ENTRIES:
             self.transcript.append(entry)
         return entry
@@ -388,9 +387,8 @@ def _own_forms(drill: Drill) -> Iterator[Form]:
         return CommandReply(tuple(f"{form.usage} – {form.meaning}" for form in shown))
 
     yield Form("help", "all commands", helped, own=True)
-    yield Form(
-        "help {command}", "the commands that start this way", helped, offered=False, own=True
-    )
+    about = "the commands that start this way"
+    yield Form("help {command}", about, helped, offered=False, own=True)
 
     def prints(lines: Callable[[DrillMoment], Iterable[str]]) -> Callable[..., CommandReply]:
         return lambda now, given: CommandReply(tuple(lines(now)))

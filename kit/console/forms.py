@@ -301,9 +301,8 @@ def _standing(form: Form, slot: Slot, word: _Typed, known: Mapping[str, str] | N
     if known is None:
         return Bare(word.text) if slot.quoted and not word.quote else word.text
     value = known.get(word.text.casefold())
-    return (
-        None if word.quote and value != word.text and not UNQUOTED.fullmatch(word.text) else value
-    )
+    is_exact = value == word.text or UNQUOTED.fullmatch(word.text)
+    return value if is_exact or not word.quote else None
 
 
 def _words(line: str) -> list[_Typed]:
@@ -381,9 +380,7 @@ def _unknown(word: str, known: list[str]) -> BadInput:
     return BadInput("command", word, f"a command of this drill.{ask} help lists them")
 
 
-def _misfit(
-    words: Sequence[_Typed], at: int, readings: Sequence[tuple[_Reading, Form]]
-) -> BadInput:
+def _misfit(words: Sequence[_Typed], at: int, readings: list[tuple[_Reading, Form]]) -> BadInput:
     before = " ".join(word.text for word in words[:at]).rstrip(":")
     word = words[at].text if at < len(words) else NOTHING
     typed = "" if word is NOTHING else word
@@ -394,10 +391,8 @@ def _misfit(
     values_of_slots = {value for about, values in wanted.items() if about for value in values}
     fixed = [each for each in wanted.pop("", {}) if each not in values_of_slots]
     wanted |= {"": dict.fromkeys(fixed)} if fixed else {}
-    allowed = [
-        ": ".join(filter(None, (about, one_of(typed, [*values]) if values else "")))
-        for about, values in wanted.items()
-    ]
+    pairs = ((about, one_of(typed, [*of]) if of else "") for about, of in wanted.items())
+    allowed = [": ".join(filter(None, pair)) for pair in pairs]
     usages = " or ".join(dict.fromkeys(form.usage for _, form in readings[:3]))
     if not allowed:
         return BadInput(before, word, f"nothing more: {usages}")

@@ -41,9 +41,8 @@ def grep(lines: Sequence[ServerLine], pattern: str, options: Mapping[str, str]) 
     """
     search = compiled(pattern, "".join(options))
     most = whole("-m", options["-m"]) if "-m" in options else len(lines)
-    hits = [
-        at for at, line in enumerate(lines) if bool(search.search(str(line))) != ("-v" in options)
-    ][:most]
+    fits = (bool(search.search(str(line))) != ("-v" in options) for line in lines)
+    hits = [at for at, is_one in enumerate(fits) if is_one][:most]
     if "-c" in options:
         yield str(len(hits))
         return

@@ -5,14 +5,16 @@
 """
 
 import json
+import re
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from functools import partial
+from functools import cache, partial
 from glob import escape
 from itertools import pairwise
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.console.drill import CommandReply, DrillMoment
 from kit.console.forms import Bare, Form, Given, Slot
@@ -57,12 +59,12 @@ class Command(Struct, frozen=True):
     given: Mapping[str, str] = {}
 
 
-SELECTS: tuple[tuple[str, str, Mapping[str, str]], ...] = (
+SELECTS: tuple[tuple[str, str, dict[str, str]], ...] = (
     ("SELECT {columns}", "", {}),
     ("SELECT JSON {columns}", " as JSON", {"json": "JSON"}),
     ("SELECT COUNT(*)", ", counted", {}),
 )
-FILTERS: tuple[tuple[str, str, Mapping[str, str]], ...] = (
+FILTERS: tuple[tuple[str, str, dict[str, str]], ...] = (
     ("", "", {}),
     (" ALLOW FILTERING", ", by any column", {"filters": "ALLOW"}),
 )
@@ -87,9 +89,8 @@ def log_commands(file: str, *journals: str, whole: str = WHOLE) -> Iterator[Comm
     """What reads the log of a server: its file, ``whole`` or in part, and what gives the same."""
     searches = " {pattern}", " {options} {pattern}"
     for at, search in enumerate(searches):
-        yield Command(
-            f"grep{search} {file}", "the same by options" if at else READS, "grep", not at
-        )
+        about = "the same by options" if at else READS
+        yield Command(f"grep{search} {file}", about, "grep", not at)
     yield Command(f"cat {file}", whole, "grep")
     more = *journals, "journalctl {lines}"
     for begun in (f"cat {file}", *more):
@@ -101,7 +102,23 @@ def log_commands(file: str, *journals: str, whole: str = WHOLE) -> Iterator[Comm
             yield Command(f"{begun} | grep{search}", what, "grep", offered=False)
 
 
+def _alike(about: str, answer: str, *texts: str) -> Iterator[Command]:
+    """Commands that mean the same; the first is offered."""
+    return (Command(text, about, answer, not at) for at, text in enumerate(texts))
+
+
 DC_SIZES = "{dc_size}", "{other_dc_size}", "{third_dc_size}"
+_CMS = "nodetool cms"
+_RECONFIGURE = f"{_CMS} reconfigure"
+_CANCEL = "nodetool cancel {operation}"
+_IGNORE = "--ignore {machine}"
+_BEGIN = "nodetool cms initialize"
+_BEGUN = f"{_BEGIN} {_IGNORE}", f"{_BEGIN} -i {{machine}}"
+_LEFT_OUT = f"{_RECONFIGURE} {{size}} {_IGNORE}", f"{_RECONFIGURE} {_IGNORE} {{size}}"
+_PARTS = "", " --start {start}", " --end {end}", " --start {start} --end {end}"
+_DUMPS = [f"nodetool cms dumplog{part}" for part in _PARTS]
+_ABORTS = "nodetool abortbootstrap --node {node_id}", "nodetool abortbootstrap --ip {machine}"
+_JMX = "jmx cancelInProgressSequences {node_id} {sequence}"
 VOCABULARY = (
     Command("on {node}", "go to a machine", "on", own=True),
     Command("ssh {machine}", "go to a machine, by its name or address", "ssh", offered=False),
@@ -112,75 +129,34 @@ VOCABULARY = (
     Command("nodetool decommission", "this node leaves the cluster"),
     Command("nodetool assassinate {machine}", "take a dead node out at once"),
     Command("nodetool removenode {host_id}", "the other nodes take out a dead node"),
-    Command(
-        "nodetool cancel {operation} {machine}", "undo what a node is doing (documents)", "cancel"
-    ),
-    Command("nodetool cancel {operation}", "undo what this node is doing", "cancel", offered=False),
-    Command("nodetool abortbootstrap --node {node_id}", "undo a bootstrap (server)", "abort"),
-    Command(
-        "nodetool abortbootstrap --ip {machine}",
-        "undo a bootstrap, by address",
-        "abort",
-        offered=False,
-    ),
+    *_alike("undo what a node is doing (documents)", "cancel", f"{_CANCEL} {{machine}}", _CANCEL),
+    *_alike("undo a bootstrap (server)", "abort", *_ABORTS),
     Command("nodetool move --abort", "undo this node's move (server)", "abort_move"),
-    Command(
-        "jmx cancelInProgressSequences {node_id} {sequence}",
-        "undo any operation (server)",
-        "cancel_sequence",
-        own=True,
-    ),
-    Command("nodetool cms", "the CMS, as this node knows it", "describe_cms", offered=False),
-    Command("nodetool cms describe", "the CMS, as this node knows it", "describe_cms"),
+    Command(_JMX, "undo any operation (server)", "cancel_sequence", own=True),
+    *_alike("the CMS, as this node knows it", "describe_cms", f"{_CMS} describe", _CMS),
     Command("nodetool cms reconfigure {size}", "how many members each datacenter has"),
     *(
-        Command(
-            f"nodetool cms reconfigure {sizes}", "members by datacenter", "by_datacenter", False
-        )
+        Command(f"{_RECONFIGURE} {sizes}", "members by datacenter", "by_datacenter", False)
         for sizes in (" ".join(DC_SIZES[:many]) for many in (1, 2, 3))
     ),
-    *(
-        Command(
-            f"nodetool cms reconfigure {words}", "leave a node out", "reconfigure_without", at < 1
-        )
-        for at, words in enumerate(("{size} --ignore {machine}", "--ignore {machine} {size}"))
-    ),
+    *_alike("leave a node out", "reconfigure_without", *_LEFT_OUT),
     Command("nodetool cms reconfigure --status", "how far along the change is", "change_status"),
-    Command("nodetool cms reconfigure --resume", "continue the change"),
-    Command("nodetool cms reconfigure --cancel", "give up the change"),
-    Command("nodetool cms reconfigure -r", "the same as --resume", offered=False),
-    Command("nodetool cms reconfigure -c", "the same as --cancel", offered=False),
+    *_alike("continue the change", "", f"{_RECONFIGURE} --resume", f"{_RECONFIGURE} -r"),
+    *_alike("give up the change", "", f"{_RECONFIGURE} --cancel", f"{_RECONFIGURE} -c"),
     Command("nodetool cms snapshot", "every node stores a snapshot", "snapshot"),
-    Command("nodetool cms initialize", "start the log with this node"),
-    Command("nodetool cms initialize --ignore {machine}", "start the log without asking one node"),
-    Command("nodetool cms initialize -i {machine}", "the same as --ignore", offered=False),
+    Command(_BEGIN, "start the log with this node"),
+    *_alike("start the log without asking one node", "", *_BEGUN),
     Command("nodetool cms abortinitialization --initiator {machine}", "give up starting the log"),
     Command("nodetool cms unregister {node_id}", "forget a node that has left"),
     Command("nodetool cms resumedropaccordtable {value}", "continue to drop a table"),
-    *(
-        Command(
-            f"nodetool cms dumplog{some}",
-            "the log, read from a quorum of the CMS",
-            "dumplog",
-            not some,
-        )
-        for some in ("", " --start {start}", " --end {end}", " --start {start} --end {end}")
-    ),
+    *_alike("the log, read from a quorum of the CMS", "dumplog", *_DUMPS),
     Command("nodetool cms dumpdirectory", "all nodes, as this node knows them", "dumpdirectory"),
-    Command(
-        "nodetool cms dumpdirectory --tokens", "all nodes and their tokens", "dumpdirectory_tokens"
-    ),
+    Command(f"{_CMS} dumpdirectory --tokens", "nodes and their tokens", "dumpdirectory_tokens"),
     Command("firewall drop {addresses}", "all live nodes refuse these addresses", "drop", own=True),
     *(
-        Command(
-            f"{select} FROM {{table}}{some}{end}",
-            about + form + how,
-            "select",
-            False,
-            given={**a, **b},
-        )
-        for select, form, a in SELECTS
-        for some, about in PARTS_OF_TABLES.items()
+        Command(f"{verb} FROM {{table}}{some}{end}", what + way + how, "select", False, given=a | b)
+        for verb, way, a in SELECTS
+        for some, what in PARTS_OF_TABLES.items()
         for end, how, b in FILTERS
     ),
     *(
@@ -220,47 +196,6 @@ VIRTUAL = ("system_views", OWN_KEYSPACE)
 """Where tables stand whose rows are made when they are read."""
 
 
-TYPES = {
-    "epoch": "bigint",
-    "entry_id": "bigint",
-    "entry_time": "timestamp",
-    "node_id": "int",
-    "host_id": "uuid",
-    "broadcast_port": "int",
-    "local_port": "int",
-    "native_port": "int",
-    "port": "int",
-    "generation": "int",
-    "multi_step_operation": "map<text, text>",
-    "up": "boolean",
-    "behind": "bigint",
-    "held": "set<bigint>",
-    "read_endpoints": "set<text>",
-    "write_endpoints": "set<text>",
-    "read_replicas": "set<int>",
-    "write_replicas": "set<int>",
-    "can_commit": "boolean",
-    "needs_reconfiguration": "boolean",
-    "commits_paused": "boolean",
-    "version": "bigint",
-    "fence_version": "bigint",
-    "commit_idx": "bigint",
-    "idx": "bigint",
-    "can_vote": "boolean",
-    "group_id": "timeuuid",
-    "state_id": "timeuuid",
-    "server_id": "uuid",
-    "raft_server_id": "uuid",
-    "replaced_id": "uuid",
-}
-OF_TABLE = {
-    "kit_views.cms_health": {"members": "set<text>", "answering": "set<text>"},
-    "system_views.cluster_metadata_directory": {"tokens": "list<text>"},
-    "system.topology": {"tokens": "set<text>"},
-}
-"""The CQL types of columns by their names, and where a table has another one; else it is text."""
-
-
 class TableKey(Struct, frozen=True):
     """What tells the rows of a table apart, in the order of its columns: the first is the partition
     key, and so many behind it are ``clustering`` ones (``descending``: the greatest first). Those
@@ -276,18 +211,6 @@ class TableKey(Struct, frozen=True):
         return tuple(columns)[: self.clustering + 1]
 
 
-KEYS = {
-    "system.discovery": TableKey(1),
-    "system.group0_history": TableKey(1, descending=True),
-    "system.raft_snapshot_config": TableKey(2),
-    "system.raft_state": TableKey(2),
-    "system.topology": TableKey(
-        1, static=("transition_state", "version", "fence_version", "upgrade_state")
-    ),
-    "system_views.data_placements": TableKey(3),
-    "system_views.gossip_info": TableKey(1),
-}
-"""The keys of tables with more than one row in a partition, as published servers define them."""
 FITTING = {
     "STRING": ("text", "timestamp"),
     "INTEGER": ("int", "bigint", "timestamp"),
@@ -307,13 +230,34 @@ def needs_filtering(keyspace: str, key: Sequence[str], where: Collection[str]) -
     return keyspace not in VIRTUAL and {*where} != {*key[: len(where)]}
 
 
+_COLUMN = re.compile(r"(\w+) ([a-z]+(?:<.+?>)?)( static)?(?:, |; |$)")
+
+
+@cache
+def declared(text: str) -> tuple[Mapping[str, str], TableKey]:
+    """Columns as CQL declares them, with their types; those of the key stand before a ``;``."""
+    every = _COLUMN.findall(text)
+    clustering = len(_COLUMN.findall(text.partition(";")[0])) - 1
+    static = tuple(name for name, _, is_static in every if is_static)
+    return {name: kind for name, kind, _ in every}, TableKey(clustering, static=static)
+
+
+def row_of(text: str, values: Iterable[Any]) -> Row:
+    """The cells of a row of declared columns, in their order."""
+    return dict(zip(declared(text)[0], values, strict=True))
+
+
 class NodeTable(Struct, frozen=True):
-    """A system table: its name, its columns, the key first, and the rows that a node has."""
+    """A system table: its name, its columns (``declared``), and the rows that a node has.
+
+    Its key is as published servers define it; ``descending``: the greatest row comes first.
+    """
 
     name: str
-    columns: tuple[str, ...]
+    declaration: str
     rows: Callable[[DrillMoment, int], Iterable[Row]]
     keyspace: str = "system"
+    descending: bool = False
 
     @property
     def title(self) -> str:
@@ -321,21 +265,25 @@ class NodeTable(Struct, frozen=True):
         return f"{self.keyspace}.{self.name}"
 
     @property
+    def types(self) -> Mapping[str, str]:
+        """The CQL type of each column."""
+        return declared(self.declaration)[0]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns, the key first."""
+        return tuple(self.types)
+
+    @property
     def key(self) -> TableKey:
         """What tells its rows apart."""
-        return KEYS.get(self.title, TableKey())
-
-    def type_of(self, column: str) -> str:
-        """The CQL type of a column."""
-        if self.title == "system_views.gossip_info" and column.endswith("_version"):
-            return "int"
-        return OF_TABLE.get(self.title, {}).get(column) or TYPES.get(column, "text")
+        return replace(declared(self.declaration)[1], descending=self.descending)
 
     def check_constant(self, column: str, value: str) -> None:
         """Raises Refused, as the server does, for a value that is not of a column's type."""
         is_number = value.removeprefix("-").isdecimal()
         constant = ("INTEGER" if is_number else "UUID") if isinstance(value, Bare) else "STRING"
-        kind = self.type_of(column)
+        kind = self.types[column]
         if kind not in FITTING[constant]:
             wrong = f"Invalid {constant} constant ({value})"
             raise Refused(f'{wrong} for "{column}" of type {kind}')
@@ -631,9 +579,6 @@ class Servers:
 
     # What may be typed
 
-    def _machines(self, now: DrillMoment) -> list[str]:
-        return [*now.model.names, *(host.address for host in self.hosts(now))]
-
     def _host_ids(self, now: DrillMoment) -> list[str]:
         return [host.host_id for host in self.hosts(now)]
 
@@ -650,9 +595,8 @@ class Servers:
 
     def _missing(self, command: Command) -> str:
         needed, why = NEEDS.get(command.answer, ("", ""))
-        is_shared = getattr(type(self), command.answer, None) is getattr(
-            Servers, command.answer, None
-        )
+        shared = getattr(Servers, command.answer, None)
+        is_shared = getattr(type(self), command.answer, None) is shared
         return why if needed and is_shared and not getattr(self, needed, ()) else ""
 
     def understood(self, *beginnings: str) -> tuple[Form, ...]:
@@ -715,9 +659,13 @@ class Servers:
         """What may stand in the commands of the vocabulary, and in a drill's own."""
         tables = [table.title for table in self.tables]
         names = tuple(dict.fromkeys(name for table in self.tables for name in table.columns))
+
+        def machines(now: DrillMoment) -> list[str]:
+            return [*now.model.names, *(host.address for host in self.hosts(now))]
+
         return {
             "node": Slot("a node", lambda now: now.model.names),
-            "machine": Slot("a node or its address", self._machines),
+            "machine": Slot("a node or its address", machines),
             "pattern": Slot("a pattern"),
             "options": Slot("an option", options=GREP),
             "lines": Slot("an option", options=JOURNAL),
@@ -760,12 +708,10 @@ def possible(now: DrillMoment, words: Iterable[str]) -> str:
     return ", ".join(verb for verb in verbs if verb.split()[0] in words) or "nothing now"
 
 
-def by_verb(
-    act: Act, about: str, before: str = "", unless: Callable[[Any], str | bool] = lambda node: ""
-) -> Form:
+def by_verb(act: Act, about: str, unless: Callable[[Any], str | bool] = lambda node: "") -> Form:
     """The command that is an action of the model at a node, and is typed as its verb.
 
-    ``before`` stands before the verb; ``unless`` says of a node why its server does not do it.
+    ``unless`` says of a node why its server does not do it.
     """
 
     def answer(now: DrillMoment, given: Given) -> CommandReply:
@@ -775,7 +721,7 @@ def by_verb(
             raise Refused(f"{name} {why}")
         return CommandReply(actions=(act(**given),))
 
-    return Form(f"{before}{act.verb}", about, answer, own=True)
+    return Form(str(act.verb), about, answer, own=True)
 
 
 def aligned(rows: Sequence[Sequence[str]], gap: str = " ") -> Iterator[str]:

@@ -1,8 +1,8 @@
 """Folders and tar archives of a few files, read into memory by base name; nothing is unpacked.
 
-An archive may be packed by gzip, bzip2 or xz. Its headers are read one by one, as strictly as any
-other text from outside: a name that leads out, a link, a device, an archive within, a name that
-occurs twice and more than the limits of ``kit.edge.limits`` are refused before anything is used.
+An archive may be packed by gzip, bzip2 or xz. Its members are looked at one by one: a name that
+leads out, a link, a device, an archive within, a name that occurs twice and more than the limits of
+``kit.edge.limits`` are refused before anything is used.
 """
 
 from __future__ import annotations
@@ -13,21 +13,14 @@ import re
 import tarfile
 import zlib
 from collections.abc import Callable, Collection, Iterator
+from io import BytesIO
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any
 
 from msgspec import Struct
 
-from kit.edge import reading
-from kit.edge.limits import (
-    MOST_MEMBERS,
-    MOST_PACKED,
-    MOST_UNPACKED,
-    check_room,
-    most_unpacked,
-    spoken,
-)
+from kit.edge import limits, reading
 from kit.edge.paths import HeldFile, kind_of, path_of, reason_of, source_name, to_read
 from kit.edge.reading import first_bytes, read_bytes
 from kit.errors import BadInput, KitError
@@ -42,7 +35,6 @@ XZ_MEMORY = 256 << 20  # bytes that unpacking xz may take
 SIGNED_AT, SIGN = 257, b"ustar"  # where a tar archive says that it is one
 LISTING = "a folder or archive that holds"
 """The line that begins the listing of names by which a bundle is known."""
-_PAX = re.compile(rb"([1-9][0-9]{0,8}) ([^=\n]{1,200})=")
 _PACKED: dict[bytes, tuple[str, Callable[[], Any]]] = {
     b"\x1f\x8b": ("gzip", lambda: zlib.decompressobj(wbits=31)),
     b"BZh": ("bzip2", bz2.BZ2Decompressor),
@@ -54,7 +46,6 @@ _KINDS = {
     tarfile.CHRTYPE: "a device",
     tarfile.BLKTYPE: "a device",
     tarfile.FIFOTYPE: "a pipe (FIFO)",
-    tarfile.GNUTYPE_SPARSE: "a sparse file",
 }
 
 
@@ -99,13 +90,10 @@ def read_bundle(given: object, field: str, wanted: Collection[str], source: str 
     path = path_of(to_read(given), field, ALLOWED)
     called = source or source_name(path)
     try:
-        members = [
-            *(
-                _in_folder(path, field, wanted, called)
-                if path.is_dir()
-                else _in_archive(path, field, called)
-            )
-        ]
+        if path.is_dir():
+            members = [*_in_folder(path, field, wanted, called)]
+        else:
+            members = [*_in_archive(path, field, called)]
     except OSError as error:
         raise BadInput(field, str(given), f"{ALLOWED} ({reason_of(error)})") from None
     files: dict[str, HeldFile] = {}
@@ -128,16 +116,17 @@ Member = tuple[str, bytes | None]
 
 def _in_folder(path: Path, field: str, wanted: Collection[str], called: str) -> Iterator[Member]:
     for number, each in enumerate(sorted(path.iterdir()), 1):
-        if number > MOST_MEMBERS:
-            raise BadInput(field, str(path), f"at most {MOST_MEMBERS} files in a folder")
+        if number > limits.MOST_MEMBERS:
+            raise BadInput(field, str(path), f"at most {limits.MOST_MEMBERS} files in a folder")
         mode = each.lstat().st_mode
         if each.name in wanted and not S_ISREG(mode):
             raise BadInput(f"{field} {called}", each.name, f"a file (this is a {kind_of(mode)})")
-        yield each.name, read_bytes(each, field, MOST_PACKED) if each.name in wanted else None
+        is_read = each.name in wanted
+        yield each.name, read_bytes(each, field, limits.MOST_PACKED) if is_read else None
 
 
 def _in_archive(path: Path, field: str, called: str) -> Iterator[Member]:
-    packed = read_bytes(path, field, MOST_PACKED)
+    packed = read_bytes(path, field, limits.MOST_PACKED)
     data = _unpacked(packed, field, str(path))
     if not _is_tar(data):
         why = "this file holds no tar archive; unpack one that is compressed alone"
@@ -156,11 +145,11 @@ def _is_tar(data: bytes) -> bool:
 def _unpacked(packed: bytes, field: str, value: str) -> bytes:
     which = next((sign for sign in _PACKED if packed.startswith(sign)), None)
     if which is None:
-        if len(packed) > MOST_UNPACKED:
-            raise BadInput(field, value, f"at most {spoken(MOST_UNPACKED)}")
+        if len(packed) > limits.MOST_UNPACKED:
+            raise BadInput(field, value, f"at most {limits.spoken(limits.MOST_UNPACKED)}")
         return packed
     name, begin = _PACKED[which]
-    most = most_unpacked(len(packed))
+    most = limits.most_unpacked(len(packed))
     parts: list[bytes] = []
     size, rest, part = 0, b"", b""
     at, step, whole = 0, FIRST_STEP, len(packed.rstrip(b"\0"))
@@ -178,7 +167,7 @@ def _unpacked(packed: bytes, field: str, value: str) -> bytes:
             size += len(part)
             parts.append(part)
             if size > most:
-                raise BadInput(field, value, f"at most {spoken(most)} unpacked, by its size")
+                raise BadInput(field, value, f"at most {limits.spoken(most)} unpacked, by its size")
             if reader.eof:
                 at -= len(reader.unused_data)
                 # What else is packed the same way goes on; zeros may fill up the end.
@@ -191,50 +180,45 @@ def _unpacked(packed: bytes, field: str, value: str) -> bytes:
         raise BadInput(field, value, f"{name} that can be unpacked ({error})") from None
     if not reader.eof:
         raise BadInput(field, value, f"a whole archive (this {name} is cut short)")
-    check_room(field, value, 2 * size)
+    limits.check_room(field, value, 2 * size)
     return b"".join(parts)
 
 
 def _members(data: bytes, field: str) -> Iterator[tuple[str, bytes]]:
     """The regular files of a tar archive. Raises BadInput for all that a snapshot does not have."""
-    at, count = 0, 0
-    of_next: dict[str, str] = {}
-    while True:
-        block = data[at : at + BLOCK]
-        if len(block) < BLOCK:
-            raise BadInput(field, f"{len(data)} bytes", "a whole archive (this one is cut short)")
-        if not block.strip(b"\0"):
-            return
-        try:
-            member = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
-            size = int(of_next.pop("size", member.size))
-        except (tarfile.HeaderError, ValueError):
-            allowed = "a tar header with its checksum"
-            raise BadInput(field, f"block {at // BLOCK}", allowed) from None
-        count += 1
-        if count > MOST_MEMBERS:
-            raise BadInput(field, f"more than {MOST_MEMBERS}", f"at most {MOST_MEMBERS} members")
-        name = of_next.pop("path", member.name)
-        at += BLOCK
-        content = data[at : at + size] if size >= 0 else b""
-        if size < 0 or at + size > len(data):
-            allowed = f"a whole archive: {name[:60]} has {size} bytes, but the archive ends earlier"
-            raise BadInput(field, f"{len(data)} bytes", allowed)
-        at += -(-size // BLOCK) * BLOCK
-        if member.type in (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE):
-            more = _pax(content, field)
-            of_next |= more if member.type != tarfile.XGLTYPE else {}
-            continue
-        if member.type == tarfile.GNUTYPE_LONGNAME:
-            of_next["path"] = content.rstrip(b"\0").decode("utf-8", "surrogateescape")
-            continue
+    most = limits.MOST_MEMBERS
+    for count, member in enumerate(_headers(data, field), 1):
+        name, begin, end = member.name, member.offset_data, member.offset_data + member.size
+        if count > most:
+            raise BadInput(field, f"more than {most}", f"at most {most} members")
+        if not begin <= end <= len(data):
+            size = f"{name[:60]} has {member.size} bytes, but the archive ends earlier"
+            raise BadInput(field, f"{len(data)} bytes", f"a whole archive: {size}")
         _check_name(name, field)
-        if member.type == tarfile.DIRTYPE or (member.isreg() and name.endswith("/")):
-            continue
-        if not member.isreg() or member.type == tarfile.GNUTYPE_SPARSE:
-            what = _KINDS.get(member.type, "a member of an unknown kind")
+        if member.issparse() or not (member.isreg() or member.isdir()):
+            kind = _KINDS.get(member.type, "a member of an unknown kind")
+            what = "a sparse file" if member.issparse() else kind
             raise BadInput(field, name, f"regular files and folders (this is {what})")
-        yield name.rpartition("/")[2], content
+        if member.isreg() and not name.endswith("/"):
+            yield name.rpartition("/")[2], data[begin:end]
+
+
+def _headers(data: bytes, field: str) -> Iterator[tarfile.TarInfo]:
+    """The members of a tar archive up to the block of zeros that ends it."""
+    at, is_wrong = 0, False
+    try:
+        with tarfile.open(fileobj=BytesIO(data), mode="r:", encoding="utf-8") as archive:
+            for member in archive:
+                at = archive.offset
+                yield member
+            at = archive.offset
+    except (tarfile.TarError, ValueError, OverflowError, IndexError):
+        is_wrong = True
+    block = data[at : at + BLOCK]
+    if len(block) < BLOCK:
+        raise BadInput(field, f"{len(data)} bytes", "a whole archive (this one is cut short)")
+    if is_wrong or block.strip(b"\0"):
+        raise BadInput(field, f"block {at // BLOCK}", "a tar header with its checksum")
 
 
 def _check_name(name: str, field: str) -> None:
@@ -244,21 +228,3 @@ def _check_name(name: str, field: str) -> None:
         raise BadInput(field, name, "names below the archive's own folder, without ..")
     if not name.isprintable():
         raise BadInput(field, name, "names in printable UTF-8")
-
-
-def _pax(content: bytes, field: str) -> dict[str, str]:
-    said: dict[str, str] = {}
-    at, whole = 0, len(content.rstrip(b"\0"))
-    while at < whole:
-        record = _PAX.match(content, at)
-        end = at + int(record[1]) if record else 0
-        if record is None or end <= record.end() or content[end - 1 : end] != b"\n":
-            raise BadInput(field, content[at : at + 40], "extended tar headers in pax format")
-        key = record[2].decode("ascii", "replace")
-        value = content[record.end() : end - 1].decode("utf-8", "surrogateescape")
-        if key.startswith("GNU.sparse"):
-            raise BadInput(field, key, "regular files and folders (this is a sparse file)")
-        if key in ("path", "size"):
-            said[key] = value
-        at = end
-    return said

@@ -58,18 +58,16 @@ def parse_json(
     def bounded(digits: str) -> int:
         # Python itself fails on several thousand digits.
         if len(digits) > longest:
-            raise BadInput(
-                field, digits, f"integers of at most {longest} digits{_at(text, digits)}"
-            )
+            allowed = f"integers of at most {longest} digits{_at(text, digits)}"
+            raise BadInput(field, digits, allowed)
         return int(digits)
 
     def constant(word: str) -> NoReturn:
         raise BadInput(field, word, f"numbers valid in JSON{_at(text, word)}")
 
     try:
-        value = json.loads(
-            text, object_pairs_hook=_once, parse_int=bounded, parse_constant=constant
-        )
+        hooks: dict[str, Any] = {"parse_int": bounded, "parse_constant": constant}
+        value = json.loads(text, object_pairs_hook=_once, **hooks)
     except json.JSONDecodeError as error:
         tail = text[error.pos : error.pos + 20] or "the end of the text"
         allowed = f"{form}; {error.msg}{place(text, error.pos)}"

@@ -245,9 +245,8 @@ END = re.compile(r"\n[ \t]*\n|\n@!@!@|\nBack to state")
 FIRST = "Initial predicate"
 WHERE = re.compile(r" line \d+, col \d+.*| of module .*")
 INTERVAL = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})")
-TOKEN = re.compile(
-    INTERVAL.pattern + r'|/\\|\|->|:>|@@|<<|>>|-?\d+|"(?:[^"\\\n]|\\.)*"|[^\W\d][\w!]*|\S'
-)
+_SIGN = r'/\\|\|->|:>|@@|<<|>>|-?\d+|"(?:[^"\\\n]|\\.)*"|[^\W\d][\w!]*|\S'
+TOKEN = re.compile(f"{INTERVAL.pattern}|{_SIGN}")
 TLA = r"{ } << >> [ ] ( ) :> @@ |-> , /\ = TRUE FALSE"
 JSON = '{"#set":[ ]} [ ] { } {"#map":[[ ]]} , ],[ : , , : true false'
 SIGNS = dict(zip(TLA.split(), JSON.split(), strict=True))

@@ -55,10 +55,8 @@ class RecordedRun(Record):
 
     def readable(self, s: RecordState) -> dict[str, Any]:
         """Each variable by its name, as a person reads it."""
-        return {
-            name: in_words(value) or words(value)
-            for name, value in self.trace.states[s.read].items()
-        }
+        read = self.trace.states[s.read]
+        return {name: in_words(value) or words(value) for name, value in read.items()}
 
     @cached_property
     def nodes(self) -> tuple[str, ...]:
@@ -66,9 +64,7 @@ class RecordedRun(Record):
         has the same ones in all states; of several such maps of the one that others name most.
         """
         states = self.trace.states
-        keys = {
-            n: frozenset(key for state in states for key in members(state[n])) for n in states[0]
-        }
+        keys = {n: frozenset(k for state in states for k in members(state[n])) for n in states[0]}
         shared = Counter(filter(None, keys.values()))
         best = max(shared, key=lambda keys: (shared[keys], len(keys)), default=frozenset())
         if shared[best] == 1:

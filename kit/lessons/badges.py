@@ -67,9 +67,8 @@ def badges(*runs: Any, kept: str | PathLike[str] | None = None) -> Sheet:
     now = [*dict.fromkeys([*before, *(sight for run in runs for sight in earned(run))])]
     if kept is not None and now != before:
         now = keep_names(kept, now, "kept")
-    rows = tuple(
-        ("✓" if each.sight in now else "–", each.sight, each.scenario) for each in every_badge()
-    )
+    signs = (("✓" if each.sight in now else "–", each) for each in every_badge())
+    rows = tuple((sign, each.sight, each.scenario) for sign, each in signs)
     count = sum(sign == "✓" for sign, _, _ in rows)
     title = f"Have you seen it? {count} of {len(rows)}"
     return Sheet(title, HEADINGS, rows)

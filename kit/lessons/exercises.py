@@ -34,7 +34,6 @@ from kit.views.parts import prose
 from kit.views.static import Shown
 
 MOST_VERBS = 1000
-HINT = "Hint: {hint}"
 SOLVED = "✓ You have solved it."
 BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from kit.lessons.judge import main; main()"
 
@@ -87,19 +86,15 @@ def exercise(name: str) -> Exercise:
 
 def right_answers(task: Task) -> tuple[str, ...]:
     """What the judge can say of right answers; else the hint."""
-    return tuple(getattr(task.judge, "answers", tuple)()) or (HINT.format(hint=task.hint),)
+    return tuple(getattr(task.judge, "answers", tuple)()) or (f"Hint: {task.hint}",)
 
 
 def _judged(sent: dict[str, Any]) -> Marks:
     if ALONE:
         return judged(sent)
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", BOOT, HOME],
-        check=False,
-        input=json.dumps(sent),
-        capture_output=True,
-        text=True,
-    )
+    command = [sys.executable, "-I", "-c", BOOT, HOME]
+    answer = json.dumps(sent)
+    done = subprocess.run(command, check=False, input=answer, capture_output=True, text=True)
     if done.returncode == 2:
         raise KitError(done.stderr.strip().removeprefix("kit: "))
     if done.returncode != 0:
@@ -113,7 +108,7 @@ def _verdict(task: Task, marks: Marks) -> Judgement:
     if marks.passed:
         return Judgement(True, "Passed.", (counts, *_kept(task)))
     notes = tuple(case.note for case in marks.public if case.note)
-    return Judgement(False, "Not yet.", (counts, *notes, HINT.format(hint=task.hint)))
+    return Judgement(False, "Not yet.", (counts, *notes, f"Hint: {task.hint}"))
 
 
 def counted_in(task: Task, marks: Marks) -> str:

@@ -151,17 +151,11 @@ def shown_by(lesson: LessonText, folder: str | Path) -> Iterator[tuple[int, Any]
     for number, source in enumerate(sources, start=1):
         if EXERCISE_CHECK in source:
             continue
-        with _named(number), chdir(os.fspath(folder)), _quiet(), _staying():
+        nowhere, place = io.StringIO(), chdir(os.fspath(folder))
+        with _named(number), place, redirect_stdout(nowhere), redirect_stderr(nowhere), _staying():
             value = _run(source, names)
         if value is not None:
             yield number, value
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    nowhere = io.StringIO()
-    with redirect_stdout(nowhere), redirect_stderr(nowhere):
-        yield
 
 
 @contextmanager
@@ -299,17 +293,11 @@ def _pictures(number: int, value: Any) -> Iterator[Picture]:
     yield from images
 
 
-def write_handout(notebook: str | Path, folder: str | Path) -> tuple[Path, Path]:
-    """Write both pages: ``NAME-handout.html`` and ``NAME-key.html``.
+def pages_of(notebook: str | Path, folder: str | Path) -> list[tuple[Path, str]]:
+    """Both pages, ``NAME-handout.html`` and ``NAME-key.html``: where they go, and what is on them.
 
     Raises BadInput as ``handout_of``, or when the folder cannot be written to.
     """
-    page, key = write_all(pages_of(notebook, folder), "--out")
-    return page, key
-
-
-def pages_of(notebook: str | Path, folder: str | Path) -> list[tuple[Path, str]]:
-    """Where both pages go, and what is on them. Raises BadInput as ``write_handout``."""
     places = [_place(folder, f"{Path(notebook).stem}-{which}.html") for which in ("handout", "key")]
     handout = handout_of(notebook)
     sheets = sheet_of(handout), key_of(handout)
@@ -353,38 +341,38 @@ class Sheet(Struct, frozen=True):
 def sheet_of(handout: Handout) -> Sheet:
     """The sheet for learners."""
     lesson, picture = handout.lesson, handout.picture
+    questions = (_question(each, handout.sections[each.text]) for each in handout.questions)
     terms = (h("li", h("b", word.term), f": {word.said}") for word in lesson.words)
     tasks = (h("li", h("b", task.title), f": {plain(task.text)}") for task in handout.exercises)
-    return _sheet(
-        lesson.title,
+    content = h(
+        "section",
         h("p", f"name: {'_' * 20}", class_="name"),
         h("h2", lesson.title),
         h("p", lesson.goals),
         h("p", lesson.time, class_="soft") if lesson.time else None,
         _section("Words", [*terms]),
         h("img", src=picture[0], alt=picture[1]) if picture else None,
-        _section(
-            "What do you expect?",
-            [_question(each, handout.sections[each.text]) for each in handout.questions],
-        ),
+        _section("What do you expect?", [*questions]),
         _section("Exercises", [*tasks]),
     )
+    return Sheet(lesson.title, content)
 
 
 def key_of(handout: Handout) -> Sheet:
     """The sheet for teachers."""
     title = f"{handout.lesson.title}: answers"
-    return _sheet(
-        title,
+    content = h(
+        "section",
         h("h2", title),
         h("p", "These answers were worked out from the models when this page was made."),
         _section("What do you expect?", [_answered(each) for each in handout.questions]),
         _section("Exercises", [_solved(task) for task in handout.exercises]),
     )
+    return Sheet(title, content)
 
 
-def _sheet(title: str, *parts: Frag | list[Frag] | None) -> Sheet:
-    return Sheet(title, h("section", *parts))
+def _solved(task: Task) -> Frag:
+    return h("li", h("b", task.title), [h("p", line) for line in right_answers(task)])
 
 
 def _page(title: str, sheets: Iterable[Sheet]) -> str:
@@ -420,7 +408,3 @@ def _question(question: Prediction, section: str) -> Frag:
 def _answered(question: Prediction) -> Frag:
     facts = " ".join((question.posed.question.because, *question.posed.question.reasons))
     return h("li", question.text, h("p", h("b", ", ".join(question.right)), f" – {facts}"))
-
-
-def _solved(task: Task) -> Frag:
-    return h("li", h("b", task.title), [h("p", line) for line in right_answers(task)])

@@ -267,7 +267,7 @@ def refuted(variant: Variant, number: int, safeguard: Safeguard) -> tuple[tuple[
         if (parted := _parting(run, shown)) is not None:
             head = f"With only {safeguard.id} missing, this run breaks “{title}”:"  # fmt: skip
             end = f"With the safeguards of variant {number}, {parted}"
-            return _run_between(head, run, end, shown)
+            return _between(head, run, end, shown)
         shown = Timeline(build(variant.model, variant.parameters, (safeguard.name,)))
     own = broken_run(variant.build(), LIMIT)
     assert own is not None
@@ -279,12 +279,10 @@ def refuted(variant: Variant, number: int, safeguard: Safeguard) -> tuple[tuple[
         parted = _parting(own, shown) or "the run does not fail in the same way."
         end = f"With only {safeguard.id} missing, {parted}"
     head = f"This run breaks variant {number}:"
-    return _run_between(head, own, end, shown or own)
+    return _between(head, own, end, shown or own)
 
 
-def _run_between(
-    head: str, run: Timeline, end: str, shown: Timeline
-) -> tuple[tuple[str, ...], Still]:
+def _between(head: str, run: Timeline, end: str, shown: Timeline) -> tuple[tuple[str, ...], Still]:
     steps = (f"{at}. {verb}" for at, verb in enumerate(verbs_to(run), start=1))
     panel = next(panel.name for panel in for_model(shown.model).panels if panel.still)
     return (head, *steps, end), still(shown, panel)

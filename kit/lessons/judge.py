@@ -168,17 +168,13 @@ class FunctionJudge(Struct, frozen=True):
         expected = self.truth(*case)
         if outcome.error is None and json.dumps(expected) == json.dumps(outcome.value):
             return Case(True)
-        words = "{call} returned {what}. Expected: {expected}."
+        said = f"returned {shorten(outcome.value, LONGEST)}"
         if outcome.error:
-            words = "{call} failed: {what}. Expected: {expected}."
+            said = f"failed: {outcome.error}"
         if (outcome.error or "").startswith("NameError"):
-            words = (
-                "{call} failed: {what} (only your function is run: put what it needs inside it). "
-                "Expected: {expected}."
-            )
-        what = outcome.error or shorten(outcome.value, LONGEST)
+            said += " (only your function is run: put what it needs inside it)"
         call, right = shorten_call(self.name, case), shorten(expected, LONGEST)
-        return Case(False, words.format(call=call, what=what, expected=right))
+        return Case(False, f"{call} {said}. Expected: {right}.")
 
     def answers(self) -> tuple[str, ...]:
         """What the engine's own function gives for the public cases, a line for each."""
@@ -223,11 +219,9 @@ class ListedJudge(Struct, frozen=True):
         return tuple(self.listed())
 
 
-def found_judge(
-    judge: Callable[[str], Marks], candidates: Callable[[], Iterable[str]]
-) -> ListedJudge:
-    """A judge of answers in words; the key has the first candidate that passes, if one does."""
-    return ListedJudge(judge, lambda: islice((a for a in candidates() if judge(a).passed), 1))
+def found_judge(judge: Callable[[str], Marks], tried: Callable[[], Iterable[str]]) -> ListedJudge:
+    """A judge of answers in words; the key has the first of those that are tried which passes."""
+    return ListedJudge(judge, lambda: islice((a for a in tried() if judge(a).passed), 1))
 
 
 MOST_TOLD = 3

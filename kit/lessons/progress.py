@@ -106,8 +106,12 @@ class LessonList:
         # A fragment has no links: these are to notebooks beside the reader's own.
         lists = []
         for title in TRACKS.values():
-            of = [lesson for lesson in COURSE if lesson.track == title]
-            items = "".join(f"<li>{_link(lesson)} {escape(self._of(lesson))}</li>" for lesson in of)
+            rows = (
+                (f'<a href="{escape(each.file)}">{escape(each.title)}</a>', escape(self._of(each)))
+                for each in COURSE
+                if each.track == title
+            )
+            items = "".join(f"<li>{link} {of}</li>" for link, of in rows)
             lists.append(f"<h4>{escape(title)}</h4><ul>{items}</ul>")
         html = f"{OPENING}<p>{escape(self._head())}</p>{self._map()}{''.join(lists)}</div>"
         return {"text/plain": repr(self), "text/html": html}
@@ -120,10 +124,8 @@ class LessonList:
         file = drawing_file(MAP)
         if file is None:
             return ""
-        alt = (
-            "A map of the course. Each arrow shows what you need first. The lessons are listed "
-            "below."
-        )
+        alt = "A map of the course. Each arrow shows what you need first. "
+        alt += "The lessons are listed below."
         by_file = {lesson.file: lesson for lesson in COURSE}
         links = []
         for name, sizes in boxes(file.read_bytes()):
@@ -145,10 +147,6 @@ class LessonList:
     def __repr__(self) -> str:
         lines = [f"{lesson.name}: {self._of(lesson)}" for lesson in COURSE]
         return "\n".join([self._head(), *lines])
-
-
-def _link(lesson: Lesson) -> str:
-    return f'<a href="{escape(lesson.file)}">{escape(lesson.title)}</a>'
 
 
 def course() -> LessonList:

@@ -163,10 +163,9 @@ def fails(timeline: Timeline) -> PosedQuestion:
         titles[DEADLOCK] = "It comes to rest where no goal holds"
     if violation is None:
         none = "The search is complete: no run breaks any of them."
-        if result.bound:
-            beyond = f"Nothing was searched beyond a bound of the model ({result.bound})."
-            none = f"No run breaks any of them. {beyond}"
-        return posed(text, titles.values(), (), none)
+        beyond = f"Nothing was searched beyond a bound of the model ({result.bound})."
+        bounded = f"No run breaks any of them. {beyond}"
+        return posed(text, titles.values(), (), bounded if result.bound else none)
     run = Timeline.along(model, violation.actions)
     verbs = ", ".join(verbs_to(run)) or "the start itself"
     because = SHORTEST.format(verbs=verbs, broken=f"{violation.witness}.")

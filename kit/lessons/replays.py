@@ -35,9 +35,8 @@ class Ground(Struct, frozen=True):
 
 def broken(timeline: Timeline) -> set[str]:
     """The promises that the run has broken, at its end or on the way."""
-    return {breach.name for breach in timeline.breaches(timeline.at)} | {
-        verdict.name for verdict in timeline.verdicts() if not verdict.ok
-    }
+    now = {verdict.name for verdict in timeline.verdicts() if not verdict.ok}
+    return now | {breach.name for breach in timeline.breaches(timeline.at)}
 
 
 def after_its_steps(timeline: Timeline) -> str:
@@ -71,13 +70,12 @@ def replay(ground: Ground, verbs: list[str]) -> tuple[Timeline, str | None]:
     for number, verb in enumerate(verbs, start=1):
         if (option := model.find(timeline.state, verb.strip())) is None:
             free = ", ".join(model.verb(action) for action in model.actions(timeline.state))
-            words = "Step {step}, {verb}: there is no such action. Possible now: {free}."
-            return timeline, words.format(step=number, verb=repr(verb), free=free)
+            none = "there is no such action"
+            return timeline, f"Step {number}, {verb!r}: {none}. Possible now: {free}."
         try:
             timeline.do(option[0])
         except Refused as refused:
-            words = "Step {step}, {verb}, is refused: {why}."
-            return timeline, words.format(step=number, verb=repr(verb), why=refused)
+            return timeline, f"Step {number}, {verb!r}, is refused: {refused}."
     return timeline, None
 
 

@@ -85,7 +85,8 @@ def _shut_in() -> None:
 def outcome(function: Any, arguments: list[Any]) -> str:
     """One line of JSON: the value, or the error in words."""
     try:
-        value = _plain(function(*arguments))
+        given = function(*arguments)
+        value = sorted(given) if isinstance(given, set | frozenset) else given
         line = json.dumps({"value": value})
     except Exception as error:
         return _error(f"{type(error).__name__}: {error}")
@@ -100,12 +101,6 @@ def outcome(function: Any, arguments: list[Any]) -> str:
 
 def _error(said: str) -> str:
     return json.dumps({"error": said.encode("utf-8", "replace").decode()[:200]})
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, set | frozenset):
-        return sorted(value)
-    return value
 
 
 def _failing(error: Exception) -> Any:

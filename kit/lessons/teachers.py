@@ -14,7 +14,7 @@ from typing import Any
 
 from kit.edge.json_text import decoded
 from kit.edge.reading import read_text
-from kit.edge.writing import check_place, write_all
+from kit.edge.writing import check_place
 from kit.errors import BadInput, KitError
 from kit.lessons.exercises import Exercise, counted_in, exercise, source_of
 from kit.lessons.handouts import LARGEST, NOTEBOOK
@@ -27,17 +27,12 @@ FOLD, OPEN = "<details>", "<details open>"
 WIDTH = 88  # of code that is filled in
 
 
-def write_teacher(notebook: str | Path, folder: str | Path) -> Path:
-    """Write ``NAME-teacher.ipynb``. Its answers are worked out now, which takes a while.
+def teacher_of(notebook: str | Path, folder: str | Path) -> tuple[Path, str]:
+    """``NAME-teacher.ipynb``: where it goes, and what is in it, which takes a while to work out.
 
     Raises BadInput for what is no notebook, or when the folder cannot be written to.
     Raises KitError when an answer of the kit's own does not pass.
     """
-    return write_all([teacher_of(notebook, folder)], "--out")[0]
-
-
-def teacher_of(notebook: str | Path, folder: str | Path) -> tuple[Path, str]:
-    """Where the notebook goes, and what is in it. Raises BadInput as ``write_teacher``."""
     text = read_text(notebook, "notebook", LARGEST)
     path = check_place(Path(folder) / f"{Path(notebook).stem}-teacher.ipynb", "--out")
     try:

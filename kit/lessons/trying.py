@@ -38,8 +38,7 @@ class Attempt(Struct, frozen=True):
     @property
     def head(self) -> str:
         """Whether it was done, and what happened."""
-        words = "done: {what}" if self.done else "must wait: {what}"
-        return words.format(what=self.said)
+        return f"{'done' if self.done else 'must wait'}: {self.said}"
 
 
 class Attempts(Struct, Shown, frozen=True):
@@ -57,9 +56,8 @@ class Attempts(Struct, Shown, frozen=True):
         return h("ul", items)
 
     def __repr__(self) -> str:
-        return "\n".join(
-            "\n  - ".join((f"{each.verb} – {each.head}", *each.reasons)) for each in self.attempts
-        )
+        lines = ((f"{each.verb} – {each.head}", *each.reasons) for each in self.attempts)
+        return "\n".join(map("\n  - ".join, lines))
 
 
 @checked
@@ -96,9 +94,8 @@ def without(source: str, *safeguards: str, **parameters: Any) -> Player:
     Raises BadInput for an unknown name, or when no run breaks anything.
     """
     if (run := broken_run(Ground(source, parameters, safeguards).model())) is None:
-        raise BadInput(
-            "safeguards", safeguards, "safeguards that are needed here to keep a promise"
-        )
+        allowed = "safeguards that are needed here to keep a promise"
+        raise BadInput("safeguards", safeguards, allowed)
     return Player(run, controls=False)
 
 

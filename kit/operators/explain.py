@@ -16,7 +16,7 @@ from itertools import count, islice
 from typing import Any, Literal
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from kit.edge import reading
 from kit.edge.arguments import checked
@@ -118,18 +118,8 @@ class Explanation(Struct, frozen=True):
 
     def as_plain(self) -> dict[str, Any]:
         """The same as data."""
-        return {
-            "verdict": self.verdict,
-            "model": self.model.name,
-            "observations": self.observations,
-            "explained": self.explained,
-            "steps": [self.model.verb(action) for action in self.run],
-            "states": self.states,
-            "where": self.where,
-            "refused": self.refused,
-            "refusal": self.refusal,
-            "without": self.without,
-        }
+        plain = {**asdict(self), "model": self.model.name, "run": [*map(self.model.verb, self.run)]}
+        return {"steps" if name == "run" else name: each for name, each in plain.items()}
 
     def __repr__(self) -> str:
         return self.sentence
@@ -365,9 +355,7 @@ def _near(search: _Search, nearest: Sequence[Pair]) -> tuple[str, str, str]:
     ]
     if not refusals:
         return "", "", ""
-    action, refusal = min(
-        refusals, key=lambda each: (type(each[0]) not in change, not each[1].missing)
-    )
+    action, refusal = min(refusals, key=lambda r: (type(r[0]) not in change, not r[1].missing))
     return search.model.verb(action), reason_of(refusal), ""
 
 
@@ -401,9 +389,7 @@ class Question(Struct, frozen=True):
             raise BadInput("bound", bound, f"states to visit, a number from 1 to {MOST_BOUND}")
         if not self.seen:
             raise BadInput("observations", "none", "one or more")
-        searches = [
-            _Search(model, sight, self.seen, [(0, model.start())]) for model, sight in self.ways
-        ]
+        searches = [_Search(m, sight, self.seen, [(0, m.start())]) for m, sight in self.ways]
         search, whole = next(_in_turns(searches, bound, visited), (None, None))
         states = sum(len(each.parents) for each in searches)
         if search is None:

@@ -112,9 +112,8 @@ class Breaks:
         moment, breach = self.place()
         timeline = self.player.timeline
         model, run = timeline.model_at(moment), timeline.actions(moment)
-        possible = causes.first_possible(
-            model, run, breach.name, max_states=max_states, progress=progress
-        )
+        limits: Any = {"max_states": max_states, "progress": progress}
+        possible = causes.first_possible(model, run, breach.name, **limits)
         self._learn(moment, possible=possible)
         return possible
 
@@ -137,10 +136,8 @@ class Breaks:
         off = tuple(name for name in model.off if name != chosen.name)
         restored = made_again(model, plainly(model.parameters), off)
         if restored.start() != timeline.moments[0].state:
-            words = (
-                f"With {chosen.id} on, the run starts differently: switch it on under Safeguards."
-            )
-            raise Refused(words)
+            other = f"With {chosen.id} on, the run starts differently"
+            raise Refused(f"{other}: switch it on under Safeguards.")
         at, tip = timeline.at, timeline.tip
         left_out = timeline.again(restored, moment)
         end = timeline.at

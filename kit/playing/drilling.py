@@ -13,16 +13,8 @@ from kit.console.par import Par, par
 from kit.errors import Refused
 from kit.model.timeline import Moment
 from kit.playing.session import Line, Session
+from kit.views import transcript
 from kit.views.fragment import Frag, h
-from kit.views.transcript import (
-    banner_part,
-    checklist_part,
-    command_buttons,
-    entry_part,
-    grade_part,
-    is_hint,
-    terminal_shell,
-)
 from kit.views.wire import Act
 
 MOST_SENT = 60
@@ -70,7 +62,7 @@ class Terminal:
     ) -> None:
         self.drill, self.player, self.checklist = drill, player, checklist
         self.show, self.answer = show, answer
-        self.shell = terminal_shell(drill).html()
+        self.shell = transcript.terminal_shell(drill).html()
         self._told: tuple[int, Par | None] = (-1, None)
         self.follow()
 
@@ -103,7 +95,7 @@ class Terminal:
 
     def follow(self) -> None:
         """Show what is new: entries, the machine, what may be typed now, the checklist."""
-        if not self.player.hinted and any(is_hint(entry) for entry in self.drill.transcript):
+        if not self.player.hinted and any(map(transcript.is_hint, self.drill.transcript)):
             self.player.hinted = True
         self.show(self.parts(), self.player.hinted)
 
@@ -111,12 +103,12 @@ class Terminal:
         """What is shown, by the names that the page's module gives its parts."""
         shown = self.drill.transcript[-MOST_SENT:]
         return {
-            "entries": [[entry.number, entry_part(entry).html()] for entry in shown],
+            "entries": [[entry.number, transcript.entry_part(entry).html()] for entry in shown],
             "typed": [entry.typed for entry in shown],
             "prompt": h("b", f"{self.drill.place}$").html(),
-            "buttons": command_buttons(self.drill).html(),
+            "buttons": transcript.command_buttons(self.drill).html(),
             "side": self.side().html(),
-            "banner": banner_part(self._par()).html(),
+            "banner": transcript.banner_part(self._par()).html(),
         }
 
     def lines(self) -> list[str]:
@@ -131,8 +123,8 @@ class Terminal:
 
     def side(self) -> Frag:
         """The checklist and the grade."""
-        steps = checklist_part(self.drill.checklist()) if self.checklist else None
-        return h("div", steps, grade_part(self.grade()))
+        steps = transcript.checklist_part(self.drill.checklist()) if self.checklist else None
+        return h("div", steps, transcript.grade_part(self.grade()))
 
     def _par(self) -> Par | None:
         if not self.grade().passed:

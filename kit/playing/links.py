@@ -78,9 +78,8 @@ def place_in(timeline: Timeline, story: Timeline, stored: int) -> tuple[int, int
         at = next(same, -1)
         if at < 0:
             return None
-    leaves = [
-        each for each in range(stored) if not min(story.children[each], default=stored) < stored
-    ]
+    nexts = (min(story.children[each], default=stored) for each in range(stored))
+    leaves = [each for each, after in enumerate(nexts) if after >= stored]
     number = next(n for n, leaf in enumerate(leaves, 1) if at in story.path(leaf))
     return number, path.index(timeline.at)
 

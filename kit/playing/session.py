@@ -107,9 +107,8 @@ class Session:
         opened = open_source(source)
         self.name = opened.name
         self.timeline = self.origin = opened.timeline
-        self.rendered = RenderedTimeline(
-            self.timeline, panels=panels_named(self.model, panels), drawn=drawn
-        )
+        chosen = panels_named(self.model, panels)
+        self.rendered = RenderedTimeline(self.timeline, panels=chosen, drawn=drawn)
         self.breaks = Breaks(self)
         self._longest = 0  # moments of the longest history that was shown before
         # Held by whoever acts or draws: programs and widgets of JupyterLab do in threads of theirs.

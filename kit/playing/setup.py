@@ -263,9 +263,8 @@ def _field(parameter: Parameter, value: Any) -> Field | None:
         numbers = ((str(n), n) for n in range(parameter.least, parameter.most + 1))
         return Field(*words, "choice", value, (("null", None), *numbers))
     if parameter.choices:
-        return Field(
-            *words, "choice", value, tuple((str(each), each) for each in parameter.choices)
-        )
+        choices = tuple((str(each), each) for each in parameter.choices)
+        return Field(*words, "choice", value, choices)
     return None
 
 

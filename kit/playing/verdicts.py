@@ -37,13 +37,10 @@ def verdict(model: Model[Any, Any], result: Result) -> str:
         return stopped(result.states) + at_work
     if not result.complete:
         reached = f"The search is not complete: it reached its bound of {seen}."
-        return (
-            f"{reached} It found no violation, but nothing is proven. "
-            "Raise the bound, or use a smaller configuration."
-        )
-    never = ""
-    if result.unreached:
-        never = f" Never reached: {', '.join(result.unreached)}."
+        advice = "Raise the bound, or use a smaller configuration."
+        return f"{reached} It found no violation, but nothing is proven. {advice}"
+    unreached = ", ".join(result.unreached)
+    never = f" Never reached: {unreached}." if unreached else ""
     if result.sentence != WHOLE:
         return f"{seen}: {result.sentence}.{never}"
     return f"Complete: {seen}, no violation." + never

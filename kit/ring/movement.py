@@ -70,11 +70,9 @@ class Movement:
 
     @cached_property
     def _moves(self) -> Edits:
-        rows = self._changes
-        return edits(
-            _edits(rows, _missing(rows.after, rows.before), rows.after),
-            _edits(rows, _missing(rows.before, rows.after), rows.before),
-        )
+        before, after = self._changes.before, self._changes.after
+        ways = ((after, before), (before, after))
+        return edits(*(_edits(self._changes, _missing(to, of), to) for to, of in ways))
 
     @cached_property
     def locked_bounds(self) -> tuple[Tokens, Tokens]:
@@ -154,11 +152,8 @@ class Movement:
 def movement(before: Ring, after: Ring, replication: Replication) -> Movement:
     """The plan that leads from one ring to the other; codes must be stable (``Ring.join`` …)."""
     if before.space != after.space or before.names != after.names[: len(before.names)]:
-        raise BadInput(
-            "rings",
-            after.names,
-            ("a ring with the same token space and nodes, and any new nodes at the end"),
-        )
+        allowed = "a ring with the same token space and nodes, and any new nodes at the end"
+        raise BadInput("rings", after.names, allowed)
     return Movement(before, after, replication)
 
 

@@ -16,15 +16,10 @@ from typing import TypeVar
 
 from msgspec import Struct
 
+from kit.ring import replication as strategies
 from kit.ring.columns import PLAIN, NDArray, np
 from kit.ring.reference import replicas_reference
-from kit.ring.replication import (
-    EverywhereStrategy,
-    LocalStrategy,
-    NetworkTopologyStrategy,
-    Replication,
-    SimpleStrategy,
-)
+from kit.ring.replication import Replication
 from kit.ring.topology import Codes, Ring, Tokens
 
 Index = NDArray[np.intp]
@@ -55,13 +50,13 @@ class ReplicaQuota(Struct, frozen=True):
 def quotas(ring: Ring, replication: Replication) -> tuple[ReplicaQuota, ...]:
     """The walks of a strategy: one, or one per datacenter; none when nothing is replicated."""
     match replication:
-        case LocalStrategy():
+        case strategies.LocalStrategy():
             walks = []
-        case SimpleStrategy(replication_factor=factor):
+        case strategies.SimpleStrategy(replication_factor=factor):
             walks = [_anywhere(ring, factor)]
-        case EverywhereStrategy():
+        case strategies.EverywhereStrategy():
             walks = [_anywhere(ring, len(ring.geography.in_ring))]
-        case NetworkTopologyStrategy(factors=factors):
+        case strategies.NetworkTopologyStrategy(factors=factors):
             walks = [_datacenter(ring, dc, factor) for dc, factor in factors]
     return tuple(quota for quota in walks if quota.wanted)
 

@@ -278,9 +278,8 @@ class NDArray:
         rest = tuple(n for n in range(len(self.shape)) if n != axis)
         lanes = self._turned((*rest, axis))
         length, values = self.shape[axis], lanes.flat
-        made = [
-            made_of(values[n * length : (n + 1) * length]) for n in range(prod(lanes.shape[:-1]))
-        ]
+        count = prod(lanes.shape[:-1])
+        made = [made_of(values[n * length : (n + 1) * length]) for n in range(count)]
         return NDArray(made, lanes.shape[:-1], dtype or self.dtype)
 
     def sum(self, axis: int | None = None, where: Any = None) -> Any:
@@ -575,9 +574,11 @@ def sort(column: Any, axis: int = -1, kind: str = "") -> NDArray:
 
 def argsort(column: Any, axis: int = -1, kind: str = "") -> NDArray:
     """The numbers of the cells in order; equal ones as they stand."""
-    return _along(
-        asarray(column), axis, lambda lane: sorted(range(len(lane)), key=lane.__getitem__), int64
-    )
+
+    def order(lane: list[Any]) -> list[int]:
+        return sorted(range(len(lane)), key=lane.__getitem__)
+
+    return _along(asarray(column), axis, order, int64)
 
 
 def lexsort(keys: Sequence[Any]) -> NDArray:

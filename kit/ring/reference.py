@@ -10,13 +10,8 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import Protocol
 
-from kit.ring.replication import (
-    EverywhereStrategy,
-    LocalStrategy,
-    NetworkTopologyStrategy,
-    Replication,
-    SimpleStrategy,
-)
+from kit.ring import replication as strategies
+from kit.ring.replication import Replication
 from kit.ring.tokens import TokenSpace
 
 
@@ -40,13 +35,13 @@ def replicas_reference(
     space.check(token)
     line = _clockwise(nodes, token)
     match replication:
-        case LocalStrategy():
+        case strategies.LocalStrategy():
             return ()
-        case EverywhereStrategy():
+        case strategies.EverywhereStrategy():
             return _distinct(line)
-        case SimpleStrategy(replication_factor=factor):
+        case strategies.SimpleStrategy(replication_factor=factor):
             return _distinct(line)[:factor]
-        case NetworkTopologyStrategy(factors=factors):
+        case strategies.NetworkTopologyStrategy(factors=factors):
             taken = [place for dc, factor in factors for place in _in_datacenter(line, dc, factor)]
             return tuple(name for _, name in sorted(taken))
 

@@ -14,7 +14,7 @@ from itertools import accumulate, chain, pairwise
 from weakref import WeakValueDictionary
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from kit.errors import BadInput
 from kit.ring.columns import NDArray, check_size, np
@@ -65,40 +65,9 @@ class Packed(Struct, frozen=True):
         """The nodes, with tokens as Python integers."""
         ends = list(accumulate(self.counts.tolist(), initial=0))
         line = self.tokens.tolist()
-        return tuple(
-            Node(name, tuple(line[begin:end]), dc, rack)
-            for name, (dc, rack), (begin, end) in zip(
-                self.names, self.places, pairwise(ends), strict=True
-            )
-        )
-
-
-class SortedRing(Struct, frozen=True):
-    """A ring as other processes are sent it: sorted, for to sort it again takes them longest.
-
-    The tokens of ``line`` ascend. ``owners`` (m,) are their nodes' codes, and ``ranks`` (m,) the
-    place of each among the tokens of its node, both in as few bytes as do.
-    """
-
-    line: Packed
-    owners: NDArray[np.unsignedinteger]
-    ranks: NDArray[np.unsignedinteger]
-    geography: Geography
-
-    def packed(self) -> Packed:
-        """The ring node by node."""
-        tokens = np.empty_like(self.line.tokens)
-        tokens[_firsts(self.line.counts)[self.owners] + self.ranks] = self.line.tokens
-        return structs.replace(self.line, tokens=tokens)
-
-
-def _firsts(counts: Codes) -> NDArray[np.int64]:
-    return np.cumsum(counts, dtype=np.int64) - counts
-
-
-def _narrow(numbers: NDArray[np.integer]) -> NDArray[np.unsignedinteger]:
-    """The same numbers, none of them below 0, in as few bytes as do."""
-    return numbers.astype(np.min_scalar_type(numbers.max(initial=0)))
+        owned = (tuple(line[begin:end]) for begin, end in pairwise(ends))
+        nodes = zip(self.names, owned, self.places, strict=True)
+        return tuple(Node(name, tokens, *place) for name, tokens, place in nodes)
 
 
 def _pack(nodes: tuple[Node, ...], space: TokenSpace) -> Packed:
@@ -111,10 +80,8 @@ def _pack(nodes: tuple[Node, ...], space: TokenSpace) -> Packed:
 def _geography(places: Iterable[tuple[str, str]], in_ring: NDArray[np.bool_]) -> Geography:
     dcs: dict[str, int] = {}
     racks: dict[tuple[str, str], int] = {}
-    codes = [
-        (dcs.setdefault(dc, len(dcs)), racks.setdefault((dc, rack), len(racks)))
-        for dc, rack in places
-    ]
+    every = ((dcs.setdefault(place[0], len(dcs)), place) for place in places)
+    codes = [(dc, racks.setdefault(place, len(racks))) for dc, place in every]
     dc_of, rack_of = np.ascontiguousarray(np.array(codes, np.int32).reshape(-1, 2).T)
     return Geography(dcs, racks, dc_of, rack_of, in_ring)
 
@@ -172,10 +139,14 @@ class Ring:
         return ring
 
     @classmethod
-    def unpacked(cls, packed: Packed) -> Ring:
-        """The ring of flat columns, each token owned once; its nodes are made when asked for."""
+    def unpacked(cls, packed: Packed, order: NDArray[np.uint32] | None = None) -> Ring:
+        """The ring of flat columns, each token owned once; its nodes are made when asked for.
+
+        ``order`` is where each token, ascending, stands: to sort them takes longest.
+        """
         owners = np.repeat(np.arange(len(packed.names), dtype=np.int32), packed.counts)
-        order = np.argsort(packed.tokens, kind="stable")
+        if order is None:
+            order = np.argsort(packed.tokens, kind="stable").astype(np.uint32)
         tokens, owners = packed.tokens[order], owners[order]
         same = np.flatnonzero(tokens[1:] == tokens[:-1])
         if len(same):
@@ -183,14 +154,13 @@ class Ring:
             _refuse_shared_token(int(tokens[same[0]]), first, second)
         ring = cls.__new__(cls)
         ring._set(packed.space, tokens, owners)
-        ring.__dict__.update(packed=packed, order=order.astype(np.uint32))
+        ring.__dict__.update(packed=packed, order=order)
         return ring
 
     @cached_property
     def packed(self) -> Packed:
         """The ring as flat columns."""
-        sent: SortedRing | None = self.__dict__.get("sent")
-        return _pack(self.nodes, self.space) if sent is None else sent.packed()
+        return _pack(self.nodes, self.space)
 
     @cached_property
     def order(self) -> NDArray[np.uint32]:
@@ -202,22 +172,8 @@ class Ring:
         """The nodes by code."""
         return self.packed.nodes()
 
-    def __reduce__(self) -> tuple[object, tuple[SortedRing]]:
-        firsts = _firsts(self.packed.counts)
-        sent = SortedRing(
-            structs.replace(self.packed, tokens=self.tokens),
-            _narrow(self.owners),
-            _narrow(self.order - firsts[self.owners]),
-            self.geography,
-        )
-        return Ring._received, (sent,)
-
-    @classmethod
-    def _received(cls, sent: SortedRing) -> Ring:
-        ring = cls.__new__(cls)
-        ring._set(sent.line.space, sent.line.tokens, sent.owners.astype(np.int32))
-        ring.__dict__.update(names=sent.line.names, geography=sent.geography, sent=sent)
-        return ring
+    def __reduce__(self) -> tuple[object, tuple[Packed, NDArray[np.uint32]]]:
+        return Ring.unpacked, (self.packed, self.order)
 
     @cached_property
     def rights(self) -> Tokens:
@@ -319,9 +275,8 @@ class Ring:
     def replace(self, old: int, new: int) -> Ring:
         """The ring in which ``new``, which owned none (BadInput), owns the tokens of ``old``."""
         if self.nodes[new].tokens:
-            raise BadInput(
-                "node", self.nodes[new].name, "the name of a node that owns no token yet"
-            )
+            allowed = "the name of a node that owns no token yet"
+            raise BadInput("node", self.nodes[new].name, allowed)
         return self.leave(old).move(new, self.nodes[old].tokens)
 
     def _changed(self, nodes: tuple[Node, ...], code: int, tokens: tuple[int, ...]) -> Ring:
@@ -370,6 +325,5 @@ def _check_tokens(node: Node, space: TokenSpace, field: str) -> None:
 
 
 def _refuse_shared_token(token: int, first: str, second: str) -> None:
-    raise BadInput(
-        "tokens", token, f"tokens with one owner each, but {first} and {second} both own this one"
-    )
+    both = f"{first} and {second} both own this one"
+    raise BadInput("tokens", token, f"tokens with one owner each, but {both}")

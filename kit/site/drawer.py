@@ -15,17 +15,10 @@ from kit.edge.progress import Progress
 from kit.errors import BadInput, KitError
 from kit.model import trace as traces
 from kit.model.timeline import Timeline
+from kit.playing import verdicts
 from kit.playing.links import link_of, place_in
 from kit.playing.session import Session
 from kit.playing.setup import Field, Setup
-from kit.playing.verdicts import (
-    LARGEST_BOUND,
-    MOST_STATES,
-    check_bound,
-    ending,
-    outcome_box,
-    stopped_box,
-)
 from kit.search.check import check, check_searchable
 from kit.site.elsewhere import Elsewhere
 from kit.views.fragment import Frag, h
@@ -153,12 +146,12 @@ class Drawer:
         if isinstance(said, Linked):
             return self._forgetting(self.setup.open_link(said.run))
         if isinstance(said, Search):
-            check_bound(said.most)
+            verdicts.check_bound(said.most)
             check_searchable(self.session.model)
             self.work.search(self._trace(), said.most)
         elif isinstance(said, Stopped):
             self.work.is_searching = False
-            self.verdict = stopped_box(self.session.model, said.states).html()
+            self.verdict = verdicts.stopped_box(self.session.model, said.states).html()
         else:
             self.work.is_searching = False
             if said.trace == self._trace():  # else a switch was used meanwhile
@@ -201,7 +194,8 @@ class Drawer:
             self._row(each.name, h("span", each.title), _control(each), title=each.meaning)
             for each in self.setup.fields
         ]
-        most = h("input", type="number", value=MOST_STATES, min=1, max=LARGEST_BOUND)
+        usual, largest = verdicts.MOST_STATES, verdicts.LARGEST_BOUND
+        most = h("input", type="number", value=usual, min=1, max=largest)
         search = h(
             "div",
             _button("search", "Search for a violation", "try every run of this model"),
@@ -241,20 +235,15 @@ def _control(field: Field) -> Frag:
     if field.kind == "switch":
         return _box(field.value, **named)
     if field.kind == "choice":
-        options = [
-            h("option", word, value=_json(value), selected=value == field.value)
-            for word, value in field.options
-        ]
+        options = []
+        for word, value in field.options:
+            text = msgspec.json.encode(value).decode()
+            options.append(h("option", word, value=text, selected=value == field.value))
         return h("select", options, **named)
     if field.kind == "number":
-        return h(
-            "input", type="number", value=field.value, min=field.least, max=field.most, **named
-        )
+        limits: dict[str, Any] = {"min": field.least, "max": field.most}
+        return h("input", type="number", value=field.value, **limits, **named)
     return h("input", type="text", value=field.value, **named)
-
-
-def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
 
 
 def searched(trace: str, most: int, tell: Progress) -> Verdict:
@@ -264,8 +253,8 @@ def searched(trace: str, most: int, tell: Progress) -> Verdict:
     """
     model = traces.model_of(traces.loads(trace))
     result = check(model, max_states=most, progress=tell)
-    box, broken = outcome_box(model, result).html(), result.broken
+    box, broken = verdicts.outcome_box(model, result).html(), result.broken
     if broken is None:
         return Verdict(trace, box)
     run = traces.dumps(Timeline.along(model, broken.actions).save())
-    return Verdict(trace, box, run, ending(model, broken))
+    return Verdict(trace, box, run, verdicts.ending(model, broken))

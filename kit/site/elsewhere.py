@@ -112,10 +112,9 @@ class Elsewhere:
         elif isinstance(message, Failed):
             self._end(KitError(message.why))
         elif message.possible is not None:
-            actions = tuple(
-                action_from(work.model, each, "run") for each in message.possible.actions
-            )
-            self._end(replace(message.possible, actions=actions))
+            possible = message.possible
+            actions = tuple(action_from(work.model, each, "run") for each in possible.actions)
+            self._end(replace(possible, actions=actions))
         else:
             self._end(message.cause)
 

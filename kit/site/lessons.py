@@ -55,16 +55,9 @@ def lesson_page(lesson: Lesson, folder: Path) -> LessonPage:
     cells = "".join(_cell(cell, lesson, folder, parts, code) for cell in notebook.cells)
     html, pictures = led(cells, "../")
     place = COURSE.index(lesson)
-    ways = (
-        (f"before: {other.title}", f"{other.name}.html")
-        for other in COURSE[max(0, place - 1) : place]
-    )
-    after = COURSE[place + 1 : place + 2]
-    ahead = "".join(
-        f'<p class="ahead"><a href="{each.name}.html">{escape(f"Next: {each.title}")}</a></p>'
-        for each in after
-    )
-    back = "".join(f'<a href="{file}">{escape(words)}</a>' for words, file in ways)
+    back = "".join(_led_to(each, "before") for each in COURSE[max(0, place - 1) : place])
+    after = (_led_to(each, "Next") for each in COURSE[place + 1 : place + 2])
+    ahead = "".join(f'<p class="ahead">{link}</p>' for link in after)
     resting = "Press anywhere in a picture with buttons to start its engine."
     nav = (
         f'<nav aria-label="lessons">'
@@ -93,6 +86,10 @@ def lesson_page(lesson: Lesson, folder: Path) -> LessonPage:
         '<script type="module" src="../lesson.js"></script>'
     )
     return LessonPage(page_of(lesson.title, body, "../", data, styled=True), tuple(parts), pictures)
+
+
+def _led_to(lesson: Lesson, word: str) -> str:
+    return f'<a href="{lesson.name}.html">{escape(f"{word}: {lesson.title}")}</a>'
 
 
 def glossary_page(text: str) -> LessonPage:
@@ -154,9 +151,8 @@ def _cell(cell: Any, lesson: Lesson, folder: Path, parts: list[Part], before: li
     hunt = HUNTS.search(python)
     if hunt and BOARD.match(python.rpartition("\n")[2]):
         shown += f"<p>{_hunted(program_of(before, f'bugs = {hunt[0]}'))}</p>"
-    code = f"<pre><code>{escape(cell.source)}</code></pre>"
-    head = escape("Code")
-    return f'{shown}<details class="code"><summary>{head}</summary>{code}</details>'
+    code = f"<summary>Code</summary><pre><code>{escape(cell.source)}</code></pre>"
+    return f'{shown}<details class="code">{code}</details>'
 
 
 def _hunted(program: str) -> str:
@@ -172,10 +168,9 @@ def _hunted(program: str) -> str:
 
 def _answer(name: str, program: str) -> str:
     rows = max(5, program.count("\n") + 3)
-    label = escape("your answer")
     return (
         f'<div class="answer" data-exercise="{escape(name)}">'
-        f'<textarea rows="{rows}" spellcheck="false" autocapitalize="off" aria-label="{label}">'
+        f'<textarea rows="{rows}" spellcheck="false" autocapitalize="off" aria-label="your answer">'
         f"\n{escape(program)}</textarea>"
         f'<button type="button" data-do="check">Check</button>'
         f'<button type="button" data-do="stop" hidden>Stop</button>'
@@ -197,8 +192,7 @@ def _output(output: Any, lesson: Lesson, parts: list[Part], program: str, folder
         return f'<img src="data:image/png;base64,{data.strip()}" alt="{words}">'
     run, drill = run_stored(output.metadata), output.metadata.get("drill")
     if drill in drills():
-        words = escape("Type in this drill")
-        data += f'<p><a href="../drills/{drill}.html">{words}</a></p>'
+        data += f'<p><a href="../drills/{drill}.html">Type in this drill</a></p>'
     if run is None:
         return f'<div class="shown">{data}</div>'
     part = Part(len(parts), run if run.trace else Program.reading(program, folder))

@@ -42,12 +42,8 @@ def sheet(name: str) -> str:
 
 def style() -> str:
     """The style sheet of all pages."""
-    return (
-        widget_style()
-        + terminal_style()
-        + page_colours().replace(".kp", ":root")
-        + sheet("site.css")
-    )
+    colours = page_colours().replace(".kp", ":root")
+    return widget_style() + terminal_style() + colours + sheet("site.css")
 
 
 class Listed(Struct, frozen=True):
@@ -110,9 +106,7 @@ def _map(drawing: str) -> str:
         lambda link: f'tabindex="-1" href="lessons/{link[1].removesuffix(".ipynb")}.html"',
         drawing[drawing.index("<svg") :],
     )
-    alt = escape(
-        "A map of the course. Each arrow shows what you need first. The lessons are listed below."
-    )
+    alt = "A map of the course. Each arrow shows what you need first. The lessons are listed below."
     return linked.replace("<svg ", f'<svg role="group" aria-label="{alt}" ', 1)
 
 
@@ -146,18 +140,15 @@ def story_page(name: str, title: str, rendered: RenderedTimeline) -> str:
     """The page of a story: its first frame, to be read at once; where its pack and engine are."""
     scene = rendered.scene(rendered.timeline.path()[0])
     place = shell(readable_frame(scene, rendered.panels, rendered.views))
-    model = rendered.model.title
     starts = "The engine is starting. You can keep reading."
     nav = (
         f'<nav aria-label="stories">'
         f'<a href="../../index.html">all stories</a>'
-        f"<span>{escape(model)}</span><b>{escape(title)}</b>"
-        f'<span id="engine" role="status">{escape(starts)}</span></nav>'
+        f"<span>{escape(rendered.model.title)}</span><b>{escape(title)}</b>"
+        f'<span id="engine" role="status">{starts}</span></nav>'
     )
-    stage = (
-        '<main class="kit-player"><div class="kit-drawer"></div>'
-        f'<div id="player">{place.html()}</div></main>'
-    )
+    picture = f'<div class="kit-drawer"></div><div id="player">{place.html()}</div>'
+    stage = f'<main class="kit-player">{picture}</main>'
     data = {
         "story": name,
         "pack": f"../../packs/{name}.pack",

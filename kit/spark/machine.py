@@ -169,9 +169,8 @@ def spark_environment(java: Java) -> dict[str, str]:
 def version_of(java: Path) -> int | None:
     """Ask a ``java`` program for its major version; None when it does not run."""
     try:
-        result = subprocess.run(
-            [java, "-version"], check=False, capture_output=True, text=True, timeout=30
-        )
+        words = [str(java), "-version"]
+        result = subprocess.run(words, check=False, capture_output=True, text=True, timeout=30)
     except (OSError, subprocess.TimeoutExpired):
         return None
     match = re.search(r'version "(?:1\.)?(\d+)', result.stderr)

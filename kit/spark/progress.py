@@ -17,6 +17,7 @@ from msgspec import Struct
 from kit.edge.arguments import checked
 from kit.edge.progress import Terminal
 from kit.spark.sessions import Spark, is_remote, living
+from kit.views.static import bundle_of
 
 
 @contextmanager
@@ -118,9 +119,7 @@ class WidgetBar:
 def display_widget(widget: Any, words: str) -> None:
     """Display a widget; a closed notebook has ``words``, which never change, in its place."""
     display: Any = import_module("IPython.display")
-    bundle = widget._repr_mimebundle_()
-    live = bundle[0] if isinstance(bundle, tuple) else bundle
-    display.display({**(live or {}), "text/plain": words}, raw=True)
+    display.display({**bundle_of(widget), "text/plain": words}, raw=True)
 
 
 class Progress:

@@ -20,7 +20,7 @@ import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import wraps
+from functools import partial, wraps
 from html import escape
 from importlib import import_module
 from importlib.util import find_spec
@@ -34,6 +34,7 @@ from kit.edge.arguments import whole_number
 from kit.edge.limits import MOST_TASKS, most_cores
 from kit.errors import BadInput, KitError
 from kit.spark import machine
+from kit.views.static import bundle_of
 
 
 @runtime_checkable
@@ -56,15 +57,11 @@ SESSION = (
     "spark.sql.execution.arrow.maxRecordsPerBatch",
     "spark.connect.progress.reportInterval",
 )
+_OF_TASKS = "spark.sql.shuffle.partitions spark.default.parallelism"
+_OF_THREADS = "cores.max driver.cores executor.cores executor.instances task.cpus"
 COUNTED = {
-    **dict.fromkeys(("spark.sql.shuffle.partitions", "spark.default.parallelism"), MOST_TASKS),
-    **dict.fromkeys(
-        (
-            *("spark.cores.max", "spark.driver.cores", "spark.executor.cores"),
-            *("spark.executor.instances", "spark.task.cpus"),
-        ),
-        most_cores(),
-    ),
+    **dict.fromkeys(_OF_TASKS.split(), MOST_TASKS),
+    **dict.fromkeys(map("spark.{}".format, _OF_THREADS.split()), most_cores()),
 }
 """Settings that are numbers of threads or tasks, and the most of each."""
 
@@ -121,9 +118,7 @@ class About(Struct, frozen=True):
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         widget = import_module("ipywidgets").HTML(self.html())
-        bundle = widget._repr_mimebundle_(**options) or {}
-        live = bundle[0] if isinstance(bundle, tuple) else bundle
-        return {**live, "text/plain": self.lasting}
+        return {**bundle_of(widget, **options), "text/plain": self.lasting}
 
 
 class _Running:
@@ -220,10 +215,8 @@ def has_ended(spark: Spark) -> bool:
 def living(spark: Spark) -> Spark:
     """A session that was not stopped. Raises KitError for one that was: its frames end with it."""
     if has_ended(spark):
-        raise KitError(
-            "this Spark session has ended, and its frames with it; kit.spark.session() starts "
-            "another"
-        )
+        again = "kit.spark.session() starts another"
+        raise KitError(f"this Spark session has ended, and its frames with it; {again}")
     return spark
 
 
@@ -237,9 +230,8 @@ def about(spark: Spark | None) -> About:
     living(spark)
     link = None if is_remote(spark) else spark.sparkContext.uiWebUrl
     master = _Running.master if _Running.spark is spark else str(spark.conf.get("spark.master"))
-    return About(
-        master.partition("/;")[0], str(spark.version), link
-    )  # a token is nobody's business
+    shown = master.partition("/;")[0]  # a token is nobody's business
+    return About(shown, str(spark.version), link)
 
 
 def is_remote(spark: Spark) -> bool:
@@ -364,9 +356,8 @@ def _master(given: str | None, environment: Mapping[str, str]) -> str:
     if local is None and machine.address(chosen) is None:
         raise BadInput("master", chosen, MASTERS)
     if local and local[1] not in (None, "*") and not 0 < int(local[1]) <= most_cores():
-        raise BadInput(
-            "master", chosen, f"local[N] with N from 1 to {most_cores()} on this machine"
-        )
+        allowed = f"local[N] with N from 1 to {most_cores()} on this machine"
+        raise BadInput("master", chosen, allowed)
     return chosen
 
 
@@ -393,9 +384,8 @@ def _started(
     os.environ.update(machine.spark_environment(java))
     with driver.variables(loopback, unset=("SPARK_REMOTE", CONNECT_MODE)):
         try:
-            return driver.within(
-                patience, lambda: driver.start(master, given, secret_of(master), log)
-            )
+            begin = partial(driver.start, master, given, secret_of(master), log)
+            return driver.within(patience, begin)
         except Exception as error:
             # The log's last error, or else what Python saw of it, which may ask the Java that ends.
             seen = str(error).strip().splitlines() or [type(error).__name__]
@@ -420,9 +410,8 @@ def _connected(url: str, where: machine.Address, given: Mapping[str, str], patie
             try:
                 grpc.channel_ready_future(channel).result(timeout=min(patience, 10.0))
             except grpc.FutureTimeoutError:
-                raise SparkUnavailable(
-                    f"the server at {url} is not a Spark Connect server"
-                ) from None
+                why = f"the server at {url} is not a Spark Connect server"
+                raise SparkUnavailable(why) from None
     os.environ[CONNECT_MODE] = "1"
     try:
         spark = driver.within(patience, lambda: SparkSession.builder.remote(url).getOrCreate())

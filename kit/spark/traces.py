@@ -31,21 +31,9 @@ from kit.model.registry import build, registered
 from kit.model.timeline import Timeline
 from kit.model.trace import Trace, loads
 from kit.search.fuzz import MOST_SEEDS, MOST_STEPS
+from kit.spark import schemas as fixed
 from kit.spark.rows import columns_of
-from kit.spark.schemas import (
-    BARRIERS,
-    EPOCHS,
-    EVENTS,
-    OPERATIONS,
-    REQUESTS,
-    RUNS,
-    TRACE_TABLES,
-    Makers,
-    Moments,
-    Row,
-    Schema,
-    events_with,
-)
+from kit.spark.schemas import EPOCHS, EVENTS, RUNS, Makers, Moments, Row, Schema, events_with
 from kit.spark.sessions import Spark, arrow_of
 from kit.spark.storing import for_spark, whole_file
 from kit.spark.workers import Batches, by_number, keep_worker_quick
@@ -88,7 +76,7 @@ def _runs(run: str, m: Any, moments: Moments) -> Iterator[Row]:
 @cache
 def schemas() -> dict[str, Schema]:
     """Every table of runs, by name: the fixed ones, then those that families add."""
-    known = {schema.name: schema for schema in TRACE_TABLES}
+    known = {schema.name: schema for schema in fixed.TRACE_TABLES}
     for family in families():
         for place in family.trace_tables.values():
             known |= {schema.name: schema for schema in family.load(place)}
@@ -230,16 +218,17 @@ class Reports(ABC):
 
     def time_in_steps(self) -> pd.DataFrame:
         """How many steps of a run an operation stays in each state: runs, mean and most."""
-        return _spread(self.table(OPERATIONS.name), TIME, ("step", "count"))
+        return _spread(self.table(fixed.OPERATIONS.name), TIME, ("step", "count"))
 
     def barrier_waits(self) -> pd.DataFrame:
         """How many steps each barrier was in the way: runs, mean and most."""
-        rows = with_numbers(self.table(BARRIERS.name), waiting="not met")
+        rows = with_numbers(self.table(fixed.BARRIERS.name), waiting="not met")
         return _spread(rows, WAIT, ("waiting", "sum"))
 
     def requests(self) -> pd.DataFrame:
         """How requests end: runs, shares done and failed, steps open in mean and at most."""
-        rows = with_numbers(self.table(REQUESTS.name), **{p: f"phase == '{p}'" for p in PHASES})
+        ends = {phase: f"phase == '{phase}'" for phase in PHASES}
+        rows = with_numbers(self.table(fixed.REQUESTS.name), **ends)
         steps = grouped(rows, ["run", "request", *ASKED], **{p: (p, "sum") for p in PHASES})
         ended = with_numbers(steps, was_done="done > 0", has_failed="failed > 0")
         shares = {"done": ("was_done", "mean"), "failed": ("has_failed", "mean")}

@@ -55,9 +55,8 @@ class StoredPiece(Struct, frozen=True):
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Its rows, of so many columns (all by default)."""
         with pq.ParquetFile(self.path) as file:
-            yield from file.iter_batches(
-                BATCH_ROWS, [self.row_group], columns=columns, use_threads=False
-            )
+            options = {"columns": columns, "use_threads": False}
+            yield from file.iter_batches(BATCH_ROWS, [self.row_group], **options)
 
 
 def stored_pieces(folder: Path) -> tuple[StoredPiece, ...]:

@@ -85,9 +85,6 @@ class SearchBoard:
 
     def _ended(self, model: Model[Any, Any], outcome: Result | KitError | None) -> None:
         self._show_running(False)
-        self._show(model, outcome)
-
-    def _show(self, model: Model[Any, Any], outcome: Result | KitError | None) -> None:
         if isinstance(outcome, KitError):
             self.found.value = _wrong(outcome).html()
             return
@@ -236,17 +233,14 @@ class Controls:
         """Show the switches of the branch that is shown, if they are others."""
         if not self._quiet and {*self.setup.off} != {*self.player.model.off}:
             self.board.forget()
-            self._follow()
+            self.setup.follow()
+            self._settle()
 
     def _open_on(self, timeline: Timeline, name: str = "") -> str:
         self.board.forget()
         said = self.setup.open(timeline, self.name or "", name)
         self._settle()
         return said
-
-    def _follow(self) -> None:
-        self.setup.follow()
-        self._settle()
 
     def _reset(self, _button: Any) -> None:
         with self._reporting():
@@ -327,9 +321,8 @@ def _widget(field: Field) -> Any:
 def _switch(safeguard: Safeguard, on: bool) -> ipywidgets.Checkbox:
     words = f"{safeguard.id}  {safeguard.in_full}"
     layout = ipywidgets.Layout(width="auto", margin="0 2px")
-    return ipywidgets.Checkbox(
-        value=on, description=words, tooltip=words, indent=False, layout=layout
-    )
+    said = {"description": words, "tooltip": words}
+    return ipywidgets.Checkbox(value=on, **said, indent=False, layout=layout)
 
 
 def button(word: str, tooltip: str, act: Any, width: str = "auto") -> ipywidgets.Button:

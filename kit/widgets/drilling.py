@@ -56,9 +56,8 @@ class DrillBoard:
         self.box = ipywidgets.VBox([beside])
         self.box.add_class("kit-drill-room")
         self.box.add_class("kit-unasked")
-        self.terminal = Terminal(
-            self.drill, self.player, self._show, self._answer, checklist=checklist
-        )
+        tells = self._show, self.stage.send
+        self.terminal = Terminal(self.drill, self.player, *tells, checklist=checklist)
         self.stage.shell = self.terminal.shell
         self.stage.on_msg(lambda _widget, content, _buffers: self.terminal.hear(content))
         self.player.stage.on_msg(lambda *_: self.terminal.follow())
@@ -94,9 +93,6 @@ class DrillBoard:
         with self.stage.hold_sync():
             for name, part in parts.items():
                 setattr(self.stage, name, part)
-
-    def _answer(self, content: dict[str, Any]) -> None:
-        self.stage.send(content)
 
     def __repr__(self) -> str:
         steps = len(self.drill.transcript)

@@ -83,9 +83,8 @@ def _addressed(
         raise Refused(f"{NOT_MODELLED}the servers of {model.name} have no tools")
     family, place = server_places()[model.name]
     tools: Servers = family.load(place)
-    now = DrillMoment(
-        model, tuple(timeline.moments[at] for at in timeline.path(timeline.at)), model.names[0]
-    )
+    run = tuple(timeline.moments[at] for at in timeline.path(timeline.at))
+    now = DrillMoment(model, run, model.names[0])
     up = (name for at, name in enumerate(model.names) if tools.is_up(now, at))
     host = tools.machine(now, {"machine": given.get(HOST) or next(up, now.place)})
     if host not in model.names:

@@ -75,7 +75,7 @@ class Player(Session, ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ship
         stage = Stage(plays=play, story=story, **words)
         self.controls: Controls | None = None
         Session.__init__(self, source, stage, panels=panels)
-        stage.on_msg(self._hear)
+        stage.on_msg(lambda _widget, content, _buffers: self.hear(content))
         self.coarser: Player | None = None
         self.controls = Controls(self, self.name) if controls else None
         self.children = [self.controls.box, stage] if self.controls else [stage]
@@ -132,9 +132,6 @@ class Player(Session, ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ship
         data = bundle_of(super(), **options)
         data = {**data, "text/plain": repr(self), "text/html": self.static()}
         return data, stored_run(self.timeline, self.name, story=self.stage.story)
-
-    def _hear(self, _widget: Any, content: object, _buffers: object) -> None:
-        self.hear(content)
 
     def _rest(self) -> None:
         with contextlib.suppress(RuntimeError):  # no loop: nobody comes back to it

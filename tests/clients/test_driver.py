@@ -28,7 +28,6 @@ from cassandra.query import BatchStatement, BatchType, SimpleStatement
 
 from kit import Player, build, serve
 from kit.clients.server import Served
-from kit.clients.tables import row_servers
 from kit.console.drill import DrillMoment
 from kit.errors import KitError, Refused
 from kit.model.family import server_places
@@ -391,7 +390,7 @@ def test_the_usual_policy_of_a_driver_finds_who_answers(source: str) -> None:
     """From whichever node it begins: a replica hands its request on to a coordinator."""
     for node in ("B", "K1"):
         with serve(source) as served:
-            rows: Any = row_servers(served.tools)
+            rows: Any = served.rows
             key = rows.key(served.now(0))
             policy = default_lbp_factory()
             usual = ExecutionProfile(load_balancing_policy=policy, request_timeout=PATIENCE)
@@ -410,7 +409,7 @@ def test_the_usual_policy_of_a_driver_finds_who_answers(source: str) -> None:
 def test_a_program_of_seventy_requests_is_answered() -> None:
     """More than one history has: each read finds what was written last."""
     with serve("vnodes") as served, program(served, "K1") as one:
-        rows: Any = row_servers(served.tools)
+        rows: Any = served.rows
         key = rows.key(served.now(0))
         one.ask(f"INSERT INTO ks.items (key, value) VALUES ({key}, 'tea')")
         for _ in range(70):

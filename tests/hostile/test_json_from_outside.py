@@ -16,7 +16,7 @@ from kit.edge.json_text import decoded
 from kit.errors import BadInput, KitError
 from kit.lessons.handouts import read_lesson
 from kit.lessons.progress import names_in
-from kit.lessons.teachers import write_teacher
+from kit.lessons.teachers import teacher_of
 from kit.model.registry import build
 from kit.model.trace import loads
 from kit.playing.links import run_of
@@ -53,7 +53,7 @@ READERS: dict[str, Callable[[bytes, Path], Any]] = {
     ),
     "progress": filed(lambda path: names_in(path, "file")),
     "notebook": filed(read_lesson),
-    "teacher": lambda content, folder: filed(lambda path: write_teacher(path, folder))(
+    "teacher": lambda content, folder: filed(lambda path: teacher_of(path, folder))(
         content, folder
     ),
 }

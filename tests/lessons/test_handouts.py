@@ -12,8 +12,9 @@ import pytest
 from kit.catalogue.course import COURSE
 from kit.catalogue.glossary import entry, words
 from kit.commands.cli import main
+from kit.edge.writing import write_all
 from kit.errors import BadInput, KitError
-from kit.lessons.handouts import handout_of, plain, read_lesson, write_handout, write_reader
+from kit.lessons.handouts import handout_of, pages_of, plain, read_lesson, write_reader
 from kit.lessons.tasks import task_named
 from tests.house.source import ROOT
 from tests.saying import like
@@ -89,7 +90,7 @@ def test_questions_on_the_page_and_answers_on_the_key(tmp_path: Path) -> None:
     """The page has questions and choices and no answer; the key what the model answers."""
     path = notebook(tmp_path, *NOTEBOOK, ("code", 'exercise("an-invariant").check(len)'))
     (question,) = handout_of(path).questions
-    page, key = (file.read_text("utf-8") for file in write_handout(path, tmp_path))
+    page, key = (text for _, text in pages_of(path, tmp_path))
     for text in (page, key):
         assert "A &lt;small&gt; lesson" in text
         assert question.text in text
@@ -127,7 +128,7 @@ def test_a_reader_binds_the_sheets_of_many_notebooks(tmp_path: Path) -> None:
     assert re.findall(r"<h2>(.*?)</h2>", text) == ["First", "Second"]
     assert re.findall(r"<h2>(.*?)</h2>", answers) == ["First: answers", "Second: answers"]
     for path in paths:
-        page = write_handout(path, tmp_path)[0].read_text("utf-8")
+        page = pages_of(path, tmp_path)[0][1]
         assert page.partition("<body>")[2].partition("</body>")[0] in text
     because = handout_of(paths[0]).questions[0].posed.question.because
     assert because in answers
@@ -199,7 +200,8 @@ def test_a_run_of_the_key_passes(name: str) -> None:
 @pytest.mark.browser
 def test_each_page_is_one_sheet_of_paper(tmp_path: Path, browser: Any) -> None:
     """Printed by a browser, page and key of a lesson have one page each, and nothing is cut."""
-    for path in write_handout(ROOT / "notebooks" / "37-the-coordinator.ipynb", tmp_path):
+    notebook = ROOT / "notebooks" / "37-the-coordinator.ipynb"
+    for path in write_all(pages_of(notebook, tmp_path), "--out"):
         page = browser.new_page(viewport={"width": 794, "height": 1123})
         page.goto(path.as_uri())
         assert page.evaluate("document.documentElement.scrollWidth") <= 794

@@ -9,11 +9,12 @@ import nbformat
 import pytest
 
 from kit.commands.cli import main
+from kit.edge.writing import write_all
 from kit.errors import BadInput
 from kit.lessons.exercises import exercise
 from kit.lessons.progress import VARIABLE
 from kit.lessons.tasks import tasks
-from kit.lessons.teachers import answered, write_teacher
+from kit.lessons.teachers import answered, teacher_of
 from tests.house.source import ROOT
 
 LESSON = ROOT / "notebooks" / "01-every-run.ipynb"
@@ -23,7 +24,8 @@ def test_a_lesson_is_opened_and_answered(tmp_path: Path, monkeypatch: pytest.Mon
     """Each exercise of the copy has passed, all else is as it was, nobody's progress is touched."""
     monkeypatch.setenv(VARIABLE, str(tmp_path / "solved.json"))
     before = nbformat.read(LESSON, as_version=4).cells
-    book = nbformat.read(write_teacher(LESSON, tmp_path), as_version=4)
+    [written] = write_all([teacher_of(LESSON, tmp_path)], "--out")
+    book = nbformat.read(written, as_version=4)
     nbformat.validate(book)
     assert len(book.cells) == len(before)
     checks = [cell for cell in book.cells if ".check(" in cell.source]
@@ -72,7 +74,7 @@ def test_what_is_no_notebook_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "a.ipynb"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(BadInput, match="notebook"):
-        write_teacher(path, tmp_path)
+        teacher_of(path, tmp_path)
     assert [*tmp_path.iterdir()] == [path]
 
 

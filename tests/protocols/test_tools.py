@@ -610,8 +610,7 @@ def test_a_search_off_the_key_has_to_be_allowed(
     timeline = Timeline(build(model, {}, ()))
     tools, now = servers(timeline), DrillMoment(timeline.model, (timeline.moments[0],), "A")
     [asked] = [each for each in tools.tables if each.title == table]
-    kinds = {name: asked.type_of(name) for name in asked.columns}
-    constants = {name: CONSTANTS[kind] for name, kind in kinds.items() if kind in CONSTANTS}
+    constants = {name: CONSTANTS[k] for name, k in asked.types.items() if k in CONSTANTS}
     finding = {*constants} if FOUND_BY[model, table] == EVERY else FOUND_BY[model, table]
     for column, constant in constants.items():
         line = f"SELECT {select} FROM {table} WHERE {column} {form.format(constant)}"

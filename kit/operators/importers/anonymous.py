@@ -103,10 +103,8 @@ class Pseudonyms:
                 for at, name in enumerate(sorted(names), 1)
             }
         hosts = {each: f"{at:08x}-0000-4000-8000-{at:012x}" for at, each in _numbered(self.hosts)}
-        ids = {
-            each: f"{at:08x}-0000-1000-8000-{at:012x}"
-            for at, each in _numbered(self.ids - self.hosts)
-        }
+        others = _numbered(self.ids - self.hosts)
+        ids = {each: f"{at:08x}-0000-1000-8000-{at:012x}" for at, each in others}
         self._given["uuid"] = {**hosts, **ids}
         return self._given
 

@@ -131,9 +131,8 @@ def _canonical(host: str, given: str, field: str) -> str:
 
 def name_order(name: str) -> tuple[int, int, str]:
     """A sort key that puts addresses in the order of their numbers, host names last."""
-    bare = name.rpartition("]")[0].lstrip("[") or (
-        name.partition(":")[0] if name.count(":") == 1 else name
-    )
+    host = name.partition(":")[0] if name.count(":") == 1 else name
+    bare = name.rpartition("]")[0].lstrip("[") or host
     try:
         if ":" in bare:
             return 1, int(IPv6Address(bare.partition("%")[0])), name

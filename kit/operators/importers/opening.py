@@ -133,14 +133,12 @@ def _together(
                 said_here = f"{listing.source}: {node.name} is {new} here"
                 warnings.append(f"{said_here}, but {old} in {first}")
             elif name != "load":
-                _refuse_difference(node.name, name, (old, first), (new, listing.source))
+                _refuse(node.name, name, (old, first), (new, listing.source))
         changes[name] = new
     return structs.replace(known, **changes)
 
 
-def _refuse_difference(
-    name: str, field: str, first: tuple[Any, str], second: tuple[Any, str]
-) -> None:
+def _refuse(name: str, field: str, first: tuple[Any, str], second: tuple[Any, str]) -> None:
     (old, before), (new, source) = first, second
     if field != "tokens":
         words = {"dc": "datacenter", "count": "number of tokens", "host_id": "host id"}

@@ -150,31 +150,16 @@ def _contents(snapshot: Snapshot) -> dict[str, bytes]:
 
 
 def _anonymous(snapshots: Iterable[Snapshot]) -> list[Snapshot]:
-    placed = [
-        replace(
-            each,
-            source=f"snapshot-{number}",
-            files={
-                kind: HeldFile(f"snapshot-{number}/{FILES[kind]}", file.content)
-                for kind, file in each.files.items()
-            },
-            warnings=tuple(
-                f"snapshot-{number}/{name} has no rows"
-                for name in FILES.values()
-                if f"{each.source}/{name} has no rows" in each.warnings
-            ),
-        )
-        for number, each in enumerate(snapshots, 1)
-    ]
-    names = Pseudonyms()
-    for snapshot in placed:
-        for kind, file in snapshot.files.items():
+    names, placed = Pseudonyms(), list[Snapshot]()
+    for number, each in enumerate(snapshots, 1):
+        name = f"snapshot-{number}"
+        files = {k: HeldFile(f"{name}/{FILES[k]}", f.content) for k, f in each.files.items()}
+        rows = (f"/{file} has no rows" for file in FILES.values())
+        warnings = (f"{name}{line}" for line in rows if each.source + line in each.warnings)
+        placed.append(Snapshot(name, files, (*warnings, MARK)))
+        for kind, file in files.items():
             names.look(file, TABLES[kind])
     return [
-        replace(
-            each,
-            files={kind: names.renamed(file, TABLES[kind]) for kind, file in each.files.items()},
-            warnings=(*each.warnings, MARK),
-        )
+        replace(each, files={k: names.renamed(f, TABLES[k]) for k, f in each.files.items()})
         for each in placed
     ]

@@ -54,9 +54,8 @@ TOPOLOGY_TABLE = cql.SystemTable(
     TOPOLOGY,
     ("host_id", "node_state", "tokens", "transition_state", "version", "fence_version"),
 )
-REQUESTS_TABLE = cql.SystemTable(
-    "system.topology_requests", REQUESTS, ("id", "request_type", "done")
-)
+_NEEDED = ("id", "request_type", "done")
+REQUESTS_TABLE = cql.SystemTable("system.topology_requests", REQUESTS, _NEEDED)
 NOT_MODELLED = {
     "raft_group_id": "strongly consistent tables, with a Raft group for each tablet",
     "snapshot_name": "a restore of a tablet from a snapshot",
@@ -118,10 +117,8 @@ class RequestsTable(Struct, frozen=True):
 
 def beginnings(hosts: Collection[str]) -> dict[str, str]:
     """The shortest beginnings of host ids that tell them apart, of four letters or more."""
-    longest = max(map(len, hosts))
-    letters = next(
-        n for n in range(LEAST_LETTERS, longest + 1) if len({h[:n] for h in hosts}) == len(hosts)
-    )
+    lengths = range(LEAST_LETTERS, max(map(len, hosts)) + 1)
+    letters = next(n for n in lengths if len({host[:n] for host in hosts}) == len(hosts))
     return {host: host[:letters] for host in hosts}
 
 

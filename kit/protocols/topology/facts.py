@@ -328,8 +328,9 @@ def _changed(before: ClusterTopology, after: ClusterTopology) -> Iterator[str]:
 
 
 TABLE = (
-    *("key", "host_id", "datacenter", "rack", "node_state", "tokens", "topology_request"),
-    *("replaced_id", "transition_state", "version", "fence_version"),
+    "key text, host_id uuid; datacenter text, rack text, node_state text, tokens set<text>, "
+    "topology_request text, replaced_id uuid, transition_state text static, version bigint static, "
+    "fence_version bigint static"
 )
 LETTERS = {"normal": "N", "rebuilding": "N", "decommissioning": "L", "removing": "L"}
 

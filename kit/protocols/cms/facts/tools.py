@@ -57,7 +57,10 @@ CANCEL = ("nodetool cms reconfigure --cancel", "nodetool cms reconfigure -c")
 IGNORE = tuple(f"nodetool cms initialize {word} {{machine}}" for word in ("--ignore", "-i"))
 IGNORING = "nodetool cms reconfigure --ignore {machine}"
 BY_DC = "nodetool cms reconfigure {sizes}"
-HEALTH = ("members", "answering", "can_commit", "needs_reconfiguration", "commits_paused")
+HEALTH = (
+    "members set<text>; answering set<text>, can_commit boolean, needs_reconfiguration boolean, "
+    "commits_paused boolean"
+)
 
 
 UNPREPARED = "no entry of the model prepares this change"
@@ -363,7 +366,7 @@ class CmsServers(LoggingServers):
         members, can = m.newest(s), m.has_quorum(s) and not s.open
         groups = [*m.named(members.readers)], [*m.named(members.readers & working(m, s))]
         values = (*groups, can, bool(m.step_of(s, members)), s.open)
-        yield dict(zip(HEALTH, values, strict=True))
+        yield tools.row_of(HEALTH, values)
 
 
 GROWS = "here the CMS grows by one named node, not to a size"

@@ -151,7 +151,7 @@ def _indexes(table: str, column: str) -> NodeTable:
         for group in raft_groups(now, number, table):
             yield {"group_id": group_uuid(group), column: commit_index(now, number, group)}
 
-    return NodeTable(table, ("group_id", column), rows)
+    return NodeTable(table, f"group_id timeuuid; {column} bigint", rows)
 
 
 def _members_of(table: str, groups: Callable[[DrillMoment, int], Iterable[int]]) -> NodeTable:
@@ -165,7 +165,8 @@ def _members_of(table: str, groups: Callable[[DrillMoment, int], Iterable[int]])
                     "can_vote": bool(now.state.voters_of(group) >> at & 1),
                 }
 
-    return NodeTable(table, ("group_id", "disposition", "server_id", "can_vote"), rows)
+    columns = "group_id timeuuid, disposition text, server_id uuid; can_vote boolean"
+    return NodeTable(table, columns, rows)
 
 
 def leaves(now: DrillMoment, at: int) -> bool:
@@ -195,19 +196,19 @@ def _topology(now: DrillMoment, number: int) -> Iterator[Row]:
 
 
 TABLES = (
-    NodeTable("scylla_local", ("key", "value"), _local),
-    NodeTable("discovery", ("key", "ip_addr", "raft_server_id"), _discovery),
-    NodeTable("group0_history", ("key", "state_id", "description"), _history),
+    NodeTable("scylla_local", "key text; value text", _local),
+    NodeTable("discovery", "key text, ip_addr text; raft_server_id uuid", _discovery),
+    NodeTable(
+        "group0_history", "key text, state_id timeuuid; description text", _history, descending=True
+    ),
     _indexes("raft", "commit_idx"),
     _indexes("raft_snapshots", "idx"),
     _members_of("raft_snapshot_config", partial(raft_groups, table="raft_snapshot_config")),
     _members_of("raft_state", lambda now, at: {now.state.nodes[at].group} - {NO_GROUP}),
     NodeTable(
         "topology",
-        (
-            *("key", "host_id", "datacenter", "rack", "node_state", "tokens"),
-            *("transition_state", "version", "fence_version"),
-        ),
+        "key text, host_id uuid; datacenter text, rack text, node_state text, tokens set<text>, "
+        "transition_state text static, version bigint static, fence_version bigint static",
         _topology,
     ),
 )

@@ -77,9 +77,9 @@ class ModeServers(lost_majority.LostServers):
 
     log = LOG
     tables = (
-        NodeTable("scylla_local", ("key", "value"), _local),
-        NodeTable("discovery", ("key", "ip_addr", "raft_server_id"), _discovery),
-        NodeTable("group0_history", ("key", "state_id"), _history),
+        NodeTable("scylla_local", "key text; value text", _local),
+        NodeTable("discovery", "key text, ip_addr text; raft_server_id uuid", _discovery),
+        NodeTable("group0_history", "key text, state_id timeuuid", _history, descending=True),
     )
     stops, starts, isolates = act.Stop, act.StartServer, act.Isolate
 

@@ -34,10 +34,10 @@ PHASES = {
     **dict.fromkeys(("drop-writes", "merge", "finish"), "FINISH"),
 }
 """The published name of each step; the documents have one more event than there are names."""
-PLACEMENT_COLUMNS = (
-    *("keyspace_name", "table_name", "range_start", "range_end", "token_type"),
-    *("range_start_bytes", "range_end_bytes", "read_endpoints", "write_endpoints"),
-    *("read_replicas", "write_replicas"),
+PLACEMENTS = (
+    "keyspace_name text, table_name text, range_start text, range_end text; token_type text, "
+    "range_start_bytes text, range_end_bytes text, read_endpoints set<text>, "
+    "write_endpoints set<text>, read_replicas set<int>, write_replicas set<int>"
 )
 NO_CMS = "this model shows the CMS as one unit; the models cms and migration show its members"
 
@@ -97,7 +97,7 @@ class TcmServers(MetadataServers):
 
     def __init__(self) -> None:
         super().__init__()
-        placed = NodeTable("data_placements", PLACEMENT_COLUMNS, self.placed, "system_views")
+        placed = NodeTable("data_placements", PLACEMENTS, self.placed, "system_views")
         self.tables = (*self.tables, placed)
 
     # Only operators cancel, by a command each. Source: CEP-21, "Public Interfaces"; published code.

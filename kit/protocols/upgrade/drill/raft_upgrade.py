@@ -56,7 +56,7 @@ class UpgradingServers(Servers):
     """The servers of a cluster on its way into Raft."""
 
     log, events = LOG, ("alter", "crash", "die")
-    tables = (NodeTable("scylla_local", ("key", "value"), _local),)
+    tables = (NodeTable("scylla_local", "key text; value text", _local),)
     stops, starts = act.Crash, act.Restart
 
     def hosts(self, now: drill.DrillMoment) -> list[ServerHost]:

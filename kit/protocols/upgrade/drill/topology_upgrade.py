@@ -24,8 +24,9 @@ TABLE = "system.topology"
 VERSION = 1
 """Of the topology and of the fence: the model has none, and no operation runs."""
 COLUMNS = (
-    *("key", "host_id", "datacenter", "rack", "node_state", "tokens", "topology_request"),
-    *("transition_state", "version", "fence_version", "upgrade_state"),
+    "key text, host_id uuid; datacenter text, rack text, node_state text, tokens set<text>, "
+    "topology_request text, transition_state text static, version bigint static, "
+    "fence_version bigint static, upgrade_state text static"
 )
 ANSWERED = "answered done"
 BY_OPERATOR = (act.Upgrade, act.Post)
