@@ -19,19 +19,9 @@ from kit.operators.importers.anonymous import hidden
 from kit.operators.importers.cql import ColumnType, from_json
 from kit.operators.importers.snapshots import is_snapshot
 from kit.protocols.group0.rules.releases import CHANGES, SUPPORTED, Release, has, release_of, spans
+from kit.protocols.tablets.dry_run import report as reports
 from kit.protocols.tablets.dry_run import what_if
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, few, open_tablets
-from kit.protocols.tablets.dry_run.report import (
-    ImaginedTable,
-    ResizeLine,
-    TabletKeyspace,
-    TabletNode,
-    TabletsReport,
-    imagined,
-    parse_size,
-    resizes,
-    tablets_report,
-)
 from kit.protocols.tablets.rules.balance.planner import why
 from kit.protocols.tablets.rules.balance.reasons import (
     bytes_said,
@@ -129,7 +119,7 @@ def _of_table(given: Namespace) -> Answer:
     for option in FILES:
         if getattr(given, option) not in (None, []):
             raise BadInput(f"--{option}", getattr(given, option), "nothing beside --table")
-    table = imagined(given.table, given.edition, release_of(given.release)[0])
+    table = reports.imagined(given.table, given.edition, release_of(given.release)[0])
     match given.words:
         case ["resize"]:
             line = table.resize()
@@ -140,11 +130,11 @@ def _of_table(given: Namespace) -> Answer:
     raise BadInput("ACTION", words, "resize or tokens, after --table")
 
 
-def _named(given: ImaginedTable | OpenedTablets) -> str:
+def _named(given: reports.ImaginedTable | OpenedTablets) -> str:
     return f"{given.edition} {given.release}" if given.edition == "server" else given.edition
 
 
-def _tokens(table: ImaginedTable) -> Iterator[Part]:
+def _tokens(table: reports.ImaginedTable) -> Iterator[Part]:
     lines = table.tokens()
     yield counted(len(lines), "tablet")
     shown = lines if len(lines) <= MOST_LINES else lines[: MOST_LINES - 1]
@@ -175,7 +165,7 @@ def _answer(given: Namespace) -> Answer:
     least, most, usage, answer = ACTIONS[action]
     if not least <= len(rest) <= most:
         raise BadInput(f"words after {action}", " ".join(rest) or "nothing", usage)
-    target = TARGET_SIZE if given.target is None else parse_size("--target", given.target)
+    target = TARGET_SIZE if given.target is None else reports.parse_size("--target", given.target)
     files: dict[str, Any] = {option: getattr(given, option) or None for option in FILES}
     options: dict[str, Any] = {"edition": given.edition, "target_size": target}
     options["anonymize"] = given.anonymize
@@ -218,11 +208,8 @@ def _series(given: Namespace, snapshots: Sequence[str]) -> Answer:
         raise BadInput("words", " ".join(more), "nothing more after several snapshots")
     for option in (*FILES, "target"):
         if getattr(given, option):
-            raise BadInput(
-                f"--{option}",
-                getattr(given, option),
-                "nothing: it can't be combined with several snapshots",
-            )
+            allowed = "nothing: it can't be combined with several snapshots"
+            raise BadInput(f"--{option}", getattr(given, option), allowed)
     if given.html is not None:
         check_place(given.html, "--html", inputs=tuple(snapshots))
     # The pictures are loaded where snapshots are compared, not for each command.
@@ -251,7 +238,7 @@ def _series(given: Namespace, snapshots: Sequence[str]) -> Answer:
 
 
 def _show(opened: OpenedTablets, _words: Sequence[str]) -> Answer:
-    report = tablets_report(opened)
+    report = reports.tablets_report(opened)
     kinds = Counter(line.kind for line in report.transitions)
     moving = listed((f"{count:,} {kind}" for kind, count in kinds.items()), "no transition")
     tablets = counted(sum(table.tablets for table in report.tables), "tablet")
@@ -264,7 +251,7 @@ def _show(opened: OpenedTablets, _words: Sequence[str]) -> Answer:
     return Answer(report, heading, _show_parts(report), report.warnings)
 
 
-def _show_parts(report: TabletsReport) -> Iterator[Rows]:
+def _show_parts(report: reports.TabletsReport) -> Iterator[Rows]:
     short = short_names(node.host for node in report.nodes)
     nodes = [
         (
@@ -308,12 +295,12 @@ def _show_parts(report: TabletsReport) -> Iterator[Rows]:
         yield Rows(transitions, "transitions", "transitions")
 
 
-def _on_shards(node: TabletNode) -> str:
+def _on_shards(node: reports.TabletNode) -> str:
     least, most = node.least_on_a_shard, node.most_on_a_shard
     return f"{most:,} per shard" if least == most else f"{least:,} to {most:,} per shard"
 
 
-def _known(node: TabletNode) -> str:
+def _known(node: reports.TabletNode) -> str:
     of = "" if node.capacity is None else f" of {bytes_said(node.capacity)}"
     if node.bytes is None or node.unsized == node.tablets > 0:
         return f"size unknown{of}"
@@ -322,20 +309,20 @@ def _known(node: TabletNode) -> str:
     return ", ".join(filter(None, (bytes_said(node.bytes) + of, used, unsized)))
 
 
-def _standing(node: TabletNode) -> str:
+def _standing(node: reports.TabletNode) -> str:
     role = "" if node.role == "normal" else node.role
     down = "" if node.up or node.role in ("left", "down") else "down"
     return ", ".join(filter(None, (role, down)))
 
 
-def _beside(line: TabletKeyspace) -> Iterator[str]:
+def _beside(line: reports.TabletKeyspace) -> Iterator[str]:
     if line.views:
         yield listed(f"{view} is a view of {base}" for view, base in line.views.items())
     if line.without_tablets:
         yield f"without tablets: {listed(line.without_tablets)}"
 
 
-def _keyspaces(keyspaces: Sequence[TabletKeyspace]) -> Iterator[Rows]:
+def _keyspaces(keyspaces: Sequence[reports.TabletKeyspace]) -> Iterator[Rows]:
     rows = [
         (
             line.keyspace,
@@ -477,7 +464,7 @@ def _stuck(stuck: Sequence[what_if.StuckTablet], short: Short, edition: Edition)
 
 
 def _resized(
-    rows: Sequence[ResizeLine], named: str, data: object, warnings: Sequence[str] = ()
+    rows: Sequence[reports.ResizeLine], named: str, data: object, warnings: Sequence[str] = ()
 ) -> Answer:
     decided = Counter(row.decision for row in rows)
     kinds = f"{decided['split']:,} to split, {decided['merge']:,} to merge"
@@ -497,7 +484,7 @@ def _resized(
     return Answer(data, heading, [Rows(cells, "tables")], warnings)
 
 
-def _reasons(row: ResizeLine) -> Iterator[str]:
+def _reasons(row: reports.ResizeLine) -> Iterator[str]:
     if isinstance(row.reason, CountCompared) and row.average is not None:
         yield f"{bytes_said(row.average)} per tablet"  # what a decision by count does not tell
     yield resize_said(row.reason, sizes_said)
@@ -622,10 +609,8 @@ def _enforced(report: what_if.RfReport) -> Iterator[str]:
 
 
 def _lose(opened: OpenedTablets, words: Sequence[str]) -> Answer:
-    report, short = (
-        what_if.lose(opened, [opened.host(word, "HOST") for word in words]),
-        _short(opened),
-    )
+    hosts = [opened.host(word, "HOST") for word in words]
+    report, short = what_if.lose(opened, hosts), _short(opened)
     without = listed(short.get(host, host) for host in report.down)
     local = listed((f"{count:,} in {dc}" for dc, count in report.no_local_quorum.items()), "none")
     lost = f"{_have(report.no_quorum)} no quorum, {_have(report.no_replica)} no replica"
@@ -726,7 +711,9 @@ ACTIONS: dict[str, tuple[int, int, str, Question]] = {
     "drain": (1, 1, "HOST", _drain),
     "resize": (
         *(0, 0, "nothing more"),
-        lambda opened, _: _resized(rows := resizes(opened), _named(opened), rows, opened.warnings),
+        lambda opened, _: _resized(
+            rows := reports.resizes(opened), _named(opened), rows, opened.warnings
+        ),
     ),
     "lose": (1, ANY_NUMBER, "names of nodes", _lose),
     "repair": (0, 1, "at most one moment, such as 2026-01-31T10:00:00Z", _repair),

@@ -18,38 +18,18 @@ from kit.masks import holds, mask_of, members
 from kit.model.declared import always, entry, parameter, safeguard, step
 from kit.model.model import KeptAnyhow, switched_off
 from kit.model.registry import Fuzzing, Scenario
+from kit.protocols.storage import storage
 from kit.protocols.storage.fenced import FIRST_VERSION, Fenced, commit_rows
 from kit.protocols.storage.learning import learning_waits
 from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.rules.levels import ReadRepair, enough, quotas
 from kit.protocols.storage.rules.requests import AT_WORK, FAILED, NOTHING, Request
 from kit.protocols.storage.rules.view import ShardChoice, View
-from kit.protocols.storage.storage import (
-    COLLECTING,
-    CRASHES,
-    LATE,
-    LOSSES,
-    REPAIR,
-    REQUESTS,
-    SLOW,
-    TIMEOUTS,
-    TOGETHER,
-    USUAL_REQUESTS,
-    StorageState,
-)
+from kit.protocols.storage.storage import StorageState
 from kit.protocols.tablets.hosts import WRITTEN
+from kit.protocols.tablets.rules import tablet_history
 from kit.protocols.tablets.rules.stages import PlayedKind
-from kit.protocols.tablets.rules.tablet_history import (
-    NO_TRANSITION,
-    WITHIN_NODE,
-    Second,
-    TabletOptions,
-    TabletSafeguards,
-    first_replicas,
-    history,
-    plans,
-    stage_of,
-)
+from kit.protocols.tablets.rules.tablet_history import NO_TRANSITION, WITHIN_NODE, Second, stage_of
 from kit.protocols.topology.rules.machines import Edition
 
 DELETED = ("K1 write QUORUM", "K2 delete QUORUM", "K3 read QUORUM")
@@ -123,15 +103,15 @@ class Tablet(Fenced):
         title="excluded though alive",
         max_length=20,
     )
-    requests: tuple[str, ...] = REQUESTS
-    together: bool = TOGETHER
-    timeouts: bool = TIMEOUTS
-    repair: ReadRepair = REPAIR
-    crashes: int = CRASHES
-    losses: int = LOSSES
-    late: int = LATE
-    slow: bool = SLOW
-    collecting: bool = COLLECTING
+    requests: tuple[str, ...] = storage.REQUESTS
+    together: bool = storage.TOGETHER
+    timeouts: bool = storage.TIMEOUTS
+    repair: ReadRepair = storage.REPAIR
+    crashes: int = storage.CRASHES
+    losses: int = storage.LOSSES
+    late: int = storage.LATE
+    slow: bool = storage.SLOW
+    collecting: bool = storage.COLLECTING
     cleaning = True
 
     fencing: bool = safeguard(
@@ -171,8 +151,8 @@ class Tablet(Fenced):
         "S-25",
         "A tablet has one transition at a time",
         ("INV-STREAM", "INV-VISIBLE"),
-        smallest={**SERVER, "second": "other", "requests": USUAL_REQUESTS[:1]},
-        wider={"INV-VISIBLE": {"requests": USUAL_REQUESTS}},
+        smallest={**SERVER, "second": "other", "requests": storage.USUAL_REQUESTS[:1]},
+        wider={"INV-VISIBLE": {"requests": storage.USUAL_REQUESTS}},
     )
     stable_ownership: bool = safeguard(
         "S-46",
@@ -193,8 +173,8 @@ class Tablet(Fenced):
         "Data comes from the replica that is replaced",
         ("INV-STREAM", "INV-VISIBLE"),
         # What one write can show; that a client misses it needs a read.
-        smallest={"edition": "server", "losses": 1, "requests": USUAL_REQUESTS[:1]},
-        wider={"INV-VISIBLE": {"requests": USUAL_REQUESTS}},
+        smallest={"edition": "server", "losses": 1, "requests": storage.USUAL_REQUESTS[:1]},
+        wider={"INV-VISIBLE": {"requests": storage.USUAL_REQUESTS}},
     )
     fallback_stage: bool = safeguard(
         "S-61", "On the way back, reads return first, then writes", ("INV-ONESTAGE", "INV-VISIBLE"),
@@ -213,14 +193,16 @@ class Tablet(Fenced):
         """The stages of the planned transitions. BadInput when a dead replica is to be rebuilt and
         no other holds the data, or who is to be excluded takes no part.
         """
-        self.plans = plans(self.transition, self.rf, self.second, self.repaired)
-        self.first_replicas = replicas = first_replicas(self.rf)
+        self.plans = tablet_history.plans(self.transition, self.rf, self.second, self.repaired)
+        self.first_replicas = replicas = tablet_history.first_replicas(self.rf)
         asking = [ask.coordinator for ask in self.workload]
         own = mask_of(number for number, name in enumerate(asking) if name == self.excluded)
         dead = (replicas[0].host,) if self.transition.startswith("rebuild") else ()
-        safeguards = switched_off(TabletSafeguards, self.off)
-        options = TabletOptions(self.edition, self.version, dead, self.excluded, own, safeguards)
-        made = history(replicas, self.plans, options)
+        safeguards = switched_off(tablet_history.TabletSafeguards, self.off)
+        options = tablet_history.TabletOptions(
+            self.edition, self.version, dead, self.excluded, own, safeguards
+        )
+        made = tablet_history.history(replicas, self.plans, options)
         if self.excluded:
             known = dict.fromkeys((*(n.partition(":")[0] for n in made.replicas), *asking))
             if self.excluded not in known:

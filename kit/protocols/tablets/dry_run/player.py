@@ -12,14 +12,7 @@ from kit.operators.importers.system_tables import beginnings
 from kit.protocols.group0.rules.releases import NEWEST, supported
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, PathLike, open_tablets, sorted_out
 from kit.protocols.tablets.dump import DumpedTable, DumpedTransition, TabletDump
-from kit.protocols.tablets.rules.balance.cluster import DRAINED as TO_DRAIN
-from kit.protocols.tablets.rules.balance.cluster import (
-    UNKNOWN,
-    BalancerNode,
-    added_up,
-    counted_bytes,
-    group_rows,
-)
+from kit.protocols.tablets.rules.balance import cluster
 from kit.protocols.tablets.rules.maps import TabletMap, group, keyspace_of, last_tokens
 from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
@@ -110,7 +103,7 @@ def _wanted(
     own = {
         node.host: REQUESTS[node.role != "leaving"]
         for node in opened.nodes
-        if node.role in TO_DRAIN
+        if node.role in cluster.DRAINED
     }
     requests = [(word, host) for host, word in own.items()]
     lost: list[str] = []
@@ -278,14 +271,14 @@ def _replicas(
         tuple(of(rows, place.host) for place in tablet.replicas)
         for name, table in bases.items()
         for tablet, rows in zip(
-            table.tablets, group_rows(name, opened.maps, opened.sizes), strict=True
+            table.tablets, cluster.group_rows(name, opened.maps, opened.sizes), strict=True
         )
     )
 
 
 def _dump(
     opened: OpenedTablets,
-    nodes: Sequence[BalancerNode],
+    nodes: Sequence[cluster.BalancerNode],
     names: Mapping[str, str],
     bases: Mapping[str, TabletMap],
 ) -> TabletDump:
@@ -313,7 +306,10 @@ def _dump(
     versions = (1, 1)
 
     def weight(rows: Iterable[Mapping[str, int]], host: str) -> int:
-        return sum(counted_bytes(row.get(host, UNKNOWN), opened.target_size) for row in rows)
+        return sum(
+            cluster.counted_bytes(row.get(host, cluster.UNKNOWN), opened.target_size)
+            for row in rows
+        )
 
     if table is not None and table.version is not None:
         versions = (table.version, table.fence_version or 0)
@@ -321,7 +317,7 @@ def _dump(
         shards=tuple(node.shards for node in nodes),
         tables=tables,
         capacities=capacities if all(capacities) else (),
-        sizes=() if opened.sizes is None else _replicas(opened, bases, added_up),
+        sizes=() if opened.sizes is None else _replicas(opened, bases, cluster.added_up),
         weights=_replicas(opened, bases, weight) if any(t.colocated for t in tables) else (),
         transitions=tuple(transitions),
         target_size=opened.target_size,

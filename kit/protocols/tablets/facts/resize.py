@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from msgspec import Struct, structs
 
+from kit.errors import Refusal
 from kit.protocols.tablets.hosts import LOG
 from kit.protocols.tablets.resize import TARGET, Resize, ResizeState
 from kit.protocols.tablets.rules.grid import SIZED, GridHost, PlacedTablet, TabletGrid, grid_of_maps
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
-from kit.protocols.tablets.rules.resize import TARGET_SIZE, TableSize, resize_said
+from kit.protocols.tablets.rules.resize import TARGET_SIZE, ResizeDecision, TableSize
 
 
 def grid(m: Resize, s: ResizeState) -> TabletGrid:
@@ -77,33 +78,29 @@ class Readiness(Struct, frozen=True):
     is_ignored: bool = False
 
 
-class ResizeLineFacts(Struct, frozen=True):
-    """The average tablet against both thresholds, all in percent of the target size.
+class ResizeLine(Struct, frozen=True):
+    """Where a table's resize stands, beside what its map says.
 
-    ``size`` is what they come from, in bytes; the model counts in hundredths of the target size.
-    ``asks`` is the decision that the sizes ask for, with the ``reason`` in words; ``decided`` and
-    ``number`` are what is stored, ``polled`` is the number that the coordinator has seen of all.
-    ``waits`` says why it may not take effect now, ``missing`` for what it waits, ``awaited`` for
-    which nodes; of a split, ``shown`` are the others. ``drained`` are the nodes that may answer the
-    barrier of the finalization, ``undrained`` the others.
+    ``size`` is what the average comes from, in bytes; the model counts in hundredths of the target
+    size. ``due`` is the decision that the sizes ask for. ``blocked`` says why the stored one may
+    not take effect now, ``awaited`` for which nodes it waits; of a split, ``shown`` are the others.
+    ``drained`` are the nodes that may answer the barrier of the finalization, ``undrained`` the
+    others.
     """
 
     size: TableSize
-    average: int
-    merge_below: int
-    split_above: int
-    asks: str
-    reason: str
-    decided: str
-    number: int
-    polled: int
-    drained: tuple[str, ...]
-    undrained: tuple[str, ...]
-    waits: str
-    missing: tuple[str, ...]
+    due: ResizeDecision
+    blocked: Refusal | None
     awaited: tuple[str, ...]
     shown: tuple[str, ...]
+    drained: tuple[str, ...]
+    undrained: tuple[str, ...]
     readiness: tuple[Readiness, ...]
+
+    @property
+    def barred(self) -> int:
+        """How many nodes the barrier asks."""
+        return len(self.drained) + len(self.undrained)
 
 
 def _awaited(m: Resize, s: ResizeState) -> Iterator[str]:
@@ -115,40 +112,25 @@ def _awaited(m: Resize, s: ResizeState) -> Iterator[str]:
         yield from (target.host for pair in apart for _, target in pair.moves)
 
 
-def line(m: Resize, s: ResizeState) -> ResizeLineFacts:
+def line(m: Resize, s: ResizeState) -> ResizeLine:
     """Where a table's resize stands."""
-    limits, size, decision = m.limits, m.size_of(s), m.decision(s)
-    kind, ready = s.map.resize_type, s.map.resize_seq_number
-    blocked = m.blocked(s) if kind != "none" else None
+    size, kind = m.size_of(s), s.map.resize_type
     readiness = (
         Readiness(
             *(store.tablet, store.replica, store.names, store.number),
             s.views[m.number(store.replica.host)].count,
-            kind == "split" and store.number == ready,
+            kind == "split" and store.number == s.map.resize_seq_number,
             store.replica.host not in m.asked,
         )
         for store in s.stores
     )
-    drained, undrained = _drained(m, s)
     waited, holds = {*_awaited(m, s)}, {each.replica.host for each in s.stores if kind == "split"}
-    awaited, shown = (
-        tuple(name for name in m.asked if name in names) for names in (waited, holds - waited)
-    )
-    return ResizeLineFacts(
-        size=structs.replace(size, bytes=None if size.bytes is None else in_bytes(size.bytes)),
-        average=s.average,
-        merge_below=limits.merge_below,
-        split_above=limits.split_above,
-        asks=decision.resize_type,
-        reason=resize_said(decision.reason),
-        decided=kind,
-        number=s.map.resize_seq_number,
-        polled=s.polled,
-        drained=drained,
-        undrained=undrained,
-        waits=blocked.reason if blocked else "",
-        missing=tuple(blocked.evidence) if blocked else (),
-        awaited=awaited,
-        shown=shown,
-        readiness=tuple(readiness),
+    return ResizeLine(
+        structs.replace(size, bytes=None if size.bytes is None else in_bytes(size.bytes)),
+        m.decision(s),
+        m.blocked(s) if kind != "none" else None,
+        tuple(name for name in m.asked if name in waited),
+        tuple(name for name in m.asked if name in holds - waited),
+        *_drained(m, s),
+        tuple(readiness),
     )

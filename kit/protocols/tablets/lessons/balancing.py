@@ -16,7 +16,6 @@ from kit.lessons.stills import still, timeline_of
 from kit.model.registry import one_of
 from kit.model.timeline import Timeline
 from kit.protocols.tablets.balance import Balance, BalanceState
-from kit.protocols.tablets.facts import resize as facts
 from kit.protocols.tablets.resize import Resize, ResizeState
 from kit.protocols.tablets.rules import resize
 from kit.protocols.tablets.rules.balance.evening import TableSpread
@@ -164,15 +163,15 @@ MOST_ROWS = 1000  # of a sheet
 
 def resize_wanted(timeline: Timeline) -> PosedQuestion:
     """What would the planner decide on the table now?"""
-    m = model_of(timeline, Resize)
-    now = facts.line(m, timeline.state)
-    count = counted(timeline.state.map.count, "tablet")
+    m, s = model_of(timeline, Resize), timeline.state
+    limits, due = m.limits, m.decision(s)
     return posed(
-        f"{count} with an average of {now.average} % of the target size; under way: "
-        f"{SAID[now.decided]}. What does the planner decide now?",
+        f"{counted(s.map.count, 'tablet')} with an average of {s.average} % of the target size; "
+        f"under way: {SAID[s.map.resize_type]}. What does the planner decide now?",
         tuple(SAID.values()),
-        (SAID[now.asks],),
-        f"Merge below {now.merge_below} %, split above {now.split_above} %: {now.reason}.",
+        (SAID[due.resize_type],),
+        f"Merge below {limits.merge_below} %, split above {limits.split_above} %: "
+        f"{resize.resize_said(due.reason)}.",
         still(timeline, "resize"),
     )
 

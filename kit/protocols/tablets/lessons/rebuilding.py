@@ -20,13 +20,9 @@ from kit.protocols.topology.topology import CrashMember
 REBUILDS = {"rebuild", "rebuild_v2"}
 
 
-def _model(timeline: Timeline) -> Tablets:
-    return model_of(timeline, Tablets)
-
-
 def may_be_lost(timeline: Timeline) -> PosedQuestion:
     """Which node may be lost now, so that no further tablet loses its quorum?"""
-    cost = dict(one_more(_model(timeline), timeline.state))
+    cost = dict(one_more(model_of(timeline, Tablets), timeline.state))
     return posed(
         "One more node dies now. Which could it be without costing any tablet its quorum?",
         cost,
@@ -44,7 +40,7 @@ def may_be_lost(timeline: Timeline) -> PosedQuestion:
 
 def comes_from(timeline: Timeline) -> PosedQuestion:
     """From which replicas does the next stream of a tablet come? KitError when none is ahead."""
-    m, ahead = _model(timeline), copied(timeline)
+    m, ahead = model_of(timeline, Tablets), copied(timeline)
     while (moment := ahead.forward()) is not None:
         before = ahead.moments[moment.parent].state
         ways = {n: row.transitions[0] for n, row in enumerate(before.tablets) if row.transitions}
@@ -69,7 +65,7 @@ def comes_from(timeline: Timeline) -> PosedQuestion:
 
 def skipped_by_repair(timeline: Timeline) -> PosedQuestion:
     """Which tablets does nobody repair when every node repairs its primary ranges now?"""
-    ranges = repair_map(_model(timeline), timeline.state, ())
+    ranges = repair_map(model_of(timeline, Tablets), timeline.state, ())
     left = [each for each in ranges if each.skipped]
     return posed(
         "Every node runs repair -pr now. Which tablets does no node repair?",

@@ -81,8 +81,7 @@ def _next(scene: Scene) -> str:
     plan = scene.of(next_plan)
     moves = (
         f"tablet {' and '.join(move.tablets)} from {move.source} to {move.target}"
-        for priority in plan.priorities
-        for move in priority.moves
+        for move in plan.moves
     )
     words = "; ".join(some_of(tuple(moves), MOST_STUCK))
     moving = f"The plan: {words or 'no move is left'}." if words or not plan.unknown else ""
@@ -91,7 +90,7 @@ def _next(scene: Scene) -> str:
 
 def _badges(scene: Scene) -> Badges:
     plan = scene.of(next_plan)
-    moves = sum(len(each.moves) for each in plan.priorities)
+    moves = len(plan.moves)
     replicas = sum(map(len, scene.state.replicas))
     yield "replicas", f"replicas {replicas}", "plain"
     none = "sizes unknown" if plan.unknown else "no move left"

@@ -14,14 +14,7 @@ from kit.errors import counted
 from kit.model.timeline import PassedStep
 from kit.protocols.tablets.cluster import TabletsState
 from kit.protocols.tablets.facts.tablets import tablet_map
-from kit.protocols.tablets.rules.availability import (
-    availability,
-    in_force,
-    lost_with,
-    primary_replica,
-    skipped_by_primary_repair,
-    unrepaired_in_time,
-)
+from kit.protocols.tablets.rules import availability
 from kit.protocols.tablets.rules.maps import first_token
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.tablets import Tablets
@@ -134,9 +127,9 @@ def lost_hosts(m: Tablets, s: TabletsState) -> frozenset[str]:
 def losses(m: Tablets, s: TabletsState) -> Iterator[TabletLosses]:
     """Each tablet by the replicas in force."""
     given, lost = tablet_map(m, s), lost_hosts(m, s)
-    every = availability(given, lost, m.edition)
+    every = availability.availability(given, lost, m.edition)
     for each, tablet in zip(every, given.tablets, strict=True):
-        serving = in_force(tablet, m.edition)
+        serving = availability.in_force(tablet, m.edition)
         hosts = [(at.host, "✗" if at.host in lost else "✓") for at in serving]
         coming = (at for at in tablet.sets.pending if tablet.transition and at not in serving)
         hosts += [(at.host, "+") for at in coming]
@@ -147,7 +140,7 @@ def one_more(m: Tablets, s: TabletsState) -> list[tuple[str, tuple[int, ...]]]:
     """Each host that lives, with the tablets without a quorum if it went, too."""
     lost = lost_hosts(m, s)
     hosts = [name for name in m.names if name not in lost]
-    return list(lost_with(tablet_map(m, s), lost, hosts, m.edition).items())
+    return list(availability.lost_with(tablet_map(m, s), lost, hosts, m.edition).items())
 
 
 def _columns(scene: Scene) -> list[Column]:
@@ -232,12 +225,13 @@ def repair_map(
     """Each tablet's range, as if all nodes ran a primary-range repair now."""
     given = tablet_map(m, s)
     lasts = given.last_tokens
-    skipped = skipped_by_primary_repair(given, left_hosts(m, s), m.places)
+    skipped = availability.skipped_by_primary_repair(given, left_hosts(m, s), m.places)
     repaired = last_repairs(s, steps)
-    late = unrepaired_in_time(given, repaired, len(steps), GRACE)
+    late = availability.unrepaired_in_time(given, repaired, len(steps), GRACE)
     return tuple(
         RepairedRange(
-            *(number, first_token(number, lasts), last, primary_replica(given, number, m.places)),
+            *(number, first_token(number, lasts), last),
+            availability.primary_replica(given, number, m.places),
             *(number in skipped, repaired[number], number in late),
         )
         for number, last in enumerate(lasts)

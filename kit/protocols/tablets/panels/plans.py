@@ -18,7 +18,6 @@ from kit.protocols.tablets.cluster import TabletsState
 from kit.protocols.tablets.facts import resize, tablets
 from kit.protocols.tablets.resize import Resize, ResizeState
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode, gathered
-from kit.protocols.tablets.rules.balance.loads import TabletMove
 from kit.protocols.tablets.rules.balance.planner import BalancePlan, plan
 from kit.protocols.tablets.rules.balance.reasons import Drains, EvensOut, JoinsSibling, reason_said
 from kit.protocols.tablets.rules.maps import TabletMap
@@ -29,7 +28,7 @@ from kit.protocols.topology.rules.decide import pending
 from kit.protocols.topology.rules.machines import Edition
 from kit.protocols.topology.topology import CommitDecision, CommitDeposed, FindImbalance
 from kit.views.actions import some_of
-from kit.views.declared import MOST_ROWS, Column, Drawn, Note, Table, of_state, panel_of
+from kit.views.declared import MOST_ROWS, NONE, Column, Drawn, Note, Table, of_state, panel_of
 from kit.views.fragment import Frag, h
 from kit.views.labels import SLOT
 from kit.views.panel import Panel, Scene
@@ -44,22 +43,15 @@ LEFT_OUT = "Left out until every tablet's size is known there:"
 
 
 class PlannedMove(Struct, frozen=True):
-    """A transition of the plan, the tablets (two siblings, where they move as one), and why."""
+    """A move of the plan: its place in ``PRIORITIES``, the tablets (two siblings, where they move
+    as one), and why.
+    """
 
+    priority: int
     tablets: tuple[str, ...]
-    kind: str
     source: TabletReplica
     target: TabletReplica
     why: str
-
-
-class PlanPriority(Struct, frozen=True):
-    """What the balancer does of one sort; a later sort waits until an earlier one has nothing."""
-
-    number: int
-    name: str
-    when: str
-    moves: tuple[PlannedMove, ...]
 
 
 PRIORITIES: tuple[tuple[type, str, str], ...] = (
@@ -67,6 +59,7 @@ PRIORITIES: tuple[tuple[type, str, str], ...] = (
     (EvensOut, "even out", "once priority 1 has no moves left"),
     (JoinsSibling, "bring siblings together", "once priorities 1 and 2 have no moves left"),
 )
+"""What the balancer does of each sort; a later sort waits until an earlier one has nothing."""
 
 
 class PlanFacts(Struct, frozen=True):
@@ -76,11 +69,11 @@ class PlanFacts(Struct, frozen=True):
     still for want of sizes, on the nodes ``waits_for`` where that is a drain.
     """
 
-    priorities: tuple[PlanPriority, ...]
+    moves: tuple[PlannedMove, ...]
     stuck: tuple[str, ...]
     enabled: bool
-    unknown: str = ""
-    waits_for: tuple[str, ...] = ()
+    unknown: str
+    waits_for: tuple[str, ...]
 
 
 def planned(
@@ -91,17 +84,16 @@ def planned(
     enabled: bool = True,
 ) -> PlanFacts:
     """A plan as a person reads it; ``label`` says how a table's tablet is called."""
-
-    def named(move: TabletMove) -> PlannedMove:
-        tablets = tuple(label(move.table, number) for number in move.tablets)
-        words = reason_said(move.reason, edition)
-        return PlannedMove(tablets, move.kind, move.source, move.target, words)
-
-    moves = [(type(move.reason), named(move)) for move in step.moves]
-    priorities = tuple(
-        PlanPriority(at, name, when, tuple(move for kind, move in moves if kind is reason))
-        for at, (reason, name, when) in enumerate(PRIORITIES, 1)
-    )
+    moves = [
+        PlannedMove(
+            priority,
+            tuple(label(move.table, number) for number in move.tablets),
+            *(move.source, move.target, reason_said(move.reason, edition)),
+        )
+        for priority, (reason, _, _) in enumerate(PRIORITIES, 1)
+        for move in step.moves
+        if type(move.reason) is reason
+    ]
     stuck = tuple(
         f"tablet {label(each.table, each.tablets[0])} at {each.source}" for each in step.failures
     )
@@ -110,7 +102,7 @@ def planned(
         for said, hosts in ((STALLS, step.waits_for), (LEFT_OUT, step.left_out))
         if hosts
     )
-    return PlanFacts(priorities, stuck, enabled, unknown, step.waits_for)
+    return PlanFacts(tuple(moves), stuck, enabled, unknown, step.waits_for)
 
 
 def tablets_plan(m: Tablets, s: TabletsState) -> PlanFacts:
@@ -152,8 +144,10 @@ def plan_panel(
     def stuck(scene: Scene) -> list[Frag]:
         return [h("p", f"! no node can take {each}") for each in plan(scene).stuck[:MOST_ROWS]]
 
-    def moves(scene: Scene) -> list[tuple[PlanPriority, PlannedMove]]:
-        return [(each, move) for each in plan(scene).priorities for move in each.moves]
+    def sorts(scene: Scene) -> Iterator[tuple[int, str, str, str]]:
+        counts = Counter(move.priority for move in plan(scene).moves)
+        for at, (_, name, when) in enumerate(PRIORITIES, 1):
+            yield at, name, when, counted(counts[at], "move") if counts[at] else NONE
 
     return panel_of(
         "plan",
@@ -161,24 +155,19 @@ def plan_panel(
         Note(so_far, "plan:asked", None),
         Note(disabled, "plan:disabled", None),
         Table(
-            lambda scene: plan(scene).priorities,
-            "priority:{0.number}",
-            (
-                Column("priority", "number"),
-                Column("what", "name"),
-                Column("begins", "when"),
-                Column("moves", lambda row: row.moves and counted(len(row.moves), "move")),
-            ),
+            sorts,
+            "priority:{0[0]}",
+            ("priority", "what", "begins", "moves"),
             caption="what goes first",
         ),
         Table(
-            moves,
-            "planned:{0[1].tablets[0]}:{0[1].source}",
+            lambda scene: plan(scene).moves,
+            "planned:{0.tablets[0]}:{0.source}",
             (
-                Column("priority", lambda row: row[0].number),
-                Column("tablet", lambda row: " and ".join(row[1].tablets)),
-                Column("from, to", "{0[1].source} → {0[1].target}".format),
-                Column("why", lambda row: row[1].why),
+                "priority",
+                Column("tablet", lambda row: " and ".join(row.tablets)),
+                Column("from, to", "{0.source} → {0.target}".format),
+                Column("why", "why"),
             ),
             caption="the moves and their reasons",
             empty="There is nothing to move.",

@@ -13,6 +13,7 @@ from kit.protocols.tablets.panels.grid import grid_panel, storage_panel
 from kit.protocols.tablets.resize import NOT_POLLED, Resize
 from kit.protocols.tablets.rules import maps
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
+from kit.protocols.tablets.rules.resize import resize_said
 from kit.protocols.topology.panels.states import diagram
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.views import declared
@@ -44,53 +45,48 @@ def _sizes(scene: Scene) -> Iterator[tuple[str, str]]:
     total, table, tablet = map(volume, (size.bytes, size.average_table, size.average_tablet))
     yield "one copy", f"{total} in total ÷ {counted(size.replicas, 'replica')} = {table}"
     yield "one tablet", f"{table} ÷ {counted(size.count, 'tablet')} = {tablet}"
-    yield "average", f"{now.average} % of the target size"
+    yield "average", f"{scene.state.average} % of the target size"
     kept = f"on: no merge until there are more than {counted(size.initial, 'tablet')}"
     yield "growing mode", kept if size.growing else "off"
 
 
 def _words(scene: Scene) -> Iterator[tuple[str, str]]:
-    now = scene.of(facts.line)
-    yield "decision", f"{now.decided}, number {now.number}"
-    yield "sizes ask for", f"{now.asks}: {now.reason}"
-    yield "transition", scene.state.transition or "null"
-    drained = f": {len(now.drained)} of {_waited_on(now)} drained" if _waited_on(now) else ""
-    yield "finalization", PHASES[scene.state.phase] + drained
-    if now.decided == "split":
+    s, now = scene.state, scene.of(facts.line)
+    kind, number = s.map.resize_type, s.map.resize_seq_number
+    yield "decision", f"{kind}, number {number}"
+    yield "sizes ask for", f"{now.due.resize_type}: {resize_said(now.due.reason)}"
+    yield "transition", s.transition or "null"
+    drained = f": {len(now.drained)} of {now.barred} drained" if now.barred else ""
+    yield "finalization", PHASES[s.phase] + drained
+    if kind == "split":
         ready = sum(each.is_ready for each in now.readiness)
         awaited = sum(not each.is_ignored for each in now.readiness)
         yield "ready", f"{ready} of {counted(awaited, 'replica')}"
-        seen = f"every replica has reported number {now.number}"
-        yield (
-            "polled",
-            seen if now.polled == now.number else "not every replica has reported it yet",
-        )
-    if now.decided == "merge":
+        seen = f"every replica has reported number {number}"
+        yield "polled", seen if s.polled == number else "not every replica has reported it yet"
+    if kind == "merge":
         every = pairs(scene)
         yield "pairs apart", f"{sum(bool(pair.moves) for pair in every)} of {len(every)}"
-    if now.waits:
-        yield "waits", now.waits + (f": {', '.join(now.missing)}" if now.missing else "")
-
-
-def _waited_on(now: facts.ResizeLineFacts) -> int:
-    return len(now.drained) + len(now.undrained)
+    if now.blocked:
+        yield (
+            "waits",
+            ": ".join(filter(None, (now.blocked.reason, ", ".join(now.blocked.evidence)))),
+        )
 
 
 def _limits(scene: Scene) -> list[str]:
-    now = scene.of(facts.line)
-    return [f"merge below {now.merge_below} %, split above {now.split_above} %"]
+    limits = scene.model.limits
+    return [f"merge below {limits.merge_below} %, split above {limits.split_above} %"]
 
 
 def _thresholds(scene: Scene) -> Frag:
-    now = scene.of(facts.line)
-    most = 1.15 * max(now.average, now.split_above)
-    low, high, here = (
-        EDGE + (SLOT - 2 * EDGE) * percent / most
-        for percent in (now.merge_below, now.split_above, now.average)
-    )
+    limits, average = scene.model.limits, scene.state.average
+    percents = limits.merge_below, limits.split_above, average
+    most = 1.15 * max(average, limits.split_above)
+    low, high, here = (EDGE + (SLOT - 2 * EDGE) * percent / most for percent in percents)
     anchor = "start" if here < 3 * EDGE else "end" if here > SLOT - 3 * EDGE else "middle"
     return drawing(
-        f"average {now.average} %: {_limits(scene)[0]}",
+        f"average {average} %: {_limits(scene)[0]}",
         SLOT,
         HEIGHT,
         _stretch(EDGE, low, "merge"),
@@ -98,12 +94,12 @@ def _thresholds(scene: Scene) -> Frag:
         _stretch(high, SLOT - EDGE, "split"),
         [
             word(f"{size} %", x, BAR_TOP + BAR + 16, "soft")
-            for size, x in ((now.merge_below, low), (now.split_above, high))
+            for size, x in zip(percents[:2], (low, high), strict=True)
         ],
         h(
             "g",
             h("polygon", points="0,0 -7,-11 7,-11", class_="tip"),
-            h("text", f"{now.average} %", y=-15, text_anchor=anchor),
+            h("text", f"{average} %", y=-15, text_anchor=anchor),
             k="average",
             transform=f"translate({here:.0f} {BAR_TOP:.0f})",
         ),
@@ -118,9 +114,9 @@ def _stretch(left: float, right: float, name: str) -> Frag:
 
 
 def _waited_for(scene: Scene) -> str:
-    now = scene.of(facts.line)
-    if now.decided == "split":
-        return f"the split waits until every replica reports number {now.number}"
+    given = scene.state.map
+    if given.resize_type == "split":
+        return f"the split waits until every replica reports number {given.resize_seq_number}"
     return "no split has been decided, so nothing waits for replicas"
 
 
@@ -146,7 +142,7 @@ def _ready(scene: Scene, each: Readiness) -> Frag | None:
         return bulb("✓", "ready")
     if each.is_ignored:
         return h("small", "ignored")
-    return bulb("…", "not ready") if scene.of(facts.line).decided == "split" else None
+    return bulb("…", "not ready") if scene.state.map.resize_type == "split" else None
 
 
 def _replicas(scene: Scene) -> Iterator[str]:
@@ -244,15 +240,16 @@ def _pair(pair: SiblingPair, left: float, top: float, wide: float) -> Frag:
 
 
 def _badges(scene: Scene) -> declared.Badges:
-    now = scene.of(facts.line)
-    idle = not scene.state.transition  # its names leave room for little else
-    yield "tablets", f"tablets {scene.state.map.count}" * idle, "plain"
-    yield "decision", f"resize {now.decided}", "" if now.decided == "none" else "busy"
-    yield "number", f"number {now.number}" * idle, ""
-    yield "growing", "growing mode" * (idle and now.size.growing), ""
-    yield "state", scene.state.transition, "busy"
-    drained = f"barrier {len(now.drained)}/{_waited_on(now)}" * bool(_waited_on(now))
-    yield "phase", drained or scene.state.phase, "busy"
+    s, now = scene.state, scene.of(facts.line)
+    idle = not s.transition  # its names leave room for little else
+    yield "tablets", f"tablets {s.map.count}" * idle, "plain"
+    kind = s.map.resize_type
+    yield "decision", f"resize {kind}", "" if kind == "none" else "busy"
+    yield "number", f"number {s.map.resize_seq_number}" * idle, ""
+    yield "growing", "growing mode" * (idle and s.growing), ""
+    yield "state", s.transition, "busy"
+    drained = f"barrier {len(now.drained)}/{now.barred}" * bool(now.barred)
+    yield "phase", drained or s.phase, "busy"
 
 
 def standing(scene: Scene) -> Standing:
@@ -272,16 +269,16 @@ def gates(scene: Scene) -> Iterator[Gate]:
     who has yet to apply the newest map.
     """
     m, s, now = scene.model, scene.state, scene.of(facts.line)
-    if _waited_on(now):
+    if now.barred:
         verb = m.verb(Resize.pass_barrier())
-        yield Gate("resize:barrier", verb, "drained", now.drained, now.undrained, _waited_on(now))
-    elif now.waits:
-        verb = m.verb(Resize.finalize())
+        yield Gate("resize:barrier", verb, "drained", now.drained, now.undrained, now.barred)
+    elif now.blocked:
+        verb, reason = m.verb(Resize.finalize()), now.blocked.reason
         there, missing = (now.shown, now.awaited) if now.awaited else ((), ())
-        if now.waits == NOT_POLLED.reason:
+        if reason == NOT_POLLED.reason:
             missing = now.shown
         need = max(1, len(there) + len(missing))
-        yield Gate("resize:ready", verb, "", there, missing, need, now.waits)
+        yield Gate("resize:ready", verb, "", there, missing, need, reason)
     elif behind := m.behind(s):
         there = tuple(name for name in m.asked if name not in m.named(behind))
         what = f"the map of {counted(s.map.count, 'tablet')}"
@@ -289,9 +286,10 @@ def gates(scene: Scene) -> Iterator[Gate]:
 
 
 def _log_words(scene: Scene) -> str:
-    s, now = scene.state, scene.of(facts.line)
-    decision = f"{now.decided} {now.number}" if now.decided != "none" else ""
-    if decision and now.polled == now.number:
+    s = scene.state
+    kind, number = s.map.resize_type, s.map.resize_seq_number
+    decision = f"{kind} {number}" if kind != "none" else ""
+    if decision and s.polled == number:
         decision += ", ready"
     phase = s.phase or s.transition.removeprefix("tablet_").removeprefix("resize_")
     tablets = "" if decision and phase else counted(s.map.count, "tablet")

@@ -19,16 +19,8 @@ from kit.model.timeline import PassedStep
 from kit.protocols.storage import storage
 from kit.protocols.storage.facts import OUTPUT
 from kit.protocols.storage.panels import VIEWS as STORAGE
+from kit.protocols.storage.rules import requests
 from kit.protocols.storage.rules.conditions import begun_writes
-from kit.protocols.storage.rules.requests import (
-    AT_WORK,
-    DONE,
-    FAILED,
-    NOTHING,
-    WAITING,
-    Request,
-    timestamp,
-)
 from kit.protocols.tablets.panels.grid import TAB, grid_panel
 from kit.protocols.tablets.panels.tablets import diagram
 from kit.protocols.tablets.rules.grid import GridHost, PlacedTablet, TabletGrid, TabletWay
@@ -117,7 +109,9 @@ def grid(m: Tablet, s: storage.StorageState) -> TabletGrid:
     )
     ways = (TabletWay(way.kind, way.stages[-1], way.sets, reads, writes),) if moving else ()
     known = {*way.replicas, *way.sets.both} if moving else {*way.replicas}
-    filled = (place for place, cell in zip(places, s.cells, strict=True) if cell != NOTHING)
+    filled = (
+        place for place, cell in zip(places, s.cells, strict=True) if cell != requests.NOTHING
+    )
     stray = tuple(place for place in filled if place not in known)
     shards = 1 + max(place.shard for place in places)
     hosts = tuple(
@@ -201,14 +195,14 @@ def awaited_shards(m: Tablet, s: storage.StorageState) -> Iterator[tuple[str, tu
 
 def _planners(m: Tablet, s: storage.StorageState) -> dict[str, int]:
     phases = [(c.coordinator, r.phase) for c, r in zip(m.workload, s.requests, strict=True)]
-    busy = {name for name, phase in phases if phase in AT_WORK}
-    waiting = {name for name, phase in phases if phase == WAITING} - busy
+    busy = {name for name, phase in phases if phase in requests.AT_WORK}
+    waiting = {name for name, phase in phases if phase == requests.WAITING} - busy
     known = zip(m.coordinators, s.known[m.replicas :], strict=True)
     return {name: at for name, at in known if name in waiting}
 
 
-def _is_open(s: storage.StorageState, request: Request) -> bool:
-    return request.phase in AT_WORK or bool(request.in_flight & ~s.down)
+def _is_open(s: storage.StorageState, request: requests.Request) -> bool:
+    return request.phase in requests.AT_WORK or bool(request.in_flight & ~s.down)
 
 
 def _in_use(
@@ -226,7 +220,7 @@ def _in_use(
         who = f"{m.workload[number].coordinator}: {m.title_of(number)}"
         return f"{who} → {ways}" if ways else who
 
-    given_up = [n for n in there if s.requests[n].phase == FAILED]
+    given_up = [n for n in there if s.requests[n].phase == requests.FAILED]
     states = (row for table in TRANSITIONS[m.edition].values() for row in table.states)
     ignored = m.newest(s).ignored
     return StageInUse(
@@ -326,7 +320,7 @@ def story(m: Tablet, way: Sequence[PassedStep]) -> tuple[str, ...]:
                 lines.append("The tablet is repaired." if begun[-1] == "A repair" else ends)
                 begun.append("")
             case storage.CollectTombstones(replica):
-                mark = timestamp(step.before.cells[m.code[replica]])
+                mark = requests.timestamp(step.before.cells[m.code[replica]])
                 number = [request.timestamp for request in step.before.requests].index(mark)
                 what = f"The tombstone of {m.title_of(number)} is collected on"
                 last = _taken(lines, what)
@@ -341,7 +335,7 @@ def _taken(lines: list[str], beginning: str) -> str:
 
 
 def _everywhere(m: Tablet, s: storage.StorageState) -> Iterator[int]:
-    oldest = min(timestamp(s.cells[i]) for i in members(m.newest(s).view.written_at))
+    oldest = min(requests.timestamp(s.cells[i]) for i in members(m.newest(s).view.written_at))
     for number, request in enumerate(s.requests):
         if m.mutations[number] and 0 < request.timestamp <= oldest:
             yield number
@@ -358,9 +352,9 @@ def _landed(m: Tablet, step: PassedStep) -> str:
     before, action = step.before, step.action
     late, to, name = m.late_copy(before, action), action.target, f"s{action.session}"
     asks = zip(m.workload, before.requests, strict=True)
-    done = [(r.timestamp, ask.kind) for ask, r in asks if ask.writes and r.phase == DONE]
+    done = [(r.timestamp, ask.kind) for ask, r in asks if ask.writes and r.phase == requests.DONE]
     mark, kind = max(done, default=(0, ""))
-    deleted = kind == "delete" and 0 < timestamp(late.cell) < mark
+    deleted = kind == "delete" and 0 < requests.timestamp(late.cell) < mark
     if m.rejects_late(before, action):
         stays = f": {m.row_key} stays deleted" if deleted else ""
         return f"{KEPT}{to} rejects {name}, whose session is closed{stays}."
@@ -421,7 +415,7 @@ def kept_writes(m: Tablet, s: storage.StorageState, steps: Sequence[PassedStep])
 
     def kept(number: int) -> KeptWrite:
         had, has = (
-            mask_of(i for i in members(mask) if timestamp(at.cells[i]) > number)
+            mask_of(i for i in members(mask) if requests.timestamp(at.cells[i]) > number)
             for mask, at in ((leaving, began), (coming, s))
         )
         return KeptWrite(m.title_of(number), names(had), names(has), not had or has == coming)

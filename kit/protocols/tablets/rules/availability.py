@@ -23,14 +23,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.protocols.storage.rules.levels import (
-    AnswerQuota,
-    Level,
-    enough,
-    majority,
-    read_quotas,
-    write_quotas,
-)
+from kit.protocols.storage.rules import levels
 from kit.protocols.storage.rules.view import AnyAcknowledgement, View
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, shard_on
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
@@ -163,10 +156,10 @@ def served(
     had = view.old_replicas if edition == "server" else view.writes
     natural: dict[RequestKind, int] = {"reads": view.reads, "writes": had}
 
-    def refused(level: Level, home: int = 0) -> tuple[RequestKind, ...]:
-        wanted: Mapping[RequestKind, tuple[AnswerQuota, ...]] = {
-            "reads": read_quotas(level, view, dcs, home),
-            "writes": write_quotas(level, view, dcs, home, ACKNOWLEDGEMENT[edition]),
+    def refused(level: levels.Level, home: int = 0) -> tuple[RequestKind, ...]:
+        wanted: Mapping[RequestKind, tuple[levels.AnswerQuota, ...]] = {
+            "reads": levels.read_quotas(level, view, dcs, home),
+            "writes": levels.write_quotas(level, view, dcs, home, ACKNOWLEDGEMENT[edition]),
         }
         # Nothing is asked of a datacenter without replicas.
         needed = {kind: [quota for quota in wanted[kind] if quota.replicas] for kind in wanted}
@@ -178,7 +171,9 @@ def served(
                 ]
                 for kind, quotas in needed.items()
             }
-        return tuple(kind for kind, quotas in needed.items() if not enough(tuple(quotas), up))
+        return tuple(
+            kind for kind, quotas in needed.items() if not levels.enough(tuple(quotas), up)
+        )
 
     return ServedTablet(
         tuple(used),
@@ -188,9 +183,9 @@ def served(
     )
 
 
-def _of_factor(factor: int | None, quota: AnswerQuota, counted: int) -> AnswerQuota:
-    more = quota.needed - majority(counted)
-    return AnswerQuota(quota.replicas, (factor // 2 + 1 if factor else 0) + more)
+def _of_factor(factor: int | None, quota: levels.AnswerQuota, counted: int) -> levels.AnswerQuota:
+    more = quota.needed - levels.majority(counted)
+    return levels.AnswerQuota(quota.replicas, (factor // 2 + 1 if factor else 0) + more)
 
 
 def _mask(hosts: Sequence[str], some: Collection[str]) -> int:

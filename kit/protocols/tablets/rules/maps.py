@@ -52,15 +52,11 @@ def first_token(index: int, lasts: Sequence[int]) -> int:
     return lasts[index - 1] if index else INT64_LOW
 
 
-def split_token(left: int, right: int) -> int:
-    """The last token of the left half of ``(left, right]``."""
-    return left + (right - left) // 2
-
-
 def split_tokens(lasts: Sequence[int]) -> Iterator[int]:
     """The last tokens once each tablet is two: of ``2 ** k`` equal ones, those of twice as many."""
     for index, last in enumerate(lasts):
-        yield split_token(first_token(index, lasts), last)
+        first = first_token(index, lasts)
+        yield first + (last - first) // 2
         yield last
 
 

@@ -38,20 +38,9 @@ from kit.protocols.storage.rules.history import (
     ShardedReplica,
 )
 from kit.protocols.storage.rules.view import ShardChoice, View
-from kit.protocols.tablets.rules import stages
-from kit.protocols.tablets.rules.availability import (
-    ACKNOWLEDGEMENT,
-    shard_for_reads,
-    shard_for_writes,
-)
+from kit.protocols.tablets.rules import availability, replica_sets, stages
 from kit.protocols.tablets.rules.maps import Tablet
-from kit.protocols.tablets.rules.replica_sets import (
-    Replicas,
-    ReplicaSets,
-    TabletReplica,
-    repairing,
-    streaming,
-)
+from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets, TabletReplica
 from kit.protocols.tablets.rules.stages import TransitionKind, onward
 from kit.protocols.topology.rules.machines import BOUNDARY, EdgeRow, Edition, Machine, StateRow
 
@@ -220,8 +209,10 @@ class TabletPlaces:
         if all(each.host != host for each in sets.both):
             return ShardChoice(node, 0, 0)
         tablet = Tablet(0, sets.old, sets.new)
-        reads = TabletReplica(host, shard_for_reads(tablet, host, row.reads))
-        writes = (TabletReplica(host, n) for n in shard_for_writes(tablet, host, row.writes))
+        reads = TabletReplica(host, availability.shard_for_reads(tablet, host, row.reads))
+        writes = (
+            TabletReplica(host, n) for n in availability.shard_for_writes(tablet, host, row.writes)
+        )
         return ShardChoice(node, self.at((reads,)), self.at(tuple(writes)))
 
 
@@ -290,7 +281,7 @@ def history(
         unit="version",
         sessions=options.safeguards.sessions,
         admission="fence" if options.safeguards.fencing else "all",
-        acknowledgement=ACKNOWLEDGEMENT[options.edition] if joint else "either",
+        acknowledgement=availability.ACKNOWLEDGEMENT[options.edition] if joint else "either",
         sharded=made.places.sharded,
     )
 
@@ -357,9 +348,9 @@ class _TabletHistory:
         names = {work.name for work in place.stage.work}
         out = (*self.options.dead, *((self.options.excluded,) * place.excluding))
         if stages.REPAIR in names:
-            pairs = list(permutations(repairing(place.sets, out).sources, 2))
+            pairs = list(permutations(replica_sets.repairing(place.sets, out).sources, 2))
         elif stages.STREAM in names:
-            task = streaming(self.plans[place.number].kind, place.sets, out)
+            task = replica_sets.streaming(self.plans[place.number].kind, place.sets, out)
             sources = task.sources
             if not self.options.safeguards.stream_from_leaving:
                 sources = tuple(r for r in place.sets.old if r not in sources)[:1] or sources

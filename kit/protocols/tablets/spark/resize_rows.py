@@ -51,8 +51,9 @@ def _sizes(m: Resize, s: Any) -> Iterator[Row]:
 
 def _decisions(m: Resize, s: Any) -> Iterator[Row]:
     now = line(m, s)
-    average = in_bytes(now.average)
-    yield s.map.table, s.map.count, average, now.asks, now.decided, now.number, now.waits
+    due, waits = now.due.resize_type, now.blocked.reason if now.blocked else ""
+    stored = s.map.resize_type, s.map.resize_seq_number
+    yield s.map.table, s.map.count, in_bytes(s.average), due, *stored, waits
 
 
 # The number of the newest decision is what the tables of all families call the epoch.

@@ -259,13 +259,8 @@ def _together(parts: pa.Table) -> pa.Table:
 
 
 PARTS = tuple(map(Fraction, "1/8 3/16 1/4 3/8 1/2 3/4 1 3/2 2 3 4 6 8".split()))
-"""Where buckets meet, as multiples of the target size."""
+"""Where buckets meet, as multiples of the target size; one that equals an edge is above it."""
 BUCKET, DECISION, TABLES = "bucket", "decision", "tables"
-
-
-def edges(target: int) -> tuple[int, ...]:
-    """Where buckets meet, in bytes: a size that equals an edge is in the bucket above it."""
-    return tuple(int(target * part) for part in PARTS)
 
 
 def counted(resizes: pa.Table, target: int) -> pa.Table:
@@ -273,7 +268,7 @@ def counted(resizes: pa.Table, target: int) -> pa.Table:
 
     Co-located tables share one average and count each. A bucket without tables has no row.
     """
-    borders = edges(target)
+    borders = tuple(int(target * part) for part in PARTS)
     known = resizes["average"].is_valid().to_numpy()
     averages = resizes["average"].fill_null(0).to_numpy()
     buckets = pa.array(np.searchsorted(borders, averages, side="right"), mask=~known)
@@ -335,9 +330,47 @@ class TabletCluster:
         return table_sums(arrow_of(numbers.mapInArrow(by_number(adding), SUMS.ddl)))
 
     def resizes(self, tablets: Any = None, edition: Edition = "documents") -> pa.Table:
-        """The decision on each table, or group of co-located ones, from these rows or its own."""
-        limits = self.thresholds(edition)
-        return decisions(self.tables, self.size, self.sums(tablets), limits, edition)
+        """What the engine decides on each table, or group of co-located ones, as rows of
+        ``resizes``, from these rows or its own.
+
+        Edition ``server`` goes by the target counts of all tables together, as a dump's tables do:
+        all share the goal for the shards of a rack, and nodes are dealt to racks in turn. Tables
+        grow in ``documents`` alone; in ``server`` their initial count is one rule of several.
+        """
+        size, sums, limits = self.size, self.sums(tablets), self.thresholds(edition)
+        groups: dict[int, list[DrawnTable]] = {}
+        for each in self.tables:
+            groups.setdefault(each.base, []).append(each)
+        sizes: dict[str, resize.TableSize] = {}
+        for base, *others in groups.values():
+            added = [sums.get(each.number) for each in (base, *others)]
+            known = resize.group_bytes(
+                each.bytes if each and each.replicas == size.tablets * size.replicas else None
+                for each in added
+            )
+            sizes[str(base.number)] = resize.TableSize(
+                *(str(base.number), size.tablets, size.replicas, known),
+                *(base.resize_type, base.resize_seq_number, base.initial),
+                base.growing and edition == "documents",
+                1 + len(others),
+            )
+        targets: Mapping[str, resize.TargetCount] = {}
+        if edition == "server":
+            options = {str(t.number): resize.CountOptions(initial=t.initial) for t in self.tables}
+            factors = {name: {DATACENTER: size.replicas} for name in sizes}
+            nodes = {f"r{n}": len(range(n, size.nodes, size.racks)) for n in range(size.racks)}
+            shards = {rack: size.shards * count for rack, count in nodes.items()}
+            targets = resize.target_counts(sizes, options, factors, {DATACENTER: shards}, limits)
+        rows = []
+        for name, judged in sizes.items():
+            decision = resize.decide_by_count(judged, limits, targets.get(name))
+            row = (
+                *(int(name), judged.tables, judged.count, judged.replicas, judged.bytes),
+                *(judged.average_tablet, judged.resize_type, decision.resize_type),
+                *(decision.resize_seq_number, type(decision.reason).__name__),
+            )
+            rows.append(row)
+        return pa.Table.from_batches([RESIZES.batch(rows)])
 
     def thresholds(self, edition: Edition = "documents") -> resize.Thresholds:
         """When an average asks for a resize, by the cluster's own target size."""
@@ -360,62 +393,6 @@ def tablets(spark: Spark | None, **sizes: Any) -> TabletCluster:
     size that is unknown, out of its limits, or does not fit the others.
     """
     return TabletCluster(spark, size_of(sizes))
-
-
-def decisions(
-    tables: Iterable[DrawnTable],
-    size: TabletsSize,
-    sums: Mapping[int, TableSum],
-    limits: resize.Thresholds,
-    edition: Edition = "documents",
-) -> pa.Table:
-    """What the engine decides on each group, as rows of ``resizes``.
-
-    Edition ``server`` goes by the target counts of all tables together, as a dump's tables do: all
-    share the goal for the shards of a rack. Tables grow in ``documents`` alone; in ``server`` their
-    initial count is one rule of several.
-    """
-    groups: dict[int, list[DrawnTable]] = {}
-    for each in tables:
-        groups.setdefault(each.base, []).append(each)
-    sizes: dict[str, resize.TableSize] = {}
-    for base, *others in groups.values():
-        added = [sums.get(each.number) for each in (base, *others)]
-        known = resize.group_bytes(
-            each.bytes if each and each.replicas == size.tablets * size.replicas else None
-            for each in added
-        )
-        sizes[str(base.number)] = resize.TableSize(
-            *(str(base.number), size.tablets, size.replicas, known),
-            *(base.resize_type, base.resize_seq_number, base.initial),
-            base.growing and edition == "documents",
-            1 + len(others),
-        )
-    targets: Mapping[str, resize.TargetCount] = {}
-    if edition == "server":
-        initial = {str(each.number): resize.CountOptions(initial=each.initial) for each in tables}
-        factors = {name: {DATACENTER: size.replicas} for name in sizes}
-        targets = resize.target_counts(
-            sizes, initial, factors, {DATACENTER: rack_shards(size)}, limits
-        )
-    rows = []
-    for name, judged in sizes.items():
-        decision = resize.decide_by_count(judged, limits, targets.get(name))
-        row = (
-            *(int(name), judged.tables, judged.count, judged.replicas, judged.bytes),
-            *(judged.average_tablet, judged.resize_type, decision.resize_type),
-            *(decision.resize_seq_number, type(decision.reason).__name__),
-        )
-        rows.append(row)
-    return pa.Table.from_batches([RESIZES.batch(rows)])
-
-
-def rack_shards(size: TabletsSize) -> dict[str, int]:
-    """The shards of each rack: nodes are dealt to racks in turn."""
-    return {
-        f"r{rack}": size.shards * len(range(rack, size.nodes, size.racks))
-        for rack in range(size.racks)
-    }
 
 
 def _drawn(size: TabletsSize, numbers: Iterable[int]) -> Batches:
@@ -441,13 +418,12 @@ def _sums_of_stored(pieces: Sequence[StoredPiece], numbers: Iterable[int]) -> Ba
     yield from summed(read)
 
 
-def spares(widest: int = WIDEST) -> list[int]:
-    """How many of n replicas may be gone while a majority is left, for n from 0 on."""
-    return [n - majority((1 << n) - 1) for n in range(widest + 1)]
+SPARES = [n - majority((1 << n) - 1) for n in range(WIDEST + 1)]
+"""How many of n replicas may be gone while a majority is left, for n from 0 on."""
 
 
 def _lost_on_spark(tablets: Any) -> Any:
-    spare = f"element_at(array({', '.join(map(str, spares()))}), size(nodes) + 1) as spare"
+    spare = f"element_at(array({', '.join(map(str, SPARES))}), size(nodes) + 1) as spare"
     sets = tablets.selectExpr("nodes", spare).where("spare in (0, 1)")
     firsts = sets.selectExpr("explode(nodes) as first", "nodes", "spare")
     # Where one is enough there is no second.
@@ -458,10 +434,9 @@ def _lost_on_spark(tablets: Any) -> Any:
 
 def _lost(tablets: pa.Table) -> pa.Table:
     costs: dict[tuple[int, int | None], int] = {}
-    spare = spares()
     for nodes in tablets["nodes"].to_pylist():
         for first in nodes:
-            others = {0: [None], 1: [n for n in nodes if n > first]}.get(spare[len(nodes)], [])
+            others = {0: [None], 1: [n for n in nodes if n > first]}.get(SPARES[len(nodes)], [])
             for second in others:
                 costs[first, second] = costs.get((first, second), 0) + 1
     return pa.Table.from_batches([LOSSES.batch((*loss, count) for loss, count in costs.items())])

@@ -187,18 +187,8 @@ class Disabled(ToldReason, frozen=True):
 MoveReason = EvensOut | Drains | JoinsSibling
 Misplaced = TakesNone | SizesUnknown | OtherDatacenter | ReplicaThere | RackSpread | RackNamed
 Refused = InTransition | GivesNone | DrainWaits | Misplaced | StreamsFull
-Obstacle = (
-    Refused
-    | Balanced
-    | NotEmptier
-    | WouldInvert
-    | NoGain
-    | EvenByRack
-    | MovesElsewhere
-    | OthersFirst
-    | DrainsFirst
-    | Disabled
-)
+EvenEnough = Balanced | NotEmptier | WouldInvert | NoGain | EvenByRack
+Obstacle = Refused | EvenEnough | MovesElsewhere | OthersFirst | DrainsFirst | Disabled
 Reason = MoveReason | Obstacle
 
 
