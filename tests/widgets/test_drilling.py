@@ -15,7 +15,7 @@ NAME = "recovery/majority-is-lost"
 def heard(board: DrillBoard, *contents: Any) -> list[dict[str, Any]]:
     """What the terminal is told when its page says these things."""
     said: list[dict[str, Any]] = []
-    board.stage.send = lambda content, **_: said.append(content)
+    board.terminal.answer = said.append
     for content in contents:
         board.terminal.hear(content)
     return said
