@@ -64,7 +64,7 @@ class DrillDesk:
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.expose_function("kernel", self._kernel)
         board.player.stage.send = lambda content, **_: self._tell("player", message=content)
-        board.stage.send = lambda content, **_: self._tell("terminal", message=content)
+        board.terminal.answer = lambda content: self._tell("terminal", message=content)
         board.player.stage.observe(self._repack, "pack")
         board.stage.observe(self._changed, list(TRAITS))
         file = folder / "drill.html"
