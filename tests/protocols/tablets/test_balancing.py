@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -63,7 +62,7 @@ def test_the_planner_comes_to_an_end(name: str) -> None:
     assert m.is_even(timeline.state)
     assert [move.milestone for move in moves] == [None] * (len(moves) - 1) + ["no move left"]
     assert m.milestone(timeline.state, None, timeline.state) is None
-    assert set(re.findall(r"\d+ moves?", panel(timeline, "plan"))) == {"0 moves"}
+    assert panel(timeline, "plan").endswith("There is nothing to move.")
 
 
 @pytest.mark.parametrize("edition", ["documents", "server"])
@@ -100,7 +99,7 @@ def test_sizes_and_room_make_the_load() -> None:
     given = {"nodes": 2, "tablets": ("A 50", "A 50"), "room": ("2", "4"), "edition": "server"}
     line = at("", "move 0 A:0 B:0", **given)
     assert "A goes from 50.00% to 25.00%, B from 0.00% to 12.50%" in line.now.say
-    assert panel(line, "loads").split()[:2] == ["A:", "25.00%,"]
+    assert panel(line, "loads").splitlines()[1].split() == ["A", "1", "25.00%"]
     sheet = against_planner(line)
     assert sheet.rows[0][:3] == ("by hand", "1", "2.5 GiB")
     m: Any = line.model
