@@ -380,15 +380,9 @@ FUZZING = Fuzzing(
             *("alter table ks.u add c at D", "alter keyspace ks rf 3 at E"),
         ),
         "requests": (*_WRITE, "read ks.u at C to D"),
-        "nodes": 7,
-        "kept": 1,
-        "newcomers": 1,
-        "elections": 2,
-        "crashes": 2,
-        "losses": 2,
-        "hours": 1,
-        "edition": "server",
-    },
+    }
+    | {"nodes": 7, "kept": 1, "newcomers": 1, "edition": "server"}
+    | {"elections": 2, "crashes": 2, "losses": 2, "hours": 1},
     {"elect": 0.05, "crash": 0.05, "lose": 0.1, "hour": 0.05},
 )
 ENTRY = entry(Group0, scenarios=SCENARIOS, fuzzing=FUZZING)

@@ -161,13 +161,8 @@ TABLETS = "tablet transitions"  # of which these tables tell nothing
 NULL = "null"
 
 COMMITS = (
-    act.MakeRequest,
-    act.CommitDecision,
-    act.CommitDeposed,
-    act.MoveTablets,
-    act.ReportClean,
-    act.PublishGeneration,
-    act.UnlockTopology,
+    *(act.MakeRequest, act.CommitDecision, act.CommitDeposed, act.MoveTablets),
+    *(act.ReportClean, act.PublishGeneration, act.UnlockTopology),
 )
 """The types of action that commit a command."""
 

@@ -199,13 +199,8 @@ class Topology(control.Serving, coordinator.Coordinator, Outages):
         # Who is removed is dead: an operator asks at another node.
         name = "" if asks.node == cluster.NOBODY or asks.kind == "remove" else self.names[asks.node]
         said = f"{name or 'an operator'} → group 0: {self._request_words(action)}"
-        yield Travel(
-            "request",
-            self.spot(name) if name else control.NETWORK,
-            coordinator.LOG,
-            asks.kind,
-            said,
-        )
+        way = self.spot(name) if name else control.NETWORK, coordinator.LOG
+        yield Travel("request", *way, asks.kind, said)
 
     @action(
         tag="request",

@@ -248,17 +248,8 @@ class RaftUpgrade(declared.NodeModel[Cluster]):
         if at.is_up and not at.needs_restart:
             s = s.but(restarts=s.restarts - 1)
         state = rules.state_at_start(at.row)
-        started = s.at(
-            node,
-            status="up",
-            runs_new=at.installed,
-            enabled=at.configured,
-            state=state,
-            compared=False,
-            serves=state != rules.POST,
-            tries=0,
-        )
-        return started.with_feature()
+        s = s.at(node, status="up", runs_new=at.installed, enabled=at.configured, state=state)
+        return s.at(node, serves=state != rules.POST, compared=False, tries=0).with_feature()
 
     @action(each=lambda m, s: s.cut)
     @purpose("The upgrade needs to reach all peers.")
@@ -782,25 +773,9 @@ ENTRY = declared.entry(
         ),
     ),
     fuzzing=Fuzzing(
-        {
-            "nodes": 3,
-            "beginning": "older version",
-            "changes": 9,
-            "crashes": 5,
-            "deaths": 1,
-            "cuts": 3,
-            "turns": 1,
-            "restarts": 1,
-            "edits": 1,
-            "retries": 1,
-        },
-        {
-            "alter": 0.02,
-            "crash": 0.02,
-            "cut": 0.01,
-            "turn off": 0.01,
-            "die": 0.001,
-            "update": 0.001,
-        },
+        {"nodes": 3, "beginning": "older version", "turns": 1, "restarts": 1, "edits": 1}
+        | {"changes": 9, "crashes": 5, "deaths": 1, "cuts": 3, "retries": 1},
+        {"alter": 0.02, "crash": 0.02, "cut": 0.01, "turn off": 0.01}
+        | {"die": 0.001, "update": 0.001},
     ),
 )  # fmt: skip

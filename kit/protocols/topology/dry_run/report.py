@@ -451,19 +451,13 @@ class _Asking:
         return rules.addressees(self.topology, operation, piece)
 
     def queue_lines(self) -> tuple[QueueLine, ...]:
-        requests = self.opened.requests
-        return tuple(
-            QueueLine(
-                requests[entry.number - 1].id or None,
-                entry.kind,
-                None if entry.node == NOBODY else self.hosts[entry.node],
-                entry.standing,
-                entry.reason,
-                self.named(entry.waits_for),
-                requests[entry.number - 1].parameters,
-            )
-            for entry in self.entries(self.alive)
-        )
+        return tuple(map(self._queue_line, self.entries(self.alive)))
+
+    def _queue_line(self, entry: QueueEntry) -> QueueLine:
+        request = self.opened.requests[entry.number - 1]
+        host = None if entry.node == NOBODY else self.hosts[entry.node]
+        standing = entry.standing, entry.reason, self.named(entry.waits_for)
+        return QueueLine(request.id or None, entry.kind, host, *standing, request.parameters)
 
 
 def _states(operation: rules.TopologyOperation, setting: Setting) -> Iterator[StateLine]:
@@ -475,16 +469,9 @@ def _states(operation: rules.TopologyOperation, setting: Setting) -> Iterator[St
                 first = f"{leads[edge.kind]}, or " if edge.kind in leads else ""
                 why = f" ({edge.label})" if edge.when else ""
                 leads[edge.kind] = f"{first}{_target(edge)}{why}"
-        known = machines.TRANSITION_STATE.get(row.name)
-        yield StateLine(
-            row.name,
-            row.name == operation.state,
-            row.reads,
-            row.writes,
-            tuple(work.name for work in row.work),
-            leads,
-            known.about if known else "",
-        )
+        known, work = machines.TRANSITION_STATE.get(row.name), tuple(each.name for each in row.work)
+        uses = row.name == operation.state, row.reads, row.writes
+        yield StateLine(row.name, *uses, work, leads, known.about if known else "")
 
 
 def _target(edge: machines.EdgeRow) -> str:

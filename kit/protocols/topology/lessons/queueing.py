@@ -133,12 +133,8 @@ TASKS = (
         "the leave is paused while C has tablets. Once D is in, the tablets can move.",
         Ground(
             "topology",
-            {
-                "edition": "server",
-                "operations": ("decommission C", "join D"),
-                "lag": False,
-                "on_tablets": ("C",),
-            },
+            {"edition": "server", "operations": ("decommission C", "join D")}
+            | {"lag": False, "on_tablets": ("C",)},
         ),
         takes(paused, "In your run, no leave is paused while a node joins."),
         ends(

@@ -11,19 +11,9 @@ from kit.views.registry import Views
 
 VIEWS = Views(
     (
-        *(
-            coordinating.BADGES,
-            STAGE,
-            NODES,
-            STATES,
-            RING,
-            coordinating.QUEUE,
-            coordinating.BARRIER,
-            TABLE,
-            REQUESTS,
-            coordinating.HISTORY,
-            coordinating.CONFIGURATION,
-        ),
+        *(coordinating.BADGES, STAGE, NODES, STATES, RING),
+        *(coordinating.QUEUE, coordinating.BARRIER, TABLE, REQUESTS),
+        *(coordinating.HISTORY, coordinating.CONFIGURATION),
         *(coordinating.LOG, NODE_STATES, LEGEND, DRIVER, CDC, SCHEMA, LAMPS),
     ),
     evidence=("nodes", "barrier"),

@@ -140,6 +140,8 @@ def load(
     )
     of_node = any(entry.state in machines.IN_TRANSITION for entry in nodes)
     running = None if of_node or not busy else table.global_topology_request_id
+    # A node that joins is in group 0 once ``join_group0`` is behind it.
+    outside = JOINING if transition == "join_group0" else ()
     asked_by = {row.request_id: place for place, row in enumerate(table.rows)}
     queue = (*table.global_requests, *([] if running else [table.global_topology_request_id]))
     topology = cluster.ClusterTopology(
@@ -163,13 +165,8 @@ def load(
         ),
         queue=tuple(dict.fromkeys(number_of[id_] for id_ in queue if id_ in number_of)),
         running=number_of.get(running, 0),
-        # A node that joins is in group 0 once ``join_group0`` is behind it.
         members=where(
-            bool(
-                row.node_state in MEMBERS
-                and not (transition == "join_group0" and row.node_state in JOINING)
-            )
-            for row in table.rows
+            row.node_state in MEMBERS and row.node_state not in outside for row in table.rows
         ),
         tablets="moving" if transition in TABLETS_MOVE else "even",
         resizes=int(transition == "tablet_resize_finalization"),
