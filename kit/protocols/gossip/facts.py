@@ -114,34 +114,21 @@ def changes(m: Gossip, s: ActorState) -> tuple[ChangeRow, ...]:
     return tuple(rows)
 
 
-def split(m: Gossip, s: ActorState) -> str:
-    """The sides of a split network: ``A | B C``; empty where it is whole."""
-    apart = m.carrier.apart(s.network)
-    return m.carrier.sides(apart) if apart else ""
-
-
 def views(m: GossipJoin, s: RingState) -> tuple[ViewRow, ...]:
     """A row for each node; what one knew before it went down counts for nothing."""
     rows = []
     for node in s.nodes:
         holds = tuple(at + 1 for at in range(s.written) if node.data >> at & 1)
         cut, phase = node.name == s.cut_off, node.drives or node.phase
-        if phase == "down":
-            rows.append(ViewRow(node.name, phase, ("",) * len(m.changing), (), (), holds, cut))
-            continue
-        heard = (rules.endpoint_of(node.view, name) for name in m.changing)
+        view = () if phase == "down" else node.view
+        heard = (rules.endpoint_of(view, name) for name in m.changing)
         says = tuple(
             f"{each.says(rules.STATUS)} {each.generation}" * (each.generation != rules.UNKNOWN)
             for each in heard
         )
-        owners, more = (of(node.view, m.walk, m.rf) for of in (rules.replicas, rules.pending))
+        owners, more = (of(view, m.walk, m.rf) for of in (rules.replicas, rules.pending))
         rows.append(ViewRow(node.name, phase, says, owners, more, holds, cut))
     return tuple(rows)
-
-
-def unheard(m: GossipJoin, s: RingState) -> int:
-    """How many do not know yet the newest of a node that joins or is removed."""
-    return sum(len(missing) for *_, missing in news(m, s))
 
 
 def _news(m: GossipJoin, s: RingState) -> Iterator[rules.EndpointState]:

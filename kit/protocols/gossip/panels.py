@@ -25,11 +25,6 @@ MOST_HEARD = 3
 """From this many others up, what a node has heard of them is in one text."""
 
 
-def _split(scene: Scene) -> str:
-    sides = scene.of(facts.split)
-    return f"partition: {sides}" if sides else ""
-
-
 def _version_stage(scene: Scene) -> Stage:
     rows, short = scene.of(facts.versions), scene.of(facts.short_versions)
     most = len({cell for node in scene.state.nodes for cell in node.cells})
@@ -63,8 +58,7 @@ def _versioned(scene: Scene, row: VersionRow, short: dict[str, str], most: int) 
 
 def _client(number: int, row: ChangeRow) -> Character:
     tag = "not requested" if row.timestamp is None else "! replaced" if row.overwritten else "done"
-    name = f"c{number + 1}"
-    title = f"{row.text}: {state_of(row)}"
+    name, title = f"c{number + 1}", f"{row.text}: {state_of(row)}"
     return Character(name, name, tag=tag, holds=(row.text,), title=title, kind="client")
 
 
@@ -98,7 +92,9 @@ def _badges(scene: Scene) -> Badges:
     count = len({row.version for row in scene.of(facts.versions)})
     lost = sum(row.overwritten for row in scene.of(facts.changes))
     yield "versions", counted(count, "version"), "busy" if count > 1 else ""
-    yield "split", _split(scene), "broken"
+    apart = scene.model.carrier.apart(scene.state.network)
+    sides = f"partition: {scene.model.carrier.sides(apart)}" if apart else ""
+    yield "split", sides, "broken"
     yield "lost", f"! {counted(lost, 'change')} overwritten" if lost else "", "broken"
 
 
@@ -168,7 +164,8 @@ VIEWS = staged(
 # -- an operation: how far each node is, what it holds, whom it would ask --------------------------
 
 PHASES = {"shadow": "shadow round", "boot": "BOOT"}
-HEALTH: dict[str, Health] = {"shadow": "joining", "boot": "joining", "streamed": "joining"}
+HEALTH: dict[str, Health] = dict.fromkeys(("shadow", "boot", "streamed"), "joining")
+HEALTH["down"] = "down"
 
 
 def _ring(scene: Scene) -> Stage:
@@ -195,13 +192,12 @@ def _of_ring(scene: Scene, row: ViewRow, keepers: Container[str]) -> Character:
         f"{name} {said.split()[0]}" for name, said in zip(m.changing, row.says, strict=True) if said
     )
     phase = PHASES.get(row.phase, row.phase)
-    is_down = row.phase == "down"
     return Character(
         row.name,
         m.spot(row.name),
-        "down" if is_down else HEALTH.get(row.phase, "up"),
+        HEALTH.get(row.phase, "up"),
         tag=phase,
-        holds=(holds,) if is_down else (holds, *heard),
+        holds=(holds, *heard),
         fill=len(row.holds) / s.written if s.written else float(has),
         title=f"{row.name}: {phase}, {holds}{', cut off' if row.cut_off else ''}",
     )
@@ -225,7 +221,8 @@ def _view_columns(scene: Scene) -> list[Column]:
 
 
 def _join_badges(scene: Scene) -> Badges:
-    behind, state = scene.of(facts.unheard), scene.state
+    news, state = facts.news(scene.model, scene.state), scene.state
+    behind = sum(len(missing) for *_, missing in news)
     yield "heard", f"yet to hear: {behind}" if behind else "all have heard", "busy" * bool(behind)
     yield "streams", counted(state.streams, "stream"), ""
     yield "writes", f"{counted(state.acknowledged.bit_count(), 'write')} acked", ""

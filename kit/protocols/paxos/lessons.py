@@ -5,7 +5,7 @@ from typing import Any
 
 from kit.errors import BadInput, counted
 from kit.lessons.judge import Arguments, function_task
-from kit.lessons.questions import PosedQuestion, copied, listed, model_of, posed
+from kit.lessons.questions import PosedQuestion, listed, model_of, posed
 from kit.lessons.replays import Ground, breaking, run_task, takes
 from kit.lessons.stills import still
 from kit.model.network import posted
@@ -24,18 +24,23 @@ MOST = 20_000
 """States in which a question looks for values that can still be chosen."""
 
 
+def _received(model: Paxos, before: Any, verb: str, what: str) -> tuple[Any, Any, list[Any]]:
+    """The step that receives a message, the state after it, and what is sent in it."""
+    option = model.find(before, verb)
+    if option is None or option[1] is not None or not hasattr(option[0], "envelope"):
+        raise BadInput("verb", verb, f"the verb of {what}")
+    action, after = option[0], model.apply(before, option[0])
+    return action, after, [e.message for e in posted(before.network, action, after.network)]
+
+
 def reply_to(timeline: Timeline, verb: str) -> PosedQuestion:
     """What does an acceptor answer to a message on its way, given as the verb that delivers it?
 
     Raises BadInput where the model is not Paxos, or no such message can be received now.
     """
     model, before = model_of(timeline, Paxos), timeline.state
-    option = model.find(before, verb)
-    if option is None or option[1] is not None or not hasattr(option[0], "envelope"):
-        raise BadInput("verb", verb, "the verb of a message that can be received: deliver A>B …")
-    action = option[0]
-    after = model.apply(before, action)
-    replies = [e.message for e in posted(before.network, action, after.network)]
+    what = "a message that can be received: deliver A>B …"
+    action, after, replies = _received(model, before, verb, what)
     right = [REPLIES[type(message)] for message in replies if type(message) in REPLIES]
     name, said = action.envelope.target, model.in_full(action.envelope.message)
     return posed(
@@ -52,22 +57,18 @@ def proposal(timeline: Timeline, verb: str) -> PosedQuestion:
 
     Raises BadInput where the model is not Paxos, or that promise brings no proposal about.
     """
-    model = model_of(timeline, Paxos)
-    end = copied(timeline, timeline.at)
-    option = model.find(end.state, verb)
-    if option is None or option[1] is not None:
-        raise BadInput("verb", verb, "the verb of a promise that can be received")
-    before, after = end.state, model.apply(end.state, option[0])
-    sent = [e.message for e in posted(before.network, option[0], after.network)]
+    model, before = model_of(timeline, Paxos), timeline.state
+    what = "a promise that can be received"
+    action, after, sent = _received(model, before, verb, what)
     entries = {message.entry for message in sent if isinstance(message, Accept)}
     if not entries:
         raise BadInput("verb", verb, "a promise that completes a majority")
     return posed(
-        f"{option[0].envelope.target} receives {model.in_full(option[0].envelope.message)}. "
+        f"{action.envelope.target} receives {model.in_full(action.envelope.message)}. "
         "Which value does it propose?",
         tuple(model.proposed),
         entries,
-        model.describe(before, option[0], after),
+        model.describe(before, action, after),
         still(timeline, "acceptors"),
     )
 

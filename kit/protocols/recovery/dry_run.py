@@ -486,13 +486,11 @@ class RecoveryAdvice(Struct, frozen=True):
 
 
 class _Case(Struct, frozen=True):
-    """A set of voters that counts, what says so, and what it leads to."""
+    """A set of voters that counts, with its line, and why it leads where it does."""
 
-    told_by: str
-    assuming: str
+    line: QuorumLine
     quorum: Quorum
     lost: int
-    procedure: Procedure
     reason: str
 
 
@@ -527,10 +525,10 @@ def advise(
     worst, best = cases[0], cases[-1]
     voters_known = views or cluster.told_to_vote
     unknown = tuple(name for name in strangers if name not in cluster.left)
-    vague = cluster.unplaced if cases[0].told_by == "" else ()
+    vague = () if worst.line.told_by else cluster.unplaced
     decided_by = f"whether {first_of(unknown)} {lives(unknown)}" if unknown else WHO_VOTES
-    known = len({case.procedure for case in cases}) == 1
-    procedure, reason = worst.procedure, worst.reason
+    known = len({case.line.procedure for case in cases}) == 1
+    procedure, reason = worst.line.procedure, worst.reason
     if not known:
         procedure, reason = NOT_KNOWN, UNDECIDED.format(decided_by)
     elif worst.reason != best.reason:
@@ -552,7 +550,7 @@ def advise(
         )
         for name, factors in cluster.keyspaces.items()
     )
-    lines = tuple(_line(cluster, case, strangers) for case in cases)
+    lines = tuple(case.line for case in cases)
     leading = _by_leader(edition, rules)
     gossiped, is_server = gossips(release, cluster.upgrade_state), edition == "server"
     old = is_server and not has("topology-in-group-0", release)
@@ -622,7 +620,8 @@ def _cases(
     given = [(view.source, of) for view in views for of in view.configurations]
     voting = {name for _, of in given for name, votes in of.items() if votes}
     strangers = tuple(sorted(voting - {*names}))
-    at = {name: place for place, name in enumerate((*names, *strangers))}
+    every = (*names, *strangers)
+    at = {name: place for place, name in enumerate(every)}
     out = mask_of(at[name] for name in strangers if name in cluster.left)
     lost |= out
     by_leader = _by_leader(edition, rules)
@@ -632,11 +631,13 @@ def _cases(
         gone_nodes = gone & ~out if quorum.holds else gone  # Who has left is not replaced.
         able = bool(cluster.able())
         procedure, reason = which_procedure(quorum, down, gone_nodes, stuck, by_leader, able)
-        return _Case(told_by, assuming, quorum, gone, procedure, reason)
+        voting = tuple(sorted(every[node] for node in nodes_in(voters)))
+        has = quorum.live.bit_count(), quorum.needed, quorum.holds
+        return _Case(QuorumLine(told_by, assuming, voting, *has, procedure), quorum, gone, reason)
 
     def rank(each: _Case) -> tuple[bool, bool, int, str]:
         back = Quorum(each.quorum.voters, each.quorum.voters & ~each.lost).holds
-        return each.quorum.holds, back, each.quorum.live.bit_count(), each.told_by
+        return each.line.holds, back, each.line.live, each.line.told_by
 
     if views:
         seen = []
@@ -672,16 +673,9 @@ def _elsewhere(
     ends: dict[str, Procedure] = {}
     for other in (each for each in RELEASES if whole or has("zero-tokens", each)):
         cases, _ = _cases(cluster, edition, VoterRules(other), ())
-        sure = len({case.procedure for case in cases}) == 1
-        ends[other] = cases[0].procedure if sure else NOT_KNOWN
+        sure = len({case.line.procedure for case in cases}) == 1
+        ends[other] = cases[0].line.procedure if sure else NOT_KNOWN
     return {other: end for other, end in ends.items() if end != procedure}
-
-
-def _line(cluster: ClusterDescription, case: _Case, strangers: tuple[str, ...]) -> QuorumLine:
-    names, quorum = (*(node.name for node in cluster.nodes), *strangers), case.quorum
-    voters = tuple(sorted(names[node] for node in nodes_in(quorum.voters)))
-    has = quorum.live.bit_count(), quorum.needed, quorum.holds
-    return QuorumLine(case.told_by, case.assuming, voters, *has, case.procedure)
 
 
 def _strange(

@@ -62,10 +62,8 @@ TASKS = (
         "There are three managers in this two-phase commit. Give a run, as verbs or as a Player, "
         "in which the transaction manager hears that every manager is prepared, but in the end "
         "every manager has aborted.",
-        (
-            "nothing forces the transaction manager to commit, even after it has heard "
-            "from all of them."
-        ),
+        "nothing forces the transaction manager to commit, even after it has heard from all of "
+        "them.",
         Ground("twophase", {"rms": RMS}),
         ends(
             lambda s: s.heard.bit_count() == RMS,
@@ -101,8 +99,7 @@ TASKS = (
         "the steps of a model",
         "Write steps(state) for the register of this lesson, with any number of clients. state is "
         "[epoch, seen, done], two lists with one entry per client (seen is -1 for nothing). Return "
-        "all states that one step can lead to, as a sorted "
-        "list. A client that is not done reads "
+        "all states that one step can lead to, as a sorted list. A client that is not done reads "
         "the epoch if it has not seen the current one. Otherwise it writes, which adds one to the "
         "epoch.",
         "a client that is done does nothing more; a write does not change seen. Build new lists, "

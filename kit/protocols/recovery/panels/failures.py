@@ -120,15 +120,11 @@ def _side_words(scene: Scene, side: int) -> str:
 # -- a row for each node with the button that stops or starts it; then several at once -------------
 
 
-def _nodes(scene: Scene) -> Iterator[tuple[str, str, str, str]]:
+def _rows(scene: Scene) -> Iterator[tuple[str, str, str, str]]:
     s = scene.state
     for at, name in enumerate(scene.model.names):
         votes = "yes" if s.voters >> at & 1 else "no"
         yield name, s.standing(at), votes, _schema(s, at)
-
-
-def _rows(scene: Scene) -> Iterator[tuple[str, str, str, str]]:
-    yield from _nodes(scene)
     for several in (*scene.model.dcs, *map(", ".join, scene.model.at_once)):
         if several in _presses(scene):
             yield several, "", "", ""
@@ -163,12 +159,6 @@ def _pressed(action: Any) -> str:
         case act.StopTogether(nodes):
             return ", ".join(nodes)
     return ""
-
-
-def _node_words(scene: Scene) -> Iterator[str]:
-    for name, standing, votes, schema in _nodes(scene):
-        vote = "votes" if votes == "yes" else "does not vote"
-        yield f"{name}: {standing}, {vote}, schema {schema}"
 
 
 # -- the documents' table of failures, and what is computed ----------------------------------------
@@ -264,7 +254,6 @@ VIEWS = staged(
             ),
             caption="The switch at each node does this as well",
             of="{0[0]}",
-            lines=_node_words,
         ),
         tab="Nodes",
     ),

@@ -3,6 +3,7 @@ data by range, causality.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from operator import itemgetter
 
 from msgspec import Struct
@@ -33,14 +34,11 @@ def standing(scene: Scene) -> Standing | None:
         return None
     machine = MACHINES[m.edition][LEAVES]
     path = list(_way_to(machine, m.reached))
-    for step in scene.way():
-        now = step.after.operation
-        if now in ENDS:
-            ends = (edge for edge in machine.edges if edge.becomes == ENDS[now])
-            now = next(e.becomes if e.target == BOUNDARY else e.target for e in ends)
-        if now != path[-1]:
-            path.append(now)
-    return Standing(diagram(machine, m.edition), tuple(path))
+    path += (s.operation for s in states_of(scene) if s.is_under_way)
+    if ending := ENDS.get(scene.state.operation):
+        ends = (edge for edge in machine.edges if edge.becomes == ending)
+        path.append(next(e.becomes if e.target == BOUNDARY else e.target for e in ends))
+    return Standing(diagram(machine, m.edition), tuple(name for name, _ in groupby(path)))
 
 
 def _way_to(machine: Machine, state: str) -> Iterator[str]:
