@@ -51,6 +51,7 @@ JoinPhase = Literal["out", "shadow", "boot", "streamed", "member", "down"]
 RemovalStage = Literal["", "removing", "restored"]
 """How far a removal is: announced; streamed, too, and answered. Only the node that drives it "
 "knows."""
+JOINING = ("shadow", "boot", "streamed")
 SILENT = ("out", "shadow", "down")
 """The phases in which a node does not gossip, and gets no writes."""
 
@@ -495,14 +496,9 @@ class GossipJoin(NodeModel[RingState]):
         name = self.names[node]
         return s.but(nodes=tuple(n.but(view=rules.forgetting(n.view, name)) for n in s.nodes))
 
-    def drivers(self, s: RingState) -> int:
-        """The nodes that drive an operation, as a bit mask."""
-        begun = ("shadow", "boot", "streamed")
-        return where(bool(node.phase in begun or node.drives) for node in s.nodes)
-
     @action(
         tag="crash",
-        each=drivers,
+        each=lambda m, s: where(bool(node.drives) or node.phase in JOINING for node in s.nodes),
         spends="crashes",
         says=lambda m, s, a, _: (
             "{node} dies while it is joining. No other node can finish the join, so {node} has to "

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from kit.errors import counted
 from kit.protocols.gossip import facts
 from kit.protocols.gossip.facts import ChangeRow, VersionRow, ViewRow
+from kit.protocols.gossip.gossip_join import JOINING
 from kit.protocols.gossip.rules import SCHEMA, endpoint_of
 from kit.views.busts import Health
 from kit.views.declared import Badges, Column, Table, of_state, panel_of
@@ -164,7 +165,7 @@ VIEWS = staged(
 # -- an operation: how far each node is, what it holds, whom it would ask --------------------------
 
 PHASES = {"shadow": "shadow round", "boot": "BOOT"}
-HEALTH: dict[str, Health] = dict.fromkeys(("shadow", "boot", "streamed"), "joining")
+HEALTH: dict[str, Health] = dict.fromkeys(JOINING, "joining")
 HEALTH["down"] = "down"
 
 

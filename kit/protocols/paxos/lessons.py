@@ -58,8 +58,7 @@ def proposal(timeline: Timeline, verb: str) -> PosedQuestion:
     Raises BadInput where the model is not Paxos, or that promise brings no proposal about.
     """
     model, before = model_of(timeline, Paxos), timeline.state
-    what = "a promise that can be received"
-    action, after, sent = _received(model, before, verb, what)
+    action, after, sent = _received(model, before, verb, "a promise that can be received")
     entries = {message.entry for message in sent if isinstance(message, Accept)}
     if not entries:
         raise BadInput("verb", verb, "a promise that completes a majority")

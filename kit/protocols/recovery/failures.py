@@ -191,12 +191,10 @@ class Failures(VotingModel[FailuresState]):
             awaited=(Awaited("the voters", majority(len(voters)), len(reached), voters),),
         )
 
-    def first_of_sides(self, s: FailuresState) -> Iterator[int]:
-        """The first node that serves on each side."""
-        return (next(nodes_in(side & s.serving)) for side in s.sides() if side & s.serving)
-
     @action(
-        each=first_of_sides,
+        each=lambda m, s: (
+            next(nodes_in(side & s.serving)) for side in s.sides() if side & s.serving
+        ),
         spends="changes",
         says=lambda m, before, a, after: (
             f"A client adds column {after.entries}. The change is stored on "
@@ -218,24 +216,19 @@ class Failures(VotingModel[FailuresState]):
     def behind(self, s: FailuresState) -> Iterator[int]:
         """Who does not serve yet, and who lacks entries that its side knows."""
         for side in s.sides():
-            known, serving = s.newest(side), s.serving
-            yield from (
-                i for i in nodes_in(side) if not (serving >> i & 1 and s.schemas[i] == known)
-            )
+            known = where(schema == s.newest(side) for schema in s.schemas)
+            yield from nodes_in(side & ~(known & s.serving))
 
     def fetched(self, before: FailuresState, action: Any, after: FailuresState) -> Iterator[Travel]:
         """A question to the first other voter on the node's side that has the newest schema, which
         answers with it, unless the node has it.
         """
         node = self.number(action.node)
-        newest = after.schemas[node]
-        voters = nodes_in(before.side_of(node) & before.voters & ~(1 << node))
-        holder = next((i for i in voters if before.schemas[i] == newest), None)
-        if holder is not None:
-            has = "up to date" if before.schemas[node] == newest else f"schema {columns(newest)}"
-            yield from there_and_back(
-                action.node, self.names[holder], "newest?", has, ("request", "data")
-            )
+        newest, voters = after.schemas[node], before.side_of(node) & before.voters & ~(1 << node)
+        has = "up to date" if before.schemas[node] == newest else f"schema {columns(newest)}"
+        for holder in [i for i in nodes_in(voters) if before.schemas[i] == newest][:1]:
+            ends = action.node, self.names[holder]
+            yield from there_and_back(*ends, "newest?", has, ("request", "data"))
 
     @action(verb="catch up {node}", each=behind, travels=fetched)
     @purpose("A node serves with the newest schema that it can reach.")
@@ -345,9 +338,8 @@ class Failures(VotingModel[FailuresState]):
     @step("INV-SCHEMA", on=(catch_up, serve))
     def newest(self, before: FailuresState, action: Any, after: FailuresState) -> str | None:
         """A node that starts to serve has the newest schema or, without a majority, its own."""
-        fetches = isinstance(action, CatchUp)
-        fetches = fetches or before.may_commit(before.side_of(self.number(action.node)))
-        missed = fetches and self.missed(before, action, after)
+        able = before.may_commit(before.side_of(self.number(action.node)))
+        missed = (able or isinstance(action, CatchUp)) and self.missed(before, action, after)
         return f"{action.node} serves without the newest schema" if missed else None
 
     @sometimes()
@@ -392,13 +384,11 @@ class Failures(VotingModel[FailuresState]):
 
     def readable(self, s: FailuresState) -> dict[str, str]:
         """Who votes, what is cut off, and every node."""
+        nodes = (f"{s.standing(at)}, schema {columns(has)}" for at, has in enumerate(s.schemas))
         return {
             "voters": ", ".join(self.named(s.voters)),
             "cut off": ", ".join(self.named(s.apart)) or "no node",
-            **{
-                name: f"{s.standing(at)}, schema {columns(s.schemas[at])}"
-                for at, name in enumerate(self.names)
-            },
+            **dict(zip(self.names, nodes, strict=True)),
         }
 
 

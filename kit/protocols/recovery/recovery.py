@@ -797,6 +797,9 @@ OF_EACH = (DeleteId, SetOption, Restart, UnsetOption, CleanRows)
 LOG = Recovery.server_log()
 
 FIVE = {"commit_indexes": (10, 11, 12, 12, 12), "dead": "C D E"}
+FOUR = {"edition": "server", "commit_indexes": (2,) * 4, "dead": "C D", "majority_lives": True}
+SIX = {"commit_indexes": (1, 2, 2, 2, 2, 2), "dead": "D E F", "operation": True}
+MISHAPS = {"crashes": 1, "deaths": 1, "returns": 1, "changes": 1, "writes": 1}
 ENTRY = entry(
     Recovery,
     scenarios=(
@@ -821,25 +824,8 @@ ENTRY = entry(
             "majority-lives",
             "In the published server, three of four nodes vote. Two nodes die, but two "
             "voters live, so the dead nodes can be removed",
-            {
-                "edition": "server",
-                "commit_indexes": (2,) * 4,
-                "dead": "C D",
-                "majority_lives": True,
-            },
+            FOUR,
         ),
     ),
-    fuzzing=Fuzzing(
-        {
-            "commit_indexes": (1, 2, 2, 2, 2, 2),
-            "dead": "D E F",
-            "operation": True,
-            "crashes": 1,
-            "deaths": 1,
-            "returns": 1,
-            "changes": 1,
-            "writes": 1,
-        },
-        {"crash": 0.2, "die": 0.1, "return": 0.3},
-    ),
+    fuzzing=Fuzzing({**SIX, **MISHAPS}, {"crash": 0.2, "die": 0.1, "return": 0.3}),
 )

@@ -331,11 +331,6 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
             return refused("some nodes are not in RECOVERY mode", others)
         return s.but(logs_read=True)
 
-    def first_up(self, before: ModeState, act: Any, after: ModeState) -> Iterator[ServerLine]:
-        """The first node that is up says who is removed."""
-        up = self.named(before.where(lambda n: n.is_up))
-        yield own(up[0], "storage_service", f"{act.node} is removed")
-
     @action(
         tag="removenode",
         kind="remove",
@@ -343,7 +338,9 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         travels=lambda m, before, action, after: (
             [] if before.remover is None else [m.asked_to_remove(before.remover, action)]
         ),
-        logs=first_up,
+        logs=lambda m, before, action, after: [
+            own(m.named(before.answering)[0], "storage_service", f"{action.node} is removed")
+        ],
     )
     @purpose("Dead nodes must be removed before a new group can form.")
     @in_order
