@@ -73,8 +73,8 @@ ANSWERS = {
     "fuzz": ("walk a model at random, once for each seed", "searches:FUZZ"),
     "explain": ("check whether journals, dumps and snapshots obey the model", "explaining:EXPLAIN"),
     "ring": ("the placements of a stable ring", "rings:RING"),
-    "glossary": ("what a word means, with its picture and lesson", "glossary:COMMAND"),
-    "handout": ("a handout page for a notebook, and its answer key", "handout:HANDOUT"),
+    "glossary": ("what a word means, with its picture and lesson", "learning:GLOSSARY"),
+    "handout": ("a handout page for a notebook, and its answer key", "learning:HANDOUT"),
 }
 """The kit's own commands, their help and their places; between these, families add theirs."""
 

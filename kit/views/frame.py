@@ -6,17 +6,18 @@ pane of tabs whose first explains the picture, the narration, the actions.
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from functools import cache
 
 from msgspec import Struct
 
+from kit.catalogue.glossary import finder, lesson_title, words
 from kit.model.flows import Flow, FlowKind
 from kit.model.parameters import edition_in
 from kit.views.actions import Macro, draw_actions, ends_well
 from kit.views.breaks import break_lines, draw_break
 from kit.views.cover import Story, draw_cover
-from kit.views.fragment import Frag, Kid, h
+from kit.views.fragment import PRESSED, Frag, Kid, h
 from kit.views.gate import Declared, awaited_gates, gates_above, gates_of
-from kit.views.glossary import Marker
 from kit.views.labels import clause, measured
 from kit.views.panel import Panel, Scene, is_shown, section
 from kit.views.parts import scroll, sheet
@@ -31,6 +32,40 @@ SHAPES: dict[FlowKind, str] = {
     "message": "M-9-6h18v12h-18zM-9-6L0 1L9-6",
 }
 """A shape for each kind, around its middle; the colour beside it is in flows.css."""
+
+
+class Marker:
+    """Marks the words of a model's texts so that they can be pressed, each where it is first."""
+
+    def __init__(self, model: str) -> None:
+        self.finder = finder(model)
+        self.met: set[str] = set()
+
+    def __call__(self, text: str) -> list[Kid]:
+        """Split a text into what stands around its words and a button for each."""
+        kids: list[Kid] = []
+        done = 0
+        for word, begin, end in self.finder.find(text):
+            if word not in self.met:
+                self.met.add(word)
+                kids += [text[done:begin], _button(word, text[begin:end])]
+                done = end
+        return [*kids, text[done:]]
+
+
+def _button(word: str, text: str) -> Frag:
+    meant = meaning(word)
+    return h("button", text, type="button", class_=PRESSED, data_do="word", data_means=meant)
+
+
+@cache
+def meaning(word: str) -> str:
+    """What is said of a word: its meaning, its lesson, and how to see its picture."""
+    entry = words()[word]
+    title = lesson_title(entry.lesson)
+    lesson = f"Lesson {title}." if title else ""
+    picture = "Picture: {what}".format(what=f'kit.glossary("{word}")')
+    return "\n".join(filter(None, [f"{word}: {entry.means.replace('`', '')}", lesson, picture]))
 
 
 def draw_flows(flows: Iterable[Flow]) -> Frag:

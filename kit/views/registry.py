@@ -10,12 +10,11 @@ from kit.model.model import Model
 from kit.model.registry import model_names, registered
 from kit.views.actions import Macro
 from kit.views.declared import Badges, status
-from kit.views.default import ACTORS, STATE
+from kit.views.default import ACTORS, NODES, STATE
 from kit.views.frame import Slots
 from kit.views.panel import Panel, Scene
 from kit.views.promises import LAMPS
 from kit.views.question import Question, changed_parts, receivers
-from kit.views.recorded import NODES
 from kit.views.spacetime import MESSAGES
 
 Run = Callable[[Model[Any, Any], Any], Iterator[Any]]

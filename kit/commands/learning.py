@@ -1,17 +1,45 @@
-"""``handout``: a page to hand out for a notebook, and the page with its answers; or the reader."""
+"""``glossary``: a word, its picture and lesson. ``handout``: a notebook as pages to hand out."""
 
 import sys
 from argparse import Namespace
 from pathlib import Path
+from typing import Any
+
+from msgspec import to_builtins
 
 from kit.catalogue.course import COURSE
-from kit.commands.answer import Answer
+from kit.catalogue.glossary import Entry, entry, lesson_file
+from kit.commands.answer import Answer, Rows, wrap
 from kit.commands.lab import serving_root
 from kit.commands.parsing import Command, Word
 from kit.edge.writing import write_all
 from kit.errors import BadInput
+from kit.lessons.glossary import Explained, sorted_words
 from kit.lessons.handouts import pages_of, write_reader
 from kit.lessons.teachers import teacher_of
+
+
+def _glossary(given: Namespace) -> Answer:
+    if not given.word:
+        rows = sorted_words()
+        return Answer([_plain(*entry(word)) for word, _ in rows], (), [Rows(rows)])
+    explained = Explained(*entry(" ".join(given.word), "python -m kit glossary"))
+    head, *lines = repr(explained).splitlines()
+    data = _plain(explained.word, explained.entry)
+    return Answer(data, [head], [part for line in lines for part in wrap(line, "  ")])
+
+
+def _plain(word: str, known: Entry) -> dict[str, Any]:
+    file = lesson_file(known.lesson)
+    return {"word": word, **to_builtins(known), "file": file and file.name}
+
+
+GLOSSARY = Command(
+    "glossary",
+    _glossary,
+    (Word("word", "WORD", "a word, such as fence or read group (default: all words)", number="*"),),
+    "What a word in the kit means, with its picture and the lesson that explains it.",
+)
 
 
 def _handout(given: Namespace) -> Answer:
