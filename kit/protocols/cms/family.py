@@ -28,7 +28,7 @@ FAMILY = Family(
         "cms/quorum-lost": "drill:QUORUM_LOST",
         "cms/cms-lost": "drill:CMS_LOST",
     },
-    zooms={"commit": "facts.zooming:agreed_by"},
+    zooms={"commit": "facts.commit:agreed_by"},
     servers={
         "commit": "facts.tools:SUBMITTING",
         "cms": "facts.tools:SERVERS",

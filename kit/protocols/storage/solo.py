@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from kit.errors import Refusal
 from kit.masks import holds, members
 from kit.model.declared import Declared, Each, State, action, purpose, refused, sometimes, step
-from kit.protocols.storage.coordinating import Coordinating, Finish, Start
+from kit.protocols.storage.coordinating import Coordinating, Finish, TimeOut
 from kit.protocols.storage.events import ERRORS, Applied, Delivered, Happenings, seat_of
 from kit.protocols.storage.moving import ApplyEpoch
 from kit.protocols.storage.ranges import Next, StorageState, travels
@@ -64,6 +64,10 @@ class Coordinator(Coordinating):
         """The key of a seat: the last word of a key names who sits there."""
         return seat_of(place)
 
+    def cell_text(self, s: StorageState, cell: int) -> str:
+        """``write 1`` or ``nothing``: a read finds a write of before."""
+        return "nothing" if cell == requests.NOTHING else "write 1"
+
     def happened(self, before: StorageState, action: Any, after: StorageState) -> Happenings:
         """Your answers, too; what a replica knew before is your affair."""
         if not isinstance(action, Reply):
@@ -90,7 +94,21 @@ class Coordinator(Coordinating):
                     yield i, "ok", epoch, True
                 yield i, "not-a-member", epoch, False
 
-    @action(struct=Reply, each=_replies, travels=travels)
+    def _said(self, before: StorageState, a: Any, after: StorageState) -> str:
+        [was], [now] = before.requests, after.requests
+        catches_up = now.coordinator_epoch > was.coordinator_epoch
+        return f"{self.verb(a)}{f'; {self.coordinators[0]} catches up' * catches_up}."
+
+    @action(
+        struct=Reply,
+        each=_replies,
+        verb=lambda m, a: (
+            f"{a.replica} answers {'ok' if a.verdict == 'ok' else 'error'} at epoch {a.epoch}"
+            f"{', write found' * a.has_write}"
+        ),
+        says=_said,
+        travels=travels,
+    )
     @purpose("No answer can be older than its message.")
     def reply(
         self, s: StorageState, replica: Played, verdict: Verdict, epoch: int, has_write: bool
@@ -120,39 +138,9 @@ class Coordinator(Coordinating):
         return request.phase == requests.FAILED
 
     def verb(self, action: Any) -> str:
-        """``A answers ok at epoch 101``, and so on."""
-        match action:
-            case Start(_, epoch):
-                return f"{self.title_of(0)} at epoch {epoch}"
-            case Reply(replica, verdict, epoch, has_write):
-                says = "ok" if verdict == "ok" else "error"
-                return f"{replica} answers {says} at epoch {epoch}{', write found' * has_write}"
-        return "answer the client" if isinstance(action, Finish) else "time out"
-
-    def label(self, s: StorageState, action: Any) -> str:
-        """The text of the action's button: its verb."""
-        return self.verb(action)
-
-    def describe(self, before: StorageState, action: Any, after: StorageState) -> str:
-        """What the coordinator makes of it."""
-        (who,), (request,), (now,) = self.coordinators, before.requests, after.requests
-        match action:
-            case Start(_, epoch):
-                targets = ", ".join(self.history.names(now.in_flight))
-                return f"{who}, at epoch {epoch}, sends {self.title_of(0)} to {targets}."
-            case Reply():
-                caught_up = now.coordinator_epoch > request.coordinator_epoch
-                return f"{self.verb(action)}{f'; {who} catches up' * caught_up}."
-            case Finish():
-                kept, done = self.listing(self.valid(before, 0)), now.phase == requests.DONE
-                counts = (
-                    f"answers from {kept}: the request succeeds"
-                    if done
-                    else (f"only answers from {kept} under its new plan: the request fails")
-                )
-                known = self.epoch(before, request.coordinator_epoch)
-                return f"{who}, at epoch {known}, counts {counts}."
-        return f"{who} gives up."
+        """``answer the client`` and so on: there is one request."""
+        alone = {Finish: "answer the client", TimeOut: "time out"}
+        return alone.get(type(action)) or super().verb(action)
 
 
 Itself: TypeAlias = Annotated[int, Each(lambda m: (m.replica,), by_place=True)]

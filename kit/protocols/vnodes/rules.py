@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from itertools import takewhile
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.masks import mask_of
 from kit.protocols.storage.rules.conditions import AllKnow, Condition, NothingBelow
+from kit.protocols.storage.rules.exchange import Admission
 from kit.protocols.storage.rules.history import CopyTask, Edge, RangeEpoch, RangeHistory
 from kit.protocols.storage.rules.view import Acknowledgement, View
 from kit.protocols.topology.rules import machines
@@ -258,6 +259,10 @@ class _Standing(Struct, frozen=True):
     session: int = 0
     opened: int = 0
 
+    def then(self, **changes: Any) -> "_Standing":
+        """One event later, with these changes."""
+        return replace(self, at=self.at + 1, **changes)
+
 
 def project(
     edition: machines.Edition, options: ProjectionOptions, *operations: RangeOperation
@@ -268,18 +273,11 @@ def project(
     replicas = tuple(sorted(set(everybody)))
     epochs: list[RangeEpoch] = []
     _RangeProjection(operations, options, replicas, epochs).begin()
-    return RangeHistory(
-        first.label,
-        first.left,
-        first.right,
-        replicas,
-        ("dc1",) * len(replicas),
-        tuple(epochs),
-        unit="version",
-        sessions=options.safeguards.sessions,
-        admission="fence" if options.safeguards.fencing else "all",
-        acknowledgement=ACKNOWLEDGEMENT[edition],
-    )
+    place, dcs = (first.label, first.left, first.right), ("dc1",) * len(replicas)
+    admission: Admission = "fence" if options.safeguards.fencing else "all"
+    how = admission, ACKNOWLEDGEMENT[edition]
+    history = RangeHistory(*place, replicas, dcs, tuple(epochs), *how, unit="version")
+    return replace(history, sessions=options.safeguards.sessions)
 
 
 class _RangeProjection:
@@ -345,16 +343,9 @@ class _RangeProjection:
 
     def _add(self, place: _Standing) -> int:
         number, view = len(self.epochs), self._view(place)
-        epoch = RangeEpoch(
-            place.version,
-            place.title,
-            view,
-            copies=tuple(self._copies(place)),
-            dead=place.dead,
-            quiet=place.quiet,
-            session=place.session,
-            cleans_after=self._drain(place),
-        )
+        copies, waits = tuple(self._copies(place)), self._drain(place)
+        more = place.dead, place.quiet, place.session, waits
+        epoch = RangeEpoch(place.version, place.title, view, (), copies, *more)
         self.epochs.append(epoch)
         self.epochs[number] = replace(epoch, edges=tuple(self._behind(place, view)))
         return number
@@ -369,14 +360,8 @@ class _RangeProjection:
     def _behind(self, place: _Standing, now: View) -> Iterator[Edge]:
         for row in place.states:
             if self._drained(row) and self.options.drain_fails and not place.fenced:
-                fenced = replace(
-                    place,
-                    title=f"fence_version is {place.version}",
-                    at=place.at + 1,
-                    fence=place.since,
-                    quiet=True,
-                    fenced=True,
-                )
+                title = f"fence_version is {place.version}"
+                fenced = place.then(title=title, fence=place.since, quiet=True, fenced=True)
                 yield self._event(now, (), fenced, "commit fence_version")
             if any(work.name == SHUT_DOWN for work in row.work):
                 yield self._shut_down(place, row, now)
@@ -422,12 +407,10 @@ class _RangeProjection:
     ) -> Edge:
         happy, opens = edge.kind == "happy", edge.session == "opens"
         title = target.name or f"{self.moving.subject} is {edge.becomes}"
-        after = replace(
-            place,
+        after = place.then(
             states=self._joined(target),
             title=f"{title} ({self.moving.title})",
             version=place.version + 1,
-            at=place.at + 1,
             since=place.at + 1,
             fence=place.since if happy and self._drained(row) else place.fence,
             quiet=False,
@@ -444,14 +427,9 @@ class _RangeProjection:
 
     def _shut_down(self, place: _Standing, row: machines.StateRow, now: View) -> Edge:
         subject = self.moving.subject
-        shut_down = replace(
-            place,
-            states=(machines.StateRow(OVER, (), row.reads, row.writes),),
-            title=f"{subject} is shut down ({self.moving.title})",
-            at=place.at + 1,
-            dead=place.dead | self._mask((subject,)),
-            quiet=True,
-        )
+        states = (machines.StateRow(OVER, (), row.reads, row.writes),)
+        title, dead = f"{subject} is shut down ({self.moving.title})", self._mask((subject,))
+        shut_down = place.then(states=states, title=title, dead=place.dead | dead, quiet=True)
         waits = self._barrier(place, row, SHUT_DOWN)
         return self._event(now, waits, shut_down, f"shut down {subject}")
 

@@ -182,6 +182,19 @@ def test_only_to_a_read_a_replica_returns_something(kind: str, answers: tuple[st
     assert {re.sub(r" at epoch \d+", "", said) for said in words} == {*answers}
 
 
+def test_a_read_returns_what_its_replicas_are_made_to_find() -> None:
+    """A write of before; its client, the list of requests and the run say so."""
+    timeline = Timeline(build("coordinator", {"request": "K1 read QUORUM"}))
+    play(
+        timeline,
+        "read 1 at epoch 100",
+        *(f"{x} answers ok at epoch 100, write found" for x in "AB"),
+    )
+    play(timeline, "answer the client")
+    assert timeline.now.say == "K1, at epoch 100, has answers from A, B and returns write 1."
+    assert "returned write 1" in REQUESTS.text(scene_at(timeline, timeline.at))
+
+
 @pytest.mark.spec("B-080", "B-034")
 def test_without_judging_anew_it_does() -> None:
     """Two answers that tell of epoch 101 are counted by the plan of epoch 100 all the same."""
@@ -199,7 +212,8 @@ def test_a_pending_replica_in_mid_flight() -> None:
     assert "catches up" in timeline.now.say
     play(timeline, "answer the client")
     assert timeline.now.say == (
-        "K1, at epoch 101, counts only answers from A, B under its new plan: the request fails."
+        "K1, at epoch 101, validates its plan again: QUORUM is 3 of A, B, C, X, and it counts the "
+        "answers from A, B. The request fails."
     )
 
 

@@ -40,7 +40,7 @@ PLANTED: dict[str, tuple[tuple[str, str, str], str]] = {
         (RANGES, "            if not from_displaced and others:", "            if others:"),
         "streamed",
     ),
-    "fencing": ((PROJECTION, 'admission="fence" if', 'admission="all" if'), "fenced"),
+    "fencing": ((PROJECTION, '= "fence" if', '= "all" if'), "fenced"),
     "barrier-drains": (
         (PROJECTION, "drains = not place.fenced and", "drains = False and"),
         "streamed",
@@ -79,7 +79,16 @@ def test_a_cleanup_begins_with_a_barrier(scratch: Path) -> None:
     """Without one a write of an older version comes after the cleanup, and with it what was
     deleted since.
     """
-    cut(scratch, [(PROJECTION, "cleans_after=self._drain(place),", "")])
+    cut(
+        scratch,
+        [
+            (
+                PROJECTION,
+                "waits = tuple(self._copies(place)), self._drain(place)",
+                "waits = tuple(self._copies(place)), ()",
+            )
+        ],
+    )
     given = dict(GUARDS["sessions"].smallest)
     assert search(scratch, "vnodes", given) == ("streamed", False)
 

@@ -40,25 +40,21 @@ def _epoch(pair: Pair) -> list[Kid]:
     ]
 
 
-def _columns(scene: Scene) -> tuple[Column, ...]:
-    def reads(pair: Pair) -> list[Frag]:
-        row, before = pair
-        return _chips(row.reads, before.reads, row.writes, f"{row.key}:r")
+def _reads(pair: Pair) -> list[Frag]:
+    row, before = pair
+    return _chips(row.reads, before.reads, row.writes, f"{row.key}:r")
 
-    def writes(pair: Pair) -> list[Frag]:
-        row, before = pair
-        return _chips(row.writes, before.writes, row.reads, f"{row.key}:w")
 
-    def known(pair: Pair) -> list[Frag]:
-        key = f"{pair[0].key}:known"
-        return [h("span", f"{name} ", k=f"{key}:{name}") for name in pair[0].knows]
+def _writes(pair: Pair) -> list[Frag]:
+    row, before = pair
+    return _chips(row.writes, before.writes, row.reads, f"{row.key}:w")
 
-    return (
-        Column(scene.model.history.unit, _epoch),
-        Column("reads", reads),
-        Column("writes", writes),
-        Column("known to", known),
-    )
+
+def _known(pair: Pair) -> list[Frag]:
+    return [h("span", f"{name} ", k=f"{pair[0].key}:known:{name}") for name in pair[0].knows]
+
+
+KNOWN = Column("reads", _reads), Column("writes", _writes), Column("known to", _known)
 
 
 def _earlier(scene: Scene) -> str:
@@ -91,7 +87,7 @@ VIEWS = panel_of(
     Table(
         lambda scene: _pairs(scene)[-MOST_ROWS:][::-1],
         "{0[0].key}",
-        _columns,
+        lambda scene: (Column(scene.model.history.unit, _epoch), *KNOWN),
         caption=lambda scene: (
             f"Range {scene.model.history.label}. “Known to” lists the nodes that know no newer "
             f"{scene.model.history.unit}."
