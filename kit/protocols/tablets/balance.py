@@ -96,9 +96,7 @@ class Balance(Hosts[BalanceState]):
     )
 
     def set_up(self) -> None:
-        """The tablets by table and size, and the nodes. BadInput for words that do not fit each
-        other.
-        """
+        """The tablets by table and size, and the nodes. BadInput for words that don't fit."""
         if not self.tablets:
             raise BadInput("tablets", "none", "at least one")
         self.names = tuple(ascii_uppercase[: self.nodes])

@@ -74,9 +74,8 @@ def standing(transition: TabletTransition, place: int) -> str:
 
 
 class TabletRow(State, frozen=True, cache_hash=True):
-    """A tablet: its replicas, its transitions (at most one), and who holds data of it.
-
-    ``whole`` are the replicas that hold all of its data, ``some`` all that hold any.
+    """A tablet: its replicas, its transitions (at most one), and who holds all of its data
+    (``whole``), or any (``some``).
     """
 
     replicas: replica_sets.Replicas
@@ -101,15 +100,13 @@ class TabletRow(State, frozen=True, cache_hash=True):
         """The row without what only a coordinator knew."""
         if not any(each.done or each.failed for each in self.transitions):
             return self
-        return self.but(
-            transitions=tuple(t.but(done=0, failed=False, full=False) for t in self.transitions)
-        )
+        ways = (each.but(done=0, failed=False, full=False) for each in self.transitions)
+        return self.but(transitions=tuple(ways))
 
 
 class StageChange(State, frozen=True, cache_hash=True):
-    """What a command does to a transition: the stage that it enters, by the edge of that kind.
-
-    ``tablet`` and ``place`` say which transition; ``after`` is the stage that it was decided on.
+    """What a command does to the transition at a ``place`` of a ``tablet``, decided in stage
+    ``after``: it takes the edge of that kind.
     """
 
     tablet: int
@@ -378,10 +375,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         self.work = lru_cache(1 << 8)(self._work)
 
     def _check_survivors(self) -> None:
-        """BadInput where all replicas of a tablet are on nodes that are dead for good.
-
-        A dump may show such a loss: that is how the cluster is.
-        """
+        """BadInput where no replica of a tablet is left, unless a dump shows the cluster so."""
         plan, down = self.control.plan, self.control.start_down
         given_up = [asks.node for asks in plan.requests if asks.kind == "remove"]
         given_up += [asks.replaced for asks in plan.requests if asks.kind == "replace"]
@@ -392,11 +386,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
                 raise BadInput("tablets", text, allowed)
 
     def _given_of_cluster(self, placed: tuple[replica_sets.Replicas, ...]) -> Any:
-        """The cluster's parameters: where tablets are after a move is open there.
-
-        S-27: with the safeguard off the coordinator knows of no tablets that it would have to
-        drain.
-        """
+        """The cluster's parameters; with S-27 off the coordinator knows of no tablets to drain."""
         hosts = {each.host for replicas in placed for each in replicas}
         replaces = sum(text.startswith("replace") for text in self.operations)
         truncates = any(text.startswith("truncate_table") for text in self.operations)
@@ -417,9 +407,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     def _first_rows(
         self, placed: tuple[replica_sets.Replicas, ...], members: tuple[str, ...]
     ) -> Iterator[TabletRow]:
-        """The first row of each tablet. BadInput for a host that is no member, a shard that it
-        lacks, a dump that does not fit.
-        """
+        """The first row of each tablet. BadInput for hosts, shards or a dump that don't fit."""
         self.layout.check(len(members), len(placed))
         shards = dict(zip(members, self.layout.shards, strict=True))
         for text, replicas in zip(self.tablets, placed, strict=True):
@@ -431,9 +419,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
             yield TabletRow(replicas, (), tuple(sorted(replicas)), tuple(sorted(replicas)))
 
     def _keyspaces_before(self, plan: RequestPlan) -> tuple[str, ...]:
-        """The keyspaces with the replication that they have, where it is stated or to be changed.
-        BadInput for a request on another keyspace or table, or tablets that differ in replicas.
-        """
+        """The keyspaces' replication, stated or as it is. BadInput for requests that don't fit."""
         tables = [name for t in self.layout.tables for name in (t.name, *t.colocated)]
         known = sorted({keyspace_of(table) for table in tables})
         words = [text.split() or [""] for text in self.keyspaces]
@@ -500,15 +486,15 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         tablet = getattr(action, "tablet", None)
         return () if tablet is None else ("tablet {} {}".format(*self.place(tablet)),)
 
+    def last_token(self, tablet: int) -> int:
+        """The last token of a tablet."""
+        name, number = self.place(tablet)
+        return next(table for table in self.layout.tables if table.name == name).last_token(number)
+
     def tablet_words(self, tablet: int) -> str:
         """What a tablet is called: its number, and its table where there are several."""
         table, number = self.place(tablet)
         return f"tablet {number}" if self.dump is None else f"tablet {number} of {table}"
-
-    def last_token(self, tablet: int) -> int:
-        """The last token of a tablet."""
-        table, number = self.place(tablet)
-        return self.layout.named(table).last_token(number)
 
     def shards_of(self, host: str) -> int:
         """How many shards a node has; one that a dump does not show is like the first in it."""

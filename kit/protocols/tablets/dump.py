@@ -19,9 +19,8 @@ from kit.protocols.topology.rules.machines import Machine
 
 
 class DumpedTable(Struct, frozen=True, forbid_unknown_fields=True):
-    """A table: how many tablets it has, the tables that are co-located with it, its resize.
-
-    ``lasts`` are the last tokens of its tablets where these are not as equal as tokens allow.
+    """A table: how many tablets it has, its co-located tables, its resize; ``lasts`` are the last
+    tokens of its tablets where these are not as equal as tokens allow.
     """
 
     name: str
@@ -71,10 +70,6 @@ class TabletDump(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     def firsts(self) -> tuple[int, ...]:
         """The number of each table's first tablet, and at last how many there are."""
         return tuple(accumulate((table.tablets for table in self.tables), initial=0))
-
-    def named(self, name: str) -> DumpedTable:
-        """The table of that name."""
-        return next(table for table in self.tables if table.name == name)
 
     def tablets_of(self, keyspace: str) -> tuple[int, ...]:
         """The tablets of a keyspace, of all its tables."""

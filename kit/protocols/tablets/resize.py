@@ -256,9 +256,8 @@ class Resize(Hosts[ResizeState]):
         self.names = tuple(ascii_uppercase[: self.nodes])
         replicas = [replicas_in(text) for text in self.tablets]
         if not maps.is_power_of_two(len(replicas)):
-            raise BadInput(
-                "tablets", len(replicas), "a power of two, because tablets are merged in pairs"
-            )
+            allowed = "a power of two, because tablets are merged in pairs"
+            raise BadInput("tablets", len(replicas), allowed)
         if len({*map(len, replicas)}) > 1:
             raise BadInput("tablets", ", ".join(self.tablets), "as many replicas of each tablet")
         hosts = (replica.host for each in replicas for replica in each)

@@ -103,15 +103,12 @@ class Stages(TabletCluster):
 
     def led_to(self, pieces: Iterable[Piece]) -> TabletCommand:
         """The command that is due once these pieces, the last of their stages, are done."""
-        ways = ((each, each.transition, self.table(each.transition)) for each in pieces)
-        return TabletCommand(
-            tuple(
-                StageChange(
-                    each.tablet, each.place, way.stage, stages.onward(table, way.stage).kind
-                )
-                for each, way, table in ways
-            )
-        )
+        changes = []
+        for each in pieces:
+            way = each.transition
+            edge = stages.onward(self.table(way), way.stage)
+            changes.append(StageChange(each.tablet, each.place, way.stage, edge.kind))
+        return TabletCommand(tuple(changes))
 
     def barriers(self, s: TabletsState) -> list[Piece]:
         """The pieces that wait for the barrier."""
@@ -132,10 +129,7 @@ class Stages(TabletCluster):
     def involved(
         self, s: TabletsState, transition: TabletTransition, name: str
     ) -> tuple[replica_sets.Replicas, replica_sets.Replicas]:
-        """The replicas that a piece of work reads, and those that it writes; maybe none.
-
-        Hosts that are excluded are left out.
-        """
+        """The replicas that a piece of work reads, and writes; maybe none, and none excluded."""
         sets, excluded = transition.sets, self.excluded(s)
         if name == stages.STREAM:
             task = replica_sets.streaming(transition.kind, sets, excluded)
@@ -198,15 +192,9 @@ class Stages(TabletCluster):
 
     def _way(self, t: TabletTransition) -> TabletWay:
         stage, chosen = self.table(t).state(t.stage), t.sets.chosen
-        return TabletWay(
-            t.kind,
-            t.stage,
-            t.sets,
-            chosen(stage.reads),
-            chosen(stage.writes),
-            t.session,
-            tuple(standing(t, place) for place, _ in enumerate(self.work(t.kind, t.stage))),
-        )
+        work = tuple(standing(t, place) for place, _ in enumerate(self.work(t.kind, t.stage)))
+        used = chosen(stage.reads), chosen(stage.writes)
+        return TabletWay(t.kind, t.stage, t.sets, *used, t.session, work)
 
     def sent(self, s: TabletsState, piece: Piece) -> Iterator[Travel]:
         """Data from replica to replica; or an order from the coordinator to whom it concerns."""
@@ -490,11 +478,8 @@ class Stages(TabletCluster):
             return blocked
         if self.error_edge(s, piece.transition) is None:
             return refused("it is retried until it succeeds")
-        return (
-            None
-            if not piece.goes(s) or s.failures
-            else refused("this run has no failures of work left")
-        )
+        left = not piece.goes(s) or s.failures
+        return None if left else refused("this run has no failures of work left")
 
     def failed(self, s: TabletsState, *pieces: Piece) -> TabletsState:
         """The state once work has failed, which takes a fault where the first piece could go."""
@@ -673,9 +658,8 @@ def effect(
     written: replica_sets.Replicas,
     sources: replica_sets.Replicas | None = None,
 ) -> TabletRow:
-    """The row after data work: streams bring data, all if their sources have all; cleanups end it.
-
-    A late stream (no ``sources``) brings some data only.
+    """The row after data work: streams bring data, all if their sources have all (a late one,
+    without ``sources``, brings some); cleanups end it.
     """
     if name == stages.STREAM:
         complete = sources is not None and any(each in row.whole for each in sources)

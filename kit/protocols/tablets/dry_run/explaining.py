@@ -77,9 +77,8 @@ def of_snapshots(
     files: Sequence[Readable], edition: Edition, anonymize: bool, release: str = ""
 ) -> tuple[tuple[Question, ...], tuple[str, ...]]:
     """A question for each tablet that changed or is in transition, and lines to read first.
-
-    Raises BadInput for files that are not well formed, of several clusters, or too many tablets
-    that changed.
+    BadInput for files that are not well formed, of several clusters, or too many tablets that
+    changed.
     """
     moments = opened_moments(files, edition, anonymize, release or NEWEST)
     rows: dict[tuple[str, int], list[TabletLine]] = {}

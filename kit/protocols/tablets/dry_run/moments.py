@@ -90,11 +90,8 @@ def opened_moments(
     for at in range(1, len(moments)):
         if not hosts[at - 1] & hosts[at]:
             before, own = moments[at - 1].opened.source, moments[at].opened.source
-            raise BadInput(
-                "snapshot",
-                own,
-                f"a snapshot of the same cluster as {before}; the two have no node in common",
-            )
+            allowed = f"a snapshot of the same cluster as {before}; the two have no node in common"
+            raise BadInput("snapshot", own, allowed)
     return tuple(moments)
 
 

@@ -70,10 +70,9 @@ class OpenedTablets(Struct, frozen=True):
     ``maps`` are by table name, ``repairs`` (when a tablet was repaired last) by that and tablet,
     ``sizes`` as the balancer takes them (None: not known). ``down`` are hosts that do not answer;
     which of them are excluded, given up by the operator, the nodes' roles say. ``incomplete`` are
-    those that loads show without all sizes (None: they do not tell). A server is of a ``release``.
-    ``addresses`` gives
-    those of ``nodetool status`` their hosts. ``ignore_msb`` is what static sharding on a host
-    ignores. ``topology`` and ``schema`` are None where no file of theirs was given.
+    those that loads show without all sizes (None: they do not tell). ``addresses`` gives those of
+    ``nodetool status`` their hosts. ``ignore_msb`` is what static sharding on a host ignores.
+    ``topology`` and ``schema`` are None where no file of theirs was given.
     """
 
     source: str
@@ -142,9 +141,8 @@ class OpenedTablets(Struct, frozen=True):
                     yield table, datacenter
 
     def replication(self, keyspace: str) -> Replication:
-        """What a keyspace asks for in each datacenter that there is, or that it names.
-
-        Nothing where no schema tells, or nobody tells of datacenters.
+        """What a keyspace asks for in each datacenter that there is or that it names; nothing where
+        no schema tells, or nobody tells of datacenters.
         """
         given = self.schema and self.schema.keyspaces.get(keyspace)
         datacenters = {node.datacenter for node in self.nodes}
@@ -154,9 +152,7 @@ class OpenedTablets(Struct, frozen=True):
         return dict(sorted({**every, **given.factors}.items()))
 
     def host(self, name: str, field: str) -> str:
-        """The host id that a name means: the id, its beginning, or an address. BadInput for a name
-        of no node, or of several.
-        """
+        """The host of an id, its beginning, or an address. BadInput for none, or several."""
         if name in self.addresses:
             return self.addresses[name]
         hosts = [node.host for node in self.nodes]
@@ -277,9 +273,8 @@ def _open(
 
 
 class KnownNodes(Struct):
-    """What is known of the nodes so far; ``shards`` are as many as a host's replicas show.
-
-    Files of a snapshot are of no single ``instant``: what they disagree in is told.
+    """What is known of the nodes so far; ``shards`` are as many as a host's replicas show. Files of
+    a snapshot are of no single ``instant``: what they disagree in is told.
     """
 
     shards: dict[str, int]
@@ -308,10 +303,7 @@ class KnownNodes(Struct):
         self.nodes[host] = replace(node, role=role)
 
     def check(self, field: str, host: str, place: Place) -> None:
-        """Check that a file speaks of a node as the others do, and add what these do not know.
-
-        BadInput for another host, or another place of one.
-        """
+        """Check a node by the other files, and add what is new. BadInput for a contradiction."""
         node = self.nodes.get(host)
         if node is None:
             raise BadInput(field, host, STRANGE)
@@ -333,9 +325,7 @@ def known_nodes(
     *,
     instant: bool = True,
 ) -> KnownNodes:
-    """The nodes as far as the files tell, those of the topology first. BadInput for a file that is
-    not well formed, or that tells of another cluster.
-    """
+    """The nodes as far as files tell. BadInput for one that is not well formed, or contradicts."""
     replicas = {
         place
         for lines in table.tables.values()
@@ -344,6 +334,7 @@ def known_nodes(
     }
     shards = {host: shard + 1 for host, shard in sorted(replicas)}  # the last one is the largest
     known = KnownNodes(shards, instant=instant)
+    warn = known.warnings.append
     if topology is not None:
         _add_topology(known, open_topology(topology, status=status, edition=edition))
     if status is not None:
@@ -352,30 +343,21 @@ def known_nodes(
     if loads is not None:
         _add_loads(known, loads, edition)
     if not known.nodes:
-        known.warnings.append(
-            "no file describes the nodes (--topology, --status): racks are unknown"
-        )
+        warn("no file describes the nodes (--topology, --status): racks are unknown")
         for host in shards:
             known.add(host, (None, None))
     elif topology is None:
-        known.warnings.append(
-            "no --topology: each node is given as many shards as its replicas show"
-        )
-    placeless = [
-        host
-        for host, node in sorted(known.nodes.items())
-        if SOMEWHERE in (node.datacenter, node.rack)
-    ]
+        warn("no --topology: each node is given as many shards as its replicas show")
+    every = sorted(known.nodes.items())
+    placeless = [host for host, node in every if SOMEWHERE in (node.datacenter, node.rack)]
     if placeless and (topology, status, loads) != (None, None, None):
-        known.warnings.append(f"no file gives the datacenter and rack of {few(placeless)}")
-    total = sum(node.shards for node in known.nodes.values())
+        warn(f"no file gives the datacenter and rack of {few(placeless)}")
+    total = sum(node.shards for _, node in every)
     check_room(table.source, f"{total} shards", total * BYTES_A_SHARD)
-    without = [host for host, node in sorted(known.nodes.items()) if not node.capacity]
+    without = [host for host, node in every if not node.capacity]
     if without:
-        which = "capacities" if len(without) == len(known.nodes) else f"capacity of {few(without)}"
-        known.warnings.append(
-            f"no {which} (--loads): 100% is one tablet of the target size per shard"
-        )
+        which = "capacities" if len(without) == len(every) else f"capacity of {few(without)}"
+        warn(f"no {which} (--loads): 100% is one tablet of the target size per shard")
     return known
 
 
@@ -396,10 +378,8 @@ def _add_topology(known: KnownNodes, opened: OpenedTopology) -> None:
         own, excluded = _role(row), row.host_id in opened.table.ignore_nodes
         role = _standing(own, row.host_id in known.down, excluded)
         if excluded and row.topology_request == "leave":
-            known.warnings.append(
-                f"{row.host_id} is excluded, so its tablets stay there and the server cancels its "
-                "request to leave: it can only be removed"
-            )
+            stays = f"{row.host_id} is excluded, so its tablets stay there and the server cancels"
+            known.warnings.append(f"{stays} its request to leave: it can only be removed")
         known.add(row.host_id, (row.datacenter, row.rack), role, row.shard_count)
         untold += [row.host_id] if row.shard_count is None else []
         if row.ignore_msb is not None:
@@ -438,12 +418,12 @@ def _add_status(known: KnownNodes, listed: Iterable[Seen], source: str) -> None:
 
 
 def _add_loads(known: KnownNodes, loads: PathLike, edition: Edition) -> None:
-    listed = bool(known.nodes)
+    listed, source, warn = bool(known.nodes), source_name(loads), known.warnings.append
     gone = known.topology.table.rows if known.topology else ()
     left = {row.host_id for row in gone} - known.nodes.keys()
     given = system_tables.read_loads(loads)
     if not known.instant and all(load.up is None for load in given):
-        known.warnings.append(f"{source_name(loads)} does not say who is up: each counts as up")
+        warn(f"{source} does not say who is up: each counts as up")
     if any(load.complete is not None for load in given):
         known.incomplete = {load.host for load in given if not load.complete}
     for load in given:
@@ -452,19 +432,17 @@ def _add_loads(known: KnownNodes, loads: PathLike, edition: Edition) -> None:
         place = (load.datacenter, load.rack)
         if listed and not known.instant and load.host not in known.nodes:
             said = "it joined after the other table was read" if load.up else "it may have left"
-            known.warnings.append(f"only {source_name(loads)} has node {load.host}: {said}")
+            warn(f"only {source} has node {load.host}: {said}")
             continue
         if listed:
-            known.check(f"{source_name(loads)} node", load.host, place)
+            known.check(f"{source} node", load.host, place)
         if load.up is False:
             known.down.add(load.host)
         seen = known.seen.get(load.host)
         if seen not in (None, "unknown") and load.up not in (None, seen == "up"):
             up = "up" if load.up else "down"
-            known.warnings.append(
-                f"{load.host} is {up} in {source_name(loads)}, but {seen} in the status: it counts "
-                "as down. Ask nodetool status on several nodes"
-            )
+            here = f"{load.host} is {up} in {source}, but {seen} in the status"
+            warn(f"{here}: it counts as down. Ask nodetool status on several nodes")
         if load.host not in known.nodes:
             # What is removed is excluded; what leaves sends its tablets itself.
             drained: cluster.NodeRole = "removing" if load.excluded else "leaving"
@@ -476,15 +454,13 @@ def _add_loads(known: KnownNodes, loads: PathLike, edition: Edition) -> None:
         drains = node.role in cluster.DRAINED
         if not known.instant and load.draining is not None and drains != load.draining:
             is_, other = ("draining", "not") if load.draining else ("not draining", "draining")
-            known.warnings.append(
-                f"{load.host} is {is_} in {source_name(loads)} but {other} in the topology: the "
-                "two dumps were read at different times"
-            )
+            here = f"{load.host} is {is_} in {source} but {other} in the topology"
+            warn(f"{here}: the two dumps were read at different times")
         known.nodes[load.host] = replace(node, capacity=load.effective or load.capacity or 0)
     heard = [load for load in given if load.host in known.nodes]
     if edition == "server" and any(load.effective for load in heard):
         gross = [load.host for load in heard if load.capacity and not load.effective]
-        known.warnings += _capacities(source_name(loads), gross)
+        known.warnings += _capacities(source, gross)
 
 
 def _capacities(source: str, gross: Sequence[str]) -> Iterator[str]:
@@ -635,27 +611,21 @@ def sizes_of(
     """Sizes by table name and tablet (None: of no table); a warning says how many are of none.
     BadInput for a tablet that the dump does not have, or a host that no file names.
     """
-    hosts = set(known.nodes)
-    if known.topology is not None:
-        hosts.update(row.host_id for row in known.topology.table.rows)
+    rows, warn = known.topology.table.rows if known.topology else (), known.warnings.append
+    hosts = {*known.nodes, *(row.host_id for row in rows)}
     sizes: dict[str, list[Mapping[str, int]]] = {}
     of_none = 0
     for table, tablets in given.items():
         if table not in names:
             if not known.instant:
-                known.warnings.append(
-                    f"only {source} has table {table}: it was read at a different time"
-                )
+                warn(f"only {source} has table {table}: it was read at a different time")
                 continue
             raise BadInput(f"{source} table_id", table, "a table of the dump of system.tablets")
         base = complete(names[table], maps)
         places = {tablet.last_token: tablet.sets.both for tablet in base.tablets}
         if not known.instant and tablets.keys() - places.keys():
-            what = (
-                f"{names[table]} has other tablets in {source}: the table was split or merged in "
-                "between"
-            )
-            known.warnings.append(f"{what}, so its sizes are unknown")
+            what = f"{names[table]} has other tablets in {source}: the table was split or merged"
+            warn(f"{what} in between, so its sizes are unknown")
             continue
         for last, row in tablets.items():
             if last not in places:
@@ -666,10 +636,8 @@ def sizes_of(
                 raise BadInput(f"{source} last_token {last} replicas", stranger, STRANGE)
             of_none += len(row.keys() - {place.host for place in places[last]})
         if absent := len(places.keys() - tablets.keys()):
-            known.warnings.append(
-                f"{source} lacks {counted(absent, 'row')} of {names[table]}: is it cut short? Here "
-                "these sizes count as unknown to the server"
-            )
+            what = f"{source} lacks {counted(absent, 'row')} of {names[table]}: is it cut short?"
+            warn(f"{what} Here these sizes count as unknown to the server")
         sizes[names[table]] = [tablets.get(last, {}) for last in base.last_tokens]
     unknown = {
         place.host
@@ -679,16 +647,14 @@ def sizes_of(
         if place.host not in (sizes[name][number] if name in sizes else ())
     }
     if unknown:
-        known.warnings.append(
+        warn(
             f"no size is known of replicas on {few(sorted(unknown))}: where sizes count, here each "
             "is the target size. From 2026.1 on, a server plans without such a node until it "
             "reports, and drains no other node beside it unless it is excluded. A Player does not "
             "wait"
         )
     if of_none:
-        known.warnings.append(
-            f"{source} has sizes for replicas that the dump does not have: {of_none:,}"
-        )
+        warn(f"{source} has sizes for replicas that the dump does not have: {of_none:,}")
     return sizes or None
 
 
@@ -714,10 +680,8 @@ def strangers(schema: ClusterSchema, maps: Mapping[str, TabletMap]) -> Iterator[
     """Lines on what the dump has and the schema lacks."""
     unknown = sorted({keyspace_of(table) for table in maps} - {"", *schema.keyspaces})
     if unknown:
-        yield (
-            f"keyspaces that {schema.source} does not describe: {len(unknown):,}, first "
-            f"{unknown[0]}"
-        )
+        count = f"{len(unknown):,}, first {unknown[0]}"
+        yield f"keyspaces that {schema.source} does not describe: {count}"
     described = [table for table in maps if keyspace_of(table) in schema.keyspaces]
     missing = [table for table in described if table not in schema.tables]
     if schema.tables and missing:
@@ -754,9 +718,8 @@ def sorted_out(files: Sequence[PathLike]) -> dict[str, Any]:
     for kind, several in of_kinds.items():
         if kind != "schema" and len(several) > 1:
             first, second = (source_name(each) for each in several[:2])
-            raise BadInput(
-                "file", second, f"one file of each kind; {first} is already of this kind"
-            )
+            allowed = f"one file of each kind; {first} is already of this kind"
+            raise BadInput("file", second, allowed)
     if "snapshot" in of_kinds:
         snapshot = of_kinds.pop("snapshot")
         if "dump" in of_kinds:

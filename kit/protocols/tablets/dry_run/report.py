@@ -398,9 +398,7 @@ class ImaginedTable(Struct, frozen=True):
 
 
 def parse_size(field: str, given: str) -> int:
-    """Bytes, as ``5368709120``, ``5G`` or ``2.5T``. BadInput for what is no such size, or more than
-    a signed 64-bit integer holds.
-    """
+    """Bytes, as ``5368709120``, ``5G`` or ``2.5T``. BadInput for other words, or above 2**62."""
     words = _SIZE.fullmatch(given)
     size = words and round(float(words[1]) * (1 << _POWERS[words[2]]))
     if not size or size > MOST["size"]:

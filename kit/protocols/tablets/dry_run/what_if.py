@@ -61,8 +61,7 @@ class StuckTablet(Struct, frozen=True):
 
 class BalanceReport(Struct, frozen=True):
     """The balancer's next plan: loads before and after it, and what is copied, in bytes.
-
-    What it ``waits_for`` and has ``left_out`` for want of sizes is as in ``BalancePlan``.
+    ``waits_for`` and ``left_out`` are as in ``BalancePlan``.
     """
 
     moves: tuple[TabletMove, ...]
@@ -141,9 +140,8 @@ class ServedToken(Struct, frozen=True):
 
 
 class ServingHost(Struct, frozen=True):
-    """A host with a replica: its shards for reads and writes, and that of static sharding.
-
-    ``reads`` is None and ``writes`` empty where requests of that kind don't go to it at the stage.
+    """A host with a replica: its shards for reads (None: none go there now) and for writes (empty:
+    none do), and that of static sharding.
     """
 
     host: str
@@ -166,10 +164,8 @@ def balance(opened: OpenedTablets) -> BalanceReport:
 
 
 def stalled_by(opened: OpenedTablets) -> tuple[str, ...]:
-    """The nodes that are down and not excluded: every barrier of tablets waits for their answers.
-
-    Source: published coordinator, the barrier of the tablet track, which only ignored nodes need
-    not answer.
+    """The nodes that are down and not excluded: barriers wait for them. Source: published
+    coordinator, the barrier of the tablet track, which only ignored nodes need not answer.
     """
     out = ("excluded", "removing", "left")
     roles = {node.host: node.role for node in opened.nodes}
@@ -419,9 +415,8 @@ COMES, GOES = "+-"  # before the place of a replica that a step adds, or takes a
 
 
 class ChangedTablet(Struct, frozen=True):
-    """A tablet's way: its replicas before and after, one of them more or less in each step.
-
-    ``lacks`` is what no node can take.
+    """A tablet's way: its replicas before and after, one of them more or less in each step, and
+    what no node can take (``lacks``).
     """
 
     table: str

@@ -15,9 +15,7 @@ from kit.protocols.tablets.rules.resize import TARGET_SIZE, ResizeDecision, Tabl
 
 
 def grid(m: Resize, s: ResizeState) -> TabletGrid:
-    """Who holds which tablet, and how much; a node that goes by an older map has the tablets of
-    that.
-    """
+    """Who holds which tablet, and how much, on each node by the map that it goes by."""
     places = [each for tablet in s.map.tablets for each in tablet.replicas]
     shards = 1 + max(each.shard for each in places)
     hosts, (drained, undrained) = [], _drained(m, s)
@@ -63,10 +61,8 @@ def in_bytes(size: int) -> int:
 
 
 class Readiness(Struct, frozen=True):
-    """A replica of a tablet: its compaction groups by name, and the number that it shows.
-
-    ``count`` is how many tablets the map has that its node goes by. ``is_ignored``: its node is, so
-    that nothing waits for it.
+    """A replica of a tablet: its compaction groups by name, its number, and how many tablets its
+    node's map has (``count``). For one that ``is_ignored``, as its node is, nothing waits.
     """
 
     tablet: int

@@ -25,9 +25,8 @@ class TabletServers(StorageServers):
         return (Keyspace(KEYSPACE, NetworkTopologyStrategy(((datacenter, now.model.rf),))),)
 
     def known_ring(self, now: DrillMoment, at: int) -> KnownRing:
-        """A token a node: with tablets, tokens do not say who holds a row.
-
-        Raises Refused where the tablet moves between shards of one node.
+        """A token a node: with tablets, tokens do not say who holds a row. Refused where the tablet
+        moves between shards of one node.
         """
         if now.model.history.sharded:
             why = "programs connect to nodes, and here a tablet moves between shards of one node"

@@ -165,9 +165,8 @@ def _work(m: Tablets, way: TabletTransition) -> Iterator[tuple[str, str]]:
 
 
 class StageWay(Struct, frozen=True):
-    """A transition of a tablet with the stages that it went through; ``ended`` once it is over.
-
-    ``failures`` are the stages, by their number, that it left because work had failed.
+    """A transition of a tablet with its stages so far, the numbers of those that it left because
+    work had failed, and whether it is over (``ended``).
     """
 
     kind: TransitionKind

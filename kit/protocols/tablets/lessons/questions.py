@@ -34,9 +34,8 @@ EITHER = {"more_old", "more_new"}  # conditions of which one is always met
 def stage_table(
     kind: TransitionKind = "migration", edition: machines.Edition = "documents"
 ) -> Sheet:
-    """The stages of a transition: whom requests use, the work, where it leads.
-
-    BadInput for a kind of transition or an edition that there is not.
+    """The stages of a transition: whom requests use, the work, where it leads. BadInput for a kind
+    or an edition that there is not.
     """
     edition = edition_of(edition, machines.EDITIONS)
     if kind not in KINDS:

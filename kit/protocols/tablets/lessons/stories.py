@@ -21,10 +21,7 @@ def _topology(state: Any) -> Any:
 
 
 def how_it_ends(timeline: Timeline) -> PosedQuestion:
-    """How does the last request end, when nothing more goes wrong?
-
-    Raises KitError when the model has no requests.
-    """
+    """How does the last request end, if nothing more goes wrong? KitError without requests."""
     if not hasattr(_topology(timeline.state), "requests"):
         raise KitError("predict: no request is made in this model")
     ahead = copied(timeline)
@@ -52,10 +49,7 @@ MOST = 4
 
 
 def may_alter(now: int, wanted: int, nodes: int) -> bool:
-    """Whether a keyspace with tablets may get so many replicas in its one datacenter.
-
-    The truth is the coordinator's own check, by the documents.
-    """
+    """Whether a keyspace may get so many replicas in its datacenter: the coordinator's check."""
     rows = (cluster.NodeEntry(state="normal", tokens=True),) * nodes
     topology = cluster.ClusterTopology(nodes=rows, keyspaces=(("ks", (("dc1", now),)),))
     asks = cluster.RequestEntry(

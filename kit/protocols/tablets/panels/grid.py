@@ -102,9 +102,7 @@ GridOf = Callable[[Scene], TabletGrid]
 
 
 class Room(Struct, frozen=True):
-    """What a grid has room for: its width, its height, of which the strip of stages is not, and the
-    lane between heads and cells.
-    """
+    """A grid's width, its height without the strip of stages, the lane between heads and cells."""
 
     width: float
     height: float
@@ -124,9 +122,7 @@ def grid_panel(
     standing: Callable[[Scene], Standing] | None = None,
     room: Room = PICTURE,
 ) -> Panel:
-    """Make the panel of a grid; ``above`` says what stands over it, ``standing`` where the state
-    machine stands whose strip is at the top.
-    """
+    """Make a grid's panel; ``above`` says what is over it, ``standing`` what its strip shows."""
     room = replace(room, lane=LANE * (above is not None), strip=STRIP * (standing is not None))
 
     def draw(scene: Scene) -> Frag:
@@ -166,14 +162,6 @@ def storage_panel(grid_of: GridOf) -> Panel:
 # -- where the parts lie ---------------------------------------------------------------------------
 
 
-class ChipPlace(Struct, frozen=True):
-    """A chip's middle and its width."""
-
-    x: float
-    y: float
-    width: float
-
-
 class GridLayout(Struct, frozen=True):
     """The picture's size, the room for names, a cell's size, each chip's place by its key.
 
@@ -188,7 +176,7 @@ class GridLayout(Struct, frozen=True):
     row: float
     scale: float
     tops: Mapping[str, float]
-    chips: Mapping[str, ChipPlace]
+    chips: Mapping[str, Box]
 
 
 def draws_chips(grid: TabletGrid) -> bool:
@@ -201,10 +189,8 @@ def draws_chips(grid: TabletGrid) -> bool:
     if len(grid.tablets) > MOST_CHIPS:
         return False
     _, cell = _columns(grid, PICTURE)
-    longest = max((len(f"{grid.letter(t.table)}{t.number}") for t in grid.tablets), default=1)
-    in_line = max(1, int((cell - GAP) // (_chip_width(longest + 1) + GAP)))
-    held = sum(len(tablet.replicas) for tablet in grid.tablets)
-    lines = ceil(held / max(1, len(grid.places)) / in_line)
+    in_line = max(1, int((cell - GAP) // (_chip_width(_longest(grid) + 1) + GAP)))
+    lines = ceil(_mean_held(grid) / in_line)
     return lines <= 1 or _least_row(lines) <= _rows(grid, PICTURE)[1]
 
 
@@ -276,7 +262,7 @@ def layout(
     high = CHIP * scale + GAP
     tops = {host.name: top + row * i for i, host in enumerate(grid.hosts)}
     chips = {
-        each.key: ChipPlace(
+        each.key: Box(
             left + cell * place.shard + GAP + x + width / 2,
             tops[place.host] + over + GAP + line * high + CHIP * scale / 2,
             width,
@@ -306,9 +292,16 @@ def _scale(grid: TabletGrid, room: Room, longest: int, *, with_marks: bool) -> f
     return next(filter(has_room, SCALES), 1.0)
 
 
+def _longest(grid: TabletGrid) -> int:
+    return max((len(f"{grid.letter(t.table)}{t.number}") for t in grid.tablets), default=1)
+
+
+def _mean_held(grid: TabletGrid) -> float:
+    return sum(len(tablet.replicas) for tablet in grid.tablets) / max(1, len(grid.places))
+
+
 def _most_held(grid: TabletGrid) -> int:
-    replicas = sum(len(tablet.replicas) for tablet in grid.tablets)
-    return max([ceil(replicas / max(1, len(grid.places))), *map(len, grid.held.values())])
+    return max([ceil(_mean_held(grid)), *map(len, grid.held.values())])
 
 
 def marked(grid: TabletGrid, room: Room = PICTURE) -> frozenset[str]:
@@ -316,7 +309,7 @@ def marked(grid: TabletGrid, room: Room = PICTURE) -> frozenset[str]:
     _, cell = _columns(grid, room)
     if not grid.asks or cell < MARKS + 2 * CHIP + 2 * GAP:
         return frozenset()
-    wide = _chip_width(max(len(f"{grid.letter(t.table)}{t.number}") for t in grid.tablets) + 1)
+    wide = _chip_width(_longest(grid) + 1)
     in_line = max(1, int((cell - GAP) // (wide + MARKS + 2 * GAP)))
     lines = ceil(_most_held(grid) / in_line)
     few = len(grid.tablets) <= FEW and _least_row(lines) <= _rows(grid, room)[1]
@@ -516,9 +509,7 @@ def _legend(grid: TabletGrid, every: Sequence[HeldReplica], marks: frozenset[str
 
 
 def asked_tablet(grid: TabletGrid, room: Room = PICTURE) -> PlacedTablet | None:
-    """The tablet whose client is shown: the first one in transition, or else the first; None where
-    replicas do not show whether they are asked.
-    """
+    """The tablet whose client is shown: the first that moves, or the first; None without marks."""
     if any(each.count for each in grid.tablets):
         return None  # by which map it asks depends on the node
     tablet = next(iter((*grid.moving, *grid.tablets)), None)
@@ -720,12 +711,10 @@ def _shown(tablet: PlacedTablet, lies: GridLayout) -> list[HeldReplica]:
 
 
 def _seats(
-    at: ChipPlace, chips: Iterable[ChipPlace], beside: Sequence[Box], low: float, wide: float,
+    at: Box, chips: Iterable[Box], beside: Sequence[Box], low: float, wide: float,
     right: float,
 ) -> Iterator[Box]:  # fmt: skip
-    """Where a tablet's stage may stand: under the chips, that nearest to ``at`` first, or there
-    ``beside`` the words of another. The ``right`` end may be too near for these.
-    """
+    """Under the chips, those near ``at`` first, or there ``beside`` the words of another."""
     for chip in sorted(chips, key=lambda each: abs(each.y - at.y)):
         left = max(0.0, min(chip.x - chip.width / 2, right - wide))
         yield (under := Box(left + wide / 2, chip.y + low, wide))
@@ -777,7 +766,7 @@ def _marks(held: HeldReplica, news: Set[str]) -> Iterator[Frag | None]:
     yield pencil(0, RAISED, filled=tablet.is_used(at, write=True))
 
 
-def _stored(held: HeldReplica, place: ChipPlace, scale: float, news: Set[str]) -> Frag:
+def _stored(held: HeldReplica, place: Box, scale: float, news: Set[str]) -> Frag:
     right = _disk_at(place, scale) - place.x
     moved = f"translate({right:.0f} 0) scale({SMALL * scale:.2f})"
     drawn = disk(0, 0, held.tablet.arrived(held.place), refilled=f"disk:{held.key}" in news)
@@ -788,7 +777,7 @@ def _chip(
     prefix: str,
     held: HeldReplica,
     label: str,
-    place: ChipPlace,
+    place: Box,
     scale: float,
     with_marks: bool,
     is_divided: bool,
@@ -843,9 +832,7 @@ def _arrow(prefix: str, name: str, held: HeldReplica, lies: GridLayout, marks: b
     )
 
 
-def _drawn_way(
-    lies: GridLayout, a: ChipPlace, b: ChipPlace, marks: bool, begun: bool
-) -> Iterator[Frag]:
+def _drawn_way(lies: GridLayout, a: Box, b: Box, marks: bool, begun: bool) -> Iterator[Frag]:
     """A bow beside the chips between; where chips have disks, a line from disk to disk."""
     half, kind = CHIP * lies.scale / 2, "wire" if begun or not marks else "wire dashed"
     if marks and a.y != b.y:
@@ -881,11 +868,11 @@ BEADS = 20
 """Points of a straight way that are looked at."""
 
 
-def _disk_at(chip: ChipPlace, scale: float) -> float:
+def _disk_at(chip: Box, scale: float) -> float:
     return chip.x + chip.width / 2 + DISK * scale / 2 + 2
 
 
-def _whole_chip(chip: ChipPlace, scale: float) -> Box:
+def _whole_chip(chip: Box, scale: float) -> Box:
     left, right = _beside(scale)
     wide = left + chip.width + right
     return Box(chip.x + (right - left) / 2, chip.y, wide, CHIP * scale - 1)

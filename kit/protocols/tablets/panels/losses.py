@@ -45,9 +45,8 @@ NO_WARNING = "Every tablet was repaired within the grace period."
 
 
 class Boot(Struct, frozen=True):
-    """The boot of a node that replaces another: how many tablets it waits for, how many are there.
-
-    ``over``: it is normal and has waited for all, so that the replace is reported as finished.
+    """The boot of a node that replaces another: how many tablets are there, of how many; ``over``
+    once it is normal and all are, so that the replace is reported as finished.
     """
 
     node: str

@@ -182,9 +182,8 @@ def plan_panel(
 
 
 class LoadHistory(Struct, frozen=True):
-    """The replicas of each shard: a column of counts for each time that they changed, now last.
-
-    The hosts that are ``gone`` take no more of them.
+    """The replicas of each shard: a column of counts for each time that they changed, now last. The
+    hosts that are ``gone`` take no more.
     """
 
     places: tuple[TabletReplica, ...]
@@ -195,9 +194,8 @@ class LoadHistory(Struct, frozen=True):
 def load_history(
     maps: Iterable[TabletMap], places: Sequence[TabletReplica], gone: Collection[str] = ()
 ) -> LoadHistory:
-    """The counts by each version of a map, the oldest first; of very many the latest.
-
-    A tablet in transition counts as if that were over, as it does for the balancer.
+    """The counts by each version of a map, the oldest first, of very many the latest; a transition
+    counts as if it were over, as it does for the balancer.
     """
     columns = list[tuple[int, ...]]()
     for given in maps:

@@ -164,9 +164,8 @@ A_LINE = 8  # pairs
 
 
 class SiblingPair(Struct, frozen=True):
-    """Two tablets that a merge would make one, the tokens of both, and where each has replicas.
-
-    ``moves`` are the odd one's, from and to; without any both are together.
+    """Two tablets that a merge would make one, the tokens of both, where each has replicas, and the
+    moves of the odd one's (from, to) that bring them together.
     """
 
     even: int
@@ -265,9 +264,7 @@ def standing(scene: Scene) -> Standing:
 
 
 def gates(scene: Scene) -> Iterator[Gate]:
-    """The barrier of a finalization; before it, what keeps the decision from taking effect; else
-    who has yet to apply the newest map.
-    """
+    """What is waited for: the barrier of a finalization, the decision's effect, or the new map."""
     m, s, now = scene.model, scene.state, scene.of(facts.line)
     if now.barred:
         verb = m.verb(Resize.pass_barrier())

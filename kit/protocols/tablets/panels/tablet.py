@@ -48,9 +48,8 @@ STREAMING, SWITCH = "streaming", "write_both_read_new"
 
 
 class StagePath(Struct, frozen=True):
-    """The stages of the latest transition, its kind and its replicas; ``ended``: it is over.
-
-    Before the first one there are no stages, and its replicas are those that it will find.
+    """The latest transition: its stages, its kind, its replicas, and whether it is over
+    (``ended``); before the first no stages, and the replicas that it will find.
     """
 
     kind: TransitionKind

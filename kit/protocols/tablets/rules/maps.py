@@ -30,18 +30,14 @@ def last_token(index: int, count: int) -> int:
 
 
 def last_tokens(count: int) -> tuple[int, ...]:
-    """The last token of each of ``count`` tablets, ascending; the last one is the highest token.
-    BadInput for a count below one.
-    """
+    """The last tokens of ``count`` tablets, up to the highest token. BadInput below one."""
     if count < 1:
         raise BadInput("tablet_count", count, "a number from 1 up")
     return tuple(last_token(index, count) for index in range(count))
 
 
 def tablet_of(token: int, lasts: Sequence[int]) -> int:
-    """The number of the tablet that covers a token; ``lasts`` are last tokens, ascending. BadInput
-    for what is no token.
-    """
+    """The number of the tablet that covers a token, by last tokens. BadInput for no token."""
     if type(token) is not int or not INT64_LOW <= token <= INT64_HIGH:
         raise BadInput("token", token, f"an integer from {INT64_LOW} to {INT64_HIGH}")
     return bisect_left(lasts, token)
@@ -106,9 +102,8 @@ class Tablet(Struct, frozen=True, cache_hash=True):
 
 
 class TabletMap(Struct, frozen=True, cache_hash=True):
-    """A table's partition of ``system.tablets``; ``base_table`` is set where it only names one.
-
-    ``isolated`` is the tablet that a merge of an odd count leaves as it is.
+    """A table's partition of ``system.tablets``, or only the name of its ``base_table``. A merge of
+    an odd count leaves the ``isolated`` tablet as it is.
     """
 
     table: str
@@ -259,9 +254,7 @@ class ApartPair(Struct, frozen=True):
 
 
 def split(given: TabletMap) -> TabletMap:
-    """The map with each tablet as two, both with its replicas; the resize decision is done.
-    BadInput for a map that cannot be split now: no tablet, a transition under way.
-    """
+    """The map with each tablet as two. BadInput for no tablet, or a transition under way."""
     _check(given, least=1)
     parts = iter(split_tokens(given.last_tokens))
     halves = (replace(tablet, last_token=next(parts)) for tablet in given.tablets for _ in range(2))
@@ -274,9 +267,8 @@ def merged(given: TabletMap) -> TabletMap:
     """
     _check(given, least=2)
     for pair in apart(given):
-        raise BadInput(
-            f"tablet {pair.odd}", "other replicas", f"the replicas of tablet {pair.even}"
-        )
+        allowed = f"the replicas of tablet {pair.even}"
+        raise BadInput(f"tablet {pair.odd}", "other replicas", allowed)
     gone = dict(siblings(given.count, given.isolated))
     ones = (
         replace(tablet, last_token=given.tablets[gone.get(number, number)].last_token)

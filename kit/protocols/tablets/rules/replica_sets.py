@@ -40,9 +40,7 @@ def replica_of(text: str) -> TabletReplica:
 
 
 def replicas_in(text: str) -> Replicas:
-    """The replicas of one tablet: ``A B C`` or ``A:0 B:1 C:0``. BadInput for none, a host twice, or
-    a shard that is no number.
-    """
+    """The replicas ``A B C`` or ``A:0 B:1``. BadInput for none, a host twice, a shard ``A:x``."""
     words = text.split()
     for word in words:
         _, colon, shard = word.partition(":")

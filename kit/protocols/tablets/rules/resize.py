@@ -194,9 +194,8 @@ def percents_said(*sizes: int) -> tuple[str, ...]:
 
 
 def resize_said(reason: ResizeReason, said: Callable[..., tuple[str, ...]] = percents_said) -> str:
-    """Why a table is split or merged, or is not, in a few words.
-
-    ``said`` is how sizes that are compared are written: in bytes, in percent.
+    """Why a table is split or merged, or is not, in a few words; ``said`` writes sizes that are
+    compared: in bytes, in percent.
     """
     numbers = asdict(reason)
     if isinstance(reason, StillGrowing | CountCompared):
@@ -206,9 +205,8 @@ def resize_said(reason: ResizeReason, said: Callable[..., tuple[str, ...]] = per
 
 
 class ResizeDecision(Struct, frozen=True):
-    """What a table's resize is from now on, and why.
-
-    The sequence number is one above the former one where this is a new decision, else the same.
+    """What a table's resize is from now on, and why; a new decision has the next sequence number,
+    any other the same.
     """
 
     table: str
@@ -296,10 +294,8 @@ def not_final(given: TabletMap, local: LocalNumbers) -> Refusal | None:
 
 
 def finalized(given: TabletMap, edition: Edition = "server") -> TabletMap:
-    """The map after its resize, which is no longer decided.
-
-    In edition ``server`` the reset is a decision of its own and takes the next number. BadInput
-    where ``split`` or ``merged`` refuse the map.
+    """The map after its resize, which is no longer decided: in edition ``server`` by a decision
+    that takes the next number. BadInput where ``split`` or ``merged`` refuse the map.
     """
     resized = split(given) if given.resize_type == "split" else merged(given)
     number = given.resize_seq_number + (edition == "server")
@@ -329,9 +325,8 @@ class CountOptions(Struct, frozen=True):
 
 
 def combined(options: Sequence[CountOptions]) -> CountOptions:
-    """What co-located tables ask for together (published ``combine_tablet_options``).
-
-    A power of two is a requirement, any other count a preference.
+    """What co-located tables ask for together (published ``combine_tablet_options``): a power of
+    two is a requirement, any other count a preference.
     """
     most = [each.max_tablet_count for each in options if each.max_tablet_count]
     per_shard = [each.min_per_shard_tablet_count for each in options]
@@ -417,9 +412,7 @@ def _widths(replication: Replication, shards: Shards) -> Iterator[tuple[int, int
 
 
 def wanted(rules: Mapping[str, int], options: CountOptions) -> int:
-    """The largest count of all rules, of which the size asks for one at least; no more than the
-    schema allows.
-    """
+    """The largest count of all rules, but no more than the schema allows."""
     most = max(rules.values())
     return min(most, options.max_tablet_count) if options.max_tablet_count else most
 

@@ -119,15 +119,12 @@ def _within_node(table: str) -> str:
 
 
 def _repaired_first(states: str, edges: str, rebuild: str) -> tuple[str, str]:
-    """Both tables with ``rebuild_repair`` before ``streaming``; ``rebuild`` are its edges.
-
-    They lead there from whatever stage stands before ``streaming``.
+    """Both tables with ``rebuild_repair``, whose edges are ``rebuild``, between ``streaming`` and
+    whatever stage stands before it.
     """
     into = [
         x for x in edges.splitlines() if [c.strip() for c in x.split("|")][1:2] == ["streaming"]
     ]
-    if len(into) != 1:
-        raise ValueError(f"edges: exactly one must lead into streaming, not {len(into)}")
     [row] = into
     before = row.partition("|")[0].strip()
     repair = "rebuild_repair | old | both | repair:rollback\n    streaming  "
@@ -173,9 +170,7 @@ def stages(edition: machines.Edition) -> tuple[str, ...]:
 
 
 def onward(table: machines.Machine, stage: str) -> machines.EdgeRow:
-    """The edge out of a stage (or the boundary) whose work is done. KeyError when the table has no
-    such stage.
-    """
+    """The edge out of a stage (or the boundary) that is done. KeyError for no such stage."""
     edge = table.edge(stage, "happy")
     if edge is None:
         raise KeyError(f"{table.name} has no stage {stage}")

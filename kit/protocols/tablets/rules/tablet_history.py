@@ -171,11 +171,6 @@ class TabletPlaces:
         """The node that has the tablet on more than one shard."""
         return ShardedReplica(self.code[self.split], self.shards) if self.split else None
 
-    @property
-    def everywhere(self) -> int:
-        """All of them."""
-        return (1 << len(self.names)) - 1
-
     def knowing(self, places: int) -> int:
         """The nodes on which some places are: shards know what their node knows."""
         if not places & self.shards:
@@ -381,7 +376,8 @@ class _TabletHistory:
         else:
             table = self._table(place.number)
             for row in table.edges:
-                if row.source == place.stage.name and not _is_retry(table, row):
+                is_retry = row.kind == "proceed" and any(w.barrier for w in place.stage.work)
+                if row.source == place.stage.name and not is_retry:
                     yield from self._along(place, table, row, now)
         if not place.excluding and self.options.excluded:
             excluding = replace(quiet, excluding=True)
@@ -487,7 +483,8 @@ class _TabletHistory:
     def _barrier(self, place: _TransitionPlace) -> tuple[conditions.Condition, ...]:
         if not place.has_barrier:
             return ()
-        kept = self.places.everywhere & ~(self.dead | self._excluded(place))
+        every = (1 << len(self.places.names)) - 1
+        kept = every & ~(self.dead | self._excluded(place))
         requests = self.options.excluded_requests * place.excluding
         know = conditions.AllKnow(self.places.knowing(kept), but_down=True, ignored=requests)
         if not self.options.safeguards.barrier_drains:
@@ -505,10 +502,6 @@ class _TabletHistory:
     def _all_know(self, places: int) -> tuple[conditions.Condition, ...]:
         nodes = self.places.knowing(places)
         return (conditions.MajorityKnows(nodes, nodes.bit_count()),) if nodes else ()
-
-
-def _is_retry(table: Machine, row: EdgeRow) -> bool:
-    return row.kind == "proceed" and any(work.barrier for work in table.state(row.source).work)
 
 
 def stage_of(epoch: RangeEpoch) -> str:

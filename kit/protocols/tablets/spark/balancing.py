@@ -134,9 +134,8 @@ def plans(given: BalancerInput, edition: Edition) -> Iterator[tuple[BalancerInpu
 
 
 def needed(given: BalancerInput) -> int:
-    """The least moves that bring every shard to the mean, rounded up or down.
-
-    So many must leave shards with more, or come to shards with less; of shards that all may take.
+    """The least moves that bring every shard to the mean, rounded up or down, where all may take
+    all: so many must leave fuller ones, or come to emptier ones.
     """
     counts = Loads(given, "documents").held
     mean = counts.mean()

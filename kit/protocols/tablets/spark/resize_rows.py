@@ -65,9 +65,8 @@ ROWS: Makers = {
 
 
 def size_spread(traces: Reports) -> pd.DataFrame:
-    """The bytes of a replica by how many tablets its table has: runs, least, mean, most.
-
-    Spark adds up where the traces are on a session; else it is done in this process.
+    """The bytes of a replica by how many tablets its table has: runs, least, mean, most; added up
+    by Spark where the traces are on a session.
     """
     rows = traces.table(TABLET_SIZES.name)
     spread = {how: ("bytes", way) for how, way in SPREAD.items()}

@@ -137,9 +137,7 @@ class DrawnTable(Struct, frozen=True):
 
 
 def size_of(given: Mapping[str, Any]) -> TabletsSize:
-    """The size from plain values. BadInput for an unknown one, one out of its limits, too few racks
-    or nodes for replicas.
-    """
+    """The size from plain values. BadInput for one out of its limits, or too few racks or nodes."""
     size = bounds_of(TabletsSize, "size", given, "whole numbers for the parts of a cluster")
     if size.racks < size.replicas:
         raise BadInput("racks", size.racks, f"at least {size.replicas}, one for each replica")

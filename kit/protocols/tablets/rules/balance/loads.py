@@ -157,9 +157,7 @@ class Loads:
         return TabletReplica(self.given.nodes[node].host, shard - int(self.first[node]))
 
     def shard_number(self, replica: TabletReplica) -> int:
-        """The number of a shard, when all are counted. KeyError for a host that is no node, or a
-        shard that it lacks.
-        """
+        """A shard's number among all. KeyError for a host that is no node, or a shard it lacks."""
         code = self._codes[replica.host]
         if not 0 <= replica.shard < self.given.nodes[code].shards:
             raise KeyError(replica)
@@ -245,10 +243,7 @@ class Loads:
         return reads, writes
 
     def full(self, row: int, column: int, target: int) -> reasons.StreamsFull | None:
-        """What shard has no stream left for a move, of those that it reads from and goes to.
-
-        An idle one always takes one.
-        """
+        """Which shard has no stream left for a move from it or to it; an idle one takes any."""
         added, given = self.streams(row, column, target), self.given
         for is_read, running, limit in (
             (True, self.reads, given.streams_read),
@@ -268,9 +263,7 @@ class Loads:
         return giver, taker, self.node_held, self.node_room
 
     def may_not_invert(self, source: int, target: int) -> bool:
-        """Whether the target may have no more than the source after a move: where nodes are
-        compared by their tablets, and in ``documents``.
-        """
+        """Whether a target may end up no fuller: by tablets of nodes, and in ``documents``."""
         inside = self.node_of[source] == self.node_of[target]
         return self.edition == "documents" or (self.given.counts and not inside)
 

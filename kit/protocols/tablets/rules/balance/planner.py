@@ -29,9 +29,8 @@ class DrainFailure(Struct, frozen=True):
 
 
 def drained(loads: Loads, only: str = "") -> Iterator[TabletMove | DrainFailure]:
-    """Moves off the nodes to drain, as far as streams allow, and what cannot be moved.
-
-    Off all of them, or off ``only`` one host, while others that are to be drained stay as they are.
+    """Moves off all nodes to drain, or off ``only`` one of them, as far as streams allow, and what
+    cannot be moved.
     """
     rows = loads.given.rows
     leaving = [

@@ -210,9 +210,8 @@ def load_said(load: float, edition: Edition, digits: int = 2) -> str:
 def told_apart(
     said: Callable[[float, int], str], values: Iterable[float], digits: int
 ) -> tuple[str, ...]:
-    """Numbers that are compared, with the digits that different ones need to look different.
-
-    Where they differ by what rounding does to them only, the usual ``digits``.
+    """Numbers that are compared, with the digits that different ones need to look different; the
+    usual ``digits`` where they differ by rounding only.
     """
     numbers = tuple(values)
     for more in range(digits, MOST_DIGITS + 1):
