@@ -320,13 +320,13 @@ def cluster(given: TcmParameters) -> Cluster:
         operations = _menu(ring, operations)
     # Nodes that come later are known from the start, so that a node keeps its code for ever.
     ring = register(ring, operations)
-    resolved = _resolved(ring, keyspaces, operations)
+    resolved = _resolved(ring, operations)
     focus = Range(*given.focus) if given.focus else None
     return Cluster(ring, keyspaces, operations, resolved, ring.names, focus)
 
 
 def _resolved(
-    ring: Ring, keyspaces: tuple[Keyspace, ...], operations: tuple[ops.Operation, ...]
+    ring: Ring, operations: tuple[ops.Operation, ...]
 ) -> dict[ops.Operation, ops.ResolvedOperation]:
     brought = {operation.node for operation in operations if operation.kind in ops.BRINGS}
     resolved = {}

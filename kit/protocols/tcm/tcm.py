@@ -534,11 +534,8 @@ class Tcm(Declared[TcmState]):
             yield from (x.node for x in self.sequences(s) if not x.undoing)
 
     def _no_way_back(self, s: TcmState, node: str) -> Refusal | None:
-        refusal = rules.no_way_back(self.under_way(s, node))
-        if refusal is not None:
-            return refusal
         spent = self.snapshot(s.events).metadata.cancels >= self.parameters.cancels
-        return CANCELS_SPENT if spent else None
+        return rules.no_way_back(self.under_way(s, node)) or (CANCELS_SPENT if spent else None)
 
     @action(
         struct=rules.Cancel,

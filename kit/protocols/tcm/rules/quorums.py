@@ -149,9 +149,11 @@ def _counted(members: Mask) -> Counts:
 
 
 def _answers(counts: Counts, factor: int | None, late: Mask | None) -> Counts:
-    """How many must answer: a majority of a factor (nobody of 0), and whoever is pending."""
+    """How many must answer: a majority of a factor and whoever is pending, or of each group; of
+    none nobody.
+    """
     if factor is None:
-        return majorities(counts)
+        return np.asarray((counts // 2 + 1) * (counts > 0), np.int32)
     return _and_late(np.full_like(counts, majority(factor) if factor else 0), late)
 
 
@@ -163,11 +165,6 @@ def pending(writes: Codes, reads: Codes) -> Mask:
     """Which replicas of groups, (n, k) each, are written to and not read from: (k, n)."""
     late = (writes >= 0) & (slots_of(writes, reads) < 0)
     return np.ascontiguousarray(late.T)
-
-
-def majorities(counts: Counts) -> Counts:
-    """A majority of each group, and nobody of an empty one."""
-    return np.asarray((counts // 2 + 1) * (counts > 0), np.int32)
 
 
 def sizes(slots: Codes) -> Counts:

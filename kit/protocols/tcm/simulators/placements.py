@@ -87,11 +87,11 @@ class DrawnCluster(Struct, frozen=True):
     shrinking: tuple[Operation, ...]
 
 
-def draw(seed: int, size: Size, off_menu: tuple[str, ...] = ()) -> DrawnCluster:
+def draw(seed: int, size: Size) -> DrawnCluster:
     """A cluster and its operations.
 
     While it grows nodes join, and now and then one moves or is replaced; while it shrinks nodes
-    leave, are removed or (seldom) assassinated. ``off_menu`` leaves out kinds of operations.
+    leave, are removed or (seldom) assassinated.
     """
     chance = Chance(seed)
     names = [f"n{i + 1}" for i in range(size.nodes)]
@@ -116,9 +116,8 @@ def draw(seed: int, size: Size, off_menu: tuple[str, ...] = ()) -> DrawnCluster:
         shrinking.append(Operation(kind, name))
         if chance.under(0.2):
             shrinking.append(_stir(chance, going, fresh, size.nodes + len(shrinking)))
-    on_menu = [tuple(x for x in some if x.kind not in off_menu) for some in (growing, shrinking)]
-    texts = tuple(x.text for operations in on_menu for x in operations)
-    return DrawnCluster(_parameters(size, members, texts), *on_menu)
+    texts = tuple(operation.text for operation in (*growing, *shrinking))
+    return DrawnCluster(_parameters(size, members, texts), tuple(growing), tuple(shrinking))
 
 
 def _stir(chance: Chance, known: list[str], fresh: list[tuple[int, ...]], number: int) -> Operation:
@@ -300,9 +299,9 @@ class Simulation(Struct, frozen=True):
             actions = smaller(model, actions, self.verdict)
         return Timeline.along(model, actions)
 
-    def trace(self, *, small: bool = False) -> Trace:
+    def trace(self) -> Trace:
         """The run as data."""
-        return self.timeline(small=small).save()
+        return self.timeline().save()
 
 
 def simulate(
