@@ -25,13 +25,8 @@ from kit.ring.topology import Tokens
 
 Served = tuple[str, int, int]
 """A node, and how many ranges it is read from and written to."""
-
-
-class Spread(Struct, frozen=True):
-    """The parts of the line (counted from 0) that hold tokens of a node; None: of all stable."""
-
-    node: moment.NodeRow | None
-    bins: tuple[int, ...]
+Spread = tuple[moment.NodeRow | None, tuple[int, ...]]
+"""The parts of the line (counted from 0) that hold tokens of a node; None: of all stable."""
 
 
 class ChangedRanges(Struct, frozen=True):
@@ -116,10 +111,10 @@ def spread(m: TcmCluster, s: Any, bins: int) -> Iterator[Spread]:
     ring = m.snapshot(s).metadata.ring
     apart = np.array([m.codes[node.name] for node in others], np.int64)
     resting = ring.tokens[~np.isin(ring.owners, apart)]
-    yield Spread(None, _bins(m, resting, bins))
+    yield None, _bins(m, resting, bins)
     for node in others:
         if node.tokens:
-            yield Spread(node, _bins(m, np.array(node.tokens, np.int64), bins))
+            yield node, _bins(m, np.array(node.tokens, np.int64), bins)
 
 
 def _bins(m: TcmCluster, tokens: Tokens, bins: int) -> tuple[int, ...]:

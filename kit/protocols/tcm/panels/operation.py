@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import cast
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.errors import counted
@@ -144,14 +143,6 @@ def gates(scene: Scene) -> Iterator[Gate]:
 EPOCHS = Panel("epochs", "Epochs and barriers", draw_epochs, tab="Epochs")
 
 
-class Neighbours(Struct, frozen=True):
-    """Two ranges side by side; ``apart`` says why the merge does not join them, or is empty."""
-
-    left: facts.RangeRow
-    right: facts.RangeRow
-    apart: str
-
-
 MOST = 40
 MOST_BARRIERS = 8
 MOST_ROWS = 64
@@ -207,7 +198,7 @@ def operations_text(scene: Scene) -> str:
         for i, step in enumerate(operation.steps):
             parts.append(f"    [{BOXES[step.status]}] {i + 1} {step.text}")
             parts += [f"          {_acknowledged(row)}" for row in _waits(operation, step)]
-            parts += [f"          {_merged(pair)}" for pair in _pairs(scene, operation, step)]
+            parts += [f"          {words}" for _, words, _ in _pairs(scene, operation, step)]
         lines = diagram_text(_standing(scene, operation)).splitlines()
         parts += [f"    {line}" for line in lines]
     return "\n".join(parts) or "  no operation is under way"
@@ -233,7 +224,16 @@ def _step(scene: Scene, operation: facts.OperationRow, i: int) -> Frag:
         ),
         act_button(f"{i + 1} {step.text}", f"{key}:button", act, why),
         [_meter(row, key) for row in _waits(operation, step)],
-        [_pair(pair, key) for pair in _pairs(scene, operation, step)],
+        [
+            h(
+                "div",
+                h("small", words),
+                k=f"{key}:pair:{at}",
+                class_="soft" if apart else None,
+                aria_disabled="true" if apart else None,
+            )
+            for at, words, apart in _pairs(scene, operation, step)
+        ],
         k=key,
         class_=step.status,
     )
@@ -271,8 +271,10 @@ def _acknowledged(row: facts.BarrierRow) -> str:
 
 def _pairs(
     scene: Scene, operation: facts.OperationRow, step: facts.StepRow
-) -> Iterator[Neighbours]:
-    """The neighbours that a merge to come would join or leave apart, as they are now."""
+) -> Iterator[tuple[int, str, bool]]:
+    """Where neighbours meet, what a merge to come would make of them, and whether it leaves them
+    apart, as they are now.
+    """
     m, s, name = scene.model, scene.state, facts.keyspaces(scene.model)[0]
     group = m.snapshot(s).metadata.group_of(name)
     if step.name != "merge" or step.status == "done" or group is None:
@@ -291,18 +293,8 @@ def _pairs(
             apart = "" if row.right in given_up else "a token lies between them"
             if (row.reads, row.writes) != (other.reads, other.writes):
                 apart = "their replicas differ"
-            yield Neighbours(row, other, apart)
-
-
-def _pair(pair: Neighbours, key: str) -> Frag:
-    look, disabled = ("soft", "true") if pair.apart else (None, None)
-    words, key = h("small", _merged(pair)), f"{key}:pair:{pair.right.left}"
-    return h("div", words, k=key, class_=look, aria_disabled=disabled)
-
-
-def _merged(pair: Neighbours) -> str:
-    both = f"{pair.left.label} and {pair.right.label}"
-    return f"{both} stay separate: {pair.apart}" if pair.apart else f"{both} become one range"
+            becomes = f"stay separate: {apart}" if apart else "become one range"
+            yield row.right, f"{row.label} and {other.label} {becomes}", bool(apart)
 
 
 def all_streams(scene: Scene) -> list[tuple[str, facts.StreamRow]]:

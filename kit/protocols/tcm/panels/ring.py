@@ -505,7 +505,7 @@ def draw_line(scene: Scene) -> Frag:
 def _marks(scene: Scene) -> list[Frag]:
     if scene.of(facts.token_count) > discs.MOST_LABELS:
         groups = spread(scene.model, scene.state, DENSITY)
-        bins = sorted({at for group in groups for at in group.bins})
+        bins = sorted({at for _, taken in groups for at in taken})
         ticks = "".join(f"M{10 + 280 * (at + 0.5) / DENSITY:.1f} 24v12" for at in bins)
         return [h("path", d=ticks, k="at:all", class_="tick")]
     short = tags(node.name for node in scene.of(facts.nodes))

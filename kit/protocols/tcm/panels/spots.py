@@ -262,16 +262,16 @@ def draw_ticks(scene: Scene, count: int) -> Frag:
         return h("circle", cx=CENTRE[0], cy=CENTRE[1], r=RADIUS, k="ticks:", class_="owned")
 
     drawn = [
-        resting(group.bins)
-        if group.node is None
+        resting(taken)
+        if node is None
         else h(
             "path",
-            d="".join(map(tick, group.bins)),
-            k=f"ticks:{group.node.name}",
-            class_=f"ticks {_classes(group.node)}",
+            d="".join(map(tick, taken)),
+            k=f"ticks:{node.name}",
+            class_=f"ticks {_classes(node)}",
         )
-        for group in spread(scene.model, scene.state, bins)
-        if group.bins
+        for node, taken in spread(scene.model, scene.state, bins)
+        if taken
     ]
     return h("g", drawn, k="ring-nodes")
 
