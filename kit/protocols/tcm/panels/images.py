@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-from msgspec import Struct
-
 from kit.model.registry import build, scenario_of
 from kit.model.timeline import Timeline
 from kit.protocols.tcm.facts import moment as facts
@@ -35,12 +33,8 @@ def pictures() -> Iterator[tuple[str, str]]:
     yield "ring-words", standalone_svg(_with_words(scene, ring), ground=True)
 
 
-class Said(Struct, frozen=True):
-    """A word, what is said of it, and the point of the ring that it leads to."""
-
-    word: str
-    line: str
-    at: tuple[float, float]
+Said = tuple[str, str, tuple[float, float]]
+"""A word, what is said of it, and the point of the ring that it leads to."""
 
 
 def _with_words(scene: Scene, ring: Frag) -> Frag:
@@ -49,36 +43,36 @@ def _with_words(scene: Scene, ring: Frag) -> Frag:
         [_said(said, side, i) for i, said in enumerate(words)]
         for side, words in ((-edge, _at_left(scene)), (WIDTH + edge, _at_right(scene)))
     )
-    label = "; ".join(f"{said.word}: {said.line}" for said in (*_at_left(scene), *_at_right(scene)))
+    label = "; ".join(f"{word}: {line}" for word, line, _ in (*_at_left(scene), *_at_right(scene)))
     moved = h("g", ring.kids, left, right, transform=f"translate({BESIDE} 0)")
     return h("svg", moved, viewBox=f"0 0 {width} {HEIGHT}", aria_label=f"token ring. {label}")
 
 
 def _said(said: Said, x: float, place: int) -> Frag:
+    word, line, (to_x, to_y) = said
     y = 24 + place * BETWEEN
     anchor, inward = ("start", 1) if x < 0 else ("end", -1)
-    from_x = x + inward * (measured(said.line) + 6)
-    to_x, to_y = said.at
+    from_x = x + inward * (measured(line) + 6)
     return h(
         "g",
         h("path", d=f"M{from_x:.0f} {y + LINE - 4}L{to_x:.0f} {to_y:.0f}", class_="wire"),
-        h("text", said.word, x=x, y=y, text_anchor=anchor, class_="strong"),
-        h("text", said.line, x=x, y=y + LINE, text_anchor=anchor),
+        h("text", word, x=x, y=y, text_anchor=anchor, class_="strong"),
+        h("text", line, x=x, y=y + LINE, text_anchor=anchor),
     )
 
 
 def _at_left(scene: Scene) -> Iterator[Said]:
     space = facts.space(scene.model)
     ends = f"the line ends at {space.label(space.high)}"
-    yield Said("Ring", ends, (CENTRE[0] - 30, 28))
-    yield Said("Epoch", "the newest event in the log", (CENTRE[0] - 36, CENTRE[1]))
+    yield ("Ring", ends, (CENTRE[0] - 30, 28))
+    yield ("Epoch", "the newest event in the log", (CENTRE[0] - 36, CENTRE[1]))
     rest = next(row for row in scene.of(facts.rows) if not row.locked_by)
     name, token = _owner(scene, rest.right)
     x, y = point(share(space, token), RADIUS + DISC)
     applied = next(each.epoch for each in scene.of(facts.applied) if each.node == name)
-    yield Said("Apply", f"{name} has applied epoch {applied}", (x - 50, y + 4))
+    yield ("Apply", f"{name} has applied epoch {applied}", (x - 50, y + 4))
     x, y = point(_middle(scene, rest), INSIDE)
-    yield Said("Replicas", f"of {rest.label}: {', '.join(rest.reads)}", (x - 10, y))
+    yield ("Replicas", f"of {rest.label}: {', '.join(rest.reads)}", (x - 10, y))
 
 
 def _at_right(scene: Scene) -> Iterator[Said]:
@@ -86,14 +80,14 @@ def _at_right(scene: Scene) -> Iterator[Said]:
     early, late = [row for row in scene.of(facts.rows) if {*row.writes} > {*row.reads}][:2]
     [comes] = {*early.writes} - {*early.reads}
     x, y = point(_middle(scene, early), OUTSIDE)
-    yield Said("Write group", f"{comes} gets writes but no reads yet", (x + 9, y))
+    yield ("Write group", f"{comes} gets writes but no reads yet", (x + 9, y))
     x, y = point(_middle(scene, early), INSIDE)
-    yield Said("Read group", f"{' and '.join(early.reads)} answer reads", (x + 6, y + 2))
+    yield ("Read group", f"{' and '.join(early.reads)} answer reads", (x + 6, y + 2))
     name, token = _owner(scene, early.right)
     x, y = point(share(space, token), RADIUS + DISC)
-    yield Said("Token", f"{name} owns {space.label(token)}", (x + 47, y + 4))
+    yield ("Token", f"{name} owns {space.label(token)}", (x + 47, y + 4))
     x, y = point(share(space, late.left + (late.right - late.left) // 4), RADIUS)
-    yield Said("Range", f"{late.label} includes its right end", (x + 3, y))
+    yield ("Range", f"{late.label} includes its right end", (x + 3, y))
 
 
 def _middle(scene: Scene, row: facts.RangeRow) -> float:

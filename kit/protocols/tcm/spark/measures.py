@@ -79,22 +79,17 @@ def frame(history: History, group: int, step: int) -> Frame:
     return Frame(units, history.wanted(group, step), kept, np.isin(nodes, sorted(dead)), factors)
 
 
-class Alike(Struct, frozen=True, eq=False):
-    """Steps at which ranges measure the same, and against what."""
-
-    frame: Frame
-    steps: tuple[int, ...]
-
-
-def alike(history: History, group: int) -> tuple[Alike, ...]:
-    """All steps, those together that have the same frame."""
-    kinds: list[Alike] = []
+def alike(history: History, group: int) -> list[tuple[Frame, list[int]]]:
+    """All steps, those together at which ranges measure the same, and against what."""
+    kinds: list[tuple[Frame, list[int]]] = []
     for step in range(len(history.stages)):
         made = frame(history, group, step)
-        at = next((i for i, known in enumerate(kinds) if known.frame.like(made)), len(kinds))
-        known = kinds[at].steps if at < len(kinds) else ()
-        kinds[at : at + 1] = [Alike(made, (*known, step))]
-    return tuple(kinds)
+        steps = next((steps for known, steps in kinds if known.like(made)), None)
+        if steps is None:
+            kinds.append((made, [step]))
+        else:
+            steps.append(step)
+    return kinds
 
 
 class Tally:
@@ -106,11 +101,11 @@ class Tally:
 
     def add(self, rows: Rows, *, still: bool = False) -> None:
         """Count some rows of one group: at their step, or at every one where they are ``still``."""
-        for kind in self._alike[rows.group]:
-            if still or rows.step in kind.steps:
-                steps = kind.steps if still else (rows.step,)
-                known = self._sums.setdefault((rows.group, steps), {})
-                for name, sums in measures(rows, kind.frame):
+        for given, steps in self._alike[rows.group]:
+            if still or rows.step in steps:
+                at = tuple(steps) if still else (rows.step,)
+                known = self._sums.setdefault((rows.group, at), {})
+                for name, sums in measures(rows, given):
                     _include(known, name, sums)
 
     def sums(self) -> Iterator[pa.RecordBatch]:
@@ -126,7 +121,7 @@ class Tally:
 
     def include(self, sums: pa.Table) -> None:
         """Count what other tallies of the history did, as they gave it (``sums``)."""
-        nodes = max(len(kind.frame.dead) for kinds in self._alike for kind in kinds)
+        nodes = max(len(given.dead) for kinds in self._alike for given, _ in kinds)
         for group, steps, name, *columns in zip(*sums.itercolumns(), strict=True):
             units, *counts = (column.values.to_numpy() for column in columns)
             whole = np.zeros((3, nodes), np.int64)
