@@ -503,7 +503,7 @@ def _metadata(given: Namespace) -> Answer:
         check_place(given.html, "--html", inputs=tuple(given.files))
     history = history_of(files)
     if given.html is not None:
-        # The page needs the widgets, which take a while to load.
+        # Pictures take a while to load.
         from kit.protocols.tcm.dry_run.time_machine import log_timeline
         from kit.views.export import export_html
 
