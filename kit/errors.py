@@ -43,6 +43,13 @@ def counted(number: int, noun: str, many: str = "") -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {many or noun + 's'}"
 
 
+def first_of(words: Sequence[str], most: int, noun: str = "") -> str:
+    """Write the first words, and how many more there are: ``A, B and 3 more nodes``."""
+    rest = len(words) - most
+    more = counted(rest, f"more {noun}") if noun else f"{rest:,} more"
+    return ", ".join(words[:most]) + (f" and {more}" if rest > 0 else "")
+
+
 def are(number: int) -> str:
     """The verb for so many: one *is* needed, none or two *are*."""
     return "is" if number == 1 else "are"

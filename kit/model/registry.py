@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct, field
 
 from kit.edge.arguments import checked
-from kit.errors import BadInput, misfit, shorten
+from kit.errors import BadInput, first_of, misfit, shorten
 from kit.model.family import families, model_places
 from kit.model.model import Model, Refinement, Safeguard, TransitionRows, rule_rows
 from kit.model.parameters import Parameter, dotted, is_within, parameters_of, written
@@ -356,8 +356,7 @@ def one_of(word: object, allowed: list[str]) -> str:
     same = [name for name in allowed if name.casefold() == given.casefold()]
     near = [*same, *get_close_matches(given[:LONGEST_WORD], allowed, n=3)]
     names = list(dict.fromkeys([*near, *sorted(allowed)]))
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return "one of " + ", ".join(names[:MOST_NAMED]) + more if names else "none: there are none"
+    return f"one of {first_of(names, MOST_NAMED)}" if names else "none: there are none"
 
 
 Bounds = TypeVar("Bounds", bound=Struct)

@@ -15,7 +15,7 @@ from functools import lru_cache, wraps
 from itertools import combinations
 from typing import Annotated, Any, TypeAlias
 
-from kit.errors import BadInput, Refusal, counted
+from kit.errors import BadInput, Refusal, counted, first_of
 from kit.model.declared import (
     Declared,
     Each,
@@ -413,9 +413,8 @@ class Tcm(Declared[TcmState]):
         """Each source sends its ranges along the ring into the new replica."""
         for source, sent in self.sent_in(before, action).items():
             ranges = tuple(dict.fromkeys(sent))
-            labels = [part.label(self.cluster.ring.space) for part in ranges[:MOST_RANGES]]
-            rest = len(ranges) - len(labels)
-            named = ", ".join(labels) + (f" and {counted(rest, 'more range')}" if rest else "")
+            labels = [part.label(self.cluster.ring.space) for part in ranges]
+            named = first_of(labels, MOST_RANGES, "range")
             short = len(ranges) == 1 and len(labels[0]) <= LONGEST_LABEL
             begin, end = self._ends(after, source, action.target, ranges[0])
             yield Travel(
@@ -514,11 +513,10 @@ class Tcm(Declared[TcmState]):
         targets = tuple(dict.fromkeys(self.names[task.target] for task in left))
         evidence = []
         for task in left:
-            parts = [t.range.label(self.cluster.ring.space) for t in task.transfers[:MOST_RANGES]]
-            rest = len(task.transfers) - MOST_RANGES
-            more = f" and {rest} more" if rest > 0 else ""
+            labels = [t.range.label(self.cluster.ring.space) for t in task.transfers]
             names = ", ".join(self.sent(s, sequence, task)) or "nobody"
-            evidence.append(f"{names} to {self.names[task.target]}: {', '.join(parts)}{more}")
+            ranges = first_of(labels, MOST_RANGES)
+            evidence.append(f"{names} to {self.names[task.target]}: {ranges}")
         return Refusal(
             f"streaming to {', '.join(targets)} is not complete: "
             f"{len(todo) - len(left)} of {len(todo)} done",

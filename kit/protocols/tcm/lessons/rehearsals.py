@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from kit.commands.answer import Rows
 from kit.console.server import aligned
 from kit.edge.arguments import checked
-from kit.errors import BadInput, are, counted
+from kit.errors import BadInput, are, counted, first_of
 from kit.model.parameters import edition_in
 from kit.model.registry import edition_of
 from kit.model.timeline import Timeline
@@ -125,10 +125,7 @@ def rehearse(
 
 def _down(ring: Imported) -> Iterator[str]:
     if ring.down:
-        names = ", ".join(ring.down[:MOST_NODES])
-        rest = len(ring.down) - MOST_NODES
-        more = f" and {counted(rest, 'more node')}" if rest > 0 else ""
-        down = f"{names}{more} {are(len(ring.down))} down"
+        down = f"{first_of(ring.down, MOST_NODES, 'node')} {are(len(ring.down))} down"
         yield f"{down}: no data and no acknowledgements come from there"
 
 
@@ -136,10 +133,8 @@ def _cells(step: history.StepSummary) -> tuple[str, str, str, str, str]:
     size = "" if step.bytes is None else f"{volume(step.bytes)} in "
     copied = f"{size}{counted(step.streams, 'stream')}" if step.streams else "–"
     broken = f"{counted(step.broken, 'range')} broken now; " if step.broken else ""
-    rest = len(step.fragile) - 3
-    more = f" and {rest:,} more" if rest > 0 else ""
-    who = ", ".join(step.fragile[:3]) or "no single node"
-    return str(step.epoch), step.say, copied, step.busiest or "–", f"{broken}{who}{more}"
+    who = first_of(step.fragile, 3) or "no single node"
+    return str(step.epoch), step.say, copied, step.busiest or "–", f"{broken}{who}"
 
 
 @checked

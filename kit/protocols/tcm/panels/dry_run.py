@@ -6,7 +6,7 @@ These panels are shown for somebody's own ring (see ``kit.protocols.tcm.dry_run.
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from kit.errors import Refusal, counted
+from kit.errors import Refusal, counted, first_of
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.panels.placement import GroupChange, Lines, changed_lines
 from kit.protocols.tcm.panels.spots import draw_nodes
@@ -85,10 +85,8 @@ def _breaks(loss: facts.Loss) -> str:
     if loss.broken:
         parts.append(f"{counted(loss.broken, 'range')} broken now, such as {loss.broken_first}")
     if loss.nodes:
-        shown = [f"{name} ({counted(count, 'range')})" for name, count in loss.nodes[:MOST_NODES]]
-        rest = len(loss.nodes) - len(shown)
-        more = f" and {counted(rest, 'more node')}" if rest else ""
-        parts.append(f"{', '.join(shown)}{more}; for example {loss.first}")
+        nodes = [f"{name} ({counted(count, 'range')})" for name, count in loss.nodes]
+        parts.append(f"{first_of(nodes, MOST_NODES, 'node')}; for example {loss.first}")
     return "; ".join(parts)
 
 

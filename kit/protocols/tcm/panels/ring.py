@@ -11,7 +11,7 @@ from itertools import groupby
 
 from msgspec import Struct
 
-from kit.errors import counted
+from kit.errors import counted, first_of
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import DENSITY, spread
 from kit.protocols.tcm.panels import placement
@@ -451,11 +451,10 @@ def ring_text(scene: Scene) -> str:
     epochs = {row.node: row.epoch for row in scene.of(facts.applied)}
     texts = []
     for node in scene.of(facts.nodes):
-        tokens = ", ".join(space.label(token) for token in node.tokens[:8]) or "none"
-        more = f" and {len(node.tokens) - 8} more" if len(node.tokens) > 8 else ""
+        tokens = first_of([space.label(token) for token in node.tokens], 8) or "none"
         known = f", epoch {epochs[node.name]}" if node.name in epochs else ""
         state = f"{node.status}{'' if node.up else ', down'}{known}"
-        texts.append(f"  {node.name} ({node.dc} {node.rack}) {state}: {tokens}{more}")
+        texts.append(f"  {node.name} ({node.dc} {node.rack}) {state}: {tokens}")
     arrows = arrows_words(scene) if has_arrows(scene) else ""
     texts += [f"  {full}" for _, full in facts.notices(scene.model, scene.state)]
     texts += [f"  {words}" for words in (placement.missed_words(scene), arrows) if words]

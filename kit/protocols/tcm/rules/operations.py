@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from kit.errors import BadInput
+from kit.errors import BadInput, first_of
 from kit.ring.columns import np
 from kit.ring.topology import Node, Ring
 
@@ -127,8 +127,7 @@ def no_member(ring: Ring, name: str) -> BadInput:
     members = [node.name for node in ring.nodes if node.tokens]
     near = [member for member in members if member.casefold() == name.casefold()]
     names = list(dict.fromkeys([*near, *members]))
-    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
-    return BadInput("node", name, f"one of {', '.join(names[:12])}{more}")
+    return BadInput("node", name, f"one of {first_of(names, 12)}")
 
 
 def place(operation: Operation, beside: Node) -> tuple[str, str]:
