@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from kit.operators.importers.system_tables import TOPOLOGY
-from kit.protocols.topology.handshake import up as members_up
+from kit.protocols.topology.join import up as members_up
 from tests.recording.walking import Step
 
 

@@ -30,14 +30,15 @@ class EntryRow(Struct, frozen=True):
 
 
 SERVER_SHARD = 0
-"""The shard of each node on which group 0's Raft server runs, as long as the node is up."""
+"""The shard of each node on which group 0's Raft server runs, as long as the node is up (Raft in
+Scylla, "The group 0").
+"""
 
 
 class MemberRow(Struct, frozen=True):
     """A node: its three indexes, and what it is in the group.
 
-    ``leads`` is what it takes itself for; ``deposed`` that it is wrong. ``shards`` says of each
-    of its shards whether the group's server runs there (Raft in Scylla, "The group 0").
+    ``leads`` is what it takes itself for; ``deposed`` that it is wrong. It has so many ``shards``.
     """
 
     name: str
@@ -48,7 +49,7 @@ class MemberRow(Struct, frozen=True):
     stored: int
     commit: int
     applied: int
-    shards: tuple[bool, ...]
+    shards: int
 
     def reach(self, index: int) -> Reach:
         """How far the node is with an entry."""
@@ -87,9 +88,8 @@ def nodes(m: Group0, s: Group0State) -> tuple[MemberRow, ...]:
     for i, (name, at) in enumerate(zip(m.names, s.indexes, strict=True)):
         up, votes, deposed = (bool(mask >> i & 1) for mask in (s.up, s.voters, s.deposed))
         leads = up and (s.leader == i or deposed)
-        shards = tuple(up and shard == SERVER_SHARD for shard in range(m.shards))
         own = up, votes, leads, deposed, at.stored, at.commit, at.applied
-        rows.append(MemberRow(name, *own, shards))
+        rows.append(MemberRow(name, *own, m.shards))
     return tuple(rows)
 
 

@@ -220,16 +220,16 @@ def _quorum(scene: Scene) -> str:
 
 
 def _server(row: MemberRow) -> str:
-    runs = [f"shard {i}" for i, here in enumerate(row.shards) if here]
-    of = f" of {len(row.shards)}"
-    return f"on {runs[0]}{of}" if runs else f"off; starts on shard {facts.SERVER_SHARD}{of}"
+    where = f"on shard {facts.SERVER_SHARD} of {row.shards}"
+    return where if row.up else f"off; starts {where}"
 
 
 def _shards(row: MemberRow) -> list[Frag]:
-    named = [("★" if here else "·", here) for here in row.shards]
+    signs = {facts.SERVER_SHARD: ("★", "has")} if row.up else {}
     return [
-        h("span", f"{i}{sign} ", class_="has" if here else "soft", title=f"shard {i}")
-        for i, (sign, here) in enumerate(named)
+        h("span", f"{i}{sign} ", class_=look, title=f"shard {i}")
+        for i in range(row.shards)
+        for sign, look in [signs.get(i, ("·", "soft"))]
     ]
 
 

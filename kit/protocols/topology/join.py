@@ -9,7 +9,7 @@ blog post on 6.0, on features and host ids; published code, ``join_node_request_
 """
 
 from collections.abc import Iterator
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec.structs import replace
 
@@ -32,34 +32,20 @@ from kit.protocols.topology.handshake import (
     REMOVED,
     SNITCH,
     BannedNotice,
-    JoinerState,
     JoinNodeQuery,
     JoinNodeRequest,
     JoinNodeResponse,
     JoinRow,
     JoinTables,
-    MemberState,
     ModeReply,
     Names,
     OldWrite,
     PlacedReply,
     RejectedReply,
-    RemovedState,
     ResponseHandled,
-    banning,
-    coordinator,
-    joiner,
-    left,
-    members,
     moved,
     placed,
-    removed,
     request_in,
-    tables,
-    up,
-    verdict_due,
-    with_member,
-    with_tables,
 )
 from kit.protocols.topology.rules.machines import Edition
 from kit.protocols.topology.rules.replication import FIRST_RACK
@@ -68,6 +54,129 @@ from kit.protocols.topology.rules.requests import racks_of
 MOST_MEMBERS = MOST_FAULTS = 5
 WRITTEN: Any = {"written": True}
 NO_COORDINATOR = refused("there is no coordinator")
+
+
+class MemberState(declared.State, frozen=True, cache_hash=True):
+    """A member: what it does now, which a crash ends, and what it has stored.
+
+    ``handling`` are requests to join that it has taken and not answered. As a coordinator: ``call``
+    is where its accepting response stands; ``owes`` the host id, and the reason, of a rejecting one
+    that it has not sent. ``banned`` are host ids that have left, or that a replace gave up (edition
+    ``server``); ``stored``: it has stored an old
+    write; ``outages`` counts how often it started again.
+    """
+
+    name: str
+    up: bool = True
+    handling: tuple[JoinNodeRequest, ...] = ()
+    call: Literal["", "sent", "handled"] = ""
+    owes: Names = ()
+    banned: Names = ()
+    stored: bool = False
+    outages: int = 0
+
+
+class JoinerState(declared.State, frozen=True, cache_hash=True):
+    """The joiner: its process and its disk.
+
+    ``boot`` counts starts of the process, which number its calls; ``disk`` the data directories,
+    each with a host id of its own. ``parked`` is a verdict that came before it was told to wait,
+    behind the coordinator that sent it.
+    ``attempt`` is the boot in which it was accepted (0: it was not); it has stored that, and so
+    has it group 0's id. ``reason`` says why it stopped.
+    """
+
+    boot: int
+    disk: int
+    status: Literal["asking", "requesting", "waiting", "accepted", "normal", "stopped"]
+    features: Names
+    parked: Names = ()
+    attempt: int = 0
+    reason: str = ""
+
+    @property
+    def host(self) -> str:
+        """Its host id."""
+        return f"{JOINER}{self.disk}"
+
+
+class RemovedState(declared.State, frozen=True, cache_hash=True):
+    """A node that was removed while it was cut off: whether it has sent its old write."""
+
+    awake: bool = False
+    banned: bool = False
+
+
+# The nodes of a state are what group 0 holds, the members, the joiner, and a removed node, if any.
+
+
+def tables(s: ActorState) -> JoinTables:
+    """What group 0 holds."""
+    first: JoinTables = s.nodes[0]
+    return first
+
+
+def members(s: ActorState) -> tuple[MemberState, ...]:
+    """Every member, in the order of names."""
+    return s.nodes[1 : -1 if removed(s) is None else -2]
+
+
+def coordinator(s: ActorState) -> MemberState:
+    """The member that coordinates; there has to be one."""
+    leader = tables(s).coordinator
+    return next(each for each in members(s) if each.name == leader)
+
+
+def joiner(s: ActorState) -> JoinerState:
+    """The joiner's process and disk."""
+    last: JoinerState = s.nodes[-1 if removed(s) is None else -2]
+    return last
+
+
+def removed(s: ActorState) -> RemovedState | None:
+    """The removed node, where there is one."""
+    last = s.nodes[-1]
+    return last if type(last) is RemovedState else None
+
+
+def up(s: ActorState) -> Names:
+    """The members that are up."""
+    return tuple([each.name for each in members(s) if each.up])
+
+
+def with_tables(s: ActorState, after: JoinTables) -> ActorState:
+    """The state with other tables."""
+    return ActorState((after, *s.nodes[1:]), s.network)
+
+
+def with_member(s: ActorState, after: MemberState) -> ActorState:
+    """The state with another state of one member."""
+    place = next(i for i, each in enumerate(members(s), 1) if each.name == after.name)
+    return ActorState((*s.nodes[:place], after, *s.nodes[place + 1 :]), s.network)
+
+
+def left(s: ActorState, host: str, why: str = "") -> ActorState:
+    """The state once a host id has left: every member refuses it from then on."""
+    return banning(with_tables(s, moved(tables(s), host, "left", why)), (host,))
+
+
+def banning(s: ActorState, hosts: Names) -> ActorState:
+    """The state in which every member refuses these host ids, too."""
+    for each in members(s) if hosts else ():
+        fresh = (host for host in hosts if host not in each.banned)
+        s = with_member(s, each.but(banned=(*each.banned, *fresh)))
+    return s
+
+
+def verdict_due(s: ActorState) -> Names:
+    """The host id, and the verdict on it, that the coordinator has to send next; empty: none."""
+    state, joining = coordinator(s), tables(s).joining
+    if state.owes:
+        return state.owes
+    if joining is None or state.call or joining.host not in tables(s).members:
+        return ()
+    return joining.host, ACCEPTED
+
 
 Drop: TypeAlias = Annotated[
     bool, declared.Each((False, True), lambda drop: f" without {FEATURE}" if drop else "")
@@ -816,11 +925,6 @@ SAID: dict[type, tuple[str, str]] = {
     OldWrite: ("old write", "an old write"),
 }
 """A message in short and in full, where that says all."""
-
-(
-    _, PlaceRequest, TakeRequest, AddMember, Respond, Conclude, CallFails, LearnOutcome,
-    _, EnableFeature, _, _, MemberRestarts, TakeTheLead, *_,
-) = Join.acts  # fmt: skip
 
 
 def lead(s: ActorState) -> str:

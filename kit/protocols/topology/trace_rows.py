@@ -7,8 +7,7 @@ from typing import Any
 from kit.model.timeline import PassedStep
 from kit.protocols.group0.trace_rows import COMMANDS
 from kit.protocols.topology import facts
-from kit.protocols.topology.handshake import joiner
-from kit.protocols.topology.join import Join
+from kit.protocols.topology.join import Join, joiner
 from kit.protocols.topology.panels.joining import hosts, tried
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.work import under_way

@@ -110,30 +110,20 @@ def questions(
     connection, ``not_restarted`` are the nodes that a rolling restart has not come to,
     ``mismatched`` those whose schema differs from the others'.
     """
-    return (
-        StuckQuestion(
-            "Are all nodes up that can be started?", not down, f"restart {', '.join(down)}"
-        ),
-        StuckQuestion(
-            "Does every node reach every other one?",
-            not cut,
-            f"repair the connection between {', '.join(cut)}",
-        ),
-        StuckQuestion(
+    apart = "ask support: the schema definitions have a problem on {}"
+    tree = (
+        ("Are all nodes up that can be started?", down, "restart {}"),
+        ("Does every node reach every other one?", cut, "repair the connection between {}"),
+        (
             "Has every node been restarted since the last failure, or is one lost?",
-            not not_restarted or bool(lost),  # that helps where all nodes live
-            f"rolling restart: {', '.join(not_restarted)}",
+            () if lost else not_restarted,  # that helps where all nodes live
+            "rolling restart: {}",
         ),
-        StuckQuestion(
-            "Can every node come back?",
-            not lost,
-            f"manual recovery: {', '.join(lost)} cannot be brought back",
-        ),
-        StuckQuestion(
-            "Do all nodes have the same schema version?",
-            not mismatched,
-            f"ask support: the schema definitions have a problem on {', '.join(mismatched)}",
-        ),
+        ("Can every node come back?", lost, "manual recovery: {} cannot be brought back"),
+        ("Do all nodes have the same schema version?", mismatched, apart),
+    )
+    return tuple(
+        StuckQuestion(asks, not those, then.format(", ".join(those))) for asks, those, then in tree
     )
 
 

@@ -13,8 +13,8 @@ from kit.model.model import Safeguard, always
 from kit.model.registry import build, entry_of
 from kit.model.timeline import Timeline
 from kit.protocols.topology import topology as act
-from kit.protocols.topology.handshake import JOINER, REASONS, joiner, left, tables, with_tables
-from kit.protocols.topology.join import CallFails, LearnOutcome, PlaceRequest
+from kit.protocols.topology.handshake import JOINER, REASONS
+from kit.protocols.topology.join import Join, joiner, left, tables, with_tables
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.search.check import check
@@ -376,7 +376,7 @@ def careless() -> Any:
         added = (*held.members, joiner(after).host)
         return with_tables(after, replace(held, members=added))
 
-    return broken(build("join"), PlaceRequest, changing(adding))
+    return broken(build("join"), Join.place_request.struct, changing(adding))
 
 
 def giving_up() -> Any:
@@ -386,7 +386,11 @@ def giving_up() -> Any:
         joining = tables(after).joining
         return left(after, joining.host, "not-accepted") if joining else after
 
-    return broken(build("join", {"edition": "documents", "losses": 1}), CallFails, changing(giving))
+    return broken(
+        build("join", {"edition": "documents", "losses": 1}),
+        Join.call_fails.struct,
+        changing(giving),
+    )
 
 
 def mistaken() -> Any:
@@ -397,7 +401,7 @@ def mistaken() -> Any:
         normal = replace(joiner(s), status="normal")
         return model.turned(s, model.index[JOINER], (normal, ()))
 
-    return broken(model, LearnOutcome, doing(mistakes))
+    return broken(model, Join.learn_outcome.struct, doing(mistakes))
 
 
 REPORTED: dict[str, Callable[[], Any]] = {
@@ -409,8 +413,8 @@ REPORTED: dict[str, Callable[[], Any]] = {
     "features": without("features-with-joins"),
     "owners-store": without("host-id-handshake"),
     "no-return": without("host-id-handshake"),
-    "over": lambda: broken(build("join"), LearnOutcome, doing(lambda s, action: s)),
-    "ends": lambda: broken(build("join"), LearnOutcome, never),
+    "over": lambda: broken(build("join"), Join.learn_outcome.struct, doing(lambda s, action: s)),
+    "ends": lambda: broken(build("join"), Join.learn_outcome.struct, never),
 }
 
 

@@ -9,7 +9,8 @@ import pytest
 from kit.model.registry import build
 from kit.model.timeline import Timeline
 from kit.protocols.topology import topology as act
-from kit.protocols.topology.handshake import FEATURE, REASONS, joiner, tables
+from kit.protocols.topology.handshake import FEATURE, REASONS
+from kit.protocols.topology.join import joiner, tables
 from kit.spark.traces import as_tables
 from kit.views.panel import scene_at
 from kit.views.spacetime import MESSAGES

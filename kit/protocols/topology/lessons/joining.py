@@ -11,8 +11,8 @@ from kit.lessons.stills import still
 from kit.model.timeline import PassedStep, Timeline
 from kit.protocols.topology import handshake
 from kit.protocols.topology import topology as act
-from kit.protocols.topology.handshake import CHECKS, CLUSTER, FEATURE, REASONS, JoinRow, joiner
-from kit.protocols.topology.join import Join
+from kit.protocols.topology.handshake import CHECKS, CLUSTER, FEATURE, REASONS, JoinRow
+from kit.protocols.topology.join import Join, joiner
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.static import Sheet
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from kit.model.actors import ActorState
 from kit.model.network import DuplicateMessage
 from kit.model.timeline import PassedStep
-from kit.protocols.topology import handshake
+from kit.protocols.topology import handshake, join
 from kit.protocols.topology.join import Join
 from kit.views.busts import Health
 from kit.views.declared import Badges, Column, Note, Table, of_state, panel_of, status
@@ -29,14 +29,14 @@ BY = {
 
 def hosts(s: ActorState) -> Iterator[tuple[handshake.JoinRow, bool, str]]:
     """Every row of ``system.topology``, whether it is in group 0, why it was rejected."""
-    held = handshake.tables(s)
+    held = join.tables(s)
     for row in held.rows:
         yield row, row.host in held.members, handshake.REASONS[row.reason] if row.reason else ""
 
 
 def processes(m: Join, s: ActorState) -> tuple[tuple[str, str], ...]:
     """What the members, the joiner and, where there is one, the removed node are at, in words."""
-    state, zombie = handshake.joiner(s), handshake.removed(s)
+    state, zombie = join.joiner(s), join.removed(s)
     doing = [
         f"{state.host}, start {state.boot}: {state.status}",
         f"features {', '.join(state.features) or 'none'}",
@@ -44,7 +44,7 @@ def processes(m: Join, s: ActorState) -> tuple[tuple[str, str], ...]:
         "a response is held until the joiner is told to wait for one" if state.parked else "",
         handshake.REASONS[state.reason] if state.reason else "",
     ]
-    named = [(each.name, _member(s, each)) for each in handshake.members(s)]
+    named = [(each.name, _member(s, each)) for each in join.members(s)]
     named.append((handshake.JOINER, "; ".join(filter(None, doing))))
     if zombie is not None:
         awake = "has sent its old write" if zombie.awake else "is cut off"
@@ -52,12 +52,12 @@ def processes(m: Join, s: ActorState) -> tuple[tuple[str, str], ...]:
     return tuple(named)
 
 
-def _member(s: ActorState, state: handshake.MemberState) -> str:
+def _member(s: ActorState, state: join.MemberState) -> str:
     if not state.up:
         return "down"
     done = "was handled" if state.call == "handled" else "is on its way"
     parts = [
-        "coordinator" if handshake.tables(s).coordinator == state.name else "",
+        "coordinator" if join.tables(s).coordinator == state.name else "",
         *(f"handles the request of {asks.host}" for asks in state.handling),
         f"its response {done}" if state.call else "",
         f"owes {state.owes[0]} a rejection" if state.owes else "",
@@ -69,10 +69,10 @@ def _member(s: ActorState, state: handshake.MemberState) -> str:
 
 def checks(m: Join, s: ActorState) -> tuple[tuple[str, str, bool], ...]:
     """Every check, who makes it, and whether it would fail if it were made of the joiner now."""
-    state = handshake.joiner(s)
+    state = join.joiner(s)
     asks = replace(m.asks, host=state.host, call=state.boot, features=state.features)
     return tuple(
-        (check.reason, BY[check.by], check.fails(handshake.tables(s), asks, handshake.up(s)))
+        (check.reason, BY[check.by], check.fails(join.tables(s), asks, join.up(s)))
         for check in handshake.CHECKS
         if check.is_made(m.edition)
     )
@@ -80,10 +80,10 @@ def checks(m: Join, s: ActorState) -> tuple[tuple[str, str, bool], ...]:
 
 def in_short(s: ActorState) -> tuple[str, str, str]:
     """The joiner's status, who coordinates, whether the feature is enabled."""
-    lead = handshake.tables(s).coordinator
-    enabled = handshake.FEATURE in handshake.tables(s).enabled
+    lead = join.tables(s).coordinator
+    enabled = handshake.FEATURE in join.tables(s).enabled
     return (
-        f"{handshake.joiner(s).host} {handshake.joiner(s).status}",
+        f"{join.joiner(s).host} {join.joiner(s).status}",
         f"{lead} coordinates" if lead else "no coordinator",
         f"feature {handshake.FEATURE} {'enabled' if enabled else 'not enabled'}",
     )
@@ -116,9 +116,9 @@ def _stage(scene: Scene) -> Stage:
     m, s = scene.model, scene.state
     words = dict(processes(m, s))
     names = tuple(name for name in m.names if name != handshake.GROUP0)
-    cast = [_member_there(s, each, words[each.name]) for each in handshake.members(s)]
-    cast.append(_joiner_there(m, handshake.joiner(s), words[handshake.JOINER]))
-    zombie = handshake.removed(s)
+    cast = [_member_there(s, each, words[each.name]) for each in join.members(s)]
+    cast.append(_joiner_there(m, join.joiner(s), words[handshake.JOINER]))
+    zombie = join.removed(s)
     if zombie is not None:
         tag = "is banned" if zombie.banned else "awake" if zombie.awake else "removed"
         who, title = handshake.REMOVED, f"{handshake.REMOVED}: {words[handshake.REMOVED]}"
@@ -127,8 +127,8 @@ def _stage(scene: Scene) -> Stage:
     return Stage(names, tuple(cast), (_group0(s),), lines=3, aside=160)
 
 
-def _member_there(s: ActorState, state: handshake.MemberState, words: str) -> Character:
-    leads = handshake.tables(s).coordinator == state.name
+def _member_there(s: ActorState, state: join.MemberState, words: str) -> Character:
+    leads = join.tables(s).coordinator == state.name
     holds = [f"asked by {asks.host}" for asks in state.handling]
     if state.call:
         holds.append("was heard" if state.call == "handled" else "awaits answer")
@@ -140,17 +140,13 @@ def _member_there(s: ActorState, state: handshake.MemberState, words: str) -> Ch
         f"n:{state.name}",
         "up" if state.up else "down",
         leads=leads,
-        tag="coordinator"
-        if leads
-        else "member"
-        if state.name in handshake.tables(s).members
-        else "",
+        tag="coordinator" if leads else "member" if state.name in join.tables(s).members else "",
         holds=tuple(holds),
         title=f"{state.name}: {words}",
     )
 
 
-def _joiner_there(m: Join, state: handshake.JoinerState, words: str) -> Character:
+def _joiner_there(m: Join, state: join.JoinerState, words: str) -> Character:
     features = ", ".join(state.features)
     own = f"cluster {m.asks.cluster}", f"features {features or 'none'}"
     server = ("group 0 runs",) if m.runs_group0(state) else own
@@ -166,7 +162,7 @@ def _joiner_there(m: Join, state: handshake.JoinerState, words: str) -> Characte
 
 
 def _group0(s: ActorState) -> Character:
-    held = handshake.tables(s)
+    held = join.tables(s)
     rows = [f"{row.host}: {row.state}" for row in held.rows if row.state != "normal"]
     inside = ", ".join(held.members)
     return Character("g0", f"n:{handshake.GROUP0}", tag=f"cluster {handshake.CLUSTER}: {inside}",
@@ -181,8 +177,8 @@ ASKED = {"asking": f"{handshake.JOINER}'s question", "requesting": f"{handshake.
 def gates(scene: Scene) -> Iterator[Gate]:
     """Who has to answer before the join goes on: who was asked, the coordinator, the joiner."""
     s, contact = scene.state, scene.model.contact
-    status, lead = handshake.joiner(s).status, handshake.tables(s).coordinator
-    if any(each.call == "sent" for each in handshake.members(s)):
+    status, lead = join.joiner(s).status, join.tables(s).coordinator
+    if any(each.call == "sent" for each in join.members(s)):
         yield Gate(
             handshake.JOINER, "the coordinator's call", "been heard", (), (handshake.JOINER,), 1
         )
@@ -191,7 +187,7 @@ def gates(scene: Scene) -> Iterator[Gate]:
     elif status == "waiting" and lead:
         names = dict.fromkeys((contact, lead))
         there = tuple(name for name in names if name != lead)
-        row = handshake.tables(s).row(handshake.joiner(s).host)
+        row = join.tables(s).row(join.joiner(s).host)
         due = "the verdict" if row is None or row.state == "none" else "the response"
         yield Gate(handshake.JOINER, due, "been heard", there, (lead,), len(names))
 
