@@ -20,6 +20,7 @@ from kit.protocols.group0.rules.schema import objection
 from kit.protocols.group0.state import Group0State, HeldGuard, Members, Next, put
 
 Operation = Annotated[int, Each(lambda m: range(len(m.clients)))]
+COMMITTED = "committed up to index {index}"
 
 
 def after_step(*steps: int) -> Callable[[Any, Group0State], int]:
@@ -111,10 +112,7 @@ class Guards(Members):
         ),
         travels=[
             Travel("request", "{node}", "{leader}", "barrier", tells="read barrier"),
-            Travel(
-                *("answer", "{leader}", "{node}", "index {index}"),
-                tells="committed up to index {index}",
-            ),
+            Travel("answer", "{leader}", "{node}", "index {index}", tells=COMMITTED),
         ],
     )
     @purpose("A change should start from the newest state, not an old one.")

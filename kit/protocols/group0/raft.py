@@ -18,6 +18,8 @@ from kit.protocols.group0.rules.commands import Command, Indexes, takes_effect
 from kit.protocols.group0.rules.voters import majorities_with
 from kit.protocols.group0.state import Group0State, Members, Next, change, put
 
+APPLIES = "log → tables of {node}: index {applied}"
+UP_TO, SNAPSHOT = "entries up to {index}, committed", "snapshot, the state at index {applied}"
 NO_LOSSES, NO_CRASHES, NO_HOURS = (
     refused(f"the budget of {faults} is spent") for faults in ("losses", "crashes", "hours")
 )
@@ -53,8 +55,7 @@ def verb_with_change(m: RaftLog, s: Group0State, a: Any) -> str:
     return f"{m.verb(a)}: {change(in_flight(s, a.state_id))}"
 
 
-def entry_to(m: RaftLog, after: Group0State, names: Iterable[str], label: str) -> Iterator[Travel]:
-    """An entry from the leader to other nodes."""
+def _entry_to(m: RaftLog, after: Group0State, names: Iterable[str], label: str) -> Iterator[Travel]:
     leader = m.names[after.leader]
     for name in names:  # nothing travels to the leader itself
         yield Travel("entry", leader, name, label)
@@ -79,15 +80,7 @@ class RaftLog(Members):
         each=lambda m, s: s.up & _lagging(s.indexes),
         label=lambda m, s, a: f"{m.verb(a)}: index {s.indexes[m.number(a.node)].applied + 1}",
         says=_apply_says,
-        travels=[
-            Travel(
-                "entry",
-                "log:{applied}",
-                "n:{node}",
-                "index {applied}",
-                "log → tables of {node}: index {applied}",
-            )
-        ],
+        travels=[Travel("entry", "log:{applied}", "n:{node}", "index {applied}", APPLIES)],
     )
     @purpose("All nodes apply the same commands in the same order.")
     def apply_command(self, s: Group0State, node: Node) -> Next:
@@ -105,7 +98,7 @@ class RaftLog(Members):
         each=commits,
         verb=lambda m, a: f"commit {a.state_id} by {' '.join(a.by)}",
         label=verb_with_change,
-        travels=lambda m, _, a, s: entry_to(m, s, a.by, f"index {len(s.log)}"),
+        travels=lambda m, _, a, s: _entry_to(m, s, a.by, f"index {len(s.log)}"),
     )
     @purpose("What a majority has stored survives the loss of any minority.")
     def commit_command(self, s: Group0State, state_id: StateId, by: Names) -> Next:
@@ -115,57 +108,39 @@ class RaftLog(Members):
             return why
         lacking = self.lacking_dropped(s) & self.mask(by)
         if lacking:
-            return self.needs_snapshot(s, lacking)
+            return self._needs_snapshot(s, lacking)
         s, command = _taken(s, state_id)
         log, indexes = s.log.append(command), s.indexes
         for node in map(self.number, by):
             indexes = put(indexes, node, indexes[node].storing(len(log)))
         return s.but(log=log, indexes=indexes).knowing(s.leader, len(log))
 
-    def needs_snapshot(self, s: Group0State, nodes: int) -> Refusal:
-        """That nodes lack what the leader has dropped."""
+    def _needs_snapshot(self, s: Group0State, nodes: int) -> Refusal:
         leader = self.names[s.leader]
         dropped = f"{leader}, the leader, has dropped entries up to {self.snapshot(s)}"
         return refused(f"{dropped}: the node needs a snapshot first", self.named(nodes))
 
-    def leader_down(self, s: Group0State) -> Refusal | None:
-        """That the leader is down, if it is."""
+    def _leader_down(self, s: Group0State) -> Refusal | None:
         name = self.names[s.leader]
         return None if s.up >> s.leader & 1 else refused(f"{name}, the leader, is down", (name,))
 
     @action(
         each=lambda m, s: s.up & _unaware(s.indexes, len(s.log)),
-        travels=[
-            Travel(
-                "entry",
-                "{leader}",
-                "{node}",
-                "up to {index}",
-                tells="entries up to {index}, committed",
-            )
-        ],
+        travels=[Travel("entry", "{leader}", "{node}", "up to {index}", tells=UP_TO)],
     )
     @purpose("A node can apply only entries that it has stored and knows are committed.")
     def replicate(self, s: Group0State, node: Node) -> Next:
         """{node} stores the log up to index {index} and knows that it is committed."""
-        if why := self.leader_down(s):
+        if why := self._leader_down(s):
             return why
         if self.lacking_dropped(s) >> node & 1:
-            return self.needs_snapshot(s, 1 << node)
+            return self._needs_snapshot(s, 1 << node)
         return s.knowing(node, len(s.log))
 
     @action(
         tag="snapshot",
         each=lambda m, s: s.up & m.lacking_dropped(s) if m.kept else 0,
-        travels=[
-            Travel(
-                "data",
-                "{leader}",
-                "{node}",
-                "snapshot",
-                tells="snapshot, the state at index {applied}",
-            )
-        ],
+        travels=[Travel("data", "{leader}", "{node}", "snapshot", tells=SNAPSHOT)],
     )
     @purpose("The leader's log no longer has the old entries; the snapshot replaces them.")
     def install_snapshot(self, s: Group0State, node: Node) -> Next:
@@ -174,7 +149,7 @@ class RaftLog(Members):
 
         The snapshot is the state after its last entry: the node has gone through all of them.
         """
-        why = self.leader_down(s) or self.building(s, node)
+        why = self._leader_down(s) or self.building(s, node)
         return why or s.applied_up_to(node, self.snapshot(s))
 
     # -- who leads, and who votes ------------------------------------------------------------------
@@ -224,7 +199,7 @@ class RaftLog(Members):
     @action(
         each=lambda m, s: [m.named(wanted) for wanted in {m.wanted_voters(s)} - {s.voters}],
         verb=lambda m, a: f"reconfigure {' '.join(a.voters)}",
-        travels=lambda m, _, a, s: entry_to(m, s, m.named(s.up), f"{s.voters.bit_count()} voters"),
+        travels=lambda m, _, a, s: _entry_to(m, s, m.named(s.up), f"{s.voters.bit_count()} voters"),
     )
     @purpose("Only voters count toward a majority.")
     def reconfigure(self, s: Group0State, voters: Names) -> Next:
@@ -272,15 +247,14 @@ class RaftLog(Members):
             left=s.left.spend("crashes"),
         )
 
-    def newest_id(self, s: Group0State) -> int:
-        """The greatest state id that was made so far."""
+    def _newest_id(self, s: Group0State) -> int:
         made: list[int] = [each.new for each in (*s.log, *s.in_flight, *filter(None, s.guards))]
         return max([0, *made])
 
     @action(
         kind="hour",
         verb="pass an hour",
-        each=lambda m, s: int(m.budget.hours > 0 and m.newest_id(s) > s.expired),
+        each=lambda m, s: int(m.budget.hours > 0 and m._newest_id(s) > s.expired),
         fault=True,
     )
     @purpose("The history is not kept forever.")
@@ -288,7 +262,7 @@ class RaftLog(Members):
         """An hour passes: state ids up to {after.expired} expire from the history."""
         if not s.left.hours:
             return NO_HOURS
-        return s.spend("left.hours").but(expired=self.newest_id(s))
+        return s.spend("left.hours").but(expired=self._newest_id(s))
 
     def words(self, before: Any, action: Any, after: Any) -> Words:
         """Of a command what it changes."""

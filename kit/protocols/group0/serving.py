@@ -14,6 +14,7 @@ from kit.model.declared import Each, Travel, Words, action, purpose, refused, th
 from kit.protocols.group0 import state
 from kit.protocols.group0.rules.schema import TableRequest
 
+CARRIES = "request with version {version}"
 Request = Annotated[int, Each(lambda m: range(len(m.table_requests)))]
 
 
@@ -51,15 +52,7 @@ class Serving(state.Members):
         tag="send",
         each=lambda m, s: m.at_stage(s, "waiting"),
         verb=text_of,
-        travels=[
-            Travel(
-                "request",
-                "{source}",
-                "{target}",
-                "version {version}",
-                tells="request with version {version}",
-            )
-        ],
+        travels=[Travel("request", "{source}", "{target}", "version {version}", tells=CARRIES)],
     )
     @purpose("The two nodes can have different versions of the table.")
     def send_request(self, s: state.Group0State, request: Request) -> state.Next:

@@ -382,10 +382,9 @@ class Coordinator(control.Control):
         s = caught_up(s, 1 << s.coordinator)
         return s.but(attempted=s.attempted.but(command=command))
 
-    def commit_words(
+    def _commit_words(
         self, command: Command | None, before: ControlState, after: ControlState
     ) -> str:
-        """What a command did once it was in the log."""
         assert command is not None
         if after.state_id == before.state_id:
             built = command.new - 1
@@ -428,7 +427,7 @@ class Coordinator(control.Control):
             if s.attempted.command
             else "commit"
         ),
-        says=lambda m, before, action, after: m.commit_words(
+        says=lambda m, before, action, after: m._commit_words(
             before.attempted.command, before, after
         ),
         travels=_into_the_log,
@@ -455,8 +454,7 @@ class Coordinator(control.Control):
         piece = self.task(s).work if s.started else None
         return words if piece is None else f"{words}: {piece.name}"
 
-    def work_words(self, before: ControlState, action: Any, after: ControlState) -> str:
-        """What is begun or done."""
+    def _work_words(self, before: ControlState, action: Any, after: ControlState) -> str:
         piece = self.task(before).work
         assert piece is not None
         done = "starts" if after.attempted.streaming else "has finished"
@@ -492,7 +490,7 @@ class Coordinator(control.Control):
         tag="work",
         by=by_leader,
         label=lambda m, s, action: m._piece_words(s, "work"),
-        says=work_words,
+        says=_work_words,
         travels=_work_sent,
     )
     @purpose("Each state has work of its own, which must be done before the next state.")
@@ -661,7 +659,7 @@ class Coordinator(control.Control):
         ),
         says=lambda m, before, action, after: (
             "An earlier coordinator's decision is committed late. "
-            + m.commit_words(before.deposed, before, after)
+            + m._commit_words(before.deposed, before, after)
         ),
         travels=_into_the_log,
     )

@@ -49,15 +49,14 @@ def _event(edge: tables.EdgeRow) -> str:
     return edge.label or ("" if edge.kind == "happy" else edge.kind)
 
 
-def node_diagram() -> StateDiagram:
-    """The states of a node, whatever the edition."""
+def _node_diagram() -> StateDiagram:
     drawn = machine_diagram(NODE, "state-topology-node", "states of a node")
     return replace(drawn, tight=True)
 
 
 def diagrams() -> Iterator[StateDiagram]:
     """Every machine of both editions, one that they share once."""
-    yield node_diagram()
+    yield _node_diagram()
     drawn = (
         diagram(machine, whose)
         for whose in tables.TABLES
@@ -107,7 +106,7 @@ def node_standing(scene: Scene) -> Standing | None:
     states = [_first(scene), *(step.after for step in scene.way())]
     names = [s.topology.nodes[node].state or "none" for s in states]
     path = [name for i, name in enumerate(names) if i == 0 or name != names[i - 1]]
-    return Standing(node_diagram(), tuple(path))
+    return Standing(_node_diagram(), tuple(path))
 
 
 STATES = state_panel("states", "Transition", standing, "No operation was requested.", tab="States")

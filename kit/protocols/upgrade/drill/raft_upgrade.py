@@ -160,8 +160,10 @@ def _there(s: Cluster) -> list[UpgradingNode]:
     return [s.nodes[i] for i in nodes_in(s.left)]
 
 
-def _looked(what: str) -> Callable[[drill.DrillMoment], bool]:
-    return lambda now: {seen(what, i) for i in nodes_in(now.state.left)} <= now.marks
+def _looked(
+    what: str, nodes: Callable[[Iterable[bool]], bool] = all
+) -> Callable[[drill.DrillMoment], bool]:
+    return lambda now: nodes(seen(what, i) in now.marks for i in nodes_in(now.state.left))
 
 
 STEPS: dict[str, tuple[str, Callable[[drill.DrillMoment], bool]]] = {
@@ -191,12 +193,18 @@ def grade(now: drill.DrillMoment) -> drill.Grade:
     """The run, graded; the same run has the same grade, but for what was only looked at."""
     plain = RaftUpgrade(nodes=now.model.nodes, beginning=now.model.beginning)
     needed = drill.steps_needed(plain, BY_OPERATOR)
+    return _graded(now, "upgrade ended", needed, checklist(now))
+
+
+def _graded(
+    now: drill.DrillMoment, ended: str, needed: int, steps: Iterable[drill.CheckedStep]
+) -> drill.Grade:
     return drill.Grade(
         (
-            drill.judged("upgrade ended", list(_unfinished(now)), IN_USE),
+            drill.judged(ended, list(_unfinished(now)), IN_USE),
             *_one_of_each(now.state),
             drill.operator_steps(now, BY_OPERATOR, needed),
-            _looked_at(checklist(now)),
+            _looked_at(steps),
         )
     )
 
@@ -280,18 +288,6 @@ new_checklist = drill.procedure({
 })  # fmt: skip
 
 
-def new_grade(now: drill.DrillMoment) -> drill.Grade:
-    """Every node is back, and has what a majority has committed meanwhile."""
-    return drill.Grade(
-        (
-            drill.judged("Raft in use", list(_unfinished(now)), IN_USE),
-            *_one_of_each(now.state),
-            drill.operator_steps(now, BY_OPERATOR, 1),
-            _looked_at(new_checklist(now)),
-        )
-    )
-
-
 NEW_CLUSTER = replace(
     DRILL,
     title="A new cluster that uses Raft",
@@ -300,7 +296,7 @@ NEW_CLUSTER = replace(
     "node that Raft is in use and the schema is the same. help lists the commands.",
     begun=lambda model: story(ENTRY, "new-cluster")[:3],
     checklist=new_checklist,
-    grade=new_grade,
+    grade=lambda now: _graded(now, "Raft in use", 1, new_checklist(now)),
 )
 
 APART_STEPS = {
@@ -341,13 +337,9 @@ NEVER_AGREES = replace(
 )
 
 
-def _somewhere(what: str) -> Callable[[drill.DrillMoment], bool]:
-    return lambda now: bool({seen(what, i) for i in nodes_in(now.state.left)} & now.marks)
-
-
 lost_checklist = drill.procedure({
-    "status": ("nodetool status on a live node: which node is down?", _somewhere(LOSS)),
-    "log": ("in a live node's log, find which node the upgrade waits for", _somewhere(WAITS)),
+    "status": ("nodetool status on a live node: which node is down?", _looked(LOSS, any)),
+    "log": ("in a live node's log, find which node the upgrade waits for", _looked(WAITS, any)),
 })  # fmt: skip
 
 
