@@ -4,8 +4,6 @@ import random
 from collections.abc import Callable
 from typing import Any, Literal
 
-from msgspec import Struct
-
 from kit.edge.arguments import checked
 from kit.errors import BadInput, KitError
 from kit.lessons.judge import Arguments, function_task
@@ -32,28 +30,22 @@ STAMPING = 1.0
 """Seconds of one schema change with a timestamp, at most, however many tables there are."""
 
 
-class CostRange(Struct, frozen=True):
-    """Seconds of one schema change: between ``least`` and ``most``."""
-
-    least: float
-    most: float
-
-
-def change_cost(source: VersionSource, tables: int) -> CostRange:
-    """What one schema change takes in a cluster with so many tables.
+def change_cost(source: VersionSource, tables: int) -> tuple[float, float]:
+    """How many seconds one schema change takes in a cluster with so many tables: least and most.
 
     The hash goes over the mutations of every table, so that it grows with their number; it is never
     quicker than the timestamp, whose change costs the same with any number.
     """
     if source == "timestamp":
-        return CostRange(STAMPING, STAMPING)
+        return STAMPING, STAMPING
     share = tables / LARGE
-    return CostRange(*(max(STAMPING, seconds * share) for seconds in HASHING))
+    least, most = (max(STAMPING, seconds * share) for seconds in HASHING)
+    return least, most
 
 
 def total_cost(source: VersionSource, tables: int) -> float:
     """Seconds, at most, to create so many tables one after the other."""
-    return sum(change_cost(source, count).most for count in range(1, tables + 1))
+    return sum(change_cost(source, count)[1] for count in range(1, tables + 1))
 
 
 SOURCES: tuple[VersionSource, ...] = ("hash", "timestamp")
@@ -76,16 +68,15 @@ def schema_costs(tables: int = LARGE) -> Chart:
     counts = [max(1, tables * i // POINTS) for i in range(1, POINTS + 1)]
     lines = [f"Seconds per schema change, up to {tables:,} tables"]
     for place, source in enumerate(SOURCES):
-        costs = [change_cost(source, count) for count in counts]
-        most, wide = [cost.most for cost in costs], 1.2 if source == "timestamp" else 3
-        axes.plot(counts, most, color=OUTLINE, linewidth=wide, label=source)
-        cost = costs[-1]
+        costs, wide = [change_cost(source, n)[1] for n in counts], 1.2 if place else 3
+        axes.plot(counts, costs, color=OUTLINE, linewidth=wide, label=source)
+        least, most = change_cost(source, tables)
         at = tables * (1.12 + 0.2 * place)
-        axes.bar(at, cost.most, 0.1 * tables, color=FILLS[source], edgecolor=OUTLINE)
-        axes.plot([at - 0.05 * tables, at + 0.05 * tables], [cost.least] * 2, color=OUTLINE)
-        axes.text(at, cost.most, source, ha="center", va="bottom", fontsize=8)
-        lines.append(f"by {source}: {_seconds(cost.least, cost.most)}")
-    halved = change_cost("hash", max(1, tables // 2)).most
+        axes.bar(at, most, 0.1 * tables, color=FILLS[source], edgecolor=OUTLINE)
+        axes.plot([at - 0.05 * tables, at + 0.05 * tables], [least] * 2, color=OUTLINE)
+        axes.text(at, most, source, ha="center", va="bottom", fontsize=8)
+        lines.append(f"by {source}: {_seconds(least, most)}")
+    halved = change_cost("hash", max(1, tables // 2))[1]
     lines.append(f"with half as many tables: at most {halved:g} by hash, no change by timestamp")
     totals = (f"by {source} at most {total_cost(source, tables):,.0f}" for source in SOURCES)
     lines.append(f"to create all the tables one by one: {', '.join(totals)}")
