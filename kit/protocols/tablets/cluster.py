@@ -116,10 +116,9 @@ class StageChange(State, frozen=True, cache_hash=True):
 
 
 class TabletCommand(State, frozen=True, cache_hash=True):
-    """A command of group 0 that changes tablets: stages to enter, transitions to begin.
-
-    ``joint``: it is one command with a change of the cluster's. ``stale``: group 0 changed after
-    the state that it was decided on, so that its guard fails.
+    """A command of group 0 that changes tablets: stages to enter, transitions to begin. ``joint``:
+    it is one command with a change of the cluster's. ``stale``: group 0 changed after it was
+    decided, so that its guard fails.
     """
 
     changes: tuple[StageChange, ...] = ()
@@ -129,10 +128,9 @@ class TabletCommand(State, frozen=True, cache_hash=True):
 
 
 class LateRpc(State, frozen=True, cache_hash=True):
-    """An RPC of a stage that nobody waits for any more, with the permit that it carries.
-
-    ``stage`` and ``session`` are those it was sent in. ``runs``: a node let it in. ``sealed``: a
-    barrier has passed since its stage was over.
+    """An RPC of a stage that nobody waits for any more, with the ``stage`` and the ``session`` that
+    it was sent in. ``runs``: a node let it in; ``sealed``: a barrier has passed since its stage was
+    over.
     """
 
     tablet: int

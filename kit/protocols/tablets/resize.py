@@ -665,12 +665,8 @@ class Resize(Hosts[ResizeState]):
         """Siblings are merged in one place."""
         if after.map.count >= before.map.count:
             return None
-        pairs = self.apart(before.map)
-        return (
-            f"tablets {pairs[0].even} and {pairs[0].odd} are merged, but their replicas differ"
-            if pairs
-            else None
-        )
+        apart = [f"tablets {pair.even} and {pair.odd}" for pair in self.apart(before.map)]
+        return f"{apart[0]} are merged, but their replicas differ" if apart else None
 
     @step("INV-MAP", on=(end_repair,))
     def repair_map(self, before: ResizeState, action: Any, after: ResizeState) -> str | None:

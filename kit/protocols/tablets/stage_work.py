@@ -21,21 +21,8 @@ from kit.errors import Refusal
 from kit.masks import union
 from kit.model.declared import Node, Travel, action, purpose, refused
 from kit.model.flows import FlowKind
-from kit.protocols.tablets.cluster import (
-    NO_SESSION,
-    TRACKS,
-    LateRpc,
-    Next,
-    SelectedReplicas,
-    StageChange,
-    TabletCluster,
-    TabletCommand,
-    TabletRow,
-    TabletsState,
-    TabletTransition,
-    excluded_nodes,
-    standing,
-)
+from kit.protocols.tablets import cluster
+from kit.protocols.tablets.cluster import Next, TabletRow, TabletsState, TabletTransition
 from kit.protocols.tablets.hosts import LOG, NETWORK, barrier, host_spot, replica_spot
 from kit.protocols.tablets.rules import replica_sets, stages
 from kit.protocols.tablets.rules.grid import PlacedTablet, TabletWay, held_replicas
@@ -69,7 +56,7 @@ class Piece(Struct, frozen=True):
         return self.possible and not self.hosts & ~s.control.reachable
 
 
-class Stages(TabletCluster):
+class Stages(cluster.TabletCluster):
     """What is done in stages, or fails: pieces of work, barriers, the commands that follow."""
 
     def busy(self, s: TabletsState) -> Refusal | None:
@@ -80,7 +67,7 @@ class Stages(TabletCluster):
             return IN_HAND
         if s.control.topology.tablets != "moving" and not s.in_transition:
             return refused("no tablet moves")
-        on_track = s.control.topology.transition in TRACKS
+        on_track = s.control.topology.transition in cluster.TRACKS
         return None if on_track or not self.tablet_track_excludes else HELD
 
     # What comes next
@@ -101,14 +88,14 @@ class Stages(TabletCluster):
                 hosts, last = self.nodes_of(sources + written), table == self.tables[-1]
                 yield Piece(tablet, place, transition, row, hosts, not lost, table, last)
 
-    def led_to(self, pieces: Iterable[Piece]) -> TabletCommand:
+    def led_to(self, pieces: Iterable[Piece]) -> cluster.TabletCommand:
         """The command that is due once these pieces, the last of their stages, are done."""
         changes = []
         for each in pieces:
             way = each.transition
             edge = stages.onward(self.table(way), way.stage)
-            changes.append(StageChange(each.tablet, each.place, way.stage, edge.kind))
-        return TabletCommand(tuple(changes))
+            changes.append(cluster.StageChange(each.tablet, each.place, way.stage, edge.kind))
+        return cluster.TabletCommand(tuple(changes))
 
     def barriers(self, s: TabletsState) -> list[Piece]:
         """The pieces that wait for the barrier."""
@@ -192,7 +179,9 @@ class Stages(TabletCluster):
 
     def _way(self, t: TabletTransition) -> TabletWay:
         stage, chosen = self.table(t).state(t.stage), t.sets.chosen
-        work = tuple(standing(t, place) for place, _ in enumerate(self.work(t.kind, t.stage)))
+        work = tuple(
+            cluster.standing(t, place) for place, _ in enumerate(self.work(t.kind, t.stage))
+        )
         used = chosen(stage.reads), chosen(stage.writes)
         return TabletWay(t.kind, t.stage, t.sets, *used, t.session, work)
 
@@ -359,9 +348,7 @@ class Stages(TabletCluster):
 
     def settled(self, before: TabletsState, s: TabletsState) -> TabletsState:
         """The state after a step: a new view where selectors changed, none that nobody goes by.
-
-        Answers count for the stages that they were given for. Who is down applies all when it is
-        back.
+        Answers count for the stages that they were given for. Who is down applies all when back.
         """
         s = super().settled(before, s)
         if not self.answering:
@@ -383,7 +370,7 @@ class Stages(TabletCluster):
         oldest = min(applied)
         return s.but(views=s.views[oldest:], applied=tuple(at - oldest for at in applied))
 
-    def selected(self, s: TabletsState) -> SelectedReplicas:
+    def selected(self, s: TabletsState) -> cluster.SelectedReplicas:
         """The replicas of each tablet that requests read, and those that they write."""
         return tuple(map(self._selected, s.tablets))
 
@@ -404,10 +391,9 @@ class Stages(TabletCluster):
         return replica_sets.after_failure(*failed, given_up=given_up)
 
     def leavers(self, s: TabletsState, transition: TabletTransition) -> tuple[int, ...]:
-        """The nodes that a transition drains for a request to leave.
-
-        The published coordinator gives such streaming up once it failed, and cancels the request;
-        it gives up what fails on a full disk, too (its stage ``streaming``).
+        """The nodes that a transition drains for a request to leave. The published coordinator
+        gives such streaming up once it failed, and cancels the request; it gives up what fails on a
+        full disk, too (its stage ``streaming``).
         """
         if not self.drains_first:
             return ()
@@ -415,7 +401,7 @@ class Stages(TabletCluster):
         numbers = (self.number(each.host) for each in hosts)
         return tuple(node for node in numbers if nodes[node].request == "leave")
 
-    def due_changes(self, s: TabletsState) -> tuple[StageChange, ...]:
+    def due_changes(self, s: TabletsState) -> tuple[cluster.StageChange, ...]:
         """The changes of stages that are due: of all tablets whose work is done, or has failed."""
         changes = []
         for tablet, row in enumerate(s.tablets):
@@ -424,10 +410,10 @@ class Stages(TabletCluster):
                 if transition.done == len(self.work(transition.kind, transition.stage)):
                     edge = stages.onward(self.table(transition), transition.stage)
                 if edge is not None:
-                    changes.append(StageChange(tablet, place, transition.stage, edge.kind))
+                    changes.append(cluster.StageChange(tablet, place, transition.stage, edge.kind))
         return tuple(changes)
 
-    def committed(self, s: TabletsState, command: TabletCommand) -> TabletsState:
+    def committed(self, s: TabletsState, command: cluster.TabletCommand) -> TabletsState:
         """The state with a command in the log: with its effect, or with none on another state."""
         if command.stale and self.commit_with_guard:
             return s
@@ -444,8 +430,8 @@ class Stages(TabletCluster):
         return s.with_rows(rows)
 
     def taken(
-        self, s: TabletsState, command: TabletCommand
-    ) -> Iterator[tuple[StageChange, TabletTransition, EdgeRow]]:
+        self, s: TabletsState, command: cluster.TabletCommand
+    ) -> Iterator[tuple[cluster.StageChange, TabletTransition, EdgeRow]]:
         """The changes of a command, each with its transition and the edge that this takes.
 
         Without a guard (S-59) the transition may have ended meanwhile, and one of another kind may
@@ -583,9 +569,9 @@ class Stages(TabletCluster):
         _, written = self.involved(s, way, work)
         if not written or not piece.goes(s):
             return refused("no RPC is sent")
-        return s.but(late=LateRpc(tablet, work, written, way.stage, way.session))
+        return s.but(late=cluster.LateRpc(tablet, work, written, way.stage, way.session))
 
-    def late_sent(self, late: LateRpc) -> str:
+    def late_sent(self, late: cluster.LateRpc) -> str:
         """What is on its way, for which tablet, with its permit."""
         words = f"{late.work} of {self.tablet_words(late.tablet)}{permit(late.session)[1]}"
         return f"coordinator → network: {words}"
@@ -634,7 +620,7 @@ class Stages(TabletCluster):
             return None
         return self.with_late_effect(s, late).but(late=None)
 
-    def with_late_effect(self, s: TabletsState, late: LateRpc) -> TabletsState:
+    def with_late_effect(self, s: TabletsState, late: cluster.LateRpc) -> TabletsState:
         """The state once what came late has done its work."""
         row = effect(s.tablets[late.tablet], late.work, late.targets)
         return s.with_rows({late.tablet: row})
@@ -644,7 +630,7 @@ def barrier_nodes(s: TabletsState) -> int:
     """The nodes that a barrier for tablets asks (a mask): the normal ones, and who takes part."""
     topology = s.control.topology
     states = ("normal", *NODE_STATE_OF.values())
-    return in_state(topology, *states) & topology.members & ~excluded_nodes(topology)
+    return in_state(topology, *states) & topology.members & ~cluster.excluded_nodes(topology)
 
 
 def done_row(row: TabletRow, piece: Piece) -> TabletRow:
@@ -681,7 +667,7 @@ def entered(transition: TabletTransition, edge: EdgeRow, used: set[int]) -> Tabl
     session = transition.session
     if edge.session:
         free = (number for number in count(1) if number not in used)
-        session = next(free) if edge.session == "opens" else NO_SESSION
+        session = next(free) if edge.session == "opens" else cluster.NO_SESSION
         used -= {transition.session}
         used |= {session}
     return transition.but(stage=edge.target, session=session, done=0, failed=False, full=False)

@@ -31,16 +31,8 @@ from kit.model.declared import (
 )
 from kit.model.model import Refinement, TransitionRows
 from kit.model.registry import Fuzzing, Scenario
-from kit.protocols.tablets.cluster import (
-    TRACKS,
-    Next,
-    TabletCommand,
-    TabletRow,
-    TabletsState,
-    TabletTransition,
-    excluded_nodes,
-    gone_nodes,
-)
+from kit.protocols.tablets import cluster
+from kit.protocols.tablets.cluster import Next, TabletCommand, TabletsState, TabletTransition
 from kit.protocols.tablets.hosts import LOG, shard_spot
 from kit.protocols.tablets.plans import Begin, Plans, replaced
 from kit.protocols.tablets.rules.replica_sets import replica_of, words
@@ -233,9 +225,8 @@ class Tablets(Plans, Stages):
     # Commands go into the log: the coordinator's, and late the one of a coordinator before
 
     def in_log(self, s: TabletsState, command: TabletCommand) -> TabletsState:
-        """The state with a command of tablets in the log: the cluster learns who has tablets.
-
-        S-27: with the safeguard off it does not.
+        """The state with a command of tablets in the log: the cluster learns who has tablets; with
+        the safeguard S-27 off it does not.
         """
         if given_up := self.failed_drains(s, command):
             s = s.but(given_up=s.given_up | given_up)
@@ -432,14 +423,11 @@ class Tablets(Plans, Stages):
     def tablets_apart(self, s: TabletsState) -> str | None:
         """Tablets move in their own tracks."""
         where = s.control.topology.transition
-        if not s.in_transition or where in (*TRACKS, "rollback_to_normal"):
+        if not s.in_transition or where in (*cluster.TRACKS, "rollback_to_normal"):
             return None
         operation = under_way(s.control.topology)
-        before = (
-            self.setting.has("join-first")
-            and operation is not None
-            and operation.machine.startswith("boot")
-        )
+        boots = operation is not None and operation.machine.startswith("boot")
+        before = boots and self.setting.has("join-first")
         return None if before else f"a tablet is in transition in {where or 'null'}"
 
     @step("INV-EXCL")
@@ -448,7 +436,7 @@ class Tablets(Plans, Stages):
         if before.tablets == after.tablets or not advanced(before, after):
             return None
         where = before.control.topology.transition
-        return None if where in TRACKS or not where else f"a tablet advanced in {where}"
+        return None if where in cluster.TRACKS or not where else f"a tablet advanced in {where}"
 
     @step("INV-STAGE", on=COMMITS)
     def stage_edges(self, before: TabletsState, action: Any, after: TabletsState) -> str | None:
@@ -530,7 +518,7 @@ class Tablets(Plans, Stages):
         Who is replaced was dead before: its successor gets its replicas once it is normal.
         """
         name = self.tablet_words
-        gone = self.hosts(gone_nodes(s.control.topology))
+        gone = self.hosts(cluster.gone_nodes(s.control.topology))
         for tablet, row in enumerate(s.tablets if gone else ()):
             lost = tuple(each for each in row.replicas if each.host in gone)
             if 2 * len(lost) >= len(row.replicas):
@@ -541,7 +529,7 @@ class Tablets(Plans, Stages):
     def replicas_on_members(self, s: TabletsState) -> str | None:
         """No replica is on a node that has left."""
         name = self.tablet_words
-        gone = self.hosts(gone_nodes(s.control.topology))
+        gone = self.hosts(cluster.gone_nodes(s.control.topology))
         for tablet, row in enumerate(s.tablets if gone else ()):
             for replica in row.replicas:
                 if replica.host in gone:
@@ -587,7 +575,7 @@ class Tablets(Plans, Stages):
         """
         name = self.tablet_words
         topology = s.control.topology
-        live = s.control.reachable & topology.members & ~excluded_nodes(topology)
+        live = s.control.reachable & topology.members & ~cluster.excluded_nodes(topology)
         views = {s.views[s.applied[i]]: self.names[i] for i in nodes_in(live)}
         for (near, first), (far, second) in combinations(views.items(), 2):
             for tablet, (a, b) in enumerate(zip(near, far, strict=True)):
@@ -704,7 +692,7 @@ class Tablets(Plans, Stages):
         }
 
 
-def row_said(row: TabletRow) -> str:
+def row_said(row: cluster.TabletRow) -> str:
     """A tablet: its replicas, its transition, and who else has data."""
     said = [words(row.replicas, " ")]
     for t in row.transitions:

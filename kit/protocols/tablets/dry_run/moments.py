@@ -19,10 +19,8 @@ from kit.protocols.topology.rules.machines import Edition
 
 
 class Moment(Struct, frozen=True, dict=True):
-    """A snapshot, or a dump alone: what was opened, and the rows of each table by last token.
-
-    ``up`` says of each host whether it is up, ``excluded`` of those that are down whether an
-    operator has given them up; both as far as it is told.
+    """A snapshot, or a dump alone: what was opened, and the rows of each table by last token. As
+    far as it is told, which hosts are ``up``, and which that are down an operator has ``excluded``.
     """
 
     opened: OpenedTablets
@@ -57,10 +55,9 @@ class Change(Struct, frozen=True):
 def opened_moments(
     files: Sequence[Readable], edition: Edition, anonymize: bool = False, release: str = NEWEST
 ) -> tuple[Moment, ...]:
-    """Snapshots in the order of time, or dumps of ``system.tablets`` in the order given.
-
-    Raises BadInput for files that are not well formed, for both kinds together, for one of another
-    cluster than the one before it: no node is in both.
+    """Snapshots in the order of time, or dumps of ``system.tablets`` in the order given. BadInput
+    for files that are not well formed, for both kinds together, for one of another cluster than the
+    one before it: no node is in both.
     """
     moments: list[Moment] = []
     if all(map(is_snapshot, files)):

@@ -539,14 +539,9 @@ def map_of(
     if alone is not None and alone not in range(0, len(rows), 2):
         allowed = f"an even number below {len(rows)}, the tablet count of {name}"
         raise refused("isolated_tablet_for_merge", alone, allowed)
-    given = TabletMap(
-        name,
-        tuple(_tablet(row, known, sessions, edition) for row in rows),
-        names[lines.base_table] if lines.base_table else "",
-        resize,
-        lines.resize_seq_number,
-        alone,
-    )
+    tablets = tuple(_tablet(row, known, sessions, edition) for row in rows)
+    of = names[lines.base_table] if lines.base_table else ""
+    given = TabletMap(name, tablets, of, resize, lines.resize_seq_number, alone)
     for fault in faults(given):
         where = lines.line if fault.tablet is None else rows[fault.tablet].line
         raise refused(fault.column, fault.value, f"{fault.allowed} (table {name})", where)

@@ -100,11 +100,8 @@ def _wanted(
     a line that is no operation, or an operation given twice.
     """
     lines = operations.splitlines() if isinstance(operations, str) else operations
-    own = {
-        node.host: REQUESTS[node.role != "leaving"]
-        for node in opened.nodes
-        if node.role in cluster.DRAINED
-    }
+    drained = (node for node in opened.nodes if node.role in cluster.DRAINED)
+    own = {node.host: REQUESTS[node.role != "leaving"] for node in drained}
     requests = [(word, host) for host, word in own.items()]
     lost: list[str] = []
     balance = False
@@ -192,7 +189,6 @@ def parameters_of(
     opened: OpenedTablets, requests: Sequence[tuple[str, str]], balance: bool, lost: Sequence[str]
 ) -> tuple[Any, Mapping[str, str], tuple[str, ...]]:
     """The parameters whose model begins with this cluster, the names of hosts, lines to read first.
-
     All nodes take part but those that take no tablets and have none. BadInput for more nodes,
     requests or losses than a Player has.
     """
@@ -306,10 +302,8 @@ def _dump(
     versions = (1, 1)
 
     def weight(rows: Iterable[Mapping[str, int]], host: str) -> int:
-        return sum(
-            cluster.counted_bytes(row.get(host, cluster.UNKNOWN), opened.target_size)
-            for row in rows
-        )
+        sizes = (row.get(host, cluster.UNKNOWN) for row in rows)
+        return sum(cluster.counted_bytes(size, opened.target_size) for size in sizes)
 
     if table is not None and table.version is not None:
         versions = (table.version, table.fence_version or 0)

@@ -26,9 +26,8 @@ from kit.ring.columns import np
 
 class TabletNode(Struct, frozen=True):
     """A node: its tablets, their bytes as far as known, and the part of its capacity they take.
-
-    ``up`` is true where nothing tells. A tablet in transition counts as if that had succeeded.
-    ``unsized`` are the tablets whose bytes no file gives.
+    ``up`` is true where nothing tells; a tablet in transition counts as if that had succeeded;
+    ``unsized`` are those whose bytes no file gives.
     """
 
     host: str

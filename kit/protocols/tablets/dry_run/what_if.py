@@ -216,24 +216,16 @@ def drain(opened: OpenedTablets, host: str) -> DrainReport:
 
 def _refused(opened: OpenedTablets, host: str) -> str:
     described = {} if opened.schema is None else opened.schema.keyspaces
-    keyspaces = tuple(
-        (name, tuple(opened.replication(name).items()))
-        for name, each in described.items()
-        if each.tablets is not False
-    )
+    own = (name for name, each in described.items() if each.tablets is not False)
+    keyspaces = tuple((name, tuple(opened.replication(name).items())) for name in own)
     hosts = [node.host for node in opened.nodes if node.role in STAYING or node.host == host]
-    return invalid_racks(
-        cluster.ClusterTopology(nodes=_entries(opened, hosts), keyspaces=keyspaces),
-        leaves=1 << hosts.index(host),
-    )
+    given = cluster.ClusterTopology(nodes=_entries(opened, hosts), keyspaces=keyspaces)
+    return invalid_racks(given, leaves=1 << hosts.index(host))
 
 
 def _entries(opened: OpenedTablets, hosts: Sequence[str]) -> tuple[cluster.NodeEntry, ...]:
-    places = opened.places
-    return tuple(
-        cluster.NodeEntry(state="normal", tokens=True, rack="/".join(places[host]))
-        for host in hosts
-    )
+    racks = map("/".join, map(opened.places.__getitem__, hosts))
+    return tuple(cluster.NodeEntry(state="normal", tokens=True, rack=rack) for rack in racks)
 
 
 def _on_their_way(opened: OpenedTablets) -> OpenedTablets:

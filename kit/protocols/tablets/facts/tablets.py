@@ -207,10 +207,9 @@ def _left_by_failure(step: PassedStep) -> set[tuple[int, int]]:
 
 
 def barrier(m: Tablets, s: TabletsState) -> dict[str, str]:
-    """How each host stands in the barrier that tablets wait for; empty where none waits.
-
-    It has *answered*, is *asked*, *unheard* (it does not hear the barrier) or *passed over* (it is
-    ignored, or will not come back).
+    """How each host stands in the barrier that tablets wait for (empty: none waits): it has
+    *answered*, is *asked*, *unheard* (it does not hear it) or *passed over* (it is ignored, or will
+    not come back).
     """
     if not m.barriers(s):
         return {}

@@ -82,9 +82,8 @@ TABLETS = 4
 
 
 def to_be_warned_of(mode: str, repaired: Mapping[str, int], today: int, grace: int) -> list[int]:
-    """The tablets whose deleted rows may come back, by the mode in which tombstones are collected.
-
-    ``repaired`` gives the day of a tablet's last repair; a tablet that is not in it had none.
+    """The tablets whose deleted rows may come back, by the mode in which tombstones are collected
+    and the day of each one's last repair, if there was any (``repaired``).
     """
     given = {int(tablet): day for tablet, day in repaired.items()}
     tablets = TabletMap("ks.t", tuple(Tablet(last, ()) for last in range(TABLETS)))

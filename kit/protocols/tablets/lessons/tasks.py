@@ -122,12 +122,8 @@ def resize_decided(average: int, under_way: str, count: int, initial: int) -> st
 
 def _resize(chance: random.Random) -> Arguments:
     average = chance.choice((10, 49, 50, 80, 100, 120, 199, 201, 400))
-    return [
-        average,
-        chance.choice(RESIZE_TYPES),
-        2 ** chance.randint(0, 4),
-        2 ** chance.randint(0, 4),
-    ]
+    kind = chance.choice(RESIZE_TYPES)
+    return [average, kind, *(2 ** chance.randint(0, 4) for _ in range(2))]
 
 
 RACKS = {host: f"r{1 + i // 2}" for i, host in enumerate(HOSTS)}

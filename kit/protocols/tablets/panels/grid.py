@@ -211,11 +211,8 @@ def _columns(grid: TabletGrid, room: Room) -> tuple[float, float]:
 
 
 def _rows(grid: TabletGrid, room: Room) -> tuple[float, float]:
-    top = (
-        room.strip
-        + TOP * (grid.asks or room.lane > 0)
-        + SHARDS * any(host.shards > 1 for host in grid.hosts)
-    )
+    top = room.strip + TOP * (grid.asks or room.lane > 0)
+    top += SHARDS * any(host.shards > 1 for host in grid.hosts)
     return top, min((room.height - top - 2) / max(1, len(grid.hosts)), MOST_ROW)
 
 
@@ -230,10 +227,9 @@ def _chip_width(letters: int) -> float:
 def layout(
     grid: TabletGrid, label: Mapping[str, str], room: Room = PICTURE, *, by_storage: bool
 ) -> GridLayout:
-    """Place the chips of every shard, line by line, in cells that are all as large.
-
-    ``label`` gives each chip what is written on it. ``by_storage``: the chips' areas stand to each
-    other as their bytes do, but for those that would be too small to be seen.
+    """Place the chips of every shard, with what is written on each (``label``), line by line in
+    cells that are all as large. ``by_storage``: areas stand to each other as bytes do, but for
+    those that would be too small to be seen.
     """
     left, cell = _columns(grid, room)
     inside = cell - 2 * GAP
@@ -943,10 +939,8 @@ Cell = tuple[str, tuple[TabletReplica, ...]]
 
 
 def draw_density(grid: TabletGrid, room: Room = PICTURE, *, by_storage: bool) -> Frag:
-    """Draw a cell for each shard, filled as far as it holds of what the fullest one does.
-
-    Of very many shards a cell is a node, and its bar the mean of its shards; of their replicas
-    there is a heat map.
+    """Draw a cell for each shard, filled as far as it holds of what the fullest one does. Of very
+    many shards a cell is a node, its bar the mean of its shards; their replicas are a heat map.
     """
     if len(grid.places) > MOST_SHARDS and not by_storage:
         return _draw_nodes(grid)
@@ -1089,7 +1083,5 @@ def summary(grid: TabletGrid) -> str:
     if not counts:
         return "no shard"
     mean = sum(counts) / len(counts)
-    return (
-        f"{counted(len(grid.tablets), 'tablet')}; replicas per shard: least {counts[0]:,}, mean "
-        f"{mean:,.1f}, most {counts[-1]:,}"
-    )
+    shards = f"least {counts[0]:,}, mean {mean:,.1f}, most {counts[-1]:,}"
+    return f"{counted(len(grid.tablets), 'tablet')}; replicas per shard: {shards}"

@@ -132,11 +132,8 @@ def plan_panel(
     """Make the panel of the next plan; ``calls`` counts how often there was one so far."""
 
     def so_far(scene: Scene) -> str:
-        return (
-            f"The balancer has been asked for a plan {counted(calls(scene), 'time')}."
-            if calls
-            else ""
-        )
+        so_often = counted(calls(scene), "time") if calls else ""
+        return f"The balancer has been asked for a plan {so_often}." if calls else ""
 
     def disabled(scene: Scene) -> str:
         return " ".join(filter(None, (DISABLED * (not plan(scene).enabled), plan(scene).unknown)))

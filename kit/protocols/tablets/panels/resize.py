@@ -68,10 +68,8 @@ def _words(scene: Scene) -> Iterator[tuple[str, str]]:
         every = pairs(scene)
         yield "pairs apart", f"{sum(bool(pair.moves) for pair in every)} of {len(every)}"
     if now.blocked:
-        yield (
-            "waits",
-            ": ".join(filter(None, (now.blocked.reason, ", ".join(now.blocked.evidence)))),
-        )
+        evidence = ", ".join(now.blocked.evidence)
+        yield "waits", ": ".join(filter(None, (now.blocked.reason, evidence)))
 
 
 def _limits(scene: Scene) -> list[str]:

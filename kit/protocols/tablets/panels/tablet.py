@@ -23,15 +23,11 @@ from kit.protocols.storage.rules import requests
 from kit.protocols.storage.rules.conditions import begun_writes
 from kit.protocols.tablets.panels.grid import TAB, grid_panel
 from kit.protocols.tablets.panels.tablets import diagram
+from kit.protocols.tablets.rules import tablet_history
 from kit.protocols.tablets.rules.grid import GridHost, PlacedTablet, TabletGrid, TabletWay
 from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets, TabletReplica
 from kit.protocols.tablets.rules.stages import TRANSITIONS, TransitionKind, ends_well
-from kit.protocols.tablets.rules.tablet_history import (
-    NO_TRANSITION,
-    WITHIN_NODE,
-    next_plan,
-    stage_of,
-)
+from kit.protocols.tablets.rules.tablet_history import NO_TRANSITION, WITHIN_NODE, stage_of
 from kit.protocols.tablets.tablet import Tablet
 from kit.views import declared
 from kit.views.diagrams import END, START, Standing, state_panel
@@ -78,7 +74,7 @@ def path(m: Tablet, s: storage.StorageState) -> StagePath:
         if stage == NO_TRANSITION:
             now = replace(now, ended=True)
         elif now.ended or (len(stages) > 1 and stage == stages[0]):  # ended, or written over
-            begun = next_plan(m.plans, begun + 1, now.replicas)
+            begun = tablet_history.next_plan(m.plans, begun + 1, now.replicas)
             now = planned(begun, now.replicas, stage)
         elif not stages or stages[-1] != stage:
             now = replace(now, stages=(*stages, stage))
@@ -131,8 +127,8 @@ class StageInUse(Struct, frozen=True):
     """A version with its stage: its selectors, which replicas stand there, and who plans by it.
 
     ``reads`` and ``writes`` are the replicas that the selectors stand for; ``selectors`` are their
-    names, empty outside a transition. Of ``replicas`` those in ``without`` find no replica of the
-    tablet on themselves. ``planners`` are coordinators that may plan their next request by it, or
+    names, empty outside a transition. ``replicas`` say of themselves if they find none of the
+    tablet there. ``planners`` are coordinators that may plan their next request by it, or
     by any newer one; ``requests`` are those planned by it that are open or have messages on their
     way. ``note`` says what happened without a version of its own.
 
@@ -151,7 +147,6 @@ class StageInUse(Struct, frozen=True):
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     replicas: tuple[str, ...]
-    without: tuple[str, ...]
     planners: tuple[str, ...]
     requests: tuple[str, ...]
     orphans: tuple[str, ...]
@@ -222,6 +217,7 @@ def _in_use(
     given_up = [n for n in there if s.requests[n].phase == requests.FAILED]
     states = (row for table in TRANSITIONS[m.edition].values() for row in table.states)
     ignored = m.newest(s).ignored
+    without = names(mask_of(i for i in members(at) if not view.holds_it(i, write=True)))
     return StageInUse(
         index,
         m.epoch(s, index),
@@ -230,8 +226,7 @@ def _in_use(
         next(((row.reads, row.writes) for row in states if row.name == stage), ("", "")),
         names(view.read_at),
         names(view.written_at),
-        names(at),
-        names(mask_of(i for i in members(at) if not view.holds_it(i, write=True))),
+        tuple(f"{name} (no replica)" if name in without else name for name in names(at)),
         tuple(name for name, oldest in planners.items() if oldest == index),
         tuple(map(request, there)),
         tuple(map(request, given_up)),
@@ -272,9 +267,8 @@ def _cells(row: StageInUse) -> tuple[str, str, str, str]:
         f"{selector}: {', '.join(group)}" if selector else ", ".join(group)
         for selector, group in zip(row.selectors, (row.reads, row.writes), strict=True)
     )
-    replicas = (f"{name} (no replica)" if name in row.without else name for name in row.replicas)
     plans = (f"{name} from here on" for name in row.planners)
-    return reads, writes, ", ".join(replicas), "; ".join((*plans, *row.requests))
+    return reads, writes, ", ".join(row.replicas), "; ".join((*plans, *row.requests))
 
 
 # -- the run in numbered steps ---------------------------------------------------------------------
@@ -359,11 +353,8 @@ def _landed(m: Tablet, step: PassedStep) -> str:
         return f"{KEPT}{to} rejects {name}, whose session is closed{stays}."
     if before.cells == step.after.cells:
         return f"{name} is applied to {to}, which already has everything in it."
-    return (
-        f"{HARM}{name} is applied to {to}: {m.row_key} is back."
-        if deleted
-        else f"{name} is applied to {to}."
-    )
+    back = f": {m.row_key} is back" * deleted
+    return f"{HARM * deleted}{name} is applied to {to}{back}."
 
 
 # -- leaving and new replicas, write by write ------------------------------------------------------

@@ -32,10 +32,8 @@ DIAGRAM = StateDiagram(
 
 
 def _nodes(m: Truncate, s: TruncateState) -> list[tuple[str, str, bool]]:
-    return [
-        (name, _session(view), bool(s.answered >> i & 1))
-        for i, (name, view) in enumerate(zip(m.names, s.views, strict=True))
-    ]
+    pairs = enumerate(zip(m.names, s.views, strict=True))
+    return [(name, _session(view), bool(s.answered >> i & 1)) for i, (name, view) in pairs]
 
 
 def _session(number: int) -> str:
@@ -111,12 +109,8 @@ def _late(scene: Scene, row: tuple[str, str, bool]) -> str:
 
 def _badges(scene: Scene) -> Badges:
     s = scene.state
-    yield (
-        "session",
-        f"session {s.session or 'none'}",
-        "plain",
-        as_timeuuid(s.session) * bool(s.session),
-    )
+    title = as_timeuuid(s.session) * bool(s.session)
+    yield "session", f"session {s.session or 'none'}", "plain", title
     yield "phase", f"truncate: {s.phase}", "" if s.phase in ("idle", "done") else "busy"
     yield "moving", "tablets in transition" * s.moving, "busy"
     yield "late", "a late RPC" * bool(s.late), "busy"

@@ -56,10 +56,9 @@ class GridHost(Struct, frozen=True):
 
 
 class TabletWay(Struct, frozen=True):
-    """A transition of a tablet: its kind, its stage, the replicas before and after.
-
-    ``reads`` and ``writes`` are those that requests use in this stage. ``session`` is that of its
-    work, 0 for none; of ``work`` each piece is *done*, *failed*, *next* or *later*.
+    """A transition of a tablet: its kind, its stage, the replicas before and after, and those that
+    requests use in this stage (``reads``, ``writes``). ``session`` is that of its work, 0 for none;
+    of ``work`` each piece is *done*, *failed*, *next* or *later*.
     """
 
     kind: str
@@ -102,10 +101,8 @@ class PlacedTablet(Struct, frozen=True):
 
 
 class HeldReplica(Struct, frozen=True):
-    """What one shard has of one tablet; ``bytes`` None: not known.
-
-    ``slot`` tells the replicas of a tablet apart (-1: it is none). ``twin`` is where the other
-    half of a move is.
+    """What one shard has of one tablet; ``bytes`` None: not known. ``slot`` tells the replicas of a
+    tablet apart (-1: it is none), ``twin`` is where the other half of a move is.
     """
 
     tablet: PlacedTablet

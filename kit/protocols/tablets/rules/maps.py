@@ -159,9 +159,8 @@ ALTERNATOR = "alternator_"
 
 
 def keyspace_of(table: str) -> str:
-    """The keyspace of a table that goes by ``keyspace.table``; else nothing.
-
-    Names of Alternator's tables may have dots; there the keyspace is called after the table.
+    """The keyspace of a table that goes by ``keyspace.table``; else nothing. Names of Alternator's
+    tables may have dots; there the keyspace is called after the table.
     """
     dots = [at for at, each in enumerate(table) if each == "."]
     own = len(ALTERNATOR)
@@ -287,9 +286,8 @@ def apart(given: TabletMap) -> Iterator[ApartPair]:
 
 
 def colocating(even: Tablet, odd: Tablet) -> tuple[tuple[TabletReplica, TabletReplica], ...]:
-    """What moves of the odd tablet's replicas put them where the even one's are: from, to.
-
-    A replica on the right host changes its shard; the others are paired in their order.
+    """What moves (from, to) of the odd tablet's replicas put them where the even one's are: one on
+    the right host changes its shard, the others are paired in their order.
     """
     if even.replicas == odd.replicas:
         return ()

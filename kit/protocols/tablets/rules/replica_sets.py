@@ -94,10 +94,9 @@ class DataTask(Struct, frozen=True):
 
 
 def streaming(kind: TransitionKind, sets: ReplicaSets, excluded: Collection[str] = ()) -> DataTask:
-    """Who sends to whom in ``streaming``; hosts that are ``excluded`` send nothing.
-
-    A migration reads what leaves; where nothing leaves, as when a replica is added, and in a
-    rebuild it reads all who stay. ``rebuild_v2`` has been repaired, so that one of them is enough.
+    """Who sends to whom in ``streaming``; hosts that are ``excluded`` send nothing. A migration
+    reads what leaves; where nothing leaves, as when a replica is added, and in a rebuild it reads
+    all who stay, or one of them that ``rebuild_v2`` has repaired.
     """
     staying = tuple(each for each in sets.new if each in sets.old and each.host not in excluded)
     if kind in ("migration", "intranode_migration") and sets.leaving:
@@ -116,9 +115,8 @@ class StreamLoad(Struct, frozen=True):
 def stream_load(
     kind: TransitionKind, sets: ReplicaSets, excluded: Collection[str] = ()
 ) -> StreamLoad:
-    """What a transition takes of the streams of shards; hosts that are ``excluded`` have none.
-
-    A repair, also that of ``rebuild_v2``, and a restore read and write all replicas that can be
+    """What a transition takes of the streams of shards; hosts that are ``excluded`` have none. A
+    repair, also that of ``rebuild_v2``, and a restore read and write all replicas that can be
     reached.
     """
     if kind in ("repair", "rebuild_v2", "restore"):
@@ -160,10 +158,9 @@ def after_failure(
 
 
 class StageChoice(Struct, frozen=True):
-    """How a failure decides between two ways: a count of the old replicas and of the new ones.
-
-    ``counts`` is what is counted: those that are left, or those that are excluded. ``target`` is
-    the stage that follows; empty: the work is tried again.
+    """How a failure decides between two ways: a count of the old replicas and of the new ones that
+    are left, or excluded (``counts``). ``target`` is the stage that follows; empty: the work is
+    retried.
     """
 
     counts: Literal["left", "excluded"]

@@ -274,10 +274,9 @@ def unready(given: TabletMap, local: LocalNumbers) -> tuple[tuple[int, TabletRep
 
 
 def not_final(given: TabletMap, local: LocalNumbers) -> Refusal | None:
-    """Why the decision on a table cannot take effect now; None: it can.
-
-    A split waits for the current number of every replica of every tablet, a merge for siblings with
-    equal replica sets, both for the end of all transitions.
+    """Why the decision on a table cannot take effect now; None: it can. A split waits for the
+    current number of every replica of every tablet, a merge for siblings with equal replica sets,
+    both for the end of all transitions.
     """
     if given.resize_type == "none":
         return Refusal(f"no resize is decided for {given.table}")
@@ -354,10 +353,8 @@ class TargetCount(Struct, frozen=True):
 
 
 def by_size(size: TableSize, limits: Thresholds) -> int:
-    """The count that the size asks for; the present one where sizes are not known.
-
-    Where a resize under way is not wanted any more, that of a table without one: it may be the
-    opposite.
+    """The count that the size asks for; the present one where sizes are not known. Where a resize
+    under way is not wanted any more, that of a table without one: it may be the opposite.
     """
     average = size.average_table
     if average is None:
@@ -380,9 +377,8 @@ def rules_of(
     limits: Thresholds,
 ) -> dict[str, int]:
     """What each rule asks for; of rules that ask for as many the first counts. A rack that is named
-    has a replica of each tablet.
-
-    Co-located tables share the target size: a tablet of one of them holds its part of it.
+    has a replica of each tablet. Co-located tables share the target size: a tablet of one of them
+    holds its part of it.
     """
     per_shard = options.min_per_shard_tablet_count
     if per_shard is None:
@@ -426,9 +422,8 @@ def within_goal(
     by_rack: bool = True,
 ) -> dict[str, int]:
     """Counts by table, made smaller where the shards of a rack (else of a datacenter, where all
-    factors are numbers) would get more than the goal.
-
-    Every table that has replicas in such a rack shrinks by the same part; the smallest part counts.
+    factors are numbers) would get more than the goal: every table that has replicas there shrinks
+    by the same part; the smallest part counts.
     """
     parts = dict.fromkeys(counts, Fraction(1))
     for datacenter, by_name in shards.items():

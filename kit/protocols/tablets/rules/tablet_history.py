@@ -401,12 +401,14 @@ class _TabletHistory:
         plan, table = self.plans[number], self._table(number)
         sets = plan.sets(replicas)
         begun = replace(place, number=number, sets=sets)
-        yield self._edge(begun, table, table.begins, now, (), f"plan {plan.title(sets)}")
+        after = self._after(begun, table, table.begins)
+        yield self._event(now, (), after, f"plan {plan.title(sets)}")
 
     def _along(
         self, place: _TransitionPlace, table: Machine, row: EdgeRow, now: View
     ) -> Iterator[Edge]:
-        target = row.target if row.target != BOUNDARY else NO_TRANSITION
+        after, target = self._after(place, table, row), row.target
+        target = target if target != BOUNDARY else NO_TRANSITION
         work = table.state(row.source).work
         moves_data = any(each.name in (stages.STREAM, stages.REPAIR) for each in work)
         if row.kind == "rollback":
@@ -414,7 +416,7 @@ class _TabletHistory:
             old, new = self.places.at(place.sets.old), self.places.at(place.sets.new)
             more, than = (old | new, 0) if row.when == "excluded" else (new, old)
             waits = (conditions.MoreLost(more, than, self._excluded(place)),) if row.when else ()
-            yield self._edge(place, table, row, now, waits, f"roll back to {target}", aside=True)
+            yield self._event(now, waits, after, f"roll back to {target}", aside=True)
             return
         # A copy may go to, or come from, a node that is excluded.
         out = self._excluded(place) if moves_data else 0
@@ -423,32 +425,20 @@ class _TabletHistory:
             # The barrier is met, then what is to be cleaned is.
             cleans = self._cleans(place)
             waits = (*self._barrier(place), *((conditions.HaveCleaned(cleans),) if cleans else ()))
-            verb = f"commit {target}"
-            yield self._edge(place, table, row, now, waits, verb, streamed=moves_data)
+            yield self._event(now, waits, after, f"commit {target}", streamed=moves_data)
         # Failed work may be followed by the same stage though no edge says so.
         passed_over = any(each.on_failure == "proceed" for each in work)
         if row.kind == "proceed" or (passed_over and table.edge(row.source, "proceed") is None):
-            yield self._edge(place, table, row, now, (), f"give up to {target}", aside=True)
+            yield self._event(now, (), after, f"give up to {target}", aside=True)
 
-    def _edge(
-        self,
-        place: _TransitionPlace,
-        table: Machine,
-        row: EdgeRow,
-        now: View,
-        waits: tuple[conditions.Condition, ...],
-        verb: str,
-        *,
-        streamed: bool = False,
-        aside: bool = False,
-    ) -> Edge:
+    def _after(self, place: _TransitionPlace, table: Machine, row: EdgeRow) -> _TransitionPlace:
         ends, opens = row.target == BOUNDARY, row.session == "opens"
         sets = place.sets
         if ends:
             final = sets.new if stages.REPLACES in row.effects else sets.old
             sets = ReplicaSets(final, final)
         met = row.kind == "happy" and place.has_barrier
-        after = replace(
+        return replace(
             place,
             stage=AT_REST if ends else table.state(row.target),
             sets=sets,
@@ -461,7 +451,6 @@ class _TabletHistory:
             quiet=False,
             fenced=False,
         )
-        return self._event(now, waits, after, verb, streamed=streamed, aside=aside)
 
     def _event(
         self,
@@ -493,11 +482,8 @@ class _TabletHistory:
         choice = self.places.choice(place.sets, place.stage)
         if choice is None or not choice.writes:
             return know, below
-        return (
-            know,
-            below,
-            conditions.NothingElsewhere(self.places.shards & kept, choice.writes & kept),
-        )
+        shards = conditions.NothingElsewhere(self.places.shards & kept, choice.writes & kept)
+        return know, below, shards
 
     def _all_know(self, places: int) -> tuple[conditions.Condition, ...]:
         nodes = self.places.knowing(places)

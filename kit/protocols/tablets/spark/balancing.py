@@ -57,10 +57,9 @@ def balancing(
 
 
 def convergence_of(frame: Any) -> pd.DataFrame:
-    """A row for each cluster: plans until nothing was left to move, moves in all and the least that
-    even counts need, loads at first and at last.
-
-    ``frame`` are rows of ``balancing``. BadInput for another table.
+    """A row for each cluster of rows of ``balancing``: plans until nothing was left to move, moves
+    in all and the least that even counts need, loads at first and at last. BadInput for another
+    table.
     """
     rows = columns_of("frame", frame, BALANCING).to_pandas()
     keys = ["edition", "nodes", "shards", "replicas", "seed"]

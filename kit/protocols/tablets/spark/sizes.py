@@ -262,9 +262,8 @@ BUCKET, DECISION, TABLES = "bucket", "decision", "tables"
 
 
 def counted(resizes: pa.Table, target: int) -> pa.Table:
-    """The tables of ``resizes`` by bucket and decision, as rows of ``averages`` in their order.
-
-    Co-located tables share one average and count each. A bucket without tables has no row.
+    """The tables of ``resizes`` by bucket and decision, as rows of ``averages`` in their order,
+    none for an empty bucket. Co-located tables share one average and count each.
     """
     borders = tuple(int(target * part) for part in PARTS)
     known = resizes["average"].is_valid().to_numpy()
@@ -385,10 +384,9 @@ class TabletCluster:
 
 
 def tablets(spark: Spark | None, **sizes: Any) -> TabletCluster:
-    """A drawn cluster with tablets, as tables on a session, or with None in this process.
-
-    ``sizes`` are the fields of ``kit.protocols.tablets.spark.sizes.TabletsSize``. BadInput for a
-    size that is unknown, out of its limits, or does not fit the others.
+    """A drawn cluster with tablets, as tables on a session, or with None in this process. ``sizes``
+    are the fields of ``kit.protocols.tablets.spark.sizes.TabletsSize``. BadInput for a size that is
+    unknown, out of its limits, or does not fit the others.
     """
     return TabletCluster(spark, size_of(sizes))
 

@@ -342,9 +342,8 @@ class NodePlaces:
         return fit
 
     def parted(self, rows: TabletRows) -> TabletRows:
-        """The rows with siblings apart that are on a node to drain and have no common target.
-
-        To empty the node comes before the merge that brought them together.
+        """The rows with siblings apart that are on a node to drain and have no common target: to
+        empty the node comes before the merge that brought them together.
         """
         pairs = np.argwhere(rows.together == 2)
         pairs = pairs[self.drained[rows.nodes[pairs[:, 0], pairs[:, 1]]]]

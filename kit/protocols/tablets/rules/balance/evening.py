@@ -71,9 +71,8 @@ class _Evening:
         self.over, self.under = int((held > self.high).sum()), int((held < self.low).sum())
 
     def moves(self) -> Iterator[TabletMove]:
-        """Moves until counts are even, or streams are full.
-
-        From all the fullest shards in turn to the emptiest ones: each pair has the same counts.
+        """Moves until counts are even, or streams are full: from all the fullest shards in turn to
+        the emptiest ones, so that each pair has the same counts.
         """
         while len(self.shards):
             most, least = float(self.giving.max()), float(self.taking.min())
@@ -146,10 +145,9 @@ class _Evening:
 
 
 class TableSpread:
-    """How much of each table the shards and nodes hold that a plan looks at.
-
-    What is ideal is so among the nodes ``inside``, those whose loads are to be even: elsewhere a
-    table may have other replicas, and disks may be larger.
+    """How much of each table the shards and nodes hold that a plan looks at. Ideal is what is so
+    among the nodes ``inside``, whose loads are to be even: elsewhere a table may have other
+    replicas, and disks may be larger.
     """
 
     def __init__(self, loads: Loads, inside: NDArray[np.bool_]) -> None:
@@ -163,9 +161,8 @@ class TableSpread:
         self._ideal = held / loads.node_room[inside].sum()
 
     def of(self, places: NDArray[np.int32], source: int, target: int) -> tuple[Numbers, Numbers]:
-        """How bad it is to move replicas on one shard to another: for shards, and for nodes.
-
-        Nodes count first, as far as they are bad at all; within a node they do not count.
+        """How bad it is to move replicas on one shard to another: for shards, and for nodes, which
+        count first, as far as they are bad at all, and not within a node.
         """
         loads = self.loads
         rows = places[:, 0]

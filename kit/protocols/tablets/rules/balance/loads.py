@@ -25,10 +25,9 @@ KINDS: dict[bool, TransitionKind] = {True: "intranode_migration", False: "migrat
 
 
 class TabletMove(Struct, frozen=True):
-    """A transition of a plan: the tablets (two siblings, where they move together), and why.
-
-    ``bytes`` is what is copied; where that is not known in each table of a group, what the load
-    counts for it.
+    """A transition of a plan: the tablets (two siblings, where they move together), why, and the
+    ``bytes`` to copy, or where these are not known in each table of a group, what the load counts
+    for it.
     """
 
     table: str
