@@ -16,27 +16,12 @@ from msgspec.structs import replace
 
 from kit.errors import BadInput, Refusal
 from kit.protocols.raft import messages as say
+from kit.protocols.raft import state
 from kit.protocols.raft.rules import progress as flow
 from kit.protocols.raft.rules.configuration import Configuration, Member, in_order, reached, tally
 from kit.protocols.raft.rules.log import Data, Entry, Log, Snapshot
 from kit.protocols.raft.rules.progress import Progress
-from kit.protocols.raft.state import (
-    Answer,
-    Candidate,
-    Follower,
-    Leader,
-    Options,
-    Outcome,
-    Output,
-    RaftSafeguards,
-    Read,
-    Sent,
-    Server,
-    Stored,
-    Transfer,
-    Waiting,
-    Wanted,
-)
+from kit.protocols.raft.state import Leader, Options, Output, Server, Stored, Waiting, Wanted
 
 NOBODY = Refusal("this configuration has no voters")
 IN_PROGRESS = Refusal("a membership change is in progress and must be committed first")
@@ -175,7 +160,7 @@ def transfer(
         return Refusal(f"{target} is not a voter" if target else "there is no other voting member")
     turn = _Turn(server, options)
     if role.transfer is None or role.transfer.target != target:
-        turn.hand_over(Transfer(target, left=ticks))
+        turn.hand_over(state.Transfer(target, left=ticks))
     return turn.done()
 
 
@@ -248,8 +233,8 @@ class _Turn:
     def __init__(self, server: Server, options: Options, draw: int = 0) -> None:
         self.before = self.server = server
         self.options, self.safeguards = options, options.safeguards
-        self.messages: list[Sent] = []
-        self.answers: list[Answer] = []
+        self.messages: list[state.Sent] = []
+        self.answers: list[state.Answer] = []
         self.draw, self.aborted = draw, False
 
     def done(self) -> Output:
@@ -275,7 +260,7 @@ class _Turn:
         if target == self.server.id:
             _RECEIVED[type(message)](self, target, message)
         else:
-            self.messages.append(Sent(target, message))
+            self.messages.append(state.Sent(target, message))
 
     # -- terms and roles ---------------------------------------------------------------------------
 
@@ -328,7 +313,7 @@ class _Turn:
 
     def follow(self, leader: str) -> None:
         reads = self.role.reads if isinstance(self.role, Leader) else ()
-        self.set(role=Follower(leader))
+        self.set(role=state.Follower(leader))
         if self.options.timers:
             self.set(elapsed=0, timeout=self.draw or self.server.timeout)
         for read in reads:
@@ -344,7 +329,7 @@ class _Turn:
         former = log.configuration_at(log.configured_at - 1) if is_new else known
         if me not in (*known.voters, *former.voters):
             return
-        self.set(role=Candidate(trial))
+        self.set(role=state.Candidate(trial))
         if not trial:
             self.store(term=self.server.term + 1, vote=me)
         for voter in known.voters:
@@ -359,7 +344,7 @@ class _Turn:
 
     def ask_again(self, voter: str) -> None:
         """A candidate hears of a voter that has not answered: its question may be lost."""
-        if isinstance(self.role, Candidate) and self.awaits(voter):
+        if isinstance(self.role, state.Candidate) and self.awaits(voter):
             self.ask(voter)
 
     def counted(self, voter: str, *, granted: bool) -> None:
@@ -388,7 +373,7 @@ class _Turn:
 
     def voted(self, source: str, m: say.VoteReply) -> None:
         """A vote for it, or against it; a second answer of one voter says nothing."""
-        asks = isinstance(self.role, Candidate) and self.role.trial == m.trial
+        asks = isinstance(self.role, state.Candidate) and self.role.trial == m.trial
         if asks and self.awaits(source):
             self.counted(source, granted=m.granted)
 
@@ -397,7 +382,7 @@ class _Turn:
 
     def told_to_lead(self, source: str, m: say.TimeoutNow) -> None:
         """The leader hands over: no pre-vote, and nobody withholds a vote."""
-        if isinstance(self.role, Follower):
+        if isinstance(self.role, state.Follower):
             self.campaign(trial=False, forced=True)
 
     # -- a reign -----------------------------------------------------------------------------------
@@ -462,7 +447,7 @@ class _Turn:
         if known.is_joint and configured_at <= index:  # or was: before this leader came to power
             self.add(Configuration(known.current))
         elif was < configured_at <= index and not known.votes(self.server.id):
-            self.hand_over(Transfer())
+            self.hand_over(state.Transfer())
 
     def lead_on(self, alive: Collection[str]) -> None:
         """A tick of a leader: who is there, heartbeats, what was not answered, a transfer's end."""
@@ -498,7 +483,7 @@ class _Turn:
         if (handing := self.role.transfer) and handing.heir:
             self.send(handing.heir, say.TimeoutNow(self.server.term))
 
-    def hand_over(self, handing: Transfer) -> None:
+    def hand_over(self, handing: state.Transfer) -> None:
         self.reign(transfer=handing)
         if heir := next(filter(self.is_heir, self.role.progress), None):
             self.tell_to_lead(heir.id)
@@ -527,7 +512,7 @@ class _Turn:
         last = m.entries[-1].index if m.entries else m.before
         sure = [e for e in m.entries if e.index <= s.commit]
         agree = all(log.term(e.index) in (None, e.term) for e in sure)
-        if self.safeguards == RaftSafeguards() and not agree:
+        if self.safeguards == state.RaftSafeguards() and not agree:
             allowed = f"entries that agree with the committed ones up to index {s.commit}"
             raise BadInput("entries", sure, allowed)
         self.store(log=log.merged(m.entries))
@@ -588,7 +573,7 @@ class _Turn:
             return self.readable(source, m.request, None)
         if not self.safeguards.read_quorum:
             return self.readable(source, m.request, commit)
-        read = Read(role.barrier + 1, commit, source, m.request)
+        read = state.Read(role.barrier + 1, commit, source, m.request)
         self.reign(barrier=read.number, reads=(*role.reads, read))
         self.ask_majority()
         return self.resolve_reads()
@@ -663,16 +648,16 @@ class _Turn:
         waiting = (new if w == each else w for w in self.server.waiting)
         self.set(waiting=tuple(w for w in waiting if w))
 
-    def end(self, each: Waiting, outcome: Outcome, leader: str = "") -> None:
+    def end(self, each: Waiting, outcome: state.Outcome, leader: str = "") -> None:
         self.instead(each, None)
-        self.answers.append(Answer(each.request, outcome, each.index, leader))
+        self.answers.append(state.Answer(each.request, outcome, each.index, leader))
 
     def settle(self) -> None:
         for each in self.server.waiting:
             if outcome := self.outcome(each):
                 self.end(each, outcome)
 
-    def outcome(self, each: Waiting) -> Outcome | None:
+    def outcome(self, each: Waiting) -> state.Outcome | None:
         """What the local log says to a client, as far as it can; a member no more says nothing."""
         s, log, term = self.server, self.server.log, self.server.log.term(each.index)
         if each.until != "read":

@@ -24,28 +24,8 @@ from kit.protocols.group0.rules.quorum import Place, Quorum, extremes
 from kit.protocols.group0.rules.releases import GOSSIPED, NEWEST, RELEASES, Release, gossips, has
 from kit.protocols.group0.rules.voters import VoterRules
 from kit.protocols.recovery.rules import availability
-from kit.protocols.recovery.rules.procedure import (
-    ASK,
-    BY_HAND,
-    FIND,
-    IN_STATUS,
-    IN_TOPOLOGY,
-    MODE_STEPS,
-    NEVER_BY_HAND,
-    NEW_STEPS,
-    NOBODY,
-    NOT_KNOWN,
-    PLACES,
-    ROWS,
-    Procedure,
-    ProcedureChoice,
-    choices,
-    choices_between,
-    leaders,
-    only_on,
-    regressing,
-    which_procedure,
-)
+from kit.protocols.recovery.rules import procedure as procedures
+from kit.protocols.recovery.rules.procedure import BY_HAND, NOT_KNOWN, Procedure, ProcedureChoice
 from kit.protocols.topology.dry_run.opening import elsewhere, open_topology, read_status
 from kit.protocols.topology.rules.columns import JOINING, UPGRADE_STATES, without_vote
 from kit.protocols.topology.rules.machines import NODE_STATES, Edition
@@ -535,7 +515,8 @@ def advise(
         reason = f"depending on {decided_by}, {worst.reason} or {best.reason}"
     lost = cluster.named("lost")
     indexes, having = cluster.indexes, cluster.replicas
-    able = tuple(sorted(leaders(indexes), key=lambda name: (name in cluster.returning, name)))
+    fit = procedures.leaders(indexes)
+    able = tuple(sorted(fit, key=lambda name: (name in cluster.returning, name)))
     chosen = able[0] if able else None
     if leader is not None:
         chosen = node_named(leader, cluster.able(), "--leader")
@@ -556,7 +537,7 @@ def advise(
     old = is_server and not has("topology-in-group-0", release)
     dead = cluster.named("down", "lost") if is_server and gossiped is None else ()
     tables = [
-        choices(case.quorum, down, case.lost, stuck, edition, leading)
+        procedures.choices(case.quorum, down, case.lost, stuck, edition, leading)
         for case in (worst, best)
         if procedure != "restore"
     ] or [(), ()]
@@ -564,7 +545,7 @@ def advise(
         line.assuming or f"{', '.join(line.voters)} {lives(line.voters, 'vote')}"
         for line in (lines[0], lines[-1])
     )
-    only_lost = only_on(worst.lost, worst.quorum.voters, worst.quorum.needed)
+    only_lost = procedures.only_on(worst.lost, worst.quorum.voters, worst.quorum.needed)
     return RecoveryAdvice(
         source=source,
         edition=edition,
@@ -582,9 +563,9 @@ def advise(
         leader=chosen if by_leader else None,
         leaders=able if by_leader else (),
         order=order,
-        regressing=regressing(indexes, chosen) if chosen and by_leader else {},
+        regressing=procedures.regressing(indexes, chosen) if chosen and by_leader else {},
         steps=(
-            *_questions(procedure, unknown, vague, ROWS[not gossiped]),
+            *_questions(procedure, unknown, vague, procedures.ROWS[not gossiped]),
             *_steps(cluster, procedure, edition, release, order),
         ),
         remedies=tuple(_remedies(cluster, procedure, release, keyspaces)),
@@ -598,7 +579,7 @@ def advise(
             *(NO_RAFT.format(release) for _ in lost[:1] if old),
             *(GOSSIPED for _ in dead[:1]),
         ),
-        choices=choices_between(tables[0], tables[1], (if_worst, if_best)),
+        choices=procedures.choices_between(tables[0], tables[1], (if_worst, if_best)),
     )
 
 
@@ -629,8 +610,8 @@ def _cases(
     def case(told_by: str, voters: int, gone: int = lost, assuming: str = "") -> _Case:
         quorum, stuck = Quorum(voters, voters & ~(down | gone)), cluster.upgrade == "stuck"
         gone_nodes = gone & ~out if quorum.holds else gone  # Who has left is not replaced.
-        able = bool(cluster.able())
-        procedure, reason = which_procedure(quorum, down, gone_nodes, stuck, by_leader, able)
+        given = down, gone_nodes, stuck, by_leader, bool(cluster.able())
+        procedure, reason = procedures.which_procedure(quorum, *given)
         voting = tuple(sorted(every[node] for node in nodes_in(voters)))
         has = quorum.live.bit_count(), quorum.needed, quorum.holds
         return _Case(QuorumLine(told_by, assuming, voting, *has, procedure), quorum, gone, reason)
@@ -688,7 +669,8 @@ def _strange(
             yield f"{name} votes in group 0 but is not in the file: {IF_LIVES}"
     names = {*(node.name for node in cluster.nodes), *strangers}
     silent = {name for view in views for of in view.configurations for name in of} - names
-    tells = f"{ROWS[new]} on a live node tells what it is: {IN_TOPOLOGY if new else IN_STATUS}"
+    means = procedures.IN_TOPOLOGY if new else procedures.IN_STATUS
+    tells = f"{procedures.ROWS[new]} on a live node tells what it is: {means}"
     for name in sorted(silent):
         yield f"{name} is in group 0 without a vote, but not in the file. {tells.format(name)}"
     for view in views:
@@ -725,9 +707,11 @@ def _questions(
     procedure: Procedure, unknown: Sequence[str], vague: Sequence[str], rows: str
 ) -> Iterable[ProcedureStep]:
     if unknown:
-        yield ProcedureStep(FIND.name, FIND.what.format(unknown=first_of(unknown), rows=rows))
-    if procedure == NOT_KNOWN:
-        yield from (PLACES, ASK) if vague else () if unknown else (ASK,)
+        what = procedures.FIND.what.format(unknown=first_of(unknown), rows=rows)
+        yield ProcedureStep(procedures.FIND.name, what)
+    if procedure == NOT_KNOWN and (vague or not unknown):
+        yield from [procedures.PLACES] * bool(vague)
+        yield procedures.ASK
 
 
 def _steps(
@@ -745,9 +729,10 @@ def _steps(
         yield ProcedureStep("restart", f"first restart {', '.join(down)}")
     if stopped := cluster.able(False):
         yield ProcedureStep("stop", STOP.format(", ".join(stopped)))
-    steps = NEW_STEPS[edition]
+    steps = procedures.NEW_STEPS[edition]
     if procedure == "recovery mode":
-        steps = MODE_STEPS[edition if has("topology-in-group-0", release) else "documents"]
+        in_group0 = has("topology-in-group-0", release)
+        steps = procedures.MODE_STEPS[edition if in_group0 else "documents"]
     for step in steps:
         yield ProcedureStep(step.name, step.what.format_map(words))
 
@@ -781,7 +766,8 @@ def _remedies(
         if not hand or step.name not in ("make sure", "count"):
             yield step
     if procedure == "restore":
-        yield ProcedureStep("restore", f"{NOBODY}: make a new cluster, and restore a backup there")
+        what = "make a new cluster, and restore a backup there"
+        yield ProcedureStep("restore", f"{procedures.NOBODY}: {what}")
     if not known:
         return
     fates = ("lost",) if hand else ("lost", "down")
@@ -798,7 +784,7 @@ def _remedies(
     if spaces := [each.keyspace for each in keyspaces if each.replicas_left != "available"]:
         yield ProcedureStep("restore", RESTORE.format(first_of(spaces)))
     if hand:
-        yield from NEVER_BY_HAND[cluster.upgrade == "stuck" :]
+        yield from procedures.NEVER_BY_HAND[cluster.upgrade == "stuck" :]
 
 
 def _worst(
@@ -817,7 +803,7 @@ def _worst(
                 first = indexes[leader] + 1
                 which = f"entries {first} to {known}" if first < known else f"entry {known}"
                 yield f"{which}, known to be committed, {'are' if first < known else 'is'} gone"
-        for name, entries in regressing(indexes, leader).items() if leader else ():
+        for name, entries in procedures.regressing(indexes, leader).items() if leader else ():
             back = "1 entry" if entries == 1 else f"{entries} entries"
             said = f"the state of {name} goes back by {back}: data that it wrote since then"
             yield f"{said} may need a schema that no longer exists"

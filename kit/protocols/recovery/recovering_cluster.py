@@ -15,16 +15,9 @@ from msgspec import Struct
 from kit.masks import is_majority, nodes_in
 from kit.model.declared import State
 from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD, LostState
+from kit.protocols.topology.rules import work
 from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry, RequestEntry, Setting
 from kit.protocols.topology.rules.machines import Edition
-from kit.protocols.topology.rules.work import (
-    TopologyOperation,
-    addressees,
-    failure,
-    machine_of,
-    state_of,
-    still_to_do,
-)
 
 NodeStatus = Literal["up", "down", "dead", "returned", "removed"]
 """*dead* and *returned* nodes are given up; *removed* ones are out of the cluster."""
@@ -73,15 +66,15 @@ def next_of_operation(
         ignored=dead,
         members=normal | 1 << subject,
     )
-    operation = TopologyOperation(LEAVES, subject, state)
-    work, at, addressed = state_of(operation, setting).work, 0, 0
-    edge = machine_of(operation, setting).edge(state, "happy")
+    operation = work.TopologyOperation(LEAVES, subject, state)
+    pieces, at, addressed = work.state_of(operation, setting).work, 0, 0
+    edge = work.machine_of(operation, setting).edge(state, "happy")
     failed, missing = "", 0
-    while (at := still_to_do(topology, operation, setting, at)) < len(work):
-        piece = work[at]
-        needs = addressees(topology, operation, piece)
+    while (at := work.still_to_do(topology, operation, setting, at)) < len(pieces):
+        piece = pieces[at]
+        needs = work.addressees(topology, operation, piece)
         addressed = needs if piece.barrier else addressed
-        back = failure(operation, piece, setting)
+        back = work.failure(operation, piece, setting)
         if needs & ~alive and (back or piece.on_failure == "retry"):
             edge, failed, missing = back, piece.name, needs & ~alive
             break

@@ -39,26 +39,10 @@ from kit.model.declared import (
 )
 from kit.model.flows import ServerLine
 from kit.model.registry import Fuzzing, Scenario
-from kit.protocols.recovery.lost_majority import (
-    MOST_FAULTS,
-    NO_GROUP,
-    NO_MAJORITY,
-    NOBODY,
-    OLD,
-    LostMajority,
-    group_uuid,
-    listed_columns,
-    typed,
-)
-from kit.protocols.recovery.recovering_cluster import (
-    LEAVES,
-    NEW_NODE,
-    REMOVED_NODE,
-    HalfDone,
-    RecoveryNode,
-    RecoveryState,
-    next_of_operation,
-)
+from kit.protocols.recovery import lost_majority
+from kit.protocols.recovery import recovering_cluster as cluster
+from kit.protocols.recovery.lost_majority import MOST_FAULTS, NO_GROUP, NOBODY, OLD, typed
+from kit.protocols.recovery.recovering_cluster import RecoveryNode, RecoveryState
 from kit.protocols.recovery.rules.procedure import NEW_STEPS
 
 MOST_CRASHES = 99  # whoever drills may stop nodes as often as a person will
@@ -79,7 +63,7 @@ Next: TypeAlias = RecoveryState | Refusal | None
 own = partial(ServerLine, own=True)
 
 
-class Recovery(LostMajority[RecoveryState]):
+class Recovery(lost_majority.LostMajority[RecoveryState]):
     """An operator recovers a group 0 by ``recovery_leader``."""
 
     revision = 3
@@ -161,7 +145,7 @@ class Recovery(LostMajority[RecoveryState]):
     @property
     def half_done(self) -> str:
         """The operation that they died in."""
-        return f"{LEAVES} {self.given_up[0]}"
+        return f"{cluster.LEAVES} {self.given_up[0]}"
 
     @property
     def reached(self) -> str:
@@ -335,7 +319,7 @@ class Recovery(LostMajority[RecoveryState]):
         if node.group == NO_GROUP:
             yield own(name, RAFT, "neither a group id nor recovery_leader: refuses to start")
             return
-        group = group_uuid(node.group)
+        group = lost_majority.group_uuid(node.group)
         if was.group_id == node.group:
             ignored = ", recovery_leader is ignored" if node.option != NOBODY else ""
             yield own(name, RAFT, f"has group id {group}{ignored}")
@@ -378,11 +362,11 @@ class Recovery(LostMajority[RecoveryState]):
                 return why
         return s.at(node, status="up").created(node)
 
-    def next_of_operation(self, s: RecoveryState) -> HalfDone:
+    def next_of_operation(self, s: RecoveryState) -> cluster.HalfDone:
         """What the coordinator in the new group can do next on the operation that it found."""
         subject, group = self.number(self.given_up[0]), s.new_group
         alive = s.running(group) if group != NO_GROUP else 0
-        return next_of_operation(s.operation, subject, s.peers, s.dead, alive, self.edition)
+        return cluster.next_of_operation(s.operation, subject, s.peers, s.dead, alive, self.edition)
 
     def unled_by(self, s: RecoveryState, leader: int) -> Refusal | None:
         """Why the node that is to lead has no group that goes on."""
@@ -444,7 +428,7 @@ class Recovery(LostMajority[RecoveryState]):
             return refused(f"a {done.failed} is waiting for an answer", self.named(done.missing))
         s = s.but(operation=done.after)
         subject = self.number(self.given_up[0])
-        return s.with_node(subject, REMOVED_NODE) if done.after == "done" else s
+        return s.with_node(subject, cluster.REMOVED_NODE) if done.after == "done" else s
 
     def apart(self, s: RecoveryState) -> Refusal | None:
         """Steps wait until all nodes that are counted on are in the new group."""
@@ -459,7 +443,7 @@ class Recovery(LostMajority[RecoveryState]):
         It is refused while an operation is as it was when they died; later it ends that first.
         """
         if s.abandoned == NO_GROUP and not s.may_commit(OLD):
-            return NO_MAJORITY
+            return lost_majority.NO_MAJORITY
         refusal = self.apart(s) or (UNDER_WAY if s.operation == self.reached else None)
         if not refusal and not s.may_commit(s.new_group):
             refusal = refused(f"{self.group_name(s.new_group)} has no majority")
@@ -487,7 +471,7 @@ class Recovery(LostMajority[RecoveryState]):
             return refusal
         if others and not ignoring:
             return refused("other nodes are dead but not ignored", self.named(others))
-        return self.ended(s).with_node(node, REMOVED_NODE)
+        return self.ended(s).with_node(node, cluster.REMOVED_NODE)
 
     def ended(self, s: RecoveryState) -> RecoveryState:
         """A request stays in the queue until the coordinator has ended what it went on with."""
@@ -532,7 +516,7 @@ class Recovery(LostMajority[RecoveryState]):
     def replace(self, s: RecoveryState, node: Node) -> Next:
         """A new node takes the place of {node} and gets the group's state."""
         refusal = self.irremovable(s, node)
-        return refusal or self.ended(s).with_node(node, NEW_NODE).joined(node, s.new_group)
+        return refusal or self.ended(s).with_node(node, cluster.NEW_NODE).joined(node, s.new_group)
 
     def sides(self, s: RecoveryState) -> Iterable[int]:
         """The first node of each group that has somebody up, on either side of the firewall."""
@@ -561,7 +545,7 @@ class Recovery(LostMajority[RecoveryState]):
         """
         group, walled_off = s.nodes[node].group, s.is_walled_off(s.nodes[node])
         if not s.may_commit(group, walled_off):
-            return NO_MAJORITY
+            return lost_majority.NO_MAJORITY
         company, column = s.company(node), 1 << s.entries
         known = s.acknowledged
         heard = known[group] | (0 if walled_off else column)
@@ -756,7 +740,7 @@ class Recovery(LostMajority[RecoveryState]):
         return words | {
             "host_id": self.host(number).host_id,
             "group": self.group_name(node.group),
-            "group_id": group_uuid(node.group),
+            "group_id": lost_majority.group_uuid(node.group),
             "known": counted(node.index, "entry", "entries"),
         }
 
@@ -785,7 +769,7 @@ class Recovery(LostMajority[RecoveryState]):
 
 def named_columns(mask: int) -> str:
     """``columns 1, 2``."""
-    return f"column{'s' * (mask.bit_count() > 1)} {listed_columns(mask)}"
+    return f"column{'s' * (mask.bit_count() > 1)} {lost_majority.listed_columns(mask)}"
 
 
 (

@@ -36,7 +36,7 @@ from kit.model.declared import (
 from kit.model.flows import ServerLine
 from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.recovery import lost_majority
-from kit.protocols.recovery.lost_majority import typed
+from kit.protocols.recovery.lost_majority import MOST_FAULTS, NO_GROUP, typed
 from kit.protocols.recovery.mode_cluster import MODES, Mode, ModeNode, ModeState, Value
 
 UPGRADING = refused(  # source: manual on Raft, "Verifying that the procedure finishes"
@@ -168,19 +168,17 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         "whether the nodes died during a Raft upgrade, which needs every node (then "
         "fewer than half of the nodes can be dead)",
     )
-    crashes: int = budget(0, "how many times a node can crash", le=lost_majority.MOST_FAULTS)
-    deaths: int = budget(0, "how many more nodes can die for good", le=lost_majority.MOST_FAULTS)
-    returns: int = budget(
-        0, "how many of the given-up nodes can come back", le=lost_majority.MOST_FAULTS
-    )
+    crashes: int = budget(0, "how many times a node can crash", le=MOST_FAULTS)
+    deaths: int = budget(0, "how many more nodes can die for good", le=MOST_FAULTS)
+    returns: int = budget(0, "how many of the given-up nodes can come back", le=MOST_FAULTS)
     changes: int = budget(
-        0, "how many columns can be added", title="schema changes", le=lost_majority.MOST_FAULTS
+        0, "how many columns can be added", title="schema changes", le=MOST_FAULTS
     )
     mistypes: int = budget(
         0,
         "how many times group0_upgrade_state can be mistyped",
         title="mistyped values",
-        le=lost_majority.MOST_FAULTS,
+        le=MOST_FAULTS,
     )
 
     order: bool = safeguard(
@@ -210,7 +208,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
                 standing="dead" if dead else "live",
                 mode="down" if dead else MODES[value],
                 value=value,
-                group=lost_majority.NO_GROUP if dead else lost_majority.OLD,
+                group=NO_GROUP if dead else lost_majority.OLD,
                 group_id=lost_majority.OLD,
                 discovery=everybody,
                 history=index,
@@ -285,7 +283,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     @in_order
     def stop(self, s: ModeState, node: Node) -> Next:
         """The operator stops {node}."""
-        return s.at(node, mode="down", group=lost_majority.NO_GROUP)
+        return s.at(node, mode="down", group=NO_GROUP)
 
     def says_start(self, before: ModeState, act: Any, after: ModeState) -> str:
         """The mode in which a node starts."""
@@ -296,7 +294,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         node = after.nodes[self.number(act.node)]
         value = node.value or "no row"
         yield own(act.node, "init", f"starts; group0_upgrade_state: {value}")
-        if node.group != lost_majority.NO_GROUP:
+        if node.group != NO_GROUP:
             text = "group id present: starts its Raft server in group {group_id}"
             yield own(act.node, "raft_group0", text)
         yield from LOGGED_AT_START.get(node.mode, ())
@@ -358,7 +356,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         if s.remover is None:
             modes = {n.mode for n in s.nodes if n.standing == "live"}
             return WAITS_FOR_UPGRADE if modes & {"upgrade", "synchronize"} else NO_REMOVAL
-        s = s.at(node, standing="removed", mode="down", group=lost_majority.NO_GROUP)
+        s = s.at(node, standing="removed", mode="down", group=NO_GROUP)
         if s.remover is None or s.nodes[s.remover].mode == "recovery":
             return s
         group = s.nodes[s.remover].group
@@ -394,14 +392,14 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         label="clear the group id on {node}",
         tag="id",
         kind="delete",
-        each=live_where(lambda n: n.group_id != lost_majority.NO_GROUP),
+        each=live_where(lambda n: n.group_id != NO_GROUP),
         travels=typed("DELETE id", "DELETE raft_group0_id"),
     )
     @purpose("With the old id, the node would go back to the old group.")
     @in_order
     def drop_id(self, s: ModeState, node: Node) -> Next:
         """The operator deletes the value of raft_group0_id on {node}."""
-        return self.down(s, node) or s.at(node, group_id=lost_majority.NO_GROUP)
+        return self.down(s, node) or s.at(node, group_id=NO_GROUP)
 
     @action(
         label="compare the schema versions",
@@ -492,7 +490,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         if deaf := s.unheard(node, s.peers):
             return refused("the upgrade waits until every peer answers", self.named(deaf))
         group, contacts = s.found_group(node), s.contacts(node)
-        if group != lost_majority.NO_GROUP:
+        if group != NO_GROUP:
             there = s.where(lambda n: n.group == group) & s.groups[group]
             if not is_majority(s.heard(node, there), s.voters_of(group)):
                 return refused(f"{self.group_name(group)} has no majority to let the node in")
@@ -525,7 +523,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
 
     @action(
         kind="upgrade",
-        each=live_where(lambda n: n.mode == "upgrade" and n.group != lost_majority.NO_GROUP),
+        each=live_where(lambda n: n.mode == "upgrade" and n.group != NO_GROUP),
         logs=SYNCHRONIZE,
     )
     @purpose("The schema must not change during the handover.")
@@ -546,7 +544,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
 
     @action(
         kind="upgrade",
-        each=live_where(lambda n: n.mode == "synchronize" and n.group != lost_majority.NO_GROUP),
+        each=live_where(lambda n: n.mode == "synchronize" and n.group != NO_GROUP),
         logs=lambda m, before, action, after: (
             FOLLOWS if m.ahead(before, m.number(action.node)) else FINISHED
         ),
@@ -622,7 +620,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     @purpose("Nodes can also stop during a recovery.")
     def crash(self, s: ModeState, node: Node) -> Next:
         """{node} goes down and keeps what it has persisted."""
-        return s.at(node, mode="down", group=lost_majority.NO_GROUP)
+        return s.at(node, mode="down", group=NO_GROUP)
 
     @action(fault=True, spends="deaths", each=lambda m, s: s.live)
     @purpose("When too many nodes are dead, group 0 has no majority.")
@@ -633,7 +631,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         """
         if s.live == 1 << node:
             return None
-        s = s.at(node, standing="dead", mode="down", group=lost_majority.NO_GROUP)
+        s = s.at(node, standing="dead", mode="down", group=NO_GROUP)
         left = union(s.nodes[i].columns for i in nodes_in(s.live))
         return s.but(answered=s.answered & left)
 
@@ -749,7 +747,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         elif wrong := [name for name, n in live if n.value in ("recovery", "unknown")]:
             yield from (TruncateDiscovery(name) for name, n in live if n.discovery)
             yield from (TruncateHistory(name) for name, n in live if n.history)
-            yield from (DropId(name) for name, n in live if n.group_id != lost_majority.NO_GROUP)
+            yield from (DropId(name) for name, n in live if n.group_id != NO_GROUP)
             yield from (Compare(),) if not s.compared else ()
             yield from map(Unset, wrong)
         else:
@@ -805,7 +803,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         """Where a node runs, and what it has persisted."""
         if node.standing == "removed":
             return "removed"
-        group = f" of {self.group_name(node.group)}" if node.group != lost_majority.NO_GROUP else ""
+        group = f" of {self.group_name(node.group)}" if node.group != NO_GROUP else ""
         parts = (
             "back" if node.standing == "returned" else "",
             "dead" if node.standing == "dead" else f"{node.mode_text}{group}",

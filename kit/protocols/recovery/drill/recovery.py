@@ -17,17 +17,8 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from kit.console.drill import (
-    CheckedStep,
-    CommandReply,
-    DrillKind,
-    DrillMoment,
-    Grade,
-    GradeRow,
-    judged,
-    procedure,
-    refusal_line,
-)
+from kit.console import drill
+from kit.console.drill import CommandReply, DrillMoment, GradeRow, judged
 from kit.console.forms import Form, Given, Slot
 from kit.console.server import CONFIGURATION, COUNTED, NodeTable, Row
 from kit.errors import Refused, are
@@ -316,7 +307,7 @@ def replace_node(now: DrillMoment, given: Given) -> CommandReply:
     node = _leaving(now, given)
     why = now.model.refusal(now.state, act.Remove(node, ignoring=False))
     if why is not None and not _ignores_all(now, given):
-        raise Refused(refusal_line(why))
+        raise Refused(drill.refusal_line(why))
     return CommandReply(actions=(act.Replace(node),))
 
 
@@ -368,7 +359,7 @@ def delete_rows(now: DrillMoment, given: Given) -> CommandReply:
     group = next(i for i in range(len(now.state.groups)) if group_uuid(i) == group_id)
     action = act.CleanRows(now.place)
     if (refusal := now.model.why_not(now.state, action)) is not None:
-        raise Refused(refusal_line(refusal))
+        raise Refused(drill.refusal_line(refusal))
     former, typed = former_groups(now, number), mark("deleted", table, number, group)
     if group not in former:
         raise Refused(f"{now.place} runs in {now.model.group_name(group)}, whose rows are in use")
@@ -520,7 +511,7 @@ def steps_of(m: Recovery, s: RecoveryState) -> tuple[ProcedureStep, ...]:
     return KEPT_STEPS if m.majority_lives and has_majority(s) else NEW_STEPS[m.edition]
 
 
-def grade(now: DrillMoment) -> Grade:
+def grade(now: DrillMoment) -> drill.Grade:
     """The run, graded; the same run has the same grade, but for what was only looked at.
 
     Told, and not judged, is how many steps it took beside the procedure's own order, and how long
@@ -541,7 +532,7 @@ def grade(now: DrillMoment) -> Grade:
     ]
     kept = judged("no needless recovery", needless[:1], "the group that had a majority carried on")
     used = sum(isinstance(step.action, OPERATORS) for step in now.run)
-    return Grade(
+    return drill.Grade(
         (
             judged("cluster whole", list(_unfinished(m, s)), whole),
             *((kept,) if m.majority_lives else ()),
@@ -596,7 +587,7 @@ def procedure_length(m: Recovery) -> int:
     return len(timeline.path()) - 1 + stops
 
 
-def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
+def checklist(now: DrillMoment) -> tuple[drill.CheckedStep, ...]:
     """The steps of the edition; those that leave nothing behind by the marks of who looked."""
     m, s = now.model, now.state
     is_chosen = s.leader != NOBODY
@@ -607,7 +598,7 @@ def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
     for name, what in ((step.name, step.what) for step in steps_of(m, s)):
         text = what if is_chosen else what.removesuffix(": {leader}")
         steps[name] = text.format(**words | wrong.get(name, {})), DONE[name]
-    return procedure(steps, MISSED)(now)
+    return drill.procedure(steps, MISSED)(now)
 
 
 Done = Callable[[DrillMoment], bool]
@@ -703,7 +694,7 @@ def own_step(model: Recovery, state: RecoveryState) -> Any:
     return None if model.refusal(state, coordinate) else coordinate
 
 
-DRILL = DrillKind(
+DRILL = drill.DrillKind(
     title="Recover a group 0 that lost its majority",
     task="The dead nodes will not come back on their own. Bring the live nodes together in "
     "one new group 0, and lose nothing that does not have to be lost. help lists the commands.",

@@ -15,23 +15,9 @@ from kit.lessons.stills import still, timeline_of
 from kit.lessons.tasks import Task
 from kit.masks import majority, where
 from kit.model.timeline import PassedStep, Timeline
-from kit.protocols.recovery import facts
-from kit.protocols.recovery.drill.recovery import (
-    COMMIT_INDEX,
-    DELETE_ID,
-    OPTION,
-    RAFT_TABLES,
-    THE_ID,
-)
+from kit.protocols.recovery import facts, failures
+from kit.protocols.recovery.drill import recovery as drill
 from kit.protocols.recovery.facts import LevelLine
-from kit.protocols.recovery.failures import (
-    Alter,
-    Failures,
-    FailuresState,
-    Lose,
-    StartAll,
-    StartNode,
-)
 from kit.protocols.recovery.lessons import by_mode
 from kit.protocols.recovery.lost_majority import NO_GROUP, OLD, group_uuid
 from kit.protocols.recovery.recovering_cluster import RecoveryState
@@ -129,11 +115,11 @@ def sides_possible(timeline: Timeline) -> PosedQuestion:
     )
 
 
-def _failed(timeline: Timeline) -> tuple[Failures, FailuresState]:
-    return model_of(timeline, Failures), timeline.state
+def _failed(timeline: Timeline) -> tuple[failures.Failures, failures.FailuresState]:
+    return model_of(timeline, failures.Failures), timeline.state
 
 
-def _down(m: Failures, s: FailuresState) -> str:
+def _down(m: failures.Failures, s: failures.FailuresState) -> str:
     return listed(m.named(m.everybody & ~s.up))
 
 
@@ -346,13 +332,13 @@ def altered(timeline: Timeline) -> str | None:
     """The goal that the schema was changed at A, dc2 was lost, and the schema was changed again."""
     actions = [timeline.moments[at].action for at in timeline.path()]
     for at, action in enumerate(actions):
-        again = any(isinstance(each, Alter) for each in actions[at:])
-        if action == Lose("dc2") and Alter("A") in actions[:at] and again:
+        again = any(isinstance(each, failures.Alter) for each in actions[at:])
+        if action == failures.Lose("dc2") and failures.Alter("A") in actions[:at] and again:
             return None
     return "Your run does not alter the schema at A, then lose dc2, and then alter it again."
 
 
-def all_serve(s: FailuresState) -> bool:
+def all_serve(s: failures.FailuresState) -> bool:
     """Whether whoever runs serves, with the newest schema."""
     return s.up == s.serving and len({s.schemas[i] for i in range(6) if s.up >> i & 1}) == 1
 
@@ -360,8 +346,8 @@ def all_serve(s: FailuresState) -> bool:
 def few_started(timeline: Timeline) -> str | None:
     """The goal that no node was started that the majority does not need."""
     actions = [timeline.moments[at].action for at in timeline.path()]
-    starts = sum(isinstance(action, StartNode) for action in actions)
-    if any(isinstance(action, StartAll) for action in actions):
+    starts = sum(isinstance(action, failures.StartNode) for action in actions)
+    if any(isinstance(action, failures.StartAll) for action in actions):
         return "Your run starts a whole datacenter, but one node is enough."
     return None if starts <= 1 else f"Your run starts {starts} nodes, but one is enough."
 
@@ -398,15 +384,14 @@ def _drawn(chance: random.Random) -> Arguments:
 
 def solved() -> tuple[str, ...]:
     """The lines of the whole procedure."""
-    rows = (
-        f"DELETE FROM system.{table} WHERE group_id = {group_uuid(OLD)}" for table in RAFT_TABLES
-    )
+    where_old = f"WHERE group_id = {group_uuid(OLD)}"
+    rows = (f"DELETE FROM system.{table} {where_old}" for table in drill.RAFT_TABLES)
     return (
-        *(by_mode.ISOLATION, *by_mode.RESTARTS, THE_ID, *by_mode.on_both(COMMIT_INDEX)),
-        *by_mode.on_both("TRUNCATE TABLE system.discovery", DELETE_ID),
-        *(*by_mode.on_both(f"{OPTION} {by_mode.B}"), "restart B", "restart A"),
+        *(by_mode.ISOLATION, *by_mode.RESTARTS, drill.THE_ID, *by_mode.on_both(drill.COMMIT_INDEX)),
+        *by_mode.on_both("TRUNCATE TABLE system.discovery", drill.DELETE_ID),
+        *(*by_mode.on_both(f"{drill.OPTION} {by_mode.B}"), "restart B", "restart A"),
         *(*by_mode.on_both(f"grep 'group id' {LOG_FILE}"), *by_mode.REMOVALS),
-        *(*by_mode.on_both(OPTION), *by_mode.on_both(*rows)),
+        *(*by_mode.on_both(drill.OPTION), *by_mode.on_both(*rows)),
     )
 
 
