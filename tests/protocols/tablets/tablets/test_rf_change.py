@@ -89,7 +89,7 @@ def test_one_command_has_the_schema_and_a_transition_of_every_tablet(edition: Ed
     while timeline.forward() is not None:
         now = [len(row.replicas) for row in timeline.state.tablets]
         sizes += [now] if now != sizes[-1] else []
-        columns = re.findall(r"; replicas (.*?)(?:;|$)", shown("tablets"), re.MULTILINE)
+        columns = re.findall(r"^  \d+  -?\d+  (.*?)  ", shown("tablets"), re.MULTILINE)
         assert [len(each.split(", ")) for each in columns] == now
     assert sizes == [[2, 2], [3, 2], [3, 3]]
     assert shown("tablets").count("D:0") == 1
