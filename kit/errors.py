@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -87,6 +87,12 @@ class BadInput(KitError, ValueError):
 
     def __reduce__(self) -> tuple[type[BadInput], tuple[str, object, str]]:
         return type(self), (self.field, self.value, self.allowed)
+
+
+def check_among(field: str, value: object, allowed: Collection[str]) -> None:
+    """Raises BadInput, naming all that is ``allowed``, for a value that is not."""
+    if value not in allowed:
+        raise BadInput(field, value, f"one of {', '.join(allowed)}")
 
 
 def about(what: str, error: BadInput) -> BadInput:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from kit.errors import BadInput, Refused, nearest
+from kit.errors import BadInput, Refused, check_among, nearest
 from kit.model.actors import NetworkModel
 from kit.model.network import DeliverMessage
 from kit.model.registry import entries
@@ -148,8 +148,7 @@ class Room:
 
         Raises BadInput for no node, Refused where somebody sits already.
         """
-        if node not in self.nodes:
-            raise BadInput("node", node, f"one of {', '.join(self.nodes)}")
+        check_among("node", node, self.nodes)
         if node in self.tickets.values():
             raise Refused(f"Node {node} is already taken: choose another one.")
         ticket = secrets.token_urlsafe(24)

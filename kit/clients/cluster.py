@@ -22,7 +22,7 @@ from kit.console.server import NOT_MODELLED, Servers
 from kit.errors import BadInput, KitError, Refused
 from kit.model.family import server_places
 from kit.model.model import Model
-from kit.model.registry import build, one_of
+from kit.model.registry import build, check_one_of
 from kit.model.timeline import Moment, Timeline
 from kit.playing.opening import replayed
 from kit.playing.session import Session
@@ -156,8 +156,7 @@ class ServedCluster:
 
     def _check(self, nodes: Iterable[str]) -> None:
         for name in nodes:
-            if name not in self.names:
-                raise BadInput("node", name, one_of(name, list(self.names)))
+            check_one_of("node", name, self.names)
 
     def copy(self) -> ServedCluster:
         """The same moment beside it, where nothing that is asked changes anything here."""

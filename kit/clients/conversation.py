@@ -20,7 +20,7 @@ from kit.clients.tables import CQL, Catalog, Table
 from kit.clients.values import decoded, encoded, fitted
 from kit.console.clients import RowAnswer, RowRequest
 from kit.console.server import COUNTED, FILTERING, JSON, Row, json_row, needs_filtering
-from kit.errors import BadInput, KitError, Refused
+from kit.errors import BadInput, KitError, Refused, check_among
 from kit.operators.importers.cql import cql_type
 
 MOST_PREPARED = 1000
@@ -188,8 +188,7 @@ class Conversation:
     def _use(self, keyspace: str) -> Reply:
         with self.cluster.lock:
             names = self.cluster.catalog(self.at).names()
-        if keyspace not in names:
-            raise BadInput("keyspace", keyspace, f"one of {', '.join(names)}")
+        check_among("keyspace", keyspace, names)
         self.used = keyspace
         return frames.used(keyspace)
 

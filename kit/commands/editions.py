@@ -6,9 +6,9 @@ from msgspec import Struct, to_builtins
 
 from kit.commands.answer import GAP, Answer, Rows
 from kit.commands.parsing import Command, Word
-from kit.errors import BadInput, counted
+from kit.errors import counted
 from kit.model.family import families
-from kit.model.registry import one_of
+from kit.model.registry import check_one_of
 
 EDITIONS = ("documents", "server")
 NONE = "–"
@@ -86,8 +86,7 @@ def editions(*tables: str, differences: bool = False) -> Answer:
     every = list(compared())
     known = list(dict.fromkeys(each.table for each in every))
     for name in tables:
-        if name not in known:
-            raise BadInput("table", name, one_of(name, known))
+        check_one_of("table", name, known)
     chosen = [each for each in every if each.table in tables or not tables]
     if differences:
         kept = ((each, tuple(row for row in each.rows if row.differs)) for each in chosen)

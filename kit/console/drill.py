@@ -20,7 +20,7 @@ from kit.edge.arguments import checked
 from kit.errors import BadInput, KitError, Refusal, Refused, one_line, shorten
 from kit.model.family import drill_places
 from kit.model.model import Model
-from kit.model.registry import build, entry_of, one_of, scenario_of
+from kit.model.registry import build, check_one_of, entry_of, one_of, scenario_of
 from kit.model.timeline import Moment, Timeline, played_out
 
 _ADDRESSED = re.compile(
@@ -294,8 +294,7 @@ class Drill:
             return now, line
         known, names = [*machines.values(now)], now.model.names
         host, tool = addressed["host"], addressed["tool"] or addressed["shell"]
-        if host not in known:
-            raise BadInput("-h" if addressed["tool"] else tool, host, one_of(host, known))
+        check_one_of("-h" if addressed["tool"] else tool, host, known)
         # Names come first, then the addresses of the same machines.
         place = names[known.index(host) % len(names)]
         return structs.replace(now, place=place), f"{addressed['before']}{tool} {addressed['rest']}"

@@ -90,11 +90,20 @@ def decoded(text: str | bytes, kind: Any, field: str, most: int = MOST_DECODED) 
     if len(text) > most:
         raise BadInput(field, f"{len(text):,} characters", f"at most {most:,}")
     plain = parse_json(text if isinstance(text, str) else text_of(text, field, text[:40]), field)
+    form = "JSON text of the expected form"
     try:
         msgspec.json.encode(plain)  # no half of a surrogate pair, which only its own kind reads
+    except UnicodeError as error:
+        raise misfit(field, plain, error, form) from None
+    return fitting(plain, kind, field, form)
+
+
+def fitting(plain: Any, kind: Any, field: str, allowed: str) -> Any:
+    """Plain data as a value of a type. Raises BadInput naming the place in it that does not fit."""
+    try:
         return msgspec.convert(plain, kind, str_keys=True)
     except (msgspec.ValidationError, UnicodeError) as error:
-        raise misfit(field, plain, error, "JSON text of the expected form") from None
+        raise misfit(field, plain, error, allowed) from None
 
 
 def place(text: str, position: int) -> str:

@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import count
 from typing import Annotated, Any, TypeVar
 
-import msgspec
 from msgspec import UNSET, Meta, Struct, field
 
 from kit.edge.arguments import text as checked_text
 from kit.edge.arguments import whole_number
-from kit.edge.json_text import located, parse_json, to_json
-from kit.errors import BadInput, misfit, nearest
+from kit.edge.json_text import fitting, located, parse_json, to_json
+from kit.errors import BadInput, nearest
 
 MOST_STATES, MOST_DIGITS, LONGEST_TEXT = 10_000, 1_000, 10_000
 LARGEST = 2**53 - 1  # of whole numbers that every reader of JSON understands
@@ -135,10 +134,7 @@ def parse(text: str, name: str = "trace") -> ItfTrace:
 
 
 def _trace(whole: Any) -> ItfTrace:
-    try:
-        file = msgspec.convert(whole, ItfFile, strict=True)
-    except msgspec.ValidationError as error:
-        raise misfit("trace", whole, error, "as in an ITF trace") from None
+    file: ItfFile = fitting(whole, ItfFile, "trace", "as in an ITF trace")
     every = [*file.params, *file.vars]
     shown = [name for name in dict.fromkeys(every) if not name.startswith(OF_TESTS)]
     for name in shown:

@@ -40,25 +40,23 @@ def export_grades(
     graded = [lesson for lesson in COURSE if lesson.exercises]
     rows = [["Student", *(f"{lesson.number:02} {lesson.title}" for lesson in graded)]]
     rows.append([POSSIBLE, *(str(len(lesson.exercises)) for lesson in graded)])
-    for name, done in _handed_in(student, folder):
+    for name, done in _handed_in(student, folder).items():
         rows.append([name, *(str(len(done & {*lesson.exercises})) for lesson in graded)])
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\r\n").writerows(rows)  # as RFC 4180 has it
     return write_whole(path, text.getvalue(), "path")
 
 
-def _handed_in(
-    student: str, folder: str | os.PathLike[str] | None
-) -> list[tuple[str, frozenset[str]]]:
+def _handed_in(student: str, folder: str | os.PathLike[str] | None) -> dict[str, set[str]]:
     if folder is None:
-        return [(_named(student, "student"), frozenset(solved()))]
+        return {_named(student, "student"): {*solved()}}
     try:
         files = sorted(Path(folder).glob("*.json"))
     except OSError:  # no folder can have such a name
         files = []
     if not files:
         raise BadInput("folder", str(folder), f"a folder with files NAME.json ({VARIABLE})")
-    return [(_named(file.stem, "folder"), frozenset(names_in(file, "folder"))) for file in files]
+    return {_named(file.stem, "folder"): {*names_in(file, "folder")} for file in files}
 
 
 def _named(name: str, field: str) -> str:

@@ -18,7 +18,7 @@ from kit.errors import BadInput, BadType
 from kit.lessons.questions import PosedQuestion, changes
 from kit.lessons.stills import Judgement, timeline_of
 from kit.model.model import Model
-from kit.model.registry import one_of
+from kit.model.registry import check_one_of, one_of
 from kit.model.timeline import Timeline
 from kit.playing.opening import open_named
 from kit.views.fragment import Frag, h
@@ -45,8 +45,7 @@ class Prediction:
         """
         given = [NONE if choice == NONE else _word(choice) for choice in chosen]
         for choice in given:
-            if choice not in self.choices:
-                raise BadInput("answer", choice, one_of(choice, list(self.choices)))
+            check_one_of("answer", choice, self.choices)
         if not given:
             raise BadInput("answer", None, one_of("", list(self.choices)))
         because = (self.posed.question.because, *self.posed.question.reasons)

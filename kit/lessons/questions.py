@@ -16,7 +16,7 @@ from kit.lessons.replays import broken_run, guards_goals, verbs_to
 from kit.lessons.stills import Still, scene_of, still
 from kit.model.model import Model
 from kit.model.patience import ended_after
-from kit.model.registry import entry_for, made_again, one_of
+from kit.model.registry import check_one_of, entry_for, made_again
 from kit.model.timeline import Timeline
 from kit.search.check import Result, check
 from kit.search.search import DEADLOCK, STUCK
@@ -125,8 +125,7 @@ def breaks(timeline: Timeline, safeguard: str) -> PosedQuestion:
     model = timeline.model
     safeguards = (entry_for(model) or model).safeguards
     known = {word: each for each in safeguards for word in (each.name, each.id)}
-    if safeguard not in known:
-        raise BadInput("safeguard", safeguard, one_of(safeguard, list(known)))
+    check_one_of("safeguard", safeguard, known)
     missing = known[safeguard]
     smallest = made_again(model, missing.smallest, (missing.name,))
     if (run := broken_run(smallest)) is None:

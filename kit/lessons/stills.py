@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from kit.errors import BadInput
-from kit.model.registry import one_of
+from kit.model.registry import check_one_of
 from kit.model.timeline import LONGEST_RUN, Moment, Timeline
 from kit.views.breaks import breaking
 from kit.views.fragment import Frag, h
@@ -86,8 +86,7 @@ def still(source: Any, *names: str) -> Still:
     timeline = timeline_of(source)
     known = {panel.name: panel for panel in for_model(timeline.model).panels}
     for name in names:
-        if name not in known:
-            raise BadInput("panel", name, one_of(name, list(known)))
+        check_one_of("panel", name, known)
     chosen = tuple(known[name] for name in names)
     return Still(scene_of(timeline), chosen or tuple(p for p in known.values() if p.still))
 

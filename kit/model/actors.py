@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
 
 from msgspec import Struct, structs
 
-from kit.errors import BadInput, BadType, Refusal
+from kit.errors import BadInput, BadType, Refusal, check_among
 from kit.model.declared import Each, NodeModel, State, Travel, Words, action, purpose
 from kit.model.flows import FlowKind
 from kit.model.network import (
@@ -230,8 +230,7 @@ class NetworkModel(NodeModel[ActorState]):
         for post in posts:
             if not isinstance(post, Post):
                 raise BadInput(sends, post, "Post(target, message)")
-            if post.target not in self.index:
-                raise BadInput(f"{sends} to", post.target, "one of " + ", ".join(self.index))
+            check_among(f"{sends} to", post.target, self.index)
             kind = type(post.message)
             if kind not in self._receivers and type(self).receive is NetworkModel.receive:
                 known = ", ".join(each.__name__ for each in self._receivers)

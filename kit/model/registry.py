@@ -1,6 +1,6 @@
 """The models by name: what they are called, what they take, which scenarios come with them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
 from operator import index
@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct, field
 
 from kit.edge.arguments import checked
+from kit.edge.json_text import fitting
 from kit.errors import BadInput, first_of, misfit, shorten
 from kit.model.family import families, model_places
 from kit.model.model import Model, Refinement, Safeguard, TransitionRows, rule_rows
@@ -213,8 +214,7 @@ def _place(own: type[Struct], name: str) -> str:
     if name.partition(".")[0] in own.__struct_fields__:
         return name
     paths = {each.name: dotted(each.path) for each in parameters_of(own)}
-    if name not in paths:
-        raise BadInput("parameter", name, one_of(name, list(paths)))
+    check_one_of("parameter", name, paths)
     return paths[name]
 
 
@@ -307,8 +307,7 @@ def safeguards_off(entry: Entry, off: tuple[str, ...]) -> tuple[str, ...]:
         for word in (safeguard.name, safeguard.id)
     }
     for word in off:
-        if word not in by_word:
-            raise BadInput("safeguard", word, one_of(word, list(by_word)))
+        check_one_of("safeguard", word, by_word)
     return tuple(sorted({by_word[word] for word in off}))
 
 
@@ -359,6 +358,12 @@ def one_of(word: object, allowed: list[str]) -> str:
     return f"one of {first_of(names, MOST_NAMED)}" if names else "none: there are none"
 
 
+def check_one_of(field: str, value: object, allowed: Collection[str]) -> None:
+    """Raises BadInput, naming the nearest that is ``allowed``, for a value that is not."""
+    if value not in allowed:
+        raise BadInput(field, value, one_of(value, list(allowed)))
+
+
 Bounds = TypeVar("Bounds", bound=Struct)
 
 
@@ -370,9 +375,6 @@ def bounds_of(kind: type[Bounds], field: str, given: Mapping[str, Any], allowed:
     """
     known = list(kind.__struct_fields__)
     for name in given:
-        if name not in known:
-            raise BadInput(field, name, one_of(name, known))
-    try:
-        return msgspec.convert(dict(given), kind)
-    except (msgspec.ValidationError, UnicodeError) as error:
-        raise misfit(field, dict(given), error, allowed) from None
+        check_one_of(field, name, known)
+    bounds: Bounds = fitting(dict(given), kind, field, allowed)
+    return bounds

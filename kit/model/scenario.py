@@ -90,8 +90,7 @@ def files() -> dict[str, Path]:
 def file_named(name: str) -> Path:
     """The kit's scenario file of this name. Raises BadInput naming near ones for others."""
     known = files()
-    if name not in known:
-        raise BadInput("story", name, registry.one_of(name, list(known)))
+    registry.check_one_of("story", name, known)
     return known[name]
 
 

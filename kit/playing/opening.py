@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from kit.errors import BadInput
+from kit.errors import BadInput, check_among
 from kit.model.model import Model
 from kit.model.registry import Scenario, build, model_names, scenario_of
 from kit.model.scenario import files, open_script, parse, read
@@ -93,6 +93,5 @@ def panels_named(model: Model[Any, Any], names: tuple[str, ...] | None) -> tuple
         return None
     known = {panel.name: panel for panel in for_model(model).panels}
     for name in names:
-        if name not in known:
-            raise BadInput("panels", name, f"one of {', '.join(known)}")
+        check_among("panels", name, known)
     return tuple(known[name] for name in names)

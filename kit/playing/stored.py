@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from kit.errors import misfit
+from kit.edge.json_text import fitting
 from kit.model import trace as traces
 from kit.model.model import Model
 from kit.model.parameters import plainly
@@ -78,12 +78,9 @@ def stored_run(
 def run_stored(metadata: Any) -> StoredRun | None:
     """The run in the metadata of an output, if any. Raises BadInput for what is none."""
     plain = metadata.get(FIELD) if isinstance(metadata, dict) else None
-    if plain is None:
-        return None
-    try:
-        return msgspec.convert(plain, StoredRun, strict=True)
-    except msgspec.ValidationError as error:
-        raise misfit(FIELD, plain, error, "what a Player has stored") from None
+    allowed = "what a Player has stored"
+    run: StoredRun | None = plain if plain is None else fitting(plain, StoredRun, FIELD, allowed)
+    return run
 
 
 def _same(model: Model[Any, Any], other: Model[Any, Any]) -> bool:

@@ -11,14 +11,14 @@ from functools import cached_property
 from msgspec import Struct
 
 from kit.errors import BadInput
-from kit.ring.columns import NDArray, np
+from kit.ring.columns import np
 from kit.ring.deltas import Delta, Edit, Edits, edits
 from kit.ring.natural import replicas
 from kit.ring.nearby import ChangedRows, changes
 from kit.ring.placements import members, slots_of
 from kit.ring.ranges import Range
 from kit.ring.replication import Replication
-from kit.ring.topology import Codes, Ring, Tokens
+from kit.ring.topology import Codes, Mask, Ring, Tokens
 
 
 class Replaced(Struct, frozen=True, order=True):
@@ -157,17 +157,17 @@ def movement(before: Ring, after: Ring, replication: Replication) -> Movement:
     return Movement(before, after, replication)
 
 
-def _missing(codes: Codes, other: Codes) -> NDArray[np.bool_]:
+def _missing(codes: Codes, other: Codes) -> Mask:
     """Which entries (n, k) of ``codes`` are nodes that the same row of ``other`` does not have."""
     return np.asarray((codes >= 0) & (slots_of(codes, other) < 0), np.bool_)
 
 
-def _edits(rows: ChangedRows, chosen: NDArray[np.bool_], codes: Codes) -> list[Edit]:
+def _edits(rows: ChangedRows, chosen: Mask, codes: Codes) -> list[Edit]:
     row, slot = np.nonzero(chosen)
     columns = (rows.lefts[row], rows.rights[row], codes[row, slot])
     return list(map(Edit, *(column.tolist() for column in columns)))
 
 
-def _parts(rows: ChangedRows, ring: Ring, bounds: Tokens) -> NDArray[np.bool_]:
+def _parts(rows: ChangedRows, ring: Ring, bounds: Tokens) -> Mask:
     whole = np.unique(np.searchsorted(ring.rights, bounds))
     return np.asarray(np.isin(np.searchsorted(ring.rights, rows.rights), whole), np.bool_)

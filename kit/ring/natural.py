@@ -20,7 +20,7 @@ from kit.ring import replication as strategies
 from kit.ring.columns import PLAIN, NDArray, np
 from kit.ring.reference import replicas_reference
 from kit.ring.replication import Replication
-from kit.ring.topology import Codes, Ring, Tokens
+from kit.ring.topology import Codes, Mask, Ring, Tokens
 
 Index = NDArray[np.intp]
 Keys = NDArray[np.int64]
@@ -44,7 +44,7 @@ class ReplicaQuota(Struct, frozen=True):
     repeats: int
     racks: int
     rack_of: Codes
-    members: NDArray[np.bool_]
+    members: Mask
 
 
 def quotas(ring: Ring, replication: Replication) -> tuple[ReplicaQuota, ...]:
@@ -73,9 +73,7 @@ def _datacenter(ring: Ring, dc: str, factor: int) -> ReplicaQuota:
     return _quota(dc, factor, racks, places.rack_of, members)
 
 
-def _quota(
-    dc: str, factor: int, racks: int, rack_of: Codes, members: NDArray[np.bool_]
-) -> ReplicaQuota:
+def _quota(dc: str, factor: int, racks: int, rack_of: Codes, members: Mask) -> ReplicaQuota:
     wanted, repeats = min(factor, int(np.count_nonzero(members))), max(factor - racks, 0)
     return ReplicaQuota(dc, wanted, repeats, racks, rack_of, members)
 
@@ -178,7 +176,7 @@ def _one_a_rack(owners: Codes, starts: Index, walks: tuple[ReplicaQuota, ...]) -
     return np.stack([line.take(place) for place in places])
 
 
-def _next_places(here: NDArray[np.bool_], starts: Index) -> Places:
+def _next_places(here: Mask, starts: Index) -> Places:
     places = np.append(np.flatnonzero(here), len(here)).astype(np.int32)
     return np.repeat(places, np.diff(places, prepend=np.int32(-1)))[starts]
 
@@ -259,9 +257,7 @@ def _everybody(owners: Codes, starts: Index) -> tuple[Codes, Index]:
     return codes[order], np.take_along_axis(met, order, axis=0)
 
 
-def _takes(
-    codes: Codes, racks: Codes, earlier: tuple[Codes, Codes], quota: ReplicaQuota
-) -> NDArray[np.bool_]:
+def _takes(codes: Codes, racks: Codes, earlier: tuple[Codes, Codes], quota: ReplicaQuota) -> Mask:
     """Whether a row takes the node it meets, given codes and racks (slots, n) it took earlier."""
     nodes, places = earlier
     if quota.racks == 1:
@@ -274,7 +270,7 @@ def _takes(
     return taken
 
 
-def _absent(values: NDArray[np.integer], slots: NDArray[np.integer]) -> NDArray[np.bool_]:
+def _absent(values: NDArray[np.integer], slots: NDArray[np.integer]) -> Mask:
     absent = np.ones(len(values), np.bool_)
     for slot in slots:
         absent &= slot != values

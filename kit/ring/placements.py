@@ -12,11 +12,11 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from kit.ring.columns import NDArray, np
+from kit.ring.columns import np
 from kit.ring.natural import Index, replicas_from
 from kit.ring.ranges import Range
 from kit.ring.replication import Replication
-from kit.ring.topology import Codes, Ring, Tokens, frozen_array
+from kit.ring.topology import Codes, Mask, Ring, Tokens, frozen_array
 
 WIDE = 32  # slots; wider are only the groups of keyspaces that all nodes, or very many, hold
 
@@ -175,7 +175,7 @@ def slots_of(codes: Codes, groups: Codes) -> Codes:
     return slots
 
 
-def same_sets(first: Codes, second: Codes) -> NDArray[np.bool_]:
+def same_sets(first: Codes, second: Codes) -> Mask:
     """Whether groups of the same row are equal as sets; shape (n,)."""
     same = np.ones(len(first), np.bool_)
     odd = differing(first, second)  # few, as a rule: only these are sorted

@@ -23,6 +23,7 @@ from kit.ring.tokens import MURMUR3, TokenSpace
 
 Tokens = NDArray[np.int64]
 Codes = NDArray[np.int32]
+Mask = NDArray[np.bool_]
 
 
 class Node(Struct, frozen=True, order=True, forbid_unknown_fields=True):
@@ -45,7 +46,7 @@ class Geography(Struct, frozen=True):
     racks: dict[tuple[str, str], int]
     dc_of: Codes
     rack_of: Codes
-    in_ring: NDArray[np.bool_]
+    in_ring: Mask
 
 
 class Packed(Struct, frozen=True):
@@ -77,7 +78,7 @@ def _pack(nodes: tuple[Node, ...], space: TokenSpace) -> Packed:
     return Packed(space, names, places, counts, tokens)
 
 
-def _geography(places: Iterable[tuple[str, str]], in_ring: NDArray[np.bool_]) -> Geography:
+def _geography(places: Iterable[tuple[str, str]], in_ring: Mask) -> Geography:
     dcs: dict[str, int] = {}
     racks: dict[tuple[str, str], int] = {}
     every = ((dcs.setdefault(place[0], len(dcs)), place) for place in places)

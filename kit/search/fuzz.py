@@ -23,7 +23,7 @@ from kit.errors import BadInput, Refusal, one_line
 from kit.model import vet
 from kit.model.liveness import loop_of, loop_words
 from kit.model.model import Model, Monitor, Property, by_kind
-from kit.model.registry import fuzzing_of, one_of, rows_of
+from kit.model.registry import check_one_of, fuzzing_of, rows_of
 from kit.model.rule import Rule
 from kit.model.timeline import Timeline
 from kit.model.trace import Trace
@@ -483,8 +483,7 @@ class Walker:
 def _weighted(model: Model[Any, Any], weights: Mapping[str, float]) -> tuple[Any, ...]:
     kinds = [rule.kind for rule in model.rules]
     for kind, weight in weights.items():
-        if kind not in kinds:
-            raise BadInput("weights", kind, one_of(kind, kinds))
+        check_one_of("weights", kind, kinds)
         if not 0 <= weight <= MOST_WEIGHT:
             raise BadInput(f"weights[{kind}]", weight, f"a number from 0 to {MOST_WEIGHT}")
     return tuple(

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from kit.edge.json_text import fitting
 from kit.edge.progress import Progress
 from kit.errors import BadInput, KitError
 from kit.model import trace as traces
@@ -106,10 +107,7 @@ class Drawer:
 
         Raises BadInput for what no control says.
         """
-        try:
-            said: Said = msgspec.convert(content, Said, strict=True)
-        except msgspec.ValidationError as error:
-            raise BadInput("setup", content, f"what a control says ({error})") from None
+        said: Said = fitting(content, Said, "setup", "what a control says")
         if isinstance(said, Link) and said.quiet:
             with suppress(BadInput):  # a run that is too long for an address
                 self._do(said)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.edge.json_text import fitting
 from kit.edge.progress import Progress, seldom
-from kit.errors import BadInput, KitError, Refused
+from kit.errors import KitError, Refused
 from kit.model import trace as traces
 from kit.model.timeline import Timeline
 from kit.model.trace import action_from
@@ -100,10 +100,7 @@ class Elsewhere:
 
     def hear(self, content: object) -> None:
         """Take what the second worker says of what is asked. Raises BadInput for anything else."""
-        try:
-            message: Message = msgspec.convert(content, Message, strict=True)
-        except msgspec.ValidationError as error:
-            raise BadInput("inquiry", content, f"what a second worker says ({error})") from None
+        message: Message = fitting(content, Message, "inquiry", "what a second worker says")
         if self._question is None:  # it was stopped meanwhile
             return
         work, report, _ = self._question

@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from kit.edge.arguments import checked, text, whole_number
 from kit.edge.paths import whole_path
-from kit.errors import BadInput, KitError, one_line
+from kit.errors import BadInput, KitError, check_among, one_line
 from kit.model.family import families
 from kit.model.model import Model
 from kit.model.registry import build, registered
@@ -88,8 +88,7 @@ def schema(name: str) -> Schema:
     declared = [family.load(place) for family in families() for place in family.pipeline_tables]
     known: dict[str, Schema] = {each.name: each for tables in declared for each in tables}
     known |= schemas()
-    if name not in known:
-        raise BadInput("table", name, "one of " + ", ".join(known))
+    check_among("table", name, known)
     return known[name]
 
 
@@ -270,8 +269,7 @@ def _folder_of_traces(folder: str | Path) -> Path:
 
 
 def _schema(name: str) -> Schema:
-    if name not in schemas():
-        raise BadInput("table", name, "one of " + ", ".join(schemas()))
+    check_among("table", name, schemas())
     return schemas()[name]
 
 

@@ -16,7 +16,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct
 
-from kit.errors import BadInput
+from kit.edge.json_text import fitting
 from kit.views.store import order_by_key
 
 # What the kernel sends.
@@ -143,8 +143,5 @@ Message: TypeAlias = Act | Sync | Need | Look
 
 def read_message(content: object) -> Message:
     """Read what a page says, never evaluated. Raises BadInput for none of the four messages."""
-    try:
-        message: Message = msgspec.convert(content, Message, strict=True)
-    except (msgspec.ValidationError, UnicodeError) as error:
-        raise BadInput("message", content, f"an act, sync, need or look ({error})") from None
+    message: Message = fitting(content, Message, "message", "an act, sync, need or look")
     return message

@@ -13,7 +13,7 @@ from kit.console.server import NOT_MODELLED, Servers
 from kit.errors import BadInput, BadType, Refused, shorten
 from kit.model.family import server_places
 from kit.model.model import Model
-from kit.model.registry import one_of
+from kit.model.registry import check_one_of, one_of
 from kit.model.timeline import Timeline
 from kit.widgets.player import Player
 
@@ -87,8 +87,7 @@ def _addressed(
     now = DrillMoment(model, run, model.names[0])
     up = (name for at, name in enumerate(model.names) if tools.is_up(now, at))
     host = tools.machine(now, {"machine": given.get(HOST) or next(up, now.place)})
-    if host not in model.names:
-        raise BadInput(HOST, host, one_of(host, list(model.names)))
+    check_one_of(HOST, host, model.names)
     return player, tools, DrillMoment(model, now.run, host), " ".join(words)
 
 

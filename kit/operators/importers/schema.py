@@ -10,7 +10,7 @@ lists in ``replication_v2``.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -220,15 +220,18 @@ def _number(given: object, field: str, allowed: str = "a number of replicas") ->
     return given
 
 
+def _options(given: object, field: str, example: str) -> Mapping[Any, Any]:
+    if not isinstance(given, Mapping) and given != []:  # an empty literal does not tell what it is
+        raise BadInput(field, given, f"a map as in CQL: {example}")
+    return given if isinstance(given, Mapping) else {}
+
+
 def keyspace_tablets(options: object, field: str) -> tuple[bool, int]:
     """Of a keyspace's ``tablets``: whether it has any, and how many a table begins with at least.
 
     Raises BadInput for what is no such map; options that are not known here are passed over.
     """
-    if options == []:  # an empty literal does not tell which it is
-        options = {}
-    if not isinstance(options, Mapping):
-        raise BadInput(field, options, "a map as in CQL: {'enabled': true, 'initial': 8}")
+    options = _options(options, field, "{'enabled': true, 'initial': 8}")
     enabled = str(options.get("enabled", "true")).lower()
     if enabled not in ("true", "false"):
         raise BadInput(f"{field}.enabled", options["enabled"], "true or false")
@@ -242,10 +245,7 @@ def table_counts(options: object, field: str) -> Mapping[str, Count]:
 
     Raises BadInput for what is no such map, no number, or a least count above the largest one.
     """
-    if options == []:
-        options = {}
-    if not isinstance(options, Mapping):
-        raise BadInput(field, options, "a map as in CQL: {'min_tablet_count': '8'}")
+    options = _options(options, field, "{'min_tablet_count': '8'}")
     counts: dict[str, Count] = {}
     for name in COUNTS:
         if name == PER_SHARD and re.fullmatch(r"[0-9]{1,9}\.[0-9]{1,9}", str(options.get(name))):
@@ -444,9 +444,7 @@ def _full_name(words: cql.Statement, at: int, where: str, used: str) -> tuple[st
     return keyspace, place_name(name, f"{where} table"), at + (3 if dotted else 1)
 
 
-def _properties(
-    words: Sequence[cql.CqlWord], text: str, where: str, wanted: Collection[str]
-) -> Options:
+def _properties(words: cql.Statement, text: str, where: str, wanted: Collection[str]) -> Options:
     """The wanted properties behind WITH. Raises BadInput for one twice, or without a value."""
     seen: set[str] = set()
     options: dict[str, tuple[object, str]] = {}
@@ -464,7 +462,7 @@ def _properties(
     return options
 
 
-def _parts(words: Sequence[cql.CqlWord]) -> Iterator[Sequence[cql.CqlWord]]:
+def _parts(words: cql.Statement) -> Iterator[cql.Statement]:
     depth, begins = 0, None
     for at, word in enumerate(words):
         depth += word.says("(", "{", "[") - word.says(")", "}", "]")

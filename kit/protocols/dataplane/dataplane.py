@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 from msgspec.structs import replace
 
-from kit.errors import BadInput
+from kit.errors import BadInput, check_among
 from kit.masks import holds
 from kit.model.declared import Cost, entry, parameter
 from kit.model.model import LaterCase, Safeguard, switched_off
@@ -291,8 +291,7 @@ class Replica(solo.Replica):
         last = history.epochs[-1].view.writes
         losers = [name for i, name in enumerate(history.replicas) if not holds(last, i)]
         self.replica = self.real or (losers or list(history.replicas))[0]
-        if self.replica not in history.replicas:
-            raise BadInput("replica", self.replica, "one of " + ", ".join(history.replicas))
+        check_among("replica", self.replica, history.replicas)
         return history
 
 

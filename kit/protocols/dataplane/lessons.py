@@ -25,7 +25,7 @@ from kit.lessons.replays import Ground, breaking, run_task, takes
 from kit.lessons.stills import scene_of, still
 from kit.lessons.tasks import Case, Marks, Task
 from kit.masks import mask_of
-from kit.model.registry import build, one_of
+from kit.model.registry import build, check_one_of, one_of
 from kit.model.scenario import Script, ScriptLine, ScriptStep, file_named, parse, read, run
 from kit.model.timeline import PassedStep, Timeline, played_out
 from kit.protocols.dataplane import quorums as simulator
@@ -112,8 +112,7 @@ def holders(timeline: Timeline, cell: str) -> PosedQuestion:
     """Which replicas hold a cell (``write 1``, else BadInput) now, and can be reached?"""
     m, s = dataplane_of(timeline), timeline.state
     written = [row.title for row in facts.requests(m, s) if not row.title.startswith("read")]
-    if cell not in written:
-        raise BadInput("cell", cell, one_of(cell, written))
+    check_one_of("cell", cell, written)
     rows = facts.replicas(m, s)
     lost = [f"{row.name} is down" for row in rows if not row.up]
     return posed(
@@ -178,8 +177,7 @@ def crossed(timeline: Timeline, label: str) -> PosedQuestion:
     """On one range that an operation changes, when may a read miss an acknowledged write?"""
     rows = simulator.quorums(cluster_of(timeline), levels=[("QUORUM", "QUORUM")]).rows
     known = list(dict.fromkeys(row.range for row in rows))
-    if label not in known:
-        raise BadInput("range", label, one_of(label, known))
+    check_one_of("range", label, known)
     here = [row for row in rows if row.range == label and 0 < row.apart <= _FAR and row.pairs]
     if not here:
         raise KitError("predict: no two epochs are in use at once here")

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from kit.errors import BadInput, counted
 from kit.masks import members
-from kit.model.registry import one_of
+from kit.model.registry import check_one_of
 from kit.protocols.dataplane.projection import project
 from kit.protocols.storage.rules.conditions import MajorityKnows
 from kit.protocols.storage.rules.history import RangeHistory, Trail, trails
@@ -182,10 +182,7 @@ def quorums(
     are pairs (write, read); None for QUORUM and, where there are several datacenters, the local
     ones too. BadInput for a model without such a plan, or a range with too many replicas.
     """
-    if acknowledgement not in ACKNOWLEDGEMENTS:
-        raise BadInput(
-            "acknowledgement", acknowledgement, one_of(acknowledgement, list(ACKNOWLEDGEMENTS))
-        )
+    check_one_of("acknowledgement", acknowledgement, ACKNOWLEDGEMENTS)
     tcm = model if isinstance(model, Tcm) else getattr(model, "tcm", None)
     if not isinstance(tcm, Tcm):
         raise BadInput("model", getattr(model, "name", model), "tcm or dataplane")
@@ -195,8 +192,7 @@ def quorums(
         pairs = usual if levels is None else tuple(levels)
         for write, read in pairs:
             for level in (write, read):
-                if level not in LEVELS:
-                    raise BadInput("levels", level, one_of(level, list(LEVELS)))
+                check_one_of("levels", level, LEVELS)
             rows += crossings(history, write, read, acknowledgement)
     return Crossings(acknowledgement, tuple(rows))
 

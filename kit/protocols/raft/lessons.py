@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from kit.errors import BadInput
+from kit.errors import BadInput, check_among
 from kit.lessons.judge import Arguments, function_task
 from kit.lessons.questions import PosedQuestion, listed, model_of, posed
 from kit.lessons.replays import Ground, breaking, ends, run_task, takes
@@ -32,8 +32,7 @@ def voters(timeline: Timeline, server: str) -> PosedQuestion:
     """
     model = model_of(timeline, Raft)
     servers = {n.server.id: n.server for n in timeline.state.nodes}
-    if server not in servers:
-        raise BadInput("server", server, f"one of {', '.join(servers)}")
+    check_among("server", server, servers)
     me = servers[server]
     if server not in me.configuration.voters:
         voting = [each for each in servers if each in servers[each].configuration.voters]

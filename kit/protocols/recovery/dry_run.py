@@ -16,7 +16,7 @@ from kit.edge.paths import Readable
 from kit.edge.reading import read_text
 from kit.errors import BadInput, are, counted, misfit
 from kit.masks import mask_of, nodes_in, where
-from kit.model.registry import one_of
+from kit.model.registry import check_one_of, one_of
 from kit.operators.importers.nodetool import HOST_ID, Listing, Seen
 from kit.operators.importers.ringfile import LARGEST_FILE, by_name
 from kit.operators.importers.system_tables import RaftView, is_topology
@@ -314,8 +314,7 @@ def _checked(given: ClusterDescription) -> ClusterDescription:
 
 def _members(given: ClusterDescription) -> ClusterDescription:
     for at, node in enumerate(given.nodes):
-        if node.state not in NODE_STATES:
-            raise BadInput(f"nodes[{at}].state", node.state, one_of(node.state, list(NODE_STATES)))
+        check_one_of(f"nodes[{at}].state", node.state, NODE_STATES)
     members = [node for node in given.nodes if node.state not in NO_MEMBERS]
     if not members:
         raise BadInput("nodes", "none or left", "a node that is a member")

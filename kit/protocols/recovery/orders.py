@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from kit.console.drill import refusal_line
 from kit.edge.arguments import checked
-from kit.errors import BadInput, Refusal
+from kit.errors import BadInput, Refusal, check_among
 from kit.model.model import Model
 from kit.model.scenario import begun
 from kit.model.timeline import Timeline
@@ -202,8 +202,7 @@ def order_harm(order: Sequence[str], parameters: Struct = USUAL) -> Harm:
     """
     order = tuple(order)
     for at, step in enumerate(order):
-        if step not in STEPS:
-            raise BadInput("order", step, f"one of {', '.join(STEPS)}")
+        check_among("order", step, STEPS)
         if step in order[:at]:
             raise BadInput("order", step, "each step once")
     if not isinstance(parameters, RecoveryMode.Parameters):

@@ -14,7 +14,7 @@ from kit.commands.answer import GAP, MOST_LINES, Answer, Part, Rows, columns, li
 from kit.commands.parsing import Command, Word
 from kit.edge.writing import check_place
 from kit.errors import BadInput, counted
-from kit.model.registry import one_of
+from kit.model.registry import check_one_of
 from kit.operators.importers.anonymous import hidden
 from kit.operators.importers.cql import ColumnType, from_json
 from kit.operators.importers.snapshots import is_snapshot
@@ -160,8 +160,7 @@ def _answer(given: Namespace) -> Answer:
         raise BadInput("--html", given.html, "several snapshots; one snapshot is only one moment")
     dump, *words = given.words
     action, *rest = words or ["show"]
-    if action not in ACTIONS:
-        raise BadInput("ACTION", action, one_of(action, list(ACTIONS)))
+    check_one_of("ACTION", action, ACTIONS)
     least, most, usage, answer = ACTIONS[action]
     if not least <= len(rest) <= most:
         raise BadInput(f"words after {action}", " ".join(rest) or "nothing", usage)

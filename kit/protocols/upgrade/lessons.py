@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kit.edge.arguments import checked
-from kit.errors import BadInput, KitError
+from kit.errors import KitError, check_among
 from kit.lessons.judge import function_task
 from kit.lessons.questions import PosedQuestion, listed, model_of, posed
 from kit.lessons.replays import Ground, breaking, ends, run_task, takes
@@ -30,8 +30,7 @@ def upgrade_waits(timeline: Timeline, node: str) -> PosedQuestion:
     Raises BadInput if the model is not the Raft upgrade, or if there is no such node.
     """
     model = _raft(timeline)
-    if node not in model.names:
-        raise BadInput("node", node, f"one of {', '.join(model.names)}")
+    check_among("node", node, model.names)
     missing = model.named(model.awaited(timeline.state, model.number(node)))
     [row] = [each for each in facts.nodes(model, timeline.state) if each.name == node]
     others = tuple(name for name in model.names if name != node)
@@ -100,8 +99,7 @@ def upgrade_log(source: Any, node: str) -> Sheet:
     model = timeline.model
     if not isinstance(model, RaftUpgrade):
         raise KitError("upgrade_log: this is not a run of the Raft upgrade")
-    if node not in model.names:
-        raise BadInput("node", node, f"one of {', '.join(model.names)}")
+    check_among("node", node, model.names)
     written = LOG.lines(model, timeline.moments[0].state, scene_of(timeline).way())
     rows = tuple(
         (line.phase, line.component, f"{line.text} ({OWN_WORDS})" if line.own else line.text)

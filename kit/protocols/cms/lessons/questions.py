@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kit.errors import BadInput, KitError
+from kit.errors import BadInput, KitError, check_among
 from kit.lessons.questions import PosedQuestion, copied, listed, model_of, posed
 from kit.lessons.stills import still
 from kit.model.scenario import file_named, open_file
@@ -33,8 +33,7 @@ def answer_to(timeline: Timeline, request: str) -> PosedQuestion:
     model = model_of(timeline, Commit)
     end = played_out(copied(timeline, timeline.tip))
     rows = {row.id: row for row in requests(model, end.state)}
-    if request not in rows:
-        raise BadInput("request", request, f"one of {', '.join(rows)}")
+    check_among("request", request, rows)
     row = rows[request]
     endings = (*(f"committed as epoch {place}" for place in range(1, len(rows) + 1)), "rejected")
     return posed(
@@ -205,8 +204,7 @@ def recipients(timeline: Timeline, node: str) -> PosedQuestion:
     model_of(timeline, Schema)
     here: Any = timeline.here
     rows = {row.name: row for row in known(here, timeline.state)}
-    if node not in rows:
-        raise BadInput("node", node, f"one of {', '.join(rows)}")
+    check_among("node", node, rows)
     return posed(
         f"A client writes to ks.t, and {node} is the coordinator. Which nodes does it send the "
         "write to?",

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 from msgspec import Struct
 
-from kit.errors import BadInput
+from kit.errors import BadInput, check_among
 
 Release = Literal[
     "5.2", "5.4", "6.0", "6.1", "6.2", "2025.1", "2025.2", "2025.3", "2025.4", "2026.1", "2026.2",
@@ -230,8 +230,7 @@ def has(change: str, release: str) -> bool:
     ``change`` is a name of ``CHANGES``, ``release`` a line such as ``2026.1`` (its newest), or a
     patch release such as ``2026.1.9``. Raises BadInput for others.
     """
-    if change not in CHANGES:
-        raise BadInput("change", change, f"one of {', '.join(CHANGES)}")
+    check_among("change", change, CHANGES)
     return CHANGES[change].holds(*_parted(release))
 
 

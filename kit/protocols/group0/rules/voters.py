@@ -11,7 +11,7 @@ from itertools import combinations, zip_longest
 
 from msgspec import Struct
 
-from kit.errors import BadInput
+from kit.errors import BadInput, check_among
 from kit.masks import majority, mask_of, nodes_in
 from kit.protocols.group0.rules.releases import NEWEST, RELEASES, Release, has
 
@@ -28,8 +28,7 @@ class VoterRules(Struct, frozen=True):
     limit: int = MOST_VOTERS
 
     def __post_init__(self) -> None:
-        if self.release not in RELEASES:
-            raise BadInput("release", self.release, f"one of {', '.join(RELEASES)}")
+        check_among("release", self.release, RELEASES)
         if self.limit < 1:
             raise BadInput("limit of voters", self.limit, "1 or more")
 

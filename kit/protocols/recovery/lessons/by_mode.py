@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kit.errors import BadInput, KitError
+from kit.errors import KitError, check_among
 from kit.lessons.judge import TypedJudge, function_task
 from kit.lessons.questions import PosedQuestion, copied, model_of, posed
 from kit.lessons.replays import Ground, ends, run_task, takes
@@ -30,8 +30,7 @@ def runs_after_restart(timeline: Timeline, node: str) -> PosedQuestion:
     Raises KitError when the node may not be restarted now.
     """
     m = model_of(timeline, RecoveryMode)
-    if node not in m.names:
-        raise BadInput("node", node, f"one of {', '.join(m.names)}")
+    check_among("node", node, m.names)
     ahead, free = copied(timeline), RecoveryMode(m.parameters, {*m.off, *ANY_ORDER})
     for verb in (f"stop {node}", f"start {node}"):
         option = free.find(ahead.state, verb)

@@ -7,7 +7,7 @@ from typing import Any
 from kit.console.drill import open_drill
 from kit.console.server import LOG_FILE
 from kit.edge.arguments import checked
-from kit.errors import BadInput, KitError
+from kit.errors import BadInput, KitError, check_among
 from kit.lessons.judge import Arguments, TypedJudge, function_task
 from kit.lessons.questions import PosedQuestion, listed, model_of, posed
 from kit.lessons.replays import Ground, ends, run_task, takes
@@ -208,8 +208,7 @@ def starts_in(timeline: Timeline, node: str) -> PosedQuestion:
     Raises KitError when the node may not start now.
     """
     m, s = _recovery(timeline)
-    if node not in m.names:
-        raise BadInput("node", node, f"one of {', '.join(m.names)}")
+    check_among("node", node, m.names)
     action = Restart(node)
     if m.refusal(s, action) is not None:
         raise KitError(f"predict: {node} cannot be started now")

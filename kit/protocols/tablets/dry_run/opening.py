@@ -20,7 +20,7 @@ from kit.edge.limits import check_room
 from kit.edge.paths import Readable, source_name
 from kit.edge.reading import read_text
 from kit.errors import BadInput, counted
-from kit.model.registry import edition_of, one_of
+from kit.model.registry import check_one_of, edition_of, one_of
 from kit.operators.importers import system_tables
 from kit.operators.importers.anonymous import hidden
 from kit.operators.importers.nodetool import LEGEND, Seen, parse_status_text
@@ -565,8 +565,7 @@ def _tablet(
         raise BadInput(f"{row.line} transition", row.transition, allowed)
     if kind is not None:
         stages = [state.name for state in TRANSITIONS[edition][kind].states]
-        if row.stage not in stages:
-            raise BadInput(f"{row.line} stage", row.stage, one_of(row.stage, stages))
+        check_one_of(f"{row.line} stage", row.stage, stages)
     session = sessions.setdefault(row.session, len(sessions) + 1) if row.session else 0
     columns = {"replicas": row.replicas, "new_replicas": row.new_replicas}
     for column, places in columns.items():

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.errors import BadInput
-from kit.model.registry import one_of
+from kit.model.registry import check_one_of
 from kit.operators.importers.schema import Factor
 from kit.protocols.group0.rules.releases import NEWEST, Release, has
 from kit.protocols.tablets.dry_run.opening import SOMEWHERE, OpenedTablets
@@ -412,8 +412,7 @@ def imagined(given: str, edition: Edition, release: Release = NEWEST) -> Imagine
         name, is_pair, value = pair.partition("=")
         if not is_pair:
             raise BadInput("--table", pair, FORM)
-        if name not in MOST:
-            raise BadInput("--table", name, one_of(name, list(MOST)))
+        check_one_of("--table", name, MOST)
         if name in values:
             raise BadInput(f"--table {name}", value, "each name once")
         values[name] = _value(name, value)

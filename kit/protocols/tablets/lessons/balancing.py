@@ -10,10 +10,10 @@ from typing import Any
 from msgspec.structs import astuple
 
 from kit.edge.arguments import finite, whole_number
-from kit.errors import BadInput, KitError, counted
+from kit.errors import KitError, counted
 from kit.lessons.questions import PosedQuestion, listed, model_of, posed
 from kit.lessons.stills import still, timeline_of
-from kit.model.registry import one_of
+from kit.model.registry import check_one_of
 from kit.model.timeline import Timeline
 from kit.protocols.tablets.balance import Balance, BalanceState
 from kit.protocols.tablets.resize import Resize, ResizeState
@@ -37,12 +37,10 @@ def may_take(timeline: Timeline, tablet: str, source: str) -> PosedQuestion:
     BadInput for one that there is not. KitError when there is no other node.
     """
     m = model_of(timeline, Balance)
-    if tablet not in m.labels:
-        raise BadInput("tablet", tablet, one_of(tablet, list(m.labels)))
+    check_one_of("tablet", tablet, m.labels)
     s, number = timeline.state, m.labels.index(tablet)
     places = [str(each) for each in s.replicas[number]]
-    if source not in places:
-        raise BadInput("source", source, one_of(source, places))
+    check_one_of("source", source, places)
     nodes = [name for name in m.names if name != source.partition(":")[0]]
     if not nodes:
         raise KitError("predict: there is no other node")

@@ -5,10 +5,10 @@ Each is answered by the model, which goes there on a copy; KitError when no tabl
 
 from __future__ import annotations
 
-from kit.errors import BadInput, KitError
+from kit.errors import KitError
 from kit.lessons.questions import PosedQuestion, copied, model_of, posed
 from kit.lessons.stills import still
-from kit.model.registry import edition_of, one_of
+from kit.model.registry import check_one_of, edition_of
 from kit.model.timeline import Timeline
 from kit.protocols.tablets.facts import tablets as facts
 from kit.protocols.tablets.rules.replica_sets import words
@@ -38,8 +38,7 @@ def stage_table(
     or an edition that there is not.
     """
     edition = edition_of(edition, machines.EDITIONS)
-    if kind not in KINDS:
-        raise BadInput("kind", kind, one_of(kind, list(KINDS)))
+    check_one_of("kind", kind, KINDS)
     table = TRANSITIONS[edition][kind]
     rows = tuple(_row(table, stage) for stage in table.states)
     return Sheet(f"{kind}, edition {edition}", HEADS, rows)

@@ -18,10 +18,10 @@ from msgspec import Struct
 from kit.masks import majority
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment
-from kit.ring.columns import NDArray, np
+from kit.ring.columns import np
 from kit.ring.placements import Placement, Table, same_sets
 from kit.ring.ranges import Range
-from kit.ring.topology import Tokens
+from kit.ring.topology import Mask, Tokens
 
 Served = tuple[str, int, int]
 """A node, and how many ranges it is read from and written to."""
@@ -155,7 +155,7 @@ def _changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> Ch
     was = np.arange(len(ours)) if same else np.searchsorted(theirs, ours)
     has = was if same else np.searchsorted(ours, theirs)
 
-    def other(table: Table, former: Table) -> NDArray[np.bool_]:
+    def other(table: Table, former: Table) -> Mask:
         if same:
             return ~same_sets(table.groups, former.groups)
         differ = ~same_sets(table.groups, former.groups[was])

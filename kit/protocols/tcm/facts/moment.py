@@ -18,12 +18,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.errors import BadInput, Refusal
-from kit.model.registry import one_of
+from kit.model.registry import check_one_of
 from kit.protocols.tcm.cluster import LevelState, PauseState, TcmCluster
 from kit.protocols.tcm.rules import metadata as rules
 from kit.protocols.tcm.rules import operations as ops
 from kit.protocols.tcm.rules.barrier import Barrier, is_done
-from kit.protocols.tcm.rules.quorums import Mask, levels, pending, quorums_apart
+from kit.protocols.tcm.rules.quorums import levels, pending, quorums_apart
 from kit.protocols.tcm.tcm import planned_tokens
 from kit.ring.columns import np
 from kit.ring.placements import Table
@@ -31,7 +31,7 @@ from kit.ring.ranges import Range
 from kit.ring.replication import by_datacenter
 from kit.ring.sizes import Sizes, sizes_of
 from kit.ring.tokens import TokenSpace
-from kit.ring.topology import Ring
+from kit.ring.topology import Mask, Ring
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -332,8 +332,7 @@ def rows(
     """
     names, snapshot = keyspaces(m), m.snapshot(s, at)
     keyspace = names[0] if keyspace is None else keyspace
-    if keyspace not in names:
-        raise BadInput("keyspace", keyspace, one_of(keyspace, list(names)))
+    check_one_of("keyspace", keyspace, names)
     group = snapshot.metadata.group_of(keyspace)
     if group is None:
         return ()

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from kit.errors import BadInput, KitError, counted
+from kit.errors import KitError, counted
 from kit.lessons.questions import PosedQuestion, copied, listed, posed
 from kit.lessons.replays import broken_run
 from kit.lessons.stills import still
-from kit.model.registry import one_of
+from kit.model.registry import check_one_of
 from kit.model.timeline import Timeline, played_out
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.dry_run.history import opening_state
@@ -162,8 +162,7 @@ def victims(timeline: Timeline, level: str) -> PosedQuestion:
     m, s = cluster_of(timeline), timeline.state
     lost = facts.losses(m, s)
     known = tuple(dict.fromkeys(loss.level for loss in lost))
-    if level not in known:
-        raise BadInput("level", level, one_of(level, list(known)))
+    check_one_of("level", level, known)
     counts = dict(sorted(pair for loss in lost if loss.level == level for pair in loss.nodes))
     order = [node.name for node in facts.nodes(m, s) if node.up]
     counted_nodes = ", ".join(f"{n} ({counted(counts[n], 'range')})" for n in order if n in counts)

@@ -4,7 +4,7 @@ So that *Run all* leaves each Player that is shown as the text beside it describ
 """
 
 from kit.errors import BadInput, Refused
-from kit.model.registry import one_of
+from kit.model.registry import check_one_of
 from kit.model.scenario import file_named, open_file
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.lessons import cluster_of
@@ -37,8 +37,7 @@ def _beside(player: Player, verb: str, *, parent: bool = False) -> Player:
         timeline.model.verb(timeline.moments[moment].action): moment
         for moment in reversed(timeline.path()[1:])
     }
-    if verb not in verbs:
-        raise BadInput("verb", verb, one_of(verb, list(verbs)))
+    check_one_of("verb", verb, verbs)
     twin = player.copy()
     twin.goto(timeline.moments[verbs[verb]].parent if parent else verbs[verb])
     return twin

@@ -19,9 +19,8 @@ from kit.ring.natural import replicas
 from kit.ring.placements import Placement, Table, differing, same_sets, slots_of
 from kit.ring.ranges import Range, covering, first_overlap
 from kit.ring.replication import EverywhereStrategy, NetworkTopologyStrategy, total
-from kit.ring.topology import Codes, Tokens
+from kit.ring.topology import Codes, Mask, Tokens
 
-Mask = NDArray[np.bool_]
 Counts = NDArray[np.int32]
 
 
@@ -261,7 +260,7 @@ def majorities_meet(
     writes: Codes,
     deaf: frozenset[int] = frozenset(),
     dumb: frozenset[int] | None = None,
-) -> NDArray[np.bool_]:
+) -> Mask:
     """For each row of two columns of groups, whether every majority meets every other: (n,).
 
     The same as ``disjoint_majorities(…) is None``, for millions of ranges. Two majorities of one

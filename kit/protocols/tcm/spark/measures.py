@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 
 from kit.protocols.tcm.rules.quorums import Level, levels, pending, sharing, sizes
 from kit.protocols.tcm.spark.histories import History
-from kit.protocols.tcm.spark.parts import Mask, Rows, Words, widths
+from kit.protocols.tcm.spark.parts import Rows, Words, widths
 from kit.protocols.tcm.spark.tables import MEASURES, SUMS
 from kit.ring.natural import sorted_columns
 from kit.ring.replication import by_datacenter
-from kit.ring.topology import Codes
+from kit.ring.topology import Codes, Mask
 
 PLAIN = ("all", "changed", "locked", "moving", "extra")
 SIDES = ("reads", "writes")

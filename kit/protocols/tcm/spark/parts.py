@@ -19,11 +19,10 @@ from kit.protocols.tcm.spark.histories import NOWHERE, EpochStage, History
 from kit.protocols.tcm.spark.tables import REPLICAS
 from kit.ring.applying import Spans, apply, settle
 from kit.ring.placements import Placement, Table, padded, same_sets, stable_placement
-from kit.ring.topology import Codes, Ring, Tokens
+from kit.ring.topology import Codes, Mask, Ring, Tokens
 from kit.spark.machine import BATCH_ROWS
 
 Index = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 
 class Part(Struct, frozen=True):

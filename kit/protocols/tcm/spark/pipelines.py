@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from kit.errors import BadInput, KitError
+from kit.errors import BadInput, KitError, check_among
 from kit.protocols.tcm.spark import tables
 from kit.protocols.tcm.spark.histories import History
 from kit.protocols.tcm.spark.jobs import JOBS, JobInput, SharedValue, counting, numbered
@@ -326,8 +326,7 @@ def small_tables(history: History, sizes: Mapping[str, int]) -> dict[str, pa.Tab
     """Small tables by name; ``sizes`` are the bytes of one copy of a keyspace, else BadInput."""
     names = [name for name, _ in history.keyspaces]
     for name, size in sizes.items():
-        if name not in names:
-            raise BadInput("sizes", name, "one of " + ", ".join(names))
+        check_among("sizes", name, names)
         if type(size) is not int or not 0 <= size < 2**63:
             raise BadInput(f"sizes[{name}]", size, "a whole number of bytes")
     packed, groups = history.ring.packed, history.groups

@@ -4,13 +4,13 @@ import random
 from functools import partial
 from typing import Any
 
-from kit.errors import BadInput, KitError
+from kit.errors import KitError
 from kit.lessons.judge import Arguments, function_task
 from kit.lessons.questions import PosedQuestion, copied, model_of, posed
 from kit.lessons.replays import Ground, ends, run_task, takes
 from kit.lessons.stills import still
 from kit.masks import mask_of, nodes_in
-from kit.model.registry import edition_of, one_of
+from kit.model.registry import check_one_of, edition_of
 from kit.model.timeline import PassedStep, Timeline
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology import topology as act
@@ -157,8 +157,7 @@ def machine_table(name: str, edition: Edition = "documents") -> Sheet:
     edition = edition_of(edition, EDITIONS)
     machines = MACHINES[edition]
     known = [each for each, machine in machines.items() if machine.states]
-    if name not in known:
-        raise BadInput("operation", name, one_of(name, known))
+    check_one_of("operation", name, known)
     machine = machines[name]
     rows = []
     for state in machine.states:

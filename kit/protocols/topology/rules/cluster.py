@@ -16,7 +16,7 @@ from typing import Any, Literal
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
-from kit.errors import BadInput
+from kit.errors import check_among
 from kit.masks import mask_of, where
 from kit.protocols.group0.rules.commands import Group0Safeguards
 from kit.protocols.group0.rules.releases import NEWEST, RELEASES, Release, has
@@ -243,10 +243,8 @@ class Setting(Struct, frozen=True, cache_hash=True):
     release: Release = NEWEST
 
     def __post_init__(self) -> None:
-        if self.edition not in EDITIONS:
-            raise BadInput("edition", self.edition, f"one of {', '.join(EDITIONS)}")
-        if self.release not in RELEASES:
-            raise BadInput("release", self.release, f"one of {', '.join(RELEASES)}")
+        check_among("edition", self.edition, EDITIONS)
+        check_among("release", self.release, RELEASES)
 
     @property
     def tables(self) -> Tables:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from kit.errors import BadInput
+from kit.errors import check_among
 from kit.protocols.group0.rules.releases import NEWEST, Release, has
 
 Remedy = Literal["restart", "replace", "remove", "repair"]
@@ -106,8 +106,7 @@ def remedy_steps(
     without ``tokens`` is replaced by one that has none either: there is no data to count, copy or
     repair. ``release`` is the server's. Raises BadInput for another ``kind`` or release.
     """
-    if kind not in STEPS:
-        raise BadInput("kind", kind, f"one of {', '.join(STEPS)}")
+    check_among("kind", kind, STEPS)
     option, listed = _OPTION.get(kind, ""), ",".join(dead)
     how = ("-pr ", "") if kind == "repair" else ("", FULL)
     repair = "nodetool repair {}on every live node, one after another{}".format(*how)

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.errors import BadInput, Refusal
+from kit.errors import BadInput, Refusal, check_among
 from kit.masks import chosen, mask_of
 from kit.protocols.topology.rules import cluster
 from kit.protocols.topology.rules.machines import GLOBAL_REQUEST, NODE_REQUESTS
@@ -62,8 +62,7 @@ class OperationRequest(Struct, frozen=True, cache_hash=True):
 
     def __post_init__(self) -> None:
         kinds = (*NODE_REQUESTS, *GLOBAL_REQUEST, *BALANCING, LOCK)
-        if self.kind not in kinds:
-            raise BadInput("kind", self.kind, f"one of {', '.join(kinds)}")
+        check_among("kind", self.kind, kinds)
 
 
 def refusal(
@@ -286,8 +285,7 @@ class RequestPlan(Struct, frozen=True):
     def mask(self, names: tuple[str, ...], field: str) -> int:
         """These nodes as a mask. Raises BadInput when a name is no node's."""
         for name in names:
-            if name not in self.names:
-                raise BadInput(field, name, "one of " + ", ".join(self.names))
+            check_among(field, name, self.names)
         return mask_of(self.names.index(name) for name in names)
 
 

@@ -20,6 +20,7 @@ from kit.protocols.tablets.rules.resize import TARGET_SIZE
 from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.topology.rules.machines import Edition
 from kit.ring.columns import NDArray, np
+from kit.ring.topology import Mask
 
 NodeRole = Literal[
     "normal", "leaving", "removing", "left", "down", "excluded", "joining", "zero-token"
@@ -68,7 +69,7 @@ class TabletRows(Struct, frozen=True, eq=False):
 
     table: Codes
     number: Codes
-    busy: NDArray[np.bool_]
+    busy: Mask
     nodes: Codes
     shards: Codes
     sizes: Bytes
@@ -316,7 +317,7 @@ class NodePlaces:
                 if (drains & scope).any():
                     self.takes |= down & scope
 
-    def scopes(self, datacenter: int) -> Iterator[NDArray[np.bool_]]:
+    def scopes(self, datacenter: int) -> Iterator[Mask]:
         """The nodes of a datacenter (by its code) that are planned together, and among which loads
         are to be even: those of each rack where the server has a table that names racks there.
         """
@@ -327,9 +328,9 @@ class NodePlaces:
         for rack in dict.fromkeys(self.rack[inside].tolist()):
             yield self.rack == rack
 
-    def fit(self, rows: TabletRows, tablets: Sequence[int], giver: int) -> NDArray[np.bool_]:
+    def fit(self, rows: TabletRows, tablets: Sequence[int], giver: int) -> Mask:
         """The nodes that replicas on one node may go to, those of all these rows together."""
-        fit: NDArray[np.bool_] = self.takes & (self.dc == self.dc[giver])
+        fit: Mask = self.takes & (self.dc == self.dc[giver])
         for row in tablets:
             there = rows.nodes[row]
             there = there[there != NOBODY]

@@ -28,6 +28,7 @@ from kit.protocols.tablets.rules.balance.loads import (
 )
 from kit.protocols.tablets.rules.balance.reasons import EvensOut, StreamsFull
 from kit.ring.columns import NDArray, np
+from kit.ring.topology import Mask
 
 Places = NDArray[np.intp]  # numbers of shards within the scope
 
@@ -46,7 +47,7 @@ def even_counts(loads: Loads, datacenter: int) -> Iterator[TabletMove]:
         yield from _Evening(loads, loads.rack == rack).moves()
 
 
-def _may_cross(loads: Loads, inside: NDArray[np.bool_]) -> bool:
+def _may_cross(loads: Loads, inside: Mask) -> bool:
     racks = len(set(loads.rack[inside].tolist()))
     nodes = loads.given.rows.nodes
     if not nodes.size:
@@ -60,7 +61,7 @@ def _may_cross(loads: Loads, inside: NDArray[np.bool_]) -> bool:
 class _Evening:
     """Shards of one datacenter or rack whose counts are evened out."""
 
-    def __init__(self, loads: Loads, nodes: NDArray[np.bool_]) -> None:
+    def __init__(self, loads: Loads, nodes: Mask) -> None:
         self.loads = loads
         self.shards = np.flatnonzero((nodes & loads.takes)[loads.node_of])
         held = loads.held[self.shards]
@@ -150,7 +151,7 @@ class TableSpread:
     replicas, and disks may be larger.
     """
 
-    def __init__(self, loads: Loads, inside: NDArray[np.bool_]) -> None:
+    def __init__(self, loads: Loads, inside: Mask) -> None:
         self.loads = loads
         # What a shard, and a node, holds of each table; counted up when it is asked for first.
         self._on_shard = cache(lambda shard: self._counted((shard,)))
@@ -223,9 +224,7 @@ def is_even(most: float, least: float, *, counts: bool = False) -> bool:
     return most == least or (not counts and (most - least) / most < THRESHOLD)
 
 
-def even_utilisation(
-    loads: Loads, scope: NDArray[np.bool_], *, between: bool
-) -> Iterator[TabletMove]:
+def even_utilisation(loads: Loads, scope: Mask, *, between: bool) -> Iterator[TabletMove]:
     """Moves to the least utilised of the nodes that are planned together, unless one of them is
     drained (``between`` nodes), then those within nodes.
     """
@@ -238,9 +237,7 @@ def even_utilisation(
         yield from _within_nodes(loads, spread, inside)
 
 
-def _between_nodes(
-    loads: Loads, spread: TableSpread, inside: NDArray[np.bool_]
-) -> Iterator[TabletMove]:
+def _between_nodes(loads: Loads, spread: TableSpread, inside: Mask) -> Iterator[TabletMove]:
     target = int(np.where(inside, loads.node_load, np.inf).argmin())
     may_give = inside.copy()
     may_give[target] = False
@@ -262,9 +259,7 @@ def _between_nodes(
             yield move
 
 
-def _within_nodes(
-    loads: Loads, spread: TableSpread, inside: NDArray[np.bool_]
-) -> Iterator[TabletMove]:
+def _within_nodes(loads: Loads, spread: TableSpread, inside: Mask) -> Iterator[TabletMove]:
     load, starts = loads.shard_load, loads.first[:-1]
     most, least = np.maximum.reduceat(load, starts), np.minimum.reduceat(load, starts)
     counts = loads.given.counts

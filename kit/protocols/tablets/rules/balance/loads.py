@@ -11,12 +11,13 @@ from itertools import repeat
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.errors import BadInput
+from kit.errors import check_among
 from kit.protocols.tablets.rules.balance import cluster, reasons
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica, stream_load
 from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.ring.columns import NDArray, np
+from kit.ring.topology import Mask
 
 Numbers = NDArray[np.float64]
 Shards = NDArray[np.intp]
@@ -47,8 +48,7 @@ class Loads:
     """
 
     def __init__(self, given: cluster.BalancerInput, edition: Edition) -> None:
-        if edition not in EDITIONS:
-            raise BadInput("edition", edition, f"one of {', '.join(EDITIONS)}")
+        check_among("edition", edition, EDITIONS)
         places = cluster.NodePlaces(given, edition)
         rows, nodes = places.parted(given.rows), given.nodes
         self.given, self.edition = replace(given, rows=rows), edition
@@ -162,7 +162,7 @@ class Loads:
             raise KeyError(replica)
         return int(self.first[code]) + replica.shard
 
-    def scope_of(self, shard: int) -> NDArray[np.bool_]:
+    def scope_of(self, shard: int) -> Mask:
         """The nodes among which the load of a shard's node is to be even."""
         node = int(self.node_of[shard])
         return next(scope for scope in self.scopes(int(self.dc[node])) if scope[node])
@@ -355,9 +355,7 @@ def candidates(loads: Loads, source: int, target: int) -> NDArray[np.int32]:
     return np.column_stack((rows[fit], columns[fit]))
 
 
-def first_fits(
-    loads: Loads, sources: Shards, targets: Shards
-) -> tuple[Shards, Shards, NDArray[np.bool_]]:
+def first_fits(loads: Loads, sources: Shards, targets: Shards) -> tuple[Shards, Shards, Mask]:
     """For pairs of shards of one datacenter, in turn: the first tablet that may go and that no
     pair before has, and whether it is known: one of the first few, not two siblings.
     """
@@ -384,7 +382,7 @@ def first_fits(
     return rows[pick], columns[pick], left[pick] & ~siblings[pick]
 
 
-def _first_of_its_own(rows: Shards, fit: NDArray[np.bool_]) -> Shards:
+def _first_of_its_own(rows: Shards, fit: Mask) -> Shards:
     """For each line the place of the first row that fits and that no line before has taken."""
     lines = np.arange(len(rows))
     while True:
@@ -398,7 +396,7 @@ def _first_of_its_own(rows: Shards, fit: NDArray[np.bool_]) -> Shards:
         fit[again, first[again]] = False
 
 
-def _have_room(loads: Loads, rows: cluster.Codes, source: int, target: int) -> NDArray[np.bool_]:
+def _have_room(loads: Loads, rows: cluster.Codes, source: int, target: int) -> Mask:
     giver, taker = loads.node_of[source], loads.node_of[target]
     open_to = loads.takes[taker] and loads.dc[giver] == loads.dc[taker] and source != target
     fit = np.full(len(rows), open_to, np.bool_)
@@ -413,7 +411,7 @@ def _have_room(loads: Loads, rows: cluster.Codes, source: int, target: int) -> N
 
 
 def held_in_racks(
-    loads: Loads, nodes: cluster.Codes, inside: NDArray[np.bool_]
+    loads: Loads, nodes: cluster.Codes, inside: Mask
 ) -> tuple[cluster.Codes, cluster.Codes]:
     """For rows of nodes: the rack of each that is inside, and how many of the row are there."""
     local = (nodes != cluster.NOBODY) & inside[nodes]

@@ -17,7 +17,8 @@ from kit.protocols.tablets.rules.balance.cluster import DRAINED, NOBODY, Balance
 from kit.protocols.tablets.rules.balance.loads import Loads, Numbers, TabletMove
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.topology.rules.machines import Edition
-from kit.ring.columns import NDArray, np
+from kit.ring.columns import np
+from kit.ring.topology import Mask
 
 
 class DrainFailure(Struct, frozen=True):
@@ -54,7 +55,7 @@ def drained(loads: Loads, only: str = "") -> Iterator[TabletMove | DrainFailure]
                 yield loads.apply(row, column, target, reason)
 
 
-def to_drain(loads: Loads, scope: NDArray[np.bool_]) -> list[int]:
+def to_drain(loads: Loads, scope: Mask) -> list[int]:
     """Those of some nodes that are to be empty and are not."""
     nodes, held = loads.given.nodes, loads.given.rows.nodes
     left = np.zeros(len(nodes), np.bool_)
@@ -63,7 +64,7 @@ def to_drain(loads: Loads, scope: NDArray[np.bool_]) -> list[int]:
     return [node for node in np.flatnonzero(left).tolist() if nodes[node].role in DRAINED]
 
 
-def _least_loaded(loads: Loads, row: int, column: int, nodes: NDArray[np.bool_]) -> int | None:
+def _least_loaded(loads: Loads, row: int, column: int, nodes: Mask) -> int | None:
     order = np.flatnonzero(nodes)
     order = order[np.argsort(loads.node_load[order], kind="stable")]
     for shard in (shard for node in order.tolist() for shard in loads.by_load(node)):
@@ -73,7 +74,7 @@ def _least_loaded(loads: Loads, row: int, column: int, nodes: NDArray[np.bool_])
     return None
 
 
-def brought_together(loads: Loads, scope: NDArray[np.bool_]) -> Iterator[TabletMove]:
+def brought_together(loads: Loads, scope: Mask) -> Iterator[TabletMove]:
     """A move of each odd sibling that is apart on some nodes, of which none of these two is
     drained, and that streams allow.
 
