@@ -40,7 +40,7 @@ def stepped(model: Any) -> tuple[Player, list[Any]]:
     player = Player(model)
     sent: list[Any] = []
     player.stage.send = sent.append
-    player._hear(None, {"message": "act", "control": "step", "at": 0, "have": 0}, None)
+    player.hear({"message": "act", "control": "step", "at": 0, "have": 0})
     return player, sent
 
 

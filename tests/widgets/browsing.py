@@ -176,7 +176,7 @@ class Desk:
 
     def answer(self, text: str) -> str:
         """Where Python is after a message of the page, and what it says to it."""
-        self.player._hear(None, json.loads(text), None)
+        self.player.hear(json.loads(text))
         return json.dumps([self.where(), self.drain()])
 
     def drain(self) -> list[dict[str, Any]]:

@@ -28,9 +28,7 @@ from tests.widgets.playing import quiet
 
 def press(player: Player, act: str) -> None:
     """Use a control as the module does."""
-    player._hear(
-        None, {"message": "act", "control": act, "at": player.timeline.at, "have": 0}, None
-    )
+    player.hear({"message": "act", "control": act, "at": player.timeline.at, "have": 0})
 
 
 @pytest.mark.spec("H-004")
@@ -73,7 +71,7 @@ def test_after_a_control_was_used_the_next_step_is_drawn() -> None:
 
     async def used() -> None:
         page = {"message": "sync", "texts": texts, "moments": 1, "session": "0"}
-        player._hear(None, page, None)
+        player.hear(page)
         await asyncio.sleep(0)
         assert len(player.rendered.store) == texts
         press(player, "step")
@@ -198,7 +196,7 @@ def test_at_rest_the_step_button_says_so() -> None:
 def test_a_wrong_message_changes_nothing(content: object) -> None:
     """Whatever does not have one of the four shapes is answered with one line."""
     player, said = quiet()
-    player._hear(None, content, None)
+    player.hear(content)
     assert "error" in said[-1]
     assert "\n" not in said[-1]["error"]
     assert len(player.timeline.moments) == 1
@@ -212,13 +210,13 @@ def test_after_a_refusal_one_is_where_pages_were_told(control: str, at: int) -> 
     for _ in range(3):
         player.step()
     player.goto(0)
-    player._hear(None, {"message": "act", "control": control, "at": 2, "have": 0}, None)
+    player.hear({"message": "act", "control": control, "at": 2, "have": 0})
     assert "error" in said[-1]
     told = [content["position"]["at"] for content in said if "position" in content]
     assert told[-1] == player.timeline.at == at
     session = player.rendered.session
     sync = {"message": "sync", "texts": 0, "moments": 0, "session": session}
-    player._hear(None, sync, None)
+    player.hear(sync)
     assert said[-1]["position"]["at"] == at
 
 
@@ -246,10 +244,10 @@ def test_a_stale_look_is_ignored() -> None:
     player, said = quiet()
     player.step()
     look = {"at": 0, "tip": 1, "sequence": 0}
-    player._hear(None, {"message": "look", "position": look}, None)
+    player.hear({"message": "look", "position": look})
     assert player.timeline.at == 1
     look["sequence"] = said[-1]["position"]["sequence"]
-    player._hear(None, {"message": "look", "position": look}, None)
+    player.hear({"message": "look", "position": look})
     assert player.timeline.at == 0
 
 
@@ -271,11 +269,11 @@ def test_what_a_page_asks_of_a_former_history_is_no_error() -> None:
     look = {"at": 3, "tip": 3, "sequence": said[-1]["position"]["sequence"]}
     player.reset()
     told = len(said)
-    player._hear(None, {"message": "look", "position": look}, None)
-    player._hear(None, {"message": "need", "moment": 3}, None)
+    player.hear({"message": "look", "position": look})
+    player.hear({"message": "need", "moment": 3})
     assert len(said) == told
     assert player.timeline.at == 0
-    player._hear(None, {"message": "need", "moment": 4}, None)
+    player.hear({"message": "need", "moment": 4})
     assert "a number from 0 to 0" in said[-1]["error"]
 
 
@@ -285,11 +283,11 @@ def test_a_reader_that_lacks_something_is_told() -> None:
     player.step()
     said.clear()
     held = {"message": "sync", "texts": 3, "moments": 1, "session": player.rendered.session}
-    player._hear(None, held, None)
+    player.hear(held)
     assert said[0]["texts"] == player.rendered.store.texts[3:]
     assert [DrawnMoment(*one) for one in said[0]["moments"]] == player.rendered.moments[1:]
     before = player.stage.pack
-    player._hear(None, {**held, "session": "other"}, None)
+    player.hear({**held, "session": "other"})
     assert player.stage.pack != before
 
 
@@ -307,7 +305,7 @@ def test_steps_of_the_timeline_itself_reach_a_page(ask: str) -> None:
         moments, position = len(pack["moments"]), pack["position"]
     else:
         held = {"message": "sync", "texts": 0, "moments": 1, "session": player.rendered.session}
-        player._hear(None, held, None)
+        player.hear(held)
         moments, position = 1 + len(said[-1]["moments"]), said[-1]["position"]
     assert (moments, position["at"], position["tip"]) == (4, 3, 3)
 
@@ -353,7 +351,7 @@ def test_who_opens_later_sees_the_moment_that_is_shown() -> None:
     said.clear()
     rendered = player.rendered
     held = {"texts": len(rendered.store), "moments": 2, "session": rendered.session}
-    player._hear(None, {"message": "sync", **held}, None)
+    player.hear({"message": "sync", **held})
     assert (said[0]["position"]["at"], said[0]["moments"], said[0]["texts"]) == (0, [], [])
 
 
@@ -397,7 +395,7 @@ def test_a_full_store_begins_a_new_session(monkeypatch: pytest.MonkeyPatch) -> N
         player.step()
     assert player.stage.pack != before
     said.clear()
-    player._hear(None, {"message": "need", "moment": 0}, None)
+    player.hear({"message": "need", "moment": 0})
     assert DrawnMoment(*said[0]["moments"][0]).root is not None
 
 
