@@ -185,35 +185,6 @@ def test_deleted_data_returns_without_the_membership_check() -> None:
     assert red(timeline) == []
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"token": 5000}, "token | 5000 | token | above | 0"),
-        ({"token": -1}, "token | -1 | token | above | 0"),
-        ({"requests": ("A write QUORUM",)}, "requests | 'A' | coordinator | no"),
-        ({"requests": ("K1@dc9 read",)}, "requests | 'dc9' | datacenter | range"),
-        ({"requests": ()}, "requests | 0 | 1 | 6 | lines"),
-        ({"operations": ("decommission Q",)}, "node | 'Q' | A, B, C"),
-        ({"nodes": 5, "operations": ("assassinate B",)}, "| moves | replicas"),
-        ({"rf": 3, "operations": ("move B --tokens 250",)}, "| moves | replicas"),
-        ({"crashes": 9}, "crashes | 9 | 0 to 8"),
-        ({"mode": "rumour"}, "mode | 'rumour' | gossip, log"),
-        ({"ring_delay": 0}, "ring_delay | 0 | 1 to 100"),
-        ({"exchange": "epochs"}, "exchange | 'epochs' | epoch"),
-        ({"acknowledgement": "both"}, "acknowledgement | 'both' | joint"),
-        ({"rf": 0}, "rf | 0 | from 1"),
-        ({"edition": "sever"}, "edition | 'sever' | server, documents"),
-        ({"repair": "yes"}, "repair | 'yes' | answered, blocking, mismatch"),
-    ],
-)
-def test_bad_parameters(given: dict[str, Any], said: str) -> None:
-    """The line names the field, the value and what is allowed."""
-    with pytest.raises(BadInput) as error:
-        build("dataplane", given)
-    assert says(error.value, said)
-    assert "\n" not in str(error.value)
-
-
 @pytest.mark.parametrize("model", ["dataplane", "coordinator", "replica"])
 @pytest.mark.parametrize(
     ("given", "said"),

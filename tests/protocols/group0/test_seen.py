@@ -307,22 +307,3 @@ def test_the_question_at_a_commit_has_the_models_answer() -> None:
     assert question.right == ("it does nothing on any node",)
     assert line_with(question.because, "newest", "4", "state 1")
     assert ask(Scene(driven.model, driven.model.start())) is None
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"operations": ("create table t at A",)}, "create table KS.T at NODE"),
-        ({"operations": ("create table ks.t at Z",)}, "a node among A, B, C"),
-        ({"operations": ("alter table ks.t rf 3 at A",)}, "alter table KS.T add COLUMN at NODE"),
-        ({"operations": ONE * 2}, "each operation once"),
-        ({"earlier": ("drop keyspace ks at A",)}, "keyspace ks does not exist"),
-        ({"nodes": 10}, "a number from 1 to 9"),
-    ],
-)
-def test_a_bad_parameter_is_told_in_one_line(given: dict[str, object], words: str) -> None:
-    """What is no operation, or makes no sense at the start, is named with what is allowed."""
-    with pytest.raises(BadInput) as error:
-        build("group0", given)
-    assert words in str(error.value)
-    assert "\n" not in str(error.value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from itertools import pairwise
 from typing import Any, Literal
 
 import pytest
@@ -11,13 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from kit.protocols.storage.monitors import NEVER, RegisterOperation, deleted_since, linearizable
+from kit.protocols.storage.monitors import NEVER, RegisterOperation, linearizable
 from kit.protocols.storage.rules.requests import (
     DONE,
     FAILED,
     OPEN,
     REPAIRING,
-    WAITING,
     Request,
     tombstone,
     written,
@@ -79,44 +77,6 @@ def test_one_order(seen: list[Seen], fits: bool) -> None:
     assert linearizable(operations) is fits
 
 
-def test_an_order_begins_with_what_is_held_before() -> None:
-    """Nothing, unless said otherwise."""
-    read = (RegisterOperation(0, 1, False, 7),)
-    assert [linearizable(read, value) for value in (0, 6, 7)] == [False, False, True]
-
-
-def test_a_write_changes_nothing_of_what_reads_are_owed() -> None:
-    """Neither when it begins, after another one, nor when it ends."""
-    lines = ("K1 write QUORUM", "K2 write QUORUM", "K3 read QUORUM")
-    model: Any = toy(history(epoch(1, A, A)), lines, together=True)
-    done = Request(DONE, timestamp=1)
-    start = replace(model.start(), requests=(done, Request(), Request()))
-    open_ = replace(start, requests=(done, Request(OPEN, timestamp=2), Request()))
-    ended = replace(start, requests=(done, Request(DONE, timestamp=2), Request()))
-    monitor = next(each for each in model.monitors if each.name == "visible")
-    first = monitor.begin()
-    assert monitor.step(first, start, Start(1, 1), open_) == first
-    assert monitor.step(first, open_, Finish(1), ended) == first
-    assert monitor.step(first, start, Start(2, 1), start) != first
-
-
-@pytest.mark.parametrize(
-    ("lines", "together", "names"),
-    [
-        (("K1 write", "K2 read"), False, ["visible"]),
-        (("K1 write", "K2 read"), True, ["visible", "linearizable"]),
-        (("K1 delete", "K2 read"), False, ["visible", "no-resurrection"]),
-        (("K1 delete", "K2 read"), True, ["visible", "no-resurrection", "linearizable"]),
-    ],
-)
-def test_what_clients_are_promised(
-    lines: tuple[str, ...], together: bool, names: list[str]
-) -> None:
-    """One order where requests go on at the same time; of deletions where there are some."""
-    model: Any = toy(history(epoch(1, A, A)), lines, together=together)
-    assert [monitor.name for monitor in model.monitors] == names
-
-
 @pytest.mark.parametrize(
     ("steps", "seen", "fits"),
     [
@@ -161,65 +121,6 @@ def test_an_order_is_promised_to_majorities_alone() -> None:
     state = replace(model.start(), requests=(Request(DONE, timestamp=1), Request(DONE)))
     memory = monitor.step(monitor.begin(), state, Finish(0), state)
     assert monitor.step(memory, state, Finish(1), state) == monitor.begin()
-
-
-def test_what_a_read_is_owed_is_noted_while_it_is_open() -> None:
-    """Of the others that are done when it begins; each read has its own."""
-    lines = ("K1 write QUORUM", "K2 write QUORUM", "K3 read QUORUM", "K4 read QUORUM")
-    model: Any = toy(history(epoch(1, A, A)), lines, together=True)
-    monitor = next(each for each in model.monitors if each.name == "visible")
-    rows = [Request(DONE, timestamp=1), Request(OPEN, timestamp=2), Request(), Request()]
-
-    def at(number: int, phase: int) -> Any:
-        rows[number] = replace(rows[number], phase=phase, newest_seen=written(1))
-        return replace(model.start(), requests=tuple(rows))
-
-    memory, seen = monitor.begin(), []
-    for number, phase in ((2, OPEN), (3, OPEN), (2, REPAIRING), (2, DONE), (3, DONE)):
-        before, after = replace(model.start(), requests=tuple(rows)), at(number, phase)
-        action = Start(number, 1) if phase == OPEN else Finish(number)
-        memory = monitor.step(memory, before, action, after)
-        seen.append(memory)
-    masks = [(0, 0, 1, 0), (0, 0, 1, 1), (0, 0, 1, 1), (0, 0, 0, 1), (0, 0, 0, 0)]
-    assert seen == [(each, "") for each in masks]
-
-
-@pytest.mark.parametrize(
-    ("lines", "mark", "deleted"),
-    [
-        (("K1 write", "K1 delete"), 1, True),
-        (("K1 write", "K1 delete"), 2, True),
-        (("K1 write", "K1 delete"), 3, False),
-        (("K1 write", "K1 write"), 1, False),
-        (("K1 delete", "K1 write"), 1, True),
-        (("K1 delete", "K1 write"), 2, False),
-    ],
-)
-def test_what_may_be_left_of_a_mutation(lines: tuple[str, ...], mark: int, deleted: bool) -> None:
-    """Nothing, where it is a deletion, or one came later."""
-    model: Any = toy(history(epoch(1, A, A)), lines)
-    done = tuple(Request(DONE, timestamp=at) for at in (1, 2))
-    assert deleted_since(model, replace(model.start(), requests=done), mark) is deleted
-
-
-def test_the_first_read_that_missed_something_is_told() -> None:
-    """Whatever a later one sees."""
-    lines = ("K1 write QUORUM", "K2 read QUORUM", "K3 read QUORUM")
-    model: Any = toy(history(epoch(1, A, A)), lines, together=True)
-    monitor = next(each for each in model.monitors if each.name == "visible")
-    memory = monitor.begin()
-    done, states = Request(DONE, timestamp=1), []
-    for number, seen in ((1, 0), (2, 1)):
-        for phase in (WAITING, OPEN, DONE):
-            row = Request(phase, acked=A, newest_seen=written(1) if seen else 0)
-            rows = (done, row, Request()) if number == 1 else (done, Request(DONE), row)
-            states.append((number, replace(model.start(), requests=rows)))
-    for (_, before), (number, after) in pairwise(states):
-        phase = after.requests[number].phase
-        if phase != WAITING:
-            action = Start(number, 1) if phase == OPEN else Finish(number)
-            memory = monitor.step(memory, before, action, after)
-    assert monitor.verdict(memory) == READ.format(2) + MISSED.format(1)
 
 
 MISSED, FOUND = "misses write {}, which had succeeded", "still finds what delete {} deleted"

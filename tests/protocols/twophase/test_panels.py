@@ -9,15 +9,13 @@ import pytest
 from kit.model.flows import flows
 from kit.model.registry import build
 from kit.protocols.twophase.panels import gates, managers
-from kit.protocols.twophase.twophase import MOST_MANAGERS, TwoPhase, TwoPhaseParameters
+from kit.protocols.twophase.twophase import TwoPhase, TwoPhaseParameters
 from kit.views.fragment import Frag
 from kit.views.gate import gates_of
 from kit.views.panel import Panel, Scene
 from kit.views.registry import for_model
 from tests.recording.walking import Visit
-from tests.views.frames import check_frame, part, scenes, walk
-
-SCENARIOS = ("twophase/commit", "twophase/one-gives-up")
+from tests.views.frames import part, scenes, walk
 
 
 def panel(scene: Scene, name: str = "managers") -> Panel:
@@ -37,51 +35,6 @@ def character(scene: Scene, key: str) -> Frag:
     found = part(panel(scene).draw(scene), key)
     assert found is not None
     return found
-
-
-@pytest.mark.parametrize("name", SCENARIOS)
-def test_every_frame_is_sound(name: str) -> None:
-    """Keys are unique, every panel has words as well as a picture, every drawing a label."""
-    for scene in scenes(walk(name)):
-        check_frame(scene)
-
-
-@pytest.mark.parametrize("name", SCENARIOS)
-def test_characters_say_what_the_state_holds(name: str) -> None:
-    """Each manager's box and row have its state, in every state of a scenario."""
-    for scene in scenes(walk(name)):
-        said = scene.model.readable(scene.state)
-        table = panel(scene, "table")
-        for rm in range(scene.model.rms):
-            name = f"RM{rm}"
-            assert f"{name} {said[name]} " in character(scene, f"n:{name}").text()
-            row = part(table.draw(scene), f"row:{name}")
-            assert row is not None
-            assert row.text().startswith(f"{name} {said[name]}")
-
-
-def test_an_envelope_is_a_message_that_nobody_has_read() -> None:
-    """A manager's message lies there until it is read, the decision until it is carried out."""
-    timeline = walk("twophase/one-gives-up")
-    seen = [unread(scene) for scene in scenes(timeline)]
-    assert seen == [
-        [],
-        [],
-        ["RM1 → TM: prepared"],
-        ["RM1 → TM: prepared", "TM → RM1: abort", "TM → RM2: abort"],
-        ["RM1 → TM: prepared", "TM → RM2: abort"],
-        ["RM1 → TM: prepared"],
-    ]
-
-
-def test_the_decision_stands_below_who_makes_it_and_in_the_badge() -> None:
-    """Both say nothing of it before it is made."""
-    first, *_, last = scenes(walk("twophase/commit"))
-    status = panel(last, "status")
-    assert character(first, "n:TM").text().endswith("undecided heard 0 of 3")
-    assert character(last, "n:TM").text().endswith("commit heard 3 of 3")
-    assert status.draw(first).text() == "heard 0 of 3 … undecided"
-    assert status.draw(last).text() == "heard 3 of 3 ✓ commit"
 
 
 def test_before_the_gate_are_those_that_the_decision_waits_for() -> None:
@@ -117,15 +70,6 @@ def test_nobody_waits_for_what_cannot_come() -> None:
             assert said.endswith("promised") == (state == "prepared")
 
 
-@pytest.mark.parametrize("count", [1, 9, MOST_MANAGERS])
-def test_any_number_of_them_is_drawn(count: int) -> None:
-    """Each has its state in words, and its letters say which it is."""
-    for scene in scenes(walk("twophase/one-gives-up", rms=max(count, 3))):
-        said = panel(scene).text(scene)
-        for rm in range(count):
-            assert f"RM{rm}: {scene.model.where(scene.state, rm)}" in said
-
-
 COMMIT = ("prepare RM0", "receive-prepared RM0", "decide commit", "receive-decision RM0")
 
 
@@ -150,12 +94,3 @@ def test_a_message_travels_when_it_is_read(verbs: tuple[str, ...], told: list[st
         sentences += [flow.text for flow in flows(model, state, option[0], after)]
         state = after
     assert sentences == told
-
-
-def test_giving_up_tells_nobody() -> None:
-    """A manager that aborts on its own sends nothing."""
-    model = TwoPhase(TwoPhaseParameters(1))
-    state = model.start()
-    option = model.find(state, ABORT[0])
-    assert option is not None
-    assert flows(model, state, option[0], model.act(state, option[0])) == ()

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from kit.errors import BadInput
-from kit.model.registry import build
 from kit.protocols.upgrade.raft_upgrade import LOG
 from tests.protocols.upgrade.runs import (
     FINISHED,
@@ -249,21 +247,3 @@ def test_in_recovery_mode_a_change_brings_the_hash_back() -> None:
     lines = panel_text(timeline, "versions").splitlines()
     assert "hash  c2, g1" in lines[2]
     assert "command 1  ✓  group 0  g1" in lines[3]
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"nodes": 1}, "nodes"),
-        ({"nodes": 10}, "nodes"),
-        ({"beginning": "from scratch"}, "without Raft"),
-        ({"crashes": -1}, "crashes"),
-        ({"nods": 3}, "nodes"),
-        ({"beginning": "new cluster", "schema_problem": True}, "schema_problem: got True"),
-    ],
-)
-def test_bad_parameters(given: dict[str, Any], said: str) -> None:
-    """Each is one line."""
-    with pytest.raises(BadInput) as caught:
-        build("raft_upgrade", given)
-    assert said in str(caught.value)

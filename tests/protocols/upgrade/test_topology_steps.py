@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from kit.errors import BadInput
-from kit.model.registry import build
 from kit.protocols.upgrade.panels.states import of_cluster
 from kit.protocols.upgrade.rules import ORDER, follows, join_way
 from kit.views.panel import scene_of
@@ -157,18 +155,3 @@ def test_without_a_majority_nothing_is_committed() -> None:
     assert refused(timeline, "post C") == "group 0 has no leader with a majority"
     assert "C: POST refused: group 0 has no leader" in panel_text(timeline, "route")
     assert "A: POST refused: the node is down; GET no answer" in panel_text(timeline, "route")
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"nodes": 0}, "nodes"),
-        ({"nodes": 2, "older": 3}, "at most 2, the number of members"),
-        ({"joiners": 4}, "joiners"),
-    ],
-)
-def test_bad_parameters(given: dict[str, Any], said: str) -> None:
-    """Each is one line."""
-    with pytest.raises(BadInput) as caught:
-        build("topology_upgrade", given)
-    assert said in str(caught.value)
