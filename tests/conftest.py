@@ -110,15 +110,6 @@ def spark() -> Iterator[Any]:
 
 
 @pytest.fixture
-def scratch(tmp_path: Path) -> Path:
-    """A folder with a kit that may be spoiled; what is compiled already is there, too."""
-    from tests.quality.scratching import KIT, link
-
-    link(tmp_path / "kit", KIT, without="widgets")
-    return tmp_path
-
-
-@pytest.fixture
 def judged_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Judge answers as the judge gets them, without a process of its own: that takes 0.4 seconds.
 

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from types import SimpleNamespace
-from typing import Any
-
-import pytest
-
-from kit.edge.progress import Cell, ProgressBar, Terminal, shown
+from kit.edge.progress import ProgressBar, Terminal, shown
 from kit.protocols.twophase.twophase import TwoPhase
 from kit.search.check import check
 
@@ -58,43 +52,6 @@ def test_without_a_total_there_are_only_words() -> None:
     said: list[str] = []
     Terminal(said.append).draw(5, None, "5 states")
     assert said == ["\r5 states"]
-
-
-class Handle:
-    """A displayed thing that can be replaced."""
-
-    def __init__(self, first: Any) -> None:
-        self.shown = [first]
-
-    def update(self, what: Any) -> None:
-        """Show something else in its place."""
-        self.shown.append(what)
-
-
-def test_a_cell_shows_a_bar_and_then_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a notebook a native bar with escaped words moves in its place; at the end it is gone."""
-    handles: list[Handle] = []
-
-    def display(what: Any, display_id: bool) -> Handle:
-        assert display_id, "else nothing can be drawn in its place"
-        handles.append(Handle(what))
-        return handles[-1]
-
-    fake = SimpleNamespace(HTML=str, display=display)
-    monkeypatch.setitem(sys.modules, "IPython.display", fake)
-    cell = Cell()
-    cell.clear()
-    assert handles == []
-    cell.draw(5, 20, "5 < 20")
-    cell.draw(30, 20, "30")
-    cell.draw(1, None, "?")
-    cell.clear()
-    assert handles[0].shown == [
-        '<progress max="20" value="5"></progress> 5 &lt; 20',
-        '<progress max="20" value="20"></progress> 30',
-        "<progress></progress> ?",
-        "",
-    ]
 
 
 def test_a_callback_a_bar_or_nothing() -> None:

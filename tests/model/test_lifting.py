@@ -51,17 +51,6 @@ class Office(Lifting[OfficeState]):
         return "torn" if s.commit.committed and s.commit.aborted else None
 
 
-def test_what_the_inner_model_does_happens_in_its_part() -> None:
-    """An action that nobody says more of changes the part alone, by the same verb and sentence."""
-    m = Office()
-    s = m.start()
-    prepare = TwoPhase.prepare(0)
-    after = m.act(s, prepare)
-    assert after == s.but(commit=m.commit.act(s.commit, prepare))
-    assert m.verb(prepare) == "prepare RM0"
-    assert m.describe(s, prepare, after) == "RM0 is prepared and tells the transaction manager."
-
-
 def test_the_whole_may_refuse_and_word_what_it_says_more_of() -> None:
     """A method of the whole comes first; what it does not word is worded by the inner model."""
     m = Office()

@@ -10,7 +10,7 @@ from kit.errors import Refusal
 from kit.protocols.raft import core
 from kit.protocols.raft import messages as say
 from kit.protocols.raft.rules.configuration import Configuration
-from kit.protocols.raft.rules.log import Entry, Log, Snapshot
+from kit.protocols.raft.rules.log import Entry
 from kit.protocols.raft.rules.progress import Progress
 from kit.protocols.raft.state import (
     Candidate,
@@ -35,14 +35,6 @@ def leading(options: Options = UNTIMED, names: str = "A B C", more: str = "") ->
     return group
 
 
-def configured(*steps: tuple[str, str]) -> Log:
-    """A log with configurations: from whom, to whom (no former group: it is simple)."""
-    log = core.first_stored(members("A B C")).log
-    for index, (old, new) in enumerate(steps, 1):
-        log = log.appended(Entry(1, index, Configuration(members(new), members(old))))
-    return log
-
-
 # -- configurations --------------------------------------------------------------------------------
 
 
@@ -62,34 +54,6 @@ def test_a_change_is_refused(wanted: str, before: str | None, why: Refusal) -> N
         assert isinstance(output, Output)
         server = output.server
     assert core.configure(server, members(wanted), UNTIMED) == why
-
-
-def test_only_a_leader_changes_members_and_of_documents_in_its_own_term() -> None:
-    """A follower refuses; so does a leader that has committed no entry of its own."""
-    group = leading(DOCUMENTS)
-    assert isinstance(core.configure(group.servers["B"], members("A B"), DOCUMENTS), Refusal)
-    log = core.first_stored(members("A B C")).log.appended(Entry(1, 1, "x")).appended(Entry(2, 2))
-    new = Server("A", Stored(2, "A", log, 1), Leader((Progress("B", 2), Progress("C", 2))))
-    assert core.configure(new, members("A B"), DOCUMENTS) == core.NOT_YET
-    assert isinstance(core.configure(new, members("A B"), UNTIMED), Output)
-
-
-@pytest.mark.parametrize(
-    ("steps", "commit", "name", "may"),
-    [
-        ((("", "A B C"),), 1, "B", True),
-        ((("", "A C"),), 0, "B", True),  # its removal is not committed
-        ((("", "A C"),), 1, "B", False),
-        ((("", "A b C"),), 1, "B", False),  # it does not vote
-        ((("", "A C"), ("", "A")), 1, "B", False),  # of the configuration before it was no voter
-        ((("A B C", "A C"),), 0, "B", True),  # of a joint one it still is
-        ((("A B C", "A C"), ("", "A C")), 2, "B", False),
-    ],
-)
-def test_who_may_be_a_candidate(steps: Any, commit: int, name: str, may: bool) -> None:
-    """A voter; or one that the newest configuration leaves out, until that is committed."""
-    server = Server(name, Stored(1, "", configured(*steps), commit))
-    assert isinstance(core.campaign(server, UNTIMED).server.role, Candidate) is may
 
 
 def test_a_joint_change_ends_by_itself_and_who_is_left_out_stops() -> None:
@@ -158,31 +122,6 @@ def test_a_transfer_is_refused(names: str, target: str, why: str) -> None:
         assert refused.reason == why
 
 
-@pytest.mark.parametrize(
-    ("matches", "target", "heir"),
-    [
-        ({"B": 1, "C": 1}, "", "B"),
-        ({"B": 0, "C": 1}, "", "C"),  # only who has all entries
-        ({"B": 1, "C": 1}, "C", "C"),
-        ({"B": 1, "C": 0}, "C", None),  # it waits until C has them
-        ({"B": 0, "C": 0}, "", None),
-    ],
-)
-def test_who_is_told_to_lead(matches: dict[str, int], target: str, heir: str | None) -> None:
-    """The first voter with all entries, at once or as soon as it says so."""
-    role = Leader(tuple(Progress(n, m + 1, m) for n, m in matches.items()))
-    log = core.first_stored(members("A B C")).log.appended(Entry(1, 1))
-    leader = Server("A", Stored(1, "A", log), role)
-    output = core.transfer(leader, UNTIMED, target)
-    assert isinstance(output, Output)
-    told = [m.target for m in output.messages if isinstance(m.message, say.TimeoutNow)]
-    assert told == ([heir] if heir else [])
-    if heir is None:
-        later = core.receive(output.server, "C", say.Accepted(1, 0, 1), UNTIMED)
-        assert say.TimeoutNow(1) in [m.message for m in later.messages if m.target == "C"]
-    assert core.submit(output.server, "x", UNTIMED) == core.HANDING_OVER
-
-
 def test_a_transfer_ends_in_a_reign_without_a_pre_vote() -> None:
     """B leads in the next term; edition documents gives its votes although A was heard."""
     group = leading(DOCUMENTS)
@@ -191,21 +130,6 @@ def test_a_transfer_ends_in_a_reign_without_a_pre_vote() -> None:
     assert isinstance(group.servers["B"].role, Leader)
     assert group.servers["B"].term == 2
     assert group.servers["A"].role == Follower("B")
-
-
-def test_a_transfer_is_given_up_after_its_ticks() -> None:
-    """With two ticks: told once more, then aborted; and it takes entries again."""
-    options = Options("documents", election=5, heartbeat=1)
-    log = core.first_stored(members("A B C")).log.appended(Entry(1, 1))
-    role = Leader((Progress("B", 2, 1), Progress("C", 2, 1)))
-    output = core.transfer(Server("A", Stored(1, "A", log), role), options, "B", ticks=2)
-    assert isinstance(output, Output)
-    once = core.tick(output.server, options)
-    assert say.TimeoutNow(1) in [m.message for m in once.messages]
-    assert not once.aborted
-    twice = core.tick(once.server, options)
-    assert twice.aborted
-    assert isinstance(core.submit(twice.server, "x", options), Output)
 
 
 # -- snapshots -------------------------------------------------------------------------------------
@@ -244,21 +168,6 @@ def test_a_snapshot_keeps_the_last_entries_before_it(trailing: int, first: int) 
     assert isinstance(core.take_snapshot(output.server, "x", options), Refusal)
 
 
-@pytest.mark.parametrize(("success", "sent"), [(True, [say.Append]), (False, [])])
-def test_after_a_snapshot_the_leader_probes(success: bool, sent: list[type]) -> None:
-    """Only its answer, or the word that it failed, ends the wait; after a failure a tick sends."""
-    role = Leader((Progress("B", 3, 0, "snapshot"), Progress("C", 3, 2, "pipeline")))
-    log = Log(Snapshot(2, 1, GROUP)).appended(Entry(1, 3, "x"))
-    leader = Server("A", Stored(1, "A", log, 2), role, applied=2)
-    waiting = core.remind(leader, UNTIMED)
-    assert not [m for m in waiting.messages if m.target == "B"]
-    after = core.receive(leader, "B", say.Installed(1, success), UNTIMED)
-    assert [type(m.message) for m in after.messages if m.target == "B"] == sent
-    failed = core.snapshot_failed(leader, "B", UNTIMED).server
-    assert isinstance(failed.role, Leader)
-    assert failed.role.progress[0].mode == "probe"
-
-
 # -- read barriers ---------------------------------------------------------------------------------
 
 
@@ -286,15 +195,6 @@ def test_a_read_needs_a_majority_that_follows(followers: str, outcome: str | Non
     assert (group.answers["r"].outcome if "r" in group.answers else None) == outcome
 
 
-def test_a_new_leader_lets_nobody_read_before_it_has_committed() -> None:
-    """It cannot know what was committed before: the reader tries again."""
-    role = Leader((Progress("B", 2), Progress("C", 2)))
-    log = core.first_stored(members("A B C")).log.appended(Entry(1, 1, "x")).appended(Entry(2, 2))
-    leader = Server("A", Stored(2, "A", log, 1), role, applied=1)
-    output = core.receive(leader, "B", say.ReadRequest("r"), UNTIMED)
-    assert [m.message for m in output.messages] == [say.ReadReply("r", None, "A")]
-
-
 def test_a_later_read_answers_all_before_it() -> None:
     """A majority behind barrier 2 is one behind barrier 1; the first answer says nothing of 2."""
     group = leading()
@@ -309,15 +209,6 @@ def test_a_later_read_answers_all_before_it() -> None:
     assert [a.request for a in both.answers] == ["r1", "r2"]
 
 
-@pytest.mark.parametrize(("name", "index"), [("B", 1), ("D", None), ("E", None)])
-def test_only_members_may_ask(name: str, index: int | None) -> None:
-    """Whoever is no member may never get what it waits for."""
-    group = leading()
-    output = core.receive(group.servers["A"], name, say.ReadRequest("r"), UNTIMED)
-    refused = [m for m in output.messages if isinstance(m.message, say.ReadReply)]
-    assert bool(refused) is (index is None)
-
-
 def test_without_the_majority_a_deposed_leader_lets_people_read() -> None:
     """The safeguard off: the answer is there at once, whoever leads by now."""
     options = Options(timers=False, safeguards=RaftSafeguards(read_quorum=False))
@@ -327,32 +218,6 @@ def test_without_the_majority_a_deposed_leader_lets_people_read() -> None:
 
 
 # -- what becomes of a command ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("terms", "snapshot", "commit", "outcome"),
-    [
-        ("12", None, 2, "committed"),
-        ("12", None, 1, None),  # not yet
-        ("13", None, 2, "dropped"),  # another entry stands there
-        ("", (2, 2), 2, "committed"),  # a snapshot of the same term holds it
-        ("", (3, 3), 3, "unknown"),  # of another term: nobody can tell
-    ],
-)
-def test_the_local_log_says_what_became_of_a_command(
-    terms: str, snapshot: tuple[int, int] | None, commit: int, outcome: str | None
-) -> None:
-    """B was told that its command is at index 2, of term 2."""
-    log = core.first_stored(members("A B C")).log
-    if snapshot:
-        log = log.compacted(Snapshot(*snapshot, GROUP))
-    for i, each in enumerate(terms, 1):
-        log = log.appended(Entry(int(each), i, "x"))
-    server = Server("B", Stored(3, "", log, commit), Follower("A"))
-    output = core.submit(server, "x", UNTIMED, "r")
-    assert isinstance(output, Output)
-    done = core.receive(output.server, "A", say.ForwardReply("r", 2, 2, "A"), UNTIMED)
-    assert [a.outcome for a in done.answers] == ([outcome] if outcome else [])
 
 
 def test_a_command_that_is_not_taken_or_not_answered() -> None:
@@ -422,20 +287,6 @@ def test_heartbeats_are_of_the_documents_alone() -> None:
             now = output.server
             counts.append(len(output.messages))
         assert counts == sent
-
-
-def test_who_knows_no_leader_asks() -> None:
-    """A rejection of nothing: a leader sends an empty append, a candidate asks for the vote."""
-    stored = core.first_stored(members("A B C"))
-    lost = core.ping(Server("B", stored), UNTIMED)
-    assert {m.target for m in lost.messages} == {"A", "C"}
-    ping = lost.messages[0].message
-    group = leading()
-    back = core.receive(group.servers["A"], "B", say.Rejected(1, 0, 0, 0), UNTIMED)
-    assert [type(m.message) for m in back.messages] == [say.Append]
-    candidate = core.campaign(Server("C", stored), UNTIMED).server
-    [again] = core.receive(candidate, "B", ping, UNTIMED).messages
-    assert again.message == say.VoteRequest(1, 0, 0, True)
 
 
 def test_a_command_of_any_member_is_committed_everywhere() -> None:

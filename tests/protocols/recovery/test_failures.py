@@ -14,7 +14,7 @@ from kit.lessons.exercises import exercise
 from kit.model.registry import build
 from kit.model.timeline import Timeline
 from kit.protocols.recovery import facts
-from kit.protocols.recovery.failures import CatchUp, Failures, Rejoin, Serve, Stop
+from kit.protocols.recovery.failures import CatchUp, Failures, Rejoin, Stop
 from kit.protocols.recovery.lessons.recovering import (
     failures_table,
     must_return,
@@ -60,26 +60,6 @@ def test_without_a_majority_a_schema_change_waits() -> None:
     assert "1 of 3 voters can be reached, but 2 are needed" in why
     timeline = ran({}, "stop C", "alter A", "stop B", "start B", "catch up B", "alter A")
     assert timeline.state.entries == 2
-
-
-def test_who_serves_knows_what_a_majority_acknowledged() -> None:
-    """C misses a column. Without a majority it serves with what it has, but it catches up with
-    nobody.
-    """
-    model: Any = build("failures", {"datacenters": (3,)})
-    s = model.start()
-    s = s.but(entries=2, schemas=(0b11, 0b11, 0b01))
-    said = "C serves without the newest schema"
-    alone = s.but(up=0b100)
-    for before, action, wrong in (
-        (s, Serve("C"), True),
-        (s, CatchUp("C"), True),
-        (alone, Serve("C"), False),
-        (alone, CatchUp("C"), True),
-        (s, Serve("A"), False),
-        (s, CatchUp("A"), False),
-    ):
-        assert model.newest(before, action, before) == (said if wrong else None)
 
 
 @pytest.mark.spec("C-016")

@@ -25,7 +25,6 @@ from kit.protocols.storage.rules.requests import (
     written,
 )
 from kit.protocols.storage.storage import ApplyEpoch, Commit, Crash, Finish, Serve, Start, TimeOut
-from kit.ring.replication import Keyspace, SimpleStrategy
 from tests.protocols.storage.toys import A, X, epoch, epochs, history, toy, versions
 from tests.saying import says
 
@@ -142,36 +141,6 @@ def test_too_few_that_live_are_told_before_anything_is_sent() -> None:
     assert TOOLS.refusal(now, 1, {}) is None
 
 
-def test_a_machine_is_in_the_datacenter_that_is_known_of_it() -> None:
-    """A coordinator in that of its requests, in the first one where they name none."""
-    two = replace(SWAP, dcs=("dc1", "dc2"))
-    now = after(toy(two, ("K1@dc2 write", "K2 read", "K3@dc1 read")))
-    assert [host.dc for host in TOOLS.hosts(now)] == ["dc1", "dc2", "dc2", "dc1", "dc1"]
-    vars(now.model)["names"] = (*now.model.names, "Z")  # a node that never has the range
-    assert TOOLS.hosts(now)[-1].dc == "dc1"
-
-
-@pytest.mark.parametrize(
-    ("steps", "known"),
-    [
-        ([], [1, 0, 0, 2, 2]),
-        ([Start(0, 2)], [1, 0, 0, 1, 2]),
-        ([Start(0, 2), Serve(0, "A"), Finish(0)], [1, 0, 0, 2, 2]),
-        ([Start(0, 2), Serve(0, "A"), Finish(0), Start(1, 3)], [1, 0, 0, 2, 2]),
-        ([Start(0, 2), Serve(0, "A"), Finish(0), Start(1, 2)], [1, 0, 0, 1, 2]),
-    ],
-)
-def test_who_coordinates_nothing_hears_of_every_epoch(steps: list[Any], known: list[int]) -> None:
-    """While a request is open, its coordinator knows what that was planned by, or has heard of."""
-    three = history(
-        epoch(1, A, A, Edge("one", "", 1)), epoch(2, A, A, Edge("two", "", 2)), epoch(3, A, A)
-    )
-    three = replace(three, replicas=("A", "X", "Y"), dcs=("dc1",) * 3)
-    model = toy(three, ("K1 read ONE", "K1 read ONE", "K2 read ONE"))
-    now = after(model, Commit("one"), Commit("two"), ApplyEpoch("A"), *steps)
-    assert [TOOLS.known(now, at) for at in range(5)] == known
-
-
 @pytest.mark.parametrize(
     ("steps", "first", "second"),
     [
@@ -194,12 +163,6 @@ def test_an_answer_is_that_of_the_step_that_gave_it() -> None:
     moments = [after(toy(SWAP, ("K1 write ONE",)), *steps[:many]) for many in (0, 1, 2, 3, 4)]
     told = RowAnswer("done", why=moments[3].run[-1].say)
     assert [TOOLS.answer(now, 0) for now in moments] == [None, None, None, told, told]
-
-
-def test_nothing_more_happens_to_a_request_that_is_over() -> None:
-    """Its client has its answer, and no message is left of it."""
-    ended = after(toy(SWAP, ("K1 write ONE",)), Start(0, 1), Serve(0, "A"), Finish(0))
-    assert TOOLS.next_step(ended, 0, {}, begins=True) is None
 
 
 K1 = RowRequest("K1", "write", "QUORUM")
@@ -250,64 +213,6 @@ def test_a_history_has_room_for_so_many_requests() -> None:
     assert says(raised.value, "consistency level | 'SERIAL' | one of ONE, TWO")
 
 
-def test_programs_take_turns_and_may_be_given_up() -> None:
-    """Whatever the model was begun with: clients run side by side, and requests time out."""
-    model, _ = SERVERS.with_request(after(build("dataplane", {})), K1, ())
-    given: Any = model.parameters
-    assert given.together
-    assert given.timeouts
-
-
-def test_the_row_is_in_a_table_of_the_first_keyspace() -> None:
-    """It has as many replicas as the range, unless servers know better."""
-    now = after(toy(SWAP, ("K1 read",)))
-    keyspace = Keyspace("ks", SimpleStrategy(2))
-    assert TOOLS.keyspaces(now) == (keyspace,)
-    keyspaces, [table] = TOOLS.schema(now, 0)
-    assert keyspaces == (keyspace,)
-    assert (table.keyspace, table.name) == ("ks", "items")
-
-
-def test_who_never_has_the_range_is_in_the_first_datacenter() -> None:
-    """Nothing else is known of it."""
-    model = toy(replace(SWAP, dcs=("dc1", "dc2")), ("K1@dc2 read",))
-    model.names += ("Z",)
-    assert [host.dc for host in TOOLS.hosts(after(model))] == ["dc1", "dc2", "dc2", "dc1"]
-
-
-THREE = history(
-    epoch(1, A, A, Edge("one", "", 1)), epoch(2, A, A, Edge("two", "", 2)), epoch(3, A, A)
-)
-
-
-def test_each_request_goes_its_own_way() -> None:
-    """It begins by the newest epoch, its message arrives, its client is answered; no other's."""
-    model = toy(THREE, ("K1 write ONE", "K2 write ONE"), together=True)
-    steps: list[Any] = [Commit("one"), Commit("two")]
-    now = after(model, *steps)
-    assert [TOOLS.next_step(now, at, {}, begins=True) for at in (0, 1)] == [
-        Start(0, 3),
-        Start(1, 3),
-    ]
-    begun = after(model, *steps, Start(0, 3), Start(1, 3))
-    assert [TOOLS.next_step(begun, at, {}, begins=True) for at in (0, 1)] == [
-        Serve(0, "A"),
-        Serve(1, "A"),
-    ]
-    served = after(model, *steps, Start(0, 3), Start(1, 3), Serve(0, "A"), Serve(1, "A"))
-    assert [TOOLS.next_step(served, at, {}, begins=True) for at in (0, 1)] == [Finish(0), Finish(1)]
-    assert [TOOLS.answer(each, 0) for each in (now, begun, served)] == [None, None, None]
-
-
-def test_an_answer_is_told_as_of_the_step_that_ended_its_request() -> None:
-    """Whatever happens afterwards."""
-    model = toy(THREE, ("K1 write ONE", "K2 read ONE"), together=True)
-    steps = [Start(0, 1), Serve(0, "A"), Finish(0), Start(1, 1), Commit("one")]
-    now = after(model, *steps)
-    assert TOOLS.answer(now, 0) == RowAnswer("done", why=now.run[3].say)
-    assert TOOLS.answer(now, 1) is None
-
-
 def test_a_line_is_a_request() -> None:
     """Coordinator, kind, level; QUORUM when none is said; a datacenter behind @."""
     assert parse_request("K1 write ALL") == ClientRequest("K1", "write", "ALL")
@@ -341,27 +246,6 @@ def test_other_lines_are_refused(lines: tuple[str, ...], said: str) -> None:
     """One clear error names the field, the value and what is allowed."""
     with pytest.raises(BadInput) as error:
         parse_workload(lines)
-    assert says(error.value, said)
-
-
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("K1@dc1 read", ""),
-        ("K1@dc2 read", ""),
-        ("K1@dc3 read", "requests | 'dc3' | a datacenter of the range: dc1, dc2"),
-        ("A read", "requests | 'A' | not one of the replicas A, X"),
-        ("X@dc1 read", "requests | 'X' | not one of the replicas A, X"),
-    ],
-)
-def test_a_coordinator_is_of_a_datacenter_of_the_range(line: str, said: str) -> None:
-    """And no replica; the datacenters are named in order, whatever order the replicas have."""
-    moves = replace(epochs(), dcs=("dc2", "dc1"))
-    if not said:
-        assert toy(moves, (line,)).workload == (parse_request(line),)
-        return
-    with pytest.raises(BadInput) as error:
-        toy(moves, (line,))
     assert says(error.value, said)
 
 

@@ -77,52 +77,6 @@ def test_one_order(seen: list[Seen], fits: bool) -> None:
     assert linearizable(operations) is fits
 
 
-@pytest.mark.parametrize(
-    ("steps", "seen", "fits"),
-    [
-        ("b0 e0 b2 e2", 1, True),
-        ("b0 e0 b2 e2", 0, False),
-        ("b0 e0 b2 f2", 0, True),  # one that failed saw nothing
-        ("b0 b1 e1 e0 b2 e2", 2, True),
-        ("b0 b1 e1 e0 b2 e2", 1, True),
-        ("b0 b1 e1 e0 b2 e2", 0, False),
-        ("b0 e0 b1 e1 b2 e2", 1, False),
-        ("b0 b2 e2", 1, True),
-        ("b0 f0 b2 e2", 1, True),
-        ("b0 f0 b2 e2", 0, True),
-        ("b2 b0 e0 e2", 0, True),
-        ("b2 e2 b0 e0", 1, False),
-    ],
-)
-def test_requests_in_time_fit_into_one_order(steps: str, seen: int, fits: bool) -> None:
-    """Two writes and a read that begin (b), end (e) or fail (f); what is judged stays so."""
-    lines = ("K1 write QUORUM", "K2 write QUORUM", "K3 read QUORUM", "K4 read ALL")
-    model: Any = toy(history(epoch(1, A, A)), lines, together=True)
-    monitor = next(each for each in model.monitors if each.name == "linearizable")
-    marks = (1, 2, 0, 0)
-    requests = [Request(timestamp=mark) for mark in marks]
-    memory, state = monitor.begin(), model.start()
-    for step in steps.split():
-        number, phase = int(step[1]), {"b": OPEN, "e": DONE, "f": FAILED}[step[0]]
-        found = written(seen) if number == 2 and seen and phase != OPEN else 0
-        requests[number] = Request(phase, newest_seen=found, timestamp=marks[number])
-        after = replace(state, requests=tuple(requests))
-        action = Start(number, 1) if phase == OPEN else Finish(number)
-        memory, state = monitor.step(memory, state, action, after), after
-    said = "read 3 fits into no order that explains what other requests saw"
-    assert monitor.verdict(memory) == (None if fits else said)
-
-
-def test_an_order_is_promised_to_majorities_alone() -> None:
-    """A read of one replica may miss what had succeeded."""
-    lines = ("K1 write QUORUM", "K2 read ONE")
-    model: Any = toy(history(epoch(1, A, A)), lines, together=True)
-    monitor = next(each for each in model.monitors if each.name == "linearizable")
-    state = replace(model.start(), requests=(Request(DONE, timestamp=1), Request(DONE)))
-    memory = monitor.step(monitor.begin(), state, Finish(0), state)
-    assert monitor.step(memory, state, Finish(1), state) == monitor.begin()
-
-
 MISSED, FOUND = "misses write {}, which had succeeded", "still finds what delete {} deleted"
 READ = "read {}, answered by A and completed at epoch 1, "
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from msgspec.structs import replace
 
-from kit.protocols.storage.coordinating import Finish
 from kit.protocols.storage.facts import session
 from kit.protocols.storage.rules.history import Edge, RangeHistory
-from kit.protocols.storage.rules.requests import DONE, OPEN, Request
 from kit.search.check import check
-from tests.protocols.storage.toys import A, drains, epochs, stages, toy, versions
+from tests.protocols.storage.toys import drains, epochs, stages, toy, versions
 
 Toy = Callable[..., RangeHistory]
 SAFE = {epochs: (1043, 18), versions: (7492, 39), drains: (371, 17), stages: (5336, 36)}
@@ -48,32 +45,6 @@ def test_without_one_rule_a_write_is_lost(move: Toy, rule: str, steps: int) -> N
     assert found.violation is not None
     assert (found.violation.property, len(found.violation.actions)) == ("visible", steps)
     assert "which had succeeded" in found.violation.witness
-
-
-MISSED = "read 2, answered by A and completed at epoch 1, misses write 1, which had succeeded"
-
-
-@pytest.mark.parametrize(
-    ("mask", "said", "kept"),
-    [
-        (0, "", ""),
-        (0, "read 1 misses it", "read 1 misses it"),
-        (1, "", MISSED),
-        (1, "read 1 misses it", "read 1 misses it"),
-    ],
-)
-def test_the_first_read_that_misses_a_write_is_the_one_told(
-    mask: int, said: str, kept: str
-) -> None:
-    """Whether the one that ends now was promised the write (and misses it, too) or not."""
-    model = toy(epochs())
-    write, read = Request(DONE, timestamp=1), Request(OPEN, acked=A)
-    before = replace(model.start(), requests=(write, read))
-    after = replace(before, requests=(write, replace(read, phase=DONE)))
-    [visible] = (each for each in model.monitors if each.name == "visible")
-    masks, witness = visible.step(((0, mask), said), before, Finish(1), after)
-    assert masks == (0, 0)
-    assert witness == kept
 
 
 def test_a_rollback_waits_for_its_session() -> None:

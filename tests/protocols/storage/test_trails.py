@@ -6,26 +6,24 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from msgspec.structs import replace
 
 from kit.errors import BadInput
-from kit.model.registry import entries, output_of
+from kit.model.registry import entries
 from kit.model.scenario import files, open_file, parse, run
 from kit.protocols.dataplane.dataplane import Dataplane
-from kit.protocols.storage import clients, facts
+from kit.protocols.storage import facts
 from kit.protocols.storage.clients import key_of
 from kit.protocols.storage.facts import OUTPUT
 from kit.protocols.storage.panels.spacetime import draw_spacetime
-from kit.protocols.storage.ranges import COPIED
 from kit.protocols.storage.rules.exchange import admits
 from kit.protocols.storage.rules.history import Edge, to_the_end, trails
 from kit.protocols.storage.rules.view import View
-from kit.protocols.storage.storage import Commit, Storage
+from kit.protocols.storage.storage import Storage
 from kit.ring.tokens import INT64_HIGH, INT64_LOW, MURMUR3, TokenSpace
 from kit.views.fragment import Frag
 from kit.views.labels import Box, measured
 from kit.views.panel import scene_at
-from tests.protocols.storage.toys import BOTH, A, X, epoch, epochs, history, toy, versions
+from tests.protocols.storage.toys import BOTH, A, X, epoch, epochs, history, versions
 from tests.views.frames import scenes, walk
 
 
@@ -95,17 +93,6 @@ def test_a_fence_does_not_modify_the_row() -> None:
     assert seen[0, 1, 2, 0, 1] == [0, 1, 1, 3, 4]
 
 
-def test_nobody_may_be_further_behind_than_the_lag() -> None:
-    """The bound is an assumption: what would break it waits, and says for whom."""
-    moves = epochs("MajorityKnows")
-    model = toy(replace(moves, lag=1))
-    s = replace(model.act(model.start(), Commit("add")), copies=(COPIED,))
-    waits = model.refusal(s, Commit("switch"))
-    assert waits is not None
-    assert waits.reason == "no node may be more than 1 epochs behind"
-    assert waits.missing == ("A", "X")
-
-
 def test_who_admits_what() -> None:
     """A fence bars what is older than it; stages admit their neighbours; else all is admitted."""
     views = tuple(View(A, A, A, A, fence=fence) for fence in (None, 0, 1))
@@ -136,20 +123,6 @@ TOKENS = 2945182322382062539, 6292367497774912474, -8218881827949364593
 def test_the_smallest_key_in_a_range(left: int, right: int, key: int) -> None:
     """A range has its right end, not its left one."""
     assert key_of(MURMUR3, left, right) == key
-
-
-@pytest.mark.parametrize(("left", "right"), [(TOKENS[1], INT64_HIGH), (TOKENS[2], TOKENS[0] - 1)])
-def test_a_range_may_have_no_small_key(
-    left: int, right: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """None of the three keys that are tried is in it, which is told; nor is the third of two."""
-    monkeypatch.setattr(clients, "MOST_KEYS", 3)
-    with pytest.raises(BadInput, match="allowed: a range that contains a key below 3") as caught:
-        key_of(MURMUR3, left, right)
-    assert f"({left}, {right}]" in str(caught.value)
-    monkeypatch.setattr(clients, "MOST_KEYS", 2)
-    with pytest.raises(BadInput, match="a key below 2"):
-        key_of(MURMUR3, TOKENS[2] - 1, TOKENS[2])
 
 
 def test_where_tokens_are_no_hashes_the_right_end_is_a_key() -> None:
@@ -264,11 +237,6 @@ def test_an_unknown_replica_is_named() -> None:
     model = Dataplane()
     with pytest.raises(BadInput, match="one of A, B, C, X"):
         OUTPUT["replicas"](model, model.start(), "Z")
-
-
-def test_the_registry_offers_them() -> None:
-    """The registry lists the four, so that scenario files may use them."""
-    assert output_of("dataplane") == OUTPUT
 
 
 FILES = {name: path for name, path in files().items() if name.startswith(("dataplane/", "vnodes/"))}

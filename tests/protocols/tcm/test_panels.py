@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pytest
 
 from kit import Player
-from kit.errors import KitError
 from kit.model.registry import build, entry_of
 from kit.model.timeline import Timeline, played_out
 from kit.protocols.tcm.cluster import TcmCluster
@@ -19,8 +16,8 @@ from kit.protocols.tcm.panels.operation import (
     draw_operations,
     operations_text,
 )
-from kit.protocols.tcm.panels.placement import draw_placements, lines, placements_text
-from kit.protocols.tcm.panels.ring import arcs, draw_line, draw_ring, line_text, ring_text
+from kit.protocols.tcm.panels.placement import draw_placements, placements_text
+from kit.protocols.tcm.panels.ring import draw_line, draw_ring, line_text, ring_text
 from kit.protocols.tcm.panels.tables import LOG, LOGICAL, STATUS
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.ring.replication import Keyspace, SimpleStrategy
@@ -220,19 +217,6 @@ def test_a_large_table_is_never_cut_in_silence() -> None:
     assert f"Not listed: {count:,} ranges that did not change" in placements_text(scene)
 
 
-@pytest.mark.parametrize("name", ["bootstrap", "two-bootstraps", "two-datacenters", "replace"])
-def test_arcs_cover_the_ring_once_and_say_what_the_table_says(name: str) -> None:
-    """In every frame the arcs follow each other round the turn; each names its groups."""
-    for scene in milestones(walk(f"tcm/{name}")):
-        for keyspace in facts.keyspaces(scene.model):
-            round_turn = arcs(scene, keyspace, frozenset())
-            assert (round_turn[0].left, round_turn[-1].right) == (0.0, 1.0)
-            assert all(one.right == two.left for one, two in pairwise(round_turn))
-            for one, line in zip(round_turn, lines(scene, keyspace), strict=True):
-                assert one.line == line
-                assert one.held == line.row.locked_by
-
-
 @pytest.mark.parametrize(
     ("name", "off"), [("tcm/rf3", "old-writer-stays"), ("tcm/two-bootstraps", "write-before-read")]
 )
@@ -341,12 +325,3 @@ def test_a_button_opens_it_below_the_stage() -> None:
         zoom.click() if not zoom.disabled else None
     assert [type(child).__name__ for child in player.children][2:] == ["Player"]
     assert player.children[2].model.name == "commit"
-
-
-def test_where_nothing_finer_is_known_there_is_no_button() -> None:
-    """Another model has none, and asking for it is refused."""
-    player = Player("twophase")
-    assert "Zoom in" not in [each.description for each in player.controls.row.children]  # type: ignore[union-attr]  # with controls
-    player.step()
-    with pytest.raises(KitError, match="this step of twophase"):
-        player.zoom()

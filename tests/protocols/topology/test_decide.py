@@ -96,27 +96,6 @@ def test_no_request_may_begin_while_nodes_are_down() -> None:
     assert standings(stuck, without_b, SEED)[0] == ("join", "next")
 
 
-def test_only_an_idle_coordinator_cancels() -> None:
-    """While another operation, a lock or a cleanup holds the state machine, requests that nodes
-    keep from beginning wait, for those nodes; they are cancelled once nothing is under way.
-    """
-    without_b = ALL & ~0b10
-    nodes = cluster(JOIN).nodes
-    joining = (*nodes[:3], replace(nodes[3], state="bootstrapping", request=""))
-    cleans = (replace(nodes[0], cleanup="running"), *nodes[1:])
-    for busy in (
-        cluster(JOIN, LEAVE, nodes=joining, transition="join_group0"),
-        cluster(LEAVE, transition="lock"),
-        cluster(LEAVE, nodes=cleans),
-        cluster(LEAVE, transition="tablet_migration", tablets="moving"),
-    ):
-        left = queue(busy, without_b, CODE)[-1]
-        assert (left.kind, left.standing) in (("leave", "waits"), ("join", "running"))
-        assert left.standing == "running" or left.waits_for == 0b10
-        assert decide(busy, without_b, CODE).kind != "cancel"
-    assert standings(cluster(LEAVE), without_b, CODE) == [("leave", "cancelled")]
-
-
 def test_ignored_nodes_hold_up_removals_only() -> None:
     """A removal passes over ignored nodes, a join does not."""
     down = ALL & ~0b110

@@ -6,16 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
-from kit.errors import BadInput
 from kit.masks import nodes_in
 from kit.model.registry import build
 from kit.model.timeline import Timeline
 from kit.protocols.topology.control import ControlState, has_majority, voting
 from kit.protocols.topology.panels.coordinating import CONFIGURATION
-from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry
-from kit.protocols.topology.rules.replication import RACK_INVALID, invalid_racks, replication_in
+from kit.protocols.topology.rules.replication import RACK_INVALID
 from kit.protocols.topology.topology import Topology
 from kit.search.check import check
 from kit.views.panel import scene_at
@@ -52,87 +49,6 @@ def ended(timeline: Timeline) -> tuple[list[tuple[bool, bool]], list[str]]:
     """Of each request whether it is done, and with an error; the state of each node."""
     topology = timeline.state.topology
     return [(row.done, row.error) for row in topology.requests], [n.state for n in topology.nodes]
-
-
-@pytest.mark.parametrize(
-    ("racks", "rf", "joins", "leaves", "words"),
-    [
-        (THREE, 3, 0, 0, ""),
-        (THREE, 3, 0, 0b100, "dc1 would have 2 racks for 3 replicas"),
-        (THREE, 1, 0, 0b100, ""),
-        (THREE, 0, 0, 0b100, ""),
-        ((*THREE, "dc1/r4"), 3, 0b1000, 0, "dc1 would have 4 racks for 3 replicas"),
-        ((*THREE, "dc1/r1"), 3, 0b1000, 0, ""),
-        (("dc1/r1", "dc1/r1", "dc1/r2"), 2, 0, 0b010, ""),
-        (("dc1/r1", "dc1/r2", "dc2/r1"), 2, 0, 0, ""),
-        (("dc1/r1", "dc1/r2", "dc2/r1"), 2, 0, 0b100, ""),
-        (("dc1/r1", "dc1/r2", "dc2/r1"), 2, 0, 0b010, ""),
-        (("dc1/r1", "dc1/r2", "dc2/r1", "dc1/r3"), 3, 0b1000, 0, ""),
-        (("", "", ""), 2, 0, 0, ""),
-        # With one replica a second rack is none too many.
-        (("dc1/r1", "dc1/r1", "dc1/r1", "dc1/r2"), 1, 0b1000, 0, ""),
-        (("dc1/r1", "dc1/r2", "dc1/r2", "dc2/r1"), 2, 0b1000, 0, ""),  # no keyspace names dc2 yet
-    ],
-)
-def test_each_datacenter_has_a_rack_for_each_replica(
-    racks: tuple[str, ...], rf: int, joins: int, leaves: int, words: str
-) -> None:
-    """As many racks as replicas, of two replicas or more; a datacenter without owners has none.
-
-    What is invalid already may stay so.
-    """
-    nodes = [NodeEntry(state="normal", tokens=i < 3, rack=rack) for i, rack in enumerate(racks)]
-    topology = ClusterTopology(nodes=tuple(nodes), rf=rf)
-    assert invalid_racks(topology, joins=joins, leaves=leaves) == words
-    idle = replace(topology, nodes=(*nodes, NodeEntry(state="normal", rack="dc3/r9")))
-    assert invalid_racks(idle, joins=joins, leaves=leaves) == words
-
-
-@pytest.mark.parametrize(
-    ("words", "leaves", "said"),
-    [
-        ("dc1=r1,r2", 0b010, "ks names rack r2 of dc1, which would have no node"),
-        ("dc1=r1,r2", 0b100, ""),
-        ("dc1=r1,r2,r3", 0b100, "ks names rack r3 of dc1, which would have no node"),
-        ("dc1=r1,r9", 0b001, ""),
-        ("dc1=2", 0b010, ""),
-        ("dc1=r1", 0b001, "ks names rack r1 of dc1, which would have no node"),
-        ("dc1=r1,r2,r3", 0b111, "ks names rack r1 of dc1, which would have no node"),
-    ],
-)
-def test_racks_by_name_keep_a_node(words: str, leaves: int, said: str) -> None:
-    """A node does not leave if a keyspace names its rack, and it is the last one there."""
-    nodes = tuple(NodeEntry(state="normal", tokens=True, rack=rack) for rack in THREE)
-    keyspaces = (("ks", replication_in([words], "")),)
-    topology = ClusterTopology(nodes=nodes, keyspaces=keyspaces)
-    assert invalid_racks(topology, leaves=leaves) == said
-    spare = (*nodes, *nodes)
-    assert invalid_racks(replace(topology, nodes=spare), leaves=leaves) == ""
-
-
-@pytest.mark.parametrize(
-    ("racks", "joins", "leaves", "said"),
-    [
-        # test_add_node_in_new_rack_violating_rf_rack, test_remove_node_violating_rf_rack
-        ((*THREE, "dc1/r4"), 0b1000, 0, "dc1 would have 4 racks for 3 replicas"),
-        ((*THREE, "dc1/r1"), 0b1000, 0, ""),
-        ((*THREE, "dc1/r3"), 0, 0b1000, ""),
-        ((*THREE, "dc1/r1"), 0, 0b0100, "dc1 would have 2 racks for 3 replicas"),
-        ((*THREE, "dc1/r1"), 0, 0b1000, ""),
-        ((*THREE, "dc2/r1"), 0, 0b1000, ""),  # no keyspace has replicas there
-        (("dc1/r1", "dc1/r2", "dc1/r2"), 0, 0b0001, ""),  # it is invalid already
-    ],
-)
-def test_numbers_where_servers_enforce_racks(
-    racks: tuple[str, ...], joins: int, leaves: int, said: str
-) -> None:
-    """As many racks as replicas where that is enforced; elsewhere servers only warn."""
-    entries = ((1 << at & joins == 0, rack) for at, rack in enumerate(racks))
-    nodes = tuple(NodeEntry(state="normal" * is_in, tokens=is_in, rack=r) for is_in, r in entries)
-    topology = ClusterTopology(nodes=nodes, keyspaces=(("ks", (("dc1", 3),)),))
-    given = {"joins": joins, "leaves": leaves}
-    assert invalid_racks(topology, **given, enforced=True) == said
-    assert invalid_racks(topology, **given, enforced=False) == ""
 
 
 CASES = read_cases(Path(__file__).parent / "published" / "racks.txt")
@@ -199,17 +115,6 @@ def test_refused_requests_break_nothing(words: str, racks: tuple[str, ...]) -> N
     model.properties = tuple(p for p in model.properties if p.name != "success")
     result = check(model, symmetry=True, max_states=6_000)
     assert (result.violation, result.complete, result.unreached) == (None, True, ())
-
-
-@pytest.mark.parametrize(
-    ("racks", "allowed"),
-    [(("r1",), "as in dc1/r1"), (("a/b/c",), "as in dc1/r1"), (THREE * 2, "one for each of 4")],
-)
-def test_bad_racks_are_told_in_one_line(racks: tuple[str, ...], allowed: str) -> None:
-    """No datacenter, a word too many, more racks than nodes."""
-    with pytest.raises(BadInput, match="racks: got") as error:
-        build("topology", {"racks": racks})
-    assert allowed in error.value.allowed
 
 
 # -- who votes -------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from kit.views.gate import gates_of
 from kit.views.panel import Panel, Scene
 from kit.views.registry import for_model
 from tests.recording.walking import Visit
-from tests.views.frames import part, scenes, walk
+from tests.views.frames import part
 
 
 def panel(scene: Scene, name: str = "managers") -> Panel:
@@ -35,19 +35,6 @@ def character(scene: Scene, key: str) -> Frag:
     found = part(panel(scene).draw(scene), key)
     assert found is not None
     return found
-
-
-def test_before_the_gate_are_those_that_the_decision_waits_for() -> None:
-    """First those that are not heard to be prepared, then those that have not carried it out."""
-    for scene in scenes(walk("twophase/commit")):
-        gate = (
-            panel(scene).draw(scene).text().rpartition(" commit" if not scene.state.tm else " all")
-        )
-        s = scene.state
-        there = s.committed | s.aborted if s.tm else s.heard
-        assert gate[2].endswith(f"{there.bit_count()} of 3")
-        for rm in range(3):  # it is called there as in the picture
-            assert character(scene, f"gate:n:TM:RM{rm}").text().endswith(f"RM{rm}")
 
 
 def test_nobody_waits_for_what_cannot_come() -> None:

@@ -35,7 +35,7 @@ from tests.protocols.recovery.recovery_mode.runs import (
     after,
 )
 from tests.protocols.storage.proofs import assert_holds
-from tests.quality.breaking import broken, changing, doing, never, unguarded
+from tests.quality.breaking import broken, doing, never, unguarded
 from tests.quality.reporting import assert_reported, judges
 
 THREE: dict[str, Any] = {"commit_indexes": (1, 1, 1), "dead": "B C"}
@@ -46,27 +46,6 @@ CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
     "one lives": (THREE, 3120, 23),
     "one lives, a crash": ({**THREE, "crashes": 1}, 6240, 23),
 }
-
-
-@pytest.mark.parametrize(("first", "second"), [(1, 2), (2, 1), (1, 3), (3, 2)])
-def test_the_numbers_of_new_groups_do_not_matter(first: int, second: int) -> None:
-    """States that differ in them alone, and in groups that nobody knows, are one to a search."""
-    start: Any = build("recovery_mode", THREE).start()
-    a, b, c = start.nodes
-
-    def in_groups(one: int, other: int) -> Any:
-        size = max(one, other) + 1
-        logs, groups = [((9, 9),)] * size, [4] * size
-        logs[0], groups[0] = start.logs[0], start.groups[0]
-        logs[one], groups[one], logs[other], groups[other] = (), 1, ((0, 1),), 2
-        nodes = (a.but(group=one, group_id=one), b.but(group=other, group_id=other), c)
-        return start.but(nodes=nodes, groups=tuple(groups), logs=tuple(logs))
-
-    usual = in_groups(1, 2)
-    state, numbers = in_groups(first, second).renumbered()
-    assert state == usual
-    assert numbers == {0: 0, first: 1, second: 2}
-    assert usual.renumbered() == (usual, {0: 0, 1: 1, 2: 2})
 
 
 @pytest.mark.parametrize("name", CLEAN)
@@ -205,25 +184,6 @@ def test_without_a_mistyped_value_the_same_changes_do_no_harm(name: str) -> None
     """Where nobody mistypes a value, no node is in RECOVERY mode beside a group that works."""
     result = check(build("recovery_mode", MISTYPED[name]))
     assert (result.verdict, result.violation, result.costs) == ("complete", None, ())
-
-
-def test_a_member_that_misses_a_change_of_group_0_is_no_known_cost() -> None:
-    """Only what was added without group 0 may be missing, also after a mistyped value."""
-    model = build("recovery_mode", {**MISTYPED["three of six live"], "mistypes": 1})
-
-    def losing(before: Any, action: Any, after: Any) -> Any:
-        node, by_group = model.number(action.node), after.answered > before.answered
-        if before.mistypes or not by_group:
-            return after
-        kept = (
-            old.but(applied=new.applied) for old, new in zip(before.nodes, after.nodes, strict=True)
-        )
-        return after.but(nodes=tuple(kept)).put(node, after.nodes[node])
-
-    violation = check(broken(model, Alter, changing(losing))).violation
-    assert violation is not None
-    assert violation.property == "one-schema"
-    assert {Mistype, Alter} <= {type(action) for action in violation.actions}
 
 
 def test_who_comes_back_before_anything_was_done_needs_no_recovery() -> None:

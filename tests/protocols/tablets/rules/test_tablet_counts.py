@@ -19,11 +19,9 @@ from kit.protocols.tablets.rules.resize import (
     combined,
     decide_by_count,
     power_of_two,
-    rules_of,
     target_counts,
     thresholds,
     towards,
-    wanted,
     within_goal,
 )
 
@@ -31,28 +29,6 @@ SERVER = THRESHOLDS["server"]
 MASTER = replace(SERVER, at_once=True)
 TARGET = SERVER.target
 ONE_DC = {"dc1": {"r1": 8, "r2": 8, "r3": 8}}
-
-
-def test_each_rule_has_its_say() -> None:
-    """The largest counts; what the schema says of a count takes the default per shard away."""
-    size = TableSize("t", 8, 3, 0)
-    asks = rules_of(size, CountOptions(), {"dc1": 3}, ONE_DC, SERVER)
-    assert asks["min_per_shard_tablet_count"] == 10 * 24 // 3
-    assert wanted(asks, CountOptions()) == 80
-    assert wanted(asks, CountOptions(max_tablet_count=20)) == 20
-    some = CountOptions(initial=16, expected_data_size_in_gb=200)
-    asks = rules_of(size, some, {"dc1": 3}, ONE_DC, SERVER)
-    assert asks == {
-        "size": 4,
-        "initial": 16,
-        "min_tablet_count": 0,
-        "expected_data_size_in_gb": 40,
-        "min_per_shard_tablet_count": 0,
-    }
-    assert wanted(asks, some) == 40
-    pair = TableSize("t", 8, 3, 0, tables=2)
-    asks = rules_of(pair, some, {"dc1": 3}, ONE_DC, SERVER)
-    assert asks["expected_data_size_in_gb"] == 80  # each of two tables has half of the target
 
 
 @given(
@@ -82,17 +58,6 @@ def test_a_resize_is_one_step(count: int, asked: int) -> None:
     assert (step == "split") == (aligned > count)
     if step == "merge":
         assert -(-count // 2) >= aligned
-
-
-def test_targets_of_tables_that_share_shards() -> None:
-    """A table that is too small for its size is not merged while the rule per shard wants more."""
-    sizes = {"a": TableSize("a", 128, 3, 0), "b": TableSize("b", 8, 3, 0)}
-    factors = {"a": {"dc1": 3}, "b": {"dc1": 3}}
-    targets = target_counts(sizes, {}, factors, ONE_DC, SERVER)
-    assert (targets["a"].aligned, targets["a"].resize_type) == (128, "none")
-    assert (targets["b"].aligned, targets["b"].resize_type) == (128, "split")
-    none = {"a": CountOptions(min_per_shard_tablet_count=0)}
-    assert target_counts(sizes, none, factors, ONE_DC, SERVER)["a"].resize_type == "merge"
 
 
 @pytest.mark.parametrize(
