@@ -3,41 +3,33 @@
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import kit
-import kit.protocols.tcm.dry_run.survival as survival_module
 import kit.spark as ks
 from kit import Player
 from kit.commands.editions import Compared, compared
 from kit.model.parameters import edition_in
 from kit.model.registry import build, entries
 from kit.model.scenario import files, read
-from kit.operators.importers.opening import Imported
-from kit.operators.importers.ringfile import parse_ring
 from kit.protocols.recovery.dry_run import advise
 from kit.protocols.tablets.dry_run.opening import open_tablets
 from kit.protocols.tablets.lessons.balancing import decisions
 from kit.protocols.tablets.lessons.questions import stage_table
 from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS
 from kit.protocols.tablets.spark.sizes import TabletCluster
-from kit.protocols.tablets.spark.sizes import decisions as resize_decisions
-from kit.protocols.tcm.commands import survival
 from kit.protocols.tcm.dry_run.history import dry_run_of
 from kit.protocols.tcm.dry_run.plan import dry_run
 from kit.protocols.tcm.lessons.rehearsals import rehearse
-from kit.protocols.tcm.parameters import parse_operation
-from kit.protocols.tcm.rules.operations import ProtocolSwitches
 from kit.protocols.topology.dry_run.history import topology_history
 from kit.protocols.topology.dry_run.opening import open_topology
 from kit.protocols.topology.lessons.coordinator import machine_table
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import EDITIONS, Edition, Machine
-from tests.commands.calling import bad, call, ring_of
+from tests.commands.calling import bad, call
 from tests.house.source import ROOT
 
 TWO_EDITIONS = [name for name, entry in entries().items() if edition_in(entry.parameters())]
@@ -46,7 +38,7 @@ OPERATORS_FILES = (
     *(rehearse, dry_run, dry_run_of),
 )
 DRAWN = (
-    *(ks.balancing, ks.size_histogram, ks.history, resize_decisions),
+    *(ks.balancing, ks.size_histogram, ks.history),
     *(TabletCluster.resizes, TabletCluster.thresholds, TabletCluster.histogram),
 )
 LESSONS = (machine_table, stage_table, decisions)
@@ -110,20 +102,6 @@ def test_what_reads_files_of_a_cluster_begins_with_the_server(opens: Callable[..
 def test_clusters_that_are_drawn_begin_with_the_documents(asked: Callable[..., Any]) -> None:
     """Nobody runs them: they are as made up as a scenario is."""
     assert inspect.signature(asked).parameters["edition"].default == "documents"
-
-
-@pytest.mark.parametrize("line", ["bootstrap x --tokens 550", "decommission n3", "replace n3 x"])
-def test_who_must_stay_up_is_the_same_in_both(monkeypatch: pytest.MonkeyPatch, line: str) -> None:
-    """``survive`` has no edition: the groups just before the read switch are the same."""
-    ring = parse_ring(json.dumps(ring_of()))
-    given = Imported(5, ring.ring, ring.keyspaces)
-    alone = survival(given, ["n5"])
-    monkeypatch.setattr(survival_module, "operations_of", lambda _: (parse_operation(line),))
-    answers = []
-    for edition in EDITIONS:
-        monkeypatch.setattr(survival_module, "ALL_ON", ProtocolSwitches(edition))
-        answers.append(survival(given, ["n5"]))
-    assert answers[0] == answers[1] != alone
 
 
 @pytest.mark.parametrize("asked", LESSONS, ids=lambda asked: asked.__name__)
