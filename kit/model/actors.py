@@ -71,19 +71,11 @@ Sent: TypeAlias = Annotated[Envelope[Any], Each((), line)]
 Apart: TypeAlias = Annotated[tuple[str, ...], Each(lambda m: m.carrier.splits)]
 
 
-class Receives(Struct, frozen=True):
-    """Which messages a method is for, and the sentence of the step, if it has one of its own."""
-
-    kinds: tuple[Any, ...]
-    says: str
-
-
-def receives(*kinds: Any, says: str = "") -> Callable[[T], T]:
+def receives(*kinds: Any) -> Callable[[T], T]:
     """Declare that a method says what messages of these types make of a node.
 
     It takes the node's state and the ``Envelope``, and returns its next state and what it sends
-    (a ``Turn``). ``says`` is a template of the step's sentence; without it the sentence says what
-    is received, and what is sent.
+    (a ``Turn``).
     """
     strange = next((kind for kind in kinds if not isinstance(kind, type)), None)
     if strange is not None or not kinds:
@@ -91,7 +83,7 @@ def receives(*kinds: Any, says: str = "") -> Callable[[T], T]:
         raise BadType("@receives", named, "types of messages: @receives(Message)")
 
     def mark(method: T) -> T:
-        vars(method)["receives"] = Receives(kinds, says)
+        vars(method)["receives"] = kinds
         return method
 
     return mark
@@ -118,18 +110,17 @@ class NetworkModel(NodeModel[ActorState]):
     State = ActorState
     first: tuple[str, ...] = ("deliver",)
     shared: ClassVar[tuple[str, ...]] = ()
-    _receivers: ClassVar[dict[Any, tuple[str, str]]] = {}
+    _receivers: ClassVar[dict[Any, str]] = {}
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        said = ((n, getattr(each, "receives", None)) for n, each in vars(cls).items())
-        own: dict[Any, tuple[str, str]] = {}
-        received = ((n, r, kind) for n, r in said if isinstance(r, Receives) for kind in r.kinds)
-        for n, r, kind in received:
-            if kind in own:
-                where = f"{own[kind][0]} and {n} of {cls.__name__}"
-                raise BadInput(where, kind.__name__, "one method that receives it")
-            own[kind] = n, r.says
+        own: dict[Any, str] = {}
+        for name, each in vars(cls).items():
+            for kind in getattr(each, "receives", ()):
+                if kind in own:
+                    where = f"{own[kind]} and {name} of {cls.__name__}"
+                    raise BadInput(where, kind.__name__, "one method that receives it")
+                own[kind] = name
         cls._receivers = {**cls._receivers, **own}
 
     def connect(self, names: tuple[str, ...], options: NetworkOptions | None = None) -> None:
@@ -201,7 +192,7 @@ class NetworkModel(NodeModel[ActorState]):
     @property
     def receiving(self) -> tuple[Any, ...]:
         """The methods that say what messages make of a node."""
-        return tuple(getattr(self, name) for name, _ in self._receivers.values())
+        return tuple(getattr(self, name) for name in self._receivers.values())
 
     def _turn(self, method: str, turn: Any) -> Turn:
         if type(turn) is tuple and len(turn) == 2 and isinstance(turn[1], tuple | list):
@@ -218,7 +209,7 @@ class NetworkModel(NodeModel[ActorState]):
 
     def receive(self, state: Any, envelope: Envelope[Any]) -> Turn:
         """What a message makes of a node, as the method says that receives its type."""
-        name, _ = self._receivers.get(type(envelope.message), ("", ""))
+        name = self._receivers.get(type(envelope.message), "")
         return self._turn(name, getattr(self, name)(state, envelope)) if name else (state, ())
 
     def _answer(self, state: Any, envelope: Envelope[Any]) -> tuple[Any, tuple[Envelope[Any], ...]]:
@@ -410,10 +401,7 @@ class NetworkModel(NodeModel[ActorState]):
         texts = {"source": source, "target": target, "short": self.in_short(message), "full": full}
         texts["sent"] = f"{source}'s message to {target}: {full}"
         if isinstance(action, DeliverMessage):
-            _, says = self._receivers.get(type(message), ("", ""))
-            known = {"before": before, "after": after, **texts}
-            own = self.acts[DeliverMessage].filled(says, known)
-            texts["received"] = own or self._received(before, action.envelope, after)
+            texts["received"] = self._received(before, action.envelope, after)
         return texts
 
     def sends(self, after: ActorState, node: str) -> str:

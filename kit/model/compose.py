@@ -64,13 +64,12 @@ class Product(Model[Any, Any]):
         parts: Mapping[str, Model[Any, Any]],
         *,
         link: Link = lambda s, part, action: (),
-        conditions: tuple[Condition, ...] = (),
         passive: tuple[type, ...] = (),
     ) -> None:
         self.name = name
         self.parts = dict(parts)
         self._link, self._passive = link, passive
-        self._conditions = (*conditions, *self._declared())
+        self._conditions = tuple(self._declared())
         faults = (kind for model in self.parts.values() for kind in model.faults)
         self.faults = tuple(dict.fromkeys(faults))
         self.bounds = tuple(bound for model in self.parts.values() for bound in model.bounds)
@@ -139,7 +138,7 @@ class Product(Model[Any, Any]):
 
         return Rule(wrapper, rule.kind, choices=choices, outcome=outcome, given=given)
 
-    def _declared(self) -> Iterator[Condition]:
+    def _declared(self) -> Iterator[Any]:
         for name in declared_by(type(self)):
             condition = getattr(type(self), name)
             if hasattr(condition, "needed_by"):
@@ -148,8 +147,8 @@ class Product(Model[Any, Any]):
                     yield getattr(self, name)
 
     def _needed_by(self, kind: Any) -> tuple[Condition, ...]:
-        kinds = ((each, getattr(each, "needed_by", ())) for each in self._conditions)
-        return tuple(each for each, some in kinds if not some or kind in some)
+        every = self._conditions
+        return tuple(each for each in every if not each.needed_by or kind in each.needed_by)
 
     def _together(self, s: Any, part: str, own: Any, after: Any) -> Any:
         """The state in which a part has acted, and what is linked has happened; or why it may not.

@@ -16,7 +16,6 @@ from kit.model.declared import Node, action, parameter, refused
 from kit.model.model import fingerprint
 from kit.model.network import Envelope, Heal, NetworkOptions
 from kit.model.registry import register
-from kit.model.timeline import Timeline
 from kit.search.check import check
 from tests.model.counting import COUNTING, Add, Done, counting
 from tests.stories import rewritten
@@ -203,12 +202,6 @@ MISTAKES: dict[str, tuple[Any, str]] = {
         lambda: check(a_game(PingPong, hit=receives(Ball)(lambda m, s, e: ([], ())))()),
         "^outcome of deliver A>B ball 0: got .*; allowed: values that never change",
     ),
-    "a text of nobody": (
-        lambda: Timeline(
-            a_game(PingPong, hit=receives(Ball, says="{nobody}")(PingPong.hit))()
-        ).forward(),
-        "^text of action deliver: got '{nobody}'.*fills in from .before",
-    ),
 }
 
 
@@ -248,7 +241,7 @@ class Rally(NetworkModel):
         """A has the ball at first."""
         return 0, (Post("B", Ball(0)),) if node == "A" else ()
 
-    @receives(Ball, says="{target} has the ball of {source}: {full}.")
+    @receives(Ball)
     def hit(self, state: int, envelope: Envelope[Ball]) -> Turn:
         """The ball goes back."""
         if state == self.most:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.errors import Refusal, Refused
-from kit.model.compose import Product
+from kit.model.compose import Product, needs
 from kit.model.log import Append, Apply, AtomicLog, LogParameters
 from kit.model.timeline import Timeline
 from kit.model.trace import action_from
@@ -30,15 +30,6 @@ def _link(s: Any, part: str, action: Any) -> tuple[tuple[str, Any], ...]:
     return ()
 
 
-def _lets(s: Any, part: str, action: Any) -> Refusal | None:
-    """The right lift goes no higher than the left one; the log has room for a few entries."""
-    if part == "right" and isinstance(action, Up) and s.right.floor >= s.left.floor:
-        return Refusal("the left lift is not above")
-    if part == "left" and not isinstance(action, Down) and len(s.log.entries) >= MOST:
-        return Refusal("the log is full")
-    return None
-
-
 class House(Product):
     """Two lifts and a log of what the left one did."""
 
@@ -51,9 +42,17 @@ class House(Product):
                 "log": AtomicLog(LogParameters(("A",))),
             },
             link=_link,
-            conditions=(_lets,),
             passive=(Append,),
         )
+
+    @needs()
+    def lets(self, s: Any, part: str, action: Any) -> Refusal | None:
+        """The right lift goes no higher than the left one; the log has room for a few entries."""
+        if part == "right" and isinstance(action, Up) and s.right.floor >= s.left.floor:
+            return Refusal("the left lift is not above")
+        if part == "left" and not isinstance(action, Down) and len(s.log.entries) >= MOST:
+            return Refusal("the log is full")
+        return None
 
 
 HOUSE = House()
