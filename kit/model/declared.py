@@ -481,13 +481,13 @@ class _Made(dict[Any, tuple[Any, Any]]):
         self.name, self.struct, self.single = m.name, act.struct, len(act.names) == 1
         self.kind, self.looks = act.name, not is_kits(act.run)
         # What a parameter ranges over; the place of each value in it, where the method gets that.
-        ranges: list[tuple[Any, bool]] = [
-            (each.of(m), each.by_place) if each else (None, False) for each in act.domains
-        ]
-        self.spans: list[tuple[Any, dict[Any, int] | None]] = [
-            (span, {value: at for at, value in enumerate(span)} if by_place else None)
-            for span, by_place in ranges
-        ]
+        self.spans: list[tuple[Any, dict[Any, int] | None]] = []
+        for each in act.domains:
+            span = each.of(m) if each else ()
+            places = (
+                {value: at for at, value in enumerate(span)} if each and each.by_place else None
+            )
+            self.spans.append((span if each else None, places))
 
     def __missing__(self, args: Any) -> tuple[Any, Any]:
         row = [*zip((args,) if self.single else args, self.spans, strict=True)]
@@ -819,12 +819,10 @@ class Declared(Model[S, Any]):
             if not hasattr(self, needed):
                 allowed = "a name, a title and a State, as each model has them"
                 raise BadInput(f"{needed} of {type(self).__name__}", "nothing", allowed)
-        unknown = next(
-            (name for name in given if name not in self.Parameters.__struct_fields__), ""
-        )
-        if unknown:
-            allowed = ", ".join(self.Parameters.__struct_fields__) or "none: it takes none"
-            raise BadInput("parameter", unknown, allowed)
+        known = self.Parameters.__struct_fields__
+        for name in given:
+            if name not in known:
+                raise BadInput("parameter", name, ", ".join(known) or "none: it takes none")
         self.parameters, self.off = parameters or self.Parameters(**given), tuple(off)
         self._check_types()
         check_limits(self.parameters)

@@ -13,15 +13,15 @@ happen now. Enabled actions, refusals and button states all follow from that one
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache, wraps
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import wraps
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args
 
 import msgspec
 from msgspec import Struct, field
-from msgspec.structs import fields, replace
+from msgspec.structs import asdict, replace
 
-from kit.errors import BadInput, Refusal, Refused, shorten
+from kit.errors import Refusal, Refused, shorten
 from kit.model.rule import A, Rule, S
 
 Switches = TypeVar("Switches", bound=Struct)
@@ -106,35 +106,15 @@ def switched_off(switches: type[Switches], off: Iterable[str]) -> Switches:
     """The switches of a model with these safeguards off, by their names, and all others on.
 
     ``switches`` is a struct of bool fields, or of such structs.
-
-    Raises BadInput for a name that is none of its fields.
     """
-    names = {name.replace("-", "_"): name for name in off}
-    known = sorted(_switches(switches))
-    for switch, name in names.items():
-        if switch not in known:
-            allowed = ", ".join(known).replace("_", "-")
-            raise BadInput("safeguard", name, f"one of {allowed}")
-    return _without(switches, names)
+    return _without(switches(), {name.replace("-", "_") for name in off})
 
 
-# To look at the types of fields takes longer than all else of a model that is built.
-_fields = cache(fields)
-
-
-def _switches(switches: type[Struct]) -> Iterator[str]:
-    for each in _fields(switches):
-        if each.type is bool:
-            yield each.name
-        else:
-            yield from _switches(each.type)
-
-
-def _without(switches: type[Switches], names: Mapping[str, str]) -> Switches:
-    return switches(
+def _without(switches: Switches, names: Collection[str]) -> Switches:
+    return type(switches)(
         **{
-            each.name: each.name not in names if each.type is bool else _without(each.type, names)
-            for each in _fields(switches)
+            name: _without(each, names) if isinstance(each, Struct) else name not in names
+            for name, each in asdict(switches).items()
         }
     )
 

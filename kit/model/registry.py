@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from difflib import get_close_matches
-from functools import cache
 from operator import index
 from typing import Any, TypeVar
 
@@ -188,7 +187,8 @@ def convert(entry: Entry, given: Mapping[str, Any]) -> Any:
             if dotted(parameter.path) == place and word in parameter.choices:
                 plain[place] = word  # 2025.1, which JSON takes for a number
             _check(entry, parameter, name, place, plain[place])
-    whole = _filled(entry.parameters, nested(plain))
+    usual = {each.name: each.default for each in msgspec.structs.fields(entry.parameters)}
+    whole = {name: _filled(usual.get(name), value) for name, value in nested(plain).items()}
     try:
         return msgspec.convert(whole, entry.parameters, strict=True)
     except (msgspec.ValidationError, UnicodeError) as error:
@@ -239,19 +239,12 @@ def _check(entry: Entry, parameter: Parameter, name: str, place: str, plain: Any
         raise misfit(name, plain, error, parameter.allowed or as_taken) from None
 
 
-def _filled(own: type[Struct], plain: dict[str, Any]) -> dict[str, Any]:
-    filled = dict(plain)
-    for name, default in _within(own).items():
-        inner = plain.get(name)
-        if isinstance(inner, dict):
-            filled[name] = {**msgspec.to_builtins(default), **_filled(type(default), inner)}
-    return filled
-
-
-@cache
-def _within(own: type[Struct]) -> dict[str, Struct]:
-    defaults = {each.name: each.default for each in msgspec.structs.fields(own)}
-    return {name: usual for name, usual in defaults.items() if isinstance(usual, Struct)}
+def _filled(usual: Any, plain: Any) -> Any:
+    """What is given of a parameter, within what that usually is."""
+    if not isinstance(usual, Struct) or not isinstance(plain, dict):
+        return plain
+    inner = {name: _filled(getattr(usual, name, None), each) for name, each in plain.items()}
+    return {**msgspec.to_builtins(usual), **inner}
 
 
 @checked

@@ -20,7 +20,7 @@ from kit.model.liveness import loop_of, loop_words
 from kit.model.model import Cost, Model, Verdict, fingerprint, verdicts
 from kit.model.parameters import edition_in
 from kit.model.patience import patient
-from kit.model.registry import made_again, registered
+from kit.model.registry import made_again
 from kit.model.trace import MOST_STEPS, RecordedStep, Trace, action_from, model_of, trace_of
 from kit.model.vet import (
     blaming,
@@ -543,10 +543,7 @@ class Timeline:
             for number, recorded in enumerate(trace.steps):
                 off = trace.off if recorded.off is UNSET else recorded.off
                 if off not in models:
-                    if model is None or registered(model):
-                        models[off] = model_of(replace(trace, off=off))
-                    else:
-                        models[off] = made_again(model, trace.parameters, off)
+                    models[off] = made_again(timeline.model, trace.parameters, off)
                 timeline._replay(recorded, number, models[off])
         except BadInput as error:
             written = list(timeline.notes)

@@ -351,8 +351,11 @@ class Walker:
         self.rows = rows_of(model)
         kinds = {rule.kind for rule in model.rules}
         usual = {kind: each for kind, each in fuzzing.weights.items() if kind in kinds}
-        self._weights = usual if weights is None else dict(weights)
-        self._table = _weighted(model, self._weights)
+        weights = usual if weights is None else weights
+        _check_weights(model, weights)
+        weighted = ((float(weights.get(rule.kind, 1)), rule) for rule in vet.rules_of(model))
+        self._table = tuple((weight, rule) for weight, rule in weighted if weight)
+        self._rules = tuple(rule for _, rule in self._table)
         self.goals = judges.goals if self.within else ()
         judged = (*judges.always, *judges.steps, *judges.awaited, *self.goals)
         self.scope = scope_of(model, judged, judges.monitors)
@@ -380,7 +383,7 @@ class Walker:
             return walk
         state = reduce(self.model.apply, walk.actions, self.model.start())
         goals = self.goals
-        while lost := led_on(self.model, self._fair_rules(), state, goals, walk.seed, self.within):
+        while lost := led_on(self.model, self._rules, state, goals, walk.seed, self.within):
             actions, name, why = lost
             if not self._known(name, reduce(self.model.apply, actions, state)):
                 return replace(walk, actions=(*walk.actions, *actions), verdict=name, witness=why)
@@ -394,7 +397,7 @@ class Walker:
         goes where a fair schedule may go, and tells nothing where it does not come to an end.
         """
         goal = next(goal for goal in self.goals if goal.name == walk.verdict)
-        model, rules = self.model, self._fair_rules()
+        model, rules = self.model, self._rules
         is_lost = cache(lambda state: out_of_reach(model, rules, goal, state, MOST_SEARCHED))
 
         def verdict(state: Any) -> str | None:
@@ -404,9 +407,6 @@ class Walker:
             return LOST if is_lost(state) else None
 
         return PropertyJudges((Property(goal.name, "always", goal.title, verdict),), (), (), ())
-
-    def _fair_rules(self) -> list[Rule[Any, Any]]:
-        return [rule for rule in vet.rules_of(self.model) if self._weights.get(rule.kind, 1)]
 
     def walk(self, seed: int) -> Walk:
         """The walk of a seed, up to its first violation, its last step, or rest."""
@@ -464,13 +464,14 @@ class Walker:
         where it is drawn.
         """
         options, total = list[tuple[float, Any, list[Any], Any]](), 0.0
-        for weight, sure, outcome, choices in self._table:
-            if sure:
-                if every := tuple(choices(state)):
+        for weight, rule in self._table:
+            outcome = rule.outcome
+            if rule.sure:
+                if every := tuple(rule.choices(state)):
                     total += weight
                     options.append((total, outcome, [], every))
                 continue
-            rest = iter(choices(state))
+            rest = iter(rule.choices(state))
             for action, given in rest:
                 end = outcome(state, given)
                 if end is not None and type(end) is not Refusal:
@@ -480,17 +481,12 @@ class Walker:
         return options
 
 
-def _weighted(model: Model[Any, Any], weights: Mapping[str, float]) -> tuple[Any, ...]:
+def _check_weights(model: Model[Any, Any], weights: Mapping[str, float]) -> None:
     kinds = [rule.kind for rule in model.rules]
     for kind, weight in weights.items():
         check_one_of("weights", kind, kinds)
         if not 0 <= weight <= MOST_WEIGHT:
             raise BadInput(f"weights[{kind}]", weight, f"a number from 0 to {MOST_WEIGHT}")
-    return tuple(
-        (float(weights.get(rule.kind, 1)), rule.sure, rule.outcome, rule.choices)
-        for rule in vet.rules_of(model)
-        if weights.get(rule.kind, 1)
-    )
 
 
 SEEDS = range(50)
