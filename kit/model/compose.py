@@ -17,7 +17,6 @@ from kit.model.rule import Rule
 
 Linked = tuple[str, Any]
 Link = Callable[[Any, str, Any], tuple[Linked, ...]]
-Condition = Callable[[Any, str, Any], Refusal | None]
 Needed = TypeVar("Needed", bound=Callable[..., Refusal | None])
 
 
@@ -146,7 +145,7 @@ class Product(Model[Any, Any]):
                 if when is None or when(self):
                     yield getattr(self, name)
 
-    def _needed_by(self, kind: Any) -> tuple[Condition, ...]:
+    def _needed_by(self, kind: Any) -> tuple[Any, ...]:
         every = self._conditions
         return tuple(each for each in every if not each.needed_by or kind in each.needed_by)
 

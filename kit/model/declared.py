@@ -875,8 +875,7 @@ class Declared(Model[S, Any]):
             if isinstance(value, list) or value != value:  # noqa: PLR0124  # not a number
                 raise BadInput(field, value, "a value that never changes and equals itself")
 
-    def _judges(self) -> Iterator[tuple[Property, bool]]:
-        return judges(self)
+    _judges = judges
 
     def set_up(self) -> None:
         """Work out what follows from the parameters; raise BadInput for what no single one says."""

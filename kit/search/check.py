@@ -209,22 +209,21 @@ class Result(Lines, frozen=True):
 
     ``states`` counts unique states (with what monitors remember; with symmetry, one of those that
     are alike), ``transitions`` the steps taken between them, ``depth`` the steps of the longest
-    shortest run (depth first: of the longest run that was followed). ``complete`` says that
-    nothing reachable was left out, and ``unreached`` names the *sometimes* properties that no
-    state showed. ``unjudged`` names the *goal* properties when the search was not complete.
-    ``seconds`` is the time of the search alone, ``memory`` about how many bytes it kept at its end;
-    ``short`` says that there was no more, ``interrupted`` that somebody stopped it, and ``at_work``
-    which function and line of a model of one's own were at work. ``compared`` counts the states of
-    which a search with ``symmetry`` saw that they go on as what stands for them does, ``ordered``
-    those of which a search with a partial order saw that no other order matters (None: a search
-    without one); its ``transitions`` and ``depth`` are larger steps. ``bound`` is why the model
-    itself left out what goes beyond one of its parameters, where that happened: all states within
-    it were visited, and the verdict is ``bounded``. ``costs`` are the known costs of the protocol
-    that were met, each with the first run to it: no search ends at one. ``within`` is what bounds
-    *live* properties alone, and ``endless`` names those that were not judged: the search was not
-    complete, or had a symmetry or a partial order. ``scope`` tells the
-    configuration, what was judged and what was not: ``complete`` is said of states only, and what a
-    search says in all is its ``sentence``.
+    shortest run (depth first: of the longest run that was followed). ``complete`` says that nothing
+    reachable was left out, and ``unreached`` names the *sometimes* properties that no state showed.
+    ``unjudged`` names the *goal* properties when the search was not complete. ``seconds`` is the
+    time of the search alone, ``memory`` about how many bytes it kept at its end; ``short`` says
+    that there was no more, ``interrupted`` that somebody stopped it, and ``at_work`` which function
+    and line of a model of one's own were at work. ``compared`` counts the states of which a search
+    with ``symmetry`` saw that they go on as what stands for them does, ``ordered`` those of which a
+    search with a partial order saw that no other order matters (None: a search without one); its
+    ``transitions`` and ``depth`` are larger steps. ``bound`` is why the model itself left out what
+    goes beyond one of its parameters, where that happened: all states within it were visited, and
+    the verdict is ``bounded``. ``costs`` are the known costs of the protocol that were met, each
+    with the first run to it: no search ends at one. ``within`` is what bounds *live* properties
+    alone, and ``endless`` names those that were not judged: the search was not complete, or had a
+    symmetry or a partial order. ``scope`` tells the configuration, what was judged and what was
+    not: ``complete`` is said of states only, and what a search says in all is its ``sentence``.
     """
 
     model: str

@@ -330,9 +330,7 @@ class Walker:
         """Walks of at most ``steps`` steps, led on to each *goal* in at most ``within`` more.
 
         ``weights`` are by kind of action, 1 where none is given; None for those of the model's
-        entry.
-
-        ``properties`` and ``monitors`` are as for ``kit.search.check.check``.
+        entry. ``properties`` and ``monitors`` are as for ``kit.search.check.check``.
 
         Raises BadInput for a number of steps or a weight out of its limits, or an unknown kind; or
         when the model changes its states, or makes states that cannot be told apart.

@@ -402,14 +402,14 @@ class _Sought:
         return bool(self.key == other)
 
 
-class _Open:
+class _Open(Struct):
     """A node on the way of a depth-first search, and the steps from it not yet taken."""
 
-    __slots__ = ("again", "ends", "key", "node", "steps")
-
-    def __init__(self, node: Any, key: Any, steps: Iterator[tuple[Any, Any]], again: bool) -> None:
-        self.node, self.key, self.steps, self.again = node, key, steps, again
-        self.ends = True
+    node: Any
+    key: Any
+    steps: Iterator[tuple[Any, Any]]
+    again: bool
+    ends: bool = True
 
 
 class Search:
