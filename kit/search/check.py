@@ -159,7 +159,6 @@ _HALF = 500  # nodes at most that are looked at, twice
 _MOST_LOOKED_AT = 200_000  # values in them
 
 
-@checked
 def kept(parents: dict[Any, Any], sources: Mapping[Any, list[Any]]) -> int:
     """The bytes of the visited nodes, the links between them and the lists of their sources.
 
