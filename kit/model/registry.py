@@ -134,6 +134,7 @@ def entry_for(model: Model[Any, Any]) -> Entry | None:
     return entry_by(type(model), safeguards=model.safeguards)
 
 
+@checked
 def entry_by(kind: Any, **more: Any) -> Entry:
     """The entry of a class of models that declares its parameters."""
     return Entry(name=kind.name, title=kind.title, parameters=kind.Parameters, build=kind, **more)

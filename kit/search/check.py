@@ -159,7 +159,7 @@ _HALF = 500  # nodes at most that are looked at, twice
 _MOST_LOOKED_AT = 200_000  # values in them
 
 
-def kept(parents: dict[Any, Any], sources: Mapping[Any, list[Any]]) -> int:
+def _kept(parents: dict[Any, Any], sources: Mapping[Any, list[Any]]) -> int:
     """The bytes of the visited nodes, the links between them and the lists of their sources.
 
     Estimated from a thousand nodes spread over all (of large ones fewer): what the second half of
@@ -473,7 +473,7 @@ def _timed(search: Search, order: OrderCheck | None, mode: Mode, progress: Progr
         tuple(sorted(prop.name for prop in search.awaited)),
         seconds,
         unjudged,
-        held or kept(search.parents, search.sources),
+        held or _kept(search.parents, search.sources),
         interrupted,
         0 if search.alike is None else search.alike.compared,
         search.alike is not None,
