@@ -1,9 +1,7 @@
 """Rows of tables too long to read: how many, which of them changed, whom they name.
 
-What ``kit.protocols.tcm.facts.moment`` tells of every row, these tell of columns, and make rows
-only of those that are shown. Where a table does not cut the line into pieces (a safeguard is off),
-and where reads and writes are cut differently, there are no columns to compare; then rows are asked
-for.
+Columns tell what ``kit.protocols.tcm.facts.moment`` tells of every row; only what is shown is made
+a row. Where reads and writes are cut differently (a safeguard is off) rows are asked for.
 """
 
 from __future__ import annotations

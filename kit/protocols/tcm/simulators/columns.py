@@ -1,9 +1,8 @@
 """What the placement simulator looks at after every committed event, column by column.
 
-Each column is a property of the states of a tcm model, so that it can also be searched for, walked
-for at random, and kept while a failing run is made small. What the simplified model knows
-(``kit.protocols.tcm.simulators.plain``) it is told event by event, as the log has them; nothing
-else of the real model reaches it. Source: CEP-21, "Test Plan".
+Each column is a property of the states of a tcm model: it can be searched for, walked for, and kept
+while a failing run is made small. The simplified model (``kit.protocols.tcm.simulators.plain``) is
+told the events of the log and nothing else. Source: CEP-21, "Test Plan".
 """
 
 from collections.abc import Callable
@@ -47,11 +46,7 @@ class Looked(Struct, frozen=True):
     writes: tuple[int, int]
     over: int
     under_way: int
-    faults: tuple[tuple[str, str], ...] = ()
-
-    def fault(self, column: str) -> str | None:
-        """What is wrong in a column; None when all is well."""
-        return dict(self.faults).get(column)
+    faults: dict[str, str] = {}
 
 
 class Columns:
@@ -74,7 +69,7 @@ class Columns:
         """The columns as properties of the model's states."""
 
         def fault(column: str, s: Any) -> str | None:
-            return self.looked(s.tcm.events).fault(column)
+            return self.looked(s.tcm.events).faults.get(column)
 
         return tuple(always(name, title, partial(fault, name)) for name, title in COLUMNS.items())
 
@@ -130,7 +125,7 @@ class Columns:
         if not under_way and not isinstance(plain, str):
             _note(faults, "stable", self._settled(snapshot, plain))
         reads_of, writes_of = ((min(counts, default=0), max(counts, default=0)) for counts in sizes)
-        return Looked(rows, reads_of, writes_of, over, under_way, tuple(faults.items()))
+        return Looked(rows, reads_of, writes_of, over, under_way, faults)
 
     def _named(self, table: Table) -> NamedRows:
         return tuple((row.left, row.right, row.replicas) for row in table.rows(self.names))

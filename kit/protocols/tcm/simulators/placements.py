@@ -181,7 +181,7 @@ def smaller(model: TcmCluster, actions: Sequence[Any], column: str) -> tuple[Any
         for event in kept:
             if isinstance(event, Begin) or driver.metadata.sequence(event.node) is not None:
                 driver.bring_about(event)
-                if columns.looked(driver.state.tcm.events).fault(column) is not None:
+                if column in columns.looked(driver.state.tcm.events).faults:
                     return tuple(driver.actions)
         return ()
 
@@ -248,7 +248,7 @@ class Simulation(Struct, frozen=True):
         for turn in self.turns:
             seen = turn.looked
             counts = seen.under_way, seen.rows, seen.reads, seen.writes, seen.over
-            kept = (seen.fault(column) is None for column in COLUMNS)
+            kept = (column not in seen.faults for column in COLUMNS)
             rows.append(dict(zip(HEADINGS, (turn.epoch, turn.event, *counts, *kept), strict=True)))
         return tuple(rows)
 
@@ -385,7 +385,7 @@ class _Run:
         members = sum(bool(node.tokens) for node in self.driver.metadata.ring.nodes)
         self.most_nodes = max(self.most_nodes, members)
         if looked.faults:
-            self.failed = next((c, w) for c in COLUMNS if (w := looked.fault(c)) is not None)
+            self.failed = next((c, looked.faults[c]) for c in COLUMNS if c in looked.faults)
         return True
 
 

@@ -120,10 +120,10 @@ def test_cancelled_at_every_step(kind: str, edition: str) -> None:
         if not driver.bring_about(Cancel(node)):
             continue
         cancelled.append(steps[after - 1])
-        assert columns.looked(driver.state.tcm.events).faults == ()
+        assert columns.looked(driver.state.tcm.events).faults == {}
         while driver.metadata.sequences:
             assert driver.bring_about(Advance(node))
-            assert columns.looked(driver.state.tcm.events).faults == ()
+            assert columns.looked(driver.state.tcm.events).faults == {}
         assert model.snapshot(driver.state).placements == model.snapshot(model.start()).placements
     last = "mid" if edition == "server" else "switch-reads"
     assert cancelled == [*steps[: steps.index(last) + 1]]
@@ -191,7 +191,7 @@ def test_a_missing_safeguard_is_found(off: str, broken: str) -> None:
     assert len(small.moments) <= len(loaded.moments)
     model = small.model
     assert isinstance(model, TcmCluster)
-    assert Columns(model).looked(small.state.tcm.events).fault(broken)
+    assert Columns(model).looked(small.state.tcm.events).faults[broken]
     assert Player(small).timeline is small
 
 
@@ -260,7 +260,7 @@ def test_each_datacenter_is_looked_at_by_itself() -> None:
     assert driver.bring_about(Begin(model.tcm.cluster.operations[0]))
     assert driver.bring_about(Advance("X"))
     looked = columns.looked(driver.state.tcm.events)
-    assert (looked.reads, looked.writes, looked.faults) == ((1, 2), (1, 3), ())
+    assert (looked.reads, looked.writes, looked.faults) == ((1, 2), (1, 3), {})
     assert 0 < looked.over < looked.rows
     assert looked.under_way == 1
 

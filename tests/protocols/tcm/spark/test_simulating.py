@@ -96,7 +96,7 @@ def test_the_run_of_a_row_is_made_small() -> None:
         small: Any = timeline_of(given, small=True)
         assert len(small.path()) < row["steps"] / 2
         looked = Columns(small.model).looked(small.state.tcm.events)
-        assert looked.fault(row["verdict"])
+        assert looked.faults[row["verdict"]]
     walks = sweep(None, "tcm", range(9), parameters={"nodes": 4}, off=("progress-barrier",))
     broken = next(one for one in walks.to_pylist() if one["verdict"] != "clean")
     small = timeline_of(broken, small=True)
