@@ -18,7 +18,7 @@ from typing import Annotated, Any, get_args
 from msgspec.structs import replace
 
 from kit.errors import Awaited, Refusal, are, counted
-from kit.model.compose import Linked, Product, needs
+from kit.model.compose import Linked, Product, needs, together
 from kit.model.declared import (
     Cost,
     Declared,
@@ -376,13 +376,7 @@ class TcmCluster(Product):
         own = self._unmet(ends, self.applied(s)) if ends else None
         if waiting is None or own is None:
             return waiting or own
-        return Refusal(
-            waiting.reason,
-            waiting.evidence + own.evidence,
-            tuple(dict.fromkeys(waiting.missing + own.missing)),
-            waiting.awaited + own.awaited,
-            waiting.untold + own.untold,
-        )
+        return replace(together((waiting, own)), reason=waiting.reason)
 
     def _unmet_of(
         self, events: Log, counts: tuple[int, ...], node: str, level: Level
