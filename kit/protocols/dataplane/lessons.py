@@ -6,11 +6,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from itertools import combinations, zip_longest
-from textwrap import wrap
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.console.clients import RowAnswer, RowRequest
@@ -197,31 +195,16 @@ def _epochs_of(row: simulator.Crossing) -> str:
     return f"read at {row.read_epoch}, write at {row.write_epoch}"
 
 
-WIDTH = 48
 MODES = ("log", "gossip")
 
 
-class Worlds(Struct, frozen=True):
-    """What each command did in the two worlds; empty where a world has no such step."""
-
-    rows: tuple[tuple[str, str, str], ...]
-
-    def __str__(self) -> str:
-        lines = [_beside("with a log", "by gossip"), _beside("-" * WIDTH, "-" * WIDTH)]
-        for command, left, right in self.rows:
-            sides = zip_longest(wrap(left, WIDTH), wrap(right, WIDTH), fillvalue="")
-            lines += [f"> {command}", *(_beside(*pair) for pair in sides)]
-        return "\n".join(lines)
-
-    __repr__ = __str__
-
-
-def both_worlds(story: str) -> Worlds:
+def both_worlds(story: str) -> Sheet:
     """Play a scenario file of requests with a log, and by gossip, which alone has ticks."""
     script = parse(read(file_named(f"dataplane/{story}")), story)
     commands = [line for step in script.steps for line in step.commands]
     log, gossip = (_shown(script, mode, commands) for mode in MODES)
-    return Worlds(tuple((line.text, log.get(line, ""), gossip.get(line, "")) for line in commands))
+    rows = tuple((line.text, log.get(line, ""), gossip.get(line, "")) for line in commands)
+    return Sheet(f"{story} in two worlds", ("command", "with a log", "by gossip"), rows)
 
 
 def _shown(script: Script, mode: str, commands: list[ScriptLine]) -> dict[ScriptLine, str]:
@@ -231,10 +214,6 @@ def _shown(script: Script, mode: str, commands: list[ScriptLine]) -> dict[Script
     steps = tuple(ScriptStep((line,), ()) for line in done)
     _, shown = run(replace(script, header=tuple(header), steps=steps))
     return {line: " ".join(texts) for line, texts in zip(done, shown, strict=True)}
-
-
-def _beside(left: str, right: str) -> str:
-    return f"{left:<{WIDTH}} | {right}".rstrip()
 
 
 NAMES = "ABCDEFG"

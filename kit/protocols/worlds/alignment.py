@@ -41,6 +41,11 @@ class Now(Struct, frozen=True):
         """Whether the step is of this kind: the first word of its verb."""
         return self.verb.partition(" ")[0] == word
 
+    def could(self, word: str) -> set[str]:
+        """What else could have been done of this kind at the moment before."""
+        verbs = map(self.m.verb, self.m.actions(self.before))
+        return {verb.removeprefix(f"{word} ") for verb in verbs if verb.startswith(f"{word} ")}
+
 
 class Side(Struct, frozen=True):
     """How a row is found in one world, and what is told of it there.
@@ -101,6 +106,11 @@ class Aligned(Struct, frozen=True):
     models: tuple[Model[Any, Any], Model[Any, Any]]
     ways: tuple[tuple[Now, ...], tuple[Now, ...]]
     met: tuple[Meeting, ...]
+
+
+def in_order(names: set[str]) -> str:
+    """These names as a list to read."""
+    return ", ".join(sorted(names)) or "nobody"
 
 
 def moments(timeline: Timeline) -> Iterator[Now]:

@@ -103,7 +103,7 @@ HOLDS: dict[tuple[str, str], Callable[[Now, Now], Any]] = {
     ("majority", "the majority is gone"): _serves_alone,
     ("majority", "data is served"): _serves_alone,
     ("majority", "an operator names a node"): lambda a, b: (
-        len(e.leaders(a)) > 1 == len(c.leaders(b))
+        len(a.could("force")) > 1 == len(b.could("choose"))
     ),
     ("majority", "metadata changes again"): lambda a, b: (
         a.m.has_quorum(a.after) and e.forced(a) and c.has_majority(b) and b.after.is_together

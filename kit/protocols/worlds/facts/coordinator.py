@@ -8,11 +8,10 @@ from typing import Any
 
 from kit.errors import counted
 from kit.masks import majority
-from kit.protocols.recovery.recovery import Recovery
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology import facts
 from kit.protocols.topology.rules.cluster import NOBODY
-from kit.protocols.worlds.alignment import Now
+from kit.protocols.worlds.alignment import Now, in_order
 
 
 def enters(state: str, node: str = "") -> Callable[[Now], bool]:
@@ -54,15 +53,10 @@ def addressed(now: Now) -> set[str]:
     return set(barrier.needs) if barrier else set()
 
 
-def answered(now: Now) -> set[str]:
-    """Who has answered it."""
-    barrier = facts.barrier(now.m, now.after)
-    return set(barrier.answered) if barrier else set()
-
-
 def lacking(now: Now) -> set[str]:
-    """Who has not."""
-    return addressed(now) - answered(now)
+    """Who of them has not answered it."""
+    barrier = facts.barrier(now.m, now.after)
+    return {*barrier.needs} - {*barrier.answered} if barrier else set()
 
 
 def waits(now: Now) -> bool:
@@ -101,10 +95,6 @@ def coordinator(now: Now) -> str:
     return str(now.m.names[now.after.coordinator])
 
 
-def _names(names: set[str]) -> str:
-    return ", ".join(sorted(names)) or "nobody"
-
-
 def says_request(now: Now) -> str:
     """The request in the tables, and who will carry it out."""
     return (
@@ -125,8 +115,8 @@ def says_state(now: Now) -> str:
 def says_barrier(now: Now) -> str:
     """Whom the barrier asks, and who is missing."""
     nodes, missing = addressed(now), lacking(now)
-    said = f"The barrier asks {_names(nodes)} and needs {len(nodes)} of {len(nodes)} answers."
-    return f"{said} It is {'closed' if missing else 'open'}. Still missing: {_names(missing)}."
+    said = f"The barrier asks {in_order(nodes)} and needs {len(nodes)} of {len(nodes)} answers."
+    return f"{said} It is {'closed' if missing else 'open'}. Still missing: {in_order(missing)}."
 
 
 def says_streams(now: Now) -> str:
@@ -153,7 +143,7 @@ def says_queue(now: Now) -> str:
 
 def says_died(now: Now) -> str:
     """Who is down, and that the barrier needs it."""
-    return f"{now.verb.split()[-1]} is down. The barrier asks {_names(addressed(now))}."
+    return f"{now.verb.split()[-1]} is down. The barrier asks {in_order(addressed(now))}."
 
 
 def says_failed(now: Now) -> str:
@@ -186,13 +176,6 @@ def says_stored(now: Now) -> str:
     return f"{now.verb.split()[1]} stores data. Schema changes are {able}."
 
 
-def leaders(now: Now) -> set[str]:
-    """Who may be chosen to lead, at the moment before."""
-    m: Recovery = now.m
-    verbs = map(m.verb, m.actions(now.before))
-    return {verb.removeprefix("choose ") for verb in verbs if verb.startswith("choose ")}
-
-
 def says_chosen(now: Now) -> str:
     """Who leads, and who else could."""
-    return f"{now.verb.split()[-1]} will lead. Possible choices: {_names(leaders(now))}."
+    return f"{now.verb.split()[-1]} will lead. Possible choices: {in_order(now.could('choose'))}."

@@ -10,7 +10,7 @@ from kit.masks import majority
 from kit.protocols.cms.cms import was_forced
 from kit.protocols.tcm.facts import moment
 from kit.protocols.tcm.facts.moment import BarrierRow, OperationRow
-from kit.protocols.worlds.alignment import Now
+from kit.protocols.worlds.alignment import Now, in_order
 
 
 def step_of(now: Now) -> str:
@@ -71,10 +71,6 @@ def _epoch(now: Now) -> str:
     return f"Epoch {moment.epoch(now.m, now.after)}"
 
 
-def _names(names: set[str]) -> str:
-    return ", ".join(sorted(names)) or "nobody"
-
-
 def says_begins(now: Now) -> str:
     """Who commits the plan, and how many ranges it locks."""
     node = committer(now)
@@ -93,9 +89,9 @@ def says_barrier(now: Now) -> str:
     rows = barriers(now)
     need = sorted({f"{row.needed} of {len(row.replicas)}" for row in rows})
     wanted = f"{' or '.join(need)} answers"
-    said = f"The barrier asks {_names(addressed(now))} and needs {wanted} in each range."
+    said = f"The barrier asks {in_order(addressed(now))} and needs {wanted} in each range."
     is_now = "open" if is_open(now) else "closed"
-    return f"{said} It is {is_now}. Still behind: {_names(lacking(now))}."
+    return f"{said} It is {is_now}. Still behind: {in_order(lacking(now))}."
 
 
 def says_streams(now: Now) -> str:
@@ -110,7 +106,7 @@ def says_ended(now: Now) -> str:
     behind = {row.node for row in moment.applied(now.m, now.after)
               if row.epoch < moment.epoch(now.m, now.after) - 1}  # fmt: skip
     number = counted(len(now.after.tcm.events), "epoch")
-    return f"{_epoch(now)} is the last of {number}. More than one epoch behind: {_names(behind)}."
+    return f"{_epoch(now)} is the last of {number}. More than one epoch behind: {in_order(behind)}."
 
 
 def says_locks(now: Now) -> str:
@@ -158,12 +154,8 @@ def says_served(now: Now) -> str:
     return f"{now.verb.split()[-1]} serves a read and a write. New epochs are {able}."
 
 
-def leaders(now: Now) -> set[str]:
-    """Who could have been forced at the moment before."""
-    verbs = map(now.m.verb, now.m.actions(now.before))
-    return {verb.removeprefix("force ") for verb in verbs if verb.startswith("force ")}
-
-
 def says_forced(now: Now) -> str:
     """Who is forced, and who else could have been."""
-    return f"{now.verb.split()[-1]} is the CMS now. Possible choices: {_names(leaders(now))}."
+    return (
+        f"{now.verb.split()[-1]} is the CMS now. Possible choices: {in_order(now.could('force'))}."
+    )
