@@ -33,35 +33,35 @@ class Waits(Struct, frozen=True):
 ROWS = (
     Waits(
         "vnodes/write-during-bootstrap", 3,
-        ("K1 sends write 1 @10 to B, C, D", "now K1 writes to B, C, D"),
-        sent=("write 1 @10 → C (at 10): takes write 1; answer @10",),
-        absent=("write 1 @10 → D", "write 1: done"),
+        ("K1, at version 10, sends write 1 to B, C, D", "now K1 writes to B, C, D."),
+        sent=("C, at version 10, takes write 1.",),
+        absent=("D, at version 10, takes", "write 1 is done"),
     ),
     Waits(
         "vnodes/write-during-bootstrap", 8,
-        ("K1 at 10 ✓ write 1: done", "now K1 writes to B, C, D, perhaps X"),
-        "D X", "B C", ("C applies 11",), ("D applies 11",),
+        ("tells its client: write 1 is done.", "now K1 writes to B, C, D, perhaps X."),
+        "D X", "B C", ("C applies version 11.",), ("D applies version 11.",),
     ),
     Waits(
         "vnodes/write-during-bootstrap", 16,
         ("now K2 reads from B, C, perhaps D, perhaps X",),
-        "X", "B C D", ("copy for X arrives from D: write 1", "D applies 12"), ("X applies 12",),
+        "X", "B C D", ("X holds write 1.", "D applies version 12."), ("X applies version 12.",),
     ),
     Waits(
         "dataplane/no-barrier", 3,
-        ("K1 sends write 1 @99 to A, B, C",),
-        sent=("write 1 @99 → B (at 99): takes write 1; answer @99",),
-        absent=("write 1 @99 → C", "write 1: done"),
+        ("K1, at epoch 99, sends write 1 to A, B, C",),
+        sent=("B, at epoch 99, takes write 1.",),
+        absent=("C, at epoch 99, takes", "write 1 is done"),
     ),
     Waits(
         "dataplane/no-barrier", 9,
-        ("epoch 100 is committed: split ranges",), "X", "", ("C applies 100",), ("X applies 100",),
+        ("Epoch 100: split ranges",), "X", "", ("C applies epoch 100.",), ("X applies epoch 100.",),
     ),
     Waits(
         "dataplane/no-barrier", 25,
-        ("K2 sends read 2 @103 to B, C, X", "now K2 reads from B, C, X"), "C X", "B",
-        sent=("read 2 @103 → B (at 102, catches up 102→103): returns write 1; answer @103",),
-        absent=("read 2 @103 → C", "read 2 @103 → X"),
+        ("K2, at epoch 103, sends read 2 to B, C, X", "now K2 reads from B, C, X."), "C X", "B",
+        sent=("B, at epoch 102, gets a message planned at epoch 103, catches up and returns",),
+        absent=("C, at epoch 102", "X, at epoch 102"),
     ),
     Waits(
         "truncate/late-truncate", 3,

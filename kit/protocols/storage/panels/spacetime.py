@@ -396,7 +396,8 @@ def _words(scene: Scene, drawing: Layout) -> str:
     hidden = len({dot.step for dot in drawing.placed if not drawing.there(dot)})
     shown = dict.fromkeys(dot.step for dot in drawing.placed if drawing.there(dot))
     before = f"{hidden} earlier steps; " if hidden else ""
-    lines = [*(drawing.sentences[step] for step in shown), *_addressees(scene)]
+    now = (f"{words}." for words in _addressees(scene))
+    lines = [*(drawing.sentences[step] for step in shown), *now]
     return f"space-time diagram: {before}{' '.join(lines)}"
 
 
