@@ -268,9 +268,12 @@ def test_a_run_is_told_by_its_own_facts() -> None:
     }
     decided = [(r["asks"], r["decided"], r["waits"]) for r in tables["resize_decisions"]]
     said = [line(model, s) for s in states]
-    assert decided == [(now.asks, now.decided, now.waits) for now in said]
-    assert {"split", "none"} <= {now.decided for now in said}
-    assert [r["epoch"] for r in tables["events"]] == [now.number for now in said]
+    assert decided == [
+        (now.due.resize_type, s.map.resize_type, now.blocked.reason if now.blocked else "")
+        for now, s in zip(said, states, strict=True)
+    ]
+    assert {"split", "none"} <= {s.map.resize_type for s in states}
+    assert [r["epoch"] for r in tables["events"]] == [s.map.resize_seq_number for s in states]
 
 
 @pytest.mark.spec("H-018", "H-020")
