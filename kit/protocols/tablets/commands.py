@@ -488,9 +488,8 @@ def _reasons(row: reports.ResizeLine) -> Iterator[str]:
         yield f"{bytes_said(row.average)} per tablet"  # what a decision by count does not tell
     yield resize_said(row.reason, sizes_said)
     if row.later is not None:
-        taken, needs, limit = (
-            f"{n:,}" for n in (row.later.taken, row.later.needs, row.later.limit)
-        )
+        counts = row.later.taken, row.later.needs, row.later.limit
+        taken, needs, limit = (f"{count:,}" for count in counts)
         why_later = {
             "requests": f"{taken} begin in this one, the most that can",
             "turn": "a table with larger tablets waits ahead of it",
@@ -587,11 +586,8 @@ def _rf(opened: OpenedTablets, words: Sequence[str]) -> Answer:
         )
         for each in report.tablets
     ]
-    parts = (
-        f"{counted(len(report.tablets), 'tablet')} of the keyspace to change; {copied}",
-        Rows(hosts, "nodes"),
-        Rows(rows, "tablets", "one replica at a time"),
-    )
+    line = f"{counted(len(report.tablets), 'tablet')} of the keyspace to change; {copied}"
+    parts = line, Rows(hosts, "nodes"), Rows(rows, "tablets", "one replica at a time")
     return Answer(report, heading, parts, warnings, status)
 
 
@@ -614,14 +610,10 @@ def _lose(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     local = listed((f"{count:,} in {dc}" for dc, count in report.no_local_quorum.items()), "none")
     lost = f"{_have(report.no_quorum)} no quorum, {_have(report.no_replica)} no replica"
     head = f"without {without}: of {counted(report.tablets, 'tablet')}, {lost}"
-    rows = [
-        (
-            f"{tablet.table} {tablet.tablet}",
-            f"{tablet.alive} of {tablet.replicas} replicas left",
-            _refused(tablet),
-        )
-        for tablet in report.lost
-    ]
+    rows = []
+    for tablet in report.lost:
+        left = f"{tablet.alive} of {tablet.replicas} replicas left"
+        rows.append((f"{tablet.table} {tablet.tablet}", left, _refused(tablet)))
     heading, parts = [f"{head}; no LOCAL_QUORUM: {local}"], [Rows(rows, "tablets")]
     if report.down and opened.edition == "server":
         places = {host: "/".join(filter(None, opened.places[host])) for host in report.down}

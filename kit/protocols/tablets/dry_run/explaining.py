@@ -6,7 +6,7 @@ stands still needs no steps; a table that was split or merged meanwhile is left 
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from kit.edge.paths import Readable
@@ -151,14 +151,13 @@ def _question(
     }
     mortal, back = ({names[host] for host in hosts} for hosts in (falls, rises))
 
-    places = {
-        place for line in lines for place in _places((*line.replicas, *line.new_replicas), names)
-    }
+    every = (_places((*line.replicas, *line.new_replicas), names) for line in lines)
+    places = {"", *chain.from_iterable(every)}
 
     def may_be(action: Any) -> bool:
         """Nobody dies or comes back of whom that was not seen, and nothing moves elsewhere."""
         if isinstance(action, Tablets.begin_transition.struct):
-            return {action.source, action.target} <= {*places, ""}
+            return {action.source, action.target} <= places
         if isinstance(action, CrashMember):
             return action.node in mortal
         return not isinstance(action, RESTART) or action.node in back

@@ -209,9 +209,8 @@ def thresholds() -> Sheet:
     heads = ("edition", "target size", "merge below", "split above", "a split is revoked below",
              "a merge is revoked above")  # fmt: skip
     names = ("target", "merge_below", "split_above", "split_ends_below", "merge_ends_above")
-    rows = (
-        (each, *(volume(getattr(resize.THRESHOLDS[each], n)) for n in names)) for each in EDITIONS
-    )
+    limits = resize.THRESHOLDS
+    rows = ((each, *(volume(getattr(limits[each], n)) for n in names)) for each in EDITIONS)
     return Sheet("The average tablet against the thresholds", heads, tuple(rows))
 
 
