@@ -355,10 +355,11 @@ class Recovery(lost_majority.LostMajority[RecoveryState]):
             return s.at(node, status="up").joined(node, group)
         if (server or self.leader_first) and not node == s.leader == at.option:
             leader = s.leader if at.option == NOBODY else at.option
+            why = self.unled_by(s, leader)
             if leader == node:
                 said = "the leader's own recovery_leader does not name it"
-                return refused(said, (self.names[node],))
-            if (why := self.unled_by(s, leader)) is not None:
+                why = refused(said, (self.names[node],))
+            if why is not None:
                 return why
         return s.at(node, status="up").created(node)
 

@@ -6,7 +6,7 @@ FAMILY = Family(
     "worlds",
     "Epochs next to topology over Raft",
     order=100,
-    models={"worlds": "side_by_side:ENTRY"},
+    models={"worlds": "entries:ENTRY"},
     views={"worlds": "panels:VIEWS"},
     composes=("cms", "group0", "recovery", "tcm", "topology"),
     commands={

@@ -7,20 +7,16 @@ are woven together at the rows of their pair: first what happens in one, then in
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from kit.errors import BadInput, Refusal
+from kit.errors import Refusal
 from kit.model.compose import Product
 from kit.model.declared import sometimes
-from kit.model.model import Model, Property, Safeguard
-from kit.model.parameters import plainly
-from kit.model.registry import Entry, Scenario, build, entry_of, one_of
-from kit.protocols.worlds.alignment import TITLES, WORLDS, Aligned, Meeting, Pair, PairName, aligned
-from kit.protocols.worlds.facts.pairs import PAIRS, pair_named
+from kit.model.model import Property, Safeguard
+from kit.protocols.worlds.alignment import TITLES, WORLDS, Aligned, Meeting, PairName
 
 PREMISE = (
     "One question in two worlds: epochs in the picture, and the topology coordinator next to it. "
@@ -186,40 +182,3 @@ def woven(given: Aligned) -> Iterator[tuple[int, int]]:
         for world, step in enumerate(steps):
             yield from ((world, at) for at in range(before[world] + 1, step + 1))
         before = [*steps]
-
-
-_played = cache(aligned)
-"""The stories as their files tell them, with the safeguards on, whatever is off in a pair."""
-
-
-def _built(given: WorldsParameters, off: tuple[str, ...]) -> SideBySide:
-    sound = SideBySide(_played(pair_named(given.pair)))
-    known = [each.name for each in sound.safeguards]
-    for name in off:
-        if name not in known:
-            raise BadInput("safeguard", name, f"in pair {given.pair}, {one_of(name, known)}")
-    models = tuple(_without(model, world, off) for world, model in sound.parts.items())
-    return SideBySide(replace(sound.aligned, models=models)) if off else sound
-
-
-def _without(model: Model[Any, Any], world: str, off: tuple[str, ...]) -> Model[Any, Any]:
-    own = tuple(each.removeprefix(f"{world}:") for each in off if each.startswith(f"{world}:"))
-    return build(model.name, plainly(model.parameters), own) if own else model
-
-
-def _safeguards(pair: Pair) -> tuple[Safeguard, ...]:
-    stories = zip(WORLDS, pair.stories, strict=True)
-    models = {world: entry_of(story.partition("/")[0]) for world, story in stories}
-    return of_worlds(pair.name, {world: entry.safeguards for world, entry in models.items()})
-
-
-SAFEGUARDS = {each.name: each for pair in reversed(PAIRS) for each in _safeguards(pair)}
-"""Those of all pairs, each as in the first pair that has it."""
-ENTRY = Entry(
-    name="worlds",
-    title=SideBySide.title,
-    parameters=WorldsParameters,
-    build=_built,
-    safeguards=tuple(SAFEGUARDS.values()),
-    scenarios=tuple(Scenario(each.scenario, each.question, {"pair": each.name}) for each in PAIRS),
-)
