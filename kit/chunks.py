@@ -19,7 +19,7 @@ CHUNK = 256
 
 
 class Indexed(Protocol):
-    """What has a place in a row."""
+    """A row of things that have places in it."""
 
     @property
     def index(self) -> int:

@@ -65,7 +65,7 @@ class KitError(Exception):
     """Base of all errors that the kit raises on purpose; its text is one line."""
 
     def _render_traceback_(self) -> list[str]:
-        """What a notebook shows below the cell: that line, without the way to it."""
+        """The text that a notebook shows below the cell: that line, without the way to it."""
         return [f"{type(self).__name__}: {self}"]
 
     def __init__(self, message: str) -> None:
@@ -152,7 +152,8 @@ class Refused(KitError):
 
 
 class Awaited(Struct, frozen=True):
-    """What is waited for: ``needed`` of ``nodes`` must have done something, ``done`` of them have.
+    """A count that is waited for: ``needed`` of ``nodes`` must have done something, ``done`` of
+    them have.
 
     ``what`` says it in words (``(0, 100]``, the range whose replicas are asked).
     """

@@ -48,7 +48,7 @@ ARTICLES = ("a", "an", "the")
 
 
 class Post(Struct, frozen=True):
-    """What a node causes: a message to another node (or itself)."""
+    """A message from a node to another one (or to itself)."""
 
     target: str
     message: Any
@@ -149,7 +149,7 @@ class NetworkModel(NodeModel[ActorState]):
 
     @cached_property
     def network_options(self) -> NetworkOptions:
-        """What the network does, as ``connect`` was told. Raises BadInput before that."""
+        """The options of the network, as ``connect`` was told. Raises BadInput before that."""
         allowed = "self.connect(names), which puts the nodes on a network"
         raise BadInput(f"set_up of {self.name}", "no network", allowed)
 
@@ -168,7 +168,7 @@ class NetworkModel(NodeModel[ActorState]):
         return super().why_here(before, action, after)
 
     def purpose_of(self, message: Any) -> str:
-        """What such a message is for: the ``why`` of its type; empty where that has none."""
+        """The purpose of such a message: the ``why`` of its type; empty where that has none."""
         return getattr(type(message), "why", "")
 
     def begin(self, node: str) -> Turn:
@@ -208,7 +208,7 @@ class NetworkModel(NodeModel[ActorState]):
         return ActorState((*s.nodes[:node], state, *s.nodes[node + 1 :]), network)
 
     def receive(self, state: Any, envelope: Envelope[Any]) -> Turn:
-        """What a message makes of a node, as the method says that receives its type."""
+        """The turn of a node after a message, as the method says that receives its type."""
         name = self._receivers.get(type(envelope.message), "")
         return self._turn(name, getattr(self, name)(state, envelope)) if name else (state, ())
 
@@ -443,7 +443,7 @@ class NetworkModel(NodeModel[ActorState]):
     # -- schedule ----------------------------------------------------------------------------------
 
     def gist(self, node: Any) -> Any:
-        """What counts as news of a node where a message changes it: all, unless a model says."""
+        """The part of a node whose change counts as news: all of it, unless a model says."""
         return node
 
     def is_settled(self, s: ActorState) -> bool:
@@ -475,7 +475,8 @@ class NetworkModel(NodeModel[ActorState]):
         return enabled
 
     def suggest(self, s: ActorState) -> Any | None:
-        """What can be received, then what the protocol adds; to heal and to release come last.
+        """The first message to be received, then the protocol's own; to heal and to release come
+        last.
 
         A story ends where all is settled: what only repeats what nodes know is left alone.
         """

@@ -180,7 +180,7 @@ class Product(Model[Any, Any]):
         return (action for action, _ in self.successors(s))
 
     def comes_to(self, s: Any, action: Any) -> Any:
-        """What an action comes to in ``s``, a refusal with all reasons."""
+        """The outcome of an action in ``s``, a refusal with all reasons."""
         if self.rule_of(action) is None:
             return None
         part, own = self.part_of(action)
@@ -221,36 +221,36 @@ class Product(Model[Any, Any]):
         return self.parts[part].pace(getattr(s, part), own)
 
     def place(self, key: str, before: Any, after: Any) -> str:
-        """Where the place ``key`` of a part's picture is in the picture of the whole."""
+        """The place in the picture of the whole of the place ``key`` of a part's picture."""
         return key
 
     def describe(self, before: Any, action: Any, after: Any) -> str:
-        """What the part that acts says of its own step."""
+        """The sentence of the part that acts, about its own step."""
         part, own = self.part_of(action)
         return self.parts[part].describe(getattr(before, part), own, getattr(after, part))
 
     def things(self, action: Any) -> tuple[str, ...]:
-        """What the part that acts says of it."""
+        """The names of the part that acts."""
         part, own = self.part_of(action)
         return self.parts[part].things(own)
 
     def actor_of(self, s: Any, action: Any) -> str:
-        """Who the part that acts says takes the step."""
+        """The actor, as the part that acts names it."""
         part, own = self.part_of(action)
         return self.parts[part].actor_of(getattr(s, part), own)
 
     def hand(self, s: Any, action: Any) -> Gesture | None:
-        """What the hand does for it in the picture of the part that acts."""
+        """The gesture for it in the picture of the part that acts."""
         part, own = self.part_of(action)
         return self.parts[part].hand(getattr(s, part), own)
 
     def why(self, action: Any) -> str:
-        """What the part that acts says of it."""
+        """The names of the part that acts."""
         part, own = self.part_of(action)
         return self.parts[part].why(own)
 
     def why_here(self, before: Any, action: Any, after: Any) -> str:
-        """What the part that acts says of its own step."""
+        """The sentence of the part that acts, about its own step."""
         part, own = self.part_of(action)
         return self.parts[part].why_here(getattr(before, part), own, getattr(after, part))
 
@@ -347,7 +347,7 @@ class Lifted(Act):
         return update_wrapper(in_part, run)
 
     def flows(self, m: Any, before: Any, action: Any, after: Any) -> tuple[Flow, ...]:
-        """What travels in the inner model, between the same places of this one's picture."""
+        """The flows of the inner model, between the same places of this one's picture."""
         own = super().flows(m, before, action, after) if "travels" in self.more else ()
         if own:
             return own
@@ -411,7 +411,7 @@ class Lifting(Declared[S]):
         return end if end is None or type(end) is Refusal else s.but(**{self.part: end})
 
     def helped(self, s: Any) -> Iterator[tuple[Any, Any]]:
-        """What is told in the inner model, too."""
+        """The instructions of the inner model, too."""
         for action, end in self.inner.helped(getattr(s, self.part)):
             after = s.but(**{self.part: end})
             yield action, self.settled(s, after) if self.settled else after
@@ -422,11 +422,11 @@ class Lifting(Declared[S]):
         return super().known_cost(name, s) or inner
 
     def told_why(self, s: Any) -> str:
-        """What is said of it there."""
+        """The inner model's reason."""
         return self.inner.told_why(getattr(s, self.part))
 
     def here(self, key: str) -> str:
-        """Where something of the inner model's picture is in this one's."""
+        """The place in this picture of something in the inner model's."""
         return key
 
     def is_judged(self, s: S, action: Any) -> bool:
@@ -462,7 +462,7 @@ class Lifting(Declared[S]):
         return said or self.inner.label(getattr(s, self.part), action)
 
     def describe(self, before: S, action: Any, after: S) -> str:
-        """What the step did, in a sentence."""
+        """The effect of the step, in a sentence."""
         said = super().describe(before, action, after) if self.acts[type(action)].says else ""
         ends = getattr(before, self.part), action, getattr(after, self.part)
         return said or self.inner.describe(*ends)

@@ -153,7 +153,7 @@ def there_and_back(
     brings: str,
     kinds: tuple[FlowKind, FlowKind] = ("request", "answer"),
 ) -> tuple[Travel, Travel]:
-    """What goes from a place to another one, and what comes back."""
+    """A request from a place to another one, and its answer."""
     there, back = kinds
     return Travel(there, source, target, asks, leg=0), Travel(back, target, source, brings, leg=1)
 
@@ -175,7 +175,7 @@ def verbatim(text: str) -> str:
 
 
 def resolved(said: Any, *given: Any) -> Any:
-    """What a declaration says, or what its function says of a model, a state and an action."""
+    """The value of a declaration, or of its function for a model, a state and an action."""
     return said(*given) if callable(said) else said
 
 
@@ -191,7 +191,7 @@ def check_said(what: str, said: Struct) -> None:
 
 
 def said_of(what: str, function: Callable[[Any], Any] | None, model: Any) -> Any:
-    """What a function of a declaration says of a model; None where there is none."""
+    """The value of a declaration's function for a model; None where there is none."""
     if function is None:
         return None
     check_call(what, function, "model")
@@ -223,7 +223,7 @@ def bare(decorator: str, given: Any) -> BadType:
 
 
 class _Unfinished(Struct, frozen=True):
-    """What stands where parentheses are missing."""
+    """The decorator whose parentheses are missing."""
 
     method: None = None
 
@@ -416,7 +416,7 @@ class Act:
         return (lambda s: choices(s) if left(s) else ()) if left else choices
 
     def _outcome(self, m: Declared[Any]) -> Callable[[Any, Any], Any]:
-        """What its method says of a state and arguments, with what follows every step."""
+        """The outcome of its method for a state and arguments, with what follows every step."""
         run: Any = MethodType(self.run, m)
         single, spends, settle = len(self.names) == 1, self.said.spends, m.settled
 
@@ -452,7 +452,7 @@ class Act:
             raise BadInput(f"text of action {self.name}", template, allowed) from None
 
     def flows(self, m: Any, before: Any, action: Any, after: Any) -> tuple[Flow, ...]:
-        """What travels in a step; what would go to its own place only if it ``stays``."""
+        """The flows of a step; one to its own place only if it ``stays``."""
         words, travels = self.words(m, before, action, after), self.said.travels
         moved: list[Flow] = []
         for leg in resolved(travels, m, before, action, after):
@@ -467,7 +467,7 @@ class Act:
         return tuple(moved)
 
     def lines(self, m: Any, before: Any, action: Any, after: Any) -> Iterator[ServerLine]:
-        """What servers write into their logs in a step."""
+        """The lines that servers write into their logs in a step."""
         words = self.words(m, before, action, after)
         for line in resolved(self.said.logs, m, before, action, after):
             node, text = self.filled(line.node, words), self.filled(line.text, words)
@@ -526,7 +526,7 @@ class Given(Struct, frozen=True):
 
 
 def limited(**given: Any) -> Meta:
-    """What is said of a parameter, and its limits.
+    """The description of a parameter, and its limits.
 
     Raises BadType for no such limit; BadInput for one beyond 64 bits.
     """
@@ -589,7 +589,7 @@ def safeguard(id: str, title: str, protects: tuple[str, ...], **more: Any) -> bo
 
 
 class Judged(Struct, frozen=True):
-    """What a decorator says of a property; its method judges."""
+    """The declaration of a property by a decorator; its method judges."""
 
     kind: Kind
     invariant: str = ""
@@ -916,7 +916,7 @@ class Declared(Model[S, Any]):
         return act.filled(said, act.words(self, None, action, None))
 
     def describe(self, before: S, action: Any, after: S) -> str:
-        """What the step did, in a sentence; its verb where the action has none."""
+        """The effect of the step, in a sentence; its verb where the action has none."""
         act = self.acts[type(action)]
         if not act.says:
             return self.verb(action)
@@ -924,23 +924,23 @@ class Declared(Model[S, Any]):
         return act.filled(said, act.words(self, before, action, after))
 
     def things(self, action: Any) -> tuple[str, ...]:
-        """What its parameters are called."""
+        """The names of its parameters' values."""
         values = zip(astuple(action), self.acts[type(action)].domains, strict=True)
         return tuple(each.shown(value) for value, each in values if each)
 
     def actor_of(self, s: S, action: Any) -> str:
-        """Who its declaration says takes the step, or whom it names."""
+        """The actor that its declaration names, or that it is given."""
         act = self.acts.get(type(action))
         by = resolved(act.said.by, self, s, action) if act else ""
         return by or super().actor_of(s, action)
 
     def hand(self, s: S, action: Any) -> Gesture | None:
-        """What its declaration says of the hand."""
+        """The gesture that its declaration gives."""
         act = self.acts.get(type(action))
         return act.said.hand(self, s, action) if act and act.said.hand else None
 
     def why(self, action: Any) -> str:
-        """What the step is for, in a sentence; empty where its action does not say."""
+        """The purpose of the step, in a sentence; empty where its action does not say."""
         return self.acts[type(action)].why
 
     def why_not(self, s: S, action: Any) -> Refusal | None:
@@ -976,7 +976,7 @@ class Declared(Model[S, Any]):
 
     @cached_property
     def flow_table(self) -> Mapping[type, Travels]:
-        """What travels in each kind of action that the model has, as they declare it."""
+        """The flows of each kind of action that the model has, as they declare them."""
         present = {rule.action for rule in self.rules}
         return {k: a.flows for k, a in self.acts.items() if a.said.travels and k in present}
 

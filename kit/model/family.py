@@ -20,7 +20,7 @@ PROTOCOLS = Path(__file__).resolve().parent.parent / "protocols"
 
 
 class HuntGround(Struct, frozen=True):
-    """What lessons hide in the variants of a model: one of these safeguards is missing in each.
+    """The safeguards of a model that lessons hide: one of them is missing in each variant.
 
     ``of`` names the protocol whose hunt it belongs to. ``safeguards`` are ids, ``about`` says what
     a variant is about, ``planned`` is the model's attribute that holds what may be under way, as
@@ -72,7 +72,7 @@ class FileKind(Struct, frozen=True):
 
 
 class Family(Struct, frozen=True):
-    """What a protocol family declares of itself.
+    """The declaration of a protocol family.
 
     ``order`` is its place in lists, ``models`` gives each model's name the place of its registry
     entry, ``views`` the place of the Views that draw it, ``scenario_output`` that of what scenario
@@ -120,11 +120,11 @@ class Family(Struct, frozen=True):
 
     @property
     def folder(self) -> Path:
-        """Where the family's files lie."""
+        """The folder of the family's files."""
         return PROTOCOLS / self.name
 
     def load(self, place: str) -> Any:
-        """What stands at ``module:NAME`` below the family's folder; the module, without a name."""
+        """The object ``module:NAME`` below the family's folder; the module, without a name."""
         module, _, name = place.partition(":")
         loaded = import_module(f"kit.protocols.{self.name}.{module}")
         return getattr(loaded, name) if name else loaded

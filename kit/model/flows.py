@@ -44,7 +44,7 @@ OF_NODES = ("n", "node", "host")
 
 
 def whose(key: str, names: Sequence[str] = ()) -> str:
-    """Whom or what the key of a place in a picture belongs to: ``n:A:100`` is A's.
+    """The owner of a place's key in a picture: ``n:A:100`` is A's.
 
     One of the ``names`` that a model has may hold colons, as addresses do, or be a number: then it
     is the first of them in the key, between colons, and of those that begin there the longest.
@@ -74,7 +74,7 @@ Travels: TypeAlias = Callable[[Any, Any, Any, Any], tuple[Flow, ...]]
 
 
 def flows(model: Model[Any, Any], before: Any, action: Any, after: Any) -> tuple[Flow, ...]:
-    """What travels in a step; of a product, in the step of the part that acts.
+    """The flows of a step; of a product, those of the part that acts.
 
     Of more than ``MOST_FLOWS`` things the first are told, and how many more there are.
     """

@@ -29,7 +29,7 @@ TRIED = 64
 
 
 class Turn(Struct, frozen=True):
-    """What may happen in a state on a fair run, with where it leads, and what has to."""
+    """The steps of a fair run in a state, with where they lead, and those that have to happen."""
 
     steps: tuple[tuple[Any, Any], ...]
     prompt: frozenset[Any]
@@ -41,7 +41,7 @@ class Turn(Struct, frozen=True):
         return not self.prompt and not self.slow
 
     def left_of(self, lacks: Lacks) -> Lacks:
-        """What a loop through this state still lacks of what is ``prompt`` and ``slow``."""
+        """The ``prompt`` and ``slow`` steps that a loop through this state still lacks."""
         prompt, slow = lacks
         return prompt & self.prompt, slow if self.prompt else slow & self.slow
 
@@ -58,7 +58,7 @@ def turn_of(model: Model[Any, Any], state: Any, steps: Steps) -> Turn:
 
 
 def lacked(turns: Sequence[Turn], taken: Collection[Any]) -> Lacks:
-    """What has to happen all along a loop, and is not ``taken`` in it."""
+    """The steps that have to happen all along a loop, and are not ``taken`` in it."""
     every = [frozenset[Any]().union(*(turn.prompt for turn in turns))]
     every += [frozenset[Any]().union(*(turn.slow for turn in turns))]
     prompt, slow = reduce(lambda lacks, turn: turn.left_of(lacks), turns, (every[0], every[1]))
@@ -127,7 +127,7 @@ class Lassos:
                 self.at.setdefault(self.place(node), []).append(node)
 
     def place(self, node: Any) -> Any:
-        """What a node counts as where a run comes back to it."""
+        """The part of a node that counts where a run comes back to it."""
         if self.is_plain:
             return node
         state = self.state_of(node)
@@ -135,7 +135,7 @@ class Lassos:
         return again if state is node else (again, *node[1:])
 
     def turn(self, node: Any) -> Turn:
-        """What may and has to happen at a node."""
+        """The steps that may and have to happen at a node."""
         if node not in self.turns:
             state = self.state_of(node)
             self.turns[node] = turn_of(self.model, state, self.successors(node))

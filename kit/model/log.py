@@ -195,7 +195,7 @@ class AtomicLog(NodeModel[LogState]):
             yield from ((place, index) for index in range(applied + 1, last))
 
     def arrived(self, before: LogState, action: Any, after: LogState) -> str:
-        """What becomes of an entry that came too early."""
+        """The fate of an entry that came too early."""
         held = "held back until the gap is filled" if self.in_order else "applied at once"
         return f"Epoch {{epoch}} reaches {{node}} above a gap and is {held}."
 
@@ -291,7 +291,7 @@ class OpenLog(AtomicLog):
     begun: LogState
 
     def start(self) -> LogState:
-        """What the finer model begins with."""
+        """The first state of the finer model."""
         return self.begun
 
     @action(struct=AtomicLog.append.struct, each=lambda m, s: tuple(m.offered(len(s.entries) + 1)))

@@ -21,7 +21,7 @@ from kit.model.network import Heal, NetworkOptions, less, spent
 
 
 class Answer(Struct, frozen=True, cache_hash=True):
-    """What a client is told about its request."""
+    """The answer to a client's request."""
 
     request: Any
     outcome: Any
@@ -41,7 +41,7 @@ class MachineBudget(Struct, frozen=True, cache_hash=True):
 
 
 class MachineOptions(NetworkOptions, frozen=True, forbid_unknown_fields=True):
-    """What the network does, and what befalls its nodes: a budget each.
+    """The options of the network, and the faults of its nodes: a budget each.
 
     ``cuts`` are of single links, one way or both. Where ``writes_apart``, what a turn changes on
     the disk is written in a step of its own, so that a node may crash before it, or after it and
@@ -109,7 +109,7 @@ class MachineModel(NetworkModel):
     idle: Mapping[str, str] = {}
 
     def befallen(self, **more: Any) -> MachineOptions:
-        """What its parameters say that go by the names of options, and ``more``."""
+        """The parameters that go by the names of options, and ``more``."""
         own = {*MachineOptions.__struct_fields__} & {*self.Parameters.__struct_fields__} - {*more}
         return MachineOptions(**{name: getattr(self, name) for name in own}, **more)
 
@@ -158,7 +158,7 @@ class MachineModel(NetworkModel):
         return disk
 
     def wakes(self, node: str, state: Any) -> Turn:
-        """What a restarted node does first."""
+        """The first turn of a restarted node."""
         return state, ()
 
     def timers(self, state: Any) -> tuple[str, ...]:
@@ -166,7 +166,7 @@ class MachineModel(NetworkModel):
         return ()
 
     def fires(self, node: str, state: Any, timer: str) -> Turn:
-        """What a node does when one of its timers runs out."""
+        """The turn of a node when one of its timers runs out."""
         raise NotImplementedError
 
     def rings(self, s: MachineState, node: int, timer: str) -> Turn:
@@ -187,11 +187,11 @@ class MachineModel(NetworkModel):
         return s if same else s.but(network=structs.replace(s.network, in_flight=arrive))
 
     def asks(self, s: MachineState) -> Iterable[str]:
-        """What clients may ask for now."""
+        """The requests that clients may make now."""
         return ()
 
     def requested(self, node: str, state: Any, what: str) -> Turn | Refusal:
-        """What a node does when a client asks it."""
+        """The turn of a node when a client asks it."""
         raise NotImplementedError
 
     def wish(self, what: Any) -> str:
@@ -201,11 +201,11 @@ class MachineModel(NetworkModel):
     # -- one turn of a node ------------------------------------------------------------------------
 
     def unsaved(self, s: MachineState, node: int) -> Unsaved | None:
-        """What the node at this place has still to write."""
+        """The part that the node at this place has still to write."""
         return next((each for each in s.unsaved if each.node == node), None)
 
     def on_disk(self, s: MachineState, node: int) -> Any:
-        """What is on the disk of the node at this place."""
+        """The disk of the node at this place."""
         waiting = self.unsaved(s, node)
         return waiting.disk if waiting else self.disk(s.nodes[node])
 
@@ -389,7 +389,7 @@ class MachineModel(NetworkModel):
         return (me, *(n for n in passing if n != me))
 
     def describe(self, before: Any, action: Any, after: Any) -> str:
-        """What the step did, and what clients are told in it."""
+        """The effect of the step, and what clients are told in it."""
         answered = after.answers[len(before.answers) :]
         said = super().describe(before, action, after)
         return said + "".join(

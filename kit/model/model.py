@@ -180,7 +180,7 @@ class Property(Struct, frozen=True):
         return replace(self, check=wraps(check)(lambda s: check(part(s))), of=looks_at)
 
     def of_step(self, before: Any, action: Any, after: Any) -> str | None:
-        """What a *step* property says of a step: nothing of one that it does not look at."""
+        """The witness of a *step* property in a step: none for one that it does not look at."""
         if self.on and type(action) not in self.on:
             return None
         witness: str | None = self.check(before, action, after)
@@ -216,7 +216,7 @@ class Monitor(Struct, frozen=True):
 
 
 class Verdict(Struct, frozen=True):
-    """What one property says of one moment: lit green, or red with its witness.
+    """The verdict of one property on one moment: lit green, or red with its witness.
 
     ``cost`` is the known cost of the protocol that breaks it here, if one does.
     """
@@ -267,7 +267,7 @@ class TransitionRows(Struct, frozen=True):
 
 
 class NoParameters(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a model takes that comes in one configuration only."""
+    """The parameters of a model that comes in one configuration only."""
 
 
 class Model(Generic[S, A]):
@@ -316,7 +316,8 @@ class Model(Generic[S, A]):
         raise NotImplementedError
 
     def options(self, s: S) -> Iterator[tuple[A, Refusal | None]]:
-        """What a person could think of in ``s``, each once, and why it may not happen now, if so.
+        """The actions that a person could think of in ``s``, each once, and why it may not happen,
+        if so.
 
         They come in the order a person would expect; None: the action is enabled, be it one that
         raises an error once it is taken.
@@ -332,7 +333,7 @@ class Model(Generic[S, A]):
         return (action for action, refusal in self.options(s) if refusal is None)
 
     def waiting(self, s: S) -> Iterator[tuple[A, Refusal]]:
-        """What a person would try in ``s`` but may not yet, each with the reason."""
+        """The actions that a person would try in ``s`` but may not yet, each with the reason."""
         return ((action, refusal) for action, refusal in self.options(s) if refusal is not None)
 
     def known_cost(self, name: str, s: S) -> Cost | None:
@@ -350,7 +351,7 @@ class Model(Generic[S, A]):
         return self.verb(action) == verb or (self.find(s, verb) or (None,))[0] == action
 
     def comes_to(self, s: S, action: A) -> S | Refusal | None:
-        """What an action comes to in ``s``; None where nobody would think of it."""
+        """The outcome of an action in ``s``; None where nobody would think of it."""
         rule = self.rule_of(action)
         return None if rule is None else rule.end(s, action)
 
@@ -389,7 +390,7 @@ class Model(Generic[S, A]):
         return True
 
     def helped(self, s: S) -> Iterator[tuple[A, S]]:
-        """What operators are told to do, beyond any budget: it is there where goals are judged."""
+        """The instructions to operators, beyond any budget, that count where goals are judged."""
         return iter(())
 
     def told_why(self, s: S) -> str:
@@ -450,7 +451,7 @@ class Model(Generic[S, A]):
         return str(name)
 
     def hand(self, s: S, action: A) -> Gesture | None:
-        """What the hand does in the picture for an action, where it can do it by itself."""
+        """The gesture for an action in the picture, where the hand can do it by itself."""
         return None
 
     def is_busy(self, s: S) -> bool:
@@ -458,11 +459,11 @@ class Model(Generic[S, A]):
         return False
 
     def why(self, action: A) -> str:
-        """What such a step is for, in a sentence; empty where nobody says."""
+        """The purpose of such a step, in a sentence; empty where nobody says."""
         return ""
 
     def why_here(self, before: S, action: A, after: S) -> str:
-        """What this step was for, where the states say more than its kind does."""
+        """The purpose of this step, where the states say more than its kind does."""
         return self.why(action)
 
     def describe(self, before: S, action: A, after: S) -> str:
@@ -558,7 +559,7 @@ def rule_rows(model: Model[Any, Any]) -> TransitionRows:
 
 
 def _digestible(value: Any) -> Any:
-    """What stands for a value that carries its own digest (a log prefix, a ring)."""
+    """The digest of a value that carries its own (a log prefix, a ring)."""
     digest = getattr(value, "digest", None)
     if isinstance(digest, bytes):
         return digest

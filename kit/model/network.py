@@ -46,7 +46,8 @@ class Budget(Struct, frozen=True, cache_hash=True):
 
 
 class NetworkOptions(Budget, frozen=True, forbid_unknown_fields=True):
-    """What a network does: whether a link keeps its order (``fifo``), and the budget of each fault.
+    """The options of a network: whether a link keeps its order (``fifo``), and a budget of each
+    fault.
 
     Two make a search smaller: ``most_in_flight`` bounds it, no step makes more messages be on their
     way (0: any number); a ``tidy`` one takes away what can change nothing any more.
@@ -177,7 +178,7 @@ def _by_link(envelope: Envelope[Any]) -> tuple[str, str]:
 
 @lru_cache(1 << 16)
 def by_content(envelope: Envelope[Any]) -> tuple[str, str, bytes]:
-    """Where a message stands in a bag without order: by link, then by content."""
+    """The place of a message in a bag without order: by link, then by content."""
     return envelope.source, envelope.target, content(envelope.message)
 
 
@@ -189,7 +190,7 @@ def less(left: B, fault: str) -> B:
 
 
 class Carrier:
-    """What carries messages between some nodes: every change of a bag, and why it may not be."""
+    """The network between some nodes: every change of a bag, and why it may not be."""
 
     def __init__(self, nodes: tuple[str, ...], options: NetworkOptions) -> None:
         """A network of ``nodes`` with these ``options``; ``splits`` are the ways to part them.
@@ -359,7 +360,7 @@ def posted(before: Network, action: Any, after: Network) -> tuple[Envelope[Any],
 
 
 def expected_bag(before: Network, action: Any) -> Counter[Envelope[Any]]:
-    """What an action of the network itself makes of a bag.
+    """The bag after an action of the network itself.
 
     A message that stays in flight for good (no bound on copies) is there after it was received.
     """

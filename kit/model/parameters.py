@@ -50,7 +50,7 @@ class Parameter(Struct, frozen=True, kw_only=True):
 
     @property
     def allowed(self) -> str:
-        """What it may be, in words; the empty text where only its type says so."""
+        """The values that are allowed, in words; the empty text where only its type says so."""
         if self.choices:
             return "one of " + ", ".join(map(str, self.choices))
         if self.least is not None and self.most is not None:
@@ -95,7 +95,8 @@ def plainly(given: Struct) -> dict[str, Any]:
 
 
 def edition_in(given: Struct, words: str = "{}") -> str:
-    """Whose rules a model with these parameters plays, in these words; empty if it has one form.
+    """The edition that a model with these parameters plays, in these words; empty if it has one
+    form.
 
     A server is named with its release, where releases differ.
     """

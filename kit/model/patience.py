@@ -42,7 +42,7 @@ class _TooLong(BaseException):
 
 
 class _Work:
-    """What a thread does from now on, and when it is to be stopped by which error."""
+    """The work of a thread from now on, and when it is to be stopped by which error."""
 
     __slots__ = ("due", "ended", "error", "lock", "timed", "worker")
 
@@ -161,7 +161,7 @@ def _watched(due: Due, error: type[BaseException]) -> Iterator[None]:
 
 
 def _processor_time(thread: int) -> Callable[[], float]:
-    """What a thread has computed so far, in seconds; the clock where the system cannot tell."""
+    """A thread's processor time so far, in seconds; the clock where the system cannot tell."""
     if ALONE or not hasattr(time, "pthread_getcpuclockid"):
         return time.monotonic
     clock = time.pthread_getcpuclockid(thread)

@@ -44,7 +44,7 @@ class Diagram(Struct, frozen=True):
 
 
 class Fuzzing(Struct, frozen=True):
-    """What random walks over a model start from, unless one says otherwise.
+    """The parameters and weights of random walks over a model, unless one says otherwise.
 
     ``parameters`` give all its rules something to do, faults included; ``weights`` are by kind of
     action (1 where none is given), so that faults are rare enough to meet something under way.
@@ -208,7 +208,7 @@ def as_written(entry: Entry, given: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _place(own: type[Struct], name: str) -> str:
-    """Where a parameter stands, as its path; whoever gives it may say its name alone.
+    """The path of a parameter; whoever gives it may say its name alone.
 
     Raises BadInput for an unknown name, with the nearest ones.
     """
@@ -267,7 +267,7 @@ def nested(given: Mapping[str, Any]) -> dict[str, Any]:
 
 @checked
 def output_of(model: str) -> Mapping[str, Output]:
-    """What a scenario file may show of a model, by name: its entry's, or its family's."""
+    """The outputs that a scenario file may show, by name: its entry's, or its family's."""
     for family in families():
         if model in family.scenario_output:
             output: Mapping[str, Output] = family.load(family.scenario_output[model])
@@ -284,7 +284,7 @@ def rows_of(model: Model[Any, Any]) -> TransitionRows:
 
 @checked
 def fuzzing_of(model: Model[Any, Any]) -> Fuzzing:
-    """What random walks over a model start from, as its entry tells."""
+    """The settings of random walks over a model, as its entry gives them."""
     entry = registered(model)
     return Fuzzing() if entry is None else entry.fuzzing
 
@@ -344,7 +344,7 @@ def edition_of(given: object, editions: tuple[E, ...], name: str = "edition") ->
 
 @checked
 def one_of(word: object, allowed: list[str]) -> str:
-    """What is allowed, the nearest words first; a long list is cut."""
+    """The allowed names, the nearest first; a long list is cut."""
     given = word if isinstance(word, str) else shorten(word)
     same = [name for name in allowed if name.casefold() == given.casefold()]
     near = [*same, *get_close_matches(given[:LONGEST_WORD], allowed, n=3)]

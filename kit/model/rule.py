@@ -46,7 +46,7 @@ class Rule(Struct, Generic[S, A], frozen=True):
             return s
 
     def end(self, s: S, action: A) -> S | Refusal | None:
-        """What an action comes to in ``s``; None when it is none of the choices there."""
+        """The outcome of an action in ``s``; None when it is none of the choices there."""
         try:
             given = self.given(action)
         except Refused:

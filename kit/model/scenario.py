@@ -197,14 +197,14 @@ def _blamed(header: list[ScriptLine], error: BadInput) -> ScriptLine:
 
 @checked
 def title_of(name: str) -> str:
-    """What a file is called where it tells a story: its name in words."""
+    """The title of a file that tells a story: its name in words."""
     words = Path(name).stem.replace("-", " ")
     return words[:1].upper() + words[1:]
 
 
 @checked
 def run(script: Script) -> tuple[Timeline, tuple[tuple[str, ...], ...]]:
-    """What a script does: the history, and what each step shows. Raises BadInput with a line."""
+    """The history of a script, and what each step shows. Raises BadInput with a line."""
     player = _Player(script)
     player.timeline.tell(title_of(script.name), script.why)
     return player.timeline, tuple(map(player.play, script.steps))

@@ -130,8 +130,8 @@ class Moment(Struct, frozen=True):
 
 
 class _Place(Struct, frozen=True):
-    """Where a moment stands: steps from the start, the first moment of the branch that it was made
-    on, how many lines of the script the way to it has followed, and the model that led here.
+    """The position of a moment: steps from the start, the first moment of the branch that it was
+    made on, how many lines of the script the way to it has followed, and the model that led here.
     """
 
     depth: int
@@ -321,7 +321,7 @@ class Timeline:
         self._remarks = like._remarks if like else self._remarks
 
     def why(self, moment: int) -> str:
-        """What was remarked of a step, else what such a step is for; of the start, the premise."""
+        """The remark on a step, else the purpose of such a step; of the start, the premise."""
         each = self.moments[self._known(moment)]
         if known := self._remarks.get((each.action, each.state)):
             return known
@@ -330,7 +330,7 @@ class Timeline:
         return self.model.why_here(self.moments[each.parent].state, each.action, each.state)
 
     def memories(self, moment: int | None = None) -> tuple[Any, ...]:
-        """What each monitor of the model remembers at a moment (the current one when None)."""
+        """The memory of each monitor of the model at a moment (the current one when None)."""
         return self._memories[self.at if moment is None else self._known(moment)]
 
     def _placed(self, moment: Moment, model: Model[Any, Any]) -> _Place:
@@ -343,7 +343,7 @@ class Timeline:
         return _Place(parent.depth + 1, begun, followed, model)
 
     def suggest(self) -> Any | None:
-        """What the script, or else the model's default schedule, would do next; None: nothing."""
+        """The next action by the script, or else by the model's default schedule; None: nothing."""
         followed = self._places[self.at].followed
         if followed < len(self.script):
             option = self.here.find(self.state, self.script[followed])
@@ -457,7 +457,7 @@ class Timeline:
         return [*tips, self.tip] if self.children[self.tip] else tips
 
     def verdicts(self) -> tuple[Verdict, ...]:
-        """What the model's properties and monitors say of the current moment."""
+        """The verdicts of the model's properties and monitors on the current moment."""
         with self._asking(self.state):
             said = verdicts(self.here, self.state, self.before, self.now.action, self.memories())
         if all(prop.kind != "live" for prop in self.here.properties) or not self.at:
@@ -477,7 +477,7 @@ class Timeline:
         )
 
     def actions(self, moment: int | None = None) -> tuple[Any, ...]:
-        """What was done on the way to a moment (the end of the current branch when None)."""
+        """The actions on the way to a moment (the end of the current branch when None)."""
         return tuple(self.moments[each].action for each in self.path(moment)[1:])
 
     def broken_by(self, moment: int) -> tuple[Breach, ...]:

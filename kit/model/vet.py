@@ -283,7 +283,7 @@ def _mentions(said: ast.stmt, name: str) -> bool:
 
 
 def witness_of(name: str, judge: Callable[..., Any], witness: Any) -> Any:
-    """What a property or monitor says of a violation, which is a text.
+    """The witness of a violation, as a property or monitor gives it: a text.
 
     Raises BadInput naming the function when it says something else, such as False.
     """
@@ -295,7 +295,7 @@ def witness_of(name: str, judge: Callable[..., Any], witness: Any) -> Any:
 
 
 def truth_of(name: str, judge: Callable[..., Any], answer: Any) -> bool:
-    """What a *sometimes* or *goal* property says of a state: reached or not.
+    """The answer of a *sometimes* or *goal* property: reached or not.
 
     Raises BadInput naming the function when it gives nothing, or what is always true: a function
     that nobody called, or values that nobody asked for.
@@ -433,7 +433,7 @@ def ask_twice(
     kept: str = _LOOKS,
     differs: str = "a different answer each time",
 ) -> Any:
-    """What a function answers, as ``answer_of`` understands it; it must answer the same again.
+    """The answer of a function, as ``answer_of`` understands it; asked again, it must be the same.
 
     Raises BadInput, naming ``what`` and the function's line, when it does not, or changes what it
     is given: ``kept`` says what it should do.
@@ -496,7 +496,7 @@ def rules_of(model: Model[Any, Any]) -> tuple[Rule[Any, Any], ...]:
 
 
 def steps_of(model: Model[Any, Any]) -> Callable[[Any], Iterator[tuple[Any, Any]]]:
-    """What a search walks along: the model's own way; of a student's it looks at the first states.
+    """The steps of a search: the model's own; of a student's the first states are looked at.
 
     Raises BadInput as ``check_purity``.
     """
@@ -594,7 +594,7 @@ def check_told(
 
 
 def suggested_by(model: Model[Any, Any], state: Any) -> Any:
-    """What a model suggests: an action, or None. Raises BadInput naming the function otherwise."""
+    """The action that a model suggests, or None. Raises BadInput naming the function otherwise."""
     with blaming(model, under_way=lambda: [state]):
         action = model.suggest(state)
     if action is not None and model.rule_of(action) is None:
@@ -638,7 +638,7 @@ def blame_states(model: Model[Any, Any], states: Iterable[Any]) -> None:
 def blame(
     model: Model[Any, Any], monitors: Sequence[Monitor], nodes: list[Any], error: BaseException
 ) -> BadInput | None:
-    """What a model did wrong when a search of it ended in ``error``; None: nothing that we know.
+    """The fault of a model whose search ended in ``error``; None: none that we know.
 
     ``nodes`` are the states that were being looked at; with monitors, tuples of a state and what
     each of them remembered.

@@ -172,7 +172,7 @@ class Restored(Struct, frozen=True):
 
 
 class Inquiry(Struct, frozen=True):
-    """What was found out about a step that breaks a promise."""
+    """The findings about a step that breaks a promise."""
 
     cause: Cause | None = None
     possible: Possible | None = None

@@ -89,7 +89,7 @@ class Scope(Struct, frozen=True):
         return replace(self, judged=judged)
 
     def lines(self) -> tuple[str, ...]:
-        """What it was about, in two or three lines."""
+        """The subject of it, in two or three lines."""
         judged = [f"{kind} {', '.join(names)}" for kind, names in self.judged.items() if names]
         lines = [
             f"configuration: {self.configuration}",
@@ -204,7 +204,7 @@ __all__ = ["Mode", "Progress", "Result", "Violation", "check", "check_refinement
 
 
 class Result(Lines, frozen=True):
-    """What a search found.
+    """The result of a search.
 
     ``states`` counts unique states (with what monitors remember; with symmetry, one of those that
     are alike), ``transitions`` the steps taken between them, ``depth`` the steps of the longest
@@ -277,7 +277,7 @@ class Result(Lines, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """What the search says, and no more."""
+        """The sentence of the search, and no more."""
         counts = {"symmetry": self.compared if self.symmetry else None}
         counts["order of steps"] = self.ordered
         compared = "; ".join(
@@ -315,7 +315,7 @@ class Result(Lines, frozen=True):
                 return "complete: no violation"
 
     def lines(self) -> tuple[str, ...]:
-        """What was searched, what was judged and what was found, in a few lines."""
+        """The report: what was searched, what was judged and what was found, in a few lines."""
         counts = f"{self.states:,} states, {self.transitions:,} steps, depth {self.depth}"
         never = "never reached" if self.complete else "not reached so far"
         silent = [f"{never}: {name}" for name in self.unreached if self.violation is None]

@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 class PropertyJudges(Struct, frozen=True):
-    """What is judged at each step of a run, what is awaited of some state, and what of its end.
+    """The judges of each step of a run, of what is awaited of some state, and of its end.
 
     What is ``known`` of a name and the state that breaks it does not count as broken.
     """
@@ -65,11 +65,11 @@ class PropertyJudges(Struct, frozen=True):
         return cls(always, steps, awaited, watching, goals, lives=lives)
 
     def begin(self) -> Memories:
-        """What the monitors remember at the start."""
+        """The memories of the monitors at the start."""
         return tuple(monitor.begin() for monitor in self.monitors)
 
     def remember(self, memories: Memories, before: Any, action: Any, after: Any) -> Memories:
-        """What the monitors remember after a step."""
+        """The memories of the monitors after a step."""
         return tuple(
             monitor.after(memory, before, action, after)
             for monitor, memory in zip(self.monitors, memories, strict=True)
@@ -389,7 +389,7 @@ class Walker:
         return walk
 
     def lost(self, walk: Walk) -> PropertyJudges:
-        """What breaks where the *goal* is lost that a walk did not come to.
+        """The judges of what breaks where the *goal* is lost that a walk did not come to.
 
         It rests as the walk does, or else the goal is out of reach, as a small search can tell: it
         goes where a fair schedule may go, and tells nothing where it does not come to an end.
@@ -519,7 +519,7 @@ class Finding(Struct, frozen=True):
 
 
 class Fuzzed(Lines, frozen=True):
-    """What the walks of several seeds found.
+    """The findings of walks of several seeds.
 
     ``rows`` are the transitions of the model's tables, ``untaken`` those that no walk took;
     ``unreached`` names the *sometimes* properties that none showed. ``seconds`` is all the time,
@@ -543,7 +543,7 @@ class Fuzzed(Lines, frozen=True):
     costs: Mapping[str, str] = {}
 
     def lines(self) -> tuple[str, ...]:
-        """What was walked, what was judged and what broke, in a few lines."""
+        """The report: what was walked, what was judged and what broke, in a few lines."""
         broken = [one_line(f"violated: {each.property}: {each.witness}") for each in self.findings]
         counts = f"{self.model}: {self.walks:,} walks, {self.steps:,} steps{self.scope.budgets}"
         costs = (f"{name}: {remark}" for name, remark in self.costs.items())
@@ -551,7 +551,7 @@ class Fuzzed(Lines, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """What walks say that broke nothing: of other walks they say nothing."""
+        """The sentence on walks that broke nothing: of other walks it says nothing."""
         if not any(self.scope.judged.values()):
             return "nothing was judged"
         return "no violation found" + (" before the interruption" if self.interrupted else "")
@@ -599,7 +599,7 @@ def fuzz(
 
 
 class _Tally:
-    """What the walks of one call have shown so far."""
+    """The counts of the walks of one call so far."""
 
     def __init__(self, walker: Walker) -> None:
         self.walker = walker

@@ -95,7 +95,7 @@ class OrderedMove(Struct, frozen=True):
 
 
 class OrderPlan(Struct, frozen=True):
-    """What is put into every order, and how its end is judged.
+    """The actions that are put into every order, and how their end is judged.
 
     ``by_itself`` are the types of what happens without anybody's doing, at once where it can.
     ``mishaps`` are runs of actions of which one may happen once between two steps. ``ended`` names

@@ -99,7 +99,7 @@ class LargerSteps(Model[Any, Any]):
                         yield LargerStep(lead, action) if lead else action, end
 
     def refused(self, s: Any, action: Any, refusal: Refusal | None) -> KitError:
-        """What is wrong with an order that takes such a step."""
+        """The fault of an order that takes such a step."""
         reason = refusal.reason if refusal else "there is no such action here"
         return KitError(
             f"partial order of {self.name}: a larger step takes {shorten(action)} "

@@ -54,7 +54,7 @@ class Nodes:
         return node[0] if self.monitors else node
 
     def key_of(self, node: Any) -> Any:
-        """What a node counts as."""
+        """The key that a node counts as."""
         return node if self.canonical is None else self.canonical(node)
 
     def run_to(self, parents: Mapping[Any, Any], key: Any) -> tuple[tuple[Any, ...], Any]:
@@ -359,7 +359,7 @@ FURTHER = 1000  # nodes at least in which a lost goal is looked for beside a lon
 
 
 class Violation(Struct, frozen=True):
-    """What does not hold, why, and a run that shows it.
+    """A broken promise, why, and a run that shows it.
 
     A known cost of the protocol has a ``remark`` with its source; no search ends there.
 
@@ -522,7 +522,8 @@ class Search:
         return None
 
     def _shortest(self, violation: Violation, reached: list[Any]) -> Violation:
-        """What was found at a level, or what needs fewer steps and was not looked at yet.
+        """The violation that was found at a level, or one that needs fewer steps and was not looked
+        at.
 
         A step and its end are judged when the step is taken, rest only one level later, and goals
         at the end of all. So the level's other nodes may rest; and whether a goal is lost is

@@ -23,7 +23,7 @@ from kit.model.timeline import LONGEST_RUN, Timeline
 
 
 class FinerRun(Struct, frozen=True):
-    """What to play: a model with its parameters, up to the ``nth`` coarse step of a kind.
+    """The run to play: a model with its parameters, up to the ``nth`` coarse step of a kind.
 
     ``begins`` is the verb with which the work on that step begins: the run is looked at from there.
     ``story`` says in a sentence what one sees.
@@ -38,7 +38,7 @@ class FinerRun(Struct, frozen=True):
 
 
 def finer_runs(model: Model[Any, Any]) -> Any:
-    """What tells the finer run of a step of a model; None where its family declares nothing."""
+    """The function for the finer run of a model's step; None where its family declares none."""
     if model.name not in model_places() or registered(model) is None:  # another of that name
         return None
     family, _ = model_places()[model.name]

@@ -358,7 +358,7 @@ class Cms(NodeModel[CmsState]):
             yield from {self.known(s, each) for each in newer}
 
     def wanted(self, s: CmsState, members: Members) -> int:
-        """Who is to be a member: by the cluster's size, by an operator's size, or by hand."""
+        """The wanted members: by the cluster's size, by an operator's size, or by hand."""
         candidates = members.staying
         if members.chosen & candidates:
             return members.chosen & candidates
@@ -400,7 +400,7 @@ class Cms(NodeModel[CmsState]):
     # -- committing --------------------------------------------------------------------------------
 
     def votes(self, s: CmsState, *, drives: bool = True) -> Iterator[tuple[int, tuple[str, ...]]]:
-        """Who may propose, and by whose answers; all that answer, where these are too few.
+        """The proposers, and whose answers they have; all that answer, where these are too few.
 
         What the cluster is to become is proposed by the first member that answers (``drives``).
         While the override is open nobody proposes.
@@ -533,7 +533,7 @@ class Cms(NodeModel[CmsState]):
     # -- the cluster, and what operators ask for ---------------------------------------------------
 
     def votes_on(self, s: CmsState, of: Callable[[Members], int]) -> Iterator[tuple[int, int, By]]:
-        """Who may propose something of which nodes, and by whose answers."""
+        """The proposers of something about which nodes, and whose answers they have."""
         for member, by in self.votes(s):
             yield from ((member, node, by) for node in nodes_in(of(self.known(s, member))))
 
@@ -621,7 +621,7 @@ class Cms(NodeModel[CmsState]):
         return self.without(node, self.commit(s, member, by, event))
 
     def forgettable(self, s: CmsState) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-        """Who has left, and is in the directory still."""
+        """The nodes that have left, and are in the directory still."""
         for member, by in self.votes(s):
             gone = self.directory(s.nodes[member].log) & ~self.known(s, member).cluster
             yield from ((member, node, by) for node in nodes_in(gone))

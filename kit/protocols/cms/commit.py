@@ -238,7 +238,7 @@ class Commit(NodeModel[CommitState]):
         return self.knowing(s, node, logs.caught_up(mine, sent, self.machine))
 
     def unanswered(self, s: CommitState, member: int, acceptor: int) -> Next:
-        """What comes of asking one that answers no ballot; it may tell what the slot holds."""
+        """The outcome of asking one that answers no ballot; it may tell what the slot holds."""
         name, other = self.names[acceptor], s.nodes[acceptor]
         if not other.up:
             return refused(f"{name} is down", (name,))
@@ -697,7 +697,7 @@ class Commit(NodeModel[CommitState]):
     # -- words -------------------------------------------------------------------------------------
 
     def words(self, before: Any, action: Any, after: Any) -> Words:
-        """What sentences name besides: ballot, epoch, event, submitter, outcome."""
+        """The names that sentences use besides: ballot, epoch, event, submitter, outcome."""
         said: dict[str, Any] = {"members": ", ".join(self.named(self.cms))}
         request = getattr(action, "request", None)
         place = self.number(action.node)

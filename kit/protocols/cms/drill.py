@@ -91,7 +91,7 @@ class LostCms(CmsServers):
         return replace(reply, marks=(ALTERED.format(last + 1),))
 
     def logged(self, now: DrillMoment) -> list[LoggedEvent]:
-        """What an operator has changed here is the table."""
+        """The table of what an operator has changed here."""
         changed = {"kind": SCHEMA_CHANGE, "event": ALTER}
         logged = super().logged(now)
         return [replace(each, **changed) if is_alter(now, each) else each for each in logged]
@@ -168,7 +168,7 @@ def is_set(now: DrillMoment, name: str) -> bool:
 
 
 def known_entries(now: DrillMoment) -> Iterator[Entry]:
-    """What is in the logs of the nodes that answer."""
+    """The entries in the logs of the nodes that answer."""
     for at in nodes_in(working(now.model, now.state)):
         yield from now.state.nodes[at].log.entries
 
@@ -212,7 +212,7 @@ def up(now: DrillMoment) -> list[str]:
 
 
 def unfinished(now: DrillMoment) -> Iterator[str]:
-    """What is still wrong with the CMS."""
+    """The faults that the CMS still has."""
     m, s = now.model, now.state
     newest, able = m.newest(s), working(m, s)
     if not m.commits(s):

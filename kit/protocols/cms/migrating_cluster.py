@@ -89,7 +89,7 @@ class MetadataLog(State, frozen=True, cache_hash=True):
         return mask
 
     def text_of(self, epoch: int, names: tuple[str, ...]) -> str:
-        """What an epoch says."""
+        """The event of an epoch, in words."""
         if epoch == FIRST:
             return "blank"
         if epoch == INITIALIZED:

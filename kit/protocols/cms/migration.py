@@ -135,7 +135,7 @@ class Migration(NodeModel[MigratingCluster]):
 
     @property
     def under_way(self) -> str:
-        """Who migrates."""
+        """The nodes that migrate."""
         verb = "begin a log" if self.fresh else "migrate"
         return f"{', '.join(self.names[: self.nodes])} {verb} (edition {self.edition})"
 
@@ -522,7 +522,7 @@ class Migration(NodeModel[MigratingCluster]):
         return s.learn(node, s.nodes[source].log, s.nodes[source].epoch)
 
     def growing(self, s: MigratingCluster) -> int:
-        """Who may become a member while the CMS is smaller than it is to be (a mask)."""
+        """The nodes that may become members while the CMS is smaller than it is to be (a mask)."""
         few = {
             number: members
             for number, log in enumerate(s.logs, 1)
@@ -663,7 +663,7 @@ class Migration(NodeModel[MigratingCluster]):
         }
 
     def suggest(self, s: MigratingCluster) -> Any | None:
-        """What the nodes do by themselves; then the operator goes on from node to node.
+        """The steps that nodes take by themselves; then the operator goes on from node to node.
 
         A migration that cannot go on is aborted first.
         """
@@ -699,7 +699,7 @@ def numbered(facts: int) -> str:
 
 
 def in_a_line(node: MigratingNode) -> str:
-    """What a node runs by."""
+    """The metadata that a node runs by, in a line."""
     if not node.is_up:
         return node.status
     version = "new version" if node.is_new else "old version"

@@ -43,7 +43,7 @@ def refined_by(
 
 
 def grown(name: str, was: NodeLog, now: NodeLog) -> Iterator[Any]:
-    """What a node does with entries that are new to it: those it held follow by themselves."""
+    """The steps of a node with entries that are new to it: those it held follow by themselves."""
     held = {each.epoch for each in was.held}
     for epoch in range(was.epoch + 1, now.epoch + 1):
         if epoch not in held:

@@ -185,7 +185,7 @@ joining = partial(action, when=lambda m: m.joins)
 
 
 def either(ordered: Any, by_gossip: Any) -> Any:
-    """What is said, or travels, in a step that is another one in each of the two worlds."""
+    """The words or flows of a step that differs between the two worlds."""
     return lambda m, before, action, after: ordered if m.ordered else by_gossip
 
 
@@ -293,11 +293,11 @@ class Schema(NodeModel[SchemaState]):
         return self.base + len(s.log)
 
     def latest(self, s: SchemaState) -> SchemaMetadata:
-        """What a node at the newest epoch knows."""
+        """The metadata of a node at the newest epoch."""
         return self.metadata(s, self.newest(s))
 
     def metadata(self, s: SchemaState, epoch: int) -> SchemaMetadata:
-        """What every node knows at an epoch; nothing before it has applied any."""
+        """The metadata of every node at an epoch; nothing before it has applied any."""
         if epoch < self.base:
             return SchemaMetadata()
         return rules.metadata_after(self.machine, s.log[: epoch - self.base])
@@ -425,7 +425,7 @@ class Schema(NodeModel[SchemaState]):
         return super().why_here(before, action, after)
 
     def news(self, s: SchemaState) -> Iterator[tuple[int, int]]:
-        """Who can learn something of whom."""
+        """The nodes that can learn something, and of whom."""
         if not self.ordered:
             for i, j in combinations(nodes_in(s.where(lambda n: n.is_up and n.is_there)), 2):
                 a, b = s.nodes[i], s.nodes[j]
@@ -878,7 +878,7 @@ class Schema(NodeModel[SchemaState]):
         return None
 
     def schemas(self, s: SchemaState, epoch: int) -> list[Mutations]:
-        """What the schema is: that of an epoch, or by gossip that of each node that serves."""
+        """The schema: that of an epoch, or by gossip that of each node that serves."""
         if self.ordered:
             return [self.metadata(s, epoch).cells]
         return [node.cells for node in serving(s)]

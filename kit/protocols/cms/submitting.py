@@ -22,7 +22,7 @@ class Submission(State, frozen=True):
 
 
 class Answer(State, frozen=True, cache_hash=True):
-    """What became of a request: committed as ``epoch``; or why not, and the conflicting epoch."""
+    """The outcome of a request: committed as ``epoch``; or why not, and the conflicting epoch."""
 
     stage: Stage = "waiting"
     epoch: int = 0
@@ -40,7 +40,7 @@ class Answer(State, frozen=True, cache_hash=True):
 
     @property
     def ending(self) -> str:
-        """What validation came to, where nothing is proposed any more, as a template."""
+        """The outcome of validation, where nothing is proposed any more, as a template."""
         if self.stage == "committed":
             return f"{{node}} finds {{id}} in its log: {self.outcome}."
         return f"{{node}} finds that “{{event}}” no longer makes sense: {self.outcome}."
@@ -64,7 +64,7 @@ class Handling(State, frozen=True, cache_hash=True):
 
     @property
     def heard(self) -> int:
-        """Who has answered the ballot: accepted its value, or promised it."""
+        """The acceptors that have answered the ballot: accepted its value, or promised it."""
         return self.accepts if self.value else self.promises
 
 
@@ -80,7 +80,7 @@ class Member(State, frozen=True, cache_hash=True):
     handles: Handling = IDLE
 
     def slot(self, epoch: int) -> Slot[Entry]:
-        """What it keeps of a slot."""
+        """The slot as it keeps it."""
         return next((each for each in self.slots if each.epoch == epoch), Slot(epoch))
 
     def keeping(self, slot: Slot[Entry]) -> tuple[Slot[Entry], ...]:

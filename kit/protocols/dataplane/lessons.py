@@ -89,7 +89,7 @@ def _needs(row: RequestRow) -> str:
 
 
 def outcome(timeline: Timeline, verb: str) -> PosedQuestion:
-    """What a step leads to: what the client hears, what a replica does with a message.
+    """The outcome of a step: what the client hears, what a replica does with a message.
 
     ``verb`` names it: ``answer read 2``; else BadInput. KitError when there is nothing to ask.
     """
@@ -257,7 +257,7 @@ def all_named(answer: dict[str, Any]) -> Marks:
 
 
 def names_of_hunts() -> Iterator[str]:
-    """What each variant lacks, for the hunts of some seeds."""
+    """The fault of each variant, for the hunts of some seeds."""
     for seed in LISTED_SEEDS:
         ids = " ".join(variant.missing.id for variant in drawn(seed))
         yield f"seed {seed}, variants 1 to {VARIANTS}: {ids}"
@@ -339,7 +339,7 @@ def comes_back(model: Any, step: PassedStep) -> bool:
 
 
 def which_error(needed: int, live: int, answers: int) -> str:
-    """What a coordinator tells its client, by how many replicas live and how many answered."""
+    """The error of a coordinator to its client, by how many replicas live and how many answered."""
     if live < needed:
         return "unavailable"
     return "done" if answers >= needed else "timeout"

@@ -28,7 +28,7 @@ class DataplaneServers(StorageServers, MetadataServers):
     }
 
     def hosts(self, now: DrillMoment) -> list[ServerHost]:
-        """Who is in the ring has its place there."""
+        """The hosts of the ring, each in its place."""
         ring = {node.name: node for node in now.model.tcm.cluster.ring.nodes}
         return [
             replace(host, dc=ring[name].dc, rack=ring[name].rack) if name in ring else host

@@ -165,7 +165,7 @@ def _versions(m: Gossip, s: ActorState, _: str) -> str:
 
 
 def schemas_shown(m: Any, s: Any, _: str = "") -> str:
-    """What each node says of each definition."""
+    """Each node's version of each definition."""
     lines = []
     for sign, what, *said in schemas(m, s):
         words = (f"{n.name} {word or '–'}" for n, word in zip(s.nodes, said, strict=True))
@@ -215,7 +215,7 @@ class SchemaServers(GossipServers):
         return str(now.state.nodes[at].version)
 
     def schema(self, now: DrillMoment, at: int) -> tuple[tuple[Keyspace, ...], list[UserTable]]:
-        """What a node reads from its cells."""
+        """The schema that a node reads from its cells."""
         known = rules.schema_of(now.state.nodes[at].cells)
         keyspaces = tuple(Keyspace(name, SimpleStrategy(rf)) for name, rf in known.keyspaces)
         return keyspaces, [

@@ -296,7 +296,7 @@ class Gossip(NetworkModel):
         return self.turned(s, node, (s.nodes[node], (Post(self.names[target], syn),)))
 
     def timestamp(self, s: ActorState, number: int) -> int:
-        """What the clock of a node says when it does a change: time is the count of changes."""
+        """The clock of a node when it does a change: time is the count of changes."""
         done = sum(len(node.done) for node in s.nodes)
         return len(self.earlier) + 1 + done + self.ahead[self.planned[number].node]
 
@@ -446,7 +446,7 @@ _, PullCells, BeginRound, MakeChange, *_rest = Gossip.acts
 
 
 def begun(nodes: tuple[str, ...], cells: rules.Mutations) -> rules.View:
-    """What every node knows at the start: all endpoints, with one version."""
+    """Every node's knowledge at the start: all endpoints, with one version."""
     view: rules.View = ()
     for name in nodes:
         view = rules.started(view, name, 1, SCHEMA=rules.version_of(cells))

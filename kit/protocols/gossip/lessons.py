@@ -308,7 +308,7 @@ def overwritten(timeline: Timeline) -> PosedQuestion:
 
 
 def what_stays(definitions: list[list[Any]]) -> str:
-    """What all nodes have of one cell once they have merged what each was told, by the rules."""
+    """The value of one cell on all nodes once they have merged what each was told, by the rules."""
     known: rules.Mutations = ()
     for at, value in definitions:
         known = rules.merged(known, (rules.SchemaCell("ks", "t", "id", at, value),))

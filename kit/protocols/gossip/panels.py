@@ -75,7 +75,7 @@ def _of(name: str, row: VersionRow) -> str:
 
 
 def state_of(row: ChangeRow) -> str:
-    """What became of a change, in words."""
+    """The outcome of a change, in words."""
     if row.timestamp is None:
         return "not requested yet"
     if not row.newer:

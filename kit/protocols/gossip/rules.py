@@ -46,7 +46,7 @@ class ApplicationState(Struct, frozen=True, cache_hash=True, order=True):
 
 
 class EndpointState(Struct, frozen=True, cache_hash=True, order=True):
-    """What a node knows of an endpoint: its generation and its states, sorted by name."""
+    """A node's view of an endpoint: its generation and its states, sorted by name."""
 
     endpoint: str
     generation: int
@@ -76,7 +76,7 @@ Digests = tuple[EndpointDigest, ...]
 
 
 def endpoint_of(view: View, endpoint: str) -> EndpointState:
-    """What a view says of an endpoint; of an unknown one, nothing in generation 0."""
+    """The state of an endpoint in a view; of an unknown one, nothing in generation 0."""
     known = (state for state in view if state.endpoint == endpoint)
     return next(known, EndpointState(endpoint, UNKNOWN))
 
@@ -102,12 +102,12 @@ def started(view: View, endpoint: str, generation: int, **states: str) -> View:
 
 
 def digests(view: View) -> Digests:
-    """What a node sends with SYN."""
+    """The digests that a node sends with SYN."""
     return tuple(EndpointDigest(s.endpoint, s.generation, s.version) for s in view)
 
 
 def compared(view: View, theirs: Digests) -> tuple[Digests, View]:
-    """What a node answers to SYN, as ACK: what it asks for, and what it knows better."""
+    """The answer of a node to SYN, as ACK: what it asks for, and what it knows better."""
     ours = digests(view)
     return tuple(_behind(ours, theirs)), since(view, _behind(theirs, ours))
 
@@ -218,7 +218,7 @@ class SchemaCell(Struct, frozen=True, cache_hash=True, order=True):
 
     @property
     def place(self) -> tuple[str, str, str]:
-        """Where it stands: two cells of one place are never both there."""
+        """The place of a cell: two cells of one place are never both there."""
         return self.keyspace, self.table, self.name
 
     @property
@@ -266,7 +266,7 @@ def within(kind: str, name: str) -> str:
 
 
 def titled(keyspace: str, table: str = "") -> str:
-    """What users call it: ``keyspace ks``, ``table ks.t``, ``type ks.t``."""
+    """The name that users call it by: ``keyspace ks``, ``table ks.t``, ``type ks.t``."""
     kind, _, name = table.rpartition(" ")
     return f"{kind or 'table'} {keyspace}.{name}" if table else f"keyspace {keyspace}"
 
@@ -327,7 +327,7 @@ class LegacySchema(Struct, frozen=True, cache_hash=True):
 
 @lru_cache(1 << 14)  # as above
 def schema_of(cells: Mutations) -> LegacySchema:
-    """What a node reads from its cells."""
+    """The schema that a node reads from its cells."""
     live = {cell.place: cell.value for cell in cells if cell.value}
     keyspaces = {place[0]: int(value) for place, value in live.items() if place[2] == "replication"}
     ids = {place[:2]: value for place, value in live.items() if place[2] == "id"}
@@ -370,7 +370,7 @@ def definitions(cells: Mutations) -> dict[str, str]:
 
 
 def objection(schema: LegacySchema, change: SchemaChange) -> str | None:
-    """What is wrong with a statement on this schema, as the user hears it; None: it makes sense."""
+    """The fault of a statement on this schema, as the user hears it; None: it makes sense."""
     there = change.keyspace in dict(schema.keyspaces)
     if not change.table and change.verb == "create":
         return f"keyspace {change.keyspace} already exists" if there else None
@@ -453,7 +453,7 @@ class PlannedChange(Struct, frozen=True):
 def parse_changes(
     field: str, lines: Sequence[str], nodes: Sequence[str]
 ) -> tuple[PlannedChange, ...]:
-    """What these lines ask for: ``alter table ks.t add c text at B``.
+    """The changes in these lines: ``alter table ks.t add c text at B``.
 
     Raises BadInput for a line that is no statement at a node of ``nodes``, or one that stands
     twice.

@@ -23,7 +23,7 @@ Boot = Literal["discovery", "saved state"]
 
 
 class Peers(declared.State, frozen=True, cache_hash=True):
-    """What one node knows of the others. Names are in order; the lowest Raft id comes first.
+    """The peers that one node knows. Names are in order; the lowest Raft id comes first.
 
     ``known`` is its table ``discovery``, with itself. ``answered`` have told it whom they know.
     ``group`` is the id of its group 0 in ``scylla_local`` (the name of its founder; empty: none),
@@ -62,12 +62,12 @@ def answered_by(peers: Peers, source: str, names: Iterable[str]) -> Peers:
 
 
 def restarted(peers: Peers) -> Peers:
-    """What is left of a node after a crash: what it had stored."""
+    """The rest of a node after a crash: what it had stored."""
     return peers.but(answered=(peers.name,), joining="", crashes=peers.crashes + 1)
 
 
 def boot(peers: Peers) -> Boot:
-    """What a node does when it starts: with a stored group 0 id it runs no discovery."""
+    """The first steps of a node: with a stored group 0 id it runs no discovery."""
     return "saved state" if peers.group else "discovery"
 
 
@@ -334,7 +334,7 @@ class Discovery(NetworkModel):
     # -- words -------------------------------------------------------------------------------------
 
     def peers(self, s: ActorState, name: str) -> Peers:
-        """What a node knows."""
+        """The peers that a node knows."""
         peers: Peers = s.nodes[self.index[name]]
         return peers
 
@@ -410,7 +410,7 @@ def _to_new(before: Peers, after: Peers) -> tuple[Post, ...]:
 
 @lru_cache(maxsize=1 << 6)  # asked for each node of a state
 def _under_way(in_flight: tuple[Envelope[Any], ...]) -> frozenset[tuple[str, str]]:
-    """Who asks whom where a request, or its answer, can still arrive."""
+    """The requests that can still arrive, or whose answers can: from whom, and to whom."""
     return frozenset(
         (e.source, e.target)
         if isinstance(e.message, PeerRequest | JoinRequest)
@@ -434,7 +434,7 @@ def _peers(m: Discovery, s: ActorState, _: str) -> str:
 
 
 def table_line(peers: Peers) -> str:
-    """What a node has stored, and what it would do at its next start."""
+    """The node's stored data, and what it would do at its next start."""
     known, group = ", ".join(peers.known), peers.group or "no row"
     return f"{peers.name}: discovery {known}; raft_group0_id {group}; starts with {boot(peers)}"
 

@@ -70,7 +70,7 @@ def _look_up_says(m: Guards, before: Group0State, a: Any, after: Group0State) ->
 
 
 class Guards(Members):
-    """What nodes do for the changes that clients ask of them."""
+    """The guards of nodes for the changes that clients ask of them."""
 
     read_barrier: bool
 
@@ -152,7 +152,7 @@ class Guards(Members):
         return commands.next_state_id(guard.observed, given, node, len(self.names))
 
     def objection(self, s: Group0State, node: int) -> str | None:
-        """What is wrong with the statement that a node works on, by the node's own schema."""
+        """The fault of the statement that a node works on, by the node's own schema."""
         statement = self.clients[self.guard(s, node).operation].statement
         return objection(self.tables(s, node).schema, statement)
 
@@ -238,7 +238,7 @@ BeginOperation, ReadBarrier, ReadStateId, MakeStateId, Validate, Submit, LookUp,
 
 
 class Places(Struct, frozen=True, cache_hash=True):
-    """What the monitor remembers: the latest place of an answered operation, and where it stood
+    """The memory of the monitor: the latest place of an answered operation, and where it stood
     when each operation that is under way began (-1: none is).
     """
 

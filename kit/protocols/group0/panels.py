@@ -38,7 +38,7 @@ from kit.views.tape import Card
 
 
 def role(row: MemberRow) -> str:
-    """What a node is in the group: ``leader``, ``voter, down``, ``believes that it leads``."""
+    """The role of a node in the group: ``leader``, ``voter, down``, ``believes that it leads``."""
     is_voter = "voter" if row.votes else "no vote"
     word = "believes that it leads" if row.deposed else "leader" if row.leads else is_voter
     return word if row.up else f"{word}, down"

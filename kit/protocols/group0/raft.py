@@ -51,7 +51,7 @@ def _unaware(indexes: tuple[Indexes, ...], index: int) -> int:
 
 
 def verb_with_change(m: RaftLog, s: Group0State, a: Any) -> str:
-    """What the verb leaves out: the change that the command makes."""
+    """The verb, with the change that the command makes."""
     return f"{m.verb(a)}: {change(in_flight(s, a.state_id))}"
 
 
@@ -73,7 +73,7 @@ def _apply_says(m: RaftLog, before: Group0State, a: Any, after: Group0State) -> 
 
 
 class RaftLog(Members):
-    """What happens to the log, and to the nodes that keep it."""
+    """The actions of the log, and of the nodes that keep it."""
 
     @action(
         tag="apply",

@@ -25,7 +25,7 @@ def text_of(m: Serving, a: Any) -> str:
 
 
 class Serving(state.Members):
-    """What coordinators and replicas do for requests."""
+    """The actions of coordinators and replicas for requests."""
 
     schema_version_check: bool
 

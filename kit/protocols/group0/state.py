@@ -27,7 +27,7 @@ LOOKING = range(READ, SUBMITTED)
 
 
 class HeldGuard(State, frozen=True, cache_hash=True):
-    """What a node holds while it works on a change.
+    """The guard that a node holds while it works on a change.
 
     ``operation`` is its number, ``step`` the last of the eight that was done. ``observed`` and
     ``new`` are the state ids of steps 3 and 4, 0 before. ``forgets`` is what its command carries.
@@ -114,7 +114,7 @@ Next: TypeAlias = Group0State | Refusal
 
 
 class NodeTables(Struct, frozen=True, cache_hash=True):
-    """What a node has after going through the log up to some index, in its tables.
+    """The tables of a node after it went through the log up to some index.
 
     ``effective`` says of each command whether it took effect.
     """
@@ -164,7 +164,7 @@ def said(command: commands.Command) -> str:
 
 
 def change(command: commands.Command) -> str:
-    """What a command changes, by whom: ``“create keyspace ks” by A``."""
+    """The change of a command, and its author: ``“create keyspace ks” by A``."""
     return f"“{command.change.text}” by {command.creator}"
 
 
@@ -208,11 +208,11 @@ class Members(VotingModel[Group0State]):
         return (1 << len(self.names)) - 1
 
     def tables(self, s: Group0State, node: int) -> NodeTables:
-        """What a node's tables hold now."""
+        """The tables of a node now."""
         return self.tables_at(s, s.indexes[node].applied)
 
     def tables_at(self, s: Group0State, index: int) -> NodeTables:
-        """What tables hold after the log up to an index."""
+        """The tables after the log up to an index."""
         return tables_after(prefix(s.log, index), self.switches)
 
     def lacking_dropped(self, s: Group0State) -> int:
@@ -225,7 +225,7 @@ class Members(VotingModel[Group0State]):
         return commands.snapshot_index(len(s.log), s.indexes[s.leader].applied, self.kept)
 
     def wanted_voters(self, s: Group0State) -> int:
-        """Who should vote now."""
+        """The nodes that should vote now."""
         if not self.limited:
             return self.everybody
         return _chosen_voters(self.dc_of, s.up, s.leader, s.voters, (), self.voter_rules)

@@ -111,7 +111,7 @@ def _finishes(model: Any, step: PassedStep) -> bool:
 
 
 def must_propose(named: list[Any], own: str) -> str:
-    """What a proposer must propose, by what a majority of promises named: ballot and value."""
+    """The value that a proposer must propose, by a majority of promises: ballot and value."""
     newest: Accepted[str] | None = None
     for each in named:
         newest = newer(newest, Accepted(*each) if each else None)

@@ -101,11 +101,11 @@ class PaxosNode(State, frozen=True, cache_hash=True):
     round: Round = NO_ROUND
 
     def slot(self, epoch: int) -> Slot[Value]:
-        """What it keeps of an epoch."""
+        """The slot of an epoch as it keeps it."""
         return next((each for each in self.slots if each.epoch == epoch), Slot(epoch))
 
     def known(self, epoch: int) -> Value | None:
-        """What it knows to be chosen for an epoch."""
+        """The value that it knows to be chosen for an epoch."""
         return self.log[epoch - 1] if epoch <= len(self.log) else None
 
     def keeping(self, slot: Slot[Value]) -> PaxosNode:

@@ -245,7 +245,7 @@ class Paxos(MachineModel):
         return state, (*news, *posts)
 
     def declined(self, node: PaxosNode, request: Any, source: str) -> Turn | None:
-        """What an acceptor answers instead: what a taken epoch is, or its higher promise."""
+        """The answer of an acceptor instead: the value of a taken epoch, or its higher promise."""
         slot, decided = node.slot(request.epoch), node.known(request.epoch)
         if decided is not None:
             return node, (Post(source, say.Chosen(request.epoch, decided)),)
@@ -416,7 +416,7 @@ class Paxos(MachineModel):
     # -- a smaller search --------------------------------------------------------------------------
 
     def is_idle(self, state: PaxosNode, envelope: Envelope[Any]) -> bool:
-        """What is known already, refused in silence, or of a round that is over."""
+        """True for what is known already, refused in silence, or of a round that is over."""
         said, mine = envelope.message, state.round
         if isinstance(said, say.Chosen):
             return state.known(said.epoch) is not None
@@ -442,7 +442,7 @@ class Paxos(MachineModel):
     in_short, in_full, in_verbs = map(partial(partialmethod, _said), range(3))
 
     def words(self, before: Any, action: Any, after: Any) -> Words:
-        """Who the members are, the ballot that is opened, what a message has brought about."""
+        """The members, the ballot that is opened, and the effect of a message."""
         said = dict(super().words(before, action, after))
         for name, mask in zip(("former", "new"), self.electorates[1], strict=True):
             said[name] = ", ".join(self.named(mask))

@@ -27,7 +27,7 @@ class Accepted(Struct, Generic[V], frozen=True, cache_hash=True):
 
 
 class Slot(Struct, Generic[V], frozen=True, cache_hash=True):
-    """What an acceptor keeps of a slot that it has not applied: its promise, what it accepted."""
+    """The slot of an acceptor that it has not applied: its promise, what it accepted."""
 
     epoch: int
     promised: int = 0
@@ -63,7 +63,7 @@ def newer(first: Accepted[V] | None, second: Accepted[V] | None) -> Accepted[V] 
 
 
 def to_propose(newest: Accepted[V] | None, own: V | None) -> V | None:
-    """What has to be proposed after a majority of promises: the newest value that they named.
+    """The value to be proposed after a majority of promises: the newest that they named.
 
     Only where they named none a proposer is free to propose its own; a repair has none.
     """
@@ -90,7 +90,7 @@ def appended(log: tuple[V, ...], epoch: int, entry: V) -> tuple[V, ...]:
 
 
 def to_repair(log: tuple[V, ...], epoch: int, newest: Accepted[V] | None) -> V | None:
-    """What a repair brings to a majority of the new members for an epoch; None: nothing is there.
+    """The value that a repair brings to a majority of the new members for an epoch; None: no value.
 
     An epoch of the log is decided, of one above it the newest accepted value may have been.
     """

@@ -173,13 +173,13 @@ class CommitLog(NodeModel[LogState]):
         return record in s.sstables or any(record in log.on_disk for log in s.logs)
 
     def lost(self, s: LogState) -> Records:
-        """What was answered, but is gone."""
+        """The records that were answered, but are gone."""
         sent = (f"w{number + 1}" for number in range(self.writes - s.writes))
         here = {record for log in s.logs for record in log.records}.union(s.sstables)
         return tuple(each for each in (*sent, *s.answered) if each not in here)
 
     def in_turn(self, s: LogState) -> list[Piece]:
-        """What the disk has to do, what comes next first: the work of the metadata log."""
+        """The work of the disk, in order: that of the metadata log."""
         return sorted(s.disk, key=lambda each: self.own_priority and each[0] != METADATA)
 
     # -- actions -----------------------------------------------------------------------------------

@@ -33,12 +33,12 @@ HANDING_OVER = Refusal("leadership is being handed over, so nothing new is accep
 
 
 def first_stored(members: Collection[Member]) -> Stored:
-    """What is on the disk of a member of a new group. Raises BadInput for a server twice."""
+    """The disk of a member of a new group. Raises BadInput for a server twice."""
     return Stored(log=Log(Snapshot(configuration=Configuration(in_order(members)))))
 
 
 def durable(stored: Stored, options: Options) -> Stored:
-    """What of this outlives a crash: the commit index only on the edition ``server``."""
+    """The part that outlives a crash: the commit index only on the edition ``server``."""
     vote = stored.vote if options.safeguards.stored_vote else ""
     commit = stored.log.snapshot.index if options.hears else stored.commit
     return replace(stored, vote=vote, commit=commit)
@@ -520,7 +520,7 @@ class _Turn:
         return self.send(source, say.Accepted(self.server.term, self.server.commit, last))
 
     def heard_of(self, source: str, commit: int) -> Progress | None:
-        """What a leader knows of a member that has answered; None: it does not lead that one."""
+        """The progress of a member that has answered a leader; None: it does not lead that one."""
         if known := self.progress(source):
             if self.options.hears and self.options.timers:
                 self.reign(heard=tuple(sorted({*self.role.heard, source})))

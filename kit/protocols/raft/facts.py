@@ -50,7 +50,7 @@ def _counted(done: int, of: int) -> str:
 
 
 def held_text(data: Data) -> str:
-    """What an entry holds: a command, the members, or nothing, by which a term begins."""
+    """The content of an entry: a command, the members, or nothing, by which a term begins."""
     return data_text(data) or "begins"
 
 
@@ -113,7 +113,7 @@ def entries(m: Raft, s: MachineState) -> tuple[EntryRow, ...]:
 
 
 def cell(server: Server, index: int) -> str:
-    """What a server has at an index: ``1: x ✓``."""
+    """The entry of a server at an index: ``1: x ✓``."""
     if index <= server.log.snapshot.index and not server.log.entry(index):
         return "snapshot ✓"
     entry = server.log.entry(index)

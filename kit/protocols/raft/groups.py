@@ -112,7 +112,7 @@ class RaftGroups(NetworkModel):
         return tuple(core.restart(node, stored, each).server for each in EDITIONS), ()
 
     def after(self, servers: Servers, group: int, output: Output) -> Turn:
-        """What comes of an event of one group: what is committed is applied at once."""
+        """The outcome of an event of one group: what is committed is applied at once."""
         server = core.apply(output.server, output.server.commit, EDITIONS[group]).server
         uuid = UUIDS[group]
         posts = (Post(each.target, GroupMessage(uuid, each.message)) for each in output.messages)
@@ -203,7 +203,7 @@ class RaftGroups(NetworkModel):
         return None if reached == STILL else reached
 
     def words(self, before: Any, action: Any, after: Any) -> Words:
-        """What is written, how far a snapshot goes, who has to go."""
+        """The names for what is written, how far a snapshot goes, and who has to go."""
         values = dict(super().words(before, action, after))
         if isinstance(action, DeliverMessage):  # what a message causes is of its group, too
             of = f"n group {action.envelope.message.name}"
@@ -231,7 +231,7 @@ class RaftGroups(NetworkModel):
         return EVENTS[action.event][1] if is_event else super().why(action)
 
     def purpose_of(self, message: GroupMessage) -> str:
-        """What the message within is for."""
+        """The purpose of the message within."""
         return super().purpose_of(message.message)
 
     def readable(self, s: ActorState) -> dict[str, Any]:
@@ -241,7 +241,7 @@ class RaftGroups(NetworkModel):
         return super().readable(s) | dict(zip(self.names, lines, strict=True))
 
     def in_short(self, message: GroupMessage) -> str:
-        """Whose message it is, and what it says in short."""
+        """The group of the message, and the message in short."""
         return f"{message.name}: {said(message.message)}"
 
     def in_full(self, message: GroupMessage) -> str:

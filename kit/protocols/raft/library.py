@@ -29,7 +29,7 @@ class Persistence(Protocol):
         """Store what was written, so that a crash leaves ``stored``. It returns once that is so."""
 
     def load(self, group: Group) -> Stored | None:
-        """What is stored of a group; None: it was never here."""
+        """The stored data of a group; None: it was never here."""
 
 
 class Rpc(Protocol):
@@ -40,13 +40,13 @@ class Rpc(Protocol):
 
 
 class StateMachine(Protocol):
-    """What the group is for: it runs the commands that are committed, in order."""
+    """The purpose of the group: it runs the commands that are committed, in order."""
 
     def apply(self, group: Group, commands: Sequence[str]) -> None:
         """Run these commands, which come behind all that were run before."""
 
     def take_snapshot(self, group: Group) -> str:
-        """What stands for all commands that were run."""
+        """The snapshot of all commands that were run."""
 
     def load_snapshot(self, group: Group, state: str) -> None:
         """Forget what there is, and begin with such a snapshot."""

@@ -153,8 +153,8 @@ class Raft(MachineModel):
     # fmt: on
 
     def set_up(self) -> None:
-        """Who is there. Raises BadInput for members or beginnings of no node, members twice, or a
-        command that looks like an entry.
+        """Take the members and beginnings. Raises BadInput for those of no node, members twice, or
+        a command that looks like an entry.
         """
         names = tuple(NAMES[: self.nodes])
         self.first_members = members_of(self.members, names)
@@ -203,7 +203,7 @@ class Raft(MachineModel):
     # -- a server and what befalls it --------------------------------------------------------------
 
     def after(self, state: RaftNode, output: Output) -> Turn:
-        """What comes of an event: what is committed is applied at once."""
+        """The outcome of an event: what is committed is applied at once."""
         machine = state.machine
         if output.snapshot:
             machine = words.entry_texts(output.snapshot.state)
@@ -220,7 +220,7 @@ class Raft(MachineModel):
         return self.after(state, core.receive(state.server, sent.source, sent.message, self.raft))
 
     def disk(self, state: RaftNode) -> Stored:
-        """What outlives a crash: of the documents not the commit index."""
+        """The part that outlives a crash: of the documents not the commit index."""
         return core.durable(state.server.stored, self.raft)
 
     def restarted(self, node: str, disk: Stored) -> RaftNode:
@@ -307,7 +307,7 @@ class Raft(MachineModel):
         return tally(s.nodes[node].server.configuration, self.heard(s, node)) != "won"
 
     def heard_leader(self, s: MachineState, node: int) -> str:
-        """Whom a server takes for its leader and hears: in the documents its heartbeats, while it
+        """The leader that a server has and hears: in the documents by its heartbeats, while it
         leads; the server's failure detector tells only that it is up. Empty: nobody.
         """
         server = s.nodes[node].server
@@ -319,7 +319,7 @@ class Raft(MachineModel):
         return name if is_leader(s.nodes[self.index[name]].server) else ""
 
     def gist(self, node: RaftNode) -> Any:
-        """What properties read: all but what a leader notes of the others."""
+        """The part that properties read: all but what a leader notes of the others."""
         server = node.server
         leads = isinstance(server.role, Leader)
         return leads, server.term, server.log, server.commit, node.machine

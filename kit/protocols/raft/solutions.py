@@ -9,6 +9,6 @@ def votes_for(term: int, vote: str, log: list[int], asker: str, wants: list[int]
 
 
 def committed_up_to(term: int, log: list[int], stored: list[int]) -> int:
-    """What the middle one of them stores, if it is of this term."""
+    """The index that the middle one of them stores, if it is of this term."""
     end = sorted(stored)[(len(stored) - 1) // 2]
     return end if end and log[end - 1] == term else 0

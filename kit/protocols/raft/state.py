@@ -63,7 +63,7 @@ class Options(Struct, frozen=True, cache_hash=True):
 
 
 class Stored(Struct, frozen=True, cache_hash=True):
-    """What survives a crash: the term, the vote in it (empty: none), the log, the commit index."""
+    """The part that survives a crash: term, the vote in it (empty: none), log, commit index."""
 
     term: int = 0
     vote: str = ""
@@ -158,14 +158,14 @@ class Server(Struct, frozen=True, cache_hash=True):
 
     @property
     def leader(self) -> str:
-        """Whom it takes for the leader, be it itself; empty: nobody."""
+        """The leader as it knows it, be it itself; empty: nobody."""
         if isinstance(self.role, Follower):
             return self.role.leader
         return self.id if isinstance(self.role, Leader) else ""
 
 
 class Answer(Struct, frozen=True, cache_hash=True):
-    """What a client is told of its request.
+    """The answer to a client's request.
 
     ``dropped``: another entry stands at its index, and it may try again. ``unknown``: nobody can
     tell. ``refused``: nothing was done; ``leader`` may help.
@@ -185,7 +185,7 @@ class Sent(Struct, frozen=True, cache_hash=True):
 
 
 class Written(Struct, frozen=True):
-    """What has to be written before anything is sent; None, 0 or nothing: that stays as it was."""
+    """The data to be written before anything is sent; None, 0 or nothing: that stays as it was."""
 
     term_and_vote: tuple[int, str] | None = None
     snapshot: Snapshot | None = None
@@ -195,7 +195,7 @@ class Written(Struct, frozen=True):
 
 
 class Output(Struct, frozen=True):
-    """What an event makes of a server (``server``), and what it causes, in this order.
+    """The outcome of an event: the new ``server``, and what it causes, in this order.
 
     ``written`` is stored, then ``messages`` are sent; the state machine loads a new ``snapshot``
     and applies ``committed`` entries; clients get ``answers``. ``aborted``: a transfer ended.
@@ -209,7 +209,7 @@ class Output(Struct, frozen=True):
 
     @property
     def written(self) -> Written:
-        """What differs from what was stored before."""
+        """The difference from what was stored before."""
         was, now = self.before.stored, self.server.stored
         votes = (now.term, now.vote) if (now.term, now.vote) != (was.term, was.vote) else None
         snapshot = now.log.snapshot if now.log.snapshot != was.log.snapshot else None

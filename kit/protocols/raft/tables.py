@@ -79,7 +79,7 @@ class RaftTables:
         self.static[group] = (stored.term, stored.vote, named, stored.commit)
 
     def load(self, group: Group) -> Stored | None:
-        """What the rows of a group come to."""
+        """The stored data in the rows of a group."""
         if group not in self.static:
             return None
         term, vote, named, commit = self.static[group]

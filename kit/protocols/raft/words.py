@@ -81,7 +81,7 @@ def brief_text(entry: Entry) -> str:
 
 
 def data_text(data: Data) -> str:
-    """What an entry holds: a command, the members, or (empty) nothing."""
+    """The content of an entry: a command, the members, or (empty) nothing."""
     return configuration_text(data) if isinstance(data, Configuration) else data or ""
 
 
@@ -109,7 +109,7 @@ def server_text(s: Server, *, is_down: bool = False) -> str:
 
 
 def wish_text(what: str) -> str:
-    """What a client wants, by its request: ``to make A B (C) the members``, ``to read``."""
+    """The wish of a client, by its request: ``to make A B (C) the members``, ``to read``."""
     word, *rest = what.partition(" at ")[0].split()
     names = " ".join(name if name.isupper() else f"({name.upper()})" for name in rest)
     after = int(what.partition(" after ")[2] or 0)

@@ -113,7 +113,7 @@ class ClusterDescription(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def told_to_vote(self) -> int:
-        """Who votes as the description says (a mask); 0: it does not."""
+        """The voters of the description (a mask); 0: it names none."""
         return where(node.votes is True for node in self.nodes)
 
     @property
@@ -122,7 +122,8 @@ class ClusterDescription(Struct, frozen=True, forbid_unknown_fields=True):
         return tuple(n.name for n in self.nodes if n.status == "down" and not n.joins)
 
     def able(self, able: bool = True) -> tuple[str, ...]:
-        """Who lives or may be restarted, and may take part in a recovery by hand (or may not).
+        """The nodes that live or may be restarted, and may take part in a recovery by hand (or may
+        not).
 
         Who joins or leaves cannot be recovered.
         """
@@ -424,7 +425,7 @@ class KeyspaceLine(Struct, frozen=True):
 
 
 class RecoveryAdvice(Struct, frozen=True):
-    """What to do about a cluster.
+    """The advice about a cluster.
 
     ``group0`` has a line for each set of voters that counts: one where it is known who votes, else
     the worst and the best, or one for each view that nodes have. ``elsewhere`` are the releases
@@ -483,7 +484,7 @@ def advise(
     release: Release = NEWEST,
     views: Sequence[RaftView] = (),
 ) -> RecoveryAdvice:
-    """What to do, with ``leader`` as the recovery leader, or one of those that may lead.
+    """The advice, with ``leader`` as the recovery leader, or one of those that may lead.
 
     ``warnings`` are those of the file. A leader's name may be shortened. ``views`` say who votes,
     as nodes see it; without them, and where the description does not tell either, edition

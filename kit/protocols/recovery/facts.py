@@ -214,7 +214,7 @@ class ModeRow(Struct, frozen=True):
 
     @property
     def mode(self) -> str:
-        """What it runs by."""
+        """The mode that it runs in."""
         return self.node.mode_text if self.node.standing != "dead" else "dead"
 
 

@@ -49,7 +49,7 @@ Place: TypeAlias = Annotated[str, Each(lambda m: m.cuttable)]
 
 
 class FailuresState(State, frozen=True, cache_hash=True):
-    """Who runs, who serves, who is cut off, who votes (masks), and what schema each node knows.
+    """The nodes that run, serve, are cut off and vote (masks), and the schema that each knows.
 
     Of the nodes that run (``up``) those in ``serving`` answer clients; the others have started and
     do not yet. ``apart`` are the nodes on the far side of a cut; a node that is down is on a side,
@@ -99,7 +99,7 @@ class FailuresState(State, frozen=True, cache_hash=True):
         return self.but(schemas=tuple(schemas))
 
     def standing(self, node: int) -> str:
-        """What a node does now."""
+        """The state of a node now."""
         if self.serving >> node & 1:
             return "serving"
         if not self.up >> node & 1:
@@ -144,7 +144,7 @@ class Failures(VotingModel[FailuresState]):
     )
 
     def set_up(self) -> None:
-        """Who is there, where, and who may fail at once.
+        """Take the nodes, their places, and who may fail at once.
 
         Raises BadInput for too many nodes, or names of others in ``together``.
         """
@@ -214,7 +214,7 @@ class Failures(VotingModel[FailuresState]):
         return s.knowing(side, s.newest(side) | 1 << s.entries).but(entries=s.entries + 1)
 
     def behind(self, s: FailuresState) -> Iterator[int]:
-        """Who does not serve yet, and who lacks entries that its side knows."""
+        """The nodes that do not serve yet, and those that lack entries that their side knows."""
         for side in s.sides():
             known = where(schema == s.newest(side) for schema in s.schemas)
             yield from nodes_in(side & ~(known & s.serving))
@@ -356,7 +356,7 @@ class Failures(VotingModel[FailuresState]):
     # What is said
 
     def suggest(self, s: FailuresState) -> Any | None:
-        """What repairs the cluster; a schema change where nothing is to be repaired."""
+        """The action that repairs the cluster; a schema change where nothing is to be repaired."""
         wanted = [each for each in self.actions(s) if self.kind(each) not in self.faults]
         repairs = (each for each in wanted if type(each) is not Alter)
         return next(repairs, next(iter(wanted), None))
@@ -368,7 +368,7 @@ class Failures(VotingModel[FailuresState]):
         return f"group 0 has {'a majority again' if after.has_majority else 'lost its majority'}"
 
     def words(self, before: FailuresState, action: Any, after: FailuresState) -> dict[str, str]:
-        """What the state means for group 0."""
+        """The meaning of the state for group 0."""
         able = next((side for side in after.sides() if after.may_commit(side)), None)
         votes = after.voters.bit_count()
         if able is None:
@@ -383,7 +383,7 @@ class Failures(VotingModel[FailuresState]):
         return {"means": f"{(after.up & after.voters).bit_count()} of {votes} voters are still up"}
 
     def readable(self, s: FailuresState) -> dict[str, str]:
-        """Who votes, what is cut off, and every node."""
+        """The voters, the cuts, and every node."""
         nodes = (f"{s.standing(at)}, schema {columns(has)}" for at, has in enumerate(s.schemas))
         return {
             "voters": ", ".join(self.named(s.voters)),

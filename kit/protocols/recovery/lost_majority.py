@@ -26,7 +26,7 @@ NO_MAJORITY = refused("this group 0 has no majority")
 
 
 def typed(label: str, text: str) -> list[Travel]:
-    """What the operator does on a node: it goes there from the operator."""
+    """The flows of an operator's work on a node: it goes there from the operator."""
     return [Travel("request", "operator", "n:{node}", label, f"the operator → {{node}}: {text}")]
 
 
@@ -60,7 +60,7 @@ class LostState(State, frozen=True):
         return bool(s.isolated and node.standing == "returned")
 
     def voters_of(self, group: int) -> int:
-        """Who votes in a group (a mask)."""
+        """The voters of a group (a mask)."""
         s: Any = self
         return int((s.voters or s.groups)[group])
 
@@ -99,7 +99,7 @@ class LostMajority(VotingModel[S]):
         )
 
     def set_up(self) -> None:
-        """Who is a member, who is given up, where all stand, and who votes at first.
+        """Take the members, those that are given up, all places, and the first voters.
 
         Raises BadInput for unknown names, for racks of others, and where a majority lives, or
         nobody.
@@ -136,20 +136,20 @@ class LostMajority(VotingModel[S]):
         )
 
     def torn(self, s: Any) -> str | None:
-        """Who talks as one cluster and is in different groups."""
+        """The nodes that talk as one cluster and are in different groups."""
         if (pair := s.in_two_groups(self.edition)) is None:
             return None
         said = (f"{self.names[i]} of {self.group_name(s.nodes[i].group)}" for i in pair)
         return f"{' and '.join(said)} talk as one cluster"
 
     def group_name(self, group: int, nowhere: str = "") -> str:
-        """What a group is called; ``nowhere`` where it is none."""
+        """The name of a group; ``nowhere`` where it is none."""
         if group == NO_GROUP:
             return nowhere
         return "the old group" if group == OLD else f"group {group + 1}"
 
     def stored_id(self, group: int) -> str:
-        """Whose id a node has persisted."""
+        """The node whose id a node has persisted."""
         return f"id of {self.group_name(group)}" if group != NO_GROUP else "no group id"
 
     def host(self, node: int, replaced: int = 0) -> ServerHost:

@@ -82,7 +82,7 @@ class ModeNode(State, frozen=True, cache_hash=True, kw_only=True):
 
     @property
     def schema_version(self) -> tuple[bool, int]:
-        """What it gossips as its schema version: a hash of its mutations, or the entry's value."""
+        """The schema version that it gossips: a hash of its mutations, or the entry's value."""
         return (True, self.columns) if self.hashed else (False, self.version)
 
     @property

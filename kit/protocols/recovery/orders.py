@@ -161,7 +161,7 @@ USUAL = RecoveryMode.Parameters(commit_indexes=(1, 2, 2, 2), dead="C D", changes
 
 
 class Harm(Struct, frozen=True):
-    """What became of an order.
+    """The harm of an order.
 
     ``wrong`` is the place of its first wrong step (None: the documented order), ``missing`` the
     documented step that does not stand there. ``breaks`` is what breaks first in ``run``, the

@@ -27,7 +27,7 @@ ENDS = {"none": "", "done": "left", "rolled back": "normal"}
 
 
 class HalfDone(Struct, frozen=True):
-    """What the new coordinator can do next on the operation that it found, by the tables.
+    """The next steps of the new coordinator on the operation that it found, by the tables.
 
     ``after`` is the state that the next edge leads to, or how it ends the operation; the state of
     now, while a barrier that is tried again waits for ``missing`` nodes (a mask). ``failed`` is the
@@ -85,7 +85,7 @@ def next_of_operation(
 
 
 class GossipDigest(Struct, frozen=True):
-    """What a node says of itself in each message: the group that it runs in, and its option.
+    """The gossip of a node about itself in each message: its group, and its option.
 
     ``recovery_leader`` is the node that the option names (``NOBODY``: it is not set);
     ``walled_off`` whether a firewall lies between this node and those that recover.
@@ -265,7 +265,7 @@ class RecoveryState(LostState, frozen=True, cache_hash=True, kw_only=True):
     # Gossip: who takes whose
 
     def digest_of(self, number: int) -> GossipDigest:
-        """What a node that is up says of itself."""
+        """The gossip of a node that is up about itself."""
         node = self.nodes[number]
         return GossipDigest(node.group, node.option, self.is_walled_off(node))
 

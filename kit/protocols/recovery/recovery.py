@@ -137,7 +137,7 @@ class Recovery(lost_majority.LostMajority[RecoveryState]):
 
     @property
     def under_way(self) -> str:
-        """Who recovers without whom, and whether an operation was under way."""
+        """The nodes that recover, the lost ones, and whether an operation was under way."""
         live = ", ".join(name for name in self.names if name not in self.given_up)
         operation = f", halfway through {self.half_done}" if self.operation else ""
         return f"recovery of {live} without {', '.join(self.given_up)}{operation}"
@@ -274,7 +274,7 @@ class Recovery(lost_majority.LostMajority[RecoveryState]):
         return s.at(node, option=s.leader)
 
     def startable(self, s: RecoveryState) -> Iterable[int]:
-        """Who is down, or has no id any more; the leader comes first."""
+        """The nodes that are down, or have no id any more; the leader comes first."""
         able = s.where(lambda n: n.takes_part and (n.status == "down" or n.group_id == NO_GROUP))
         return sorted(nodes_in(able), key=lambda node: node != s.leader)
 
@@ -296,7 +296,7 @@ class Recovery(lost_majority.LostMajority[RecoveryState]):
         yield Travel("data", self.spot(source), self.spot(act.node), "snapshot", text)
 
     def restarted(self, before: RecoveryState, action: Any, after: RecoveryState) -> str:
-        """Where a start ends: nowhere, in its own group, in one that it creates or joins."""
+        """The end of a start: nowhere, in its own group, in one that it creates or joins."""
         number = self.number(action.node)
         was, node, group = before.nodes[number], after.nodes[number], "{group}"
         if node.group == NO_GROUP:
@@ -364,7 +364,7 @@ class Recovery(lost_majority.LostMajority[RecoveryState]):
         return s.at(node, status="up").created(node)
 
     def next_of_operation(self, s: RecoveryState) -> cluster.HalfDone:
-        """What the coordinator in the new group can do next on the operation that it found."""
+        """The next steps of the coordinator in the new group on the operation that it found."""
         subject, group = self.number(self.given_up[0]), s.new_group
         alive = s.running(group) if group != NO_GROUP else 0
         return cluster.next_of_operation(s.operation, subject, s.peers, s.dead, alive, self.edition)
@@ -391,7 +391,7 @@ class Recovery(lost_majority.LostMajority[RecoveryState]):
             yield Travel("answer", name, leader, "done", leg=1)
 
     def coordinated(self, before: RecoveryState, act: Any, after: RecoveryState) -> str:
-        """What the coordinator did on the operation, and where that leads."""
+        """The coordinator's work on the operation, and where that leads."""
         done, subject = self.next_of_operation(before), self.given_up[0]
         silent = ", ".join(self.named(done.addressed & ~before.running(before.new_group)))
         why = f"The barrier of {before.operation} got no answer from {silent}"
@@ -729,7 +729,7 @@ class Recovery(lost_majority.LostMajority[RecoveryState]):
         return "the recovery is done" if self.is_recovered(after) else None
 
     def words(self, before: RecoveryState, action: Any, after: RecoveryState) -> dict[str, str]:
-        """Who leads, who else is dead; the machine of the node, its group, and what it knows."""
+        """The leader, the other dead; the machine of the node, its group, and what it knows."""
         words = {
             "leader": self.names[after.leader] if after.leader != NOBODY else "nobody",
             "others": f" and ignores {', '.join(self.named(after.dead))}" if after.dead else "",
@@ -757,7 +757,7 @@ class Recovery(lost_majority.LostMajority[RecoveryState]):
         }
 
     def in_a_line(self, node: RecoveryNode) -> str:
-        """Where a node runs, and what it has persisted."""
+        """The group of a node, and what it has persisted."""
         if node.status == "removed":
             return "removed"
         back = "back, " if node.status == "returned" else ""

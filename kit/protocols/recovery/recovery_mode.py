@@ -312,7 +312,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         return s.started(node)
 
     def answers(self, before: ModeState, act: Any, after: ModeState) -> Iterator[Travel]:
-        """What the operator reads at every live node."""
+        """The answers that the operator reads at every live node."""
         label = "RECOVERY mode" if isinstance(act, ReadLogs) else "one version"
         for name in self.named(after.live):
             text = f"{name} → the operator: {label}"
@@ -732,7 +732,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         return next((each for each in due if self.refusal(s, each) is None), None)
 
     def due(self, s: ModeState) -> Iterator[Any]:
-        """What the documented order asks for now, the first steps first."""
+        """The actions that the documented order asks for now, the first steps first."""
         live = [(self.names[i], s.nodes[i]) for i in nodes_in(s.live)]
         if s.dead and not s.isolated:
             yield Isolate()
@@ -800,7 +800,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         }
 
     def in_a_line(self, node: ModeNode) -> str:
-        """Where a node runs, and what it has persisted."""
+        """The group of a node, and what it has persisted."""
         if node.standing == "removed":
             return "removed"
         group = f" of {self.group_name(node.group)}" if node.group != NO_GROUP else ""

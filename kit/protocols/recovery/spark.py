@@ -198,7 +198,7 @@ def description(row: Any) -> str:
 
 
 def opened(row: Any) -> Timeline | None:
-    """What the Player shows of a row's cluster; None for a row of another table.
+    """The history of a row's cluster, for the Player; None for a row of another table.
 
     A recovery at its beginning where one datacenter lost its quorum, by who votes in the row's
     edition. Else the cluster with those nodes down, which failed at once.

@@ -75,7 +75,7 @@ class Coordinating(Range):
         self._plans = tuple(trail.plans for trail in self.trails)
 
     def happened(self, before: StorageState, action: Any, after: StorageState) -> Happenings:
-        """What coordinators send, and what they answer."""
+        """The messages of coordinators, and the answers."""
         if isinstance(action, Start):
             return (self._sent(after, action.request),)
         if not isinstance(action, Finish | TimeOut):
@@ -104,7 +104,7 @@ class Coordinating(Range):
         return Completed(*who, *end, plan, back, self.history.names(repaired))
 
     def quota_rows(self, quotas: levels.Quotas, answered: int) -> tuple[QuotaRow, ...]:
-        """What a level needs, with those of the answers (a mask) that count."""
+        """The needs of a level, with those of the answers (a mask) that count."""
         names = self.history.names
         return tuple(
             QuotaRow(names(q.replicas), q.needed, names(q.replicas & answered)) for q in quotas
@@ -131,7 +131,7 @@ class Coordinating(Range):
         return 0 if dc is None else self.datacenters.index(dc)
 
     def wanted(self, s: StorageState, number: int, index: int) -> levels.Quotas:
-        """What a request's level needs by the metadata at ``index``."""
+        """The needs of a request's level by the metadata at ``index``."""
         return self._wanted(number, self._views[s.trail][index], self.writing(s, number))
 
     def mutation(self, s: StorageState, number: int) -> int:
@@ -182,7 +182,7 @@ class Coordinating(Range):
         return back if request.begun is UNSET else replace(back, begun=0)
 
     def needs(self, s: StorageState, number: int) -> str:
-        """What a request's level needs by what its coordinator knows: ``2 of A, B, X``."""
+        """The needs of a request's level by what its coordinator knows: ``2 of A, B, X``."""
         wanted = self.wanted(s, number, self.judged_by(s, number))
         return "; ".join(f"{quota.needed} of {self.listing(quota.replicas)}" for quota in wanted)
 

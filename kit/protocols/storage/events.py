@@ -155,7 +155,7 @@ ERRORS: dict[Verdict, str] = {
 
 
 def legs(event: Happened, unit: str) -> Iterator[Travel]:
-    """What travels in a step, with the keys of a run in space and time.
+    """The flows of a step, with the keys of a run in space and time.
 
     A request leaves its coordinator when it is sent and is then on its way (``away:``); it arrives,
     and is answered, in the step in which the replica gets it. A card of the request stands for its

@@ -48,7 +48,7 @@ class EpochRow(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """What tells the row from all others: quiet events share their number."""
+        """The key that tells the row from all others: quiet events share their number."""
         return f"view:{self.epoch}" + f":{self.again}" * bool(self.again)
 
 
@@ -94,8 +94,8 @@ class ReplicaRow(Struct, frozen=True):
 
 
 class AskedRow(Struct, frozen=True):
-    """Whom a client's coordinator asks for a read, or for a write: by its request that is open
-    (``number``), else by the epochs that it may plan the next one by.
+    """The nodes that a client's coordinator asks for a read, or for a write: by its request that is
+    open (``number``), else by the epochs that it may plan the next one by.
 
     Every such epoch, from the ``oldest`` to the ``newest``, asks those in ``surely``, only some ask
     those in ``perhaps``. ``on_the_way``: a message has not reached them; ``at_work``: it has, and
@@ -285,7 +285,7 @@ def arrived(row: ReplicaRow) -> float:
 
 
 def held(cell: int) -> Held:
-    """What kind of cell it is."""
+    """The kind of cell."""
     if cell == rules.NOTHING:
         return "nothing"
     return "tombstone" if rules.is_tombstone(cell) else "value"
@@ -446,7 +446,7 @@ def why_kept(m: Storage, s: StorageState, name: str) -> str:
 
 
 def shown_replicas(m: Storage, s: StorageState, name: str) -> str:
-    """What each replica knows, does and holds (one of them, when it is named)."""
+    """The state of each replica (of one, when it is named): what it knows, does and holds."""
     if name and name not in m.history.replicas:
         raise BadInput("replica", name, "one of " + ", ".join(m.history.replicas))
     lines = []

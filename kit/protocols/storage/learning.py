@@ -25,7 +25,7 @@ def learning_waits(model: storage.Storage) -> PartialOrder:
 
 
 class _Leads:
-    """What is learned right before an action."""
+    """The news that a node learns right before an action."""
 
     def __init__(self, model: storage.Storage) -> None:
         self.model = model

@@ -56,7 +56,7 @@ History = tuple[Events, str]
 
 
 def monitors(model: Coordinating) -> tuple[Monitor, ...]:
-    """What every later read is promised; with clients side by side, one order for all of them.
+    """The promises of every later read; with clients side by side, one order for all of them.
 
     The one order is kept where no read goes back in time, which ``blocking`` read repair alone
     ensures: with any other kind a read may see a write that is not acknowledged, and a later one
@@ -152,7 +152,7 @@ class _Promises:
 
 
 class _Order:
-    """What clients saw of the requests on the one key, in time."""
+    """The clients' views of the requests on the one key, in time."""
 
     def __init__(self, model: Coordinating) -> None:
         self.model = model

@@ -59,7 +59,7 @@ class Moving(Range):
         self._blocked = lru_cache(None)(self._waits_for)
 
     def happened(self, before: StorageState, action: Any, after: StorageState) -> Happenings:
-        """What is committed, learned and copied, also late, and who fails."""
+        """The events of commits, learning and copies, also late, and of failures."""
         match action:
             case Commit():
                 reached = self.newest(after)

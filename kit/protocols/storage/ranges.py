@@ -46,7 +46,7 @@ class LateCopy(Struct, frozen=True, order=True):
 
 
 class StorageState(State, frozen=True, cache_hash=True):
-    """What is committed, who knows it, who holds what, and where each request stands.
+    """The commits, who knows them, who holds what, and the state of each request.
 
     ``trail`` is the number of the trail that is committed; ``known`` the index of the epoch that
     each replica has applied, then each coordinator's; ``cells`` a cell per replica, ``copies``
@@ -89,7 +89,7 @@ class Range(Declared[StorageState]):
     switches: ExchangeSwitches = ExchangeSwitches()
 
     def happened(self, before: StorageState, action: Any, after: StorageState) -> Happenings:
-        """What a step was; one that answers by sending again is two things."""
+        """The events of a step; one that answers by sending again is two."""
         return ()
 
     def key(self, place: str) -> str:
@@ -97,11 +97,11 @@ class Range(Declared[StorageState]):
         return place
 
     def requested(self) -> tuple[rules.ClientRequest, ...]:
-        """What clients ask for, in this order."""
+        """The requests of clients, in this order."""
         return rules.parse_workload(self.requests)
 
     def placement_history(self) -> RangeHistory:
-        """Who reads and writes the range at each epoch, what may come next, who may lag."""
+        """The readers and writers of the range at each epoch, what may come next, who may lag."""
         raise NotImplementedError
 
     def set_up(self) -> None:
@@ -263,7 +263,7 @@ class Range(Declared[StorageState]):
 
 
 def travels(m: Any, before: Any, action: Any, after: Any) -> Iterator[Travel]:
-    """What travels in a step, as what happened in it says."""
+    """The flows of a step, by what happened in it."""
     for event in m.happened(before, action, after):
         for leg in legs(event, m.history.unit):
             yield replace(leg, source=m.key(leg.source), target=m.key(leg.target))

@@ -147,7 +147,7 @@ Itself: TypeAlias = Annotated[int, Each(lambda m: (m.replica,), by_place=True)]
 
 
 class ReplicaState(State, frozen=True, cache_hash=True):
-    """What the replica knows and holds, and its last answer (None: not asked yet)."""
+    """The replica's knowledge and data, and its last answer (None: not asked yet)."""
 
     known: int = 0
     cell: int = requests.NOTHING
@@ -171,7 +171,7 @@ class Replica(Declared[ReplicaState]):
     switches: ExchangeSwitches = ExchangeSwitches()
 
     def placement_history(self) -> RangeHistory:
-        """Who reads and writes the range at each epoch."""
+        """The readers and writers of the range at each epoch."""
         raise NotImplementedError
 
     def set_up(self) -> None:
@@ -188,7 +188,7 @@ class Replica(Declared[ReplicaState]):
         return self.trail.numbers[index]
 
     def answer(self, s: ReplicaState, action: Any) -> Answer:
-        """What it makes of a message."""
+        """The answer to a message."""
         message = sent(self.seen, self.trail.index(action.epoch), self.switches)
         return receive(self.seen, self.index, s.known, message, action.write, self.switches)
 
@@ -197,7 +197,7 @@ class Replica(Declared[ReplicaState]):
         return seat_of(place)
 
     def happened(self, before: ReplicaState, action: Any, after: ReplicaState) -> Happenings:
-        """What a step of the real replica was."""
+        """The events of a step of the real replica."""
         if isinstance(action, ApplyEpoch):
             return (Applied(self.replica, self.epoch(after.known)),)
         answer = self.answer(before, action)

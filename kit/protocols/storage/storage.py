@@ -143,7 +143,7 @@ class Storage(Moving, Coordinating):
         )
 
     def happened(self, before: StorageState, action: Any, after: StorageState) -> Happenings:
-        """What replicas do that get a message, and what happens on their disks."""
+        """The events of replicas that get a message, and of their disks."""
         match action:
             case Admit() | Serve() | WriteBack():
                 return (self._met(before, action, after),)
@@ -209,7 +209,7 @@ class Storage(Moving, Coordinating):
         return begun is not UNSET and holds(begun, i)
 
     def answer(self, s: StorageState, action: Any) -> Answer:
-        """What the replica makes of the message of such an action."""
+        """The answer of the replica to the message of such an action."""
         return self._answer(s, action.request, self.code[action.replica])
 
     def _answer(self, s: StorageState, number: int, i: int) -> Answer:
@@ -456,7 +456,7 @@ class Storage(Moving, Coordinating):
         return None
 
     def _answering(self, views: tuple[View, ...], known: tuple[int, ...], index: int) -> int:
-        """Whose answers count for a plan of an epoch (a mask).
+        """The nodes whose answers count for a plan of an epoch (a mask).
 
         Whoever knows a newer epoch says so, and the plan is validated again; or it refuses what is
         below its fence.

@@ -175,7 +175,7 @@ class Balance(Hosts[BalanceState]):
         return self.percents[tablet] * TARGET_SIZE // 100
 
     def gather(self, s: BalanceState) -> cluster.BalancerInput:
-        """What the planner looks at."""
+        """The input of the planner."""
         sizes: dict[str, list[dict[str, int]]] = {}
         for i, ((table, _), replicas) in enumerate(zip(self.tables, s.replicas, strict=True)):
             size = self.bytes_of(i)
@@ -193,13 +193,13 @@ class Balance(Hosts[BalanceState]):
         )
 
     def answer(self, s: BalanceState, move: Any) -> WhyAnswer:
-        """What the planner says of a move."""
+        """The planner's words about a move."""
         table, number = self.tables[move.tablet]
         source, target = replica_of(move.source), replica_of(move.target)
         return why(self.given(s), table, number, target, source=source, edition=self.edition)
 
     def held(self, s: BalanceState, move: Any) -> tuple[str, str]:
-        """What the hand takes for a move, and where to."""
+        """The thing that the hand takes for a move, and its target."""
         slot = s.replicas[move.tablet].index(replica_of(move.source))
         held = replica_spot("{}:{}:{}".format(*self.tables[move.tablet], slot))
         return held, shard_spot(move.target)
@@ -219,7 +219,7 @@ class Balance(Hosts[BalanceState]):
                 yield from ((tablet, source, target) for target in places if target != source)
 
     def moved(self, before: BalanceState, action: Any, after: BalanceState) -> str:
-        """What a move did to the loads, and whether the plan had it."""
+        """The effect of a move on the loads, and whether the plan had it."""
         place = self.place(before, action.tablet, action.source, action.target)
         loads = loads_said(self.edition, *self.loads(before).compared(*place))
         answer, by_documents = self.answer(before, action), self.edition == "documents"

@@ -205,7 +205,7 @@ class TabletsState(State, frozen=True, cache_hash=True, kw_only=True):
         return (late.stage, late.session) not in [(way.stage, way.session) for way in ways]
 
     def stored(self) -> tuple[Any, ...]:
-        """What group 0 holds of the tablets."""
+        """The tablets' tables in group 0."""
         return tuple((row.replicas, row.forgotten().transitions) for row in self.tablets)
 
 
@@ -220,7 +220,7 @@ NOT_HERE: tuple[Any, ...] = (
 
 
 class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[TabletsState]):
-    """What all parts of the model stand on: the cluster, its tablets, and its first state."""
+    """The base of all parts of the model: the cluster, its tablets, and its first state."""
 
     State, of, part = TabletsState, Topology, "control"
 
@@ -448,7 +448,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
 
     @cached_property
     def flow_table(self) -> Mapping[type, Travels]:
-        """What travels; not in steps that no run here has."""
+        """The flows; not of steps that no run here has."""
         moving = super().flow_table.items()
         return {kind: travels for kind, travels in moving if kind not in NOT_HERE}
 
@@ -490,7 +490,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         return next(table for table in self.layout.tables if table.name == name).last_token(number)
 
     def tablet_words(self, tablet: int) -> str:
-        """What a tablet is called: its number, and its table where there are several."""
+        """The name of a tablet: its number, and its table where there are several."""
         table, number = self.place(tablet)
         return f"tablet {number}" if self.dump is None else f"tablet {number} of {table}"
 
@@ -554,7 +554,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         return mask_of(i for i, e in pairs if e.state in states or e.request in requests)
 
     def here(self, key: str) -> str:
-        """Where something of the cluster's picture is in the grid: nodes are rows here."""
+        """The place in the grid of something in the cluster's picture: nodes are rows here."""
         kind, _, name = key.partition(":")
         return host_spot(name) if kind == "n" else OUTSIDE.get(key, key)
 
@@ -638,7 +638,8 @@ def targets(s: TabletsState) -> int:
 def replication_before(
     places: Sequence[tuple[str, Sequence[Place]]], stated: cluster.Replication | None, field: str
 ) -> cluster.Replication:
-    """What a keyspace asks for: as stated, else as many replicas as all its tables have.
+    """The replication that a keyspace asks for: as stated, else as many replicas as its tables
+    have.
 
     ``places`` are for each tablet its table, and the datacenters and racks of its replicas.
     BadInput of ``field`` where these differ, naming who has what.

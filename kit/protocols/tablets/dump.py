@@ -45,7 +45,7 @@ class DumpedTransition(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TabletDump(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
-    """What a cluster's tables tell, beside who holds which tablet.
+    """The tables of a cluster beside those of who holds which tablet.
 
     ``shards`` and ``capacities`` (bytes, 0: not known) are those of each member. Tablets are
     counted through all ``tables`` in their order. ``sizes`` has, for each tablet, the bytes of each

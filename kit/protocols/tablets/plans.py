@@ -41,7 +41,7 @@ Begin: TypeAlias = tuple[int, TransitionKind, str, str]
 
 
 class StatePlan(Struct, frozen=True):
-    """What the balancer would begin in a state, what of it drains, what is stuck, the plan."""
+    """The balancer's begins in a state, its drains, what is stuck, the plan."""
 
     begins: tuple[Begin, ...]
     drains: tuple[Begin, ...]
@@ -50,7 +50,7 @@ class StatePlan(Struct, frozen=True):
 
 
 class Plans(cluster.TabletCluster):
-    """What may begin in a state, and what has to."""
+    """The actions that may begin in a state, and those that have to."""
 
     def set_up(self) -> None:
         """With a dump the planner decides what begins."""
@@ -83,7 +83,7 @@ class Plans(cluster.TabletCluster):
         return any(not left >> self.number(each.host) & 1 for _, each in self.drains(s))
 
     def roles(self, s: cluster.TabletsState) -> tuple[NodeRole, ...]:
-        """What each node is to the balancer."""
+        """The role of each node for the balancer."""
         topology = s.control.topology
         leaving = self.leaving(topology) * self.drain_tablets_first
         heard = s.control.reachable if self.edition == "documents" else self.everybody
@@ -259,7 +259,7 @@ class Plans(cluster.TabletCluster):
     def rf_begins(
         self, s: cluster.TabletsState, request: RequestEntry
     ) -> tuple[tuple[int, cluster.TabletTransition], ...]:
-        """What the command of an RF change begins: a transition of each tablet of the keyspace."""
+        """The begins of an RF change's command: a transition of each tablet of the keyspace."""
         after = altered(s.control.topology, request)
         return tuple(
             (tablet, cluster.TabletTransition(self.rebuild, "", old, change.on(old)))

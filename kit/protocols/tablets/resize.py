@@ -61,7 +61,7 @@ Phase = Literal["", "barrier", "commit", "after"]
 
 
 class Store(State, frozen=True, cache_hash=True):
-    """What a replica of a tablet holds; ``tablet`` is its number in the map that its node goes by.
+    """The data of a replica of a tablet; ``tablet`` is its number in the map that its node goes by.
 
     ``groups`` are its compaction groups, each with the parts of the line of tokens (a mask) whose
     data it has: one, or two once it is divided, left and right. ``number`` is the
@@ -75,7 +75,7 @@ class Store(State, frozen=True, cache_hash=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What its compaction groups are called: by the tablet, and the side of it."""
+        """The names of its compaction groups: by the tablet, and the side of it."""
         sides = (" left", " right") if len(self.groups) > 1 else ("",)
         return tuple(f"{self.tablet}{side}" for side in sides)
 
@@ -84,7 +84,7 @@ Stores = tuple[Store, ...]  # the stores of all replicas, ascending by tablet, t
 
 
 class TableView(State, frozen=True, cache_hash=True):
-    """What a node goes by: count and decision of the map, and whether a resize is finalized now."""
+    """The view of a node: count and decision of the map, and whether a resize is finalized now."""
 
     count: int
     resize_type: str = "none"
@@ -126,7 +126,7 @@ class ResizeState(State, frozen=True, cache_hash=True, kw_only=True):
 
     @property
     def view(self) -> TableView:
-        """What group 0 says now."""
+        """The view of group 0 now."""
         now = self.map
         finalizing = self.transition == FINALIZATION
         return TableView(now.count, now.resize_type, now.resize_seq_number, finalizing)
@@ -312,7 +312,7 @@ class Resize(Hosts[ResizeState]):
     # What group 0 decides, by the sizes and by what replicas show
 
     def size_of(self, s: ResizeState) -> resize.TableSize:
-        """What the balancer knows of the table's size, in hundredths of the target size."""
+        """The size of the table as the balancer knows it, in hundredths of the target size."""
         replicas = len(s.map.tablets[0].replicas)
         count, number, total = s.map.count, s.map.resize_seq_number, s.size * replicas
         given = s.map.table, count, replicas, total, s.map.resize_type, number
@@ -324,7 +324,7 @@ class Resize(Hosts[ResizeState]):
         return replace(resize.THRESHOLDS[self.edition], target=TARGET)
 
     def decision(self, s: ResizeState) -> resize.ResizeDecision:
-        """What the balancer decides on the table by its size."""
+        """The balancer's decision on the table by its size."""
         return resize.decide(self.size_of(s), self.limits)
 
     def shown(self, s: ResizeState) -> dict[tuple[int, TabletReplica], int]:
@@ -555,7 +555,7 @@ class Resize(Hosts[ResizeState]):
         yield Travel("data", source, target, "{moved}", text, stays=True)
 
     def held(self, s: ResizeState, move: Any) -> tuple[str, str]:
-        """What the hand takes for a move, and where to."""
+        """The thing that the hand takes for a move, and its target."""
         slot = s.map.tablets[move.tablet].replicas.index(replica_of(move.source))
         return replica_spot(f"{s.map.table}:{move.tablet}:{slot}"), shard_spot(move.target)
 

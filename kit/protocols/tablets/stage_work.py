@@ -57,7 +57,7 @@ class Piece(Struct, frozen=True):
 
 
 class Stages(cluster.TabletCluster):
-    """What is done in stages, or fails: pieces of work, barriers, the commands that follow."""
+    """The work in stages: pieces that are done or fail, barriers, the commands that follow."""
 
     def busy(self, s: TabletsState) -> Refusal | None:
         """Why the coordinator does nothing for tablets now (S-26)."""
@@ -73,7 +73,7 @@ class Stages(cluster.TabletCluster):
     # What comes next
 
     def pieces(self, s: TabletsState) -> Iterator[Piece]:
-        """What is to be done next on each tablet in transition, unless it has failed or is done."""
+        """The next pieces of work on each tablet in transition, unless it has failed or is done."""
         for tablet, tablet_row in enumerate(s.tablets):
             for place, transition in enumerate(tablet_row.transitions):
                 work = self.work(transition.kind, transition.stage)
@@ -245,7 +245,7 @@ class Stages(cluster.TabletCluster):
     def sent_for_all(
         self, before: TabletsState, action: Any, after: TabletsState
     ) -> Iterator[Travel]:
-        """What the work sends; of very much, the first of it."""
+        """The flows of the work; of very much, the first of it."""
         done = self.done_pieces(before, after)
         return islice((leg for piece in done for leg in self.sent(before, piece)), MOST_SHOWN)
 
@@ -572,12 +572,12 @@ class Stages(cluster.TabletCluster):
         return s.but(late=cluster.LateRpc(tablet, work, written, way.stage, way.session))
 
     def late_sent(self, late: cluster.LateRpc) -> str:
-        """What is on its way, for which tablet, with its permit."""
+        """The late message, for which tablet, with its permit."""
         words = f"{late.work} of {self.tablet_words(late.tablet)}{permit(late.session)[1]}"
         return f"coordinator → network: {words}"
 
     def late_words(self, before: TabletsState, action: Any, after: TabletsState) -> str:
-        """What became of what came late."""
+        """The fate of a late message."""
         late = before.late
         assert late is not None
         of = self.tablet_words(late.tablet)
@@ -590,7 +590,7 @@ class Stages(cluster.TabletCluster):
         return f"{what} is let in{over * (before.is_over(late) and not late.sealed)}."
 
     def arrived(self, before: TabletsState, action: Any, after: TabletsState) -> Iterator[Travel]:
-        """What comes late is let in or turned away, for its permit."""
+        """The flows of a late message that is let in or turned away, for its permit."""
         late = before.late
         assert late is not None
         kind: FlowKind = "refusal" if after.late is None else "data"

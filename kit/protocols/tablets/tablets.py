@@ -126,7 +126,7 @@ class Tablets(Plans, Stages):
         return s.control.topology.tablets == "moving" or self.begins_track(s)
 
     def rf_command(self, s: TabletsState) -> TabletCommand | None:
-        """What the command of an RF change begins; None for any other decision."""
+        """The command that begins an RF change; None for any other decision."""
         if not s.control.started or self.begins(s) != "keyspace_rf_change":
             return None
         number = coordinator.decision_of(s.control, self.setting).number
@@ -134,7 +134,7 @@ class Tablets(Plans, Stages):
         return TabletCommand(begins=self.rf_begins(s, request), joint=True)
 
     def decided(self, before: TabletsState, action: Any, after: TabletsState) -> str:
-        """What is decided of tablets, if anything."""
+        """The decision about tablets, if there is any."""
         said = after.command and self.said(before, after.command)
         return f"The coordinator decides: {said}." if said else ""
 
@@ -250,7 +250,7 @@ class Tablets(Plans, Stages):
         return sum(1 << node for node in {node for way in ways for node in self.leavers(s, way)})
 
     def in_log_words(self, s: TabletsState, command: TabletCommand) -> str:
-        """What a command of tablets has done."""
+        """The effect of a command of tablets."""
         if command.stale and self.commit_with_guard:
             return "Group 0 has changed since the command was decided, so it has no effect."
         names = self.named(self.failed_drains(s, command))
@@ -322,7 +322,7 @@ class Tablets(Plans, Stages):
     # The track of the tablets
 
     def ended(self, s: TabletsState) -> Iterator[tuple[tuple[str, ...], bool]]:
-        """Where tablets are when their track ends."""
+        """The places of tablets when their track ends."""
         if s.control.topology.tablets == "moving":
             yield self.named(self.owners(s) if self.drain_tablets_first else 0), False
 
@@ -658,13 +658,13 @@ class Tablets(Plans, Stages):
             yield change.tablet, change.after, "the end" if edge.target == BOUNDARY else edge.target
 
     def said(self, s: TabletsState, command: TabletCommand) -> str:
-        """What a command does to tablets, in words; of very many, to the first of them."""
+        """The effect of a command on tablets, in words; of very many, on the first of them."""
         parts = [*islice(self.parts_said(s, command), MOST_SAID)]
         more = len(command.changes) + len(command.begins) - MOST_SAID
         return "; ".join([*parts, *([f"and {more:,} more"] if more > 0 else [])]) or "nothing"
 
     def parts_said(self, s: TabletsState, command: TabletCommand) -> Iterator[str]:
-        """What a command does to each tablet."""
+        """The effect of a command on each tablet."""
         for tablet, source, target in self.leads_to(s, command):
             yield f"{self.tablet_words(tablet)} goes from {source} to {target}"
         for tablet, transition in command.begins:

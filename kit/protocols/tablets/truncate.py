@@ -109,7 +109,7 @@ class Truncate(Hosts[TruncateState]):
     )
 
     def set_up(self) -> None:
-        """Who is there, and who holds replicas. BadInput for replicas that are no nodes."""
+        """Take the nodes and the replicas. BadInput for replicas that are no nodes."""
         self.names = tuple(ascii_uppercase[: self.nodes])
         hosts = {*self.replicas.split()}
         if not hosts or not hosts <= {*self.names}:
@@ -235,7 +235,7 @@ class Truncate(Hosts[TruncateState]):
         return f"The late RPC reaches {{node}}, which {said}."
 
     def arrived(self, before: TruncateState, action: Any, after: TruncateState) -> Iterator[Travel]:
-        """What comes late is let in or turned away."""
+        """The flows of a late message that is let in or turned away."""
         inside = self.let_in(before, self.number(action.node))
         kind: FlowKind = "data" if inside else "refusal"
         words = "let in" if inside else "refused"

@@ -78,7 +78,7 @@ SAFEGUARDS = (
 
 
 class PauseState(State, frozen=True, cache_hash=True):
-    """What is held back: sorted verbs, ``apply B`` or ``commit X``."""
+    """The verbs that are held back, sorted: ``apply B`` or ``commit X``."""
 
     held: tuple[str, ...] = ()
 
@@ -103,7 +103,7 @@ class PauseInjection(Declared[PauseState]):
         super().__init__()
 
     def free(self, s: PauseState) -> Iterator[str]:
-        """What is not held."""
+        """The verbs that are not held."""
         return (what for what in self.whats if what not in s.held)
 
     @action(each=free)
@@ -113,7 +113,7 @@ class PauseInjection(Declared[PauseState]):
         return PauseState(tuple(sorted({*s.held, what})))
 
     def held(self, s: PauseState) -> tuple[str, ...]:
-        """What is."""
+        """The verbs that are held."""
         return s.held
 
     @action(each=held, kind="hold")
@@ -289,7 +289,7 @@ class TcmCluster(Product):
         return tuple(self.parameters.epoch + count for count in counts)
 
     def barriers(self, s: Any, sequence: Sequence) -> tuple[Barrier, ...]:
-        """What must hold before the sequence's next step."""
+        """The barriers before the sequence's next step."""
         return self._barriers(s.tcm.events, sequence.node, self.level(s, sequence.node))
 
     def level(self, s: Any, node: str) -> Level:

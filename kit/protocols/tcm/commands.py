@@ -350,7 +350,7 @@ HEADS = ("keyspace", "level", "no quorum now", "must stay up (ranges that need i
 
 
 class Survival(Struct, frozen=True):
-    """What one more death would break.
+    """The promises that one more death would break.
 
     ``down`` are the nodes that answer nobody now; ``must_stay_up`` every other node whose death
     would take a quorum from some range, in the order of the ring file; ``losses`` say which quorum

@@ -28,7 +28,7 @@ def log(m: TcmCluster, s: Any, _: str) -> Cells:
 
 
 def epochs(m: TcmCluster, s: Any, _: str) -> Cells:
-    """Who has applied which epoch."""
+    """The epoch that each node has applied."""
     known = []
     for row in facts.applied(m, s):
         held = f" (holds back {', '.join(map(str, row.held))})" if row.held else ""
@@ -51,7 +51,7 @@ def levels(m: TcmCluster, s: Any, node: str) -> Cells:
 
 
 def streams(m: TcmCluster, s: Any, node: str) -> Cells:
-    """What is copied before reads may switch."""
+    """The copies that are made before reads may switch."""
     for row in (row for each in _operations(m, s, node) for row in each.streams):
         if facts.touches(m, row):
             way = f"{','.join(row.sources) or 'nobody'} -> {row.target}"
@@ -66,7 +66,7 @@ def steps(m: TcmCluster, s: Any, node: str) -> Cells:
 
 
 def locks(m: TcmCluster, s: Any, node: str) -> Cells:
-    """What each operation has locked."""
+    """The ranges that each operation has locked."""
     for operation in _operations(m, s, node):
         held = dict.fromkeys(lock.label for lock in operation.locks)
         yield (f"{operation.title}: {' '.join(held)}",)

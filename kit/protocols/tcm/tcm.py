@@ -201,7 +201,7 @@ class Tcm(Declared[TcmState]):
         return self.cluster.resolved[event.operation] if isinstance(event, rules.Begin) else event
 
     def committed(self, events: Log) -> rules.Committed:
-        """What the last event of a log prefix did."""
+        """The effect of the last event of a log prefix."""
         before, after = (self.snapshot(log).metadata for log in (events.shorter(), events))
         event = self.resolved(events[len(events) - 1])
         return rules.committed(before, event, after, self.switches)
@@ -253,7 +253,7 @@ class Tcm(Declared[TcmState]):
         return verbatim(f"{opening}Epoch {event.epoch}: {event.text} ({title}). {rest}")
 
     def came_to(self, events: Log) -> str:
-        """What the operation came to that the newest event ended, of several: as a sentence."""
+        """The end of the operation that the newest event ended, of several: as a sentence."""
         last = self.committed(events)
         operation = last.operation
         assert last.before is not None, f"{operation.title} is a single event"
@@ -394,11 +394,11 @@ class Tcm(Declared[TcmState]):
         return ranges_of
 
     def sent_in(self, s: TcmState, action: Any) -> dict[str, list[Range]]:
-        """Who streams in a step, as things stand, each with the ranges that it sends."""
+        """The nodes that stream in a step, as things stand, each with the ranges that it sends."""
         return self.sent(s, *self.task(s, action))
 
     def streams_words(self, before: TcmState, action: Any, after: TcmState) -> str:
-        """Who streams, and what: a replica that is not up sends nothing."""
+        """The nodes that stream, and their ranges: a replica that is not up sends nothing."""
         names, target = list(self.sent_in(before, action)), action.target
         if not names:
             dead = self.under_way(before, action.node).plan.operation.dead
@@ -584,7 +584,7 @@ class Tcm(Declared[TcmState]):
             yield from (name for name in self.present(s) if name not in s.down)
 
     def crashed(self, before: TcmState, action: Any, after: TcmState) -> str:
-        """What is lost with the node, and what is not."""
+        """The data that is lost with the node, and the data that is not."""
         if action.node in after.forgotten:
             return "{node} crashes, and no other node knows what is left to do."
         if self.sequence(after, action.node) is not None:

@@ -301,7 +301,7 @@ TOPOLOGY = Command("topology", _topology, WORDS, ABOUT, AFTER)
 
 
 def releases(release: str | None = None) -> Answer:
-    """Where published releases of the server differ, or what one of them does.
+    """The differences between published releases of the server, or the behaviour of one of them.
 
     Raises BadInput for a release that is not supported.
     """

@@ -32,7 +32,7 @@ NO_MAJORITY = refused("group 0 has no majority")
 
 
 class Attempted(State, frozen=True, cache_hash=True):
-    """What a coordinator remembers, and another one would not know.
+    """The memory of a coordinator that another one would not have.
 
     ``step`` counts the pieces of the state's work that it did. Of a barrier: ``answered`` (a mask);
     ``commands`` once the drain failed and it goes on without. ``failed``: the piece of work failed.
@@ -119,7 +119,7 @@ class ControlState(State, frozen=True, cache_hash=True, kw_only=True):
 
 
 def voting(s: ControlState) -> int:
-    """Who votes in group 0 (a mask)."""
+    """The voters of group 0 (a mask)."""
     able = voters(s.topology)
     return s.chosen & able or able
 
@@ -154,7 +154,7 @@ def reconfigured(before: ControlState, s: ControlState, rules: VoterRules) -> Co
 
 
 def view_of(s: ControlState, node: int) -> cluster.LocalView:
-    """What a node goes by."""
+    """The view of a node."""
     return s.views[s.applied[node]]
 
 
@@ -216,7 +216,7 @@ Travels: TypeAlias = Iterator[Travel]
 
 
 class Control(VotingModel[ControlState]):
-    """What all parts of the model stand on: the cluster that is given, and its first state."""
+    """The base of all parts of the model: the cluster that is given, and its first state."""
 
     State = ControlState
 
@@ -506,7 +506,7 @@ class Serving(Control):
         return s.but(client=node, client_version=view_of(s, node).version)
 
     def replicas(self, s: ControlState) -> int:
-        """Whom the client's request may reach (a mask)."""
+        """The nodes that the client's request may reach (a mask)."""
         return s.topology.members & s.up if s.client != cluster.NOBODY else 0
 
     def _serve_words(self, before: ControlState, action: Any, after: ControlState) -> str:
@@ -563,7 +563,7 @@ class Serving(Control):
         return s.but(leftover=s.topology.session, leftover_at=cluster.NOBODY)
 
     def arrivals(self, s: ControlState) -> int:
-        """Where the part that was left behind may arrive (a mask)."""
+        """The nodes where the part that was left behind may arrive (a mask)."""
         on_its_way = s.leftover and s.leftover_at == cluster.NOBODY
         sent_to = s.topology.members & ~s.topology.ignored  # to who is ignored nothing is sent
         return sent_to & s.reachable if on_its_way else 0

@@ -40,7 +40,7 @@ TABLETS_WORK = ("drain_tablets", "finish_tablets")
 
 
 class CoordinatorTask(Struct, frozen=True, cache_hash=True):
-    """What the coordinator is at: its decision, the piece of work that comes next, whom it needs.
+    """The task of the coordinator: its decision, the next piece of work, the nodes it needs.
 
     ``work`` is None where nothing is to be worked on, or all of it is done; ``step`` is its place.
     """
@@ -57,12 +57,12 @@ class CoordinatorTask(Struct, frozen=True, cache_hash=True):
 
 
 def decision_of(s: ControlState, setting: cluster.Setting) -> Decision:
-    """What the coordinator decides, by the tables and by who is reachable."""
+    """The decision of the coordinator, by the tables and by who is reachable."""
     return task_of(s, setting).decision
 
 
 def task_of(s: ControlState, setting: cluster.Setting) -> CoordinatorTask:
-    """What the coordinator is at in this state."""
+    """The task of the coordinator in this state."""
     return _task(s.topology, s.reachable, s.heir, s.attempted.step, setting)
 
 
@@ -89,7 +89,7 @@ def _task(
 
 
 def said_of(s: ControlState, setting: cluster.Setting) -> tuple[str, int]:
-    """What the coordinator is at, in words, and the nodes that it misses for it (a mask).
+    """The task of the coordinator, in words, and the nodes that it misses for it (a mask).
 
     What it remembers counts, too: work that is behind it, or has failed, is not what comes next.
     """
@@ -313,10 +313,10 @@ Placeless: TypeAlias = Annotated[bool, Each(lambda m: (False, True) if m.placing
 
 
 class Coordinator(control.Control):
-    """What the coordinator does, who coordinates, and the late command of the one before."""
+    """The coordinator's actions, the choice of one, and the late command of the one before."""
 
     def task(self, s: ControlState) -> CoordinatorTask:
-        """What the coordinator is at."""
+        """The task of the coordinator."""
         return task_of(s, self.setting)
 
     def may_lead(self, s: ControlState) -> Refusal | None:
@@ -343,7 +343,7 @@ class Coordinator(control.Control):
         return "" if s.coordinator == cluster.NOBODY else self.names[s.coordinator]
 
     def by_leader(self, s: ControlState, action: Any) -> str:
-        """Who takes a step of the coordinator."""
+        """The node that takes a step of the coordinator."""
         return self.leader(s)
 
     def lead_spot(self, s: ControlState) -> str:
@@ -512,7 +512,7 @@ class Coordinator(control.Control):
         return refused(racks) if racks else advanced(worked(s, task), self.setting)
 
     def unanswered(self, s: ControlState) -> int:
-        """Whose answers the barrier still waits for (a mask)."""
+        """The nodes whose answers the barrier still waits for (a mask)."""
         if self.busy(s) is not None:
             return 0
         task = self.task(s)
@@ -548,7 +548,7 @@ class Coordinator(control.Control):
         return advanced(caught_up(s, 1 << node).but(attempted=attempted), self.setting)
 
     def moves(self, s: ControlState) -> Iterable[tuple[tuple[str, ...] | None, bool]]:
-        """Where tablets may be after a move: open only for models that play the transitions."""
+        """The places of tablets after a move: open only for models that play the transitions."""
         if s.topology.tablets != "moving":
             return ()
         if not self.placing:

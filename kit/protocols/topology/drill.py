@@ -58,8 +58,8 @@ def own_step(model: Topology, state: Any) -> Any:
 
 
 def waits(m: Topology, before: Any, action: Any, s: Any) -> Iterator[ServerLine]:
-    """Where nothing goes on any more the coordinator logs whom a barrier waits for, and a node what
-    it waits for itself.
+    """The log lines, where nothing goes on any more, of the coordinator about a barrier, and of a
+    node about what it waits for itself.
     """
     if own_step(m, s) is not None:
         return

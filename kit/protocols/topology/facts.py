@@ -107,7 +107,7 @@ def barrier(m: Topology, s: ControlState) -> BarrierFacts | None:
 
 
 def command_sent(drains: bool) -> str:
-    """What the coordinator sends for a barrier."""
+    """The message of the coordinator for a barrier."""
     return "barrier_and_drain" if drains else "barrier"
 
 
@@ -122,7 +122,7 @@ def title(m: Topology, entry: QueueEntry) -> str:
 
 
 def parameter(m: Topology, s: ControlState, entry: QueueEntry) -> str:
-    """What a request says beside its kind and node: whom it replaces, that it owns no tokens; the
+    """The rest of a request beside its kind and node: whom it replaces, that it owns no tokens; the
     keyspace with its replicas, or the table.
     """
     if entry.node == NOBODY:
@@ -151,7 +151,7 @@ def guards(m: Topology, s: ControlState, node: int) -> tuple[tuple[int, int], ..
 
 
 def operation_title(m: Topology, operation: TopologyOperation) -> str:
-    """What is under way: ``bootstrapping D``."""
+    """The operation under way: ``bootstrapping D``."""
     what = operation.machine.replace("_zero_token", " without tokens")
     return what if operation.node == NOBODY else f"{what} {m.names[operation.node]}"
 
@@ -241,7 +241,7 @@ class LoggedLine(Struct, frozen=True):
 
 
 def log_lines(m: Topology, steps: Sequence[PassedStep]) -> Iterator[LoggedLine]:
-    """What the coordinators' servers logged, in the server's wording."""
+    """The log of the coordinators' servers, in the server's wording."""
     for number, step in enumerate(steps):
         after = step.after
         host = m.names[after.coordinator] if after.coordinator != NOBODY else ""
@@ -250,7 +250,7 @@ def log_lines(m: Topology, steps: Sequence[PassedStep]) -> Iterator[LoggedLine]:
 
 
 def journal(m: Topology, before: ControlState, action: Any, after: ControlState) -> Iterator[str]:
-    """What the coordinator's server would log of a step."""
+    """The log lines of the coordinator's server about a step."""
     commits = isinstance(action, act.CommitDecision | act.CommitDeposed)
     if commits and before.state_id != after.state_id:
         yield f"updating topology state: {command_words(m, before, after)}"

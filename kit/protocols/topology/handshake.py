@@ -70,7 +70,8 @@ class JoinRow(Struct, frozen=True, cache_hash=True):
 
 
 class JoinTables(Struct, frozen=True, cache_hash=True):
-    """What group 0 holds: rows of nodes, its configuration, the enabled features; who coordinates.
+    """The tables of group 0: rows of nodes, its configuration, enabled features; and the
+    coordinator.
 
     ``coordinator`` is empty while there is none.
     """

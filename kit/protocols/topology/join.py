@@ -111,7 +111,7 @@ class RemovedState(declared.State, frozen=True, cache_hash=True):
 
 
 def tables(s: ActorState) -> JoinTables:
-    """What group 0 holds."""
+    """The tables of group 0."""
     first: JoinTables = s.nodes[0]
     return first
 
@@ -928,7 +928,7 @@ SAID: dict[type, tuple[str, str]] = {
 
 
 def lead(s: ActorState) -> str:
-    """Who coordinates, for a button."""
+    """The coordinator, for a button."""
     return tables(s).coordinator or "the coordinator"
 
 
@@ -939,7 +939,7 @@ def orphaned(s: ActorState) -> JoinRow | None:
 
 
 def joining(s: ActorState) -> str:
-    """Whose join is under way."""
+    """The joiner."""
     row = tables(s).joining
     return row.host if row else "the joiner"
 

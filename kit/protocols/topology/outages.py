@@ -24,7 +24,7 @@ TAKING_PART = ("normal", "bootstrapping", "replacing", "decommissioning", "rebui
 
 
 def address_of(s: ControlState, node: int, *, behind: int = 0) -> str:
-    """Where a node is, or was so many changes ago: the second part of the address counts them."""
+    """The address of a node now, or so many changes ago: the second part of it counts them."""
     return flows.address_of(node, s.addresses[node] - behind if s.addresses else 0)
 
 
@@ -71,7 +71,7 @@ class Outages(control.Control):
         return s.but(cut=s.cut & ~(1 << node))
 
     def mortal(self, s: ControlState) -> Iterator[int]:
-        """Who may die, the coordinator first: that is the one worth killing."""
+        """The nodes that may die, the coordinator first: that is the one worth killing."""
         mortal = s.up & ~in_state(s.topology, NO_ROW, "left")
         leader = mortal & 1 << s.coordinator if s.coordinator != NOBODY else 0
         yield from nodes_in(leader)

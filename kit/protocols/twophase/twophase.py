@@ -36,7 +36,7 @@ Commit: TypeAlias = Annotated[bool, Each((True, False), ("abort", "commit").__ge
 
 
 class TwoPhaseState(State, frozen=True):
-    """Where everybody is, and which messages were ever sent.
+    """The state of everybody, and all messages that were ever sent.
 
     Four bit masks with a bit per manager (bit 0 is RM0): ``prepared`` are those that ever prepared,
     whose message is in the network for good; ``heard`` those whose message the transaction manager
@@ -163,7 +163,7 @@ class TwoPhase(Declared[TwoPhaseState]):
         return "all done" if self.everybody in (after.committed, after.aborted) else None
 
     def words(self, before: TwoPhaseState, action: Any, after: TwoPhaseState) -> dict[str, str]:
-        """What was decided, and how a manager ends by it."""
+        """The decision, and how a manager ends by it."""
         return {"decision": DECISIONS[after.tm], "outcome": ENDS[after.tm]}
 
     def called(self, place: str) -> str:
@@ -176,7 +176,7 @@ class TwoPhase(Declared[TwoPhaseState]):
         return ends or ("prepared" if s.prepared >> rm & 1 else "working")
 
     def readable(self, s: TwoPhaseState) -> dict[str, str]:
-        """Where each manager is, and what the transaction manager has heard and decided."""
+        """The state of each manager, and what the transaction manager has heard and decided."""
         return {
             "transaction manager": ENDS[s.tm],
             "heard to be prepared": ", ".join(managers(s.heard)) or "nobody",

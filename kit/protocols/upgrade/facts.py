@@ -27,7 +27,7 @@ class UpgradingRow(Struct, frozen=True):
 
     @property
     def release(self) -> str:
-        """What runs there."""
+        """The release that runs there."""
         return self.releases[self.node.runs_new]
 
     @property
@@ -37,7 +37,7 @@ class UpgradingRow(Struct, frozen=True):
 
     @property
     def after_restart(self) -> str:
-        """What a restart would change."""
+        """The effect of a restart."""
         n = self.node
         version = f"version {self.releases[n.installed]}" if n.installed != n.runs_new else ""
         option = f"option {SWITCH[n.configured]}" if n.configured != n.enabled else ""

@@ -121,7 +121,7 @@ class RaftUpgrade(declared.NodeModel[Cluster]):
 
     @property
     def under_way(self) -> str:
-        """Who goes into Raft, and from where."""
+        """The node that goes into Raft, and from where."""
         return f"{', '.join(self.names)} move to Raft (start: {self.beginning})"
 
     def start(self) -> Cluster:
@@ -260,7 +260,7 @@ class RaftUpgrade(declared.NodeModel[Cluster]):
     # The five phases, which nodes go through by themselves
 
     def pulls(self, s: Cluster) -> Iterator[tuple[int, int]]:
-        """Who would learn something of whom by gossip."""
+        """The pairs of nodes of which one would learn something of the other by gossip."""
         for pair in combinations(range(len(s.nodes)), 2):
             yield from (way for way in (pair, pair[::-1]) if s.to_pull(*way))
 
@@ -448,7 +448,7 @@ class RaftUpgrade(declared.NodeModel[Cluster]):
         return s.at(node, serves=True, schema=schema, applied=applied, by_group0=True)
 
     def retrying(self, s: Cluster) -> int:
-        """Who waits, and may still say so."""
+        """The nodes that wait, and may still say so."""
         able = nodes_in(s.where(lambda n: n.tries < self.retries))
         return mask_of(i for i in able if self.awaited(s, i))
 
@@ -703,13 +703,13 @@ class RaftUpgrade(declared.NodeModel[Cluster]):
 
 
 def applying(before: Cluster, after: Cluster) -> int:
-    """Who applies a command in a step (a mask)."""
+    """The nodes that apply a command in a step (a mask)."""
     pairs = enumerate(zip(before.nodes, after.nodes, strict=True))
     return mask_of(i for i, (was, now) in pairs if now.applied > was.applied)
 
 
 def in_a_line(node: UpgradingNode) -> str:
-    """What a node runs by."""
+    """The metadata that a node runs by, in a line."""
     if not node.is_up:
         return node.status
     group = f"group {node.group}" if node.group != NO_GROUP else "no group"

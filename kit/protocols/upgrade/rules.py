@@ -38,7 +38,7 @@ def state_at_start(value: str | None) -> UpgradeState:
 
 
 def diagnosis(value: str | None) -> str:
-    """What an operator learns from the value that the query returns (None: no row)."""
+    """The meaning of the value that the query returns, for an operator (None: no row)."""
     if value is None:
         return "no row: the Raft upgrade has not finished here"
     if value in (PRE, SYNCHRONIZE):
@@ -128,6 +128,6 @@ def questions(
 
 
 def next_step(in_order: Sequence[StuckQuestion]) -> str:
-    """What to do first; nothing where every answer is good."""
+    """The first thing to do; nothing where every answer is good."""
     bad = (question.then for question in in_order if not question.is_good)
     return next(bad, "nothing: the upgrade continues on its own")

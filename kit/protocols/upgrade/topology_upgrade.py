@@ -128,7 +128,7 @@ class TopologyUpgrade(declared.NodeModel[Cluster]):
 
     @property
     def under_way(self) -> str:
-        """Whose topology goes into group 0, and who asks to join."""
+        """The source of the topology that goes into group 0, and who asks to join."""
         joining = "".join(f"; {name} joins" for name in self.names[self.nodes :])
         return f"the topology of {', '.join(self.names[: self.nodes])} moves to group 0{joining}"
 

@@ -93,7 +93,7 @@ class UpgradingNode(State, frozen=True, cache_hash=True):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What changes have added: ``c1`` by gossip, ``g1`` by group 0."""
+        """The columns that changes have added: ``c1`` by gossip, ``g1`` by group 0."""
         by_gossip = (f"c{number}" for number in nodes_in(self.schema))
         return (*by_gossip, *(f"g{number + 1}" for number in range(self.applied)))
 

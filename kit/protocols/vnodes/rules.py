@@ -239,7 +239,7 @@ class RangeOperation(Struct, frozen=True):
 
 
 class _Standing(Struct, frozen=True):
-    """Where the operation stands: states that requests cannot tell apart, and how it came here.
+    """The state of the operation: states that requests cannot tell apart, and how it came here.
 
     ``at`` counts the events so far; ``since`` and ``fence`` are those of the events that gave it
     its version and the version that is the fence. ``fenced``: that was set here, without a drain.

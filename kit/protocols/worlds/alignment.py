@@ -95,7 +95,7 @@ class Meeting(Struct, frozen=True):
 
     @property
     def said(self) -> tuple[str, str]:
-        """What is told of each world."""
+        """The words about each world."""
         return self.row.epochs.says(self.nows[0]), self.row.topology.says(self.nows[1])
 
 

@@ -72,7 +72,7 @@ SIGNS_OF = {
 
 
 def thing_of(part: Frag) -> str | None:
-    """What a part of a picture is about: nodes have the same names in both."""
+    """The subject of a part of a picture: nodes have the same names in both."""
     if part.key is None:
         return part.get("data-of")
     kinds = {*(part.get("class") or "").split()}

@@ -25,7 +25,7 @@ PREMISE = (
 
 
 class WorldsParameters(Struct, frozen=True):
-    """What is asked of both worlds."""
+    """The parameters of both worlds."""
 
     pair: Annotated[PairName, Meta(title="question", description="What both worlds answer.")] = (
         "bootstrap"
@@ -133,7 +133,7 @@ class SideBySide(Product):
         return met.row.title if met else None
 
     def why_here(self, before: Any, action: Any, after: Any) -> str:
-        """What the row of this moment claims, else what the world says that acts."""
+        """The claim of this moment's row, else the reason in the world that acts."""
         met = self.rows.get(after)
         if met is None:
             return super().why_here(before, action, after)

@@ -37,7 +37,7 @@ class RequestRow(Struct, frozen=True):
 
 
 class StoreRow(Struct, frozen=True):
-    """What a node has on its disk: the log, its snapshots and archive, its part in Paxos."""
+    """The disk of a node: the log, its snapshots and archive, its part in Paxos."""
 
     name: str
     epoch: int

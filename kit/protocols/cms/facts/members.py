@@ -30,7 +30,8 @@ class NodeRow(Struct, frozen=True):
 
 
 class EpochRow(Struct, frozen=True):
-    """What an epoch is, and on which nodes: who ``stored`` it only, who has ``applied`` it.
+    """The event of an epoch, and its nodes: those that ``stored`` it only, those that ``applied``
+    it.
 
     There are two rows of one epoch where nodes disagree.
     """
@@ -44,7 +45,7 @@ class EpochRow(Struct, frozen=True):
 
 
 def text(m: cms.Cms, members: Members) -> str:
-    """Who the members are: ``A, B, C``, and who is written to only: ``A + B``."""
+    """The members: ``A, B, C``, and those that are written to only: ``A + B``."""
     more = members.writers & ~members.readers
     readers = ", ".join(m.named(members.readers)) or NOBODY
     return f"{readers} + {', '.join(m.named(more))}" if more else readers

@@ -36,7 +36,7 @@ class KnownRow(Struct, frozen=True):
 
 
 class ChangeRow(Struct, frozen=True):
-    """What a client asked for, and what became of it."""
+    """A client's change, and its outcome."""
 
     text: str
     became: str
@@ -64,7 +64,7 @@ def known(m: Schema, s: SchemaState) -> tuple[KnownRow, ...]:
 
 
 def changes(m: Schema, s: SchemaState) -> tuple[ChangeRow, ...]:
-    """What clients asked for, and what became of it."""
+    """The changes that clients asked for, and their outcomes."""
     became = dict.fromkeys(s.sent, "on its way to the CMS")
     became |= {number: f"! rejected: lost to epoch {epoch}" for number, epoch in s.rejected}
     epochs = {entry.event: f"✓ epoch {entry.epoch}" for entry in s.log}
@@ -75,12 +75,12 @@ def changes(m: Schema, s: SchemaState) -> tuple[ChangeRow, ...]:
 
 
 def gossip(m: Schema, s: SchemaState) -> tuple[tuple[str, EndpointState], ...]:
-    """What each node that is up says of all endpoints when asked for gossipinfo."""
+    """The gossipinfo of each node that is up, about all endpoints."""
     return tuple((node.name, each) for node in s.nodes if node.is_up for each in node.view)
 
 
 def states_of(endpoint: EndpointState) -> list[str]:
-    """What is said of an endpoint, a text for each state."""
+    """The states of an endpoint, a text for each."""
     return [f"{each.name}:{each.version}:{each.value}" for each in endpoint.states]
 
 

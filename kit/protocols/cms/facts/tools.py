@@ -317,7 +317,7 @@ class CmsServers(LoggingServers):
         return sorted(events, key=lambda each: each.epoch)
 
     def listed(self, now: DrillMoment, at: int) -> dict[int, cassandra.ListedNode]:
-        """Who is in the cluster, leaves it, or was in it, by a node's own log."""
+        """The nodes that are in the cluster, leave it, or were in it, by a node's own log."""
         m, log = now.model, now.state.nodes[at].log
         known = m.known(now.state, at)
         states = dict.fromkeys(nodes_in(m.directory(log) if log.epoch else 0), "LEFT")
@@ -419,7 +419,7 @@ class MigratingServers(LoggingServers):
             yield LoggedEvent(epoch, kind, log.text_of(epoch, m.names), epoch, node=node)
 
     def listed(self, now: DrillMoment, at: int) -> dict[int, cassandra.ListedNode]:
-        """Who is there, by the log or by gossip; whoever is lost stays until it is replaced.
+        """The nodes that are there, by the log or by gossip; a lost one stays until it is replaced.
 
         In a fresh cluster nobody has joined the ring yet.
         """
@@ -480,7 +480,7 @@ class CommitServers(LoggingServers):
         return bool(now.state.nodes[at].up)
 
     def known(self, now: DrillMoment, at: int) -> Metadata:
-        """What a node has made of its log."""
+        """The metadata that a node has made of its log."""
         made: Metadata = metadata(now.state.nodes[at].log, now.model.machine)
         return made
 
@@ -509,7 +509,7 @@ class CommitServers(LoggingServers):
             yield submitted(m, each, kind, number, new or old, old if new else "")
 
     def listed(self, now: DrillMoment, at: int) -> dict[int, cassandra.ListedNode]:
-        """Who is there, and who has left, as a node's log says."""
+        """The nodes that are there, and those that have left, as a node's log says."""
         facts = {each.thing: each.state for each in self.known(now, at).facts}
         there = (facts.get(f"{NODE} {name}") == "there" for name in now.model.names)
         return {
@@ -566,7 +566,7 @@ class OrderedServers(SchemaServers, LoggingServers):
         return cassandra.ServiceView(node.epoch, (), members, sizes=sizes)
 
     def logged(self, now: DrillMoment) -> Iterator[LoggedEvent]:
-        """What is committed, on top of what there was before, which is one base state."""
+        """The committed events, on top of what there was before, which is one base state."""
         m, s = now.model, now.state
         self.service(now, now.here)
         members = m.mask(m.latest(s).members)
@@ -593,7 +593,7 @@ class OrderedServers(SchemaServers, LoggingServers):
         return super().node_rows(now, at)
 
     def listed(self, now: DrillMoment, at: int) -> dict[int, cassandra.ListedNode]:
-        """Who owns data, and who joins, as a node knows it."""
+        """The nodes that own data, and those that join, as a node knows them."""
         m, s = now.model, now.state
         kinds = {NORMAL: "JOINED", BOOT: "BOOTSTRAPPING", schema.REPLACED: "BOOT_REPLACING"}
         kinds |= {each: each for each in (schema.LEAVING, schema.MOVING)}

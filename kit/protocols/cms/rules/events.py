@@ -28,7 +28,7 @@ EVENTS = {
 
 
 class Fact(Struct, frozen=True, cache_hash=True):
-    """What became of a table or node, and the epoch of the event that made it so."""
+    """The state of a table or node, and the epoch of the event that made it so."""
 
     thing: str
     state: str
@@ -36,12 +36,12 @@ class Fact(Struct, frozen=True, cache_hash=True):
 
 
 class Metadata(Struct, frozen=True, cache_hash=True):
-    """What the events up to an epoch have made."""
+    """The result of the events up to an epoch."""
 
     facts: tuple[Fact, ...] = ()
 
     def fact(self, thing: str) -> Fact:
-        """What is known of a thing; its state is empty where it never was."""
+        """The fact about a thing; its state is empty where it never was."""
         return next((each for each in self.facts if each.thing == thing), Fact(thing, ""))
 
 

@@ -46,7 +46,7 @@ class Snapshot(Struct, frozen=True, cache_hash=True):
 
 
 class Slice(Struct, frozen=True, cache_hash=True):
-    """What a node answers to who asks for the log: entries, perhaps on top of a snapshot."""
+    """The answer to a node that asks for the log: entries, perhaps on top of a snapshot."""
 
     snapshot: Snapshot | None
     entries: tuple[Entry, ...]
@@ -61,14 +61,14 @@ class Slice(Struct, frozen=True, cache_hash=True):
 
 
 class Machine(Struct, frozen=True):
-    """Where metadata begins, and what an entry makes of it."""
+    """The first metadata, and what an entry makes of them."""
 
     initial: Any
     enact: Callable[[Any, Entry], Any]
 
 
 class NodeLog(Struct, frozen=True, cache_hash=True):
-    """What a node has stored: entries it applied, snapshots, and entries ``held`` above a gap."""
+    """The log of a node: entries it applied, snapshots, and entries ``held`` above a gap."""
 
     entries: tuple[Entry, ...] = ()
     snapshots: tuple[Snapshot, ...] = ()  # who caught up by one lacks the entries below it
@@ -162,7 +162,7 @@ def caught_up(log: NodeLog, sent: Slice, machine: Machine) -> NodeLog:
 def slice_since(
     log: NodeLog, epoch: int, *, snapshots: bool = True, unreadable: Container[int] = ()
 ) -> Slice:
-    """What a node sends to one that is at ``epoch``.
+    """The slice that a node sends to one that is at ``epoch``.
 
     Entries alone where they have no gap and at most one snapshot would be skipped: a snapshot is
     taken to cost more. Else the newest snapshot and what follows it, or an older one where the

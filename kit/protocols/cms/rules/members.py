@@ -92,7 +92,7 @@ def parsed(event: str) -> tuple[str, int]:
 
 
 def sizes_in(event: str) -> tuple[int, str]:
-    """What ``reconfigure 3`` asks for, or ``reconfigure dc1:3,dc2:1``: one size, or several."""
+    """The sizes in ``reconfigure 3`` or ``reconfigure dc1:3,dc2:1``: one, or several."""
     sizes = next((word for word in event.split() if re.search("[0-9]", word)), "0")
     return (int(sizes), "") if sizes.isdigit() else (0, sizes)
 

@@ -36,7 +36,7 @@ OWNERS = (gossip.NORMAL, LEAVING, MOVING, REPLACED)
 
 
 class SchemaMetadata(Struct, frozen=True, cache_hash=True):
-    """What each node at an epoch knows: the schema, what each node is, who belongs to the CMS."""
+    """The metadata of each node at an epoch: the schema, what each node is, the CMS."""
 
     cells: gossip.Mutations = ()
     statuses: tuple[tuple[str, str], ...] = ()
@@ -81,7 +81,7 @@ def enact(metadata: SchemaMetadata, entry: Entry) -> SchemaMetadata:
 
 @lru_cache(1 << 14)  # runs meet the same few logs again and again
 def metadata_after(machine: Machine, entries: tuple[Entry, ...]) -> SchemaMetadata:
-    """What these entries have made."""
+    """The metadata that these entries make."""
     made: SchemaMetadata = replay(machine, entries)
     return made
 

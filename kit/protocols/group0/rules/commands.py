@@ -125,7 +125,7 @@ def command_of(
 
 
 def retried(command: Command, fresh: int, safeguards: Group0Safeguards) -> Command:
-    """What is submitted once more while the outcome is unknown: the very same command.
+    """The command that is submitted once more while the outcome is unknown: the very same.
 
     ``fresh`` is the id that it would get otherwise.
     """
@@ -161,7 +161,7 @@ def takes_effect(newest: int, command: Command, safeguards: Group0Safeguards) ->
 
 
 def outcome(history: StateHistory, new: int, expired: int = FIRST_STATE) -> Outcome:
-    """What became of a command with state id ``new`` that this node has gone through.
+    """The outcome of a command with state id ``new`` that this node has gone through.
 
     ``expired`` is the greatest state id that is older than the history is kept (published code: one
     hour). Of a command that old a missing row tells nothing. The text keeps rows for ever:

@@ -18,7 +18,7 @@ Place = tuple[str, str]
 
 
 class Quorum(Struct, frozen=True):
-    """Who votes, and which of them live (masks)."""
+    """The voters, and those of them that live (masks)."""
 
     voters: int
     live: int
@@ -48,7 +48,7 @@ def extremes(
     *,
     together: bool = False,
 ) -> tuple[Quorum, Quorum]:
-    """What a group 0 of which nothing tells who votes can do: at worst, and at best.
+    """The abilities of a group 0 whose voters are not known: at worst, and at best.
 
     ``members`` could vote; of them those ``down`` may be restarted, those ``lost`` may not (all
     masks). The published choice leaves ties to a hash, and depends on who led and who voted before.

@@ -180,7 +180,7 @@ class Change(Struct, frozen=True):
         return RELEASES.index(release) > max(map(RELEASES.index, self.since))
 
     def said(self, text: str) -> str:
-        """What the release of this name does: a line of releases, or a patch release.
+        """The behaviour of the release of this name: a line of releases, or a patch release.
 
         Empty: it does neither, as it does not have what the change builds on.
         """
@@ -190,7 +190,7 @@ class Change(Struct, frozen=True):
 
     @property
     def earlier(self) -> str:
-        """What was before, and from which release on."""
+        """The behaviour before, and the release that changed it."""
         return f"from {CHANGES[self.on].first} on, {self.before}" if self.on else self.before
 
     @property
@@ -278,7 +278,7 @@ def supported(text: str) -> Supported:
 
 
 def spans(answers: Mapping[str, str]) -> dict[str, str]:
-    """What single releases answer, by the releases that answer the same.
+    """The answers of single releases, by the releases that answer the same.
 
     ``2025.1 to 2025.4`` are neighbours.
     """

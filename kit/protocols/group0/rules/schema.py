@@ -86,7 +86,7 @@ class SchemaState(Struct, frozen=True, cache_hash=True):
 
 
 def objection(schema: SchemaState, statement: Statement) -> str | None:
-    """What is wrong with a statement on this schema, as the user is told; None: it makes sense."""
+    """The fault of a statement on this schema, as the user is told; None: it makes sense."""
     keyspace = schema.keyspace(statement.keyspace)
     if not statement.table:
         if statement.verb == "create":
@@ -182,7 +182,7 @@ class TableRequest(Struct, frozen=True):
 
 
 def parse_requests(lines: Sequence[str], nodes: Sequence[str]) -> tuple[TableRequest, ...]:
-    """What these lines ask for.
+    """The requests in these lines.
 
     Raises BadInput for a line that is no request between two nodes, or one that stands twice.
     """
@@ -204,7 +204,7 @@ def parse_requests(lines: Sequence[str], nodes: Sequence[str]) -> tuple[TableReq
 
 
 def parse_operations(lines: Sequence[str], nodes: Sequence[str]) -> tuple[ClientOperation, ...]:
-    """What these lines ask for: ``alter table ks.t add c at B``.
+    """The operations in these lines: ``alter table ks.t add c at B``.
 
     Raises BadInput for a line that is no statement at a node of ``nodes``, or one that stands
     twice.

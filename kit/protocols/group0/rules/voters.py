@@ -85,9 +85,9 @@ def chosen_voters(
     members: int = -1,
     leaving: bool = False,
 ) -> int:
-    """Who is to vote (a mask), of nodes in these datacenters and racks (without ``racks`` each has
-    one): a number for each node. ``up`` and ``voters``, those that vote already, are masks; -1 is
-    no ``leader``.
+    """The nodes that are to vote (a mask), of those in these datacenters and racks (without
+    ``racks`` each has one): a number for each node. ``up`` and ``voters``, those that vote already,
+    are masks; -1 is no ``leader``.
 
     Candidates are nodes that are ``up`` and those that vote already. A vote goes to the datacenter
     that has fewest, then to that of a leader that is up, of more voters that are up and not chosen
@@ -155,7 +155,7 @@ def chosen_voters(
 def surest_voters(
     dcs: Sequence[int], racks: Sequence[int], ranks: Sequence[int], rules: VoterRules
 ) -> int:
-    """Who votes if ties favour nodes of low ``ranks`` and all nodes were up when they were chosen.
+    """The voters if ties favour nodes of low ``ranks`` and all nodes were up when they were chosen.
 
     It breaks each tie as far as the published order leaves it open, whoever led or voted before:
     so no set of voters has a smaller sum of ranks.

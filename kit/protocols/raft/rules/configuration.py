@@ -69,7 +69,7 @@ class Configuration(Struct, frozen=True, cache_hash=True, dict=True):
 
 
 def tally(of: Configuration, granted: Collection[str], refused: Collection[str] = ()) -> Tally:
-    """What votes come to: won with a majority of each group, lost once one cannot have its own."""
+    """The result of votes: won with a majority of each group, lost once one cannot have its own."""
 
     def win(some: Collection[str]) -> bool:
         return all(sum(v in some for v in group) >= majority(len(group)) for group in of.groups)

@@ -24,7 +24,7 @@ class Entry(Struct, frozen=True, cache_hash=True):
 
 
 class Snapshot(Struct, frozen=True, cache_hash=True):
-    """What stands for all entries up to ``index``, the last of which is of ``term``."""
+    """The state after all entries up to ``index``, the last of which is of ``term``."""
 
     index: int = 0  # 0: before all entries, with the configuration that the group begins with
     term: int = 0

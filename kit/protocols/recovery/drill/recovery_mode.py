@@ -43,7 +43,7 @@ def mistyped(now: drill.DrillMoment, number: int) -> tuple[tuple[int, str], ...]
 
 
 def last_mistyped(now: drill.DrillMoment, number: int, at: int) -> str:
-    """What was typed for the model's ``unknown`` on a node, before a moment of the run."""
+    """The text that was typed for the model's ``unknown`` on a node, before a moment of the run."""
     typed = (text for before, text in reversed(mistyped(now, number)) if before < at)
     return next(typed, "unknown")
 
@@ -84,7 +84,7 @@ class ModeServers(lost_majority.LostServers):
     stops, starts, isolates = act.Stop, act.StartServer, act.Isolate
 
     def reached(self, now: drill.DrillMoment, at: int) -> set[int]:
-        """Whom a node hears, and itself."""
+        """The nodes that a node hears, and itself."""
         return {at, *(i for i in range(len(now.state.nodes)) if now.state.hears(at, i))}
 
     def version(self, now: drill.DrillMoment, at: int) -> str:

@@ -28,7 +28,7 @@ from kit.views.registry import staged
 
 
 def standing(scene: Scene) -> Standing | None:
-    """Where the operation that they died in stands in its machine; None where there was none."""
+    """The state of the operation in its machine in which they died; None where there was none."""
     m = scene.model
     if not m.operation:
         return None
@@ -83,7 +83,7 @@ class DriverPoint(Struct, frozen=True):
 
 
 def driver_points(states: Iterable[RecoveryState]) -> tuple[DriverPoint, ...]:
-    """What a driver sees in each state of a run, after what it saw before the disaster."""
+    """The view of a driver in each state of a run, after that before the disaster."""
     points: list[DriverPoint] = []
     for at, s in enumerate(states):
         points = points or [DriverPoint(-1, s.entries, None)]

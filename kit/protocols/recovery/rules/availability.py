@@ -174,7 +174,7 @@ PlacedRange = tuple[str, tuple[str, ...]]
 
 
 def places_of(size: int, given: Sequence[str] = ()) -> tuple[Place, ...]:
-    """Where so many nodes stand, by ``given`` texts such as dc1/r1 where there are any.
+    """The places of so many nodes, by ``given`` texts such as dc1/r1 where there are any.
 
     Else they stand in one datacenter, in three racks in turn.
     """
@@ -237,13 +237,13 @@ class FailureRow(Struct, frozen=True):
 
     @property
     def units(self) -> tuple[int, ...]:
-        """What fails as one: the nodes, or the datacenters (masks)."""
+        """The units that fail as one: the nodes, or the datacenters (masks)."""
         size = 1 if self.failure == "nodes" else PER_DATACENTER
         return tuple((1 << size) - 1 << at for at in range(0, len(self.places), size))
 
     @property
     def said(self) -> str:
-        """What the documents say of schema changes and data, and what to do."""
+        """The documents' sentence on schema changes and data, and what to do."""
         back = f" until {counted(self.back, 'node')} {are(self.back)} back" if self.back else ""
         if self.schema:
             return f"schema changes possible and safe; {self.advice}"
@@ -313,7 +313,7 @@ class JudgedFailure(Struct, frozen=True):
 
 
 def judged(row: FailureRow, factor: int = RF) -> JudgedFailure:
-    """What is true of a row, with ``factor`` replicas in each datacenter."""
+    """The truth about a row, with ``factor`` replicas in each datacenter."""
     failures = list(row.failures())
     places = row.places
     in_orders, everybody = orders_of_deaths(places), (1 << len(places)) - 1
@@ -332,7 +332,7 @@ def judged(row: FailureRow, factor: int = RF) -> JudgedFailure:
 
 
 def outcome(holds: Iterable[bool]) -> Outcome:
-    """What several failures have in common."""
+    """The part that several failures have in common."""
     seen = set(holds)
     if len(seen) == 2:
         return "sometimes"

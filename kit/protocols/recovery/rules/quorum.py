@@ -58,7 +58,7 @@ def chosen_again(
     sides: tuple[int, ...],
     rules: VoterRules = NEWEST_RULES,
 ) -> int:
-    """Who votes once the first side that has a majority of the voters has chosen again.
+    """The voters once the first side that has a majority of the voters has chosen again.
 
     ``sides`` are the members that reach one another (masks). Nobody takes the majority from itself.
     """
@@ -76,7 +76,7 @@ def voters_of_groups(
     sides: Callable[[int], tuple[int, ...]],
     rules: VoterRules = NEWEST_RULES,
 ) -> tuple[int, ...]:
-    """Who votes in each group (masks) once each has chosen again; a new group begins with all.
+    """The voters of each group (masks) once each has chosen again; a new group begins with all.
 
     ``sides`` tells of a group which of its members reach one another.
     """
@@ -90,7 +90,8 @@ def voters_of_groups(
 def orders_of_deaths(
     places: Sequence[Place], rules: VoterRules = NEWEST_RULES
 ) -> Callable[[int], tuple[bool, bool]]:
-    """What tells of dead nodes (a mask) whether group 0 keeps its quorum in the orders of deaths.
+    """The function that tells of dead nodes (a mask) whether group 0 keeps its quorum by order of
+    death.
 
     It answers for single deaths by edition ``server``: whether in some order, and whether in every
     order; in edition ``documents`` the order makes no difference. It looks at every set of those

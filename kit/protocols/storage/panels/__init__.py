@@ -56,7 +56,7 @@ def question(scene: Scene) -> Question | None:
 
 
 def meeting(met: Delivered, because: str) -> Question:
-    """What a replica makes of a message of another epoch than its own."""
+    """The question what a replica makes of a message of another epoch than its own."""
     choices = ("it catches up first", "it does what it was asked", "it answers with an error")
     does = choices[2] if met.error else choices[1]
     by = "without an epoch" if met.epoch is None else f"planned at epoch {met.epoch}"

@@ -29,7 +29,7 @@ def draw_replicas(scene: Scene) -> Frag:
 
 
 def cell(row: ReplicaRow, changed: str = "") -> Frag:
-    """What a replica holds."""
+    """The cell of a replica."""
     return h("span", f"{HELD_SIGNS[row.held]} {row.cell}", class_=f"cellar {row.held}{changed}")
 
 

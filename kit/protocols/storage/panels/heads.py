@@ -71,7 +71,7 @@ def draw_heads(scene: Scene, rows: Mapping[str, int]) -> list[Frag]:
 
 
 def _acting(scene: Scene, names: Container[str]) -> str:
-    """Who does this step: who sends last, as an answer to what came, or the only one whom the
+    """The actor of a step: the last sender, as an answer to what came, or the only one whom the
     action names; empty: nobody who is here.
     """
     if scene.action is None or scene.model.kind(scene.action) in scene.model.faults:

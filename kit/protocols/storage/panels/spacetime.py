@@ -63,7 +63,7 @@ def sentences(scene: Scene) -> Sequence[str]:
 
 
 def wrong_answers(scene: Scene) -> dict[int, Breach]:
-    """What was broken by the answer to a request, by the request's number."""
+    """The breach by the answer to a request, by the request's number."""
     return {
         breach.action.request: breach
         for breach in scene.breaches()
@@ -101,7 +101,7 @@ COMB, NEAR = 0.3, 13
 
 
 class Placed(Struct, frozen=True):
-    """What ``Happened``, the step in which it did, and its column."""
+    """An event that ``Happened``, its step, and its column."""
 
     step: int
     column: int
@@ -136,7 +136,7 @@ class Message(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """What stands at the open end of its line: to whom, and the epoch in it."""
+        """The words at the open end of its line: to whom, and the epoch in it."""
         return f"to {self.replica} {self.carried}"
 
 
@@ -161,7 +161,7 @@ class Way(Struct, frozen=True):
 
     @property
     def copied(self) -> str:
-        """What it holds, and the epoch in which it was read."""
+        """The copy that it holds, and the epoch in which it was read."""
         return f"{short(self.read.event.cell)} {at_epoch(self.read.event.epoch)}"
 
 
@@ -201,7 +201,7 @@ def x(column: float) -> float:
 
 
 def leaves(start: float, end: float) -> float:
-    """Where an arrow between two places leaves its sender's lifeline."""
+    """The point where an arrow between two places leaves its sender's lifeline."""
     return max(start, end - LONGEST * STEP)
 
 
@@ -628,8 +628,8 @@ def _alarms(scene: Scene, drawing: Layout) -> list[Frag]:
 
 
 def open_end(drawing: Layout, message: Message) -> tuple[float, float]:
-    """Where a message is that was not met yet: beside the lifeline of who shall get it. Those that
-    go further leave earlier, so that none crosses another.
+    """The point of a message that was not met yet: beside the lifeline of who shall get it. Those
+    that go further leave earlier, so that none crosses another.
     """
 
     def far(each: Message) -> int:

@@ -18,7 +18,7 @@ RangeFacts: TypeAlias = Any
 
 
 class Condition(Struct, frozen=True, cache_hash=True):
-    """What an event waits for, told by a moment and the index of the newest epoch there."""
+    """A condition of an event, told by a moment and the index of the newest epoch there."""
 
     def holds(self, facts: RangeFacts, newest: int) -> bool:
         """Whether it is met."""

@@ -66,7 +66,7 @@ class ExchangeSwitches(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True):
-    """What a replica makes of a message: its verdict, and what it knows afterwards."""
+    """The answer of a replica to a message: its verdict, and what it knows afterwards."""
 
     verdict: Verdict
     known: int
@@ -85,7 +85,7 @@ def receive(
     write: bool,
     switches: ExchangeSwitches,
 ) -> Answer:
-    """What ``replica``, which knows epoch ``known``, answers to a message of epoch ``message``.
+    """The answer of ``replica``, which knows epoch ``known``, to a message of epoch ``message``.
 
     Without the safeguard *epoch-exchange* nothing is compared and nobody catches up: the replica
     goes by its own metadata alone. Without *membership-check* one that is ahead takes part although
@@ -106,7 +106,7 @@ def receive(
 
 
 def heard(now: int, answer: Answer, switches: ExchangeSwitches) -> int:
-    """What the coordinator knows after an answer: it catches up with the replica.
+    """The coordinator's epoch after an answer: it catches up with the replica.
 
     In the form ``background`` only an error is waited for; else it catches up by itself, later.
     """

@@ -55,7 +55,7 @@ def majority(group: int) -> int:
 
 
 def quotas(level: Level, group: int, dcs: tuple[int, ...], home: int) -> Quotas:
-    """What a level wants of a group, with each datacenter's replicas (masks) and one's own."""
+    """The quotas of a level for a group, with each datacenter's replicas (masks) and one's own."""
     match level:
         case "QUORUM":
             return (AnswerQuota(group, majority(group)),)
@@ -70,14 +70,14 @@ def quotas(level: Level, group: int, dcs: tuple[int, ...], home: int) -> Quotas:
 
 
 def read_quotas(level: Level, view: View, dcs: tuple[int, ...], home: int) -> Quotas:
-    """What a read needs: the level among the read replicas. Pending replicas never count."""
+    """The needs of a read: the level among the read replicas. Pending replicas never count."""
     return quotas(level, view.reads, dcs, home)
 
 
 def write_quotas(
     level: Level, view: View, dcs: tuple[int, ...], home: int, acknowledgement: AnyAcknowledgement
 ) -> Quotas:
-    """What a write needs, by one of the three rules, or with none for pending replicas."""
+    """The needs of a write, by one of the three rules, or with none for pending replicas."""
     old, new = view.old_replicas, view.new_replicas
     if acknowledgement == "union" or not view.writes == old | new != old:
         return quotas(level, view.writes, dcs, home)

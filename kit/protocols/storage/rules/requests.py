@@ -37,7 +37,7 @@ def timestamp(cell: int) -> int:
 
 
 def value(cell: int) -> int:
-    """What a client sees: the timestamp of the live write, 0 where there is none."""
+    """The value for a client: the timestamp of the live write, 0 where there is none."""
     return 0 if is_tombstone(cell) else timestamp(cell)
 
 
@@ -70,7 +70,7 @@ class ClientRequest(Struct, frozen=True):
 
 
 class Request(Struct, frozen=True):
-    """Where a request stands.
+    """The state of a request.
 
     ``epoch`` is the index of the epoch it was planned by, ``coordinator_epoch`` what its
     coordinator knows by now; ``in_flight`` are replicas whose message is still on its way,

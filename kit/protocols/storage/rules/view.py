@@ -70,5 +70,5 @@ class View(Struct, frozen=True, cache_hash=True):
         return holders is None or bool(holders >> replica & 1)
 
     def group(self, write: bool) -> int:
-        """Whom a request asks: the write replicas, or the read replicas."""
+        """The nodes that a request asks: the write replicas, or the read replicas."""
         return self.writes if write else self.reads

@@ -45,7 +45,7 @@ class Moment(Struct, frozen=True, dict=True):
 
 
 class Change(Struct, frozen=True):
-    """What is another thing in the next moment: of ``what``, in words; where replicas went."""
+    """A difference between a moment and the next: of ``what``, in words; where replicas went."""
 
     what: str
     words: str
@@ -104,14 +104,14 @@ def _moment(opened: OpenedTablets, dump: Readable) -> Moment:
 
 
 def names_in(moments: Sequence[Moment]) -> Mapping[str, str]:
-    """What each host of any moment is called in a picture, in the order of host ids."""
+    """The name of each host of any moment in a picture, in the order of host ids."""
     hosts = sorted({node.host for moment in moments for node in moment.opened.nodes})
     host_at = {a: host for moment in moments for a, host in moment.opened.addresses.items()}
     return short_names(replace(moments[-1].opened, addresses=host_at), hosts)
 
 
 def changes(before: Moment, after: Moment, names: Mapping[str, str]) -> Iterator[Change]:
-    """What changed from a moment to the next: nodes first, then tables and their tablets."""
+    """The changes from a moment to the next: nodes first, then tables and their tablets."""
     yield from _of_nodes(before, after, names)
     for table in sorted({*before.rows, *after.rows}):
         old, new = before.rows.get(table), after.rows.get(table)

@@ -114,7 +114,7 @@ class LostTablet(Struct, frozen=True):
 
 
 class LossReport(Struct, frozen=True):
-    """What is lost with some nodes, those included that are down already, or have left.
+    """The loss with some nodes, those included that are down already, or have left.
 
     ``no_quorum`` counts tablets with requests that QUORUM refuses, ``no_local_quorum`` those
     with some that LOCAL_QUORUM refuses in a datacenter, ``no_replica`` those without any replica.
@@ -129,7 +129,7 @@ class LossReport(Struct, frozen=True):
 
 
 class ServedToken(Struct, frozen=True):
-    """Where a token of a table is served: its tablet, and for each host of it the shards."""
+    """The hosts that serve a token of a table: its tablet, and for each host of it the shards."""
 
     table: str
     tablet: int
@@ -296,7 +296,7 @@ def lose(opened: OpenedTablets, hosts: Sequence[str]) -> LossReport:
 
 
 def serving(opened: OpenedTablets, token: int) -> tuple[ServedToken, ...]:
-    """Where a token is served, for each table. BadInput for what is no token."""
+    """The hosts that serve a token, for each table. BadInput for what is no token."""
     shards = {node.host: node.shards for node in opened.nodes}
     answers = []
     for name in opened.maps:
@@ -379,7 +379,7 @@ class RepairReport(Struct, frozen=True):
 
 
 def repair_plan(opened: OpenedTablets, at: datetime) -> RepairReport:
-    """What a primary-range repair would leave out, and what is late at a moment."""
+    """The tablets that a primary-range repair would leave out, and the late ones at a moment."""
     left = opened.left
     tables = []
     for base, given in opened.bases.items():
@@ -444,7 +444,7 @@ class RfReport(Struct, frozen=True):
 
 
 def rf_change(opened: OpenedTablets, keyspace: str, words: Sequence[str]) -> RfReport:
-    """What would become of a keyspace's tablets; ``words`` are as in ``dc1=3 dc2=r1,r2``. BadInput
+    """The future of a keyspace's tablets; ``words`` are as in ``dc1=3 dc2=r1,r2``. BadInput
     for another keyspace, words that are no replication, tablets that differ from what the keyspace
     has, or where nothing tells of racks.
     """

@@ -109,7 +109,7 @@ def _awaited(m: Resize, s: ResizeState) -> Iterator[str]:
 
 
 def line(m: Resize, s: ResizeState) -> ResizeLine:
-    """Where a table's resize stands."""
+    """The state of a table's resize."""
     size, kind = m.size_of(s), s.map.resize_type
     readiness = (
         Readiness(

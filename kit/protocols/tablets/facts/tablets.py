@@ -38,7 +38,7 @@ from kit.ring.tokens import murmur3_token
 
 
 def grid(m: Tablets, s: TabletsState) -> TabletGrid:
-    """Who holds which tablet; a node is there as soon as it has a row."""
+    """The tablets of each node; a node is there as soon as it has a row."""
     roles, hand = _barrier_roles(m, s), _in_hand(s)
     hosts = (_host(m, node, roles.get(node.name, ""), hand) for node in nodes(m.control, s.control))
     tablets = (m.placed(s, tablet) for tablet in range(len(s.tablets)))
@@ -266,9 +266,9 @@ def keys(count: int) -> tuple[KeyToken, ...]:
 
 
 def answers(m: Tablets, given: TabletMap, host: str) -> list[tuple[Any, ...]]:
-    """What a host is told of every key by a version of the map: the key, its tablet, the shards
-    with a replica by ``has_replica()``, the sharder's answers for reads and for writes, the key's
-    shard if tables were sharded statically.
+    """The answers to a host about every key by a version of the map: the key, its tablet, the
+    shards with a replica by ``has_replica()``, the sharder's answers for reads and for writes, the
+    key's shard if tables were sharded statically.
     """
     sharder = availability.Sharder(host, "auto_refreshing", 0, given, m.edition)
     places = [replica_sets.TabletReplica(host, shard) for shard in range(m.shards)]

@@ -196,7 +196,7 @@ def waits_for(timeline: Timeline) -> PosedQuestion:
 def decision_on(
     average: int, under_way: ResizeType, count: int, initial: int, edition: Edition = "documents"
 ) -> resize.ResizeDecision:
-    """What is decided on a table whose average tablet is at so many percent of the target size."""
+    """The decision on a table whose average tablet is at so many percent of the target size."""
     usual = resize.THRESHOLDS[edition]
     size = resize.TableSize(
         "", count, 1, average * count, under_way, 0, initial, resize.is_growing(count, initial)

@@ -97,7 +97,7 @@ def drain_table(opened: OpenedTablets, host: str) -> Sheet:
 
 
 def losses_table(opened: OpenedTablets) -> Sheet:
-    """What the loss of each node that is up costs, beside those that are down already."""
+    """The loss with each node that is up, beside those that are down already."""
     reports = _losses(_opened(opened))
     names = ["no more", *map(_short, _up(opened))]
     rows = tuple(

@@ -115,7 +115,7 @@ def split_after_all(timeline: Timeline) -> str | None:
 
 
 def resize_decided(average: int, under_way: str, count: int, initial: int) -> str:
-    """What is decided on a table: the truth is the planner's rule."""
+    """The decision on a table: the truth is the planner's rule."""
     kind = next(each for each in RESIZE_TYPES if each == under_way)
     return decision_on(average, kind, count, initial).resize_type
 

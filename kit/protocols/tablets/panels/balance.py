@@ -27,7 +27,7 @@ MOST_STUCK = 3
 
 
 def grid(m: Balance, s: BalanceState) -> TabletGrid:
-    """Who holds which tablet, and how much."""
+    """The tablets of each node, and how large."""
     several = len({node.datacenter for node in m.members}) > 1
     racks = len({(node.datacenter, node.rack) for node in m.members}) > 1
     hosts = tuple(

@@ -884,7 +884,7 @@ def _tip(x: float, y: float, right: float, down: float) -> Frag:
 
 
 def said(held: HeldReplica) -> str:
-    """What a shard has of a tablet, as a sentence."""
+    """The sentence on a tablet in a shard."""
     size = "" if held.bytes is None else f", {volume(held.bytes)}"
     twin = f" {'from' if held.part == 'pending' else 'to'} {held.twin}" if held.twin else ""
     how: dict[Part, str] = {

@@ -109,7 +109,7 @@ class TabletLosses(Struct, frozen=True):
 
     @property
     def fate(self) -> str:
-        """What becomes of it, in words."""
+        """The fate of it, in words."""
         return {1: "alive", 0: "no replica to spare", -1: "no quorum"}[max(-1, min(1, self.spare))]
 
 

@@ -106,7 +106,7 @@ def planned(
 
 
 def tablets_plan(m: Tablets, s: TabletsState) -> PlanFacts:
-    """What the balancer would begin in a cluster with tablets."""
+    """The plan of the balancer in a cluster with tablets."""
     if m.planner is not None:
         return planned(m.planner.plan(s).step, m.edition, "{} {}".format)
     nodes = list(m.balancer_nodes(m.roles(s)))
@@ -115,7 +115,7 @@ def tablets_plan(m: Tablets, s: TabletsState) -> PlanFacts:
 
 
 def resize_plan(m: Resize, s: ResizeState) -> PlanFacts:
-    """What the balancer would begin while a table is resized."""
+    """The plan of the balancer while a table is resized."""
     grid, each_copy = resize.grid(m, s), resize.in_bytes(s.size) // s.map.count
     sizes = [
         dict.fromkeys((place.host for place in tablet.replicas), each_copy)

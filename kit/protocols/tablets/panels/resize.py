@@ -250,7 +250,7 @@ def _badges(scene: Scene) -> declared.Badges:
 
 
 def standing(scene: Scene) -> Standing:
-    """Where the tablet track stands, and the way that it took last."""
+    """The state of the tablet track, and the way that it took last."""
     path = [START]
     for step in scene.way():
         old, new = step.before.transition, step.after.transition

@@ -82,7 +82,7 @@ def path(m: Tablet, s: storage.StorageState) -> StagePath:
 
 
 def standing(scene: Scene) -> Standing:
-    """Where the latest transition stands; before the first, its diagram at its start."""
+    """The state of the latest transition; before the first, its diagram at its start."""
     way = path(scene.model, scene.state)
     ends = (END,) * way.ended
     return Standing(diagram(way.kind, scene.model.edition), (START, *way.stages, *ends))
@@ -286,7 +286,7 @@ HARM, KEPT = "! ", "✓ "
 
 
 def story(m: Tablet, way: Sequence[PassedStep]) -> tuple[str, ...]:
-    """What happened so far: writes that are on all replicas, transitions, and what they left."""
+    """The story so far: writes that are on all replicas, transitions, and what they left."""
     start = ", ".join(m.history.names(m.history.epochs[0].view.writes))
     lines, whole, begun = [f"The tablet is on {start}."], set[int](), [""]
     for step in way:

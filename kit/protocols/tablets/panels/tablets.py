@@ -182,7 +182,7 @@ IDLE = Table(_idle, "idle:{0[0]}", ("what", "now"), caption="group 0", headless=
 
 
 def standing(scene: Scene) -> Standing:
-    """Where the transition stands that moved last; before the first, its diagram at its start."""
+    """The state of the transition that moved last; before the first, its diagram at its start."""
     m, way = scene.model, facts.way_of(scene.way())
     if way is None:
         kind: TransitionKind = m.begun[0] if m.moves and m.begun else "migration"

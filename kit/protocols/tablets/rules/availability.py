@@ -52,7 +52,7 @@ def shard_for_writes(tablet: Tablet, host: str, writes: Selector) -> tuple[int, 
 
 
 class Sharder(Struct, frozen=True):
-    """What one host asks of one table's map.
+    """The map of one table for one host.
 
     A *holding* one keeps to the version that it was made of, and a barrier waits for it. An
     *auto_refreshing* one goes on to each new version; nothing waits for it, so work that uses it
@@ -133,7 +133,7 @@ def served(
     datacenters: Mapping[str, str],
     factors: Mapping[str, int] | None = None,
 ) -> ServedTablet:
-    """What is left of a tablet; ``datacenters`` are by host. KeyError for a replica on a host
+    """The rest of a tablet; ``datacenters`` are by host. KeyError for a replica on a host
     without a datacenter.
 
     ``factors`` are the keyspace's, by datacenter: a quorum is of them, also where the tablet has

@@ -114,7 +114,7 @@ class HeldReplica(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """What names it in a picture: of a move, both halves, until one is left."""
+        """The name of it in a picture: of a move, both halves, until one is left."""
         tail = {"pending": f":to:{self.place}", "stray": f":{self.place}"}.get(self.part, "")
         tail += f":of:{self.tablet.count}:{self.place}" * bool(self.tablet.count)
         return f"{self.tablet.table}:{self.tablet.number}:{self.slot}{tail}"
@@ -144,7 +144,7 @@ class TabletGrid(Struct, frozen=True, dict=True):
 
     @cached_property
     def held(self) -> Mapping[TabletReplica, tuple[HeldReplica, ...]]:
-        """What each shard that holds anything holds."""
+        """The replicas of each shard that holds anything."""
         by_place: dict[TabletReplica, list[HeldReplica]] = {}
         for tablet in self.tablets:
             for each in held_replicas(tablet, self.sizes):
@@ -152,7 +152,7 @@ class TabletGrid(Struct, frozen=True, dict=True):
         return {place: tuple(all_held) for place, all_held in by_place.items()}
 
     def called(self, tablet: PlacedTablet) -> str:
-        """What a tablet is called: its number, and its table where there are several."""
+        """The name of a tablet: its number, and its table where there are several."""
         of = f" of {tablet.table}" if len(self.tables) > 1 else ""
         return f"tablet {tablet.number}{of}"
 
@@ -167,7 +167,7 @@ class TabletGrid(Struct, frozen=True, dict=True):
         return tuple(tablet for tablet in self.tablets if tablet.ways)
 
     def letter(self, table: str) -> str:
-        """What tells a table's tablets apart from another's: nothing where there is one table."""
+        """The letter that tells a table's tablets apart: empty where there is one table."""
         return "" if len(self.tables) < 2 else _letters(self.tables.index(table))
 
     def count(self, place: TabletReplica) -> int:

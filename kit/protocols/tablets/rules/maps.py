@@ -136,7 +136,7 @@ class TabletMap(Struct, frozen=True, cache_hash=True):
 
 
 class MapFault(Struct, frozen=True):
-    """What no map can hold: which tablet (None: the whole), the column, its value, what may be."""
+    """The fault of a map: which tablet (None: the whole), the column, its value, what may be."""
 
     tablet: int | None
     column: str

@@ -128,7 +128,7 @@ def stream_load(
 
 
 def repairing(sets: ReplicaSets, excluded: Collection[str] = ()) -> DataTask:
-    """Whom ``repair`` and ``rebuild_repair`` make equal: the old replicas that can be reached."""
+    """The replicas that ``repair`` and ``rebuild_repair`` make equal: the old ones in reach."""
     reached = tuple(each for each in sets.old if each.host not in excluded)
     return DataTask(reached, reached)
 

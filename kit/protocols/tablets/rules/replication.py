@@ -35,7 +35,7 @@ class Misfit(Struct, frozen=True, order=True):
 
 
 def misfits(places: Sequence[Place], replication: Replication) -> Iterator[Misfit]:
-    """Where the replicas at some places are not those that are asked for."""
+    """The places where the replicas are not those that are asked for."""
     by_rack = Counter(places)
     by_datacenter = Counter(datacenter for datacenter, _ in places)
     for datacenter in sorted({*by_datacenter, *replication}):
@@ -55,7 +55,7 @@ Steps = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 class ReplicaChange(Struct, frozen=True):
-    """What one transition changes: a replica that comes, or one that goes."""
+    """The change of one transition: a replica that comes, or one that goes."""
 
     added: TabletReplica | None = None
     removed: TabletReplica | None = None

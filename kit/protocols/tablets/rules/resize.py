@@ -79,7 +79,7 @@ THRESHOLDS: dict[Edition, Thresholds] = {
 def thresholds(
     edition: Edition = "server", release: Release = NEWEST, target: int = TARGET_SIZE
 ) -> Thresholds:
-    """What decides on resizes in a release, with this target size in bytes."""
+    """The limits that decide on resizes in a release, with this target size in bytes."""
     return replace(
         THRESHOLDS[edition],
         target=target,
@@ -90,7 +90,7 @@ def thresholds(
 
 
 class TableSize(Struct, frozen=True):
-    """What is known of a table, or of a group of co-located ones, when its size is judged.
+    """The size of a table, or of a group of co-located ones, as far as it is known.
 
     ``bytes`` are those of all replicas in all datacenters, of all tables of the group; None where
     some replica's are not known. ``replicas`` is the replication factor, summed over datacenters.
@@ -313,7 +313,7 @@ Shards = Mapping[str, Mapping[str, int]]  # how many shards each rack of each da
 
 
 class CountOptions(Struct, frozen=True):
-    """What the schema asks for; 0 and None stand for what it does not say."""
+    """The counts that the schema asks for; 0 and None stand for what it does not say."""
 
     initial: int = 0
     min_tablet_count: int = 0
@@ -342,7 +342,7 @@ def combined(options: Sequence[CountOptions]) -> CountOptions:
 
 
 class TargetCount(Struct, frozen=True):
-    """What each rule asks for, the count within the goal, that as a power of two unless the table
+    """The count of each rule, the count within the goal, that as a power of two unless the table
     takes any count, the step.
     """
 
@@ -376,7 +376,7 @@ def rules_of(
     shards: Shards,
     limits: Thresholds,
 ) -> dict[str, int]:
-    """What each rule asks for; of rules that ask for as many the first counts. A rack that is named
+    """The count of each rule; of rules that ask for as many the first counts. A rack that is named
     has a replica of each tablet. Co-located tables share the target size: a tablet of one of them
     holds its part of it.
     """

@@ -186,6 +186,6 @@ def ends_well(table: machines.Machine, stage: str) -> bool:
 
 
 def in_words(edition: machines.Edition) -> Iterator[tuple[str, str, str, str]]:
-    """What the edition's tables of stages say, row by row."""
+    """The rows of the edition's tables of stages."""
     for each in TRANSITIONS[edition].values():
         yield from machines.machine_in_words(each)

@@ -148,7 +148,8 @@ def without(table: Machine, stage: str) -> Machine:
 
 
 class TabletPlaces:
-    """Whom coordinators ask and where data lie: the nodes of a tablet, the shards of one of them.
+    """The nodes that coordinators ask, and the places of data: nodes of a tablet, shards of one of
+    them.
 
     While a tablet moves within a node, that node is asked at every stage, and says by the stage
     that it knows which of its shards read and write. Source: Topology over Raft, "Sharding with
@@ -188,15 +189,15 @@ class TabletPlaces:
         return mask_of(self.code[each.host] for each in replicas)
 
     def at(self, replicas: Replicas) -> int:
-        """Where data of these replicas lie: of the node that has shards, on these."""
+        """The places where data of these replicas lie: of the node that has shards, on these."""
         return mask_of(self.number(each) for each in replicas)
 
     def number(self, replica: TabletReplica) -> int:
-        """Where data of one replica lie."""
+        """The place of one replica's data."""
         return self.code[str(replica) if replica.host == self.split else replica.host]
 
     def choice(self, sets: ReplicaSets, row: StateRow) -> ShardChoice | None:
-        """What the node that has shards makes of requests in a stage: its sharder's answers."""
+        """The sharder's answers to requests in a stage, at the node that has shards."""
         host = self.split
         if not host:
             return None
@@ -228,7 +229,7 @@ class TabletOptions(Struct, frozen=True):
 
 
 class _TransitionPlace(Struct, frozen=True):
-    """Where the tablet stands, and how it came here.
+    """The stage of the tablet, and how it came here.
 
     ``number`` is that of the plan that is under way or was the last, ``at`` counts the events so
     far, ``since`` and ``fence`` are those of the events that gave it its version and the version

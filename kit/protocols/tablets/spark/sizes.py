@@ -120,7 +120,7 @@ class TabletsSize(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 
 class DrawnTable(Struct, frozen=True):
-    """What the cluster knows of a table beside its tablets; ``base`` is itself unless co-located.
+    """The table as the cluster knows it beside its tablets; ``base`` is itself unless co-located.
 
     ``mean`` is the size around which its replicas' sizes lie, ``unknown`` the tablet whose first
     replica's size is not known; None: all are.
@@ -229,7 +229,7 @@ def added_by_spark(tablets: Any) -> pa.Table:
 
 
 def table_sums(parts: pa.Table) -> dict[int, TableSum]:
-    """What parts of tables (rows of ``SUMS``) are together, by table."""
+    """The sums over parts of tables (rows of ``SUMS``), by table."""
     return {
         row["table"]: TableSum(row["replicas"], None if row["least"] == UNKNOWN else row["bytes"])
         for row in _together(parts).to_pylist()
@@ -439,7 +439,7 @@ def _lost(tablets: pa.Table) -> pa.Table:
 
 
 class Availability(Struct, frozen=True):
-    """What losses of one and of two nodes cost, over all of them.
+    """The cost of losing one node and two nodes, over all of them.
 
     ``singles`` of ``nodes`` nodes, and ``doubles`` of ``pairs`` pairs, take some tablet's quorum.
     ``worst`` is the row of ``losses`` with the most tablets: nodes, and how many.

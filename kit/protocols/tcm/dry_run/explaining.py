@@ -54,7 +54,7 @@ ONE_EVENT_CANCEL = ("two-event-cancel",)
 
 
 class Event(Struct, frozen=True):
-    """What a log says of an event: its kind, its node; of what begins the operation as well."""
+    """An event in a log: its kind, its node; of one that begins an operation, that as well."""
 
     kind: str
     node: str
@@ -79,7 +79,7 @@ class Stretch(Struct):
 
 
 class Opened(Struct, frozen=True):
-    """What the files tell."""
+    """The cluster in the files."""
 
     history: logs.MetadataHistory
     keyspaces: tuple[Keyspace, ...]

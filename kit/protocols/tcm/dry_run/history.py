@@ -62,7 +62,7 @@ def check_begins(operation: Operation, refusal: Refusal | None) -> None:
 def elsewhere(
     operation: Operation, edition: Edition, ring: Ring, up: Collection[str]
 ) -> Refusal | None:
-    """What the node on which it would be run has against an operation, before anything is proposed.
+    """The objection of the node where an operation would be run, before anything is proposed.
 
     Sources: published ``SingleNodeSequences``; its test of a host's replacement.
     """
@@ -239,7 +239,7 @@ def _summary(m: Any, at: Moment) -> StepSummary:
 
 
 def standstill(timeline: Timeline) -> Iterator[str]:
-    """What did not come to its end, and why, a line each."""
+    """The operations that did not come to their end, and why, a line each."""
     m: Any = timeline.model
     state = timeline.moments[timeline.tip].state
     for planned in outcome(timeline):

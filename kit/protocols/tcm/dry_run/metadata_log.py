@@ -262,7 +262,7 @@ class _Fold:
         }
 
     def standing(self) -> Aftermath:
-        """Who is there and what is under way; what has not changed is the same tuple again."""
+        """The members and what is under way; what has not changed is the same tuple again."""
         now = (self.members, self.flights, self.cms)
         if not self._known or any(a is not b for a, b in zip(now, self._known[0], strict=True)):
             self._known = now, ((*self.members.values(),), (*self.flights.values(),), self.cms)

@@ -75,7 +75,7 @@ class HeldRange(Struct, frozen=True):
 
 
 class PlanReport(Struct, frozen=True):
-    """What an operation would do, or why it may not begin.
+    """The effect of an operation, or why it may not begin.
 
     ``reason`` says why it is refused; of one that is accepted, why it halts, with what is still to
     be copied ``pending``. ``locks`` are the ranges it holds until its end (it would hold, when it
@@ -214,7 +214,7 @@ def _accepted(
 
 
 def _one_source(planned: rules.Plan, down: frozenset[int], halts: bool) -> tuple[str, ...]:
-    """What the published server streams otherwise than the documents, whose way is shown here.
+    """The streams of the published server that differ from the documents', which are shown here.
 
     Sources: published ``RangeStreamer``, whose source is strict or the first that is up, and
     ``DataMovementVerbHandler``, which takes the nearest one.

@@ -52,7 +52,7 @@ class RealLog(Record):
         return entry.say if ends and entry.operation else None
 
     def describe(self, before: RecordState, action: ReadOn, after: RecordState) -> str:
-        """What the epoch is."""
+        """The content of the epoch."""
         entry = self.entries[before.read]
         return f"epoch {entry.epoch}, {entry.time}: {entry.say}"
 

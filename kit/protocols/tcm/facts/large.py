@@ -137,7 +137,7 @@ def served(m: TcmCluster, s: Any, keyspace: str) -> Iterator[Served]:
 
 
 def changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> ChangedRanges:
-    """What the step from ``before`` changed; both states have columns (see ``length``)."""
+    """The changes of the step from ``before``; both states have columns (see ``length``)."""
     if before is None or before.tcm.events == s.tcm.events:
         return ChangedRanges((), 0, 0, 0)
     key = ("changes", s.tcm.events, before.tcm.events, keyspace, most)

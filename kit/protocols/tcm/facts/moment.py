@@ -41,7 +41,7 @@ _MEMOS: WeakKeyDictionary[Any, OrderedDict[Hashable, Any]] = WeakKeyDictionary()
 
 
 def memo(m: Any, key: Hashable, work: Callable[[], T]) -> T:
-    """What ``work`` gives, worked out once for a model and key; ``work`` is pure."""
+    """The result of ``work``, worked out once for a model and key; ``work`` is pure."""
     known = _MEMOS.setdefault(m, OrderedDict())
     if key not in known:
         worked_out = work()
@@ -164,7 +164,7 @@ def _bounds(m: TcmCluster, keyspace: str, range_: Range) -> tuple[str, int, int,
 
 
 def sizes(m: TcmCluster) -> Sizes | None:
-    """What is known of the bytes that the ring holds."""
+    """The bytes that the ring holds, as far as they are known."""
     stored = m.parameters.stored
     if stored is None or not (stored.nodes or stored.ranges):
         return None
@@ -532,7 +532,7 @@ class Load(Struct, frozen=True):
 
 
 class Loss(Struct, frozen=True):
-    """What of a level would break with one more node, and what is broken as it is.
+    """The parts of a level that would break with one more node, and those that are broken as it is.
 
     ``nodes`` are (name, ranges) whose death takes the quorum from ranges that have one, the most
     ranges first; ``first`` is a range that the first of them breaks. ``broken`` counts the ranges
@@ -603,7 +603,7 @@ def traffic(m: TcmCluster, s: Any) -> tuple[Load, ...]:
 
 
 def traffic_of(copies: Iterable[RangeCopy]) -> tuple[Load, ...]:
-    """What each node sends and receives of these copies, who sends the most first.
+    """The load of each node that sends or receives these copies, the one that sends most first.
 
     The bytes of a node are not known where those of one of its copies are not.
     """

@@ -68,7 +68,7 @@ class DryRun(Rehearsal):
         return [*super()._introduction(), folded]
 
     def summary(self) -> str:
-        """What becomes of each operation, in a line."""
+        """The fate of each operation, in a line."""
         words = {"done": "done", "under way": "not finished", "planned": "not begun"}
         ends = [
             f"{planned.operation.title}: {words[planned.status]}" for planned in self.operations

@@ -118,7 +118,7 @@ def _met(reading: facts.RangeRow, writing: facts.RangeRow) -> str:
 
 
 def barriers(*sources: Any) -> Sheet:
-    """What the next step of each timeline waits for, on the first range that is locked."""
+    """The barriers of each timeline's next step, on the first range that is locked."""
     rows = []
     for timeline in map(timeline_of, sources):
         m = cluster_of(timeline)

@@ -70,7 +70,7 @@ def fragile(scene: Scene) -> tuple[int, int]:
 
 
 def verdict(scene: Scene) -> str:
-    """What one more death would do, in a sentence."""
+    """The effect of one more death, in a sentence."""
     nodes, broken = fragile(scene)
     now = f"Ranges without some quorum now: {broken}. " if broken else ""
     if not nodes:
@@ -242,7 +242,7 @@ def draw_rehearsal(scene: Scene) -> Frag:
 
 
 def standing(scene: Scene, planned: facts.Planned) -> str:
-    """Where an operation is, and what comes next of it."""
+    """The state of an operation, and its next step."""
     if planned.status in ("done", "cancelled"):
         return f"is {planned.status}"
     if planned.status == "planned":

@@ -241,7 +241,7 @@ def large(scene: Scene, keyspace: str) -> int | None:
 
 
 def changed_of_many(scene: Scene, keyspace: str) -> tuple[large_facts.ChangedRanges, list[Lines]]:
-    """What the step changed in a large table."""
+    """The changes of the step in a large table."""
     changed = large_facts.changes(scene.model, scene.state, scene.before, keyspace, MOST_CHANGED)
     return changed, [_line(now, before) for now, before in changed.rows]
 

@@ -132,8 +132,8 @@ def _arc(space: TokenSpace, run: Sequence[placement.Lines]) -> Arc:
 def letters(
     arc: Arc, short: Mapping[str, str], deeper: float = 0, with_marks: bool = True
 ) -> tuple[Letter, ...]:
-    """Who is read from, inside, and who is only written to, outside; none on a narrow arc. Where
-    other things stand, so much ``deeper`` inside, or without an eye and a pencil.
+    """The read replicas, inside, and those that are only written to, outside; none on a narrow arc.
+    Where other things stand, so much ``deeper`` inside, or without an eye and a pencil.
     """
     line = arc.line
     if line is None:

@@ -75,7 +75,7 @@ class TokenPlace(Struct, frozen=True):
 
     @property
     def middle(self) -> tuple[float, float]:
-        """Where it stands."""
+        """The middle of it."""
         return point(self.share, RADIUS - 26 * self.inner + ASIDE * self.outer)
 
     @property
@@ -188,7 +188,7 @@ def token_boxes(spots: Sequence[TokenPlace]) -> Iterator[Wish]:
 
 
 def badge_box(place: TokenPlace) -> Box:
-    """Where a node's applied epoch stands: outside its disc; of an inner disc, further inside."""
+    """The box of a node's applied epoch: outside its disc; of an inner disc, further inside."""
     width = wide(place.epoch) + 4
     inward = place.inner * (BADGE_AT - RADIUS + 2 * DISC + 24)
     at = BADGE_AT + (1 - 2 * place.inner) * _aside(place) * (width - BADGE_HIGH) / 2
@@ -196,7 +196,7 @@ def badge_box(place: TokenPlace) -> Box:
 
 
 def token_box(place: TokenPlace) -> Box:
-    """Where a token stands: outside, clear of its node's epoch."""
+    """The box of a token: outside, clear of its node's epoch."""
     width = wide(place.text)
     if not place.epoch:
         at = TOKEN_AT - BADGE_HIGH / 2 + _aside(place) * ((width - LINE) / 2 - BADGE_HIGH)
@@ -319,7 +319,7 @@ def _spot(
 
 
 def disks(spots: Sequence[TokenPlace]) -> Mapping[str, Box]:
-    """Where the disk of each stands to whom something is streamed: inside of the ring, deeper where
+    """The disk of each node that receives a stream: inside of the ring, deeper where
     its neighbour's disk or name is.
     """
 
@@ -395,7 +395,7 @@ def _body(shape: str, size: float) -> Frag:
 
 
 def choosable(thing: str, words: str, *, first: bool = False) -> dict[str, Any]:
-    """What makes a part a button that chooses a thing; arrow keys reach all but the first."""
+    """The attributes of a button that chooses a thing; arrow keys reach all but the first."""
     return {
         "role": "button",
         "tabindex": "0" if first else "-1",

@@ -44,7 +44,7 @@ class Barrier(Struct, frozen=True):
 def barriers(
     snapshot: Snapshot, sequence: Sequence, switches: ProtocolSwitches, level: Level | None = None
 ) -> tuple[Barrier, ...]:
-    """What must hold before the sequence's next step: a barrier per locked range.
+    """The barriers before the sequence's next step: one per locked range.
 
     ``level`` says whose answers are asked for; None: those of the level that barriers begin at.
     Edition ``documents`` counts the old and new replicas of each range, ``server`` today's: the
@@ -110,7 +110,8 @@ def _of_today(
 def sources(
     transfer: Transfer, down: frozenset[int], switches: ProtocolSwitches = ALL_ON
 ) -> tuple[int, ...]:
-    """Who streams a range: the displaced replica, or a quorum of the old ones that are up.
+    """The nodes that stream a range: the displaced replica, or a quorum of the old ones that are
+    up.
 
     Fewer than a quorum when fewer are up; see ``enough``. Without the safeguard
     *stream-from-displaced* any one of the old replicas will do: the nearest other one.
@@ -156,7 +157,7 @@ def stream_barriers(
     down: frozenset[int],
     switches: ProtocolSwitches,
 ) -> tuple[Barrier, ...]:
-    """What must hold before anything is streamed: the new writers are known.
+    """The barriers before anything is streamed: the new writers are known.
 
     The safeguard *known-before-streams*: a majority of everyone concerned has applied the epoch
     that makes the targets writers, and so has everyone at the ends of these transfers. Else a

@@ -178,7 +178,7 @@ class Sequence(Struct, frozen=True):
 
 
 class Metadata(Struct, frozen=True, dict=True):
-    """What every node at ``epoch`` knows: ring, keyspaces, operations in flight.
+    """The metadata of every node at ``epoch``: ring, keyspaces, operations in flight.
 
     The ring holds the tokens of finished operations only; a joining node is registered in it
     without tokens. ``cancels`` counts the cancellations so far.
@@ -399,7 +399,7 @@ def state_of(sequence: Sequence) -> str:
 
 
 class Committed(Struct, frozen=True):
-    """What one event did: it committed ``step`` of ``operation``, as ``epoch``.
+    """The effect of one event: it committed ``step`` of ``operation``, as ``epoch``.
 
     ``before`` and ``after`` are the operation under way before and after it: None before it began,
     and None once it is over. ``step`` is a name of ``rules.operations.SENTENCES``.
@@ -422,7 +422,7 @@ class Committed(Struct, frozen=True):
 def committed(
     before: Metadata, event: ResolvedEvent, after: Metadata, switches: ops.ProtocolSwitches
 ) -> Committed:
-    """What an event did, between the metadata of two epochs."""
+    """The effect of an event, between the metadata of two epochs."""
     former, now = before.sequence(node_of(event)), after.sequence(node_of(event))
     undone = isinstance(event, Cancel) or (former is not None and bool(former.undoing))
     if isinstance(event, ops.ResolvedOperation):
@@ -551,7 +551,7 @@ def _members(ring: Ring, dc: str | None, without: Set[int]) -> int:
 def under_replicated(
     ring: Ring, replication: Replication
 ) -> tuple[tuple[str | None, int, int], ...]:
-    """Where a keyspace wants more replicas than there are nodes: (dc, wanted, nodes)."""
+    """The keyspaces that want more replicas than there are nodes: (dc, wanted, nodes)."""
     rows = ((dc, factor, _members(ring, dc, set())) for dc, factor in _demands(replication))
     return tuple(row for row in rows if row[1] > row[2])
 

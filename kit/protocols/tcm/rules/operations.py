@@ -197,7 +197,7 @@ EDITIONS: dict[Edition, tuple[tuple[str, tuple[Part, ...]], ...]] = {
 
 
 class OperationSpec(Struct, frozen=True):
-    """What sets one kind of operation apart.
+    """The properties that set one kind of operation apart.
 
     ``status`` is the node's state while it is under way, ``done`` after it, which ``became`` says.
     ``driver`` says who carries the steps out: the node itself, or any other (``operator``).
@@ -266,7 +266,7 @@ OWN_LEVEL: dict[Edition, Level] = {"documents": "QUORUM", "server": "EACH_QUORUM
 
 
 def weaker(level: Level) -> Level | None:
-    """What a barrier falls back to whose answers did not come; None: nothing is weaker."""
+    """The level that a barrier falls back to without enough answers; None: nothing is weaker."""
     order = tuple(LEVELS)
     return order[order.index(level) + 1] if level != order[-1] else None
 
@@ -352,7 +352,7 @@ def transitions(kind: Kind, edition: Edition) -> tuple[tuple[str, str, str], ...
 
 
 def in_words(edition: Edition) -> Iterator[tuple[str, str, str, str]]:
-    """What the edition's steps say: the operation, the step before, the step after, its words."""
+    """The edition's steps: the operation, the step before, the step after, its words."""
     for kind in OPERATION_SPECS:
         for before, event, after in transitions(kind, edition):
             yield kind, before, after, SENTENCES[event]

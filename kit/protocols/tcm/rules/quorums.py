@@ -25,7 +25,7 @@ Counts = NDArray[np.int32]
 
 
 class Sharing(Struct, frozen=True):
-    """Who is lost together: ``units`` are the units of the members, slot by slot (k, n).
+    """The units that are lost together: ``units`` are those of the members, slot by slot (k, n).
 
     ``together`` (k, n) is how many members of the range the unit in this slot has, at the first
     slot of each unit, and 0 elsewhere.
@@ -55,7 +55,7 @@ def sharing(slots: Codes, unit_of: Codes, *, alone: bool = False) -> Sharing:
 
 
 class Level(Struct, frozen=True, dict=True):
-    """What a consistency level asks of each of n ranges.
+    """The needs of a consistency level on each of n ranges.
 
     ``answering`` marks the ``slots`` whose replica counts and can answer: (k, n). ``spare`` is how
     many more of them there are than the level needs, (n,): below 0, it has no quorum.

@@ -34,7 +34,7 @@ NamedRows = tuple[tuple[int, int, tuple[str, ...]], ...]
 
 
 class Looked(Struct, frozen=True):
-    """What there was to see after one event.
+    """The sights after one event.
 
     ``reads`` and ``writes`` are the fewest and the most replicas of a row (a datacenter, where
     they are counted so); ``over`` is how many rows have more writers than RF. ``faults`` holds what

@@ -33,7 +33,7 @@ ENOUGH = 1000  # cancels: more than there is occasion for
 
 
 class Size(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is simulated.
+    """The size of a simulated cluster.
 
     The cluster grows at random up to ``nodes`` nodes with ``tokens`` tokens each and shrinks again.
     ``rf`` replicas (for strategy ``network`` in each of ``dcs`` datacenters of ``racks`` racks);

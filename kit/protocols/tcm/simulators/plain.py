@@ -33,7 +33,7 @@ EVENTS = {
 
 
 def replicas(line: Line, places: Mapping[str, Place], factors: Factors, token: int) -> Group:
-    """Who replicates a token: the walk goes clockwise from the first token that is not less.
+    """The replicas of a token: the walk goes clockwise from the first token that is not less.
 
     Without datacenters the first nodes met. In each datacenter the first node of every rack, then
     (where that is not enough) whoever else comes first.
@@ -93,11 +93,11 @@ class PlainCluster:
     tables: Mapping[str, Rows] = field(default_factory=dict)
 
     def bounds(self, line: Line) -> set[int]:
-        """Where rows end: at every token but the first of all, and at the end of the line."""
+        """The ends of rows: every token but the first of all, and the end of the line."""
         return {token for token, _ in line if token != self.low} | {self.high}
 
     def replicas(self, line: Line, keyspace: str, token: int) -> Group:
-        """Who replicates a token of a keyspace when the line is such."""
+        """The replicas of a token of a keyspace when the line is such."""
         return replicas(line, self.places, self.factors[keyspace], token)
 
     def settled(self) -> dict[str, Rows]:
@@ -161,7 +161,7 @@ class PlainCluster:
     # -- what an event does to the rows -----------------------------------------------------------
 
     def moved(self, flight: Flight, keyspace: str, bound: int) -> Pair:
-        """Who becomes and who ceases to be a replica of the row."""
+        """The nodes that become, and that cease to be, replicas of the row."""
         old = self.replicas(flight.before, keyspace, bound)
         new = self.replicas(flight.after, keyspace, bound)
         return new - old, old - new

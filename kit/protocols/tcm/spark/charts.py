@@ -54,7 +54,7 @@ def ownership(job: Pipeline, group: int = 0) -> Chart:
 
 
 def streams(job: Pipeline) -> Chart:
-    """Who sends how much to whom: the largest senders and receivers, the others together."""
+    """The chart of streams: the largest senders and receivers, the others together."""
     frame = job.streams()
     if frame.empty:
         figure, axes = empty_figure(3.0, 1.0)

@@ -57,7 +57,7 @@ TALLY_ROWS = 32_768  # so many at a time stay in a core's cache
 
 
 class JobInput(Struct, frozen=True):
-    """What a job is about: a history, and the parts of the line that its tasks work on."""
+    """The subject of a job: a history, and the parts of the line that its tasks work on."""
 
     history: History
     parts: tuple[summing.Part, ...]

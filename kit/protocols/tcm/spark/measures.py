@@ -41,7 +41,7 @@ Sums = NDArray[np.int64]
 
 
 class Frame(Struct, frozen=True, eq=False):
-    """What the ranges of some steps are measured against.
+    """The frame that the ranges of some steps are measured against.
 
     ``units`` are the nodes' unit codes by kind of loss, ``wanted`` the replicas a range can have,
     ``local`` masks of the nodes (by code) of each datacenter that has replicas, by its name;
@@ -109,7 +109,7 @@ class Tally:
                     _include(known, name, sums)
 
     def sums(self) -> Iterator[pa.RecordBatch]:
-        """What was counted as one batch of the schema ``sums``: few rows, of whole columns."""
+        """The counts as one batch of the schema ``sums``: few rows, of whole columns."""
         rows = [
             (group, steps, name, units, *sums[:, units])
             for (group, steps), known in self._sums.items()

@@ -76,7 +76,7 @@ class Pipeline(ABC):
 
     @cached_property
     def measures(self) -> pd.DataFrame:
-        """What ``measured`` gives, worked out once."""
+        """The result of ``measured``, worked out once."""
         keys = ["group", "step", "measure", "unit"]
         return self.measured().sort_values(keys, ignore_index=True)
 
@@ -85,7 +85,7 @@ class Pipeline(ABC):
         return self.small["steps"].to_pandas()
 
     def ownership(self, step: int | None = None, group: int = 0) -> pd.DataFrame:
-        """What each node serves at a step (None: the last): ranges, and its share of the line."""
+        """Each node's share at a step (None: the last): ranges, and its part of the line."""
         last = len(self.history.stages) - 1
         at = last if step is None else step
         if at not in range(last + 1):
@@ -112,7 +112,7 @@ class Pipeline(ABC):
         return table
 
     def availability(self, group: int = 0) -> pd.DataFrame:
-        """What the loss of a node, rack or datacenter would cost, a row per step and level.
+        """The cost of losing a node, rack or datacenter, a row per step and level.
 
         ``units`` is how many such units there are, ``harmful`` how many of them cost a quorum
         somewhere, ``worst`` the one that costs most, ``ranges`` and ``share`` what that one costs.
@@ -147,7 +147,7 @@ class Pipeline(ABC):
         return pd.DataFrame(worst_losses, columns=columns)
 
     def streams(self) -> pd.DataFrame:
-        """Who sends how much (of all groups) to whom before reads switch, the largest first."""
+        """The streams (of all groups) before reads switch, the largest first."""
         rows = self.small["streams"].to_pandas()
         keys = ["operation", "source", "target"]
         if rows.empty:

@@ -68,7 +68,7 @@ def _dies(m: Topology, s: Any) -> int:
 
 
 def in_one_order(m: Topology, s: Any) -> Iterator[tuple[Any, Any]]:
-    """What may happen, of the orders in which nodes apply and answer only one.
+    """The steps that may happen, in only one of the orders in which nodes apply and answer.
 
     Who has applied more can do no less, so that comes first. Answers change nothing for each other.
     A node dies only where it is to be removed or replaced next, which is then asked for at once,

@@ -55,7 +55,7 @@ def unplayed_states(table: SystemTopology) -> Iterator[str]:
 
 
 def untold(opened: OpenedTopology, setting: Setting, rf: int) -> Iterator[str]:
-    """What depends on tables that the dump does not hold: asked as an operation begins.
+    """The answers that depend on tables that the dump does not hold: asked as an operation begins.
 
     In edition ``documents`` no racks are checked, and tablets are drained within the operation.
     """
@@ -122,7 +122,7 @@ class StateLine(Struct, frozen=True):
 
 
 class NextStep(Struct, frozen=True):
-    """What the coordinator does next in one case.
+    """The next step of the coordinator in one case.
 
     ``request`` is the kind of the request that the decision is about, ``node`` whose it is (None:
     no request is, or one of the whole cluster).
@@ -244,7 +244,7 @@ def _is_before(opened: OpenedTopology, setting: Setting) -> bool:
 
 
 def report(opened: OpenedTopology, setting: Setting, rf: int = 0) -> TopologyReport:
-    """What the coordinator of an opened cluster would do next."""
+    """The report on what the coordinator of an opened cluster would do next."""
     ask = _Asking(opened, setting, rf)
     hosts = ask.hosts
     operation = None if ask.held_by else rules.under_way(ask.topology)
@@ -443,8 +443,8 @@ class _Asking:
         return replace(step, work=step.work[:1], needs=()), self.queue_lines()
 
     def addressees(self, operation: rules.TopologyOperation, piece: machines.WorkRow) -> int:
-        """Whom a piece of work needs: transitions of tablets have barriers of their own, which wait
-        for every node that is not excluded.
+        """The nodes that a piece of work needs: transitions of tablets have barriers of their own,
+        which wait for every node that is not excluded.
         """
         if piece.name in (rules.FINISHES, "drain_tablets"):
             return in_state(self.topology, "normal") & ~self.excluded

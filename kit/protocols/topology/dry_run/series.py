@@ -31,7 +31,7 @@ OF_ALL = ("cleanup", "new_cdc_generation")
 
 
 class History(Struct, frozen=True):
-    """What the dumps say of one node, in turn; a row is None where it has none yet."""
+    """The rows of one node in the dumps, in turn; None where it has none yet."""
 
     host: str
     rows: tuple[SystemTopologyRow | None, ...]

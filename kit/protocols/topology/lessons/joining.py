@@ -47,7 +47,7 @@ def who_decides(timeline: Timeline) -> PosedQuestion:
 
 
 def checks_table(edition: Edition = "documents") -> Sheet:
-    """What is checked about a joiner, in order, and by which node.
+    """The checks on a joiner, in order, and by which node.
 
     Raises BadInput for an edition that does not exist.
     """

@@ -67,7 +67,7 @@ def diagrams() -> Iterator[StateDiagram]:
 
 
 def standing(scene: Scene) -> Standing | None:
-    """Where the last operation stands; before the first, the machine of what is asked first."""
+    """The state of the last operation; before the first, the machine of what is asked first."""
     m = scene.model
     current: TopologyOperation | None = None
     machine: tables.Machine | None = None

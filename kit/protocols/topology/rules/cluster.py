@@ -248,7 +248,7 @@ class Setting(Struct, frozen=True, cache_hash=True):
 
     @property
     def tables(self) -> Tables:
-        """Whose transition tables it runs by."""
+        """The transition tables that it runs by."""
         old = self.edition == "server" and not has("paused-drain", self.release)
         return "server-2025" if old else self.edition
 

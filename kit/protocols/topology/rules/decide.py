@@ -188,7 +188,7 @@ DecisionKind = Literal[
 
 
 class Decision(Struct, frozen=True, cache_hash=True):
-    """What the coordinator does next.
+    """The next step of the coordinator.
 
     *begin* takes the first edge of ``operation`` for request ``number``, *reject* turns a joining
     node away, *refuse* ends a request that may not be carried out and leaves its node as it is,

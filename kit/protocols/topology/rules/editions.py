@@ -209,6 +209,6 @@ REPLACED = machines.EdgeRow("normal", "left", "replaced")
 
 
 def in_words(edition: machines.Edition) -> Iterator[tuple[str, str, str, str]]:
-    """What the edition's tables say, row by row."""
+    """The rows of the edition's tables."""
     for each in MACHINES[edition].values():
         yield from machines.machine_in_words(each)

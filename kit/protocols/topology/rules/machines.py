@@ -145,7 +145,7 @@ USED: dict[tuple[Selector, Selector], str] = {
 
 
 def reason_for(before: StateRow | None, after: StateRow | None) -> str:
-    """What a state is entered for: whom requests ask from now on, else its first work."""
+    """The purpose of a state: whom requests ask from now on, else its first work."""
     if before == after:
         return ""
     if after is None:
@@ -187,7 +187,7 @@ class EdgeRow(Struct, frozen=True):
 
 
 class Machine(Struct, frozen=True):
-    """What one kind of operation goes through: its states in order, and its edges."""
+    """The machine of one kind of operation: its states in order, and its edges."""
 
     name: str
     states: tuple[StateRow, ...]
@@ -214,7 +214,7 @@ class Machine(Struct, frozen=True):
 
 
 def machine_in_words(table: Machine) -> Iterator[tuple[str, str, str, str]]:
-    """What a table says of each state, followed by each edge out of it.
+    """The rows of a table about each state, followed by each edge out of it.
 
     A row has the table's name, the state, where an edge leads (a state: empty) and the words.
     """

@@ -87,7 +87,7 @@ def with_replication(topology: ClusterTopology, request: RequestEntry) -> Cluste
 def expanded(
     topology: ClusterTopology, keyspace: str, wanted: Replication, setting: cluster.Setting
 ) -> Replication:
-    """What a statement asks for, with the racks that its numbers stand for.
+    """The replication that a statement asks for, with the racks that its numbers stand for.
 
     Where a server enforces racks (``rf``), a number for a datacenter in which the keyspace has no
     replica becomes as many racks there, if there are so many. Servers draw them from those with a
@@ -152,7 +152,7 @@ def invalid_racks(
 
 
 def _token_owners(topology: ClusterTopology, judged: int = 0) -> tuple[int, int]:
-    """Who owns tokens for good, and who comes or goes with some (masks).
+    """The owners of tokens for good, and those that come or go with some (masks).
 
     Whoever has a request to go drains, except the ``judged`` (a mask).
     """

@@ -41,7 +41,7 @@ SERVER = cluster.Setting()
 
 
 class OperationRequest(Struct, frozen=True, cache_hash=True):
-    """What somebody asks for: a request of a node, or of the whole cluster (``NOBODY``).
+    """A request about a node, or about the whole cluster (``NOBODY``).
 
     ``kind`` is the tables' word, such as ``leave`` (BadInput says which there are). ``replaced`` is
     the node that a replacing one stands in for; ``zero_token``: the joining node will own no
@@ -151,7 +151,7 @@ LAST_OWNER = "it is the last node that owns tokens"
 def _against_altering(
     topology: cluster.ClusterTopology, asks: OperationRequest, setting: cluster.Setting
 ) -> str:
-    """What a statement looks at: published ALTER KEYSPACE and TRUNCATE, by release."""
+    """The objection to a statement: published ALTER KEYSPACE and TRUNCATE, by release."""
     if setting.edition == "documents" or asks.kind not in OF_TABLETS:
         return ""
     pending = [topology.requests[number - 1] for number in topology.queue]
@@ -165,7 +165,7 @@ def _against_altering(
 def _against_going(
     topology: cluster.ClusterTopology, asks: OperationRequest, alive: int, setting: cluster.Setting
 ) -> Against:
-    """What the published server looks at before it puts a request into the queue.
+    """The published server's objection, before it puts a request into the queue.
 
     Who leaves or is removed is not the last token owner, and no keyspace needs it for its rack or
     datacenter. A removal and a replace need every other normal node up or ignored, and no ignored
@@ -274,7 +274,7 @@ _OPTION_OF = {"join": ("--initial-token", _TOKEN), "rebuild": ("--source-dc", NA
 
 
 class RequestPlan(Struct, frozen=True):
-    """Who there is and in which racks, and what is asked for, with nodes as their numbers."""
+    """The nodes, their racks, and the requests, with nodes as their numbers."""
 
     names: tuple[str, ...]
     members: int

@@ -167,7 +167,7 @@ COMMANDS_OF_WORK = (MARKS_DONE, CLOSES)
 
 
 class TopologyOperation(Struct, frozen=True, cache_hash=True):
-    """What holds the state machine: its machine, its node (``NOBODY``: none), its state's name.
+    """The holder of the state machine: its machine, its node (``NOBODY``: none), its state's name.
 
     As in ``TopologyOperation("decommissioning", 2, "left_token_ring")``; ``editions.MACHINES`` has
     the machines by name, ``under_way`` tells the operation of a topology.
@@ -357,7 +357,8 @@ def gaining_racks(
 def limited_voters(
     topology: ClusterTopology, up: int, leader: int, chosen: int, rules: VoterRules
 ) -> int:
-    """Who is to vote (a mask), where fewer are to than could; else 0: all who could do.
+    """The nodes that are to vote (a mask), where fewer are to than could; else 0: all that could
+    do.
 
     ``up`` are the nodes that are heard, ``chosen`` those that vote already (0: all who could).
     """

@@ -250,7 +250,7 @@ def opened(model: RaftUpgrade) -> RaftUpgrade:
 
 
 def own_step(model: RaftUpgrade, state: Cluster) -> Any:
-    """What nodes do by themselves: schema by gossip, the phases, and to wait."""
+    """The steps that nodes take by themselves: schema by gossip, the phases, and to wait."""
     enabled = list(model.actions(state))
     return next((a for kind in OWN for a in enabled if model.kind(a) == kind), None)
 

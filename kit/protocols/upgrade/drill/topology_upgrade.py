@@ -72,7 +72,7 @@ class TopologyServers(Servers):
         return bool(node.is_up and node.standing != "outside")
 
     def is_member(self, now: drill.DrillMoment, at: int) -> bool:
-        """What gossip tells."""
+        """True for a member, as gossip tells."""
         return now.state.nodes[at].standing in ("normal", "joining")
 
     def tokens(self, now: drill.DrillMoment, at: int) -> str:

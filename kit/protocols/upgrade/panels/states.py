@@ -61,13 +61,13 @@ def _path(states: Iterable[str]) -> tuple[str, ...]:
 
 
 def of_first_node(scene: Scene) -> Standing:
-    """Where the first node stands in the Raft upgrade, and how it came there."""
+    """The state of the first node in the Raft upgrade, and how it came there."""
     states = (scene.model.start(), *(step.after for step in scene.way()))
     return Standing(RAFT, _path(rules.state_at_start(s.nodes[0].row) for s in states))
 
 
 def of_cluster(scene: Scene) -> Standing:
-    """Where the cluster stands in the topology upgrade, and how it came there."""
+    """The state of the cluster in the topology upgrade, and how it came there."""
     states = (scene.model.start(), *(step.after for step in scene.way()))
     return Standing(TOPOLOGY, _path(s.upgrade_state for s in states))
 

@@ -48,7 +48,7 @@ def _status(m: Any, s: Any, node: str) -> str:
 
 
 def addressed(now: Now) -> set[str]:
-    """Whom the barrier that runs asks."""
+    """The nodes that the running barrier asks."""
     barrier = facts.barrier(now.m, now.after)
     return set(barrier.needs) if barrier else set()
 
@@ -91,7 +91,7 @@ def requests(now: Now) -> tuple[str, ...]:
 
 
 def coordinator(now: Now) -> str:
-    """Who coordinates."""
+    """The coordinator."""
     return str(now.m.names[now.after.coordinator])
 
 
@@ -113,7 +113,7 @@ def says_state(now: Now) -> str:
 
 
 def says_barrier(now: Now) -> str:
-    """Whom the barrier asks, and who is missing."""
+    """The nodes that the barrier asks, and those that are missing."""
     nodes, missing = addressed(now), lacking(now)
     said = f"The barrier asks {in_order(nodes)} and needs {len(nodes)} of {len(nodes)} answers."
     return f"{said} It is {'closed' if missing else 'open'}. Still missing: {in_order(missing)}."
@@ -137,12 +137,12 @@ def says_ended(now: Now) -> str:
 
 
 def says_queue(now: Now) -> str:
-    """What waits in the queue."""
+    """The requests that wait in the queue."""
     return f"State {now.after.state_id}. Requests: {', '.join(requests(now)) or 'none'}."
 
 
 def says_died(now: Now) -> str:
-    """Who is down, and that the barrier needs it."""
+    """The node that is down, and that the barrier needs it."""
     return f"{now.verb.split()[-1]} is down. The barrier asks {in_order(addressed(now))}."
 
 
@@ -177,5 +177,5 @@ def says_stored(now: Now) -> str:
 
 
 def says_chosen(now: Now) -> str:
-    """Who leads, and who else could."""
+    """The leader, and who else could be."""
     return f"{now.verb.split()[-1]} will lead. Possible choices: {in_order(now.could('choose'))}."

@@ -27,7 +27,7 @@ def commits(step: str) -> Callable[[Now], bool]:
 
 
 def committer(now: Now) -> str:
-    """Who committed it: the node that drives its own operation, or an operator."""
+    """The author of it: the node that drives its own operation, or an operator."""
     return now.m.tcm.submitter(now.before.tcm, now.action.action) or "an operator"
 
 
@@ -42,12 +42,12 @@ def barriers(now: Now) -> tuple[BarrierRow, ...]:
 
 
 def addressed(now: Now) -> set[str]:
-    """Whom these barriers ask, range by range."""
+    """The nodes that these barriers ask, range by range."""
     return {name for row in barriers(now) for name in row.replicas}
 
 
 def lacking(now: Now) -> set[str]:
-    """Who of them has not applied the epoch."""
+    """Those of them that have not applied the epoch."""
     return {name for row in barriers(now) for name in row.missing}
 
 
@@ -72,7 +72,7 @@ def _epoch(now: Now) -> str:
 
 
 def says_begins(now: Now) -> str:
-    """Who commits the plan, and how many ranges it locks."""
+    """The author of the plan, and how many ranges it locks."""
     node = committer(now)
     [plan] = [row for row in under_way(now) if row.node == node]
     locks = counted(len(plan.locks), "range")
@@ -85,7 +85,7 @@ def says_committed(now: Now) -> str:
 
 
 def says_barrier(now: Now) -> str:
-    """Whom the barrier asks, and who is missing."""
+    """The nodes that the barrier asks, and those that are missing."""
     rows = barriers(now)
     need = sorted({f"{row.needed} of {len(row.replicas)}" for row in rows})
     wanted = f"{' or '.join(need)} answers"
@@ -95,7 +95,7 @@ def says_barrier(now: Now) -> str:
 
 
 def says_streams(now: Now) -> str:
-    """What was streamed, and whether it has a permit."""
+    """The streamed data, and whether it has a permit."""
     done = sum(row.done for each in under_way(now) for row in each.streams)
     whole = sum(len(each.streams) for each in under_way(now))
     return f"Streamed: {done} of {counted(whole, 'range')}. The plan in the log names the senders."
@@ -110,7 +110,7 @@ def says_ended(now: Now) -> str:
 
 
 def says_locks(now: Now) -> str:
-    """Whose ranges are locked."""
+    """The operations whose ranges are locked."""
     titles = [f"{row.title} ({counted(len(row.locks), 'range')})" for row in under_way(now)]
     return f"Under way: {', '.join(titles) or 'nothing'}."
 
@@ -155,7 +155,7 @@ def says_served(now: Now) -> str:
 
 
 def says_forced(now: Now) -> str:
-    """Who is forced, and who else could have been."""
+    """The node that is forced, and who else could have been."""
     return (
         f"{now.verb.split()[-1]} is the CMS now. Possible choices: {in_order(now.could('force'))}."
     )

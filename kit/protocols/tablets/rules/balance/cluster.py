@@ -193,7 +193,7 @@ def added_up(rows: Iterable[Mapping[str, int]], host: str) -> int:
 
 
 def counted_bytes(size: int, target_size: int) -> int:
-    """What a tablet of one table counts for the load of who holds it, in bytes.
+    """The bytes that a tablet of one table counts for the load of its holder.
 
     That is the target size where its size is not known, and a hundredth of it at least (published
     ``minimal_tablet_size_for_balancing``).

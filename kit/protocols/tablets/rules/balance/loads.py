@@ -41,7 +41,7 @@ class TabletMove(Struct, frozen=True):
 
 
 class Loads:
-    """Who holds what, how loaded every shard is, and what the plan has done to that so far.
+    """The replicas, the load of every shard, and what the plan has done to that so far.
 
     Shards are counted through all nodes. A load is ``held`` by ``room``: tablets per shard in
     edition ``documents``, bytes by capacity in ``server``. BadInput for another edition.
@@ -176,7 +176,7 @@ class Loads:
         return any(self.busy[each] for each in self.moving(row, column))
 
     def refusal(self, row: int, column: int, target: int) -> reasons.Refused | None:
-        """What forbids to move a replica to a shard; None: nothing does."""
+        """The reason not to move a replica to a shard; None: there is none."""
         source = int(self.place[row, column])
         if self.under_way(row, column):
             return reasons.InTransition()
@@ -191,7 +191,7 @@ class Loads:
         return self.misplaced(row, column, target) or self.full(row, column, target)
 
     def misplaced(self, row: int, column: int, target: int) -> reasons.Misplaced | None:
-        """What speaks against a shard as the place of a replica, whatever else goes on."""
+        """The reason against a shard as the place of a replica, whatever else goes on."""
         source = int(self.place[row, column])
         giver, taker = int(self.node_of[source]), int(self.node_of[target])
         nodes = self.given.nodes
@@ -220,7 +220,7 @@ class Loads:
         return None
 
     def kind(self, source: int, target: int) -> TransitionKind:
-        """What moves a replica from a shard to another one."""
+        """The kind of transition that moves a replica from a shard to another one."""
         giver = int(self.node_of[source])
         if self.given.nodes[giver].role in ("removing", "left"):
             return self.given.rebuild

@@ -113,8 +113,8 @@ def _places(loads: Loads, row: int) -> dict[int, int]:
 
 
 class BalancePlan(Struct, frozen=True):
-    """What to begin, and which replicas on nodes to drain can go nowhere; for want of sizes, the
-    nodes that a drain ``waits_for``, and those ``left_out``, which neither give nor take.
+    """The transitions to begin, and which replicas on nodes to drain can go nowhere; without sizes,
+    the nodes that a drain ``waits_for``, and those ``left_out``, which neither give nor take.
     """
 
     moves: tuple[TabletMove, ...]
