@@ -40,7 +40,7 @@ class Absence(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Entry(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is known of a word.
+    """The meaning of a word, and where it stands.
 
     ``lesson`` is the name of a notebook without its number. ``picture`` is a drawing's file below
     ``images``, or a scenario and a step of it: ``tcm/bootstrap 5``. ``forms`` are other ways to
@@ -129,7 +129,7 @@ class Finder:
 
 @cache
 def finder(*models: str) -> Finder:
-    """What finds the words that models speak: the kit's, their families', those they build on."""
+    """A finder of the words that models speak: the kit's, their families', those they build on."""
     places = model_places()
     known = (places[model][0] for model in models if model in places)
     names = [*OWN, *(name for family in known for name in _spoken(family))]
@@ -169,7 +169,7 @@ def lesson_title(lesson: str) -> str:
 
 
 def glossary_anchor(word: str) -> str:
-    """Where a word stands in ``docs/glossary.md``, as a link names it."""
+    """The place of a word in ``docs/glossary.md``, as a link names it."""
     return word.casefold().replace(" ", "-")
 
 

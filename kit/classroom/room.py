@@ -60,7 +60,7 @@ class Enter(Struct, frozen=True, forbid_unknown_fields=True, tag_field="say", ta
 
 
 class Sit(Struct, frozen=True, forbid_unknown_fields=True, tag_field="say", tag="sit"):
-    """Who has come in takes the seat of a node."""
+    """A student who has come in takes the seat of a node."""
 
     node: str
 
@@ -85,7 +85,7 @@ Said: TypeAlias = Enter | Sit | Return | Press | Leave
 
 
 class Known(Struct, frozen=True):
-    """What a node knows and may do: what it knows of itself, its actions, its own steps so far;
+    """A node's knowledge and options: what it knows of itself, its actions, its own steps so far;
     one that ``is_down`` does nothing, and hears nothing.
     """
 
@@ -156,7 +156,7 @@ class Room:
         return ticket
 
     def seat_of(self, ticket: str) -> str:
-        """Whose seat a ticket is for. Raises Refused for one that is for none (any more)."""
+        """The seat that a ticket is for. Raises Refused for a ticket of no seat (any more)."""
         if ticket not in self.tickets:
             raise Refused("Your seat was freed. Type the code of the class to come back.")
         return self.tickets[ticket]
@@ -194,7 +194,7 @@ class Room:
         return self.player.timeline.at != self.player.timeline.tip
 
     def seen(self, node: str) -> Frag:
-        """What a node knows, and its buttons."""
+        """A node's knowledge, and its buttons."""
         known = self.known()[node]
         past = "The projector shows an earlier step, so this is what you knew then. Wait."
         marks = self.marks()
@@ -230,7 +230,7 @@ class Room:
         ]
 
     def marks(self) -> str:
-        """What the marks mean in what a node knows; empty where there are none."""
+        """The meaning of the marks in what a node knows; empty where there are none."""
         scene = self.player.rendered.scene(self.player.timeline.at)
         views = for_model(scene.model)
         own = [panel for panel in views.panels if panel.own or panel.name == views.table]

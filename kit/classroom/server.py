@@ -62,7 +62,7 @@ NOT_THE_KEY = (
 
 
 def as_message(content: Any) -> str:
-    """What a page is told, as a message."""
+    """A piece of news for a page, as a message."""
     return msgspec.json.encode(content).decode()
 
 
@@ -112,7 +112,7 @@ class Hall:
 
 
 class Handler(RequestHandler):
-    """What pages and lines have in common: the hall, headers, and for whom they are."""
+    """The parts that pages and lines share: the hall, headers, and their audience."""
 
     def initialize(self, hall: Hall) -> None:
         """Take the hall, as tornado hands it over."""

@@ -32,7 +32,7 @@ Listener = Callable[[int, Change], None]
 
 
 def tools_of(model: Model[Any, Any]) -> Servers:
-    """What answers for the servers of a model. Raises Refused where they have no tools."""
+    """The tools of a model's servers. Raises Refused where they have none."""
     places = server_places()
     if model.name not in places:
         why = f"programs cannot connect to the servers of {model.name}"
@@ -176,7 +176,8 @@ class ServedCluster:
     # -- what a program asks -----------------------------------------------------------------------
 
     def coordinator(self, at: int) -> str:
-        """Who coordinates what a node is asked: itself, or the first one that it can hand it on to.
+        """The coordinator of what a node is asked: itself, or the first one that it can hand it on
+        to.
 
         A driver knows only those that own tokens, and replicas only store in these models.
         """
@@ -222,7 +223,7 @@ class ServedCluster:
                 raise KitError(f"no program has sent a request within {seconds:g} seconds")
 
     def value_of(self, number: int) -> str:
-        """What a request wrote: what its client gave, or else its name."""
+        """The value that a request wrote: what its client gave, or else its name."""
         return self.values.get(number, f"write {number + 1}")
 
     def _show(self, timeline: Timeline) -> None:

@@ -35,7 +35,7 @@ FORGOTTEN = "this statement is not prepared here: prepare it again"
 
 
 class RowStatement(Struct, frozen=True):
-    """What a statement asks of the row of a table: the request, and the value that it writes."""
+    """A statement about the row of a table: the request, and the value that it writes."""
 
     statement: Statement
     table: Table

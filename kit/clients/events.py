@@ -42,7 +42,7 @@ class Change(Struct, frozen=True):
 
 
 def known(catalog: Catalog) -> Known:
-    """What the node of a catalog knows."""
+    """The knowledge of the node of a catalog."""
     members = {at: tuple(catalog.tokens(at) or ()) for at in catalog.members()}
     reached = catalog.tools.reached(catalog.now, catalog.now.here)
     return Known(
@@ -54,7 +54,7 @@ def known(catalog: Catalog) -> Known:
 
 
 def changes(before: Known, after: Known) -> Iterator[Change]:
-    """What a node tells of the way from the one to the other."""
+    """The events that a node tells its clients on the way from one state to the other."""
     for at in after.members.keys() - before.members.keys():
         yield Change("TOPOLOGY_CHANGE", "NEW_NODE", at)
     for at in before.members.keys() & after.members.keys():

@@ -35,7 +35,7 @@ COUNTERS = 2
 
 
 class Header(Struct, frozen=True):
-    """What a frame says of itself."""
+    """The header of a frame."""
 
     flags: int
     stream: int
@@ -87,7 +87,7 @@ class Parameters(Struct, frozen=True):
 
 
 class Message(Struct, frozen=True):
-    """What a client sends: ``options`` of STARTUP, ``events`` of REGISTER, else statements.
+    """A client's message: ``options`` of STARTUP, ``events`` of REGISTER, else statements.
 
     A statement is a text, or the id of one that was prepared. ``counters``: a batch changes some.
     """
@@ -101,7 +101,7 @@ class Message(Struct, frozen=True):
 
 
 def message_of(head: Header, body: bytes) -> Message:
-    """What a frame asks. Raises MalformedError for a body that does not read so."""
+    """The message in a frame. Raises MalformedError for a body that does not read so."""
     if head.opcode not in ASKED:
         raise MalformedError(f"opcode {head.opcode:#04x}: not a version 4 request")
     if head.flags & COMPRESSED:

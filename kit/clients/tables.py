@@ -90,7 +90,7 @@ class Table(Struct, frozen=True):
         return self.keyspace in VIRTUAL
 
     def kind_of(self, column: str) -> str:
-        """What a column is in the schema."""
+        """The kind of a column in the schema."""
         if column in self.keys:
             return "clustering" if self.keys.index(column) else "partition_key"
         return "static" if column in self.key.static else "regular"
@@ -113,14 +113,14 @@ def made(keyspace: str, name: str, text: str, rows: Callable[[], Iterable[Row]] 
 
 
 class Addresses(Struct, frozen=True):
-    """Where the nodes are for clients: an address each, by its place, and one port."""
+    """The addresses of the nodes for clients: one each, by its place, and one port."""
 
     hosts: Sequence[str]
     port: int = NATIVE_PORT
 
 
 class Catalog:
-    """What a node answers at a moment: the tables by their names."""
+    """The tables of a node at a moment, by their names."""
 
     def __init__(self, tools: Servers, now: DrillMoment, addresses: Addresses) -> None:
         self.tools, self.now, self.addresses = tools, now, addresses
@@ -275,7 +275,7 @@ class Catalog:
                     }
 
     def describe(self, words: Sequence[str], used: str) -> tuple[dict[str, str], list[Row]]:
-        """What DESCRIBE says of a cluster, its keyspaces, or one of their tables.
+        """The answer of DESCRIBE about a cluster, its keyspaces, or one of their tables.
 
         Raises BadInput for anything else.
         """

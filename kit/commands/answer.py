@@ -148,7 +148,7 @@ Part: TypeAlias = str | Rows
 
 
 class Answer(Struct, frozen=True):
-    """What a command found.
+    """The answer of a command.
 
     ``data`` is what JSON has, on one line if it is ``compact``; an iterator gives that text in
     parts. In words there are the lines of the heading, the warnings, then the parts, which a

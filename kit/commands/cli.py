@@ -47,7 +47,7 @@ def kinds_of(text: str) -> Iterator[FileKind]:
 
 
 def elsewhere(words: Sequence[str]) -> str:
-    """What to say after an error of a command: the first file among its words that others read.
+    """A hint after an error of a command: the first file among its words that others read.
 
     The file of an option is left out: what reads it is the command that has the option. Empty where
     no word is a file of a known kind, or the command reads that kind itself.

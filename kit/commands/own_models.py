@@ -23,7 +23,7 @@ def is_file(name: str) -> bool:
 
 
 def or_a_file(name: str, allowed: str) -> str:
-    """What is allowed where ``name`` is neither a model of the kit nor a file: that, or a file."""
+    """The names that are allowed where ``name`` is neither a model of the kit nor a file."""
     beside = f"{name}{ENDING}"
     if beside in map(str, Path().glob(f"*{ENDING}")):
         return f"{beside}, which is a file here; or {allowed}"

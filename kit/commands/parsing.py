@@ -83,7 +83,7 @@ class Parser(argparse.ArgumentParser):
         raise BadInput(missing, self.given or NOTHING, self.wanted(missing.partition(",")[0]))
 
     def wanted(self, name: str) -> str:
-        """What a word of the command is for, and where all of them are told."""
+        """The purpose of a word of the command, and where all of them are told."""
         actions = [each for each in self._actions if name in (each.metavar, each.dest)]
         meanings = (each.help or ", ".join(map(str, each.choices or ())) for each in actions)
         return f"{next(filter(None, meanings), 'a value')} ({self.prog} --help)"

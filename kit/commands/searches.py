@@ -110,7 +110,7 @@ def _parts(entry: registry.Entry, scenario: registry.Scenario | None) -> Iterato
 
 
 def _settings(entry: registry.Entry, own: Mapping[str, Any]) -> Iterator[Part]:
-    """What the parameters mean, then their values; ``*`` marks those of the scenario."""
+    """The meaning of the parameters, then their values; ``*`` marks those of the scenario."""
     if not (known := parameters_of(entry.parameters)):
         yield Rows([("none",)], title="parameters")
         return
@@ -130,7 +130,7 @@ def _settings(entry: registry.Entry, own: Mapping[str, Any]) -> Iterator[Part]:
 def _properties(
     entry: registry.Entry, scenario: registry.Scenario | None
 ) -> list[tuple[str, str, str]]:
-    """What is judged, with its kind; a sign is one that breaks on the way to a harm.
+    """The properties, each with its kind; a sign is one that breaks on the way to a harm.
 
     Some properties are signs only while a safeguard is off: of a model that is told beside them.
     """
@@ -150,7 +150,7 @@ def _properties(
 
 
 def _signs_without(entry: registry.Entry) -> list[tuple[Property, list[str]]]:
-    """What is a sign only without some safeguards, with the ids of these."""
+    """The properties that are signs only without some safeguards, with the ids of these."""
     signs: dict[str, tuple[Property, list[str]]] = {}
     always = {sign.name for sign in registry.build(entry.name).signs}
     for safeguard in entry.safeguards:
@@ -276,7 +276,7 @@ def _searched(search: SearchPlan, symmetry: bool, partial_order: bool, most: int
 
 
 def _search(given: Namespace) -> SearchPlan:
-    """What to search: everything, or what watches over one invariant, in the case that shows it.
+    """The search that is asked for: of everything, or of one invariant, in the case that shows it.
 
     The case is that of a safeguard switched off which has one for that invariant; it brings its
     own parameters along.

@@ -51,7 +51,7 @@ def serving(argv: Sequence[str]) -> int:
 
 
 def entered(served: Served, line: str) -> str:
-    """What a line does, in words; what is refused is told, too."""
+    """The effect of a line, in words; a refusal is told, too."""
     word, _, rest = line.partition(" ")
     try:
         if word in (HOLD, RELEASE):

@@ -153,7 +153,7 @@ def replication_params(sizes: Mapping[str, int]) -> str:
 def gossiped(
     address: str, states: Mapping[str, tuple[int | None, str]], generation: int | None = None
 ) -> Row:
-    """What a node has heard of another one: each state with its version (None: untold), value."""
+    """A node's gossip about another one: each state with its version (None: untold), value."""
     row = {"address": address, "port": PORT, "generation": generation}
     values = {name.lower(): value for name, (_, value) in states.items()}
     return {**row, **values, **{f"{n.lower()}_version": at for n, (at, _) in states.items()}}
@@ -168,7 +168,7 @@ class GossipServers(Servers):
         self.tables = (NodeTable("gossip_info", GOSSIP, self.heard, "system_views"),)
 
     def heard(self, now: DrillMoment, at: int) -> Iterator[Row]:
-        """What a node has heard of each other one, and of itself (``gossiped``)."""
+        """A node's gossip about each other one, and about itself (``gossiped``)."""
         raise NotImplementedError
 
     def gossipinfo(self, now: DrillMoment, given: Given) -> CommandReply:

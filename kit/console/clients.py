@@ -19,7 +19,7 @@ Verdict = Literal["done", "unavailable", "timeout", "failure"]
 
 
 class RowRequest(Struct, frozen=True):
-    """What a client asks a coordinator: by name, at a consistency level."""
+    """A client's request to a coordinator: by name, at a consistency level."""
 
     coordinator: str
     kind: RequestKind
@@ -27,7 +27,7 @@ class RowRequest(Struct, frozen=True):
 
 
 class RowAnswer(Struct, frozen=True):
-    """What the client is told of a request, and ``why`` in words.
+    """The answer to a client's request, and ``why`` in words.
 
     ``needed`` answers were wanted and ``received`` came, or for *unavailable* so many replicas are
     alive; ``failures`` answered an error. ``writer`` is the number of the request that wrote what a
@@ -72,7 +72,7 @@ class RowServers(Servers):
         raise NotImplementedError
 
     def stored(self, now: DrillMoment, numbers: Sequence[int]) -> object:
-        """What all servers hold; requests go by these numbers."""
+        """The data that all servers hold; requests go by these numbers."""
         raise NotImplementedError
 
     def epoch(self, now: DrillMoment, at: int) -> int:
@@ -82,7 +82,8 @@ class RowServers(Servers):
     def next_step(
         self, now: DrillMoment, number: int, held: Mapping[str, int], *, begins: bool
     ) -> Any | None:
-        """What happens next by itself for a request: an action; None where somebody is waited for.
+        """The next step of a request that happens by itself: an action; None where somebody is
+        waited for.
 
         Nothing reaches those that are ``held``, each since the epoch that it knew; a coordinator
         that is held plans by that one, or by the oldest that it may still plan by. A request that
@@ -91,7 +92,7 @@ class RowServers(Servers):
         raise NotImplementedError
 
     def answer(self, now: DrillMoment, number: int) -> RowAnswer | None:
-        """What the client of a request is told by now; None: it waits."""
+        """The answer that the client of a request has by now; None: it waits."""
         raise NotImplementedError
 
     def refusal(self, now: DrillMoment, number: int, held: Mapping[str, int]) -> RowAnswer | None:

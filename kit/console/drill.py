@@ -40,7 +40,8 @@ CLEAR, HINT = "clear", "hint"
 
 
 class DrillMoment(Struct, frozen=True):
-    """What a command meets: the model, the run so far, the machine, what was noted on the way.
+    """The situation of a command: the model, the run so far, the machine, what was noted on the
+    way.
 
     ``marks`` are what commands noted that the model does not tell, such as what was read.
     """
@@ -75,7 +76,7 @@ class DrillMoment(Struct, frozen=True):
 
 
 class CommandReply(Struct, frozen=True):
-    """What a command prints, and what it does: actions in order, another machine, marks.
+    """The outcome of a command: its lines, and actions in order, another machine, marks.
 
     ``said`` is told of some of the actions in place of the model's own words.
     """
@@ -100,7 +101,7 @@ class CheckedStep(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """What to do, and that it is too late for it."""
+        """A sentence on what to do, and that it is too late for it."""
         return f"{self.what} (no longer possible)" if self.missed else self.what
 
 
@@ -123,7 +124,7 @@ def procedure(
 
 
 class GradeRow(Struct, frozen=True):
-    """What is judged, whether it holds (None: told, not judged), and why."""
+    """A criterion, whether it holds (None: told, not judged), and why."""
 
     name: str
     holds: bool | None
@@ -131,7 +132,7 @@ class GradeRow(Struct, frozen=True):
 
 
 def judged(name: str, wrong: Sequence[str], well: str) -> GradeRow:
-    """What is judged: all that is wrong with it, or what holds."""
+    """The row of a criterion: all that is wrong with it, or what holds."""
     return GradeRow(name, not wrong, "; ".join(wrong) or well)
 
 
@@ -160,7 +161,7 @@ def operator_steps(now: DrillMoment, kinds: tuple[type, ...], needed: int) -> Gr
 
 
 class DrillKind(Struct, frozen=True, kw_only=True):
-    """What a family declares of its drill.
+    """A family's declaration of its drill.
 
     ``opened`` makes the model that is drilled on of a scenario's, with what may go wrong in it, and
     ``begun`` the verbs of what happened before the operator came, ``GO_ON`` among them.
@@ -249,7 +250,7 @@ class Drill:
 
     @property
     def now(self) -> DrillMoment:
-        """What the next command meets."""
+        """The situation of the next command."""
         timeline = self.timeline
         run = tuple(timeline.moments[at] for at in timeline.path(timeline.at))
         marks = (self._marks[each.id] for each in reversed(run) if each.id in self._marks)

@@ -60,7 +60,7 @@ class Bare(str):
 
 
 class Slot(Struct, frozen=True):
-    """What may stand in a place of a form.
+    """A place of a form, and the words that may stand there.
 
     ``about`` says it in a word or two. ``values`` gives the allowed texts of a moment; without it
     any text may stand there. ``many``: several, with commas between. ``quoted``: in quotes, unless
@@ -93,7 +93,7 @@ class Form(Struct, frozen=True):
 
     @property
     def meaning(self) -> str:
-        """What it is for, and whether the word is the kit's own."""
+        """The purpose of a word, and whether it is the kit's own."""
         return f"{self.about} (own word)" if self.own else self.about
 
     @property
@@ -290,7 +290,7 @@ def _is_part(form: Form, part: str, word: _Typed) -> bool:
 
 
 def _standing(form: Form, slot: Slot, word: _Typed, known: Mapping[str, str] | None) -> str | None:
-    """What a word says in a slot, of ``known`` values by their small letters; None: nothing."""
+    """The meaning of a word in a slot, by ``known`` values in small letters; None: it has none."""
     is_bare = not slot.is_text and UNQUOTED.fullmatch(word.text)
     if not word.quote and (word.text in MARKS or (slot.quoted and not is_bare)):
         return None

@@ -197,7 +197,7 @@ VIRTUAL = ("system_views", OWN_KEYSPACE)
 
 
 class TableKey(Struct, frozen=True):
-    """What tells the rows of a table apart, in the order of its columns: the first is the partition
+    """The columns that tell the rows of a table apart, in their order: the first is the partition
     key, and so many behind it are ``clustering`` ones (``descending``: the greatest first). Those
     that are ``static`` say the same in every row of a partition.
     """
@@ -276,7 +276,7 @@ class NodeTable(Struct, frozen=True):
 
     @property
     def key(self) -> TableKey:
-        """What tells its rows apart."""
+        """The columns that tell its rows apart."""
         return replace(declared(self.declaration)[1], descending=self.descending)
 
     def check_constant(self, column: str, value: str) -> None:
@@ -305,7 +305,7 @@ class KnownRing(Struct, frozen=True):
 
 
 class TableAnswer(Struct, frozen=True):
-    """What a read found, and its lines as cqlsh prints them."""
+    """The rows of a read, and its lines as cqlsh prints them."""
 
     columns: tuple[str, ...]
     rows: Sequence[Row]
@@ -382,7 +382,7 @@ class Servers:
         return (), ()
 
     def known_ring(self, now: DrillMoment, at: int) -> KnownRing | None:
-        """Who owns which tokens, as a node knows it; None where nodes have none."""
+        """The owners of tokens, as a node knows them; None where nodes have none."""
         return None
 
     # What the tools answer
@@ -528,12 +528,12 @@ class Servers:
         return lines, bool(lines) and "-c" not in options_in(given, "options")
 
     def written(self, now: DrillMoment) -> tuple[tuple[ServerLine, ...], ...]:
-        """What all servers have logged, at each moment of the run."""
+        """The log lines of all servers, at each moment of the run."""
         steps = [PassedStep(a.state, b.action, b.state, ()) for a, b in pairwise(now.run)]
         return self.log.lines(now.model, now.run[0].state, steps)
 
     def happen(self, now: DrillMoment, given: Given) -> CommandReply:
-        """What no operator does: an event at a node, if the model has it now.
+        """An event at a node that no operator causes, if the model has it now.
 
         Raises BadInput when it has not, naming those that it has.
         """
@@ -633,11 +633,11 @@ class Servers:
         return Form(command.text, command.about, said, command.offered, command.own)
 
     def logs(self, file: str, whole: str) -> tuple[Form, ...]:
-        """What reads the log of a server that writes it there."""
+        """The commands that read the log of a server that writes it there."""
         return tuple(map(self._form, log_commands(file, f"journalctl -u {self.unit}", whole=whole)))
 
     def refused(self, now: DrillMoment, given: Given, why: str) -> CommandReply:
-        """What the model has nothing of is told in words."""
+        """The answer, in words, to a command about something that the model has not."""
         raise Refused(why)
 
     def reading(
@@ -656,7 +656,7 @@ class Servers:
         return tuple(Form(text, about, answer, not at) for at, text in enumerate(typed))
 
     def slots(self, **more: Slot) -> dict[str, Slot]:
-        """What may stand in the commands of the vocabulary, and in a drill's own."""
+        """The slots in the commands of the vocabulary, and in a drill's own."""
         tables = [table.title for table in self.tables]
         names = tuple(dict.fromkeys(name for table in self.tables for name in table.columns))
 
@@ -703,7 +703,7 @@ def _numbers(now: DrillMoment) -> list[str]:
 
 
 def possible(now: DrillMoment, words: Iterable[str]) -> str:
-    """What of these first words of verbs can be done now."""
+    """The verbs with these first words that can be done now."""
     verbs = map(now.model.verb, now.model.actions(now.state))
     return ", ".join(verb for verb in verbs if verb.split()[0] in words) or "nothing now"
 

@@ -138,7 +138,7 @@ def taken(
 
 @cache
 def at_edge(value: Any) -> Any:
-    """What a package hands out: a function, or one that a module lists, checks its arguments."""
+    """A function of a package, or one that a module lists, that checks its arguments."""
     if isinstance(value, ModuleType):
         return SimpleNamespace(**{name: at_edge(getattr(value, name)) for name in value.__all__})
     return checked(value) if isinstance(value, FunctionType) else value
@@ -280,7 +280,7 @@ def fits(value: Any, hint: Any) -> bool:
 
 
 def spoken_hint(hint: Any) -> str:
-    """What an annotation wants, in words."""
+    """An annotation, in words."""
     kind, inside = get_origin(hint) or hint, get_args(hint)
     if kind in (Union, UnionType):
         return " or ".join(dict.fromkeys(spoken_hint(alternative) for alternative in inside))

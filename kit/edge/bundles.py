@@ -50,7 +50,7 @@ _KINDS = {
 
 
 class Bundle(Struct, frozen=True):
-    """What a folder or an archive holds: files by base name, and the names of all others."""
+    """The content of a folder or an archive: files by base name, and the names of all others."""
 
     source: str
     files: dict[str, HeldFile]

@@ -28,7 +28,7 @@ class Line(socket.socket):
     has_spoken, heard = False, 0.0
 
     def recv(self, *given: Any) -> bytes:
-        """What comes."""
+        """The bytes that come."""
         came = super().recv(*given)
         self._note(came)
         return came

@@ -45,7 +45,7 @@ class Usage(Struct, frozen=True):
 
 
 def usage() -> Usage:
-    """What the process has now; at the most so far, where nothing tells."""
+    """The memory and time of the process now; at the most so far, where nothing tells."""
     try:
         words = STATM.read_text(encoding="ascii").split()
     except OSError:
@@ -100,7 +100,7 @@ def most_unpacked(packed: int) -> int:
 
 
 def shortage() -> str:
-    """What to say when memory has run out all the same."""
+    """A sentence for when memory has run out all the same."""
     return f"memory: none left, with {spoken(usage().resident)} in use"
 
 

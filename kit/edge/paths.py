@@ -43,7 +43,7 @@ STDIN = "/dev/stdin"
 
 
 def to_read(given: object) -> object:
-    """What is to be read: ``-`` is standard input, as it is for other tools."""
+    """The file to be read: ``-`` is standard input, as it is for other tools."""
     return STDIN if isinstance(given, str | Path) and str(given) == "-" else given
 
 
@@ -102,7 +102,7 @@ def whole_path(given: object, field: str, allowed: str) -> Path:
 
 
 def kind_of(mode: int) -> str:
-    """What a mode of ``os.stat`` says: ``regular file``, ``device`` and so on."""
+    """The kind that a mode of ``os.stat`` stands for: ``regular file``, ``device`` and so on."""
     return KINDS.get(stat.S_IFMT(mode), "file of an unknown kind")
 
 

@@ -127,7 +127,7 @@ def _file(handle: int, most: int) -> bytes:
 
 
 def _pipe(handle: int, most: int) -> bytes:
-    """What a writer sends until it closes the pipe, or one byte more than ``most``."""
+    """The bytes that a writer sends until it closes the pipe, or one more than ``most``."""
     waiting = select.poll()
     waiting.register(handle, select.POLLIN | select.POLLHUP)
     parts, size, end = [], 0, monotonic() + LONGEST

@@ -93,7 +93,7 @@ def words(value: Any) -> str:
 
 
 def order(value: Any) -> str:
-    """What values are sorted by, numbers within names as numbers: ``n2`` stands before ``n10``."""
+    """The key that values are sorted by, numbers within names as numbers: ``n2`` before ``n10``."""
     return re.sub(r"\d+", lambda digits: f"{len(digits[0]):05}{digits[0]}", to_json(value))
 
 
@@ -110,7 +110,7 @@ Names = list[Annotated[str, Meta(max_length=200, pattern=r"^[\w:.!$-]+\Z")]]
 
 
 class ItfFile(Struct, forbid_unknown_fields=True):
-    """What a file of the format holds."""
+    """The content of a file of the format."""
 
     vars: Names
     states: Annotated[list[dict[str, Any]], Meta(min_length=1, max_length=MOST_STATES)]

@@ -92,7 +92,7 @@ class RecordedRun(Record):
         return {node: rows[node] for node in self.nodes if node in rows}
 
     def table(self, s: RecordState) -> dict[tuple[str, str], str]:
-        """What each variable says of each node; of a record there is a column for each field."""
+        """Each variable's value at each node; of a record there is a column for each field."""
         return {
             (node, f"{name}.{part}" if part else name): said
             for name, value in self.trace.states[s.read].items()
@@ -103,7 +103,7 @@ class RecordedRun(Record):
 
 
 def in_words(value: Any) -> dict[str, str]:
-    """What a map or a record holds, as a person reads it."""
+    """The members of a map or a record, as a person reads them."""
     return {key: words(each) for key, each in members(value).items()}
 
 

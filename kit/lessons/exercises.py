@@ -85,7 +85,7 @@ def exercise(name: str) -> Exercise:
 
 
 def right_answers(task: Task) -> tuple[str, ...]:
-    """What the judge can say of right answers; else the hint."""
+    """The judge's description of right answers; else the hint."""
     return tuple(getattr(task.judge, "answers", tuple)()) or (f"Hint: {task.hint}",)
 
 

@@ -45,7 +45,7 @@ class Explained(Struct, Shown, frozen=True):
 
     @property
     def lines(self) -> list[str]:
-        """What the word means, and for a node that is not there the four answers."""
+        """The meaning of the word, and for a node that is not there the four answers."""
         absence = self.entry.absence
         answers = absence.answers if absence else ()
         return [self.entry.means, *map(_filled, ABSENCE, answers)]
@@ -63,7 +63,7 @@ class Explained(Struct, Shown, frozen=True):
         return still(timeline, *[picture] * bool(picture)) if timeline else None
 
     def caption(self) -> str:
-        """What the picture shows, in words."""
+        """The content of the picture, in words."""
         timeline = timeline_at(self.entry)
         if timeline is None:
             return f"images/{self.entry.picture}"

@@ -67,7 +67,7 @@ class Word(Struct, frozen=True):
 
 
 class LessonText(Struct, frozen=True):
-    """What a notebook says: its title, what is learned, how long it takes, words, its cells."""
+    """The text of a notebook: its title, what is learned, how long it takes, words, its cells."""
 
     title: str
     goals: str
@@ -139,8 +139,8 @@ def plain(text: str) -> str:
 
 
 def shown_by(lesson: LessonText, folder: str | Path) -> Iterator[tuple[int, Any]]:
-    """What the code cells show, in order, each with its cell's number from 1 on; cells that check
-    exercises are passed over.
+    """The outputs of the code cells, in order, each with its cell's number from 1 on; cells that
+    check exercises are passed over.
 
     The cells run in this process and in ``folder``; what they print goes nowhere.
 
@@ -229,7 +229,7 @@ Picture: TypeAlias = tuple[str, str]
 
 
 class Handout(Struct, frozen=True):
-    """What goes on the two pages: a notebook's words, questions, exercises and one picture.
+    """The content of the two pages: a notebook's words, questions, exercises and one picture.
 
     ``sections`` gives the text of a question the heading under which its state is shown.
     """

@@ -120,7 +120,7 @@ class Hunt:
         return suspected(self._variant(number))
 
     def suspects(self, number: int) -> Sheet:
-        """What may be missing in a variant: each with its id and its sentence."""
+        """The safeguards that a variant may lack: each with its id and its sentence."""
         rows = tuple((g.id, g.title) for g in self.suspected(number))
         title = f"Variant {number}: one of these is missing"
         return Sheet(title, ("id", "safeguard"), rows)
@@ -187,7 +187,7 @@ def hunt(seed: int, of: str = OF) -> Hunt:
 
 @cache
 def hunts() -> dict[str, HuntGround]:
-    """What the families hide in variants, by the model's name."""
+    """The faults that the families hide in variants, by the model's name."""
     return {model: pool for family in families() for model, pool in family.hunts.items()}
 
 
@@ -297,7 +297,7 @@ def _shortest(name: str, code: str) -> tuple[Timeline, str]:
 
 
 def _parting(run: Timeline, other: Timeline) -> str | None:
-    """Where a run and another model part; None when it does all of it and fails as it did.
+    """The step where a run and another model part; None when it does all of it and fails as it did.
 
     The other timeline is left at that place.
     """

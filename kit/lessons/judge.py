@@ -37,7 +37,7 @@ HOME = str(Path(__file__).resolve().parents[2])
 
 
 class CallOutcome(Struct, frozen=True):
-    """What a learner's function gave for one case: a value, or the error that it ended with."""
+    """The outcome of a learner's function in one case: a value, or the error that it ended with."""
 
     value: Any = None
     error: str | None = None
@@ -177,7 +177,7 @@ class FunctionJudge(Struct, frozen=True):
         return Case(False, f"{call} {said}. Expected: {right}.")
 
     def answers(self) -> tuple[str, ...]:
-        """What the engine's own function gives for the public cases, a line for each."""
+        """The outcomes of the engine's own function in the public cases, a line for each."""
         return tuple(
             f"{shorten_call(self.name, case)} = {shorten(self.truth(*case), LONGEST)}"
             for case in self.public

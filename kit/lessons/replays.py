@@ -19,7 +19,7 @@ Goals = tuple[Goal, ...]
 
 
 class Ground(Struct, frozen=True):
-    """Where a run takes place: a scenario's ring (or a model as it is), budgets, safeguards off."""
+    """The setting of a run: a scenario's ring (or a model as it is), budgets, safeguards off."""
 
     scenario: str
     extra: Mapping[str, Any] = field(default_factory=dict)

@@ -74,7 +74,7 @@ def timeline_of(source: Any) -> Timeline:
 
 
 def scene_of(timeline: Timeline) -> Scene:
-    """What the moment that a timeline looks at is drawn from."""
+    """The scene of the moment that a timeline looks at."""
     return scene_at(timeline, timeline.at)
 
 
@@ -120,7 +120,7 @@ def frames(source: Any, *names: str) -> Frames:
 
 
 class Judgement(Struct, Shown, frozen=True):
-    """What is said of an answer.
+    """A judgement on an answer.
 
     ``heading`` is one sentence, ``lines`` are the facts behind it, ``evidence`` is the moment of
     the run that settles it, where there is one.

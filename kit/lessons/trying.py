@@ -192,7 +192,7 @@ LONGEST_LINE = 10_000  # characters
 
 
 def terminal(line: str, folder: str | os.PathLike[str]) -> str:
-    """What ``python -m kit LINE`` prints when it is run in ``folder``, and its exit status.
+    """The output of ``python -m kit LINE`` in ``folder``, and its exit status.
 
     Raises BadInput for a line that no shell could pass on, or a folder that is not there.
     """

@@ -69,7 +69,7 @@ class Sight(Struct, frozen=True):
 
 
 class Explanation(Struct, frozen=True):
-    """What became of a row of observations.
+    """The explanation of a row of observations.
 
     ``verdict``: *explained*, *refuted* (no run of the model has them all) or *unknown* (none was
     found within the bound). ``explained`` is how many of the ``observations`` the best run has, and
@@ -336,7 +336,7 @@ def _passed(search: _Search, end: Pair) -> str:
 
 
 def _near(search: _Search, nearest: Sequence[Pair]) -> tuple[str, str, str]:
-    """What the model refuses where it is nearest to what was seen, of actions on the way to that.
+    """The nearest refusal to what was seen, of actions on the way to that.
 
     Such are the types of actions that lead from one change of a value that differs to another one:
     first those that change it themselves, and those that wait for somebody.
@@ -401,7 +401,7 @@ class Question(Struct, frozen=True):
 
 
 class Answers(Struct, frozen=True):
-    """What became of all questions about a cluster's files, by name.
+    """The answers to all questions about a cluster's files, by name.
 
     ``about`` are lines to read first: what was looked at, and what was not.
     """

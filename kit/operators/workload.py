@@ -12,7 +12,7 @@ LONGEST = 60.0  # seconds
 
 
 class Cost(Struct, frozen=True):
-    """What an answer costs for each replica of each range: bytes of memory, seconds.
+    """The cost of an answer for each replica of each range: bytes of memory, seconds.
 
     The first two count once for keyspaces that are replicated alike, the next for each.
     ``bytes_pair`` are for each two nodes: what each has heard of, at each step of a run.

@@ -44,7 +44,7 @@ class BreakQuestion(Struct, frozen=True):
 
 
 class Work(Protocol):
-    """Who answers beside the session: a thread of it, or another worker of a page."""
+    """The worker beside the session: a thread of it, or another worker of a page."""
 
     @property
     def running(self) -> bool:

@@ -22,7 +22,7 @@ MOST_SENT = 60
 
 
 class TerminalMessage(Struct, forbid_unknown_fields=True):
-    """What the page says: a line to enter, or one to complete."""
+    """A message of the page: a line to enter, or one to complete."""
 
     enter: str | None = None
     complete: str | None = None
@@ -100,7 +100,7 @@ class Terminal:
         self.show(self.parts(), self.player.hinted)
 
     def parts(self) -> dict[str, Any]:
-        """What is shown, by the names that the page's module gives its parts."""
+        """The parts that are shown, by the names that the page's module gives them."""
         shown = self.drill.transcript[-MOST_SENT:]
         return {
             "entries": [[entry.number, transcript.entry_part(entry).html()] for entry in shown],

@@ -30,7 +30,7 @@ ALLOWED = "a whole link, as it was copied: this one was cut or changed"
 
 
 class LinkedRun(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """What a link carries: the actions of a branch, safeguards that are off there, parameters
+    """The content of a link: the actions of a branch, safeguards that are off there, parameters
     (None: the story's), and after how many of the steps one looks (None: all of them).
     """
 

@@ -42,7 +42,7 @@ LIVE = 5
 
 
 class Stage(Protocol):
-    """What shows a session: it holds the whole history for a page that comes, and is told more.
+    """The screen of a session: it holds the whole history for a page that comes, and is told more.
 
     ``steps`` is how many the story is known to have.
     """

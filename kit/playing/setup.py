@@ -40,7 +40,7 @@ class Field(Struct, frozen=True):
 
 
 class Change(Struct, frozen=True):
-    """What a touched parameter ``was``, and all parameters before and after: it can be undone."""
+    """The value that a touched parameter ``was``, and all before and after: it can be undone."""
 
     touched: str
     was: Any
@@ -76,7 +76,7 @@ class Setup:
 
     @property
     def safeguards(self) -> tuple[Safeguard, ...]:
-        """What can be switched: an entry may name more, for other parameters."""
+        """The safeguards that can be switched: an entry may name more, for other parameters."""
         return () if self.entry is None else self.session.model.safeguards
 
     @property
@@ -229,7 +229,7 @@ def _steps(timeline: Timeline) -> int:
 
 
 def configuration(timeline: Timeline) -> tuple[str, bytes, tuple[str, ...]]:
-    """What makes one model differ from another: name, parameters, safeguards off."""
+    """The difference between one model and another: name, parameters, safeguards off."""
     model = timeline.model
     return model.name, msgspec.json.encode(model.parameters), tuple(model.off)
 

@@ -26,7 +26,7 @@ WHOLE = "complete: no violation"
 
 
 def verdict(model: Model[Any, Any], result: Result) -> str:
-    """What a search says, in one or two sentences."""
+    """The verdict of a search, in one or two sentences."""
     seen = counted(result.states, "state")
     if result.violation is not None:
         steps = counted(len(result.violation.actions), "step")
@@ -53,7 +53,7 @@ def check_bound(most: int) -> None:
 
 
 def ending(model: Model[Any, Any], violation: Violation) -> str:
-    """What a picture of its last state does not show: that a goal is lost from there on.
+    """The part that a picture of its last state does not show: that a goal is lost from there on.
 
     Nothing of a violation that is something else.
     """
@@ -95,7 +95,7 @@ def _ended(model: Model[Any, Any], name: str, last: Any) -> str:
 
 
 def stopped(states: int) -> str:
-    """What is said of a search that somebody stopped after so many states."""
+    """The sentence on a search that somebody stopped after so many states."""
     seen = counted(states, "state")
     return f"Stopped after {seen}: no violation so far, but nothing is proven."
 
@@ -135,7 +135,7 @@ def outcome_box(model: Model[Any, Any], result: Result) -> Frag:
 
 
 def elsewhere(model: Model[Any, Any], result: Result) -> str:
-    """Where a safeguard that is off is needed, if not here, and what holds without it anyhow."""
+    """The place where a safeguard that is off is needed, if not here, and what holds without it."""
     if result.violation is not None:
         return ""
     here = _plain(model.parameters)

@@ -32,7 +32,7 @@ FEW = 8  # up to so many replicas are found slot by slot also when all nodes are
 
 
 class ReplicaQuota(Struct, frozen=True):
-    """What one walk looks for: ``wanted`` replicas on ``racks`` racks, ``repeats`` of which share
+    """The goal of one walk: ``wanted`` replicas on ``racks`` racks, ``repeats`` of which share
     one with an earlier one.
 
     Only nodes with tokens count. ``rack_of`` gives rack numbers and ``members`` a mask, by node
@@ -90,7 +90,7 @@ def replicas(ring: Ring, replication: Replication, at: Tokens | None = None) -> 
 
 
 def replicas_from(ring: Ring, replication: Replication, starts: Index) -> Codes:
-    """What ``replicas`` gives for walks that begin at the tokens with these indices."""
+    """The result of ``replicas`` for walks that begin at the tokens with these indices."""
     walks = quotas(ring, replication)
     if not walks:
         return np.empty((len(starts), 0), np.int32)

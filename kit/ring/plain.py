@@ -28,7 +28,7 @@ __all__ = ["inf"]
 
 
 class Kind:
-    """What a column's cells are: their rank where kinds meet, their letter as bytes."""
+    """The kind of a column's cells: their rank where kinds meet, their letter as bytes."""
 
     def __init__(self, rank: int, letter: str, make: Callable[[Any], Any]) -> None:
         self.rank, self.letter, self.make = rank, letter, make
@@ -283,7 +283,7 @@ class NDArray:
         return NDArray(made, lanes.shape[:-1], dtype or self.dtype)
 
     def sum(self, axis: int | None = None, where: Any = None) -> Any:
-        """What the cells are together, those ``where`` it is so."""
+        """The sum of the cells, those ``where`` it is so."""
         counted = self if where is None else _where(where, self, 0)
         kind = int64 if self.dtype.rank < float64.rank else self.dtype
         return counted._reduced(sum, axis, kind)
@@ -311,11 +311,11 @@ class NDArray:
         return self._reduced(lambda lane: min((*lane, *most)), axis)
 
     def argmax(self, axis: int | None = None) -> Any:
-        """Where the first largest one stands."""
+        """The place of the first largest one."""
         return self._reduced(lambda lane: lane.index(max(lane)), axis, int64)
 
     def argmin(self, axis: int | None = None) -> Any:
-        """Where the first smallest one stands."""
+        """The place of the first smallest one."""
         return self._reduced(lambda lane: lane.index(min(lane)), axis, int64)
 
 
@@ -399,11 +399,11 @@ class Ufunc:
             column[place] = self.act(column[place], given.flat[n])
 
     def accumulate(self, column: NDArray) -> NDArray:
-        """What is made of the cells up to each."""
+        """The results for the cells up to each."""
         return _column(list(accumulate(column.flat, self.act)), column.dtype)
 
     def reduceat(self, column: NDArray, starts: Any) -> NDArray:
-        """What is made of the cells from each start to the next."""
+        """The results for the cells from each start to the next."""
         begins, values = [*asarray(starts).flat], column.flat
         parts = zip(begins, [*begins, len(values)][1:], strict=True)
         lanes = (values[begin : max(end, begin + 1)] for begin, end in parts)
@@ -549,7 +549,7 @@ def array_equal(left: Any, right: Any) -> bool:
 
 
 def searchsorted(column: Any, values: Any, side: str = "left") -> Any:
-    """Where values belong in an ascending column."""
+    """The places of values in an ascending column."""
     line, find = asarray(column).flat, bisect_left if side == "left" else bisect_right
     if not isinstance(values, NDArray | list):
         return find(line, values)

@@ -19,7 +19,7 @@ LARGEST_FACTOR = 2**31 - 1
 
 
 class Strategy(Struct, frozen=True, forbid_unknown_fields=True, tag_field="class", tag=True):
-    """What all of them have."""
+    """The part that all of them have."""
 
     @property
     def label(self) -> str:
@@ -163,6 +163,6 @@ def _factor(given: object, field: str, least: int) -> int:
 
 
 def not_modelled(factor: object) -> str:
-    """What is said of replicas of which some are transient, as in ``3/1``; empty of any other."""
+    """A sentence on replicas of which some are transient, as in ``3/1``; empty of any others."""
     is_split = isinstance(factor, str) and re.fullmatch("[0-9]+/[0-9]+", factor)
     return "; transient replicas are not modelled" if is_split else ""

@@ -21,7 +21,7 @@ _WORD = 0xFFFFFFFF
 
 
 class Stored(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is known, as data: bytes by node; sorted (left, right, bytes) rows by keyspace."""
+    """The known sizes, as data: bytes by node; sorted (left, right, bytes) rows by keyspace."""
 
     nodes: tuple[tuple[str, int], ...] = ()
     ranges: tuple[tuple[str, tuple[Row, ...]], ...] = ()
@@ -55,7 +55,7 @@ class Sizes(Struct, frozen=True):
 
 
 def sizes_of(stored: Stored, ring: Ring, keyspaces: Iterable[Keyspace]) -> Sizes:
-    """What is known of the stable ring, ready to be asked of any range."""
+    """The known sizes of the stable ring, ready to be asked of any range."""
     widths = _widths(ring, keyspaces) if stored.nodes else {}
     densities = {n: Fraction(size, widths[n]) for n, size in stored.nodes if widths.get(n)}
     return Sizes(dict(stored.ranges), densities)

@@ -36,7 +36,7 @@ class Node(Struct, frozen=True, order=True, forbid_unknown_fields=True):
 
 
 class Geography(Struct, frozen=True):
-    """Where the nodes are, as columns by node code, and which of them own tokens.
+    """The places of the nodes, as columns by node code, and which of them own tokens.
 
     ``dc_of``, ``rack_of`` int32 numbers from the dictionaries (a rack is a name within a
     datacenter); ``in_ring`` bool.
@@ -165,7 +165,7 @@ class Ring:
 
     @cached_property
     def order(self) -> NDArray[np.uint32]:
-        """Where each token, ascending, stands among those of ``packed``."""
+        """The place of each token, ascending, among those of ``packed``."""
         return np.argsort(self.packed.tokens, kind="stable").astype(np.uint32)
 
     @cached_property

@@ -23,14 +23,14 @@ from kit.views.static import static_html
 
 
 class Answered(Struct, frozen=True):
-    """What came of an answer: whether it passed, and all that is said of it, as HTML."""
+    """The outcome of an answer: whether it passed, and all that is said of it, as HTML."""
 
     passed: bool
     html: str
 
 
 class Count:
-    """Where a page tells how far its judge is; ``tell`` sends it a message."""
+    """The place where a page tells how far its judge is; ``tell`` sends it a message."""
 
     def __init__(self, tell: Tell) -> None:
         self.tell = tell

@@ -88,7 +88,7 @@ Said: TypeAlias = Change | Switch | Begin | Link | Linked | Search | Stopped | V
 
 
 class Drawer:
-    """What is set up on a page; ``session`` is played there, ``tell`` sends the page a message.
+    """The drawer of a page; ``session`` is played there, ``tell`` sends the page a message.
 
     ``program`` makes its model, where that is not the kit's.
     """
@@ -245,7 +245,7 @@ def _control(field: Field) -> Frag:
 
 
 def searched(trace: str, most: int, tell: Progress) -> Verdict:
-    """What a search of the model of a trace finds; ``tell`` hears how far it is.
+    """The verdict of a search of the model of a trace; ``tell`` hears how far it is.
 
     Raises BadInput for a trace that is none, or a model that a search cannot follow.
     """

@@ -23,7 +23,7 @@ from kit.search.causes import Cause, Possible
 
 
 class Inquiry(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is asked: the model as a trace, the actions of the run, which promise it breaks.
+    """The question: the model as a trace, the actions of the run, which promise it breaks.
 
     ``program`` makes a model that is not the kit's.
     """
@@ -46,7 +46,7 @@ class Count(Struct, frozen=True, forbid_unknown_fields=True, tag_field="inquiry"
 
 
 class Outcome(Struct, frozen=True, forbid_unknown_fields=True, tag_field="inquiry", tag="found"):
-    """What it has found out: one of these."""
+    """The answer that was found: one of these."""
 
     cause: Cause | None = None
     possible: Possible | None = None

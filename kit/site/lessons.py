@@ -33,7 +33,7 @@ BOARD = re.compile(r"(\w+|hunt\(.*\))\s*$")
 
 
 class Part(Struct, frozen=True):
-    """What comes to life on a page: its number there, and what its engine is opened on."""
+    """A part of a page that comes to life: its number there, and what its engine is opened on."""
 
     number: int
     run: StoredRun | Program

@@ -166,7 +166,7 @@ def story_page(name: str, title: str, rendered: RenderedTimeline) -> str:
 
 
 def memory_note() -> str:
-    """Where a page says that its browser remembers nothing of it."""
+    """The place where a page says that its browser remembers nothing of it."""
     unkept = "This browser remembers nothing: what you do here is lost when you leave."
     return f'<span id="note" role="status" data-unkept="{escape(unkept)}"></span>'
 

@@ -19,14 +19,14 @@ from kit.site.worker import Engine, Tell, unpacked
 
 
 class Part(Protocol):
-    """What hears what the page says to it."""
+    """A listener to what the page says to it."""
 
     def said(self, text: str) -> None:
         """Do that."""
 
 
 class Done(Struct, frozen=True, array_like=True):
-    """What was said to a drill, and the moment and branch that it was said at.
+    """A message to a drill, and the moment and branch at which it came.
 
     Nothing: where one stands.
     """

@@ -40,7 +40,7 @@ class Player(Session):
 
 
 class Rehearsal:
-    """What becomes of a cluster, without its picture."""
+    """The future of a cluster, without its picture."""
 
     def __init__(self, timeline: Timeline, warnings: Iterable[str], **_options: Any) -> None:
         self.timeline, self.warnings = timeline, tuple(warnings)
@@ -67,7 +67,8 @@ class Program(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
         return cls(text, {name: (folder / name).read_text(encoding="utf-8") for name in named})
 
     def timeline(self) -> Timeline:
-        """What it shows, told ahead; its model is found by its name then, as one of the kit's is.
+        """The history that it shows, told ahead; its model is found by name then, as one of the
+        kit's is.
 
         Raises BadInput for a program that shows no history, and whatever it raises itself.
         """

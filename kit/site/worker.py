@@ -51,7 +51,7 @@ def is_scenario(name: str) -> bool:
 
 
 def unpacked(pack: bytes) -> Pack | None:
-    """What a page has drawn already; None: nothing."""
+    """The frames that a page has drawn already; None: none."""
     return msgspec.json.decode(gzip.decompress(pack), type=Pack) if pack else None
 
 

@@ -50,7 +50,7 @@ class Daemon(Struct, frozen=True):
 
 
 class SparkCluster(Struct, frozen=True):
-    """What was started: the master's address, the Connect server's, the processes, the secret.
+    """A started cluster: the master's address, the Connect server's, the processes, the secret.
 
     The Connect server's address holds the secret, too, as its token.
     """
@@ -62,7 +62,7 @@ class SparkCluster(Struct, frozen=True):
 
 
 def usual_folder() -> Path:
-    """Where a cluster keeps what it knows of itself: ``KIT_SPARK_CLUSTER`` names another place."""
+    """The folder where a cluster keeps its own data: ``KIT_SPARK_CLUSTER`` names another place."""
     usual = Path(tempfile.gettempdir()) / f"kit-spark-cluster-{os.getuid()}"
     return Path(os.environ.get(FOLDER) or usual)
 

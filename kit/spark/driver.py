@@ -78,7 +78,7 @@ def variables(values: Mapping[str, str], unset: tuple[str, ...] = ()) -> Iterato
 
 
 def within(seconds: float, work: Callable[[], T]) -> T:
-    """What the work gives, or TimeoutError when it takes longer; it is then left alone."""
+    """The result of the work, or TimeoutError when it takes longer; it is then left alone."""
     results: list[T] = []
     failed: list[BaseException] = []
 

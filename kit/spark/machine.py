@@ -36,7 +36,7 @@ appender.stderr.layout.pattern = %p %c{1}: %m%n
 
 
 class Address(Struct, frozen=True):
-    """Where a Spark of somebody else's listens."""
+    """The address of a Spark of somebody else's."""
 
     scheme: str
     host: str

@@ -39,7 +39,7 @@ from kit.views.static import bundle_of
 
 @runtime_checkable
 class SparkSession(Protocol):
-    """What every session has, in this process or over Connect."""
+    """The part that every session has, in this process or over Connect."""
 
     def stop(self) -> None:
         """End it."""
@@ -86,7 +86,7 @@ class JobCancelled(KeyboardInterrupt):
 
 
 class About(Struct, frozen=True):
-    """What a session is, for people: its ``master``, version, and the link to its pages.
+    """The description of a session, for people: its ``master``, version, and the link to its pages.
 
     ``engine`` says what runs when there is no session. A stored notebook keeps neither version nor
     link, which differ from run to run.
@@ -105,7 +105,7 @@ class About(Struct, frozen=True):
 
     @property
     def lasting(self) -> str:
-        """What is so in every run on this master."""
+        """The sentences that hold in every run on this master."""
         return f"{self.engine} on {self.master}" if self.version else self.engine
 
     def html(self) -> str:
@@ -221,7 +221,7 @@ def living(spark: Spark) -> Spark:
 
 
 def about(spark: Spark | None) -> About:
-    """What to show of a session: version, master, and the link to its pages.
+    """The description of a session: version, master, and the link to its pages.
 
     Raises KitError for one that has ended.
     """

@@ -38,7 +38,7 @@ _ROWS = 64  # walks of one batch
 
 
 class Sweep(Struct, frozen=True):
-    """What is walked: a registered model by name, its parameters, safeguards off, how to walk.
+    """A walk over a registered model: its name, its parameters, safeguards off, how to walk.
 
     ``weights`` are by kind of action; None for those of the model's entry.
     """

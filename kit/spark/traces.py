@@ -190,7 +190,7 @@ def with_numbers(rows: Any, **numbers: str) -> Any:
 
 
 def report_of(rows: Any, keys: list[str]) -> pd.DataFrame:
-    """What was added up, in the order of its keys."""
+    """The sums, in the order of their keys."""
     frame: pd.DataFrame = rows if isinstance(rows, pd.DataFrame) else arrow_of(rows).to_pandas()
     return frame.sort_values(keys, ignore_index=True)
 
@@ -203,7 +203,7 @@ def lag_of(epochs: Any) -> Any:
 
 
 class Reports(ABC):
-    """What runs say, added up over all of them: by Spark, or by pandas in this process."""
+    """The reports of runs, added up over all of them: by Spark, or by pandas in this process."""
 
     engine: str
 

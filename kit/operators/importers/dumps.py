@@ -197,7 +197,7 @@ def _lines(text: str, source: str) -> Iterator[str]:
 
 
 def rows_listing(rows: list[tuple[str, Row]], source: str) -> Listing:
-    """What the rows of a dump say of nodes and keyspaces.
+    """The listing that the rows of a dump make of nodes and keyspaces.
 
     A file with rows of ``system.peers`` alone leaves out the node it was read on.
 

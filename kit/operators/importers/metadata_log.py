@@ -133,7 +133,7 @@ class DirectoryNode(Struct, frozen=True):
 
 
 class ServiceView(Struct, frozen=True):
-    """What ``nodetool cms describe`` says: one node's own view, by label."""
+    """The answer of ``nodetool cms describe``: one node's own view, by label."""
 
     values: tuple[tuple[str, str], ...]
 
@@ -492,7 +492,7 @@ def _members(value: str) -> list[str]:
 
 
 def _known(label: str, value: str) -> object:
-    """What a label says of the cluster: the same from whichever node is asked."""
+    """The value of a label that is the same whichever node is asked."""
     if label == "Members":
         return sorted(_members(value))
     if label == "Service State" and value in ("LOCAL", "REMOTE"):

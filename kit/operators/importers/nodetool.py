@@ -27,7 +27,7 @@ Form = Literal["ring", "status", "describering", "dump", "ring file"]
 
 
 class Seen(Struct, frozen=True):
-    """What one file says of one node.
+    """The part of one file that is about one node.
 
     ``tokens`` are ascending; ``count`` is how many it owns, where only that is told; ``load`` is in
     bytes; ``host_id`` is a UUID in lower case.
@@ -53,7 +53,7 @@ class Listed(Struct, frozen=True, order=True):
 
 
 class Listing(Struct, frozen=True):
-    """What one file says of a cluster.
+    """The part of one file that is about a cluster.
 
     ``source`` names the file in messages. ``complete`` says that every node of the cluster is in
     it. ``ring`` is what a ring file holds, as it is.
@@ -159,7 +159,7 @@ def token_of(text: str) -> int | None:
 
 
 def tokens_of(texts: Sequence[str]) -> list[int | None]:
-    """What ``token_of`` gives of each text, without a line break in any.
+    """The results of ``token_of`` for each text, without a line break in any.
 
     A ring may have a million of them, which are tokens as a rule: so they are looked at as one.
     """
@@ -185,7 +185,8 @@ _SINGLE = re.compile(rf"{_START}(?:{OWNS})\s+{_ID}\s+(?P<token>\S+)\s+(?P<rack>\
 
 
 def parse_status_text(text: str, source: str) -> Listing:
-    """What ``nodetool status`` says: of tokens their count, only of single ones which they are.
+    """The listing of ``nodetool status``: of tokens their count, only of single ones which they
+    are.
 
     ScyllaDB separates columns by one space and knows nodes that are excluded (X).
 
@@ -286,7 +287,7 @@ _RING_ROW = re.compile(
 
 
 def parse_ring_text(text: str, source: str) -> Listing:
-    """What ``nodetool ring`` says: nodes with tokens, places, health, state and load.
+    """The listing of ``nodetool ring``: nodes with tokens, places, health, state and load.
 
     A block per datacenter: heading, underline, names of the columns, a line that repeats the last
     token (empty when there is one row only), a row per token. A rack of twelve letters or more runs
@@ -428,7 +429,7 @@ Details = tuple[Seen, ...]
 
 
 def parse_describering_text(text: str, source: str) -> Listing:
-    """What ``nodetool describering`` says: ranges with replicas, and the replicas' places.
+    """The listing of ``nodetool describering``: ranges with replicas, and the replicas' places.
 
     The replicas are in the order of the walk from the range's last token, so the first one owns
     that token, unless the keyspace has no replicas in the owner's datacenter: then the first

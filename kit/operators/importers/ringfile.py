@@ -34,7 +34,7 @@ MOST_EPOCH = 2**62  # with room for the epochs of a rehearsal
 
 
 class RingFile(Struct, frozen=True):
-    """What a ring file says; ``epoch`` is the cluster's present one."""
+    """The content of a ring file; ``epoch`` is the cluster's present one."""
 
     epoch: int
     ring: Ring
@@ -154,7 +154,7 @@ def check_keyspaces(keyspaces: tuple[Keyspace, ...]) -> tuple[Keyspace, ...]:
 class _Named(Protocol):
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name that people read."""
 
 
 Named = TypeVar("Named", bound=_Named)

@@ -82,7 +82,7 @@ class CqlTable(Struct, frozen=True):
 
 
 class ClusterSchema(Struct, frozen=True):
-    """What files tell of keyspaces, by name, and of tables, by ``keyspace.table``."""
+    """The schema in files: keyspaces by name, and tables by ``keyspace.table``."""
 
     source: str
     keyspaces: Mapping[str, CqlKeyspace]

@@ -94,7 +94,7 @@ Read = Callable[[cql.ColumnType, Any, str], cql.Cell]
 
 
 class TopologyTable(Struct, frozen=True):
-    """What a dump of ``system.topology`` says: the static columns once, and a row per node.
+    """A dump of ``system.topology``: the static columns once, and a row per node.
 
     Rows are ascending by host id. A column that the dump has and that is null is None; one that the
     dump lacks is not there. ``unknown`` are columns that no version known here has; what is in
@@ -108,7 +108,7 @@ class TopologyTable(Struct, frozen=True):
 
 
 class RequestsTable(Struct, frozen=True):
-    """What a dump of ``system.topology_requests`` says, by id in the order of time."""
+    """A dump of ``system.topology_requests``, by id in the order of time."""
 
     source: str
     rows: Mapping[str, Cells] = field(default_factory=dict)
@@ -177,7 +177,7 @@ def parse_requests(text: str, source: str) -> RequestsTable:
 
 
 def moment(timeuuid: str) -> tuple[int, str]:
-    """What orders UUIDs of version 1 by their time: units of 100 ns, then the UUID itself."""
+    """The order of UUIDs of version 1 by their time: units of 100 ns, then the UUID itself."""
     low, middle, high, *_ = timeuuid.split("-")
     return int(high[1:] + middle + low, 16), timeuuid
 
@@ -270,7 +270,7 @@ DISPOSITIONS = ("CURRENT", "PREVIOUS")
 
 
 class RaftView(Struct, frozen=True):
-    """What a node's ``system.raft_state`` says of group 0: the members, each with its vote.
+    """A node's ``system.raft_state`` of group 0: the members, each with its vote.
 
     ``previous`` is the configuration that is being left; empty: none is.
     """
@@ -381,7 +381,7 @@ class TableLines(Struct, frozen=True):
 
 
 class TabletsTable(Struct, frozen=True):
-    """What a dump of ``system.tablets`` says, by table id; ``warnings`` are lines to show."""
+    """A dump of ``system.tablets``, by table id; ``warnings`` are lines to show."""
 
     source: str
     tables: Mapping[str, TableLines] = field(default_factory=dict)
@@ -573,7 +573,7 @@ def _check_names(names: Collection[str], where: str, table: cql.SystemTable) -> 
 
 
 def _reader(column: cql.ColumnType, as_csv: Read) -> Callable[[str, str], Any]:
-    """What reads a field of a column; replicas by one pattern each, in either spelling.
+    """The reader of a column's field; replicas by one pattern each, in either spelling.
 
     What is the same as in the row before, as most of it is, is read once.
     """
