@@ -28,29 +28,36 @@ from kit.model.declared import (
 )
 from kit.model.model import Refinement, content
 
+_CHUNK = 64
+
 
 class Log:
     """An immutable sequence of events that knows the digest of what it holds.
 
-    Two logs are equal when their digests are; a log is its last event behind a shorter log, so that
-    neither comparing nor extending a long one costs its length. An event whose words have changed
-    since the first traces gives the former ones as ``written``: digests are made of those.
+    Two logs are equal when their digests are; ``append`` shares everything but the last chunk,
+    so that neither comparing nor extending a long log costs its length. A full chunk stands with
+    the digest of what was before it, and the log that it fills holds no shorter one: no chain of
+    logs is longer than a chunk. An event whose words have changed since the first traces gives the
+    former ones as ``written``: digests are made of those.
     """
 
-    __slots__ = ("_last", "_prefix", "digest", "length")
-    _last: Any
-    _prefix: Any
+    __slots__ = ("_full", "_prefix", "_tail", "digest", "length")
+    _full: tuple[tuple[bytes, tuple[Any, ...]], ...]
+    _tail: tuple[Any, ...]
+    _prefix: Log | None
     digest: bytes
     length: int
 
-    def __init__(self, _prefix: Log | None = None, _last: Any = None) -> None:
+    def __init__(
+        self,
+        _full: tuple[tuple[bytes, tuple[Any, ...]], ...] = (),
+        _tail: tuple[Any, ...] = (),
+        _digest: bytes = b"",
+        _prefix: Log | None = None,
+    ) -> None:
         """The empty log; the arguments are for ``append`` alone."""
-        digest, length = b"", 0
-        if _prefix is not None:
-            written = content(getattr(_last, "written", _last))
-            digest = hashlib.blake2b(_prefix.digest + written, digest_size=16).digest()
-            length = _prefix.length + 1
-        for name, value in zip(self.__slots__, (_last, _prefix, digest, length), strict=True):
+        values = _full, _prefix, _tail, _digest, len(_full) * _CHUNK + len(_tail)
+        for name, value in zip(self.__slots__, values, strict=True):
             object.__setattr__(self, name, value)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -61,14 +68,24 @@ class Log:
 
     def append(self, event: Any) -> Log:
         """This log with ``event`` at its end."""
-        return Log(self, event)
+        written = getattr(event, "written", event)
+        digest = hashlib.blake2b(self.digest + content(written), digest_size=16).digest()
+        tail = (*self._tail, event)
+        if len(tail) == _CHUNK:
+            first = self
+            while first._prefix is not None:
+                first = first._prefix
+            return Log((*self._full, (first.digest, tail)), (), digest)
+        return Log(self._full, tail, digest, self)
 
     def shorter(self) -> Log:
         """The log without its last event."""
-        if self._prefix is None:
+        if not self.length:
             raise IndexError("the empty log has no prefix")
-        prefix: Log = self._prefix
-        return prefix
+        if self._prefix is not None:
+            return self._prefix
+        *full, (digest, events) = self._full
+        return reduce(Log.append, events[:-1], Log(tuple(full), (), digest))
 
     def __len__(self) -> int:
         return self.length
@@ -76,17 +93,11 @@ class Log:
     def __getitem__(self, index: int) -> Any:
         if not 0 <= index < self.length:
             raise IndexError(index)
-        log = self
-        while log.length > index + 1:
-            log = log._prefix
-        return log._last
+        chunk, offset = divmod(index, _CHUNK)
+        return (self._full[chunk][1] if chunk < len(self._full) else self._tail)[offset]
 
     def __iter__(self) -> Iterator[Any]:
-        events, log = list[Any](), self
-        while log.length:
-            events.append(log._last)
-            log = log._prefix
-        yield from reversed(events)
+        return (self[index] for index in range(self.length))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Log) and self.digest == other.digest

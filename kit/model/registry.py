@@ -352,6 +352,7 @@ def one_of(word: object, allowed: list[str]) -> str:
     return f"one of {first_of(names, MOST_NAMED)}" if names else "none: there are none"
 
 
+@checked
 def check_one_of(field: str, value: object, allowed: Collection[str]) -> None:
     """Raises BadInput, naming the nearest that is ``allowed``, for a value that is not."""
     if value not in allowed:

@@ -136,7 +136,7 @@ def _check_fields_of(model: Model[Any, Any]) -> None:
     for field, fine, allowed in (
         ("parameters", isinstance(model.parameters, Struct), "a frozen struct: NoParameters()"),
         ("rests_at_goals", isinstance(model.rests_at_goals, bool), "True or False"),
-        ("symmetry", _is_function(model.symmetry), "a function, or None"),
+        ("symmetry", model.symmetry is None or callable(model.symmetry), "a function, or None"),
         ("partial_order", isinstance(order, PartialOrder | None), "a PartialOrder, or None"),
         ("State", classes, "a class, or several: A | B"),
     ):
@@ -153,15 +153,12 @@ def _check_fields_of(model: Model[Any, Any]) -> None:
 def _check_looks(name: str, owner: Property | Monitor, field: str) -> None:
     """See that a judge has a title, and looks at classes of actions: by a name it finds none."""
     text(f"title of {name}", owner.title, LONGEST_SENTENCE)
-    if not _is_function(getattr(owner, field)):
-        raise BadType(f"{field} of {name}", getattr(owner, field), "a function, or None")
+    function = getattr(owner, field)
+    if function is not None and not callable(function):
+        raise BadType(f"{field} of {name}", function, "a function, or None")
     given: object = owner.on
     if not isinstance(given, tuple | list) or not all(isinstance(on, type) for on in given):
         raise BadType(f"on of {name}", given, "a tuple of classes of actions")
-
-
-def _is_function(value: Any) -> bool:
-    return value is None or callable(value)
 
 
 def _members(name: Any, field: str, given: Any, kind: type[Any]) -> tuple[Any, ...]:
@@ -244,10 +241,7 @@ def _classes(source: str) -> tuple[ast.ClassDef, ...]:
 
 
 def _declared_twice(body: ast.ClassDef) -> Iterator[tuple[str, int, int]]:
-    """Each name that is lost, with its line and the one that takes its place.
-
-    Nothing is lost where that mentions it, or where one of the two only says the type.
-    """
+    """Each name that is lost, with its line and that of the other, which does not mention it."""
     former: dict[str, ast.stmt] = {}
     for each in body.body:
         for name in _bound(each):
@@ -487,12 +481,9 @@ def _outcome(model: Model[Any, Any], rule: Rule[Any, Any], s: Any, action: Any, 
 
 def rules_of(model: Model[Any, Any]) -> tuple[Rule[Any, Any], ...]:
     """The rules of a model, each of which offers actions of its kind, and comes to an end."""
-
-    def bounded(rule: Rule[Any, Any]) -> Rule[Any, Any]:
-        offered = rule.choices
-        return replace(rule, choices=lambda s: _choices(rule, offered(s)))
-
-    return model.rules if is_own(model) else tuple(map(bounded, model.rules))
+    if is_own(model):
+        return model.rules
+    return tuple(replace(r, choices=lambda s, r=r: _choices(r, r.choices(s))) for r in model.rules)
 
 
 def steps_of(model: Model[Any, Any]) -> Callable[[Any], Iterator[tuple[Any, Any]]]:
@@ -711,16 +702,13 @@ def asking(model: Model[Any, Any], *, under_way: Callable[[], list[Any]] = list)
         yield
 
 
-def _has_rules(model: Model[Any, Any]) -> bool:
-    given: Any = getattr(model, "rules", None)
-    return isinstance(given, tuple) and all(isinstance(rule, Rule) for rule in given)
-
-
 def _asking_all(values: Iterable[Any]) -> AbstractContextManager[None]:
     for value in values:
         ours = any(base.__module__.startswith("kit.") for base in type(value).__mro__)
         model = getattr(value, "model", value) if ours else value
-        if isinstance(model, Model) and _has_rules(model) and not is_own(model):
+        rules: Any = getattr(model, "rules", None) if isinstance(model, Model) else None
+        whole = isinstance(rules, tuple) and all(isinstance(rule, Rule) for rule in rules)
+        if whole and not is_own(model):
             return asking(model)
     return nullcontext()
 

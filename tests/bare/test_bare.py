@@ -24,7 +24,7 @@ from kit.views.registry import for_model
 
 assert PLAIN
 for family in families():
-    places = [*family.models.values(), *family.flows.values(), *family.scenario_output.values()]
+    places = [*family.models.values(), *family.scenario_output.values()]
     places += [*family.drills.values(), *family.servers.values(), *family.zooms.values()]
     for place in (*places, *family.tasks):
         family.load(place)

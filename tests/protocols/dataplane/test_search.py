@@ -66,9 +66,9 @@ def test_short_runs_of_what_is_too_large_break_nothing(name: str) -> None:
     assert found.depth - 1 == steps  # the last level was begun only
 
 
-@pytest.mark.parametrize("name", BROKEN)
-def test_each_safeguard_is_needed(name: str) -> None:
-    """Switched off, the search finds the harm, with a shortest run that replays to it."""
+@pytest.mark.parametrize("name", BROKEN, ids=lambda name: f"{name}: {BROKEN[name][0]} breaks")
+def test_without_a_safeguard_the_search_finds_its_harm(name: str) -> None:
+    """Switched off, the promise named beside it breaks, in a shortest run that replays to it."""
     found, model = search(smallest(name), name)
     guard = next(guard for guard in Dataplane.safeguards if guard.name == name)
     assert_needed(found, model, guard, BROKEN[name])

@@ -20,8 +20,10 @@ def assert_needed(result: Result, model: Any, guard: Safeguard, harm: tuple[str,
     """The search broke this property in so many steps, one that ``guard`` protects, and the run
     replays to it.
     """
-    assert result.violation is not None
-    assert (result.violation.property, len(result.violation.actions)) == harm
+    assert result.violation is not None, f"without {guard.name} nothing breaks: is it needed?"
+    promise, steps = harm
+    assert result.violation.property == promise, "another promise breaks first"
+    assert len(result.violation.actions) == steps, "the same harm, but another shortest run"
     invariants = {p.name: p.invariant for p in (*model.properties, *model.monitors)}
     assert invariants[result.violation.property] in guard.protects
     assert replayed(model, result.violation) == result.violation.witness

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.model.model import Model, always, step
+from kit.model.model import Model, always, sometimes, step
 from kit.model.registry import build, entry_of, rows_of
 from kit.model.timeline import Timeline, played_out
 from kit.protocols.group0.rules.releases import Release
@@ -172,14 +172,20 @@ def test_only_a_coordinator_gives_a_vote() -> None:
     assert (result.violation, result.complete) == (None, True)
 
 
-def test_work_that_cannot_succeed_fails_for_nothing() -> None:
-    """A node that the work needs is dead: its failure takes nothing from the budget."""
+def test_a_failure_that_a_dead_node_forces_is_not_counted() -> None:
+    """No failure is allowed, yet work fails that needs a dead node: the count stays what it was."""
+    model = build("topology", {"operations": ("leave C",), "crashes": 1})
 
     def spent(s: Any) -> str | None:
-        return None if s.faults.failures >= 0 else "more failures than there may be"
+        allowed = model.start().faults.failures
+        return None if s.faults.failures == allowed else "a failure was counted"
 
-    model = build("topology", {"operations": ("leave C",), "crashes": 1})
-    assert check(model, (always("budget", "Failures", spent),), max_states=2000).violation is None
+    def failed(s: Any) -> bool:
+        return any(request.error for request in s.topology.requests)
+
+    judges = always("budget", "Failures", spent), sometimes("failed", "The leave fails", failed)
+    result = check(model, judges)
+    assert (result.violation, result.complete) == (None, True)
 
 
 @pytest.mark.parametrize(("edition", "off"), [("documents", ""), ("server", "refuse-live-removal")])

@@ -55,12 +55,18 @@ def test_a_drain_without_a_place_counts_what_keeps_each_node_away(cluster: Opene
 
 
 @pytest.mark.parametrize("helps", ["00000005", "00000007"])
-def test_what_would_help_is_tried_on_a_copy(cluster: OpenedTablets, helps: str) -> None:
-    """The node comes back, or another one joins in its rack: it takes all; the cluster stays."""
+def test_a_stuck_drain_goes_through_once_a_node_is_back_or_joins(
+    cluster: OpenedTablets, helps: str
+) -> None:
+    """The node that was down takes all replicas of the leaving one, or a newcomer in that rack.
+
+    Both are tried on a copy: the opened dump answers as before.
+    """
+    before = drain(cluster, LEAVING)
     other = up_again(cluster, DOWN) if helps == "00000005" else joined(cluster, NEWCOMER, LEAVING)
     assert takes_over(other, LEAVING).question.right == (helps,)
     assert "0 cannot" in drain_table(other, LEAVING).title
-    assert takes_over(given_up(cluster, DOWN), LEAVING).question.right == ()
+    assert drain(cluster, LEAVING) == before
 
 
 def test_a_drain_waits_for_a_node_that_is_down(cluster: OpenedTablets) -> None:

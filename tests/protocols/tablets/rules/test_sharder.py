@@ -98,13 +98,13 @@ def test_a_shard_that_takes_no_request_may_hold_a_replica() -> None:
     assert has_replica(WITHIN_B, B5)
 
 
-@pytest.mark.spec("E-060")
+@pytest.mark.spec("E-059", "E-060")
 def test_a_holding_sharder_keeps_its_version_and_the_other_follows() -> None:
     """What the first answers stays, and barriers wait for it; the second is never waited for."""
     before = TabletMap("ks.t", (Tablet(INT64_HIGH, (A1,)),))
     after = TabletMap("ks.t", (Tablet(INT64_HIGH, (TabletReplica("A", 3),)),))
     holding = Sharder("A", "holding", 4, before).refreshed(5, after)
-    assert (holding.holds, holding.shard_for_reads(7)) == (4, 1)
+    assert (holding.holds, holding.shard_for_reads(7), holding.shard_for_writes(7)) == (4, 1, (1,))
     following = Sharder("A", "auto_refreshing", 4, before).refreshed(5, after)
     assert (following.holds, following.shard_for_reads(7)) == (None, 3)
 

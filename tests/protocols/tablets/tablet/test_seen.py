@@ -11,9 +11,6 @@ import pytest
 from kit.model.timeline import Timeline
 from kit.protocols.storage.storage import Commit, TimeOut
 from kit.protocols.tablets.panels.tablet import FREE, awaited_versions, stages_in_use
-from kit.protocols.tablets.rules.availability import Sharder
-from kit.protocols.tablets.rules.maps import Tablet, TabletMap, last_tokens
-from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.tablet_history import NO_TRANSITION
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.panel import Scene
@@ -94,21 +91,6 @@ def test_a_version_that_is_held_blocks_the_barrier(edition: Edition) -> None:
                 assert "a barrier waits" in text
                 met += 1
     assert met
-
-
-@pytest.mark.spec("E-059")
-def test_a_sharder_answers_from_one_version_of_one_table() -> None:
-    """Another version, or another table at the same version, has another answer."""
-    a1, a2 = TabletReplica("A", 1), TabletReplica("A", 2)
-    maps = {
-        (version, name): TabletMap(name, (Tablet(last_tokens(1)[0], (place,)),))
-        for version, name, place in ((1, "ks.t", a1), (2, "ks.t", a2), (1, "ks.u", a2))
-    }
-    of = {key: Sharder("A", "holding", key[0], given) for key, given in maps.items()}
-    shards = {key: each.shard_for_reads(0) for key, each in of.items()}
-    assert shards == {(1, "ks.t"): 1, (2, "ks.t"): 2, (1, "ks.u"): 2}
-    kept = of[1, "ks.t"].refreshed(2, maps[2, "ks.t"])
-    assert (kept.shard_for_reads(0), kept.shard_for_writes(0), kept.holds) == (1, (1,), 1)
 
 
 @pytest.mark.spec("E-066")

@@ -62,8 +62,12 @@ def test_states_as_the_log_goes_on(history: MetadataHistory) -> None:
     assert mover == ["JOINED", "MOVING", "MOVING"]
 
 
-def test_what_was_under_way(history: MetadataHistory) -> None:
-    """An operation from its preparation to its end, or its cancel."""
+def test_each_epoch_shows_the_operation_under_way_and_its_last_step(
+    history: MetadataHistory,
+) -> None:
+    """From prepare on: the bootstrap until it is finished in epoch 36, the decommission until it is
+    cancelled in 39, the move to the end of the log.
+    """
     steps = {
         epoch: [(flight.kind, flight.steps[-1]) for flight in history.at(epoch)[1]]
         for epoch in range(31, 43)

@@ -224,8 +224,8 @@ def test_another_cluster_is_refused(tmp_path: Path) -> None:
         kit.explain([*files, str(other)])
 
 
-def test_a_replace_that_goes_on_needs_the_node_whose_place_is_taken(tmp_path: Path) -> None:
-    """That one stands still until the end, and takes part; one that nobody names is asked for."""
+def test_a_replace_in_the_middle_is_explained_by_the_node_it_names(tmp_path: Path) -> None:
+    """In the second dump 6 replaces 5, which is a member still: just that replace is found."""
     nodes = [
         node(4), node(5),
         node(6, node_state="replacing", replaced_id=uuid(5), request_id=None),
