@@ -81,10 +81,14 @@ class Frag(Struct, frozen=True, gc=False):
         return _tidy("".join(pieces))
 
     def lines(self) -> list[str]:
-        """Return the same words, a line for each paragraph, list item and row of a table."""
+        """Return the same words, a line for each paragraph, list item and row of a table.
+
+        Where a long name may break is left out: who copies a line wants the name.
+        """
         pieces: list[str] = []
         _pieces(self, pieces)
-        lines = (_line(piece.split("\t")) for piece in "".join(pieces).split("\n"))
+        text = "".join(pieces).replace("\u200b", "")
+        lines = (_line(piece.split("\t")) for piece in text.split("\n"))
         return [line for line in lines if line]
 
     def walk(self) -> Iterator[Frag]:

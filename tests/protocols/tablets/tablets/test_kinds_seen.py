@@ -219,7 +219,7 @@ def test_who_has_left_is_a_replica_by_host_id_and_has_no_address() -> None:
         panel, scene = seen(timeline, "tablets")
         rows = timeline.state.tablets
         gone = any(each.host == "C" for row in rows for each in row.replicas)
-        assert ("get_\u200bnatural_\u200bendpoints()" in panel.text(scene)) >= gone
+        assert ("get_natural_endpoints()" in panel.text(scene)) >= gone
     assert "endpoints" not in panel.text(scene)
     assert "D:0" in panel.text(scene)
 
