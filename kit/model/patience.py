@@ -29,7 +29,7 @@ SECONDS = 5.0  # of computing for one step: hundreds of times what a step of the
 ASLEEP = 30.0  # seconds without any computing
 _LOOK = 0.2  # seconds between two looks
 _IDLE = 5  # looks with nothing to look at, after which nobody looks
-_LEAST = 0.0005  # seconds of computing between two looks, with less a thread sleeps
+_LEAST = 0.05  # of the time between two looks: a thread that computes less sleeps
 _MAIN = threading.main_thread().ident
 _WAY_OUT = frozenset((contextlib.__file__, __file__))
 
@@ -170,13 +170,17 @@ def _processor_time(thread: int) -> Callable[[], float]:
 
 def _idle(used: Callable[[], float]) -> Callable[[FrameType | None], bool]:
     """Whether a thread has slept for long, asked at each look; who debugs it may take his time."""
-    before, since = -1.0, time.monotonic()
+    before, looked = used(), time.monotonic()
+    since = looked
 
     def asleep(frame: FrameType | None) -> bool:
-        nonlocal before, since
+        nonlocal before, looked, since
         now, clock = used(), time.monotonic()
-        if now - before > _LEAST or (frame is not None and frame.f_trace is not None):
-            before, since = now, clock
+        if clock - looked < _LOOK / 2:  # what the look itself computes would count for much
+            return False
+        if now - before > _LEAST * (clock - looked) or (frame is not None and frame.f_trace):
+            since = clock
+        before, looked = now, clock
         return clock - since >= ASLEEP
 
     return asleep

@@ -48,13 +48,9 @@ NO_CHANCE = (
 NEW = "a new state, with the old one unchanged (s.but(field=value) makes one)"
 ANSWERS = "functions that accept what they are given and return what they should"
 JUDGES = "an answer for every state and step that can be reached"
-_LOOKS = "no change: it must only read the state"
-LONGEST_SENTENCE = 1000  # characters
-MOST_REVISIONS = 1_000_000
 MOST_BYTES = 1_000_000  # of a state, an action or a memory
 MOST_CHOICES = 100_000  # of one rule in one state
 VETTED = 1_000  # states of a search
-_FLOAT = b"\xcb"  # begins a number in MessagePack that may equal nothing
 _PARTED = (Struct, tuple, frozenset)
 
 
@@ -92,7 +88,7 @@ def check_contract(
         text(f"{field} of {type(model).__name__}", getattr(model, field, None))
     if type(model).start is Model.start and "start" not in vars(model):
         raise BadInput(f"start of {name}", None, "a method that returns the first state")
-    whole_number(f"revision of {name}", model.revision, least=1, most=MOST_REVISIONS)
+    whole_number(f"revision of {name}", model.revision, least=1, most=1_000_000)
     _check_fields_of(model)
     for method, names in METHODS.items():
         check_call(f"{method} of {name}", getattr(model, method), *names)
@@ -152,7 +148,7 @@ def _check_fields_of(model: Model[Any, Any]) -> None:
 
 def _check_looks(name: str, owner: Property | Monitor, field: str) -> None:
     """See that a judge has a title, and looks at classes of actions: by a name it finds none."""
-    text(f"title of {name}", owner.title, LONGEST_SENTENCE)
+    text(f"title of {name}", owner.title, 1000)
     function = getattr(owner, field)
     if function is not None and not callable(function):
         raise BadType(f"{field} of {name}", function, "a function, or None")
@@ -392,7 +388,7 @@ def check_stands(value: Any, what: str, function: Callable[..., Any]) -> None:
         raise BadInput(place(what, function), value, f"{LASTING} ({error})") from None
     if len(data) > MOST_BYTES:
         raise BadInput(place(what, function), "a huge value", f"at most {MOST_BYTES:,} bytes")
-    if _FLOAT in data and msgspec.msgpack.decode(data) != msgspec.msgpack.decode(data):
+    if b"\xcb" in data and msgspec.msgpack.decode(data) != msgspec.msgpack.decode(data):  # float
         raise BadInput(place(what, function), value, "numbers that equal themselves")
 
 
@@ -424,7 +420,7 @@ def ask_twice(
     function: Callable[..., Any],
     *given: Any,
     answer_of: Callable[[Any], Any],
-    kept: str = _LOOKS,
+    kept: str = "no change: it must only read the state",
     differs: str = "a different answer each time",
 ) -> Any:
     """The answer of a function, as ``answer_of`` understands it; asked again, it must be the same.
