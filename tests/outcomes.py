@@ -24,3 +24,20 @@ def why(model: Model[Any, Any], state: Any, action: Any) -> str:
     assert rule is not None, action
     end = rule.seen(state, rule.given(action))
     return end.reason if isinstance(end, Refusal) else ""
+
+
+def acted(model: Model[Any, Any], state: Any, *verbs: str) -> Any:
+    """The state after actions by their verbs, each of which is possible there."""
+    for verb in verbs:
+        option = model.find(state, verb)
+        assert option is not None, verb
+        state = model.act(state, option[0])
+    return state
+
+
+def refused(model: Model[Any, Any], state: Any, verb: str) -> str:
+    """Why a verb may not be done, which one could think of there."""
+    option = model.find(state, verb)
+    assert option is not None, verb
+    assert option[1] is not None, f"{verb} is possible"
+    return str(option[1].reason)

@@ -100,7 +100,7 @@ def most_unpacked(packed: int) -> int:
 
 
 def shortage() -> str:
-    """A sentence for when memory has run out all the same."""
+    """A sentence for when memory runs out in spite of that."""
     return f"memory: none left, with {spoken(usage().resident)} in use"
 
 

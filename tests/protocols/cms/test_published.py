@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib import import_module
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -47,32 +46,12 @@ from kit.protocols.cms.rules.members import (
 from kit.protocols.cms.rules.schema import SchemaMetadata, objection
 from kit.protocols.cms.rules.schema import enact as enact_schema
 from kit.ring.topology import Node
-from tests.house.checkout import ROOT
+from tests.published import INDEX, LEAST, cases, rows, tables
 
-FOLDER = Path(__file__).with_name("published")
-
-
-FILES = {path.stem: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.txt"))}
+FILES = tables(__file__)
 
 
-INDEX = (ROOT / "docs" / "reference" / "rules.md").read_text(encoding="utf-8")
-
-
-LEAST = 5
-
-
-def rows(text: str) -> Iterator[tuple[str, ...]]:
-    """The heads and the cases of a table."""
-    for line in text.splitlines():
-        if line and not line.startswith("#"):
-            yield tuple(cell.strip() for cell in line.split("|"))
-
-
-CASES = [
-    pytest.param(name, row, id=f"{name}: {' | '.join(row)}")
-    for name, text in FILES.items()
-    for row in [*rows(text)][1:]
-]
+CASES = cases(FILES)
 
 
 def epochs(text: str) -> list[int]:

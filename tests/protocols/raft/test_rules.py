@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,8 +16,8 @@ from kit.protocols.raft.rules.configuration import Configuration, Member, reache
 from kit.protocols.raft.rules.log import Entry, Log, Snapshot
 from kit.protocols.raft.rules.progress import Progress
 from kit.protocols.raft.state import Candidate, Follower, Leader, Options, Output, Server, Stored
-from tests.house.checkout import ROOT
 from tests.protocols.raft.driving import UNTIMED, members
+from tests.published import INDEX, LEAST, cases, rows, tables
 
 DOCUMENTS = Options("documents", timers=False)
 
@@ -233,33 +232,13 @@ def test_logs_share_what_they_begin_with(terms: str, other: str, shared: int) ->
     assert (first.shared(second), second.shared(first)) == (shared, shared)
 
 
-FOLDER = Path(__file__).with_name("published")
-
-
-FILES = {path.stem: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.txt"))}
-
-
-INDEX = (ROOT / "docs" / "reference" / "rules.md").read_text(encoding="utf-8")
-
-
-LEAST = 5
+FILES = tables(__file__)
 
 
 GROUP = Configuration(members("A B C"))
 
 
-def rows(text: str) -> Iterator[tuple[str, ...]]:
-    """The heads and the cases of a table."""
-    for line in text.splitlines():
-        if line and not line.startswith("#"):
-            yield tuple(cell.strip() for cell in line.split("|"))
-
-
-CASES = [
-    pytest.param(name, row, id=f"{name}: {' | '.join(row)}")
-    for name, text in FILES.items()
-    for row in [*rows(text)][1:]
-]
+CASES = cases(FILES)
 
 
 def those(names: str) -> tuple[Member, ...]:

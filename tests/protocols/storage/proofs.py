@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kit.model.model import Monitor, Safeguard
-from kit.search.check import Result, Violation
+from kit.model.registry import build
+from kit.search.check import Result, Violation, check
 
 
 def assert_holds(result: Result, states: int, depth: int) -> None:
@@ -27,6 +28,16 @@ def assert_needed(result: Result, model: Any, guard: Safeguard, harm: tuple[str,
     invariants = {p.name: p.invariant for p in (*model.properties, *model.monitors)}
     assert invariants[result.violation.property] in guard.protects
     assert replayed(model, result.violation) == result.violation.witness
+
+
+def assert_protects(name: str, guard: Safeguard) -> None:
+    """Off, its smallest configuration breaks one of its invariants; on, nothing is broken there."""
+    invariants = {prop.name: prop.invariant for prop in build(name).properties}
+    missing = check(build(name, guard.smallest, (guard.name,))).violation
+    assert missing is not None
+    assert invariants[missing.property] in guard.protects
+    kept = check(build(name, guard.smallest))
+    assert (kept.violation, kept.verdict) == (None, "complete")
 
 
 def replayed(model: Any, violation: Violation) -> str | None:

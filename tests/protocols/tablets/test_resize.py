@@ -17,26 +17,16 @@ from kit.protocols.tablets.rules.maps import Tablet, TabletMap
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.search.check import check
+from tests.outcomes import acted, refused
+from tests.protocols.storage.proofs import assert_protects
 from tests.quality.breaking import broken, changing, doing, never
 from tests.quality.reporting import assert_reported, judges
 
 
 def played(model: Any, *verbs: str) -> ResizeState:
     """The state after these verbs."""
-    state: ResizeState = model.start()
-    for verb in verbs:
-        option = model.find(state, verb)
-        assert option is not None, verb
-        state = model.act(state, option[0])
+    state: ResizeState = acted(model, model.start(), *verbs)
     return state
-
-
-def refused(model: Any, state: ResizeState, verb: str) -> str:
-    """Why a verb may not be done."""
-    option = model.find(state, verb)
-    assert option is not None, verb
-    assert option[1] is not None, f"{verb} is possible"
-    return str(option[1].reason)
 
 
 @pytest.mark.spec("E-043")
@@ -137,9 +127,6 @@ def test_a_node_that_has_not_split_its_storage_lacks_the_right_half() -> None:
 MOST = 1_000_000
 
 
-INVARIANTS = {prop.name: prop.invariant for prop in build("resize").properties}
-
-
 SMALL: dict[str, dict[str, Any]] = {
     "split, a repair": {"tablets": ("A B",), "nodes": 2, "repairs": 1},
     "split or revoked, a move": {"tablets": ("A B",), "shrinks": 1, "moves": 1},
@@ -215,12 +202,7 @@ def test_two_tablets_grow_and_shrink(edition: Edition) -> None:
 @pytest.mark.parametrize("guard", Resize.safeguards, ids=lambda guard: guard.name)
 def test_a_safeguard_protects_its_invariant(guard: Safeguard) -> None:
     """Off, its smallest configuration breaks one of its invariants; on, nothing is broken there."""
-    missing = check(build("resize", guard.smallest, (guard.name,))).violation
-    assert missing is not None
-    assert INVARIANTS[missing.property] in guard.protects
-    kept = check(build("resize", guard.smallest))
-    assert kept.violation is None
-    assert kept.verdict == "complete"
+    assert_protects("resize", guard)
 
 
 def test_siblings_merged_apart_lose_data() -> None:

@@ -10,6 +10,7 @@ import pytest
 from kit.model.registry import build
 from kit.protocols.tablets.truncate import NEW_ROWS, OLD_ROWS, Truncate, TruncateState
 from kit.search.check import check
+from tests.outcomes import acted
 from tests.quality.breaking import broken, doing, never, unguarded
 from tests.quality.reporting import assert_reported, judges
 
@@ -24,11 +25,7 @@ TO_DONE = ("close session", "apply A", "apply B", "apply C", "barrier", "write")
 
 def played(model: Any, *verbs: str) -> TruncateState:
     """The state after these verbs."""
-    state: TruncateState = model.start()
-    for verb in verbs:
-        option = model.find(state, verb)
-        assert option is not None, verb
-        state = model.act(state, option[0])
+    state: TruncateState = acted(model, model.start(), *verbs)
     return state
 
 

@@ -19,6 +19,7 @@ from kit.protocols.topology.rules.remedies import NEVER, STEPS, numbered, remedy
 from kit.protocols.topology.rules.requests import LAST_OWNER, OperationRequest, refusal, requested
 from kit.protocols.topology.topology import Topology
 from kit.search.check import check
+from tests.protocols.storage.proofs import assert_protects
 
 CODE = Setting(edition="server")
 
@@ -110,18 +111,10 @@ REDUNDANT = "start-marker"
 NEEDED = tuple(guard for guard in Topology.safeguards if guard.name != REDUNDANT)
 
 
-INVARIANTS = {prop.name: prop.invariant for prop in build("topology").properties}
-
-
 @pytest.mark.parametrize("guard", NEEDED, ids=lambda guard: guard.name)
 def test_a_safeguard_protects_its_invariant(guard: Safeguard) -> None:
     """Off, its smallest configuration breaks one of its invariants; on, nothing is broken there."""
-    missing = check(build("topology", guard.smallest, (guard.name,))).violation
-    assert missing is not None
-    assert INVARIANTS[missing.property] in guard.protects
-    kept = check(build("topology", guard.smallest))
-    assert kept.violation is None
-    assert kept.complete
+    assert_protects("topology", guard)
 
 
 def test_streaming_is_where_an_older_request_harms_first() -> None:

@@ -61,7 +61,7 @@ def _character(scene: Scene, at: int, node: topology_upgrade.TopologyNode) -> Ch
 
 def gates(scene: Scene) -> Iterator[Gate]:
     """The answers that the build waits for: a row for each member; then who has to apply that it is
-    done, and each request that waits, for who leads or could. Else what refusals tell.
+    done, and each request that waits, for the node that leads or could. Else what refusals tell.
     """
     m, s, named = scene.model, scene.state, scene.model.named
     what, knows, there = m.label(s, topology_upgrade.Generation()), "a row", s.rows

@@ -18,6 +18,7 @@ from kit.protocols.topology import topology as cluster
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.protocols.topology.topology import TakeDecision, row_name
 from kit.search.check import Result, check, check_refinement
+from tests.protocols.storage.proofs import assert_protects
 from tests.protocols.topology.matrix import broken
 
 MOST = 300_000
@@ -278,18 +279,10 @@ def test_walks_take_every_row_of_every_stage_table(edition: Edition) -> None:
     assert left == UNTAKEN[edition]
 
 
-INVARIANTS = {prop.name: prop.invariant for prop in build("tablets").properties}
-
-
 @pytest.mark.parametrize("guard", Tablets.safeguards, ids=lambda guard: guard.name)
 def test_a_safeguard_protects_its_invariant(guard: Safeguard) -> None:
     """Off, its smallest configuration breaks one of its invariants; on, nothing is broken there."""
-    missing = check(build("tablets", guard.smallest, (guard.name,))).violation
-    assert missing is not None
-    assert INVARIANTS[missing.property] in guard.protects
-    kept = check(build("tablets", guard.smallest))
-    assert kept.violation is None
-    assert kept.verdict == "complete"
+    assert_protects("tablets", guard)
 
 
 @pytest.mark.spec("E-022")

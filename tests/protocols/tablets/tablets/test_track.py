@@ -9,31 +9,14 @@ import pytest
 
 from kit.model.registry import build
 from kit.model.timeline import Timeline
-from kit.protocols.tablets.cluster import TabletsState
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.search.check import Result, check
+from tests.outcomes import acted, refused
 from tests.protocols.tablets.tablets.test_commanded import reached
 from tests.protocols.topology.test_never_hangs import orders
 from tests.quality.breaking import broken, unguarded
 from tests.views.frames import after
-
-
-def acted(model: Any, state: TabletsState, *verbs: str) -> TabletsState:
-    """The state after these verbs."""
-    for verb in verbs:
-        option = model.find(state, verb)
-        assert option is not None, verb
-        state = model.act(state, option[0])
-    return state
-
-
-def refused(model: Any, state: TabletsState, verb: str) -> str:
-    """Why a verb may not be done."""
-    option = model.find(state, verb)
-    assert option is not None, verb
-    assert option[1] is not None, f"{verb} is possible"
-    return str(option[1].reason)
 
 
 @pytest.mark.spec("E-024")
