@@ -23,12 +23,6 @@ COVER = ".kp-cover:visible"
 SAFE = "twophase/commit"
 
 
-def play_out(player: Player) -> None:
-    """Step to the end."""
-    while player.timeline.suggest() is not None:
-        player.step()
-
-
 def test_the_first_frame_of_a_story_has_its_cover() -> None:
     """Title, premise, who is who, and how long it takes; no later frame has it."""
     player = Player("tcm/bootstrap")
