@@ -49,10 +49,10 @@ def history_of(commands: Iterable[Command], safeguards: Group0Safeguards) -> Sta
 
 
 @given(st.integers(0, 50), st.integers(0, 50), st.integers(2, 5))
-def test_a_state_id_is_greater_than_what_was_read_and_no_other_nodes(
+def test_a_new_state_id_is_above_the_newest_and_unique_to_its_node(
     newest: int, other: int, places: int
 ) -> None:
-    """Each node's id is above the newest one and above its own last; no two nodes give one id."""
+    """It is above its node's last id, and no larger than needed."""
     ids = [next_state_id(newest, given, i, places) for i, given in enumerate((0, other))]
     assert min(ids) > newest
     assert ids[1] > other
@@ -61,8 +61,8 @@ def test_a_state_id_is_greater_than_what_was_read_and_no_other_nodes(
 
 
 @given(ENTRIES)
-def test_every_row_was_built_on_the_row_before_it(entries: list[tuple[int, int]]) -> None:
-    """Whatever stands in the log, what took effect is a chain of states."""
+def test_each_state_was_built_on_the_state_before(entries: list[tuple[int, int]]) -> None:
+    """Whatever entries the log has, the history is a chain of states, each there once."""
     commands = [built(previous, previous + more) for previous, more in entries]
     rows = history_of(commands, ON).rows
     by_id = {(command.previous, command.new) for command in commands}
@@ -71,7 +71,7 @@ def test_every_row_was_built_on_the_row_before_it(entries: list[tuple[int, int]]
 
 
 @given(ENTRIES)
-def test_going_through_a_command_again_changes_nothing(entries: list[tuple[int, int]]) -> None:
+def test_a_command_repeated_in_the_log_is_a_no_op(entries: list[tuple[int, int]]) -> None:
     """The same command, later in the log once more, is a no-op."""
     commands = [built(previous, previous + more) for previous, more in entries]
     once = history_of(commands, ON)
@@ -81,8 +81,8 @@ def test_going_through_a_command_again_changes_nothing(entries: list[tuple[int, 
             assert history_of([*commands, command], ON) == once
 
 
-def test_of_two_commands_on_one_state_the_first_counts() -> None:
-    """In whatever order they are committed, one takes effect and the other's creator sees that."""
+def test_of_two_commands_on_the_same_state_only_the_first_takes_effect() -> None:
+    """In either order; the creator of the second finds a no-op."""
     pair = (built(3, 4), built(3, 5))
     for first, second in permutations(pair):
         history = history_of([built(0, 3), first, second], ON)
@@ -91,14 +91,14 @@ def test_of_two_commands_on_one_state_the_first_counts() -> None:
         assert outcome(history, second.new) == "no-op"
 
 
-def test_without_the_check_both_take_effect() -> None:
-    """Switched off, the second command is applied on a state that its creator never saw."""
+def test_without_the_state_id_check_two_commands_on_the_same_state_take_effect() -> None:
+    """S-30 off: the second is applied on a state that its creator never saw."""
     commands = [built(0, 3), built(3, 4), built(3, 5)]
     assert history_of(commands, Group0Safeguards(state_id_check=False)).rows == (3, 4, 5)
 
 
-def test_a_command_without_a_guard_always_takes_effect() -> None:
-    """Who does not say what a command was built on gets it applied on anything."""
+def test_a_command_committed_without_a_guard_takes_effect_on_any_state() -> None:
+    """With the guard it carries the state that it was built on, and is a no-op on another."""
     careless = command_of(None, 3, 4, "A", Group0Safeguards(commit_with_guard=False))
     careful = command_of(None, 3, 4, "A", ON)
     assert (careless.previous, careful.previous) == (None, 3)
@@ -106,17 +106,15 @@ def test_a_command_without_a_guard_always_takes_effect() -> None:
     assert history_of([built(0, 9), careful], ON).rows == (9,)
 
 
-def test_a_retry_is_the_same_command() -> None:
-    """With the safeguard a retry has the id of the first attempt; without, a fresh one."""
+def test_a_retry_keeps_the_id_of_the_first_attempt() -> None:
+    """Without the safeguard it gets a fresh one."""
     command = built(3, 4)
     assert retried(command, 9, ON) is command
     assert retried(command, 9, Group0Safeguards(same_id_on_retry=False)).new == 9
 
 
-def test_rows_that_are_too_old_go_and_the_outcome_is_unknown() -> None:
-    """A later command forgets old rows, but never the newest; of an old command a missing row tells
-    nothing.
-    """
+def test_the_outcome_of_a_command_whose_row_has_expired_is_unknown() -> None:
+    """A later command forgets old rows, but never the newest."""
     history = history_of([built(0, 1), built(1, 2), built(2, 7, forgets=2)], ON)
     assert history == StateHistory((2, 7))
     assert outcome(history, 1, expired=2) == "unknown"
@@ -125,8 +123,8 @@ def test_rows_that_are_too_old_go_and_the_outcome_is_unknown() -> None:
     assert history.recorded(built(7, 8, forgets=8)).rows == (8,)
 
 
-def test_the_three_indexes_follow_one_another() -> None:
-    """A node stores, learns that it is committed, and applies one command at a time."""
+def test_a_node_stores_before_it_knows_and_knows_before_it_applies() -> None:
+    """None of the three indexes ever goes back."""
     stored = Indexes().storing(2)
     assert stored == Indexes(2, 0, 0)
     assert stored.storing(1) == stored
@@ -143,7 +141,7 @@ def test_any_two_majorities_share_a_voter(voters: int, some: int, other: int) ->
         assert some & other & voters
 
 
-def test_the_smallest_majorities_of_a_leader() -> None:
+def test_the_smallest_majorities_have_the_leader_and_just_enough_live_voters() -> None:
     """Each has the leader and just enough others; nodes that are down or do not vote count not."""
     assert majorities_with(0, 0b111, 0b111) == (0b011, 0b101)
     assert majorities_with(1, 0b110, 0b111) == (0b110,)
@@ -190,20 +188,18 @@ REFUSED: tuple[tuple[dict[str, Any], tuple[str, ...], str, str, tuple[str, ...]]
 
 
 @pytest.mark.parametrize(("given", "steps", "verb", "why", "mends"), REFUSED)
-def test_it_is_refused_until_the_reason_is_gone(
+def test_a_step_is_refused_with_its_reason_until_the_reason_is_gone(
     given: dict[str, Any], steps: tuple[str, ...], verb: str, why: str, mends: tuple[str, ...]
 ) -> None:
-    """Who is down sends, fetches and serves nothing; an unknown table is asked of nobody; without
-    a leader no command is sent, and none again while the first may arrive.
-    """
+    """Each row: steps, the refused verb, its reason, and what makes it possible."""
     driven = Driven(**given).do(*steps)
     assert driven.refused(verb) == why
     if mends:
         driven.do(*mends, verb)
 
 
-def test_nothing_is_asked_of_a_leader_that_is_down() -> None:
-    """Nobody catches up, submits or commits until another one is elected, or the leader is back."""
+def test_a_barrier_is_refused_while_the_leader_is_down() -> None:
+    """The schedule suggests an election, or a restart where none is left; then B submits."""
     driven = Driven(elections=1, crashes=1, operations=CREATE).do(CREATE[0], "crash A")
     assert driven.refused("barrier B") == NO_LEADER
     assert driven.model.suggest(driven.state) == driven.model.find(driven.state, "elect B")[0]
@@ -213,8 +209,8 @@ def test_nothing_is_asked_of_a_leader_that_is_down() -> None:
     assert without.model.suggest(without.state) == without.model.find(without.state, "restart A")[0]
 
 
-def test_without_a_majority_nobody_is_elected() -> None:
-    """Three of five voters are down; with one of them back somebody is."""
+def test_without_a_majority_no_leader_is_elected() -> None:
+    """Three of five voters are down and named; with B back, D is elected."""
     driven = Driven(nodes=5, elections=1, crashes=3, operations=())
     driven.do("crash A", "crash B", "crash C")
     assert driven.refused("elect D") == "no quorum: more than half of the voters must be up"
@@ -222,8 +218,8 @@ def test_without_a_majority_nobody_is_elected() -> None:
     driven.do("restart B", "elect D")
 
 
-def test_one_asks_again_whom_no_request_is_on_its_way_to() -> None:
-    """While requests to both are under way A waits; with one of them lost it asks again."""
+def test_a_node_repeats_its_discovery_only_once_a_request_is_lost() -> None:
+    """While requests to B and C are under way A waits."""
     model: Any = build("discovery", {"seeds": ("B C", "", ""), "losses": 1})
     start = model.start()
     waits = "requests from A, or answers to them, are on their way"
@@ -233,8 +229,8 @@ def test_one_asks_again_whom_no_request_is_on_its_way_to() -> None:
         assert model.find(model.act(start, drop), "ask-again A")[1] is None
 
 
-def test_who_builds_a_command_applies_nothing() -> None:
-    """From what it has read until it has submitted; before and afterwards it goes on."""
+def test_a_node_that_builds_a_command_applies_no_other() -> None:
+    """From reading the newest state until it has submitted; before and after, it applies."""
     other = "create table ks.u at B"
     driven = Driven(operations=(ALTER, other), earlier=TABLE).do(other, "barrier B")
     driven.submitted(ALTER).do("commit 7 by A B", "replicate B")
@@ -245,8 +241,8 @@ def test_who_builds_a_command_applies_nothing() -> None:
     driven.do("submit B", "apply B")
 
 
-def test_who_builds_a_command_fetches_no_schema() -> None:
-    """B has looked at its state: until it has submitted, no request may change that."""
+def test_a_node_that_builds_a_command_fetches_no_schema() -> None:
+    """From reading the newest state until it has submitted."""
     other, fetch = "create table ks.u at B", f"fetch: {WRITE}"
     driven = Driven(earlier=TABLE, requests=(WRITE,), operations=(other, ALTER))
     driven.do(other, "barrier B", "read B", *LAGS)
@@ -256,19 +252,19 @@ def test_who_builds_a_command_fetches_no_schema() -> None:
     driven.do(fetch)
 
 
-def test_what_is_not_the_very_same_command_gets_an_id_that_was_never_given() -> None:
-    """Without the safeguard a lost command is submitted again under a new id of its node."""
+def test_a_lost_command_retried_without_its_id_gets_a_new_one() -> None:
+    """With the safeguard its id stays 4; without, A gives 7."""
     for off, ids in (((), (4,)), (("same-id-on-retry",), (7,))):
         driven = Driven(off, operations=("create table ks.t at A",), losses=1)
         driven.submitted("create table ks.t at A")
         assert [command.new for command in driven.state.in_flight] == [4]
         driven.do("lose 4", "retry A")
-        assert tuple(command.new for command in driven.state.in_flight) == ids
+        assert tuple(command.new for command in driven.state.in_flight) == ids, off
 
 
 @pytest.mark.parametrize("statement", [Statement("create", "ks"), Statement("create", "ks", "t")])
-def test_an_older_statement_that_comes_late_changes_nothing_but_gaps(statement: Statement) -> None:
-    """The newer definition stays; of a table that there is not no column is added."""
+def test_an_older_statement_coming_late_changes_no_newer_definition(statement: Statement) -> None:
+    """A newer one does; a column of a table that is not there is not added."""
     whole = merged(SchemaState(), Statement("create", "ks"), 5)
     [keyspace] = whole.keyspaces
     assert keyspace.replication == 1
@@ -278,8 +274,8 @@ def test_an_older_statement_that_comes_late_changes_nothing_but_gaps(statement: 
     assert merged(newer, Statement("alter", "ks", "u", "c"), 6).tables == newer.tables
 
 
-def test_who_is_elected_leads_the_next_term() -> None:
-    """The old leader, which is up, still takes itself for one; an election is spent each time."""
+def test_an_elected_leader_leads_the_next_term() -> None:
+    """Its live predecessors are deposed, and each election is spent."""
     driven = Driven(elections=2).do("elect B")
     state = driven.state
     assert (state.leader, state.term, state.deposed, state.left.elections) == (1, 2, 0b001, 1)

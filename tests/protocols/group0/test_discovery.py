@@ -31,8 +31,8 @@ def shown(graph: dict[str, Names]) -> str:
     return " ".join(f"{name}:{''.join(points)}" for name, points in graph.items())
 
 
-def test_there_are_54_graphs_and_three_of_them_make_two_groups() -> None:
-    """Of the weakly connected graphs on three nodes those three have two nodes that know nobody."""
+def test_three_of_the_54_graphs_on_three_nodes_make_two_groups() -> None:
+    """In those three, two nodes know nobody."""
     assert len(THREE) == 54
     assert [shown(graph) for graph in TWO_GROUPS] == ["A: B: C:AB", "A: B:AC C:", "A:BC B: C:"]
 
@@ -40,8 +40,8 @@ def test_there_are_54_graphs_and_three_of_them_make_two_groups() -> None:
 @pytest.mark.sweep(3)
 @pytest.mark.spec("C-024")
 @pytest.mark.parametrize("graph", [g for g in THREE if g not in TWO_GROUPS], ids=shown)
-def test_three_nodes_make_one_group_whatever_the_order(graph: dict[str, Names]) -> None:
-    """Every order of messages: at most one group, everybody gets in; the badge counts one group."""
+def test_three_nodes_found_a_single_group_in_any_order_of_messages(graph: dict[str, Names]) -> None:
+    """A complete search: every goal is reached, and the badge counts 1 group."""
     model = build("discovery", given(graph))
     result = check(model)
     assert (result.violation, result.complete, result.unreached) == (None, True, ())
@@ -52,8 +52,8 @@ def test_three_nodes_make_one_group_whatever_the_order(graph: dict[str, Names]) 
 
 
 @pytest.mark.parametrize("graph", TWO_GROUPS, ids=shown)
-def test_seeds_that_part_the_nodes_make_two_groups_and_a_warning(graph: dict[str, Names]) -> None:
-    """The shortest run is two steps: both found a group. The badge and the tables warn before."""
+def test_seeds_that_part_the_nodes_lead_to_two_groups(graph: dict[str, Names]) -> None:
+    """Two founders in two steps; badge and tables warn at the start."""
     model = build("discovery", given(graph))
     timeline = Timeline(model)
     start = scene_at(timeline, 0)
@@ -68,23 +68,23 @@ PAIRS: list[dict[str, Names]] = [{"A": (), "B": ("A",)}, {"A": ("B",), "B": ("A"
 
 
 @pytest.mark.parametrize("graph", PAIRS, ids=shown)
-def test_a_crash_anywhere_leaves_one_group(graph: dict[str, Names]) -> None:
-    """One node may crash and start again at any moment: what it had stored is enough."""
+def test_a_crash_at_any_step_leaves_a_single_group(graph: dict[str, Names]) -> None:
+    """Of two nodes: what the crashed node had stored is enough."""
     result = check(build("discovery", given(graph, restarts=1)))
     assert (result.violation, result.complete) == (None, True)
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("graph", [g for g in THREE if g not in TWO_GROUPS], ids=shown)
-def test_a_crash_leaves_one_group_for_all_seeds(graph: dict[str, Names]) -> None:
-    """The same for every graph of three that makes one group."""
+def test_a_crash_leaves_a_single_group_for_all_seeds(graph: dict[str, Names]) -> None:
+    """Every graph of three nodes that makes one group, in fewer than 300,000 states."""
     result = check(build("discovery", given(graph, restarts=1)))
     assert (result.violation, result.complete) == (None, True)
     assert result.states < 300_000
 
 
-def test_three_nodes_in_fewer_steps_agree() -> None:
-    """With a request and its answer in one step the same graphs make one group and two."""
+def test_discovery_in_coarser_steps_agrees_on_which_seeds_make_two_groups() -> None:
+    """A request and its answer are a single step there."""
     for graph in THREE:
         result = check(Exchanging(graph, losses=1))
         assert result.complete or result.violation is not None
@@ -94,7 +94,7 @@ def test_three_nodes_in_fewer_steps_agree() -> None:
 FOUR = up_to_renaming(connected_graphs(4))
 
 
-def test_there_are_697_graphs_on_four_nodes() -> None:
+def test_four_nodes_have_697_graphs_up_to_renaming() -> None:
     """So many differ in more than the names of nodes other than the lowest."""
     assert len(FOUR) == 697
 
@@ -104,22 +104,22 @@ FEW_SEEDS = [graph for graph in FOUR if sum(map(len, graph.values())) <= 5]
 
 @pytest.mark.deep
 @pytest.mark.parametrize("graph", FEW_SEEDS, ids=shown)
-def test_four_nodes_make_one_group_with_faults(graph: dict[str, Names]) -> None:
-    """All that name few seeds, where a lost answer or a restart cuts off most."""
+def test_four_nodes_make_two_groups_only_where_seeds_part_them(graph: dict[str, Names]) -> None:
+    """With a lost answer and a restart, for all graphs that name few seeds."""
     result = check(Exchanging(graph, losses=1, restarts=1))
     assert (result.violation is None) is makes_one_group(graph)
 
 
-def test_walks_of_five_nodes_make_one_group() -> None:
-    """Random walks with losses and restarts take every rule and end in one group."""
+def test_random_walks_of_five_nodes_break_nothing_and_take_every_rule() -> None:
+    """With losses and restarts."""
     fuzzing = entry_of("discovery").fuzzing
     model = build("discovery", fuzzing.parameters)
     result = fuzz(model, seeds=range(20), steps=200, weights=fuzzing.weights)
     assert (result.findings, result.untaken) == ((), ())
 
 
-def test_without_the_closure_two_groups_are_founded() -> None:
-    """S-36: B compares itself with those that have answered, before A has."""
+def test_without_the_transitive_closure_two_groups_are_founded() -> None:
+    """S-36 off: B compares itself with those that have answered, before A has."""
     guard = entry_of("discovery").safeguards[0]
     violation = check(build("discovery", guard.smallest, (guard.name,))).violation
     assert violation is not None
@@ -160,8 +160,8 @@ JOINED = (
 
 
 @pytest.mark.spec("C-017", "C-018")
-def test_a_member_starts_from_what_it_stored() -> None:
-    """Its ``raft_group0_id`` row is there; after a restart it sends nothing and needs no answer."""
+def test_a_restarted_member_skips_discovery() -> None:
+    """Its ``raft_group0_id`` is there, and it sends nothing."""
     timeline = played(("A", "A"), *JOINED, "crash-and-start B", restarts=1)
     assert part(timeline, "tables", "tables:B") == "B A, B – A saved state"
     assert timeline.state.network.in_flight == ()
@@ -169,8 +169,8 @@ def test_a_member_starts_from_what_it_stored() -> None:
 
 
 @pytest.mark.spec("C-019", "C-020")
-def test_a_node_without_a_group_runs_discovery_from_its_table() -> None:
-    """No ``raft_group0_id``: it asks again all that its table ``discovery`` holds."""
+def test_a_restarted_node_without_a_group_asks_the_nodes_of_its_table() -> None:
+    """No ``raft_group0_id``; its table ``discovery`` has A and B."""
     timeline = played(
         ("A", "A"), "deliver B>A ask A,B", "deliver A>B ask A,B", "crash-and-start A", restarts=1
     )
@@ -179,8 +179,8 @@ def test_a_node_without_a_group_runs_discovery_from_its_table() -> None:
 
 
 @pytest.mark.spec("C-021")
-def test_the_peers_grow_until_nobody_is_new() -> None:
-    """A knew nobody; as B and C ask, each is one that A knows and waits for, until it answers."""
+def test_the_known_peers_grow_with_each_request_received() -> None:
+    """A knew nobody; in the end it knows B and C, which asked, and group A is there."""
     timeline = played(("A", "A", "B"), "deliver B>A ask A,B")
     words = panel(timeline, "peers").wording(scene_at(timeline, timeline.at))
     assert "A: knows A, B, waits for B; no group" in words
@@ -195,8 +195,8 @@ def test_the_peers_grow_until_nobody_is_new() -> None:
 
 
 @pytest.mark.spec("C-022")
-def test_who_meets_a_group_asks_to_join_it() -> None:
-    """B hears that A has a group and asks it for a change of its configuration."""
+def test_a_node_that_hears_of_a_group_asks_to_join_the_group() -> None:
+    """A's configuration then has B."""
     timeline = played(("A", "A"), *JOINED[:3])
     [flow] = scene_at(timeline, timeline.at).flows()
     assert (flow.label, flow.text) == ("group A", "A → B: the answer “group A exists”")
@@ -206,8 +206,8 @@ def test_who_meets_a_group_asks_to_join_it() -> None:
 
 
 @pytest.mark.spec("C-023")
-def test_the_lowest_id_founds_and_is_marked() -> None:
-    """Whoever knows a lower id may not; the lowest says so, and has the crown as a founder."""
+def test_only_the_node_with_the_lowest_id_founds_the_group() -> None:
+    """The panel marks it before, and crowns it after."""
     timeline = played(("C", "C", "C"))
     assert "lowest id" in part(timeline, "peers", "n:A")
     assert "lowest id" not in part(timeline, "peers", "n:B") + part(timeline, "peers", "n:C")
@@ -222,7 +222,7 @@ def test_the_lowest_id_founds_and_is_marked() -> None:
 
 
 @pytest.mark.spec("C-025")
-def test_many_nodes_start_at_once() -> None:
+def test_twelve_nodes_with_a_common_contact_point_found_a_single_group() -> None:
     """Twelve nodes with one contact point end up in one group, of which all are members."""
     timeline = played(("A",) * 12)
     while timeline.forward() is not None:
@@ -236,14 +236,14 @@ def test_many_nodes_start_at_once() -> None:
     ("seeds", "words"),
     [((), "contact points for 1 to 12 nodes"), (("A", "Z"), "seeds of B: got 'Z'")],
 )
-def test_bad_seeds_are_told_in_one_line(seeds: tuple[str, ...], words: str) -> None:
+def test_seeds_without_known_nodes_are_refused(seeds: tuple[str, ...], words: str) -> None:
     """No node at all, or a contact point that is no node."""
     with pytest.raises(BadInput, match=words):
         build("discovery", {"seeds": seeds})
 
 
-def test_when_a_node_asks_again() -> None:
-    """Once one of its requests, or the answer to it, is lost; never where it has all answers."""
+def test_a_node_asks_again_only_when_an_answer_is_missing_and_none_is_under_way() -> None:
+    """Each refusal has its reason; the budget of restarts is shared."""
     model: Any = build("discovery", {"seeds": ("", "A B", "A B"), "losses": 1, "restarts": 1})
 
     def refused(state: Any, verb: str) -> str:
@@ -263,7 +263,7 @@ def test_when_a_node_asks_again() -> None:
     assert refused(crashed, "crash-and-start B") == "the budget of restarts is spent"
 
 
-def test_contact_points_are_in_order_and_there_once() -> None:
-    """However they are written; a node alone has itself, or nobody."""
+def test_contact_points_are_sorted_and_listed_once() -> None:
+    """However they are written."""
     assert seeds_of(("C A C", "", "A")) == {"A": ("A", "C"), "B": (), "C": ("A",)}
     assert seeds_of(("A",)) == {"A": ("A",)}

@@ -18,8 +18,8 @@ CHANGE, OTHER = "create table ks.t at A", "create table ks.u at B"
 
 
 @pytest.mark.parametrize("leader", "AB")
-def test_nobody_gets_entries_of_a_leader_that_is_down(leader: str) -> None:
-    """Once it is back the others get them."""
+def test_no_node_gets_entries_of_a_leader_that_is_down(leader: str) -> None:
+    """Once it is back, the others get them."""
     driven = Driven(operations=(CHANGE,), elections=1, crashes=1).submitted(CHANGE)
     driven.do(*(["elect B"] if leader == "B" else []), "commit 4 by A B", f"crash {leader}")
     others = [name for name in "ABC" if name != leader]
@@ -30,8 +30,8 @@ def test_nobody_gets_entries_of_a_leader_that_is_down(leader: str) -> None:
     assert {at.commit for at in driven.state.indexes} == {2}
 
 
-def test_who_led_before_hears_of_the_newest_term_alone() -> None:
-    """From a leader that is up; others that led before hear of it for themselves."""
+def test_a_deposed_leader_steps_down_only_by_hearing_of_the_new_term() -> None:
+    """From a leader that is up; another former leader stays deposed until it hears, too."""
     driven = Driven(elections=3, crashes=1).do("elect B", "elect C")
     assert driven.state.deposed == 0b011
     crashed = Driven(elections=3, crashes=1).do("elect B", "elect C", "crash C")
@@ -43,8 +43,8 @@ def test_who_led_before_hears_of_the_newest_term_alone() -> None:
     assert (again.leader, again.deposed) == (1, 0b101)
 
 
-def test_a_crash_ends_what_a_node_was_doing() -> None:
-    """Its client gets no answer, and the others go on; no more crash than the budget allows."""
+def test_a_crash_ends_the_change_that_a_node_was_making() -> None:
+    """Its client gets no answer; an idle node's crash ends no change."""
     driven = Driven(operations=(CHANGE, OTHER), crashes=1).do(CHANGE, OTHER, "crash B")
     assert driven.state.answers == ("running", "no answer")
     assert [guard is None for guard in driven.state.guards] == [False, True, True]
@@ -54,8 +54,8 @@ def test_a_crash_ends_what_a_node_was_doing() -> None:
     assert idle.state.answers == ("running", "waiting")
 
 
-def test_an_hour_takes_all_state_ids_that_were_made() -> None:
-    """Also those of commands on their way; no more hours pass than the budget allows."""
+def test_an_hour_expires_all_state_ids_made_so_far() -> None:
+    """Those of commands on their way as well; hours are limited by their budget."""
     driven = Driven(operations=(CHANGE,), edition="server", hours=2).do("pass an hour")
     assert driven.state.expired == 1
     driven.do(CHANGE, *(f"{step} A" for step in FIRST_SIX)).do("pass an hour")
@@ -67,8 +67,8 @@ def test_an_hour_takes_all_state_ids_that_were_made() -> None:
 TABLE = "create table ks.t at"
 
 
-def test_an_outcome_that_is_too_old_is_unknown() -> None:
-    """An hour after B's command the next one takes its row away, before B has looked it up."""
+def test_a_client_is_told_unknown_when_the_row_of_its_command_has_expired() -> None:
+    """An hour passed and the next command came before B looked its own up."""
     operations = (f"{TABLE} B", "create table ks.u at A")
     driven = Driven(operations=operations, edition="server", hours=1).submitted(operations[0])
     driven.do("commit 2 by A B", "pass an hour", "apply A").submitted(operations[1])
@@ -77,8 +77,8 @@ def test_an_outcome_that_is_too_old_is_unknown() -> None:
     assert (driven.timeline.now.say, driven.flows()) == (said, ["B → client: unknown"])
 
 
-def test_a_node_holds_one_lock() -> None:
-    """For the change that it works on; one that is down takes none."""
+def test_a_node_that_holds_its_lock_begins_no_second_change() -> None:
+    """A node that is down begins none either."""
     operations = (f"{TABLE} A", "create table ks.u at A", "create table ks.v at B")
     driven = Driven(operations=operations, crashes=1).do(operations[0])
     assert driven.refused(operations[1]) == (
@@ -89,8 +89,8 @@ def test_a_node_holds_one_lock() -> None:
 
 
 @pytest.mark.parametrize(("elected", "deposed"), [("B", "A"), ("BC", "AB"), ("BA", "B")])
-def test_a_leader_that_was_deposed_gets_no_answer(elected: str, deposed: str) -> None:
-    """It believes that it leads: no barrier comes to an end there."""
+def test_a_deposed_leader_ends_no_read_barrier(elected: str, deposed: str) -> None:
+    """All other nodes do."""
     operations = [f"{TABLE} {name}" for name in "ABC"]
     driven = Driven(operations=tuple(operations), elections=2)
     driven.do(*operations, *(f"elect {name}" for name in elected))
@@ -101,7 +101,7 @@ def test_a_leader_that_was_deposed_gets_no_answer(elected: str, deposed: str) ->
 
 
 @pytest.mark.parametrize("applied", [1, 2])
-def test_a_barrier_waits_until_all_is_applied(applied: int) -> None:
+def test_a_read_barrier_waits_until_all_that_is_committed_is_applied(applied: int) -> None:
     """What was committed when the node asked."""
     driven = Driven(operations=(f"{TABLE} A", "create table ks.u at B")).submitted(f"{TABLE} A")
     driven.do("commit 4 by A B", "create table ks.u at B", "replicate B")
@@ -116,7 +116,7 @@ def race() -> Timeline:
     return open_file(file_named("group0/race"))
 
 
-def test_a_run_is_told_by_its_own_facts() -> None:
+def test_the_tables_of_a_run_have_the_models_facts() -> None:
     """Who has stored, committed and applied how much; what clients were told."""
     timeline = race()
     model: Any = timeline.model
@@ -136,7 +136,7 @@ def test_a_run_is_told_by_its_own_facts() -> None:
     assert sorted(last) == ["error", "success"]
 
 
-def test_a_command_without_effect_has_no_state_id() -> None:
+def test_a_command_without_effect_has_a_row_without_a_state_id() -> None:
     """In the race both commands are rows, and one of them made a state."""
     commands = as_tables(race())["commands"].to_pylist()
     assert [row["creator"] for row in commands] in (["A", "B"], ["B", "A"])
@@ -144,8 +144,8 @@ def test_a_command_without_effect_has_no_state_id() -> None:
     assert {row["description"] for row in commands} == {"create table ks.t"}
 
 
-def test_a_drawn_run_and_a_row_of_a_sweep_lead_to_tables() -> None:
-    """From a seed, and from a row to its run: the same tables either way."""
+def test_a_drawn_run_and_a_row_of_a_sweep_become_tables() -> None:
+    """A row for each step, and for each command."""
     assert as_tables(drawn(2, model="group0", most=60))["events"].num_rows > 10
     (row,) = sweep(None, "group0", range(1), steps=60).to_pylist()
     run = timeline_of(row)

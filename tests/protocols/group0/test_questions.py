@@ -13,8 +13,8 @@ from tests.protocols.group0.driving import Driven
 from tests.views.tabled import drawn_rows
 
 
-def test_what_takes_effect_is_the_chain_of_states() -> None:
-    """A retried command stands in the log twice; the first entry is right, a wrong one is shown."""
+def test_the_lesson_accepts_only_the_entries_that_took_effect() -> None:
+    """Of a retried command that is in the log twice, the first."""
     driven = Driven(operations=("create table ks.t at A",), elections=1)
     driven.submitted("create table ks.t at A").do("commit 4 by A B", "elect B", "retry A")
     driven.do("commit 4 by A B")
@@ -35,7 +35,7 @@ def test_what_takes_effect_is_the_chain_of_states() -> None:
         (("A", "B", "A B"), ("A", "B")),
     ],
 )
-def test_who_may_found_a_group_is_found_by_a_search(
+def test_the_lesson_searches_which_nodes_may_found_a_group(
     seeds: tuple[str, ...], right: tuple[str, ...]
 ) -> None:
     """Whoever founds one in some run of the messages is right, and nobody else."""
@@ -44,8 +44,8 @@ def test_who_may_found_a_group_is_found_by_a_search(
     assert prediction.answer(*right).passed
 
 
-def test_a_question_about_the_wrong_thing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One line: no log, no discovery, too large a search."""
+def test_a_question_that_cannot_be_answered_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No log, no discovery, or too large a search."""
     monkeypatch.setattr("kit.protocols.group0.lessons._MOST", 10_000)
     with pytest.raises(KitError, match="group 0's log has no entry"):
         predict(Timeline(Discovery()), effective)
@@ -61,8 +61,8 @@ def lanes() -> list[list[str]]:
     return [[words for *_, words in row] for row in drawn_rows(source)]
 
 
-def test_two_nodes_read_one_state_and_one_of_them_loses() -> None:
-    """Both build on state 1, the second command is a no-op, its node begins again."""
+def test_the_drawing_shows_a_race_on_the_same_state() -> None:
+    """A's command takes effect, B's is a no-op, and B begins again."""
     assert lanes() == [
         ["A", "log", "B"],
         ["takes its lock", "", "takes its lock"],

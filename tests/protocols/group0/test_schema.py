@@ -46,16 +46,16 @@ def altered() -> Driven:
 
 
 @pytest.mark.spec("C-043")
-def test_only_the_sender_computes_a_version() -> None:
-    """A, which sent the change, has a compute tick beside the version; C stores what it got."""
+def test_only_the_sender_of_a_change_computes_the_table_version() -> None:
+    """A has a tick beside the version; C stores the version that it got."""
     driven = altered().do("replicate C", "apply C")
     assert driven.part("schema", "table:A:ks.t").text().endswith("7 true ✓ computed here")
     assert driven.part("schema", "table:C:ks.t").text().endswith("7 true given by A")
 
 
 @pytest.mark.spec("C-044")
-def test_the_schema_version_stands_in_scylla_local() -> None:
-    """The change writes ``group0_schema_version``; a node has the value once it applied it."""
+def test_a_node_stores_the_schema_version_when_it_applies_the_change() -> None:
+    """As ``group0_schema_version``; before the first change there is no row."""
     driven = altered()
     assert driven.part("schema", "schema:A").text() == "A 7 ks"
     assert driven.part("schema", "schema:B").text() == "B 4 ks"
@@ -65,10 +65,8 @@ def test_the_schema_version_stands_in_scylla_local() -> None:
 
 
 @pytest.mark.spec("C-045")
-def test_a_table_has_its_version_in_scylla_tables() -> None:
-    """The row of a table that was altered, or created, has the cells ``version`` and
-    ``committed_by_group0`` true; C goes by the version that A gave it.
-    """
+def test_a_changed_table_has_the_senders_version_on_every_node() -> None:
+    """The cells ``version`` and ``committed_by_group0`` of an altered and of a created table."""
     creates = "create table ks.u at A"
     created = Driven(operations=(creates,), earlier=TABLE).submitted(creates)
     created.do("commit 7 by A C", "apply A")
@@ -81,8 +79,8 @@ def test_a_table_has_its_version_in_scylla_tables() -> None:
 
 @pytest.mark.spec("C-050")
 @given(st.lists(STATEMENTS, max_size=12))
-def test_versions_grow(statements: list[Statement]) -> None:
-    """Only one change at a time takes effect, so that a greater timestamp is a newer schema."""
+def test_the_schema_version_grows_with_every_change(statements: list[Statement]) -> None:
+    """It is the change's timestamp; no table has a version that no change gave."""
     schema, last = SchemaState(), 0
     for timestamp, statement in enumerate(statements, start=1):
         if objection(schema, statement) is None:
@@ -93,10 +91,8 @@ def test_versions_grow(statements: list[Statement]) -> None:
 
 
 @pytest.mark.spec("C-050")
-def test_the_version_column_grows() -> None:
-    """A and B alter one table on the same state: one change takes effect, the other one is made
-    again. On every node the column has ever greater versions, the loser's first id not among them.
-    """
+def test_the_version_of_a_table_grows_on_every_node() -> None:
+    """A and B alter a table on the same state: the loser's first id is never a version."""
     both = (ALTER, "alter table ks.t add d at B")
     driven = Driven(operations=both, earlier=TABLE)
     steps = (f"{step} {node}" for step in FIRST_SIX for node in "AB")
@@ -112,10 +108,8 @@ def test_the_version_column_grows() -> None:
 
 
 @given(st.lists(STATEMENTS, max_size=8))
-def test_what_makes_no_sense_is_told_and_what_does_changes_something(
-    statements: list[Statement],
-) -> None:
-    """A statement without an objection changes the schema; one against it names its table."""
+def test_a_statement_without_objection_changes_the_schema(statements: list[Statement]) -> None:
+    """An objection names the keyspace and what exists already, or does not."""
     schema = SchemaState()
     for timestamp, statement in enumerate(statements, start=1):
         why = objection(schema, statement)
@@ -129,7 +123,7 @@ def test_what_makes_no_sense_is_told_and_what_does_changes_something(
 
 
 @pytest.mark.spec("C-041")
-def test_a_replica_fetches_the_schema_before_it_serves() -> None:
+def test_a_replica_with_an_older_schema_fetches_before_serving() -> None:
     """The request carries version 7; B has 4, fetches, and serves with 7."""
     driven = altered().do(WRITE)
     assert driven.flows() == ["A → B: request with version 7"]
@@ -150,13 +144,10 @@ def test_a_replica_fetches_the_schema_before_it_serves() -> None:
     [(ALTER, TABLE, 7), (CREATE, TABLE[:1], 4)],
     ids=["an older version", "an unknown table"],
 )
-def test_each_request_waits_for_a_schema_as_new_as_its_own(
+def test_a_request_is_served_only_with_a_schema_as_new_as_its_own(
     kind: str, change: str, earlier: tuple[str, ...], newest: int
 ) -> None:
-    """Reads and writes, of a table that the replica knows in another version, or not at all: it
-    fetches first, and then has a schema at least as new. Without the check a search finds one that
-    is served too early; with it none.
-    """
+    """Of a table known in an older version or not at all. Without the check a search finds harm."""
     request = f"{kind} ks.t at A to B"
     given = {"operations": (change,), "earlier": earlier, "requests": (request,)}
     driven = Driven(**given).submitted(change)
@@ -175,7 +166,7 @@ def test_each_request_waits_for_a_schema_as_new_as_its_own(
 
 @pytest.mark.spec("C-041")
 @pytest.mark.parametrize("kind", ["read", "write"])
-def test_a_newer_replica_serves_at_once(kind: str) -> None:
+def test_a_replica_with_a_newer_schema_serves_at_once(kind: str) -> None:
     """A coordinator that lags is no reason to fetch: the replica's schema is newer."""
     requests = (f"{kind} ks.t at B to A",)
     driven = Driven(operations=(ALTER,), earlier=TABLE, requests=requests).submitted(ALTER)
@@ -183,15 +174,15 @@ def test_a_newer_replica_serves_at_once(kind: str) -> None:
     assert driven.scene.say == f"A serves {requests[0]} with version 7 of ks.t."
 
 
-def test_an_unknown_table_is_as_old_as_the_schema() -> None:
+def test_an_unknown_table_has_the_version_of_the_whole_schema() -> None:
     """Of a table that a node lacks it knows that its whole schema is too old, or new enough."""
     empty, schema = SchemaState(), merged(SchemaState(), Statement("create", "ks"), 5)
     assert [each.version_of("ks", "t") for each in (empty, schema)] == [0, 5]
 
 
 @pytest.mark.spec("C-051")
-def test_the_chart_has_the_figures_of_hash_and_timestamp() -> None:
-    """10 to 20 seconds with the hash, one or less with the timestamp; only the hash grows."""
+def test_the_cost_of_a_change_grows_with_the_tables_by_hash_alone() -> None:
+    """10 to 20 seconds with the hash, one or less with the timestamp."""
     words = repr(schema_costs())
     assert "hash: 10 to 20" in words
     assert "timestamp: 1 or less" in words
@@ -203,7 +194,7 @@ def test_the_chart_has_the_figures_of_hash_and_timestamp() -> None:
     assert change_cost("timestamp", 10) == change_cost("timestamp", 10_000)
 
 
-def test_all_tables_together_cost_a_square() -> None:
+def test_creating_all_tables_costs_a_square_by_hash_and_a_line_by_timestamp() -> None:
     """Twice as many tables take four times as long with the hash, twice with the timestamp."""
     small, large = (total_cost("hash", tables) for tables in (20_000, 40_000))
     assert 3.9 < large / small < 4.1
@@ -230,8 +221,8 @@ def test_all_tables_together_cost_a_square() -> None:
         ("rename table ks.t at A", None),
     ],
 )
-def test_the_parts_of_a_statement_belong_together(line: str, statement: Statement | None) -> None:
-    """A column to a table that is altered, replicas to a keyspace that is; the key is there."""
+def test_a_statement_is_refused_for_foreign_parts(line: str, statement: Statement | None) -> None:
+    """Columns go with altered tables, replicas with altered keyspaces; the key is there."""
     if statement is not None:
         [operation] = parse_operations([line], ("A",))
         assert (operation.statement, operation.node) == (statement, 0)
@@ -246,10 +237,8 @@ NO_OTHER, THERE = "keyspace other does not exist", "already exists"
 
 @pytest.mark.parametrize("table", ["", "t"])
 @pytest.mark.parametrize(("timestamp", "newer"), [(4, False), (5, True), (6, True)])
-def test_what_is_older_changes_nothing(table: str, timestamp: int, newer: bool) -> None:
-    """What was made at 5 is there; of two that are equally new the later one to be merged counts,
-    as after a command that is gone through again.
-    """
+def test_an_older_statement_changes_nothing(table: str, timestamp: int, newer: bool) -> None:
+    """What is there was made at 5; of two equally new ones the later to be merged counts."""
     schema = merged(SchemaState(), Statement("create", "ks", replication=2), 5)
     schema = merged(schema, Statement("create", "ks", "t"), 5)
     schema = merged(schema, Statement("alter", "ks", "t", "c"), 5)
@@ -264,7 +253,7 @@ def test_what_is_older_changes_nothing(table: str, timestamp: int, newer: bool) 
 
 
 @pytest.mark.parametrize("tables", [0, 1_000_001])
-def test_a_chart_of_no_tables_is_refused(tables: int) -> None:
+def test_a_chart_of_no_or_too_many_tables_is_refused(tables: int) -> None:
     """One line says what is allowed."""
     with pytest.raises(BadInput, match="a number from 1 to 1000000"):
         schema_costs(tables)
@@ -278,8 +267,8 @@ def test_a_chart_of_no_tables_is_refused(tables: int) -> None:
         ((WRITE, WRITE), "each request once"),
     ],
 )
-def test_a_bad_request_is_told_in_one_line(lines: tuple[str, ...], words: str) -> None:
-    """What is no request between two nodes is named with what is allowed."""
+def test_a_malformed_or_repeated_request_is_refused(lines: tuple[str, ...], words: str) -> None:
+    """The error says what is allowed."""
     with pytest.raises(BadInput, match=words):
         build("group0", {"requests": lines})
 
@@ -321,8 +310,8 @@ THERE = ("create keyspace a", "create keyspace ks", "create table a.u", "create 
         ("drop table new.t", "keyspace new does not exist"),
     ],
 )
-def test_what_makes_sense_after_what_there_is(line: str, why: str | None) -> None:
-    """What there is cannot be created, what there is not can be nothing else."""
+def test_a_statement_is_refused_by_what_the_schema_has(line: str, why: str | None) -> None:
+    """Each row: a statement and the objection to it."""
     [operation] = parse_operations([f"{line} at A"], "A")
     assert objection(after(*THERE), operation.statement) == why
 
@@ -342,10 +331,10 @@ def test_what_makes_sense_after_what_there_is(line: str, why: str | None) -> Non
          "a.u(b,pk) ks.t(c,d,pk)"),
     ],
 )  # fmt: skip
-def test_what_a_statement_makes_of_a_schema(
+def test_each_statement_changes_what_it_names(
     more: tuple[str, ...], keyspaces: str, tables: str
 ) -> None:
-    """A keyspace goes with its tables and no other; all are in order, whenever they were made."""
+    """A keyspace goes with its tables and no other; all are in order."""
     schema = after(*THERE, *more)
     assert " ".join(f"{each.name}/{each.replication}" for each in schema.keyspaces) == keyspaces
     rows = (f"{t.keyspace}.{t.name}({','.join(t.columns)})" for t in schema.tables)

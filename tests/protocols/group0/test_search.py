@@ -74,8 +74,8 @@ CONFIGURATIONS: dict[str, tuple[dict[str, Any], int, int, tuple[str, ...]]] = {
 
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_all_holds_in_every_reachable_state(name: str) -> None:
-    """The search is complete, all promises hold, every client can still be answered."""
+def test_no_reachable_state_breaks_a_promise(name: str) -> None:
+    """The search is complete, judges everything, and reaches the goals of the configuration."""
     parameters, states, depth, unreached = CONFIGURATIONS[name]
     result = check(build("group0", parameters))
     assert result.violation is None
@@ -88,8 +88,8 @@ AGAIN = "create table ks.t at A"
 
 
 @pytest.mark.parametrize("dropped", [False, True])
-def test_what_was_asked_for_before_counts_for_nobody(dropped: bool) -> None:
-    """A client asks A for what A did once already: refused, or done again since it was dropped."""
+def test_a_change_asked_for_once_before_is_judged_anew(dropped: bool) -> None:
+    """It is refused, or done again since the table was dropped; only then can it be done twice."""
     earlier = ("create keyspace ks at A", AGAIN, *["drop table ks.t at B"] * dropped)
     given = {"nodes": 2, "operations": (AGAIN,), "earlier": earlier}
     result = check(build("group0", given))
@@ -102,8 +102,8 @@ def test_what_was_asked_for_before_counts_for_nobody(dropped: bool) -> None:
 
 
 @pytest.mark.deep
-def test_a_race_and_an_election_hold_in_every_state() -> None:
-    """Three nodes, two clients, one election: more states than every landing may search."""
+def test_a_race_with_an_election_breaks_no_promise() -> None:
+    """Three nodes, two clients, 625,616 states."""
     result = check(build("group0", {"elections": 1}))
     assert (result.violation, result.complete, result.states) == (None, True, 625616)
 
@@ -128,8 +128,8 @@ def without(name: str, only: str | None = None, **parameters: Any) -> Result:
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_each_safeguard_is_needed(name: str) -> None:
-    """Switched off, the search finds the harm that it protects from, by a shortest run."""
+def test_a_promise_breaks_without_each_safeguard(name: str) -> None:
+    """It is of an invariant that the safeguard protects, in a shortest run."""
     violation = without(name).violation
     assert violation is not None
     assert (violation.property, len(violation.actions)) == BROKEN[name]
@@ -141,7 +141,7 @@ def test_each_safeguard_is_needed(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_each_safeguard_is_enough(name: str) -> None:
+def test_each_safeguard_is_enough_in_its_smallest_configuration(name: str) -> None:
     """Switched on, the same configuration holds in every reachable state."""
     guard = next(guard for guard in Group0.safeguards if guard.name == name)
     result = check(build("group0", guard.smallest))
@@ -167,14 +167,16 @@ HARM = [
 
 
 @pytest.mark.parametrize(("name", "only", "given", "witness"), HARM)
-def test_the_harm_has_a_witness(name: str, only: str, given: dict[str, Any], witness: str) -> None:
-    """What each safeguard protects breaks by itself, in the way that the minimal traces tell."""
+def test_each_harm_has_its_witness(
+    name: str, only: str, given: dict[str, Any], witness: str
+) -> None:
+    """Judged alone, it breaks as the minimal traces tell."""
     violation = without(name, only, **given).violation
     assert violation is not None
     assert witness in str(violation.witness)
 
 
-def test_walks_of_seven_nodes_hold_with_all_faults() -> None:
+def test_random_walks_of_seven_nodes_break_nothing_and_take_every_rule() -> None:
     """Random walks with every fault break nothing, and take every rule of the table."""
     fuzzing = entry_of("group0").fuzzing
     model = build("group0", fuzzing.parameters)
@@ -248,18 +250,18 @@ DISCOVERY: dict[str, Broken] = {
 
 
 @pytest.mark.parametrize("name", GROUP0)
-def test_a_search_of_group0_reports_it(name: str) -> None:
-    """Judged alone, each promise of the log is broken by what was broken for it."""
+def test_a_search_reports_each_promise_of_the_log_broken_on_purpose(name: str) -> None:
+    """Each is judged alone, on a model that was broken for it."""
     assert_reported(GROUP0[name](), name)
 
 
 @pytest.mark.parametrize("name", DISCOVERY)
-def test_a_search_of_discovery_reports_it(name: str) -> None:
-    """Judged alone, each promise of discovery is broken by what was broken for it."""
+def test_a_search_reports_each_promise_of_discovery_broken_on_purpose(name: str) -> None:
+    """Each is judged alone, on a model that was broken for it."""
     assert_reported(DISCOVERY[name](), name)
 
 
-def test_every_judge_has_a_broken_variant() -> None:
+def test_every_property_and_monitor_has_a_broken_variant() -> None:
     """The tables name all properties and monitors of the two models."""
     assert set(GROUP0) == set(judges(build("group0")))
     assert set(DISCOVERY) == set(judges(build("discovery")))

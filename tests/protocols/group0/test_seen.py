@@ -24,10 +24,8 @@ def raced() -> Driven:
 
 
 @pytest.mark.spec("C-015")
-def test_without_a_majority_a_proposal_stays_pending() -> None:
-    """Two of three voters are down: the command stays on its way, whatever happens but a restart;
-    nothing is added to any log. With one of them back it is committed.
-    """
+def test_without_a_majority_no_command_is_added_to_the_log() -> None:
+    """Two of three voters are down: only a restart lets the command be committed."""
     driven = Driven(operations=ONE, crashes=2).submitted(ONE[0]).do("crash B", "crash C")
     assert driven.refused("commit 4 by A") == "no quorum: more than half of the voters must be up"
     assert "1 → 4 “create table ks.t” by A" in driven.part("matrix", "sent:4:0").text()
@@ -49,11 +47,8 @@ EARLIER = ("create keyspace ks at A", "create table ks.u at A", "create table ks
 
 @pytest.mark.spec("C-047")
 @pytest.mark.parametrize("who", ["a new member", "one that was away"])
-def test_who_is_new_or_too_far_behind_gets_a_snapshot(who: str) -> None:
-    """The leader keeps one entry: C lacks others, which are dropped. A trail leads from the leader
-    to C, whose tables then are those of the leader's state; what follows the snapshot comes by the
-    log.
-    """
+def test_a_member_that_lacks_dropped_entries_gets_a_snapshot_first(who: str) -> None:
+    """C then has the leader's state; what follows the snapshot comes by the log."""
     if who == "a new member":
         driven = Driven(operations=(), earlier=EARLIER, kept=1, newcomers=1)
     else:
@@ -75,21 +70,21 @@ def test_who_is_new_or_too_far_behind_gets_a_snapshot(who: str) -> None:
     assert tables[0] == tables[1]
 
 
-def test_a_majority_needs_no_node_whose_entries_are_dropped() -> None:
+def test_a_member_without_its_snapshot_stores_no_new_command() -> None:
     """C lacks what the leader has dropped: it stores no new command before its snapshot."""
     driven = Driven(operations=ONE, earlier=EARLIER, kept=1, newcomers=1).submitted(ONE[0])
     assert "needs a snapshot first" in driven.refused("commit 10 by A C")
     driven.do("snapshot C", "commit 10 by A C")
 
 
-def test_newcomers_are_fewer_than_half() -> None:
+def test_as_many_newcomers_as_half_the_nodes_are_refused() -> None:
     """Else nobody could know what was done before."""
     with pytest.raises(BadInput, match="newcomers: got 2"):
         build("group0", {"newcomers": 2})
 
 
 @pytest.mark.spec("C-026")
-def test_a_command_shows_what_it_was_built_on_and_what_it_leads_to() -> None:
+def test_the_card_of_a_command_shows_its_change_and_its_old_and_new_state_id() -> None:
     """The card of a command on its way, and its row in the log, have change, old id and new id."""
     driven = Driven(operations=ONE).submitted(ONE[0])
     assert "1 → 4 “create table ks.t” by A" in driven.part("matrix", "sent:4:0").text()
@@ -99,8 +94,8 @@ def test_a_command_shows_what_it_was_built_on_and_what_it_leads_to() -> None:
 
 
 @pytest.mark.spec("C-027", "C-028")
-def test_the_history_is_sorted_by_ids_that_grow() -> None:
-    """The tab lists applied state ids, each greater than the one below, as TIMEUUIDs in order."""
+def test_the_history_lists_state_ids_in_growing_order() -> None:
+    """Each is above the one below, and so are their TIMEUUIDs."""
     three = ("create table ks.t at B", "create table ks.u at A", "create table ks.v at C")
     driven = Driven(operations=three)
     for text, new in zip(three, (2, 4, 6), strict=True):  # C has given none yet
@@ -124,7 +119,7 @@ def test_the_history_is_sorted_by_ids_that_grow() -> None:
     )
 
 
-def test_the_history_says_how_far_a_change_is() -> None:
+def test_the_history_shows_the_step_that_a_change_has_reached() -> None:
     """The node, its change, the step of eight that it has done last, and what that found."""
     driven = Driven(operations=ONE).submitted(ONE[0])
     rows = [part for part in driven.drawn("history").walk() if (part.key or "")[:5] == "held:"]
@@ -132,8 +127,8 @@ def test_the_history_says_how_far_a_change_is() -> None:
 
 
 @pytest.mark.spec("C-029")
-def test_a_node_has_one_lock() -> None:
-    """While A holds its lock another change at A has to wait; the guard's tab shows the lock."""
+def test_a_change_waits_for_the_lock_of_its_node() -> None:
+    """The guard's tab shows who holds it."""
     driven = Driven(operations=(*ONE, "drop keyspace ks at A")).do(ONE[0])
     assert driven.refused("drop keyspace ks at A") == (
         "A holds the lock for another change: create table ks.t"
@@ -142,8 +137,8 @@ def test_a_node_has_one_lock() -> None:
 
 
 @pytest.mark.spec("C-030")
-def test_the_read_barrier_waits_for_what_was_committed_before() -> None:
-    """B lags; step 2 is refused until B has applied all of the log, as its mark there shows."""
+def test_a_read_barrier_waits_until_the_node_has_applied_the_log() -> None:
+    """B lags: its mark in the matrix goes from reached to committed to applied."""
     driven = Driven().submitted(ONE[0]).do("commit 4 by A C", f"{CREATE} B")
     assert line_with(driven.refused("barrier B"), "B", "applied", "1 of 2")
     assert driven.part("matrix", "at:B:2").get("class") == "reached"
@@ -155,7 +150,7 @@ def test_the_read_barrier_waits_for_what_was_committed_before() -> None:
 
 
 @pytest.mark.spec("C-031")
-def test_steps_three_and_four_show_both_ids() -> None:
+def test_the_guard_shows_the_id_read_and_the_greater_id_made() -> None:
     """The guard's tab has the id that was read, and the greater one that was made."""
     driven = Driven(operations=ONE).do(ONE[0], "barrier A", "read A", "make-id A")
     assert driven.part("guards", "guard:A:3").text() == "✓ read the newest state id : 1"
@@ -164,8 +159,8 @@ def test_steps_three_and_four_show_both_ids() -> None:
 
 
 @pytest.mark.spec("C-032")
-def test_what_makes_no_sense_is_refused_before_anything_is_sent() -> None:
-    """A keyspace that exists is an error at step 5: the client is told, the log is as it was."""
+def test_a_statement_with_an_objection_is_an_error_before_anything_is_sent() -> None:
+    """A keyspace that exists: the client is told at step 5, the log is as it was."""
     driven = Driven(operations=("create keyspace ks at C",))
     driven.do("create keyspace ks at C", "barrier C", "read C", "make-id C", "validate C")
     assert "create keyspace ks at C: error" in driven.part("matrix", "op:0").text()
@@ -175,8 +170,8 @@ def test_what_makes_no_sense_is_refused_before_anything_is_sent() -> None:
 
 
 @pytest.mark.spec("C-033", "C-038")
-def test_the_second_of_two_commands_on_one_state_is_a_no_op() -> None:
-    """Each node compares: equal ids apply, different ones do nothing; the row is struck out."""
+def test_the_second_command_on_the_same_state_is_struck_out_as_a_no_op() -> None:
+    """On each node that compares the ids."""
     driven = raced().do("apply A")
     assert line_with(driven.scene.say, "A applies “create table ks.t”", "1", "4")
     driven.do("replicate A" if driven.state.indexes[0].commit < 3 else "apply A")
@@ -188,8 +183,8 @@ def test_the_second_of_two_commands_on_one_state_is_a_no_op() -> None:
 
 
 @pytest.mark.spec("C-034", "C-037")
-def test_the_submitter_waits_for_its_own_apply_and_then_starts_again() -> None:
-    """Step 8 is refused until B went through its command; a no-op leads B back to step 1."""
+def test_a_submitter_answers_only_after_applying_its_own_command() -> None:
+    """A no-op leads B back to step 1."""
     driven = raced()
     assert line_with(driven.refused("look-up B"), "B", "not applied")
     driven.do("replicate B", "apply B")
@@ -200,8 +195,8 @@ def test_the_submitter_waits_for_its_own_apply_and_then_starts_again() -> None:
 
 
 @pytest.mark.spec("C-035", "C-039")
-def test_a_retry_has_no_second_effect() -> None:
-    """The leader dies and its answer with it; the same command again gives one row of history."""
+def test_a_retried_command_takes_effect_once() -> None:
+    """The leader died with its answer: two entries in the log, a single row in the history."""
     driven = Driven(operations=(f"{CREATE} B",), elections=1, crashes=1).submitted(f"{CREATE} B")
     driven.do("commit 2 by A B", "crash A")
     assert line_with(driven.refused("look-up B"), "B", "not applied")
@@ -214,10 +209,8 @@ def test_a_retry_has_no_second_effect() -> None:
 @pytest.mark.spec("C-039")
 @pytest.mark.parametrize("fails", ["the leader", "the network"])
 @pytest.mark.parametrize("committed", [True, False])
-def test_a_failure_leaves_the_outcome_unknown(fails: str, committed: bool) -> None:
-    """B gets no answer, and the panel says so in the same words whether its command is in the log
-    or not. Neither may B answer its client before it has gone through the command.
-    """
+def test_without_an_answer_the_outcome_is_unknown(fails: str, committed: bool) -> None:
+    """In the same words, whether the command is in the log or not; B cannot look it up yet."""
     driven = Driven(operations=(f"{CREATE} B",), elections=1, crashes=1, losses=1)
     driven.submitted(f"{CREATE} B")
     waits = "6 of 8 steps done; no answer: outcome unknown"
@@ -237,8 +230,8 @@ def test_a_failure_leaves_the_outcome_unknown(fails: str, committed: bool) -> No
 
 
 @pytest.mark.spec("C-036", "C-039")
-def test_the_history_tells_what_became_of_a_command() -> None:
-    """After the leader's crash B finds its state id in its own table, and answers its client."""
+def test_a_submitter_finds_the_outcome_in_its_own_history() -> None:
+    """The leader crashed; B finds its state id, and answers its client."""
     driven = Driven(operations=(f"{CREATE} B",), elections=1, crashes=1).submitted(f"{CREATE} B")
     driven.do("commit 2 by A B", "crash A", "elect B", "apply B", "look-up B")
     assert line_with(driven.scene.say, "B finds state 2", "history")
@@ -248,12 +241,10 @@ def test_the_history_tells_what_became_of_a_command() -> None:
 @pytest.mark.spec("C-009")
 @pytest.mark.parametrize("shards", [1, 2, 4])
 @pytest.mark.parametrize("nodes", [2, 5])
-def test_every_node_is_a_member_and_comes_up_again_from_what_it_stored(
+def test_a_restarted_node_runs_group_0_on_its_first_shard_from_its_applied_index(
     nodes: int, shards: int
 ) -> None:
-    """The configuration lists all nodes, each with its server on the first of its shards, which is
-    marked. One that is down runs none; as it starts, so does the server, at the index it had.
-    """
+    """The configuration lists every node with its server and shards; off while it is down."""
     last, where = "ABCDE"[nodes - 1], f"shard 0 of {shards}"
     driven = Driven(nodes=nodes, shards=shards, crashes=1)
     boxes = " ".join(["0★", *(f"{i}·" for i in range(1, shards))])
@@ -276,8 +267,8 @@ def test_every_node_is_a_member_and_comes_up_again_from_what_it_stored(
     assert all(text.count(f"on {where}") == nodes and "off;" not in text for text in seen())
 
 
-def test_a_deposed_leader_reaches_nobody() -> None:
-    """A has not heard of the election: it cannot read; its badge says that it is wrong."""
+def test_a_deposed_leader_cannot_read_until_it_steps_down() -> None:
+    """Its badge says that it is deposed."""
     driven = Driven(operations=ONE, elections=1).do(ONE[0], "elect B")
     assert driven.flows() == ["A → B: vote"]
     assert "A believes that it leads" in driven.refused("barrier A")
@@ -286,20 +277,20 @@ def test_a_deposed_leader_reaches_nobody() -> None:
     assert "deposed" not in driven.drawn("status").text()
 
 
-def test_only_who_stores_all_may_lead() -> None:
+def test_a_node_that_lacks_a_committed_command_is_not_elected() -> None:
     """C lacks a committed command, so that no majority votes for it."""
     driven = Driven(operations=ONE, elections=1).submitted(ONE[0]).do("commit 4 by A B")
     assert line_with(driven.refused("elect C"), "C", "1 of 2", "committed")
 
 
-def test_at_most_five_vote_in_edition_server() -> None:
-    """Of seven nodes in two datacenters five vote; the document's edition lets all vote."""
+def test_at_most_five_nodes_vote_in_edition_server() -> None:
+    """Of seven in two datacenters; in edition documents all vote."""
     assert Driven(nodes=7, dcs=2, edition="server").words("configuration").count("no vote") == 2
     assert "no vote" not in Driven(nodes=7, dcs=2).words("configuration")
 
 
-def test_the_question_at_a_commit_has_the_models_answer() -> None:
-    """Asked what becomes of the second command, the right choice is that it does nothing."""
+def test_the_question_at_a_commit_knows_the_no_op() -> None:
+    """At the start there is no question."""
     driven = raced()
     ask = for_model(driven.model).question
     question = ask(driven.scene)

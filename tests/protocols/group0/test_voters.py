@@ -69,10 +69,10 @@ SIZES = [
 
 @pytest.mark.parametrize(("nodes", "limit", "sizes"), SIZES)
 @pytest.mark.parametrize("release", SUPPORTED)
-def test_how_many_vote(
+def test_the_number_of_voters_is_that_of_the_release(
     nodes: str, limit: int, sizes: tuple[int, int, int], release: Release
 ) -> None:
-    """No limit before 2025.2; an even number stays, but of two equal halves, until 2025.4."""
+    """No limit before 2025.2; until 2025.4 an even number stays, but for two equal halves."""
     column = 0 if release == "2025.1" else 1 if release in EVEN_KEPT else 2
     assert chosen(nodes, release, limit).bit_count() == sizes[column]
 
@@ -80,8 +80,8 @@ def test_how_many_vote(
 @pytest.mark.parametrize(
     ("release", "size"), [("2025.1", 4), ("2025.2", 3), ("2025.3", 3), ("2025.4", 3)]
 )
-def test_two_equal_halves(release: Release, size: int) -> None:
-    """They become an odd number, where voters are limited at all; two single nodes stay two."""
+def test_two_equal_datacenters_get_an_odd_number_of_voters(release: Release, size: int) -> None:
+    """Where voters are limited at all; two single nodes stay two until 2025.4."""
     assert VoterRules(release).size((2, 2)) == size
     assert VoterRules(release).size((1, 1)) == (1 if release == "2025.4" else 2)
 
@@ -127,13 +127,13 @@ WHO = [
 ]
 
 
-def test_without_a_limit_who_is_down_votes_too() -> None:
+def test_without_a_limit_nodes_that_are_down_vote() -> None:
     """All are to vote, be they candidates of newer servers or not."""
     assert chosen("1a*! 1a- 2a", "2025.1") == 0b111
 
 
 @pytest.mark.parametrize("release", SUPPORTED)
-def test_what_came_with_2025_2(release: Release) -> None:
+def test_the_limit_of_voters_and_recovery_leader_came_with_2025_2(release: Release) -> None:
     """The limit of voters, and the option that names a recovery leader."""
     rules = VoterRules(release)
     assert rules.limits == rules.knows_recovery_leader == (release != "2025.1")
@@ -141,14 +141,16 @@ def test_what_came_with_2025_2(release: Release) -> None:
 
 @pytest.mark.parametrize(("nodes", "limit", "voters"), WHO)
 @pytest.mark.parametrize("release", LIMITED)
-def test_who_is_to_vote(nodes: str, limit: int, voters: str, release: Release) -> None:
-    """Candidates, and the order of datacenters, racks and nodes."""
+def test_voters_are_the_published_choice(
+    nodes: str, limit: int, voters: str, release: Release
+) -> None:
+    """In every release with a limit: each row of WHO has its reason above it."""
     assert sorted(map(int, voters.split())) == list(nodes_in(chosen(nodes, release, limit)))
 
 
 @pytest.mark.parametrize("release", SUPPORTED)
-def test_only_members_are_asked_from_2026_1(release: Release) -> None:
-    """A node that is not in group 0's configuration takes no vote from another one."""
+def test_only_members_become_voters_from_2026_1(release: Release) -> None:
+    """Before that, a node outside group 0's configuration could take a vote."""
     members = 0b00111
     voters = chosen("1a*! 1a* 1a 2a 3a", release, members=members)
     outside = voters & ~members
@@ -170,14 +172,16 @@ LEAVING = [
 
 
 @pytest.mark.parametrize(("nodes", "newest", "odd", "even"), LEAVING)
-def test_the_newest_leader_counts_itself(nodes: str, newest: str, odd: str, even: str) -> None:
-    """Until then a leader that shuts down keeps its vote, and chooses as if it were not there."""
+def test_only_the_newest_release_counts_a_leaving_leader(
+    nodes: str, newest: str, odd: str, even: str
+) -> None:
+    """Until then it keeps its vote, and chooses as if it were not there."""
     for release, voters in (("master", newest), ("2026.1", odd), ("2025.4", odd), ("2025.2", even)):
         found = chosen(nodes, release, leaving=True)  # type: ignore[arg-type]  # a release
         assert list(nodes_in(found)) == list(map(int, voters.split())), release
 
 
-def test_rules_that_no_server_has_are_refused() -> None:
+def test_an_unknown_release_and_a_limit_of_no_voters_are_refused() -> None:
     """The release and the limit are named, with what is allowed."""
     with pytest.raises(BadInput, match=r"release: got '4\.6'; allowed: one of 5\.2"):
         VoterRules("4.6")  # type: ignore[arg-type]  # that is what is refused
@@ -202,7 +206,7 @@ EXTREMES = [
 
 
 @pytest.mark.parametrize(("dcs", "members", "down", "lost", "release", "worst", "best"), EXTREMES)
-def test_where_nobody_tells_who_votes(
+def test_unknown_voters_are_bounded_by_the_worst_and_the_best_case(
     dcs: str,
     members: int,
     down: int,
@@ -211,7 +215,7 @@ def test_where_nobody_tells_who_votes(
     worst: tuple[int, int],
     best: tuple[int, int],
 ) -> None:
-    """What deaths one after another leave, at worst and at best."""
+    """What deaths one after another leave."""
     places = [(f"dc{dc}", "r1") for dc in dcs]
     ends = extremes(places, members, down, lost, VoterRules(release))
     assert ends == (Quorum(*worst), Quorum(*best))
@@ -226,10 +230,10 @@ RULES = st.builds(VoterRules, st.sampled_from(LIMITED), st.integers(1, 7))
 
 
 @given(CLUSTERS, RULES, st.data())
-def test_the_choice_keeps_its_promises(
+def test_the_choice_of_voters_takes_candidates_within_the_limit(
     nodes: list[tuple[int, str, str]], rules: VoterRules, data: st.DataObject
 ) -> None:
-    """Only candidates; at most the limit; chosen again nothing changes; the live leader stays."""
+    """The live leader stays, and choosing again does not lose live voters."""
     text = " ".join(f"{dc}{rack}{mark}" for dc, rack, mark in nodes)
     dcs, racks, up, _, _ = cluster(text)
     before = data.draw(st.integers(0, (1 << len(nodes)) - 1), "voters")
@@ -244,10 +248,10 @@ def test_the_choice_keeps_its_promises(
 
 
 @given(CLUSTERS, RULES, st.data())
-def test_no_history_leaves_fewer_live_than_the_surest_says(
+def test_live_voters_lie_between_the_bounds_after_any_history(
     nodes: list[tuple[int, str, str]], rules: VoterRules, data: st.DataObject
 ) -> None:
-    """Whoever led and voted before, voters that are chosen while all are up lie between both."""
+    """Whoever led and voted before, if voters are chosen while all are up."""
     dcs, racks, up, _, _ = cluster(" ".join(f"{dc}{rack}{mark}" for dc, rack, mark in nodes))
     everybody = (1 << len(nodes)) - 1
     before = data.draw(st.integers(0, everybody), "voters")
@@ -259,7 +263,7 @@ def test_no_history_leaves_fewer_live_than_the_surest_says(
     assert fewest.bit_count() <= live <= most.bit_count()
 
 
-def test_every_tie_is_reached_by_some_history() -> None:
+def test_each_bound_on_voters_is_met_by_some_history() -> None:
     """In small clusters the bounds are met: they say no more than may be."""
     dcs, racks = (1, 1, 1, 1), (1, 2, 3, 1)
     sets = {

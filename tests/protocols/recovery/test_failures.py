@@ -52,7 +52,7 @@ def why_not(timeline: Timeline, verb: str) -> str:
 
 
 def test_without_a_majority_a_schema_change_waits() -> None:
-    """Who misses is named, and how many there are and have to be."""
+    """The reason names the missing voters, and how many can be reached and are needed."""
     timeline = ran({}, "stop C", "alter A", "stop B")
     why = why_not(timeline, "alter A")
     assert "a majority of the voters" in why
@@ -63,8 +63,8 @@ def test_without_a_majority_a_schema_change_waits() -> None:
 
 
 @pytest.mark.spec("C-016")
-def test_of_two_equal_datacenters_one_is_no_majority_of_three_two_are() -> None:
-    """A press loses a datacenter; the gauge below the nodes says how many voters are left."""
+def test_losing_a_datacenter_of_two_stops_schema_changes_and_of_three_does_not() -> None:
+    """The gauge below the nodes counts the voters that are left and those that are needed."""
     two = ran(TWO, "lose dc2")
     assert "A, B, C: 3 of 6 voters, 4 are needed, so schema changes are impossible" in panel_text(
         two, "nodes"
@@ -80,8 +80,8 @@ def test_of_two_equal_datacenters_one_is_no_majority_of_three_two_are() -> None:
 
 
 @pytest.mark.spec("G-016")
-def test_without_the_safeguard_both_sides_are_said_to_change_the_schema() -> None:
-    """The gauges ask for no voter then, and no side is said to be unable to do what it did."""
+def test_without_the_majority_safeguard_each_side_of_a_cut_changes_the_schema() -> None:
+    """The gauges ask for no voter then."""
     timeline = ran({"datacenters": (3, 2)}, "cut off dc2", "alter A", "alter D", off=("majority",))
     nodes = panel_text(timeline, "nodes")
     assert "A, B, C: 3 of 5 voters, none is needed, so schema changes are possible" in nodes
@@ -90,10 +90,8 @@ def test_without_the_safeguard_both_sides_are_said_to_change_the_schema() -> Non
 
 
 @pytest.mark.spec("G-016")
-def test_one_side_of_a_cut_changes_the_schema_the_other_serves_data() -> None:
-    """Three against two: the smaller side's button waits until it rejoins. With RF 3 in each, of
-    which the smaller one lacks a replica, each side has its LOCAL_QUORUM and none four of six.
-    """
+def test_the_smaller_side_of_a_cut_serves_data_and_changes_no_schema() -> None:
+    """Each side has its LOCAL_QUORUM, neither has QUORUM; after the cut both change the schema."""
     timeline = ran({"datacenters": (3, 2)}, "cut off dc2")
     assert not why_not(timeline, "alter A")
     assert "2 of 5 voters can be reached, but 3 are needed" in why_not(timeline, "alter D")
@@ -109,8 +107,8 @@ def test_one_side_of_a_cut_changes_the_schema_the_other_serves_data() -> None:
 
 
 @pytest.mark.spec("G-018")
-def test_a_node_that_is_back_catches_up_before_it_serves() -> None:
-    """B misses a column while it is down; it is seen catching up, then serving with the column."""
+def test_a_restarted_node_serves_only_after_catching_up() -> None:
+    """B missed a column while it was down: it asks A, and serves with the column."""
     timeline = ran({}, "stop B", "alter A", "start B")
     assert "B: dc1 r2, catching up, schema –" in panel_text(timeline, "nodes")
     assert "the newest schema must be fetched first" in why_not(timeline, "serve B")
@@ -122,7 +120,7 @@ def test_a_node_that_is_back_catches_up_before_it_serves() -> None:
     assert last_flows(timeline)[1].text == "A → B: up to date"
 
 
-def test_without_a_majority_a_node_serves_data_by_what_it_has_stored() -> None:
+def test_without_a_majority_a_started_node_serves_data_by_its_stored_schema() -> None:
     """Metadata without a majority must not stop requests for data (Q-27)."""
     timeline = ran({"rf": 1}, "stop B", "alter A", "stop C", "stop A", "start B")
     assert "fetched from a majority" in why_not(timeline, "catch up B")
@@ -132,10 +130,8 @@ def test_without_a_majority_a_node_serves_data_by_what_it_has_stored() -> None:
 
 
 @pytest.mark.spec("G-019")
-def test_clicking_nodes_off_fills_the_documents_tables() -> None:
-    """For every row of the three tables one of its failures is clicked: the row gets verdict, and
-    who must be back, from the run; rows that the run did not meet wait.
-    """
+def test_stopping_nodes_fills_the_rows_of_the_documents_tables() -> None:
+    """Each row gets its verdict, and who must be back, from a run; rows that no run met wait."""
     for row in FAILURES:
         given = {"datacenters": (3,) * row.datacenters}
         dead = list(row.failures())[-1]
@@ -149,11 +145,11 @@ def test_clicking_nodes_off_fills_the_documents_tables() -> None:
         ]
         documents, _, computed = line.partition(row.advice)
         verdict = "possible" if row.schema else "impossible"
-        assert f"schema changes {verdict}" in documents
-        assert ("and safe" in documents) is row.schema
-        assert f"schema changes {verdict}" in computed
+        assert f"schema changes {verdict}" in documents, line
+        assert ("and safe" in documents) is row.schema, line
+        assert f"schema changes {verdict}" in computed, line
         assert row.advice in line
-        assert ("must be back" in computed) is not row.schema
+        assert ("must be back" in computed) is not row.schema, line
     first = panel_text(ran(TWO), "failures").splitlines()
     assert len(first) == 5
     assert all(line.endswith("not met yet") for line in first[2:])
@@ -161,8 +157,8 @@ def test_clicking_nodes_off_fills_the_documents_tables() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("edition", ["documents", "server"])
-def test_stops_one_by_one_keep_the_quorum_that_the_rules_say(edition: Edition, seed: int) -> None:
-    """The model's voters after deaths in turn are those of the adviser's rule."""
+def test_voters_after_deaths_in_turn_follow_the_advisers_rule(edition: Edition, seed: int) -> None:
+    """So is the verdict on the quorum."""
     random = Random(seed)
     given = {"edition": edition, "datacenters": [(3, 3), (3, 3, 3), (5,), (2, 4)][seed % 4]}
     model: Any = build("failures", given)
@@ -173,8 +169,8 @@ def test_stops_one_by_one_keep_the_quorum_that_the_rules_say(edition: Edition, s
     assert timeline.state.has_majority == quorum.holds
 
 
-def test_nodes_that_fail_at_once_leave_no_time_to_choose_voters() -> None:
-    """Three of five voters of seven nodes: one by one others follow them, at once none does."""
+def test_voters_that_fail_at_once_are_not_replaced() -> None:
+    """Three of five voters of seven nodes: in turn others follow them, at once none does."""
     given = {"edition": "server", "datacenters": (7,), "together": "C A B"}
     at_once, in_turn = ran(given, "stop A, B, C"), ran(given, "stop A", "stop B", "stop C")
     assert at_once.state.up == in_turn.state.up
@@ -191,10 +187,8 @@ def test_nodes_that_fail_at_once_leave_no_time_to_choose_voters() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_data_are_within_what_racks_allow(seed: int) -> None:
-    """The ring's ranges never stand better or worse than the adviser's bounds for any ring, with a
-    replication factor above the nodes of a datacenter, too.
-    """
+def test_the_ring_serves_ranges_within_the_bounds_of_the_advisers_rule(seed: int) -> None:
+    """At every level, even with a replication factor above the nodes of a datacenter."""
     random = Random(seed)
     sizes = tuple(random.randint(1, 4) for _ in range(random.randint(1, 2)))
     factor = random.randint(2, 5)
@@ -231,10 +225,10 @@ def test_data_are_within_what_racks_allow(seed: int) -> None:
         ({"datacenters": (3,), "racks": 1, "rf": 3}, 0, "ONE - 0, QUORUM - 0, ALL - 0"),
     ],
 )
-def test_levels_are_those_of_a_client_beside_a_node(
+def test_each_level_counts_the_ranges_served_to_a_local_client(
     given: dict[str, Any], up: int, lines: str
 ) -> None:
-    """In the first datacenter of a side, or in each where only that counts: ranges that meet it."""
+    """The client is in the first datacenter of the side that is up; LOCAL_QUORUM in each."""
     model: Any = build("failures", given)
     found = facts.level_lines(model, model.start(), up)
     said = (f"{line.level} {line.datacenter or '-'} {line.met}" for line in found)
@@ -267,7 +261,7 @@ LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
 
 @pytest.mark.parametrize("name", CLEAN)
 def test_no_run_breaks_a_promise(name: str) -> None:
-    """The search is complete, judged all, and finds no harm."""
+    """No order of steps and failures breaks a promise: the search is complete."""
     parameters, states, depth = CLEAN[name]
     assert_holds(check(build("failures", parameters)), states, depth)
 
@@ -275,13 +269,13 @@ def test_no_run_breaks_a_promise(name: str) -> None:
 @pytest.mark.deep
 @pytest.mark.parametrize("name", LARGE)
 def test_no_large_run_breaks_a_promise(name: str) -> None:
-    """The same where it takes longer."""
+    """The same for more nodes."""
     parameters, states, depth = LARGE[name]
     assert_holds(check(build("failures", parameters)), states, depth)
 
 
-def test_the_majority_is_needed() -> None:
-    """Off, each side of a cut adds a column; one does not see the other's."""
+def test_without_the_majority_safeguard_a_side_of_a_cut_misses_a_column() -> None:
+    """The shortest run takes 3 steps, and A is cut off in the first or the second."""
     model = build("failures", MAJORITY.smallest, (MAJORITY.name,))
     result = check(model)
     assert_needed(result, model, MAJORITY, ("sees-all", 3))
@@ -309,18 +303,18 @@ REPORTED: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("name", REPORTED)
-def test_a_search_reports_it(name: str) -> None:
-    """Judged alone, each promise is broken by what was broken for it."""
+def test_a_search_reports_each_promise_broken_on_purpose(name: str) -> None:
+    """Each promise is judged alone, on a model that was broken for it."""
     assert_reported(REPORTED[name](), name)
 
 
-def test_every_judge_has_a_broken_variant() -> None:
+def test_every_property_has_a_broken_variant() -> None:
     """The table names all properties."""
     assert set(REPORTED) == set(judges(build("failures")))
 
 
-def test_what_is_still_possible() -> None:
-    """Of three nodes one is enough for ONE, two for the schema and QUORUM."""
+def test_the_lesson_knows_what_is_possible_after_each_of_two_failures() -> None:
+    """Two of three nodes have QUORUM and the schema, a single one has ONE."""
     question = still_possible(ran({}, "stop C")).question
     assert question.right == ("schema changes", "data at ONE", "data at QUORUM")
     assert still_possible(ran({}, "stop C", "stop B")).question.right == ("data at ONE",)
@@ -328,8 +322,8 @@ def test_what_is_still_possible() -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_as_many_starts_as_it_says_bring_the_schema_back(seed: int) -> None:
-    """One start fewer leaves the schema change waiting."""
+def test_the_starts_in_the_answer_bring_schema_changes_back(seed: int) -> None:
+    """With a start fewer, a schema change still waits."""
     random = Random(seed)
     given = {"datacenters": random.choice([(3,), (5,), (3, 3), (2, 3, 3)])}
     names = list(ran(given).model.names)  # type: ignore[attr-defined]  # the model of this family
@@ -339,10 +333,10 @@ def test_as_many_starts_as_it_says_bring_the_schema_back(seed: int) -> None:
     for starts in range(len(down) + 1):
         timeline = ran(given, *stopped, *(f"start {name}" for name in down[:starts]))
         [missing] = must_return(timeline).question.right if starts < len(down) else ("0",)
-        assert (missing == "0") == (starts >= int(answer))
+        assert (missing == "0") == (starts >= int(answer)), f"{starts} starts, {answer} needed"
 
 
-def test_both_sides_of_a_cut_are_asked_about() -> None:
+def test_the_lesson_asks_what_each_side_of_a_cut_can_do() -> None:
     """The larger side changes the schema; each has its LOCAL_QUORUM, and none four of six."""
     question = sides_possible(ran({"datacenters": (3, 2)}, "cut off dc2")).question
     assert question.right == (
@@ -353,17 +347,17 @@ def test_both_sides_of_a_cut_are_asked_about() -> None:
 
 
 @pytest.mark.parametrize("datacenters", [1, 2, 3])
-def test_the_documents_tables_stand_beside_what_is_computed(datacenters: int) -> None:
-    """A row for each failure; the documents' verdict on schema changes has a tick everywhere."""
+def test_the_computed_verdicts_on_schema_changes_agree_with_the_documents(datacenters: int) -> None:
+    """Two tables have a row for each failure."""
     rows = failures_table(datacenters).rows
     assert len(rows) == {1: 2, 2: 3, 3: 3}[datacenters]
-    for _, schema, computed, *_ in rows:
-        assert computed == f"✓ {'always' if schema == 'possible' else 'never'}"
+    for words, schema, computed, *_ in rows:
+        assert computed == f"✓ {'always' if schema == 'possible' else 'never'}", words
     assert [row[0] for row in orders_table(datacenters).rows] == [row[0] for row in rows]
 
 
-def test_limited_voters_care_for_the_order() -> None:
-    """Three of six nodes one after another: always; at once: sometimes; all vote: never."""
+def test_limited_voters_always_outlive_deaths_in_turn_and_sometimes_deaths_at_once() -> None:
+    """Three of six nodes fail; where all nodes vote, the quorum is always lost."""
     [row] = [row for row in orders_table(2).rows if row[0] == "3 nodes"]
     assert row[1:] == ("never", "sometimes", "always")
 
@@ -390,7 +384,7 @@ WRONG: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", WRONG)
 @pytest.mark.usefixtures("judged_here")
-def test_right_answers_pass_and_near_ones_do_not(name: str) -> None:
-    """Each exercise tells a right answer from one that is nearly right."""
+def test_each_exercise_accepts_a_right_answer_and_rejects_a_near_miss(name: str) -> None:
+    """The near misses are in WRONG."""
     assert exercise(name).check(RIGHT[name]()).passed
     assert not exercise(name).check(WRONG[name]).passed

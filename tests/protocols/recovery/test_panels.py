@@ -26,10 +26,8 @@ FIVE: dict[str, Any] = {"commit_indexes": (10, 11, 11, 11, 11), "dead": "C D E"}
 
 
 @pytest.mark.spec("G-020")
-def test_schema_changes_and_data_have_lamps_of_their_own() -> None:
-    """RF 3 of five nodes: some ranges have ONE, none QUORUM, before and after the recovery of
-    schema changes; with RF 2 some ranges have QUORUM though group 0 has none.
-    """
+def test_schema_changes_come_back_without_the_lost_replicas() -> None:
+    """Two badges: RF 2 of five nodes has QUORUM in 1 of 5 ranges, before and after the recovery."""
     timeline = after({**FIVE, "rf": 2})
     badges = panel_text(timeline, "badges")
     assert "! no schema changes" in badges
@@ -42,8 +40,8 @@ def test_schema_changes_and_data_have_lamps_of_their_own() -> None:
 
 
 @pytest.mark.spec("G-028")
-def test_the_column_that_is_no_more_is_shown() -> None:
-    """Data in column 11 dangle on B once A's state has reached it."""
+def test_data_in_a_column_that_the_recovery_lost_are_marked() -> None:
+    """B's data in column 11 point at an entry that group 2 does not know."""
     steps = "delete A, delete B, choose A, set A, set B, restart A".split(", ")
     timeline = after(
         {**FIVE, "writes": 1}, "write B column 11", *steps, "restart B", off=("latest-index",)
@@ -54,10 +52,8 @@ def test_the_column_that_is_no_more_is_shown() -> None:
 
 
 @pytest.mark.spec("G-035")
-def test_arrows_of_causality_point_backwards() -> None:
-    """Data come after the entry that they need, which is persisted on the same node: before that
-    they are refused.
-    """
+def test_data_are_stored_only_after_the_entry_for_their_column() -> None:
+    """On the same node: before the entry is persisted there, the write is refused."""
     early = after({**FIVE, "writes": 1})
     assert why_not(early, "write A column 11") == "A has not persisted the entry for column 11."
     timeline = after({**FIVE, "writes": 1}, "write B column 11")
@@ -65,8 +61,8 @@ def test_arrows_of_causality_point_backwards() -> None:
 
 
 @pytest.mark.spec("G-036")
-def test_data_that_came_too_early_dangle() -> None:
-    """Entry 12 died with the others; its data on B point at nothing after the recovery."""
+def test_without_causality_stored_data_lose_their_entry_in_a_recovery() -> None:
+    """Entry 12 died with the others; B's data in column 12 point at nothing."""
     given = {"commit_indexes": (10, 11, 12, 12, 12), "dead": "C D E", "writes": 1}
     timeline = after(given, "write B column 12", *SEED_STEPS, "restart B", off=("causality",))
     said = "column 12 on B  !  ? entry 12 is unknown in group 2"
@@ -75,10 +71,8 @@ def test_data_that_came_too_early_dangle() -> None:
 
 @pytest.mark.spec("G-034")
 @pytest.mark.parametrize("leader", ["A", "B"])
-def test_an_entry_that_is_lost_leaves_no_dangling_effect(leader: str) -> None:
-    """Entry 12 died with C, D and E, whoever leads: B's data need entry 11, which the new group
-    has.
-    """
+def test_data_keep_their_entry_when_a_later_entry_is_lost(leader: str) -> None:
+    """Entry 12 died with C, D and E. B's data need entry 11, which A and B have, whoever leads."""
     given = {"commit_indexes": (11, 11, 12, 12, 12), "dead": "C D E", "writes": 1}
     steps = [f"choose {leader}" if verb == "choose B" else verb for verb in SEED_STEPS]
     restarts = ("restart A", "restart B") if leader == "A" else ("restart B", "restart A")
@@ -91,10 +85,8 @@ def test_an_entry_that_is_lost_leaves_no_dangling_effect(leader: str) -> None:
 
 
 @pytest.mark.spec("G-029")
-def test_the_leaders_state_travels_as_a_snapshot() -> None:
-    """From B to A, in the step in which A restarts, which its option names and which waits for the
-    group of B; the leader's own restart moves nothing.
-    """
+def test_a_restarted_node_gets_the_recovery_leaders_state_as_a_snapshot() -> None:
+    """A waits for the group of B; the leader's own restart moves nothing."""
     told = after(FIVE, *SEED_STEPS)
     assert "A  old  –  –  10  B" in panel_text(told, "rows")
     assert why_not(told, "restart A") == (
@@ -110,8 +102,8 @@ def test_the_leaders_state_travels_as_a_snapshot() -> None:
 
 
 @pytest.mark.spec("G-033")
-def test_gossip_is_accepted_while_either_side_recovers() -> None:
-    """Ids differ during the restarts: no wall parts the nodes, and the table says why."""
+def test_gossip_between_old_and_new_group_is_accepted_while_recovery_leader_is_set() -> None:
+    """No wall parts the nodes, and the table says why."""
     timeline = after(FIVE, *SEED_STEPS, "restart B")
     row = "A ↔ B  ✓  their group ids differ, but recovery_leader is set"
     assert row in panel_text(timeline, "gossip")
@@ -121,8 +113,8 @@ def test_gossip_is_accepted_while_either_side_recovers() -> None:
 
 
 @pytest.mark.spec("G-032")
-def test_a_wall_stands_where_gossip_is_rejected() -> None:
-    """Edition server, the option taken away again: C, back with the old id, is not heard."""
+def test_gossip_of_the_old_group_is_rejected_once_recovery_leader_is_unset() -> None:
+    """Edition server: a wall without a firewall parts C from the others."""
     steps = "read, choose B, delete A, delete B, set A, set B, restart B, restart A"
     given = {**FIVE, "edition": "server", "returns": 1}
     steps += ", unset A, unset B, return C"
@@ -134,8 +126,8 @@ def test_a_wall_stands_where_gossip_is_rejected() -> None:
 
 
 @pytest.mark.spec("G-027")
-def test_only_nodes_with_the_latest_index_can_be_picked() -> None:
-    """The button that chooses B can be pressed; A's is greyed, and says why."""
+def test_the_button_that_chooses_a_leader_is_greyed_without_the_latest_index() -> None:
+    """A's button says why; B's can be pressed."""
     timeline = after(FIVE, "delete A", "delete B")
     html = RenderedTimeline(timeline).html(timeline.at)
     buttons = re.findall(r"<button [^>]*>(?:choose [AB])</button>", html)
@@ -152,8 +144,8 @@ ALL_KNEW: dict[str, Any] = {"commit_indexes": (12, 12, 12, 12, 12), "dead": "C D
 
 
 @pytest.mark.spec("G-041")
-def test_the_newest_version_goes_back_where_an_entry_was_lost_and_no_promise_is_broken() -> None:
-    """Entry 12 died with C, D and E: the plot dips from 12 to 11, and says that it is expected."""
+def test_a_driver_sees_the_version_go_back_where_an_entry_was_lost() -> None:
+    """From 12 to 11, which the plot calls expected; no promise is broken."""
     timeline = after(LOST, *SEED_STEPS, "restart B", "restart A")
     text = panel_text(timeline, "driver")
     assert "before the majority was lost: 12" in text
@@ -165,23 +157,23 @@ def test_the_newest_version_goes_back_where_an_entry_was_lost_and_no_promise_is_
     assert [point.version for point in driver_points([start])] == [12, 11]
 
 
-def test_it_does_not_go_back_where_nothing_was_lost() -> None:
-    """All knew of entry 12; a change after the recovery is a newer version."""
+def test_a_driver_sees_no_version_go_back_where_nothing_was_lost() -> None:
+    """Every node knew of entry 12; a change after the recovery is version 13."""
     timeline = after({**ALL_KNEW, "changes": 1}, *SEED_STEPS, "restart B", "restart A", "alter A")
     text = panel_text(timeline, "driver")
     assert "goes back" not in text
     assert text.splitlines()[-1].endswith(": 13")
 
 
-def test_a_wrong_leader_takes_a_version_back_that_was_there_after_the_disaster() -> None:
-    """B had 11 when A, with 10, led: once B is in the new group the driver sees 10."""
+def test_a_wrong_recovery_leader_takes_the_version_back() -> None:
+    """B had 11 when A led with 10: once B is in the new group, a driver sees 10."""
     steps = "delete A, delete B, choose A, set A, set B, restart A".split(", ")
     timeline = after(LOST, *steps, "restart B", off=("latest-index",))
     assert "the version goes back from 11 to 10" in panel_text(timeline, "driver")
 
 
-def test_nobody_answers_while_all_are_down() -> None:
-    """The version seen before is what the next one is compared with."""
+def test_a_driver_compares_versions_across_a_time_without_answers() -> None:
+    """While all nodes are down no version is shown, and the next one does not go back."""
     _, start = played({**ALL_KNEW, "crashes": 2})
     _, none = played({**ALL_KNEW, "crashes": 2}, "crash A", "crash B")
     points = driver_points([start, none, start])
@@ -226,8 +218,8 @@ def of_model(names: tuple[str, ...]) -> list[str]:
 
 @pytest.mark.spec("G-026")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_there_is_one_order(edition: Edition, tmp_path: Path) -> None:
-    """The table, what the command prints, the drill's checklist and the Player's suggestion."""
+def test_the_recovery_has_the_same_order_everywhere(edition: Edition, tmp_path: Path) -> None:
+    """In the table, the command's answer, the drill's checklist and the Player's suggestions."""
     order = documented("new") if edition == "documents" else ("isolate", *MANUAL)
     assert tuple(step.name for step in NEW_STEPS[edition]) == order
     drill = walked(edition)
@@ -237,12 +229,12 @@ def test_there_is_one_order(edition: Edition, tmp_path: Path) -> None:
     assert tuple(step["name"] for step in printed["steps"]) == order
 
 
-def test_the_documents_order_is_the_documents() -> None:
-    """Edition ``documents`` follows their seven steps, in their order."""
+def test_edition_documents_follows_the_documents_recovery_steps() -> None:
+    """In their order."""
     assert tuple(step.name for step in NEW_STEPS["documents"]) == documented("new")
 
 
 @pytest.mark.spec("G-023")
-def test_the_old_procedure_is_the_documents() -> None:
-    """Its nine steps, in their order, behind what keeps the dead nodes dead."""
+def test_recovery_mode_follows_the_documents_steps() -> None:
+    """In their order, after the step that isolates the dead nodes."""
     assert tuple(step.name for step in OLD_STEPS) == ("isolate", *documented("old"))

@@ -38,16 +38,14 @@ def at(*verbs: str, **more: object) -> Timeline:
 
 
 def test_the_node_with_the_latest_index_may_lead() -> None:
-    """B knows of one entry more than A; the dead are not offered."""
+    """B knows an entry more than A, so B is the right answer; A and B are offered first."""
     question = predict(at(), may_lead)
     assert question.choices[:2] == ("A", "B")
     assert question.right == ("B",)
 
 
-def test_a_start_ends_in_a_group_of_ones_own_in_a_known_one_or_nowhere() -> None:
-    """The leader creates a group, A joins it; without the option the published server stays down;
-    a node with its group id starts in the old group.
-    """
+def test_the_lesson_knows_in_which_group_each_start_ends() -> None:
+    """A leader's new group, a joiner's group 2, none without the option, or the old group."""
     before = at(*SEED_STEPS)
     assert predict(before, starts_in, "B").right == ("in a group that it creates",)
     assert predict(at(*SEED_STEPS, "restart B"), starts_in, "A").right == ("in group 2",)
@@ -62,7 +60,7 @@ def test_a_start_ends_in_a_group_of_ones_own_in_a_known_one_or_nowhere() -> None
         predict(before, starts_in, "Z")
 
 
-def test_gossip_is_asked_pair_by_pair() -> None:
+def test_the_lesson_asks_for_each_pair_whether_gossip_passes() -> None:
     """C is back behind the firewall: only A and B hear each other."""
     back = at(*SEED_STEPS, "restart B", "restart A", "return C", returns=1)
     question = predict(back, hears)
@@ -72,7 +70,7 @@ def test_gossip_is_asked_pair_by_pair() -> None:
         predict(build("recovery", {"commit_indexes": (1, 1, 1), "dead": "B C"}), hears)
 
 
-def test_what_a_leader_would_cost_is_a_table() -> None:
+def test_the_table_of_leaders_shows_what_each_choice_would_lose() -> None:
     """With A the entry of B goes back, and B's data lose their column."""
     sheet = if_led(Player(at("write B column 11", writes=1), controls=False))
     assert sheet.rows == (
@@ -81,8 +79,8 @@ def test_what_a_leader_would_cost_is_a_table() -> None:
     )
 
 
-def test_walks_are_graded_side_by_side() -> None:
-    """The whole procedure passes; the wrong leader loses an entry."""
+def test_the_table_of_walks_grades_each_typed_recovery() -> None:
+    """The documents' walk passes; with the wrong leader an entry is lost."""
     wrong = [*ISOLATE, *READ, *DELETE, *lead("A"), "restart A", "restart B"]
     walks = {"by the book": WHOLE["documents"], "A leads": wrong}
     sheet = walks_graded("recovery/majority-is-lost", walks)
@@ -91,15 +89,15 @@ def test_walks_are_graded_side_by_side() -> None:
     assert "no live node has these entries any more: 11" in sheet.rows[1][4]
 
 
-def test_questions_are_about_recoveries() -> None:
-    """Of another model nothing is asked."""
+def test_questions_about_a_recovery_are_refused_for_another_model() -> None:
+    """The error names the model."""
     for question in (may_lead, hears):
         with pytest.raises(BadInput, match="the model recovery"):
             predict("tcm/bootstrap", question)
 
 
-def test_the_typed_recovery_is_graded_by_its_run() -> None:
-    """Lines that pass, lines that leave the option set, lines that are refused."""
+def test_the_exercise_grades_a_typed_recovery_by_its_run() -> None:
+    """It names a step left out, an option left set, and a line that was refused."""
     task = exercise("typed-recovery")
     lines = typed_recovery()
     assert task.check(lines).passed
@@ -111,7 +109,7 @@ def test_the_typed_recovery_is_graded_by_its_run() -> None:
 
 
 @pytest.mark.parametrize("name", ["typed-recovery", "lead-after-the-leader"])
-def test_the_answer_of_the_key_passes(name: str) -> None:
+def test_the_judge_accepts_its_own_answer_and_rejects_a_shorter_run(name: str) -> None:
     """The judge accepts what it says itself."""
     judge = tasks()[name].judge
     lines = list(judge.answers())  # type: ignore[attr-defined]  # every judge has it
@@ -121,8 +119,8 @@ def test_the_answer_of_the_key_passes(name: str) -> None:
 
 
 @pytest.mark.parametrize("guard", Recovery.safeguards, ids=lambda guard: guard.id)
-def test_every_variant_is_broken_and_a_wrong_name_is_refuted(guard: object) -> None:
-    """A search finds what is broken; the right name passes, another one is refuted by a run."""
+def test_a_hunt_accepts_the_missing_safeguard_and_refutes_another_name(guard: object) -> None:
+    """A search finds each variant broken."""
     [chosen] = [each for each in Recovery.safeguards if each is guard]
     variant = Variant("recovery", {**chosen.smallest, **hunts()["recovery"].budgets}, chosen)
     assert shortest_breach(variant.build(), 20_000).violation is not None
@@ -131,8 +129,8 @@ def test_every_variant_is_broken_and_a_wrong_name_is_refuted(guard: object) -> N
     assert not judged(variant, 1, other.id).passed
 
 
-def test_a_small_pool_gives_each_of_its_safeguards_twice() -> None:
-    """Eight variants of four safeguards; none says what it lacks."""
+def test_a_hunt_of_four_safeguards_draws_each_twice() -> None:
+    """The table of variants names no safeguard."""
     for seed in range(5):
         missing = [variant.missing.id for variant in drawn(seed, OF)]
         assert len(missing) == VARIANTS
@@ -146,14 +144,14 @@ def test_a_small_pool_gives_each_of_its_safeguards_twice() -> None:
     ("verbs", "mode"),
     [((), "group 0"), (("isolate", "set A"), "recovery"), (("isolate", "mistype A"), "recovery")],
 )
-def test_how_a_node_runs_after_its_restart(verbs: tuple[str, ...], mode: str) -> None:
-    """By the row that it finds; what is no known value counts as recovery."""
+def test_a_node_restarts_by_the_row_in_its_table(verbs: tuple[str, ...], mode: str) -> None:
+    """A value that is not known counts as recovery."""
     timeline = Timeline(build("recovery_mode", {"mistypes": 1}))
     do(timeline, *verbs)
     assert predict(timeline, runs_after_restart, "A").right == (RUNS[mode],)
 
 
-def test_whom_nobody_starts_is_not_asked_about() -> None:
+def test_the_lesson_refuses_to_ask_about_a_dead_or_unknown_node() -> None:
     """A dead node is not started, and an unknown one is refused with the names."""
     timeline = Timeline(build("recovery_mode"))
     with pytest.raises(KitError, match="C cannot be started"):

@@ -109,10 +109,8 @@ def cut(name: str, rule: str) -> Model[Any, Any]:
 
 
 @pytest.mark.parametrize(("name", "rule", "promise"), BREAKS)
-def test_each_refusal_is_needed_for_a_promise(name: str, rule: str, promise: str) -> None:
-    """If nothing refused the rule, it could be taken anywhere, and the search finds the promise
-    broken: so the refusal is needed, and the judge of the promise sees why.
-    """
+def test_a_rule_without_its_refusals_breaks_a_promise(name: str, rule: str, promise: str) -> None:
+    """A search of the model with that rule unguarded finds the promise of the row broken."""
     violation = check(cut(name, rule), max_states=MOST).violation
     assert violation is not None, f"nothing breaks in {MOST:,} states: is the refusal needed?"
     assert violation.property == promise, "another promise breaks first"
@@ -120,16 +118,16 @@ def test_each_refusal_is_needed_for_a_promise(name: str, rule: str, promise: str
 
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize(("name", "rule"), [(n, r) for n in HARMLESS for r in sorted(HARMLESS[n])])
-def test_a_harmless_refusal_is_shown_to_be_so(name: str, rule: str) -> None:
-    """It refuses something, and a complete search without it breaks no promise."""
+def test_a_harmless_rule_breaks_nothing_without_its_refusals(name: str, rule: str) -> None:
+    """The rule does refuse something, and a complete search without that finds no harm."""
     assert rule in refused(name)
     result = check(cut(name, rule), max_states=MOST)
     assert result.complete
     assert result.violation is None
 
 
-def test_no_refusal_is_left_out() -> None:
-    """Every rule that refuses in some configuration is in one of the two lists."""
+def test_every_rule_that_refuses_is_tried_without_its_refusals() -> None:
+    """It is listed in BREAKS or in HARMLESS."""
     for family in ("recovery", "mode", "failures"):
         names = [name for name in MODELS if name.partition(",")[0] == family]
         listed = {rule for name, rule, _ in BREAKS if name in names}
@@ -138,10 +136,8 @@ def test_no_refusal_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("edition", ["documents", "server"])
-def test_no_reason_is_false_in_any_state(edition: str) -> None:
-    """Wherever a leader is said to have created nothing, it has no id of a new group; one that is
-    said to be down is; where no leader is chosen there is none.
-    """
+def test_the_reason_of_a_refusal_is_true_in_every_state(edition: str) -> None:
+    """A leader said to be down is down, one without a group has none, and no leader is none."""
     model: Any = build(
         "recovery",
         {

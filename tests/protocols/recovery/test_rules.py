@@ -75,7 +75,7 @@ def drawn(seed: int, most: int) -> tuple[tuple[Place, ...], int]:
     return tuple(places), random.getrandbits(size)
 
 
-def test_the_rows_are_those_of_the_documents() -> None:
+def test_the_rows_of_failures_are_those_of_the_documents() -> None:
     """Who fails, what then is possible, and how many must come back."""
     told = [
         (
@@ -91,41 +91,41 @@ def test_the_rows_are_those_of_the_documents() -> None:
 
 
 @pytest.mark.spec("G-019")
-def test_schema_changes_are_as_the_tables_say(truth: dict[str, JudgedFailure]) -> None:
-    """Where every member votes, the verdict of each row is that of the documents."""
-    test_the_rows_are_those_of_the_documents()
+def test_schema_changes_are_as_the_documents_say(truth: dict[str, JudgedFailure]) -> None:
+    """In every row, where all members vote."""
+    test_the_rows_of_failures_are_those_of_the_documents()
     for name, row in NAMED.items():
         assert truth[name].schema == ("always" if row.schema else "never"), name
 
 
 def test_limited_voters_make_the_order_of_deaths_matter(truth: dict[str, JudgedFailure]) -> None:
-    """Five voters: who dies one after another is replaced among them, who dies at once is not."""
+    """With two or three datacenters losing some nodes; in the other rows it changes nothing."""
     two, three = truth["2 DCs: 3 nodes"], truth["3 DCs: 1-4 nodes"]
     assert (two.schema, two.at_once, two.in_turn) == ("never", "sometimes", "always")
     assert (three.schema, three.at_once, three.in_turn) == ("always", "sometimes", "always")
     for name in ("1 DC: 1 node", "1 DC: 2 nodes", "3 DCs: 1 DC", "3 DCs: 2 DCs"):
-        assert truth[name].at_once == truth[name].in_turn == truth[name].schema
+        assert truth[name].at_once == truth[name].in_turn == truth[name].schema, name
 
 
-def test_the_levels_at_which_data_are_not_available_are_told(
+def test_the_rules_name_the_levels_at_which_the_documents_data_are_not_available(
     truth: dict[str, JudgedFailure],
 ) -> None:
-    """The documents call data available; at RF 3 some levels are not (Q-16), and both are given."""
+    """The documents call data available; at RF 3 some levels are not (Q-16)."""
     for name, levels in LEVELS_OF_FAILURE.items():
         data, said = truth[name].data, NAMED[name].data
         found = (each.level for each in data if (each.standing == "available") is not said)
         assert [*dict.fromkeys(found)] == levels.split(), name
 
 
-def test_a_false_row_is_found_out() -> None:
-    """A table that promised schema changes with two of three nodes down would be told so."""
+def test_the_rules_contradict_a_table_that_promises_too_much() -> None:
+    """Two of three nodes down never change the schema."""
     wrong = judged(FailureRow(1, "nodes", 2, 2, True, ""))
     assert wrong.schema == "never"
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_orders_are_those_that_can_be_played(seed: int) -> None:
-    """What a look at all sets says of orders is what every order, played death by death, gives."""
+def test_the_verdict_on_orders_of_deaths_is_that_of_playing_each_order(seed: int) -> None:
+    """Whether some order, and whether every order, keeps the quorum."""
     places, dead = drawn(seed, 8)
     dying = list(nodes_in(dead))[:5]
     dead = sum(1 << node for node in dying)
@@ -136,10 +136,8 @@ def test_orders_are_those_that_can_be_played(seed: int) -> None:
     assert orders_of_deaths(places)(dead) == (any(played), all(played))
 
 
-def test_a_quorum_that_lasts_in_the_end_may_have_been_lost_on_the_way() -> None:
-    """Of ten nodes six die. Whoever votes after all but the last death keeps the quorum at that
-    one; but it was lost before, in some orders.
-    """
+def test_a_quorum_lost_before_the_last_death_counts_as_lost() -> None:
+    """Six of ten nodes die: some orders keep the quorum and some lose it on the way."""
     home, second, third = ("dc1", "r1"), ("dc2", "r1"), ("dc3", "r2")
     places = (("dc1", "r2"), home, second, home, third, home, home, second, ("dc2", "r2"), third)
     dying = (0, 1, 2, 3, 5, 8)
@@ -152,8 +150,8 @@ def test_a_quorum_that_lasts_in_the_end_may_have_been_lost_on_the_way() -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_voters_are_whom_the_group_would_choose_each_time(seed: int) -> None:
-    """Passing over deaths that change nothing gives the same voters as looking at each."""
+def test_voters_after_deaths_are_those_chosen_anew_after_each_death(seed: int) -> None:
+    """At most five, and members only."""
     places, dead = drawn(seed, 20)
     deaths = [1 << node for node in nodes_in(dead)]
     quorum = after_deaths("server", places, deaths)
@@ -199,8 +197,8 @@ def seen_live(racks: tuple[str, ...], dead: int, factor: int) -> set[int]:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_bounds_are_what_rings_show(seed: int) -> None:
-    """The fewest and the most live replicas of a range, over rings in every order of the nodes."""
+def test_the_bounds_on_live_replicas_are_met_by_rings(seed: int) -> None:
+    """The fewest and the most of a range, over rings in every order of the nodes."""
     random = Random(seed)
     size = random.randint(1, 5)
     racks = tuple(f"r{random.randint(1, 3)}" for _ in range(size))
@@ -210,8 +208,8 @@ def test_bounds_are_what_rings_show(seed: int) -> None:
     assert (bounds.least, bounds.most) == (min(found), max(found))
 
 
-def test_a_factor_above_the_nodes_counts_in_full() -> None:
-    """RF 3 on two nodes: one lives, and a quorum is of three."""
+def test_a_replication_factor_above_the_nodes_counts_in_full() -> None:
+    """RF 3 on two nodes: QUORUM takes two answers, and ALL is out of reach."""
     bounds = live_replicas(("r1", "r1"), 0b01, 3)
     assert (bounds.factor, bounds.least, bounds.most) == (3, 1, 1)
     assert not answers("QUORUM", {"dc1": (3, 1)}, "dc1")
@@ -228,15 +226,15 @@ def test_a_factor_above_the_nodes_counts_in_full() -> None:
         ("a a b b", 0b1111, "unavailable"),
     ],
 )
-def test_replicas_stand_in_different_racks(racks: str, dead: int, standing: str) -> None:
-    """With RF 2 and two racks one of them may be lost."""
+def test_a_lost_rack_leaves_a_replica_in_another_rack(racks: str, dead: int, standing: str) -> None:
+    """ONE at RF 2; lost nodes of two racks, or of the only rack, cost some ranges."""
     places = tuple(("dc1", rack) for rack in racks.split())
     by_level = {cell.level: cell.standing for cell in standings(places, dead, {"dc1": 2})}
     assert by_level["ONE"] == standing
 
 
-def test_a_level_may_be_met_in_some_ranges_only() -> None:
-    """RF 2 of three nodes, one dead: a range of it has no quorum, that of the other two has."""
+def test_quorum_may_be_met_in_some_ranges_only() -> None:
+    """RF 2 of three nodes and a dead one: ONE is met in all ranges, THREE in none."""
     places = SIX[:3]
     by_level = {cell.level: cell.standing for cell in standings(places, 0b1, {"dc1": 2})}
     assert by_level["ONE"] == "available"
@@ -244,8 +242,8 @@ def test_a_level_may_be_met_in_some_ranges_only() -> None:
     assert by_level["THREE"] == "unavailable"
 
 
-def test_ranges_without_a_replica() -> None:
-    """Two of three lost at RF 2: some ranges are gone; at RF 3 none is; all lost: every one is."""
+def test_ranges_are_lost_where_every_replica_is_lost() -> None:
+    """In none, some or all ranges; a single datacenter with live replicas keeps them."""
     places = SIX[:3]
     assert lost_ranges(places, 0b011, {"dc1": 2}) == "of some ranges"
     assert lost_ranges(places, 0b011, {"dc1": 3}) == "available"
@@ -254,8 +252,8 @@ def test_ranges_without_a_replica() -> None:
     assert lost_ranges(SIX, 0b011111, {"dc1": 3, "dc2": 1}) == "of some ranges"
 
 
-def test_who_may_lead() -> None:
-    """Only the latest commit index; another choice takes the nodes beyond it back."""
+def test_only_nodes_with_the_latest_commit_index_may_lead() -> None:
+    """Another choice takes back the nodes beyond it, by as many entries."""
     indexes = {"A": 10, "B": 11, "C": 11}
     assert leaders(indexes) == ("B", "C")
     assert leaders({}) == ()
@@ -263,8 +261,8 @@ def test_who_may_lead() -> None:
     assert regressing(indexes, "B") == {}
 
 
-def test_who_alone_can_hold_a_committed_entry() -> None:
-    """A majority of the voters can; half of them cannot, for somebody else stores it, too."""
+def test_only_a_majority_of_the_voters_can_hold_a_committed_entry_alone() -> None:
+    """Of half the voters it is known that somebody else stores the entry."""
     assert only_on(0b00111, 0b11111, 3)
     assert not only_on(0b000111, 0b111111, 4)
     assert not only_on(0b00111, 0b11110, 3)
@@ -279,8 +277,8 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("given", LAYOUTS, ids=str)
-def test_nodes_are_dealt_in_turn(given: tuple[tuple[int, ...], int]) -> None:
-    """Names, places and the text of a layout; each datacenter gets the same number of replicas."""
+def test_a_layout_deals_nodes_to_racks_in_turn(given: tuple[tuple[int, ...], int]) -> None:
+    """With its text; each datacenter gets the same number of replicas."""
     layout, (text, dealt) = ClusterLayout(*given), LAYOUTS[given]
     assert layout.text == text
     nodes = zip(layout.names, layout.places, strict=True)
@@ -304,29 +302,29 @@ def clusters() -> Iterator[tuple[Quorum, int, int]]:
             yield Quorum(everybody, everybody & ~down & ~lost), down, lost
 
 
-def test_one_procedure_is_chosen_and_reasons_against_the_others_are_true() -> None:
-    """Too few may come back only where a quorum is gone that all of them would not make."""
+def test_a_single_procedure_is_offered_and_reasons_against_the_others_are_true() -> None:
+    """In every cluster of up to five nodes that are up, down or lost."""
     for quorum, down, lost in clusters():
         rows = {each.procedure: each for each in choices(quorum, down, lost, False, "server")}
-        assert sum(each.offered for each in rows.values()) == 1
+        assert sum(each.offered for each in rows.values()) == 1, (quorum, down, lost)
         back = Quorum(quorum.voters, quorum.live | down)
         said = rows["restart"].why
         if not rows["restart"].offered:
             assert (said == TOO_FEW) == (bool(down) and not back.holds), (quorum, down, lost)
-        assert rows["recovery leader"].offered == (not back.holds)
+        assert rows["recovery leader"].offered == (not back.holds), (quorum, down, lost)
         if rows["recovery leader"].why == "enough voters can come back":
-            assert back.holds
-            assert not quorum.holds
-        assert not rows["recovery mode"].offered
+            assert (back.holds, quorum.holds) == (True, False), (quorum, down, lost)
+        assert not rows["recovery mode"].offered, (quorum, down, lost)
 
 
-def test_recovery_mode_is_refused_by_what_is_so() -> None:
-    """Where a quorum lives or a node is lost, it is for other cases; else enough may come back."""
+def test_recovery_mode_is_refused_for_a_true_reason() -> None:
+    """With a quorum or a lost node it is for other cases; else enough may come back."""
     for quorum, down, lost in clusters():
         rows = choices(quorum, down, lost, False, "documents")
         [row] = [each for each in rows if each.procedure == "recovery mode"]
         if not row.offered:
-            assert row.why == (ONLY_FOR if lost or quorum.holds else "enough voters can come back")
+            said = ONLY_FOR if lost or quorum.holds else "enough voters can come back"
+            assert row.why == said, (quorum, down, lost)
 
 
 UP = "no node that can come back is down"
@@ -376,7 +374,7 @@ def test_each_procedure_that_is_not_offered_says_why(
     offered: list[str],
     against: list[str],
 ) -> None:
-    """In the order in which they are listed; first against it is what a release lacks."""
+    """In the order of the list; the reason of what a release lacks comes before all others."""
     rows = choices(Quorum(FIVE, live), FIVE & ~live & ~lost, lost, stuck, edition, by_leader)
     said = {"quorum": "group 0 has a quorum", "no quorum": "group 0 has no quorum"}
     assert [row.procedure for row in rows if row.offered] == offered
@@ -384,7 +382,7 @@ def test_each_procedure_that_is_not_offered_says_why(
     assert [row.procedure for row in rows if row.why == OLDER] == offered[1:]
 
 
-def test_a_stuck_upgrade_with_a_lost_node_is_not_restarted() -> None:
+def test_a_stuck_upgrade_is_not_helped_by_a_restart_when_a_node_is_lost() -> None:
     """Those that are down may come back, but one that is lost is needed."""
     [row] = [
         each
@@ -413,17 +411,17 @@ def test_a_stuck_upgrade_with_a_lost_node_is_not_restarted() -> None:
         (0b11000, 0, 0b111, True, True, "recovery mode", "stuck because it needs nodes that are"),
     ],
 )
-def test_which_procedure_and_why(
+def test_the_procedure_fits_the_cluster_and_gives_its_reason(
     live: int, down: int, lost: int, stuck: bool, by_leader: bool, procedure: str, why: str
 ) -> None:
-    """A stuck upgrade first, then whether there is or can be a quorum, then who is lost."""
+    """A stuck upgrade comes first, then the quorum, then who is lost."""
     chosen, reason = which_procedure(Quorum(FIVE, live), down, lost, stuck, by_leader)
     assert chosen == procedure
     assert why in reason
 
 
-def test_what_depends_on_who_votes_says_so() -> None:
-    """A row is as in both cases, offered where it is in both; where in one alone it names that."""
+def test_a_procedure_that_depends_on_the_voters_is_not_offered() -> None:
+    """Its reason names the voters with which the answer would be another."""
 
     def rows(*offered: tuple[bool, str]) -> list[ProcedureChoice]:
         names: tuple[Procedure, ...] = ("restart", "replace", "recovery leader", "recovery mode")

@@ -79,7 +79,7 @@ MOST_STATES = 1_000_000
 
 @pytest.mark.parametrize("name", CLEAN)
 def test_no_run_breaks_a_promise(name: str) -> None:
-    """The search is complete, judged all, and finds no harm from any order of steps and faults."""
+    """No order of steps and faults breaks a promise: the search is complete."""
     parameters, states, depth = CLEAN[name]
     assert_holds(check(build("recovery", parameters)), states, depth)
 
@@ -87,15 +87,15 @@ def test_no_run_breaks_a_promise(name: str) -> None:
 @pytest.mark.deep
 @pytest.mark.parametrize("name", LARGE)
 def test_no_large_run_breaks_a_promise(name: str) -> None:
-    """The same where it takes longer; none has more than a million states."""
+    """The same with more nodes and faults, in at most a million states."""
     parameters, states, depth = LARGE[name]
     assert states <= MOST_STATES
     assert_holds(check(build("recovery", parameters)), states, depth)
 
 
 @pytest.mark.parametrize("name", GUARDS)
-def test_each_safeguard_is_needed(name: str) -> None:
-    """Switched off, the search finds the harm by a shortest run."""
+def test_a_promise_breaks_without_each_safeguard(name: str) -> None:
+    """In a shortest run of the length in BROKEN."""
     violation = check(build("recovery", GUARDS[name].smallest, (name,))).violation
     assert violation is not None
     assert (violation.property, len(violation.actions)) == BROKEN[name]
@@ -105,8 +105,8 @@ def test_each_safeguard_is_needed(name: str) -> None:
     ("name", "invariant"),
     [(name, invariant) for name, guard in GUARDS.items() for invariant in guard.protects],
 )
-def test_what_a_safeguard_protects_breaks_without_it(name: str, invariant: str) -> None:
-    """Each invariant, judged alone."""
+def test_each_invariant_breaks_without_its_safeguard(name: str, invariant: str) -> None:
+    """Judged alone."""
     model = build("recovery", GUARDS[name].smallest, (name,))
     all_of_them = (*model.properties, *model.signs)
     judges = tuple(prop for prop in all_of_them if prop.invariant == invariant)
@@ -117,13 +117,13 @@ def test_what_a_safeguard_protects_breaks_without_it(name: str, invariant: str) 
 
 
 @pytest.mark.parametrize("name", GUARDS)
-def test_each_safeguard_is_enough(name: str) -> None:
-    """Switched on, its smallest configuration is among those searched without harm."""
+def test_each_smallest_configuration_is_searched_with_its_safeguard_on(name: str) -> None:
+    """It is that of CLEAN, in which no promise breaks."""
     assert CLEAN[name][0] == GUARDS[name].smallest
 
 
-def test_the_published_server_does_not_need_the_leader_to_be_told_first() -> None:
-    """S-49 in edition ``server``: others wait for the node that their option names."""
+def test_leader_first_is_redundant_in_edition_server() -> None:
+    """Without S-49 nothing breaks: others wait for the node that their option names."""
     given = {**GUARDS["leader-first"].smallest, "edition": "server"}
     model = build("recovery", given, ("leader-first",))
     result = check(model, (*model.properties, *model.signs))
@@ -142,25 +142,23 @@ def test_the_published_server_does_not_need_the_leader_to_be_told_first() -> Non
     ],
     ids=str,
 )
-def test_a_crash_at_any_step_leaves_a_way_to_the_end(edition: Edition, given: Any) -> None:
-    """Also of a node whose group id is gone: by the documents the ids are deleted first."""
+def test_a_recovery_can_end_after_a_crash_at_any_step(edition: Edition, given: Any) -> None:
+    """No promise breaks, in either edition."""
     result = check(build("recovery", {"edition": edition, **given}))
     assert (result.verdict, result.violation) == ("complete", None)
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("given", [{}, {"commit_indexes": (1, 1), "dead": "B"}], ids=str)
-def test_nodes_that_are_cut_off_do_no_harm_together(edition: Edition, given: Any) -> None:
-    """A leader dies and returns beside one of the old group: they hear each other, and nobody else
-    hears them.
-    """
+def test_nodes_behind_the_firewall_do_no_harm_together(edition: Edition, given: Any) -> None:
+    """A leader dies and returns beside a node of the old group."""
     budgets = {"deaths": 1, "returns": 2, "changes": 1}
     result = check(build("recovery", {"edition": edition, **budgets, **given}))
     assert (result.verdict, result.violation) == ("complete", None)
 
 
-def test_a_node_that_lags_behind_a_group_without_a_majority_breaks_nothing() -> None:
-    """A was down when column 3 was added, and comes back when nobody can tell it."""
+def test_a_lagging_node_back_without_a_majority_breaks_no_promise() -> None:
+    """A was down when column 3 was added, and stays at index 2."""
     given = {
         "commit_indexes": (2, 2, 1, 1), "dead": "B D", "crashes": 2, "deaths": 1, "changes": 1,
     }  # fmt: skip
@@ -171,8 +169,8 @@ def test_a_node_that_lags_behind_a_group_without_a_majority_breaks_nothing() -> 
     assert all(each.check(state) is None for each in model.properties if each.kind == "always")
 
 
-def test_a_new_node_alone_in_a_group_that_lost_its_majority_recovers_it() -> None:
-    """A dies after B was replaced: the new node has the rows of the group that it joined."""
+def test_a_replacement_left_alone_recovers_its_group() -> None:
+    """A dies after B was replaced: every order of steps can still end."""
     given = {
         "edition": "server", "commit_indexes": (3, 0), "dead": "B", "majority_lives": True,
         "deaths": 1,
@@ -217,17 +215,17 @@ REPORTED: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("name", REPORTED)
-def test_a_search_reports_it(name: str) -> None:
-    """Judged alone, each promise is broken by what was broken for it."""
+def test_a_search_reports_each_promise_broken_on_purpose(name: str) -> None:
+    """Each promise is judged alone, on a model that was broken for it."""
     assert_reported(REPORTED[name](), name)
 
 
-def test_every_judge_has_a_broken_variant() -> None:
+def test_every_property_has_a_broken_variant() -> None:
     """The table names all properties."""
     assert set(REPORTED) == set(judges(build("recovery")))
 
 
-def test_the_harm_of_missing_causality_is_looked_for_behind_its_sign() -> None:
+def test_without_causality_data_stored_too_early_are_a_sign_and_no_violation() -> None:
     """With the switch off data that come too early are a sign, judged where it is asked for."""
     model = without("causality")
     assert [sign.name for sign in model.signs] == ["persist-in-order"]
@@ -262,10 +260,8 @@ def lit(timeline: Timeline) -> tuple[list[str | None], int]:
 
 
 @pytest.mark.spec("G-031")
-def test_the_rollback_path_lights_up_by_itself() -> None:
-    """Nobody types anything for it: as soon as the leader coordinates, a barrier has no answer from
-    the dead, and the way back is lit; it ends once the other live node has joined.
-    """
+def test_the_recovery_leader_rolls_a_blocked_operation_back_by_itself() -> None:
+    """The dead answer no barrier, so the way back is lit; it ends once A has joined."""
     drill = walked("documents", *ISOLATE, *READ, *DELETE, *lead())
     assert lit(drill.timeline) == ([f"state:{OLD_READS}"], 0)
     drill.enter("restart B")
@@ -301,14 +297,10 @@ NEXT: tuple[tuple[Edition, str, int, str | None, str], ...] = (
 
 @pytest.mark.spec("G-031")
 @pytest.mark.parametrize(("edition", "state", "alive", "leads", "fails"), NEXT)
-def test_the_coordinator_follows_its_tables(
+def test_each_step_of_the_interrupted_operation_is_an_edge_of_its_machine(
     edition: Edition, state: str, alive: int, leads: str | None, fails: str
 ) -> None:
-    """C of five was leaving; what fails leads along the edge of its machine, and nothing else.
-
-    A barrier that leads back asks the dead as well. One that is tried again asks nobody who is
-    given up: it waits for the live node that has not joined yet, and the server's goes on.
-    """
+    """Each row: state, who is alive, where it leads (or whom it waits for), and what failed."""
     done = next_of_operation(state, 2, ALL, DEAD, alive, edition)
     assert done.failed == fails
     assert ENDS.get(done.after, done.after) == (leads or state)
@@ -321,8 +313,8 @@ def test_the_coordinator_follows_its_tables(
 
 @pytest.mark.spec("G-031")
 @pytest.mark.parametrize("edition", ["documents", "server"])
-def test_reads_that_have_switched_lead_to_success(edition: str) -> None:
-    """There is no way back: the node has left, needs no removal, and others may be removed."""
+def test_a_leave_past_the_read_switch_succeeds_in_a_recovery(edition: str) -> None:
+    """No way back: C has left, needs no removal, and other dead nodes may be removed."""
     given = {**EVEN, "edition": edition, "operation": True, "past_barriers": True}
     verbs = (*STEPS[edition], "restart B", "restart A", "coordinate")
     timeline = after(given, *verbs)
@@ -337,8 +329,8 @@ def test_reads_that_have_switched_lead_to_success(edition: str) -> None:
 
 @pytest.mark.parametrize("past", [False, True])
 @pytest.mark.parametrize("edition", ["documents", "server"])
-def test_every_run_ends_it_one_way(edition: str, past: bool) -> None:
-    """Searched with a crash and a return: each run takes the edges of the machine to one end."""
+def test_every_run_ends_the_interrupted_operation_the_same_way(edition: str, past: bool) -> None:
+    """With a crash and a return: rolled back before the read switch, done after it."""
     given = {"commit_indexes": (1, 1, 1), "dead": "B C", "crashes": 1, "returns": 1}
     model: Any = build(
         "recovery", {**given, "edition": edition, "operation": True, "past_barriers": past}

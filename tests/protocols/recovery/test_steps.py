@@ -25,7 +25,7 @@ LOST: dict[str, Any] = {"commit_indexes": (10, 11, 12, 12, 12), "dead": "C D E"}
 @pytest.mark.spec("G-026")
 @pytest.mark.parametrize("edition", ["documents", "server"])
 def test_the_suggested_steps_end_the_recovery(edition: str) -> None:
-    """Each edition's order, followed to its end, gives one group, nobody dead, nothing old."""
+    """In each edition's order, down to the last cleaned rows."""
     model, state = played({**FIVE, "edition": edition})
     verbs = []
     while (action := model.suggest(state)) is not None:
@@ -41,8 +41,8 @@ def test_the_suggested_steps_end_the_recovery(edition: str) -> None:
     assert verbs[-2:] == ["clean A", "clean B"]
 
 
-def test_nothing_is_left_of_a_node_that_is_removed() -> None:
-    """No group, no schema, no data, no rows of its own; another's place is taken by a new node."""
+def test_a_removed_node_leaves_no_group_schema_data_or_rows() -> None:
+    """No new group counts it as a member."""
     steps = (*SEED_STEPS, "restart B", "restart A", "removenode C")
     model, state = played(FIVE, *steps)
     gone = node(model, state, "C")
@@ -52,8 +52,8 @@ def test_nothing_is_left_of_a_node_that_is_removed() -> None:
 
 
 @pytest.mark.parametrize("verb", ["removenode C", "replace C"])
-def test_who_is_heard_is_neither_removed_nor_replaced(verb: str) -> None:
-    """C is back, and there is no firewall: it is alive. Cut off, it is as dead as before."""
+def test_a_node_that_is_heard_is_neither_removed_nor_replaced(verb: str) -> None:
+    """C is back: alive without the firewall, and as dead as before behind it."""
     steps = (*SEED_STEPS, "restart B", "restart A")
     given = {**FIVE, "dead": "C D E", "returns": 1, "crashes": 1}
     for isolated in (True, False):
@@ -62,7 +62,7 @@ def test_who_is_heard_is_neither_removed_nor_replaced(verb: str) -> None:
         assert ("the node is alive" in refused(model, state, verb)) is not isolated
 
 
-def test_who_takes_the_place_of_a_dead_node_is_new() -> None:
+def test_a_replacement_has_the_new_groups_schema_and_no_old_data() -> None:
     """It runs in the new group with its schema, and has no data and no rows of an old one."""
     model, state = played({**FIVE, "writes": 1}, *SEED_STEPS, "restart B", "restart A", "replace C")
     fresh, leader = node(model, state, "C"), node(model, state, "B")
@@ -71,14 +71,14 @@ def test_who_takes_the_place_of_a_dead_node_is_new() -> None:
 
 
 @pytest.mark.spec("G-027")
-def test_only_the_latest_index_may_lead() -> None:
+def test_only_a_node_with_the_latest_commit_index_may_lead() -> None:
     """A knows of 10 entries, B of 11."""
     model, state = played(FIVE, *SEED_STEPS[:2])
     assert "latest commit index" in refused(model, state, "choose A")
     assert refused(model, state, "choose B") == ""
 
 
-def test_a_wrong_leader_takes_the_others_back() -> None:
+def test_a_wrong_recovery_leader_takes_a_column_from_the_others() -> None:
     """A leads with 10, B joins with 11: column 11 is gone, the data in it are not."""
     given = {**FIVE, "writes": 1}
     steps = "delete A, delete B, choose A, set A, set B, restart A".split(", ")
@@ -91,8 +91,8 @@ def test_a_wrong_leader_takes_the_others_back() -> None:
     assert "B's schema loses column 11" in model.describe(state, action, after)
 
 
-def test_the_leader_restarts_first_and_gives_its_state() -> None:
-    """Others wait for its group; its state reaches them as it is."""
+def test_the_recovery_leader_restarts_first_and_gives_its_state_to_the_others() -> None:
+    """A waits for the group of B, then has its 11 entries."""
     model, state = played(FIVE, *SEED_STEPS)
     assert "not created its group" in refused(model, state, "restart A")
     model, state = played(FIVE, *SEED_STEPS, "restart B", "restart A")
@@ -100,8 +100,8 @@ def test_the_leader_restarts_first_and_gives_its_state() -> None:
     assert node(model, state, "A").group == node(model, state, "B").group == 1
 
 
-def test_an_option_that_was_forgotten_keeps_a_node_down() -> None:
-    """Edition ``server``: without a group id and without ``recovery_leader`` it does not start."""
+def test_a_node_without_group_id_and_recovery_leader_refuses_to_start() -> None:
+    """Edition server; with the option it starts in the new group."""
     steps = ("isolate", "read", "choose B", "delete A", "delete B", "set B", "restart B")
     model, state = played({**FIVE, "edition": "server"}, *steps)
     assert node(model, state, "A").option == NOBODY
@@ -114,8 +114,8 @@ def test_an_option_that_was_forgotten_keeps_a_node_down() -> None:
     assert (node(model, after, "A").status, node(model, after, "A").group) == ("up", 1)
 
 
-def test_an_entry_that_only_the_dead_had_is_lost_without_harm() -> None:
-    """Entry 12 is nowhere in the new group, and no data need it."""
+def test_losing_an_entry_that_only_the_dead_had_breaks_nothing() -> None:
+    """Entry 12 is nowhere in the new group; no live node may write data in its column."""
     model, state = played({**LOST, "writes": 1}, "write B column 11", *SEED_STEPS)
     assert "has not persisted the entry for column" in refused(
         *played({**LOST, "writes": 1}), "write B column 12"
@@ -126,8 +126,8 @@ def test_an_entry_that_only_the_dead_had_is_lost_without_harm() -> None:
     assert not witnesses(model, state)
 
 
-def test_data_that_are_persisted_too_early_dangle() -> None:
-    """Without causality B stores data in column 12, which no leader knows."""
+def test_without_causality_data_stored_too_early_lose_their_column() -> None:
+    """B stores data in column 12, which no leader knows."""
     model, state = played({**LOST, "writes": 1}, "write B column 12", *SEED_STEPS,
                           off=("causality",))  # fmt: skip
     assert not witnesses(model, state)
@@ -136,8 +136,8 @@ def test_data_that_are_persisted_too_early_dangle() -> None:
 
 
 @pytest.mark.spec("G-022")
-def test_a_dead_node_that_returns_is_heard_unless_it_is_cut_off() -> None:
-    """C, of the old group, talks with A, which has ``recovery_leader`` set; a firewall stops it."""
+def test_a_returned_node_of_the_old_group_is_heard_unless_isolated() -> None:
+    """C talks with A, which has ``recovery_leader`` set; a firewall stops it."""
     given = {**FIVE, "returns": 1}
     model, state = played(given, *SEED_STEPS, "restart B", "restart A", "return C")
     assert not witnesses(model, state)
@@ -177,7 +177,7 @@ NAMED: list[Any] = [
         *((edition, ids, (0, 1), (0, 0), *row) for edition, ids, *row in NAMED),
     ],
 )
-def test_gossip_goes_by_group_id_and_recovery_leader(
+def test_gossip_passes_by_group_id_recovery_leader_and_firewall(
     edition: Edition,
     groups: tuple[int, int],
     leaders: tuple[int, int],
@@ -185,9 +185,7 @@ def test_gossip_goes_by_group_id_and_recovery_leader(
     passes: bool,
     why: str,
 ) -> None:
-    """Other ids pass while either side recovers, by the documents whichever leader it names; what
-    a server gets from a node with another leader it drops; nothing passes a firewall.
-    """
+    """Other ids pass while a leader is set; the server also wants the same leader on both sides."""
     a, b = (
         GossipDigest(group, leader, bool(wall))
         for group, leader, wall in zip(groups, leaders, walls, strict=True)
@@ -198,7 +196,7 @@ def test_gossip_goes_by_group_id_and_recovery_leader(
         assert why in reason
 
 
-def test_during_the_restarts_both_groups_talk() -> None:
+def test_the_old_and_the_new_group_gossip_during_the_restarts() -> None:
     """B runs in the new group, A still in the old one."""
     model, state = played(FIVE, *SEED_STEPS, "restart B")
     assert (node(model, state, "A").group, node(model, state, "B").group) == (0, 1)
@@ -208,7 +206,7 @@ def test_during_the_restarts_both_groups_talk() -> None:
 
 @pytest.mark.spec("G-030")
 def test_a_removal_needs_the_other_dead_to_be_ignored() -> None:
-    """With C, D and E dead; the last one needs nobody ignored."""
+    """With C, D and E dead; once C and D are gone, E needs nobody ignored."""
     model, state = played(FIVE, *SEED_STEPS, "restart B", "restart A")
     assert "dead but not ignored" in refused(model, state, "removenode C alone")
     for verb in ("removenode C", "replace D"):
@@ -218,8 +216,8 @@ def test_a_removal_needs_the_other_dead_to_be_ignored() -> None:
     assert (fresh.status, fresh.group, fresh.index, fresh.old_rows) == ("up", 1, 11, False)
 
 
-def test_the_new_coordinator_ends_what_was_under_way() -> None:
-    """Dead nodes are removed after it; a dead normal node makes its barrier fail."""
+def test_an_operation_under_way_ends_before_a_dead_node_is_removed() -> None:
+    """Its barrier fails for the dead, so it rolls back; removal is refused until then."""
     model, state = played({**FIVE, "operation": True}, *SEED_STEPS, "restart B", "restart A")
     assert "in progress" in refused(model, state, "removenode C")
     for operation in ("rollback_to_normal", "tablet_migration", "rolled back"):
@@ -229,8 +227,8 @@ def test_the_new_coordinator_ends_what_was_under_way() -> None:
         assert removed.operation == "rolled back"
 
 
-def test_one_more_death_may_need_the_whole_procedure_again() -> None:
-    """B led, A joined, B dies: A alone is no majority of two, and recovers once more."""
+def test_a_death_of_the_recovery_leader_starts_the_recovery_again() -> None:
+    """B led, A joined, B dies: A alone is no majority of two, and leads a group of its own."""
     given = {"commit_indexes": (1, 2, 2, 2), "dead": "C D", "deaths": 1}
     model, state = played(given, *SEED_STEPS, "restart B", "restart A", "die B")
     assert state.abandoned == 0
@@ -255,8 +253,8 @@ def to_the_end(given: dict[str, Any]) -> Timeline:
     return timeline
 
 
-def test_three_voters_are_a_lost_majority_of_seven_nodes() -> None:
-    """Five vote: where three of them die at once four nodes live, and none can commit."""
+def test_three_dead_voters_of_seven_nodes_lose_the_majority() -> None:
+    """Five vote: four nodes live, none can commit, and the recovery ends."""
     model, state = played({**SEVEN, "changes": 1})
     assert state.voters == (after_deaths("server", model.places, [0b111]).voters,)
     assert refused(model, state, "alter D") == "this group 0 has no majority"
@@ -266,16 +264,16 @@ def test_three_voters_are_a_lost_majority_of_seven_nodes() -> None:
 
 
 @pytest.mark.parametrize("dead", ["F G", "A B", "A"])
-def test_who_does_not_vote_may_die(dead: str) -> None:
-    """A majority of the five voters lives, whoever they are: there is nothing to recover."""
+def test_a_cluster_that_keeps_a_majority_of_voters_has_nothing_to_recover(dead: str) -> None:
+    """Of seven nodes five vote; with all seven voting, three dead are no majority."""
     with pytest.raises(BadInput, match="no majority of the voters is alive"):
         build("recovery", {**SEVEN, "dead": dead})
     with pytest.raises(BadInput, match="not a majority"):
         build("recovery", {**SEVEN, "edition": "documents"})
 
 
-def test_a_voter_that_is_back_brings_the_old_group_back() -> None:
-    """Three of five hear each other and choose again; behind a firewall it is alone."""
+def test_a_returned_voter_brings_the_old_group_its_majority_back() -> None:
+    """Three of five hear each other and choose again; behind a firewall it cannot."""
     given = {**SEVEN, "changes": 1, "returns": 1}
     begun = ("read", "choose D", "delete D")
     _, state = played(given, *begun, "return A", off=("isolation",))
@@ -285,8 +283,8 @@ def test_a_voter_that_is_back_brings_the_old_group_back() -> None:
     assert not any(state.may_commit(OLD, side) for side in (False, True))
 
 
-def test_of_two_live_nodes_the_leader_alone_votes() -> None:
-    """The new group outlives the other one's death, and not its own voter's."""
+def test_of_two_live_nodes_the_recovery_leader_alone_votes() -> None:
+    """The new group outlives the death of the other one, and not that of its voter."""
     given = {**TWO, "deaths": 1}
     model, state = played(given, *WALK, "restart A")
     group = node(model, state, "B").group
@@ -298,16 +296,16 @@ def test_of_two_live_nodes_the_leader_alone_votes() -> None:
     assert without_b.needs_leader
 
 
-def test_a_new_group_limits_its_voters() -> None:
-    """Of six that live five vote in the new group; table and tab tell who."""
+def test_the_new_group_has_at_most_five_voters() -> None:
+    """Of six live nodes five vote, and the panel says so."""
     end = to_the_end({"edition": "server", "commit_indexes": (1,) * 9, "dead": "A B C"})
     _, votes = end.state.voters
     assert (end.state.groups[1].bit_count(), votes.bit_count()) == (6, 5)
     assert "vote: 5 of 5 voters run; 3 are needed" in panel_text(end, "groups")
 
 
-def test_the_drill_shows_who_votes() -> None:
-    """``can_vote`` is false for those beyond five."""
+def test_the_drill_shows_can_vote_false_for_the_members_without_a_vote() -> None:
+    """Two of seven; a read barrier times out without a majority of the voters."""
     drill = open_drill("recovery/voters-die-at-once")
     assert drill.enter("POST /raft/read_barrier").error.endswith(
         "timed out: 2 of 5 voters answered, 3 are needed"
@@ -317,7 +315,7 @@ def test_the_drill_shows_who_votes() -> None:
 
 
 @pytest.mark.deep
-def test_every_order_with_seven_nodes_holds() -> None:
-    """Four of seven live, a crash and a return at any moment: nothing breaks."""
+def test_a_recovery_of_seven_nodes_breaks_nothing_in_any_order() -> None:
+    """With a crash and a return at any moment."""
     found = check(build("recovery", {**SEVEN, "crashes": 1, "returns": 1}))
     assert (found.verdict, found.violation) == ("complete", None)

@@ -39,8 +39,8 @@ def walked(*lines: str, name: str = "raft_upgrade/into-raft") -> Drill:
 
 
 @pytest.mark.spec("G-003")
-def test_the_whole_procedure_passes() -> None:
-    """The last restart starts the upgrade; each of the documents' steps is ticked."""
+def test_the_raft_upgrade_typed_as_documented_passes() -> None:
+    """The last restart starts the upgrade, which ends; every step of the checklist is ticked."""
     drill = walked(*WHOLE)
     assert [entry.error for entry in drill.transcript if entry.error] == []
     assert failed(drill) == {}
@@ -50,8 +50,8 @@ def test_the_whole_procedure_passes() -> None:
     assert told["looked at"] == "every node was checked"
 
 
-def test_before_anything_is_done_nothing_is_ticked() -> None:
-    """What was only begun is none of the steps; who did not look is told so."""
+def test_a_step_done_on_some_nodes_is_not_ticked() -> None:
+    """A run that passes without looking at every node has its looks named as skipped."""
     drill = walked("help", "nodetool describecluster", ON, "restart A")
     assert [step.name for step in drill.checklist() if step.done] == []
     unseen = walked(*BEGUN, "restart C", *LOOK[:3])
@@ -60,8 +60,8 @@ def test_before_anything_is_done_nothing_is_ticked() -> None:
     assert row.why == "skipped: log, query"
 
 
-def test_a_version_that_is_older_is_installed_first() -> None:
-    """It does not know the option; with the newer one the walk is the same."""
+def test_an_older_version_refuses_the_option_until_the_newer_version_is_installed() -> None:
+    """With the newer version the walk passes; a second install is refused."""
     name = "raft_upgrade/version-by-version"
     assert "does not know the option" in walked(ON, name=name).transcript[-1].error
     drill = walked(*(f"install {node}" for node in "ABC"), *WHOLE, name=name)
@@ -71,8 +71,8 @@ def test_a_version_that_is_older_is_installed_first() -> None:
     )
 
 
-def test_a_forgotten_node_holds_the_upgrade() -> None:
-    """Without the option on C nothing begins, and no row is there; with it everything goes on."""
+def test_the_upgrade_waits_for_a_node_without_the_option() -> None:
+    """While C lacks the option, no row is there and no phase is done; with it the upgrade ends."""
     drill = walked(*[line for line in BEGUN if line != "on C"], "restart C", f"{QUERY};")
     assert printed(drill).endswith("(0 rows)")
     assert "C: 0 of 5 phases done" in failed(drill)["upgrade ended"]
@@ -82,8 +82,8 @@ def test_a_forgotten_node_holds_the_upgrade() -> None:
 
 
 @pytest.mark.spec("G-011")
-def test_a_pair_without_a_connection_holds_it_until_it_is_back() -> None:
-    """Who waits says for whom, and from time to time that it takes long."""
+def test_the_upgrade_waits_while_a_pair_has_no_connection() -> None:
+    """A's log names C and says that the upgrade takes long; a whole pair cannot be healed."""
     drill = walked(*BEGUN, "happen cut A C", "restart C", "on A", f"cat {LOG_FILE}")
     assert "not ready yet: 127.90.69.3" in printed(drill)
     assert "Raft upgrade procedure taking longer than expected" in printed(drill)
@@ -94,8 +94,8 @@ def test_a_pair_without_a_connection_holds_it_until_it_is_back() -> None:
 
 
 @pytest.mark.spec("G-007")
-def test_a_node_that_is_lost_leaves_manual_recovery() -> None:
-    """Its machine does not answer; the others wait for it for ever."""
+def test_a_node_lost_during_the_upgrade_holds_it_for_good() -> None:
+    """Its machine has no route. Lost after the upgrade, it does not stop a schema change."""
     drill = walked(*BEGUN, "happen die C", "on C", "restart C")
     assert [entry.error for entry in drill.transcript[-2:]] == [
         "ssh: connect to host 127.90.69.3: no route to host"
@@ -107,8 +107,8 @@ def test_a_node_that_is_lost_leaves_manual_recovery() -> None:
 
 
 @pytest.mark.spec("G-004")
-def test_the_option_is_for_good() -> None:
-    """Before the last restart it may be turned off again; afterwards a node refuses to start."""
+def test_a_node_cannot_turn_the_option_off_once_the_upgrade_began() -> None:
+    """Before the last restart it may be turned off; afterwards the node refuses to start."""
     off = f"edit {CONFIGURATION} {OPTION}: false"
     early = walked(*BEGUN, "on A", off, "restart A", f"cat {CONFIGURATION}")
     assert [entry.error for entry in early.transcript if entry.error] == []
@@ -133,8 +133,8 @@ def test_the_option_is_for_good() -> None:
         ("happen alter", "got 'nothing'; allowed: a node"),
     ],
 )
-def test_bad_lines_are_answered_in_one(line: str, said: str) -> None:
-    """Unknown and half commands, wrong names, other tools' output: nothing is lost by them."""
+def test_a_bad_line_gets_a_one_line_error_and_changes_nothing(line: str, said: str) -> None:
+    """Unknown commands, half commands, wrong names and the output of other tools."""
     drill = walked(ON, line)
     entry = drill.transcript[-1]
     assert said in entry.error
@@ -143,8 +143,8 @@ def test_bad_lines_are_answered_in_one(line: str, said: str) -> None:
     assert drill.timeline.at == drill.transcript[0].moment
 
 
-def test_a_server_that_is_down_answers_nothing() -> None:
-    """Nodetool and cqlsh are refused; the file and the log can be read."""
+def test_a_server_that_is_down_refuses_nodetool_and_cqlsh() -> None:
+    """Its configuration file can still be read."""
     drill = walked("happen crash A", "nodetool status", f"{QUERY};", f"cat {CONFIGURATION}")
     assert [entry.error for entry in drill.transcript[1:3]] == [
         "nodetool on A: connection refused, the server is down",
@@ -155,8 +155,8 @@ def test_a_server_that_is_down_answers_nothing() -> None:
 
 @examples(30)
 @given(st.lists(st.integers(0, 99), max_size=30))
-def test_status_is_read_back(choices: list[int]) -> None:
-    """After any run every node stands in it, up where it is reached."""
+def test_nodetool_status_shows_each_node_up_or_down_after_any_run(choices: list[int]) -> None:
+    """The importer reads the printed table: a node is up if the asked node reaches it."""
     drill = open_drill("raft_upgrade")
     timeline = drill.timeline
     for choice in choices:
@@ -175,15 +175,15 @@ def test_status_is_read_back(choices: list[int]) -> None:
     }
 
 
-def test_the_grade_is_a_function_of_the_run() -> None:
-    """Replayed on a new history the same run has the same grade, but for what was looked at."""
+def test_a_replayed_run_gets_the_same_grade() -> None:
+    """In all rows but the last, which says what the operator looked at."""
     drill = walked(*BEGUN, "happen cut A C", "restart C", "nonsense")
     assert replayed(drill, "raft_upgrade/into-raft").grade().rows[:-1] == drill.grade().rows[:-1]
 
 
 @pytest.mark.browser
-def test_it_is_walked_in_a_browser_by_keyboard(browser: Browser, tmp_path: Path) -> None:
-    """Typed line by line into the terminal; the picture follows."""
+def test_the_drill_passes_when_typed_in_a_browser(browser: Browser, tmp_path: Path) -> None:
+    """Line by line into the terminal, without an error on the page."""
     context = browser.new_context(viewport={"width": 1280, "height": 720}, offline=True)
     desk = DrillDesk(context.new_page(), DrillBoard("raft_upgrade/into-raft"), tmp_path)
     desk.into_the_field()
@@ -215,26 +215,26 @@ STORIES: list[tuple[str, list[str], set[str], str]] = [
 
 
 @pytest.mark.parametrize(("story", "lines", "wrong", "then"), STORIES)
-def test_a_story_s_drill_begins_in_its_trouble(
+def test_the_drill_of_a_story_grades_and_hints_by_its_own_steps(
     story: str, lines: list[str], wrong: set[str], then: str
 ) -> None:
-    """Nothing passes before somebody looks; the hint names what can be done there."""
+    """Each row: the story, the lines typed, the checks that fail, and the step of the hint."""
     drill = walked(*lines, name=f"raft_upgrade/{story}")
     assert errors(drill) == []
     assert set(failed(drill)) == wrong
     assert drill.enter("hint").lines[0].startswith(f"next, {then}: " if then else "every step")
 
 
-def test_an_upgrade_of_schemas_that_differ_must_not_begin() -> None:
-    """Once it has begun it is too late to leave it: the hint says so, and so does the grade."""
+def test_an_upgrade_begun_while_schemas_differ_fails_the_drill() -> None:
+    """The hint and the grade say that it is too late to leave it."""
     drill = walked(*BEGUN, "restart C", *EACH_VERSION, name="raft_upgrade/schema-never-agrees")
     assert "cannot end while the schemas differ" in failed(drill)["upgrade not begun"]
     assert drill.enter("hint").lines == ("every other step is done, and it is too late for leave",)
     assert "nothing in this drill makes them agree" in drill.kind.task
 
 
-def test_a_new_cluster_s_procedure_counts_its_one_step() -> None:
-    """C is started; nothing else is needed, and no log tells of an upgrade."""
+def test_a_new_cluster_needs_a_single_start_and_no_upgrade() -> None:
+    """Starting C is the only step that counts, and the title names no upgrade."""
     drill = walked("start C", *EACH_VERSION, *EACH_ROW, name="raft_upgrade/new-cluster")
     told = {row.name: row.why for row in drill.grade().rows}
     assert told["steps"] == "1 by the operator, and the procedure needs 1"
@@ -254,8 +254,8 @@ def test_a_new_cluster_s_procedure_counts_its_one_step() -> None:
         ("SELECT * FROM system.scylla_local WHERE key = 'raft_group0_id'", False),
     ],
 )
-def test_the_end_is_seen_where_the_row_is_read(line: str, ticked: bool) -> None:
-    """Any statement that shows it counts."""
+def test_a_query_that_shows_the_upgrade_state_ticks_its_step(line: str, ticked: bool) -> None:
+    """A query for another column or another row does not."""
     drill = walked(*BEGUN, "restart C", *on_each(line))
     assert {step.name: step.done for step in drill.checklist()}["query"] is ticked
 
@@ -273,8 +273,8 @@ def test_the_end_is_seen_where_the_row_is_read(line: str, ticked: bool) -> None:
         (f"cat {LOG_FILE}", "all"),
     ],
 )
-def test_the_journal_is_the_log(line: str, shown: str) -> None:
-    """As the documents read it, in whole or searched; the last line ticks off who looked."""
+def test_journalctl_prints_the_log_of_the_server(line: str, shown: str) -> None:
+    """The line of the upgrade's end comes once, and not at all if other words are searched for."""
     drill = walked(*BEGUN, "restart C", "on A", line)
     assert drill.transcript[-1].error == ""
     printed_lines = drill.transcript[-1].lines

@@ -13,8 +13,8 @@ from tests.protocols.upgrade.runs import ROLLING, STARTED, raft
 from tests.views.frames import after, go_on
 
 
-def test_for_whom_a_node_waits() -> None:
-    """B and C are no members: A waits for both; once all are, for nobody."""
+def test_a_node_in_the_upgrade_waits_for_peers_outside_group_0() -> None:
+    """A waits for B and C; once all are members it waits for nobody."""
     timeline = raft({}, [*ROLLING, "join-group A"])
     assert predict(timeline, upgrade_waits, "A").right == ("B", "C")
     go_on(timeline, "join-group B", "join-group C")
@@ -37,30 +37,32 @@ def test_for_whom_a_node_waits() -> None:
         ),
     ],
 )
-def test_what_to_do_first(given: dict[str, object], verbs: list[str], right: str) -> None:
-    """The first question of the tree with a bad answer decides."""
+def test_the_first_advice_fits_the_trouble(
+    given: dict[str, object], verbs: list[str], right: str
+) -> None:
+    """Each row is a trouble, and the lesson's right answer for it."""
     timeline = raft(given, [*STARTED, *verbs])
     assert predict(timeline, first_advice).right == (right,)
 
 
-def test_whom_the_table_lacks() -> None:
-    """Members without a row; nobody once all have one."""
+def test_a_member_without_a_row_is_missing_from_the_topology_table() -> None:
+    """Once every member has a row, nobody is."""
     timeline = after("topology_upgrade", {"joiners": 0}, "post A", "build B")
     assert predict(timeline, missing_from_table).right == ("A", "C")
     go_on(timeline, "build A", "build C")
     assert predict(timeline, missing_from_table).right == ("nobody",)
 
 
-def test_the_log_of_one_node() -> None:
-    """Only its lines, up to the moment shown, those in own words marked."""
+def test_the_upgrade_log_of_a_node_has_its_own_lines_only() -> None:
+    """Two lines are marked as the kit's own words."""
     lines = repr(upgrade_log(raft({}, [*ROLLING, "join-group A", "join-group B"]), "A"))
     assert "joined group 0 with group id 1" in lines
     assert lines.count("Joining group 0") == 1
     assert lines.count("in the kit's own words") == 2
 
 
-def test_a_question_about_the_wrong_thing_is_told() -> None:
-    """One line each."""
+def test_a_question_about_another_model_or_node_is_refused() -> None:
+    """The error names the model that is asked about, or the nodes that there are."""
     topology = after("topology_upgrade", {})
     with pytest.raises(BadInput, match="the Raft upgrade"):
         predict(topology, upgrade_waits, "A")
@@ -85,8 +87,8 @@ EVERY = [
 
 
 @pytest.mark.parametrize(("model", "id_"), EVERY)
-def test_every_variant_is_broken_and_every_wrong_name_is_refuted(model: str, id_: str) -> None:
-    """The right name passes; any other is refuted by a run, one of another model as such."""
+def test_a_hunt_refutes_every_name_but_the_missing_safeguards(model: str, id_: str) -> None:
+    """A run refutes each wrong name, and says whether it is of the other model."""
     [guard] = [each for each in entry_of(model).safeguards if each.id == id_]
     variant = Variant(model, {**guard.smallest, **hunts()[model].budgets}, guard)
     assert shortest_breach(variant.build(), 20_000).violation is not None
@@ -104,8 +106,8 @@ def test_every_variant_is_broken_and_every_wrong_name_is_refuted(model: str, id_
             assert verdict.lines[1].startswith("1. ")
 
 
-def test_a_seed_draws_from_both_models() -> None:
-    """Eight variants, four of each model; the table says what each is about and gives no name."""
+def test_a_hunt_draws_every_variant_of_the_two_upgrades_and_names_none() -> None:
+    """The table says what each variant is about; eight right names score 8 of 8."""
     variants = drawn(1, OF)
     assert len(variants) == VARIANTS
     assert {(v.model, v.missing.id) for v in variants} == set(EVERY)

@@ -49,8 +49,8 @@ def assert_rows(lines: list[ServerLine], known: list[tuple[str, ...]]) -> None:
 
 @pytest.mark.spec("G-008")
 @pytest.mark.parametrize("node", ["A", "B", "C"])
-def test_the_log_of_a_good_upgrade(node: str) -> None:
-    """Every node writes the documents' lines in their order; the log panel marks the phases."""
+def test_each_node_logs_the_documents_lines_in_order(node: str) -> None:
+    """The log panel marks the five phases among them."""
     timeline = raft({}, FINISHED)
     lines = lines_of(timeline, node)
     assert_rows(lines, rows("LOG", "upgrade"))
@@ -62,10 +62,8 @@ def test_the_log_of_a_good_upgrade(node: str) -> None:
 
 
 @pytest.mark.spec("G-012")
-def test_the_log_of_a_node_that_is_stuck() -> None:
-    """B is in ``synchronize``, A and C are not: it names both, tries again, and every second time
-    says that this is taking long.
-    """
+def test_a_stuck_node_logs_its_retries_and_that_the_upgrade_takes_long() -> None:
+    """B retries in ``synchronize`` while C is dead; every second retry adds the slow line."""
     verbs = [*STARTED, "compare B", "synchronize B", "die C", *["retry B"] * 4]
     timeline = raft({"deaths": 1, "retries": 4}, verbs)
     lines = lines_of(timeline, "B")
@@ -79,8 +77,8 @@ def test_the_log_of_a_node_that_is_stuck() -> None:
 
 
 @pytest.mark.spec("G-013")
-def test_advice_is_a_tree_walked_in_order() -> None:
-    """The same stuck upgrade: C is down, then cut off, then a rolling restart is missing."""
+def test_the_advice_for_a_stuck_upgrade_names_its_first_cause() -> None:
+    """First no rolling restart, then C is down, cut off from A, not restarted, and lost."""
     given = {"crashes": 1, "cuts": 1, "deaths": 1, "restarts": 3}
     timeline = raft(given, [*STARTED, "compare A", "synchronize A"])
     assert "No: rolling restart: A, B, C" in panel_text(timeline, "advice")
@@ -110,12 +108,10 @@ def test_advice_is_a_tree_walked_in_order() -> None:
     ],
     ids=str,
 )
-def test_the_advice_is_in_the_order_of_the_documents(
+def test_the_advice_follows_the_documents_order_of_causes(
     trouble: dict[str, list[str]], first: str
 ) -> None:
-    """Nodes that are down, connections, a rolling restart where all live, manual recovery where one
-    is lost, and only then support; the line about a slow upgrade has the same order.
-    """
+    """Each row is a trouble and its first advice; the line on a slow upgrade has the same order."""
     kinds = ("down", "lost", "cut", "unrestarted", "mismatched")
     tree = questions(*(trouble.get(kind, []) for kind in kinds))
     assert next_step(tree).startswith(first)
@@ -134,10 +130,8 @@ def test_the_advice_is_in_the_order_of_the_documents(
     assert places == sorted(places)
 
 
-def test_a_slow_upgrade_is_told_with_its_advice() -> None:
-    """Behind the server's line stand the steps to take, marked as the kit's words; the number of
-    nodes with a matching version counts the node itself.
-    """
+def test_the_line_on_a_slow_upgrade_is_followed_by_the_steps_to_take() -> None:
+    """A line on mismatches counts the node itself among those with a matching version."""
     timeline = raft({"crashes": 1, "retries": 2}, [*STARTED, "crash C", "retry A", "retry A"])
     lines = lines_of(timeline, "A")
     at = next(i for i, line in enumerate(lines) if "taking longer than expected" in line.text)
@@ -150,10 +144,8 @@ def test_a_slow_upgrade_is_told_with_its_advice() -> None:
 
 
 @pytest.mark.spec("G-014")
-def test_a_schema_problem_holds_the_upgrade() -> None:
-    """All live and are connected; pulls do not help, a rolling restart neither: C stays on the
-    list of mismatches, and support is what is left.
-    """
+def test_a_schema_problem_holds_the_upgrade_through_a_rolling_restart() -> None:
+    """C stays on the list of mismatches, and the advice is to ask support."""
     given = {"schema_problem": True, "restarts": 3}
     timeline = raft(given, STARTED)
     for verbs in ([], ["restart A"], ["restart B"], ["restart C"]):
@@ -165,10 +157,8 @@ def test_a_schema_problem_holds_the_upgrade() -> None:
 
 
 @pytest.mark.spec("G-005")
-def test_one_schema_version_is_looked_for_before() -> None:
-    """A changed its schema by itself: the table marks it, and so does the first step with the
-    option; once gossip brought it to the others, neither does. The upgrade compares again.
-    """
+def test_differing_schema_versions_are_marked_before_the_upgrade() -> None:
+    """A changed its schema alone: table and step say so until gossip has spread the change."""
     timeline = raft({"changes": 1}, ["alter A", "configure A"])
     assert "nodetool describecluster shows 2 schema versions" in timeline.moments[timeline.at].say
     text = panel_text(timeline, "versions")
@@ -180,20 +170,20 @@ def test_one_schema_version_is_looked_for_before() -> None:
 
 
 @pytest.mark.parametrize("value", KNOWN)
-def test_a_known_value_is_the_state(value: str) -> None:
-    """A node starts in the state that it has persisted."""
+def test_a_node_starts_in_the_upgrade_state_that_is_persisted(value: str) -> None:
+    """Every value that the server knows is its own state."""
     assert state_at_start(value) == value
 
 
-def test_missing_and_unknown_values() -> None:
-    """No row: the node has not begun; an unknown value is taken for ``recovery``."""
+def test_an_unknown_upgrade_state_starts_recovery_and_a_missing_row_does_not() -> None:
+    """Without a row the node has not begun; an empty value counts as unknown."""
     assert state_at_start(None) == "use_pre_raft_procedures"
     assert state_at_start("use_raft") == "recovery"
     assert state_at_start("") == "recovery"
 
 
-def test_each_value_has_a_diagnosis() -> None:
-    """Under way, done, manual recovery, damage: four things that an operator tells apart."""
+def test_the_diagnosis_tells_the_upgrade_states_apart() -> None:
+    """Only the two states of an upgrade under way share a sentence."""
     told = [diagnosis(value) for value in (None, *KNOWN, "use_raft")]
     assert "not finished" in told[0]
     assert told[1] == told[2] == "the Raft upgrade is in progress"
@@ -210,13 +200,15 @@ def test_each_value_has_a_diagnosis() -> None:
         (True, DONE, "request"),
     ],
 )
-def test_how_a_node_joins(has_group: bool, state: TopologyUpgradeState, way: str) -> None:
-    """Whoever finds no group creates one, whatever its own state is."""
+def test_a_join_follows_the_upgrade_state(
+    has_group: bool, state: TopologyUpgradeState, way: str
+) -> None:
+    """Without a group it creates the cluster, whatever its own state is."""
     assert join_way(has_group, state) == way
 
 
-def test_every_node_passes_the_five_phases_in_order() -> None:
-    """A begins; all lanes end together; in phases 3 and 4 a node refuses changes of the schema."""
+def test_the_drawing_has_five_phases_in_order_for_each_node() -> None:
+    """Lanes are equally long; phases 3 and 4 have the colour of refused schema changes."""
     [(_, source)] = graphs()
     rows = {row[0][2]: row[1:] for row in drawn_rows(source) if row[0][2]}
     assert [*rows] == ["A", "B", "C"]
@@ -228,8 +220,8 @@ def test_every_node_passes_the_five_phases_in_order() -> None:
         assert told == [*zip(names, ("#ffffff", "#ffffff", refuses, refuses, done), strict=True)]
 
 
-def test_nobody_is_two_phases_ahead() -> None:
-    """A phase ends only when all have done it, so nobody is two phases before another."""
+def test_no_node_in_the_drawing_is_two_phases_ahead() -> None:
+    """A phase ends only when every node has done it."""
     [(_, source)] = graphs()
     lanes = [
         [int(words[:1] or 0) for columns, _, words in row[1:] for _ in range(columns)]

@@ -65,7 +65,7 @@ MOST_STATES = 1_000_000
 
 @pytest.mark.parametrize("name", CLEAN)
 def test_no_run_breaks_a_promise(name: str) -> None:
-    """The search is complete, judged all, and finds no harm from any order of steps and faults."""
+    """No order of steps and faults breaks a promise: the search is complete."""
     parameters, states, depth = CLEAN[name]
     assert_holds(check(build("raft_upgrade", parameters)), states, depth)
 
@@ -73,15 +73,15 @@ def test_no_run_breaks_a_promise(name: str) -> None:
 @pytest.mark.deep
 @pytest.mark.parametrize("name", LARGE)
 def test_no_large_run_breaks_a_promise(name: str) -> None:
-    """The same where it takes longer; none has more than a million states."""
+    """The same with more faults and nodes, in at most a million states."""
     parameters, states, depth = LARGE[name]
     assert states <= MOST_STATES
     assert_holds(check(build("raft_upgrade", parameters)), states, depth)
 
 
 @pytest.mark.parametrize(("name", "invariant"), NEEDED)
-def test_each_safeguard_is_needed(name: str, invariant: str) -> None:
-    """Switched off, each invariant that it protects breaks, judged alone, by a shortest run."""
+def test_each_invariant_breaks_without_its_safeguard(name: str, invariant: str) -> None:
+    """Judged alone, in a shortest run of the length in BROKEN."""
     guard = GUARDS[name]
     model = build("raft_upgrade", guard.breaking(invariant), (name,))
     judges = tuple(prop for prop in model.properties if prop.invariant == invariant)
@@ -91,13 +91,13 @@ def test_each_safeguard_is_needed(name: str, invariant: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "invariant"), NEEDED)
-def test_each_safeguard_is_enough(name: str, invariant: str) -> None:
-    """Switched on, the same configuration is among those searched without harm."""
+def test_each_safeguard_is_enough_where_it_is_needed(name: str, invariant: str) -> None:
+    """The configuration is among those of CLEAN, in which no promise breaks."""
     assert GUARDS[name].breaking(invariant) in [given for given, _, _ in CLEAN.values()]
 
 
-def test_the_first_harm_told_is_the_safeguards_own() -> None:
-    """All judged together, the shortest run still breaks what the safeguard protects."""
+def test_without_a_safeguard_its_first_invariant_breaks_first() -> None:
+    """All properties are judged together."""
     for guard in RaftUpgrade.safeguards:
         model = build("raft_upgrade", guard.smallest, (guard.name,))
         violation = check(model).violation
@@ -108,9 +108,7 @@ def test_the_first_harm_told_is_the_safeguards_own() -> None:
 
 @pytest.mark.spec("G-011")
 def test_the_upgrade_ends_while_connections_come_and_go() -> None:
-    """Random walks cut pairs and heal them; from wherever they stop, a fair schedule ends the
-    upgrade. A run with three cuts is led to its end, where every node has finished.
-    """
+    """Random walks that cut and heal pairs find nothing; a run with three cuts reaches its end."""
     model = build("raft_upgrade", {"cuts": 4, "changes": 1})
     walks = fuzz(model, seeds=range(20), steps=40)
     assert not walks.findings
@@ -164,12 +162,12 @@ REPORTED: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("name", REPORTED)
-def test_a_search_reports_it(name: str) -> None:
-    """Judged alone, each promise is broken by what was broken for it."""
+def test_a_search_reports_each_promise_broken_on_purpose(name: str) -> None:
+    """Each promise is judged alone, on a model that was broken for it."""
     assert_reported(REPORTED[name](), name)
 
 
-def test_every_judge_has_a_broken_variant() -> None:
-    """The table names all properties, of clusters with a schema problem, too."""
+def test_every_property_has_a_broken_variant() -> None:
+    """Those of clusters with a schema problem included."""
     problem = build("raft_upgrade", {**TWO, "schema_problem": True})
     assert set(REPORTED) == {*judges(build("raft_upgrade")), *judges(problem)}

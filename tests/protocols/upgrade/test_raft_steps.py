@@ -30,8 +30,8 @@ def states(timeline: Any) -> list[str]:
 
 
 @pytest.mark.spec("G-003")
-def test_the_last_restart_fires_the_upgrade() -> None:
-    """Before it no node can join group 0; after it all can, and nobody else did anything."""
+def test_the_upgrade_starts_at_the_last_restart_with_the_option() -> None:
+    """Before it no node may join group 0 and no log has a line; after it all may join."""
     timeline = raft({}, ROLLING[:-1])
     assert not any(verb.startswith("join-group") for verb in offered(timeline))
     assert panel_text(timeline, "log").strip() == "No node has written a line yet."
@@ -43,10 +43,8 @@ def test_the_last_restart_fires_the_upgrade() -> None:
 
 
 @pytest.mark.spec("G-004")
-def test_the_option_can_be_turned_off_until_then() -> None:
-    """Before the last restart a node without it starts; afterwards its restart button says why
-    not, and with the option back it starts.
-    """
+def test_the_option_can_be_turned_off_only_before_the_upgrade_starts() -> None:
+    """Afterwards a node without it refuses to start, and its restart button says why."""
     timeline = raft({"turns": 1}, [*ROLLING[:-1], "turn-off A", "restart A"])
     assert not timeline.state.nodes[0].enabled
     timeline = raft({"turns": 1, "crashes": 1}, [*ROLLING, "turn-off A", "crash A"])
@@ -58,7 +56,7 @@ def test_the_option_can_be_turned_off_until_then() -> None:
 
 
 def test_an_older_version_does_not_know_the_option() -> None:
-    """The newer one is installed first; both take effect at one restart."""
+    """The newer version comes first; version and option take effect at one restart."""
     timeline = raft({"beginning": "older version"})
     assert refused(timeline, "configure A") == "the installed version does not know the option"
     go_on(timeline, "install A", "configure A")
@@ -70,9 +68,9 @@ def test_an_older_version_does_not_know_the_option() -> None:
 
 @pytest.mark.spec("G-006")
 @pytest.mark.parametrize("releases", ["5.1 to 5.2", "2022.x to 2023.1"])
-def test_a_rolling_upgrade_and_a_new_cluster(releases: str) -> None:
-    """Versions stand beside each node; the last upgraded node starts the procedure. A new cluster
-    shows ``use_post_raft_procedures`` at once, and no line of an upgrade.
+def test_the_raft_upgrade_starts_with_the_last_upgraded_node(releases: str) -> None:
+    """Each node shows its version. A new cluster has the last state at once, and no log of an
+    upgrade.
     """
     rolling = each("install configure restart")
     timeline = raft({"beginning": "older version", "releases": releases}, rolling[:-1])
@@ -89,10 +87,8 @@ def test_a_rolling_upgrade_and_a_new_cluster(releases: str) -> None:
 
 
 @pytest.mark.spec("G-007")
-def test_all_have_to_live_until_it_is_done() -> None:
-    """C goes down before: nobody ends. C goes down afterwards: two of three still change the
-    schema; when B goes, too, A cannot.
-    """
+def test_the_upgrade_needs_every_node_and_a_finished_cluster_a_majority() -> None:
+    """C down before the end: no node goes on. After it, two of three nodes change the schema."""
     timeline = raft({"crashes": 1}, [*STARTED, "crash C"])
     assert not any(verb.startswith(("compare", "finish")) for verb in offered(timeline))
     assert "! no" not in panel_text(timeline, "badges")
@@ -106,8 +102,8 @@ def test_all_have_to_live_until_it_is_done() -> None:
 
 
 @pytest.mark.spec("G-009")
-def test_five_phases_one_after_another() -> None:
-    """The bar of A fills phase by phase; each waits for all peers to be through the one before."""
+def test_a_node_waits_for_all_peers_before_its_next_phase() -> None:
+    """The bar of A fills phase by phase, through five phases."""
     bars = {
         0: "–  –  –  –  –  ",
         1: "✓  …  –  –  –  ",
@@ -130,8 +126,8 @@ def test_five_phases_one_after_another() -> None:
 
 
 @pytest.mark.spec("G-010")
-def test_no_schema_change_in_synchronize() -> None:
-    """The DDL cell of A has the error; before and after it the change is taken."""
+def test_a_node_in_synchronize_refuses_a_schema_change() -> None:
+    """In the server's words, in its cell and on its button; before and after, it is offered."""
     timeline = raft({"changes": 1}, STARTED)
     assert "ALTER at A  gossip spreads it" in panel_text(timeline, "changes")
     go_on(timeline, "compare A", "synchronize A")
@@ -147,8 +143,8 @@ def test_no_schema_change_in_synchronize() -> None:
 
 
 @pytest.mark.spec("G-018")
-def test_who_comes_back_catches_up_before_it_serves() -> None:
-    """C misses a command, is *catching up* after its restart and refuses, then serves with it."""
+def test_a_restarted_node_serves_only_after_catching_up() -> None:
+    """C missed a command: it refuses changes until A has sent it the newest schema."""
     given = {"beginning": "new cluster", "crashes": 1, "changes": 2}
     timeline = raft(given, ["crash C", "alter A", "restart C"])
     catching = "C · 5.2 · option on, use_post_raft_procedures, group 0 id 1 · catching up"
@@ -160,8 +156,8 @@ def test_who_comes_back_catches_up_before_it_serves() -> None:
     assert len({(node.schema, node.applied) for node in timeline.state.nodes}) == 1
 
 
-def test_a_crash_takes_what_was_not_persisted() -> None:
-    """The comparison is gone; group 0 and ``synchronize`` stay, and the upgrade goes on."""
+def test_a_crash_loses_the_comparison_and_keeps_what_was_persisted() -> None:
+    """Group 0 and ``synchronize`` stay, and the upgrade ends."""
     timeline = raft({"crashes": 2}, [*STARTED, "compare A", "crash A", "restart A"])
     assert timeline.state.nodes[0].position == 1
     go_on(timeline, "compare A", "synchronize A", "crash A", "restart A")
@@ -170,8 +166,8 @@ def test_a_crash_takes_what_was_not_persisted() -> None:
     assert states(timeline) == [POST] * 3
 
 
-def test_a_change_made_meanwhile_is_merged_before_the_end() -> None:
-    """C changes its schema while A is in ``synchronize``: A waits, pulls it, and all are equal."""
+def test_a_schema_change_during_the_upgrade_is_merged_before_the_end() -> None:
+    """A waits in ``synchronize`` until it has pulled C's change; all schemas end up equal."""
     verbs = [*STARTED, "compare A", "synchronize A", "compare B", "synchronize B", "compare C"]
     timeline = raft({"changes": 1}, [*verbs, "alter C", "synchronize C"])
     assert refused(timeline, "compare A") == "schema versions differ"
@@ -182,8 +178,8 @@ def test_a_change_made_meanwhile_is_merged_before_the_end() -> None:
     assert states(timeline) == [POST] * 3
 
 
-def test_equal_versions_of_different_definitions() -> None:
-    """Without S-52: A has a column that B lacks, and both show the version of the same command."""
+def test_without_synchronization_different_schemas_show_the_same_version() -> None:
+    """S-52 off: A has a column that B lacks, and no mismatch is listed."""
     two = [f"{word} {name}" for name in "AB" for word in ("configure", "restart")]
     phases = each("join-group", "AB") + each("compare synchronize", "AB")
     ends = each("compare finish", "AB")
@@ -200,10 +196,8 @@ def test_equal_versions_of_different_definitions() -> None:
 
 
 @pytest.mark.spec("G-002")
-def test_values_by_hand() -> None:
-    """Each value has its diagnosis under the query; a slip is taken for ``recovery`` at the next
-    restart, and until then the node runs on.
-    """
+def test_an_unknown_value_written_by_hand_means_recovery_at_the_next_restart() -> None:
+    """Until then the node runs on; the query has a diagnosis for what it finds."""
     timeline = raft({"edits": 1})
     assert "A  (0 rows)  no row: the Raft upgrade has not finished here" in panel_text(
         timeline, "query"
@@ -222,8 +216,8 @@ def test_values_by_hand() -> None:
 
 
 @pytest.mark.spec("G-001")
-def test_the_row_of_each_node() -> None:
-    """The query shows all four values, one cell per node."""
+def test_the_query_shows_the_upgrade_state_of_each_node() -> None:
+    """One cell per node; three of its values come up here."""
     timeline = raft({"edits": 1}, [*STARTED, "compare A", "synchronize A"])
     text = panel_text(timeline, "query")
     assert "SELECT * FROM system.scylla_local WHERE key = 'group0_upgrade_state'" in text
@@ -236,8 +230,8 @@ def test_the_row_of_each_node() -> None:
 
 
 @pytest.mark.spec("C-046")
-def test_in_recovery_mode_a_change_brings_the_hash_back() -> None:
-    """The version of A comes from group 0; after a change in RECOVERY mode it is a hash again."""
+def test_a_schema_change_in_recovery_mode_brings_the_hash_back() -> None:
+    """Before it, the schema version of A is group 0's; B's stays so."""
     given = {"beginning": "new cluster", "changes": 2, "edits": 1}
     timeline = raft(given, ["alter A", "update A recovery", "restart A"])
     assert panel_text(timeline, "versions").count("A  command 1  ✓  group 0  g1") == 1

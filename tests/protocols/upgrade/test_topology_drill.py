@@ -37,8 +37,8 @@ def walked(*lines: str, name: str = NAME) -> Drill:
 
 
 @pytest.mark.spec("D-065")
-def test_the_whole_procedure_passes() -> None:
-    """The last node is upgraded, POST starts it, and all nodes answer done in the end."""
+def test_the_topology_upgrade_typed_as_documented_passes() -> None:
+    """The last node is upgraded, POST starts the upgrade, and GET answers done in the end."""
     drill = walked("upgrade A", POST, GET)
     assert printed(drill) == "build_coordinator_state"
     drill = walked(*WHOLE)
@@ -50,8 +50,8 @@ def test_the_whole_procedure_passes() -> None:
     assert told["steps"] == "2 by the operator, and the procedure needs 2"
 
 
-def test_the_route_is_refused_as_the_model_says() -> None:
-    """Not while a node is older, not while a node joins, not twice."""
+def test_post_is_refused_for_an_older_node_for_a_join_and_twice() -> None:
+    """Each time with the model's reason."""
     drill = walked(POST, "upgrade A", "start D", POST, "wait", POST, POST)
     old, joining, twice = errors(drill)
     assert old.endswith("not every node is upgraded (A)")
@@ -61,8 +61,8 @@ def test_the_route_is_refused_as_the_model_says() -> None:
 
 
 @pytest.mark.spec("D-068")
-def test_a_join_during_the_build_waits_for_its_end() -> None:
-    """It is queued; once the state is done it is served, and has its row."""
+def test_a_join_requested_during_the_build_waits_until_done() -> None:
+    """Until then its row has a request and no state; in the end four rows are there."""
     drill = walked("upgrade A", POST, "start D", "on D", "nodetool status")
     assert host(3).host_id not in printed(drill)
     assert failed(drill)["upgrade done"].endswith("D: queued")
@@ -76,8 +76,8 @@ def test_a_join_during_the_build_waits_for_its_end() -> None:
     assert failed(drill) == {}
 
 
-def test_a_leader_that_goes_down_is_followed_by_another() -> None:
-    """What was built is there; the one that was down is started again."""
+def test_the_upgrade_ends_under_another_leader_when_its_first_crashes() -> None:
+    """The node that crashed is done once it is started again."""
     drill = walked("upgrade A", POST, "wait", "happen crash A", GET)
     assert errors(drill) == ["A: connection refused, the server is down"]
     while not drill.enter("wait").error:
@@ -108,18 +108,18 @@ STORIES: list[tuple[str, list[str], list[str], set[str], str]] = [
 
 
 @pytest.mark.parametrize(("story", "lines", "refused", "wrong", "then"), STORIES)
-def test_a_story_s_drill_begins_halfway(
+def test_the_drill_of_a_story_grades_and_hints_by_its_own_steps(
     story: str, lines: list[str], refused: list[str], wrong: set[str], then: str
 ) -> None:
-    """C is joining in the old way; A went down while it led."""
+    """Each row: the story, the lines typed, errors, checks that fail, and the step of the hint."""
     drill = walked(*lines, name=f"topology_upgrade/{story}")
     assert errors(drill) == refused
     assert set(failed(drill)) == wrong
     assert drill.enter("hint").lines[0].startswith(f"next, {then}: " if then else "every step")
 
 
-def test_what_was_done_before_is_no_step_of_the_operator() -> None:
-    """Somebody else has posted; A is to be started."""
+def test_steps_before_a_drill_begins_are_not_counted() -> None:
+    """POST came before; only the start of A counts."""
     for lines, used in (([], 0), (["start A"], 1)):
         rows = walked(*lines, name="topology_upgrade/coordinator-dies-halfway").grade().rows
         [why] = [row.why for row in rows if row.name == "steps"]
@@ -134,14 +134,14 @@ def test_what_was_done_before_is_no_step_of_the_operator() -> None:
         (["start D", "restart D"], "D hears that the cluster is not upgraded"),
     ],
 )
-def test_servers_are_stopped_and_started(lines: list[str], said: str) -> None:
-    """A member comes back; one that joins starts from scratch."""
+def test_a_member_comes_back_and_a_joiner_starts_anew(lines: list[str], said: str) -> None:
+    """Both by systemctl and by the drill's own words."""
     drill = walked("upgrade A", *lines)
     assert errors(drill) == []
     assert any(each.startswith(said) for each in drill.transcript[-1].said)
 
 
-def test_waiting_says_why_nothing_goes_on() -> None:
+def test_wait_is_refused_with_its_reason_when_nothing_can_happen() -> None:
     """At rest, and without a majority."""
     assert errors(walked("wait")) == ["nothing more happens on its own"]
     drill = walked("upgrade A", POST, "happen crash A", "happen crash B", "wait")
@@ -166,8 +166,8 @@ def test_waiting_says_why_nothing_goes_on() -> None:
         ('{"nodes": []}', "command: got"),
     ],
 )
-def test_bad_lines_are_answered_in_one(line: str, said: str) -> None:
-    """Unknown and half commands, wrong names, dumps: nothing is lost by them."""
+def test_a_bad_line_gets_a_one_line_error_and_changes_nothing(line: str, said: str) -> None:
+    """Unknown commands, half commands, wrong names and a pasted dump."""
     drill = walked("upgrade A", line)
     entry = drill.transcript[-1]
     assert said in entry.error
@@ -177,8 +177,8 @@ def test_bad_lines_are_answered_in_one(line: str, said: str) -> None:
 
 @examples(30)
 @given(st.lists(st.integers(0, 99), max_size=30))
-def test_what_is_printed_is_read_back(choices: list[int]) -> None:
-    """Nodetool status by who is up, and the table by the rows that group 0 has committed."""
+def test_status_and_table_print_what_is_so_after_any_run(choices: list[int]) -> None:
+    """The importers read who is up, and each committed row with its state, request and tokens."""
     drill = open_drill(NAME)
     timeline = drill.timeline
     for choice in choices:
@@ -217,15 +217,15 @@ def test_what_is_printed_is_read_back(choices: list[int]) -> None:
     assert table.statics["upgrade_state"] == s.nodes[there[0]].view
 
 
-def test_the_grade_is_a_function_of_the_run() -> None:
-    """Replayed on a new history the same run has the same grade, but for what was looked at."""
+def test_a_replayed_run_gets_the_same_grade() -> None:
+    """In all rows but the last, which says what the operator looked at."""
     drill = walked("upgrade A", POST, "wait", "happen crash B", "nonsense")
     assert replayed(drill, NAME).grade().rows[:-1] == drill.grade().rows[:-1]
 
 
 @pytest.mark.browser
-def test_it_is_walked_in_a_browser_by_keyboard(browser: Browser, tmp_path: Path) -> None:
-    """Typed line by line into the terminal; the picture follows."""
+def test_the_drill_passes_when_typed_in_a_browser(browser: Browser, tmp_path: Path) -> None:
+    """The picture fits beside the terminal, and the page has no error."""
     context = browser.new_context(viewport={"width": 1280, "height": 720}, offline=True)
     desk = DrillDesk(context.new_page(), DrillBoard(NAME), tmp_path)
     desk.into_the_field()
@@ -248,8 +248,8 @@ def test_it_is_walked_in_a_browser_by_keyboard(browser: Browser, tmp_path: Path)
         (f"curl 'http://localhost:10000{ROUTE}'", GET),
     ],
 )
-def test_routes_are_asked_with_curl(typed: str, same: str) -> None:
-    """What operators type does what the documents write."""
+def test_curl_does_what_post_and_get_do(typed: str, same: str) -> None:
+    """The same answer and the same state."""
     one, other = walked("upgrade A", typed), walked("upgrade A", same)
     assert one.transcript[-1].error == ""
     assert one.transcript[-1].lines == other.transcript[-1].lines

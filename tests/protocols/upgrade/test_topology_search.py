@@ -32,7 +32,7 @@ MOST_STATES = 1_000_000
 
 @pytest.mark.parametrize("name", CLEAN)
 def test_no_run_breaks_a_promise(name: str) -> None:
-    """The search is complete, judged all, and finds no harm from any order of steps and crashes."""
+    """No order of steps and crashes breaks a promise: the search is complete."""
     parameters, states, depth = CLEAN[name]
     assert_holds(check(build("topology_upgrade", parameters)), states, depth)
 
@@ -40,17 +40,15 @@ def test_no_run_breaks_a_promise(name: str) -> None:
 @pytest.mark.deep
 @pytest.mark.parametrize("name", LARGE)
 def test_no_large_run_breaks_a_promise(name: str) -> None:
-    """The same where it takes longer; none has more than a million states."""
+    """The same with more joiners and crashes, in at most a million states."""
     parameters, states, depth = LARGE[name]
     assert states <= MOST_STATES
     assert_holds(check(build("topology_upgrade", parameters)), states, depth)
 
 
 @pytest.mark.parametrize("invariant", GUARD.protects)
-def test_the_safeguard_is_needed(invariant: str) -> None:
-    """Switched off, either invariant breaks, judged alone, by the same shortest run: a join is
-    served before a single row was read. Switched on, the same configuration is whole.
-    """
+def test_each_invariant_breaks_without_the_safeguard(invariant: str) -> None:
+    """In one shortest run: a join is served before a row was read. CLEAN has the safeguard on."""
     model = build("topology_upgrade", GUARD.smallest, (GUARD.name,))
     judge = tuple(prop for prop in model.properties if prop.invariant == invariant)
     violation = check(model, judge).violation
@@ -81,11 +79,11 @@ REPORTED: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("name", REPORTED)
-def test_a_search_reports_it(name: str) -> None:
-    """Judged alone, each promise is broken by what was broken for it."""
+def test_a_search_reports_each_promise_broken_on_purpose(name: str) -> None:
+    """Each promise is judged alone, on a model that was broken for it."""
     assert_reported(REPORTED[name](), name)
 
 
-def test_every_judge_has_a_broken_variant() -> None:
+def test_every_property_has_a_broken_variant() -> None:
     """The table names all properties."""
     assert set(REPORTED) == set(judges(build("topology_upgrade")))

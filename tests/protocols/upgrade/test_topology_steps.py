@@ -22,10 +22,8 @@ def topology(given: dict[str, Any], *verbs: str, off: str = "") -> Any:
 
 
 @pytest.mark.spec("D-064")
-def test_the_last_upgraded_node_unlocks_the_button() -> None:
-    """With A on the older version POST is refused and the button says so; with A upgraded it is
-    free, and while a node joins in the old way it is refused once more.
-    """
+def test_post_is_refused_until_the_last_node_is_upgraded() -> None:
+    """And while a node joins in the old way; the button says why."""
     timeline = topology({"older": 2}, "upgrade B")
     said = f"{FEATURE} is not enabled: not every node is upgraded"
     assert refused(timeline, "post B") == said
@@ -41,8 +39,8 @@ def test_the_last_upgraded_node_unlocks_the_button() -> None:
 
 
 @pytest.mark.spec("D-065")
-def test_the_route_has_two_cells_at_each_node() -> None:
-    """POST starts the upgrade, once; GET answers what each node knows, C later than A and B."""
+def test_post_starts_the_upgrade_once_and_get_answers_by_what_each_node_knows() -> None:
+    """C, which has not applied the new state yet, still answers the old one."""
     timeline = topology({"joiners": 0})
     text = panel_text(timeline, "route")
     assert "/storage_service/raft_topology/upgrade" in text
@@ -58,10 +56,8 @@ def test_the_route_has_two_cells_at_each_node() -> None:
 
 
 @pytest.mark.spec("D-066")
-def test_three_states_in_their_order() -> None:
-    """The strip goes from ``not_upgraded`` to ``build_coordinator_state`` to ``done``; neither
-    is passed over: ``done`` needs all rows and the generation.
-    """
+def test_the_topology_upgrade_passes_its_three_states_in_order() -> None:
+    """``done`` needs all rows and the CDC generation."""
     assert [follows(a, b) for a in ORDER for b in ORDER] == [
         *(True, True, False),
         *(False, True, True),
@@ -78,8 +74,8 @@ def test_three_states_in_their_order() -> None:
 
 
 @pytest.mark.spec("D-067")
-def test_the_table_fills_from_gossip() -> None:
-    """Each row goes from the gossip cell of a node to its cell of the table, then a generation."""
+def test_the_coordinator_fills_the_topology_table_from_gossip() -> None:
+    """Each row comes from the gossip cell of its node; a CDC generation comes last."""
     timeline = topology({"joiners": 0}, "post A", "build B")
     copied = ("gossip:B", "topology:B"), ("n:A", "table")
     assert [(flow.from_key, flow.to_key) for flow in last_flows(timeline)] == [*copied]
@@ -96,8 +92,8 @@ def test_the_table_fills_from_gossip() -> None:
 
 
 @pytest.mark.spec("D-068")
-def test_a_queued_join_waits_for_the_third_box() -> None:
-    """D asks during the build: its request waits with a reason until ``done``, then is served."""
+def test_a_join_requested_during_the_build_is_served_after_done() -> None:
+    """Until then the request waits with its reason."""
     timeline = topology({}, "post A", "build A", "bootstrap D")
     why = "upgrade_state is build_coordinator_state: requests wait until it is done"
     assert refused(timeline, "serve D") == why
@@ -113,9 +109,7 @@ def test_a_queued_join_waits_for_the_third_box() -> None:
 
 @pytest.mark.spec("D-060", "D-061")
 def test_before_the_upgrade_a_node_joins_in_the_old_way() -> None:
-    """The legacy branch of the chart is the one of now; GROUP0_MODIFY_CONFIG follows the answer.
-    After POST the other branch is.
-    """
+    """``not_upgraded`` leads to GROUP0_MODIFY_CONFIG; after POST the chart unticks that way."""
     timeline = topology({})
     chart = panel_text(timeline, "joins").splitlines()[:3]
     assert [line.partition(" → ")[0].strip()[2:] for line in chart] == [
@@ -139,7 +133,7 @@ def test_before_the_upgrade_a_node_joins_in_the_old_way() -> None:
 
 
 def test_the_next_coordinator_goes_on_with_the_build() -> None:
-    """A built two rows and goes down; B is elected, finds them, and the upgrade ends."""
+    """A built two rows and goes down; B has them, and the upgrade ends."""
     timeline = topology({"crashes": 1, "joiners": 0}, "post A", "build A", "build B", "crash A")
     assert refused(timeline, "build C") == "group 0 has no leader with a majority"
     go_on(timeline, "elect B")
@@ -148,8 +142,8 @@ def test_the_next_coordinator_goes_on_with_the_build() -> None:
     assert {node.view for node in timeline.state.nodes} == {"done"}
 
 
-def test_without_a_majority_nothing_is_committed() -> None:
-    """Two of three are down: no POST, no leader."""
+def test_without_a_majority_no_leader_is_elected_and_post_is_refused() -> None:
+    """Two of three are down; a node that is down answers no GET."""
     timeline = topology({"crashes": 2, "joiners": 0}, "crash A", "crash B")
     assert refused(timeline, "elect C") == "no majority of group 0 is up"
     assert refused(timeline, "post C") == "group 0 has no leader with a majority"
