@@ -10,9 +10,8 @@ from typing import Any
 from msgspec import Struct
 
 from benchmarks.figures import Figure, show, spoken
-from kit.model.model import Model
+from kit.model.model import Model, Rule
 from kit.model.registry import build
-from kit.model.rule import Rule
 from kit.model.timeline import Timeline
 
 NODES = 1000

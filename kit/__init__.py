@@ -19,7 +19,7 @@ _PLACES = {
     "course": "kit.lessons.progress",
     "editions": "kit.commands.editions",
     "explain": "kit.operators.explain",
-    "export_grades": "kit.lessons.grades",
+    "export_grades": "kit.lessons.progress",
     "export_html": "kit.views.export",
     "export_run": "kit.views.runs",
     "glossary": "kit.lessons.glossary",

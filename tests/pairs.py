@@ -5,7 +5,7 @@ from functools import wraps
 from typing import Any
 
 from kit.errors import BadInput, Refusal
-from kit.model.rule import Rule
+from kit.model.model import Rule
 from kit.model.source import place
 from kit.model.vet import NEW
 

@@ -24,9 +24,17 @@ from tempfile import TemporaryDirectory
 from kit.catalogue.course import COURSE, lesson
 from kit.console.drill import drills, open_drill
 from kit.errors import KitError
-from kit.site.drills import drill_page, listed_drills
 from kit.site.lessons import glossary_page, lesson_page
-from kit.site.pages import ARCHIVE, listed, sheet, start_page, story_page, style
+from kit.site.pages import (
+    ARCHIVE,
+    drill_page,
+    listed,
+    listed_drills,
+    sheet,
+    start_page,
+    story_page,
+    style,
+)
 from kit.site.worker import whole_story
 from kit.views.rendered import RenderedTimeline
 from kit.views.shell import Entry, browser_module

@@ -14,10 +14,19 @@ from msgspec.structs import replace
 from kit.clients import frames, statements
 from kit.clients.cluster import ServedCluster
 from kit.clients.frames import Column, Message, Parameters, Result
-from kit.clients.notation import UNSET, MalformedError, multimap, number, sized, string
+from kit.clients.notation import (
+    UNSET,
+    MalformedError,
+    decoded,
+    encoded,
+    fitted,
+    multimap,
+    number,
+    sized,
+    string,
+)
 from kit.clients.statements import Marker, Statement, SyntaxFault
 from kit.clients.tables import CQL, Catalog, Table
-from kit.clients.values import decoded, encoded, fitted
 from kit.console.clients import RowAnswer, RowRequest
 from kit.console.server import COUNTED, FILTERING, JSON, Row, json_row, needs_filtering
 from kit.errors import BadInput, KitError, Refused, check_among

@@ -11,8 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from kit.clients import notation
-from kit.clients.notation import MalformedError, Reader, number, string
-from kit.clients.values import option
+from kit.clients.notation import MalformedError, Reader, number, option, string
 from kit.operators.importers.cql import CqlType
 
 VERSION, RESPONSE = 4, 0x80

@@ -80,7 +80,7 @@ ANSWERS = {
 
 SESSIONS = {
     "drill": ("type an operator's commands against a simulated cluster", "drills:drill"),
-    "class": ("let a class play a run: everyone is a node", "classroom:classroom"),
+    "class": ("let a class play a run: everyone is a node", "serving:classroom"),
     "serve": ("let programs and cqlsh connect to a cluster", "serving:serving"),
     "site": ("serve the static site on this machine", "site:site"),
     "lab": ("open JupyterLab on the start notebook", "lab:main"),

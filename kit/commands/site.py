@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import logging
+import re
 import sys
 import webbrowser
 from collections.abc import Sequence
@@ -17,8 +20,8 @@ from kit.commands.lab import choose_port, port_number
 from kit.commands.parsing import Parser
 from kit.edge.door import be_brief, door
 from kit.edge.writing import check_place, write_whole
-from kit.errors import BadInput
-from kit.site.single import single_page
+from kit.errors import BadInput, KitError
+from kit.site.pages import POLICY
 
 BUILT = Path(__file__).resolve().parents[2] / "build" / "site"
 LOOPBACK, FIRST_PORT = "127.0.0.1", 8766
@@ -94,3 +97,57 @@ def site(argv: Sequence[str]) -> int:
         except KeyboardInterrupt:
             put("the site is no longer served")
     return 0
+
+
+END = "</body></html>\n"
+_STYLE = re.compile(r'<link rel="stylesheet" href="([^"]+)">')
+_SCRIPT = re.compile(r'<script type="module" src="([^"]+)"></script>')
+_MODULE = '<script type="module">{}</script>'
+_PACK = re.compile(r'(?<= data-pack=")([^"]+)(?=")')
+_POLICY = re.compile(r'(?<=http-equiv="Content-Security-Policy" content=")([^"]+)(?=")')
+_HOME = re.compile(r'<a href="[./]+/(index\.html)">[^<]*</a>')
+
+
+def single_page(name: str, site: Path) -> str:
+    """The page of a story with style, module, pack and engine in it; ``site`` has been built.
+
+    Raises BadInput for a story that the site does not have, KitError for files of another kit.
+    """
+    stories = site / "stories"
+    page = stories / f"{name}.html"
+    if page not in stories.rglob("*.html"):
+        raise BadInput("story", name, f"one of those in {stories}, where `make site` writes them")
+    text = page.read_text(encoding="utf-8")
+
+    def embed(pattern: re.Pattern[str], form: str) -> bytes:
+        nonlocal text
+        match = pattern.search(text)
+        file = (page.parent / match[1]).resolve() if match else site
+        if match is None or not file.is_file():
+            raise KitError(f"story: {page} and the files next to it differ: run `make site` again")
+        data = file.read_bytes()
+        inside = data.decode() if form.startswith("<") else _letters(data)
+        text = f"{text[: match.start()]}{form.format(inside)}{text[match.end() :]}"
+        return data
+
+    own = {
+        "style-src": _digest(embed(_STYLE, "<style>{}</style>")),
+        "script-src": f"{_digest(embed(_SCRIPT, _MODULE))} blob: 'wasm-unsafe-eval'",
+        "connect-src": "data:",
+    }
+    embed(_PACK, "data:;base64,{}")
+    policy = "; ".join(map(" ".join, (POLICY | own).items()))
+    text = _HOME.sub("", _POLICY.sub(lambda _: policy, text))
+    held = (
+        f'<script type="text/plain" id="{file.name}">{_letters(file.read_bytes())}</script>'
+        for file in sorted((site / "engine").iterdir())
+    )
+    return text.removesuffix(END) + "".join(held) + END
+
+
+def _letters(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def _digest(text: bytes) -> str:
+    return f"'sha256-{_letters(hashlib.sha256(text).digest())}'"

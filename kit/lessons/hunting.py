@@ -170,7 +170,7 @@ class Hunt:
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         # The board is made of widgets, which the judge's process of its own must not load.
-        board = import_module("kit.lessons.hunt_board").HuntBoard(self)
+        board = import_module("kit.lessons.forms").HuntBoard(self)
         return {**bundle_of(board, **options), **bundle_of(self.sheet())}
 
 

@@ -94,7 +94,7 @@ class Prediction:
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         # The form is made of widgets; a question can be asked and judged without any.
-        form = import_module("kit.lessons.prediction_form").form(self)
+        form = import_module("kit.lessons.forms").form(self)
         live = bundle_of(form, **options)
         return {**live, "text/plain": repr(self), "text/html": static_html(self.draw())}
 

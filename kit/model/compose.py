@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from kit.errors import Refusal
 from kit.model.declared import Act, Declared, declared_by, judges, resolved
 from kit.model.flows import Flow
-from kit.model.model import Cost, Gesture, Model, Pace, Property
-from kit.model.rule import Rule
+from kit.model.model import Cost, Gesture, Model, Pace, Property, Rule
 
 Linked = tuple[str, Any]
 Link = Callable[[Any, str, Any], tuple[Linked, ...]]

@@ -39,11 +39,10 @@ from kit.errors import BadInput, BadType, KitError, Refusal, Refused, misfit, sh
 from kit.masks import chosen
 from kit.model.flows import Flow, FlowKind, ServerLine, ServerLog, Travels, spot
 from kit.model.model import Cost as Cost  # noqa: PLC0414  # declarations take it from here
-from kit.model.model import Gesture, Kind, Model, NoParameters, Pace, Property, Safeguard
+from kit.model.model import Gesture, Kind, Model, NoParameters, Pace, Property, Rule, Safeguard
 from kit.model.parameters import BUDGET, check_limits
 from kit.model.patience import attended
 from kit.model.registry import Entry, entry_by
-from kit.model.rule import Rule
 from kit.model.source import is_kits, is_own_error
 from kit.model.vet import check_body, check_call
 

@@ -21,9 +21,10 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
-from kit.errors import Refusal, Refused, shorten
-from kit.model.rule import A, Rule, S
+from kit.errors import KitError, Refusal, Refused, shorten
 
+S = TypeVar("S")
+A = TypeVar("A")
 Switches = TypeVar("Switches", bound=Struct)
 Gesture: TypeAlias = tuple[str, str] | tuple[tuple[str, ...], tuple[str, ...]]
 """A part of the picture is taken to another one (both by key; an empty one is out of the picture),
@@ -268,6 +269,49 @@ class TransitionRows(Struct, frozen=True):
 
 class NoParameters(Struct, frozen=True, forbid_unknown_fields=True):
     """The parameters of a model that comes in one configuration only."""
+
+
+class Rule(Struct, Generic[S, A], frozen=True):
+    """One kind of action: which of them a person could think of, and what each comes to.
+
+    ``choices(state)`` gives those actions, each with what ``outcome`` is told of it (its arguments,
+    or the action itself); ``given(action)`` finds that for an action that comes from elsewhere.
+    ``outcome(state, given)`` is the next state, a ``Refusal``, or None: nobody would think of it.
+    Where a rule is ``sure`` it is always a state: a walk counts its choices without trying them.
+    """
+
+    action: type[A]
+    kind: str
+    choices: Callable[[S], Iterable[tuple[A, Any]]]
+    outcome: Callable[[S, Any], S | Refusal | None]
+    given: Callable[[A], Any]
+    sure: bool = False
+
+    def ready(self, s: S) -> list[tuple[A, S]]:
+        """The actions of this kind that may happen in ``s``, each with the state after it."""
+        outcome, ready = self.outcome, []
+        for action, given in self.choices(s):
+            end = outcome(s, given)
+            if end is not None and type(end) is not Refusal:
+                ready.append((action, end))
+        return ready  # type: ignore[return-value]  # what is left are states
+
+    def seen(self, s: S, given: Any) -> S | Refusal | None:
+        """The outcome as it is looked at: ``s`` where it raises, which is left to who takes it."""
+        try:
+            return self.outcome(s, given)
+        except KitError:
+            raise
+        except (Exception, SystemExit, GeneratorExit):  # of the model's own code
+            return s
+
+    def end(self, s: S, action: A) -> S | Refusal | None:
+        """The outcome of an action in ``s``; None when it is none of the choices there."""
+        try:
+            given = self.given(action)
+        except Refused:
+            return None
+        return self.outcome(s, given) if (action, given) in self.choices(s) else None
 
 
 class Model(Generic[S, A]):

@@ -6,8 +6,7 @@ from typing import Any
 from msgspec import Struct
 
 from kit.errors import Refusal
-from kit.model.model import Model
-from kit.model.rule import Rule
+from kit.model.model import Model, Rule
 from kit.model.timeline import Timeline
 
 

@@ -28,9 +28,8 @@ from msgspec.structs import fields as struct_fields
 
 from kit.edge.arguments import keep_calls, text, whole_number
 from kit.errors import BadInput, BadType, KitError, Refusal
-from kit.model.model import Kind, Model, Monitor, PartialOrder, Property, Safeguard, content
+from kit.model.model import Kind, Model, Monitor, PartialOrder, Property, Rule, Safeguard, content
 from kit.model.patience import attended
-from kit.model.rule import Rule
 from kit.model.source import (
     is_kits,
     is_kits_file,

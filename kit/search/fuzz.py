@@ -22,9 +22,8 @@ from kit.edge.progress import Progress, shown
 from kit.errors import BadInput, Refusal, one_line
 from kit.model import vet
 from kit.model.liveness import loop_of, loop_words
-from kit.model.model import Model, Monitor, Property, by_kind
+from kit.model.model import Model, Monitor, Property, Rule, by_kind
 from kit.model.registry import check_one_of, fuzzing_of, rows_of
-from kit.model.rule import Rule
 from kit.model.timeline import Timeline
 from kit.model.trace import Trace
 from kit.search.check import Lines, Scope, scope_of

@@ -9,8 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from kit.errors import Refusal
-from kit.model.model import Model, verdicts
-from kit.model.rule import Rule
+from kit.model.model import Model, Rule, verdicts
 
 
 class OrderedState(Struct, frozen=True, cache_hash=True):

@@ -20,8 +20,7 @@ from kit.edge.progress import Progress
 from kit.errors import BadInput, KitError, shorten
 from kit.model import vet
 from kit.model.liveness import Lassos, loop_words
-from kit.model.model import Cost, Model, Monitor, Property, by_kind
-from kit.model.rule import Rule
+from kit.model.model import Cost, Model, Monitor, Property, Rule, by_kind
 from kit.model.source import place
 
 

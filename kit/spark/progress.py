@@ -16,7 +16,8 @@ from msgspec import Struct
 
 from kit.edge.arguments import checked
 from kit.edge.progress import Terminal
-from kit.spark.sessions import Spark, is_remote, living
+from kit.spark.machine import SparkUnavailable
+from kit.spark.sessions import Spark, is_remote, living, session
 from kit.views.static import bundle_of
 
 
@@ -240,6 +241,18 @@ def starting() -> Iterator[None]:
             yield
     finally:
         bar.draw(USUAL, USUAL, f"after {round(monotonic() - began)} s")
+
+
+def session_or_none(
+    master: str | None = None, *, tell: Callable[[str], None] = print
+) -> Any | None:
+    """A session as ``session`` gives it, or None: what takes one then runs in this process."""
+    try:
+        with starting():
+            return session(master)
+    except SparkUnavailable as why:
+        tell(f"Spark cannot be used here: {why}. A smaller run with the plain engine follows.")
+        return None
 
 
 class Peak:

@@ -34,6 +34,7 @@ from kit.edge.arguments import whole_number
 from kit.edge.limits import MOST_TASKS, most_cores
 from kit.errors import BadInput, KitError
 from kit.spark import machine
+from kit.spark.machine import PATIENCE, SparkUnavailable
 from kit.views.static import bundle_of
 
 
@@ -49,7 +50,6 @@ class SparkSession(Protocol):
 
 
 Spark: TypeAlias = Annotated[Any, SparkSession]
-PATIENCE = 120.0  # seconds for a start, or a cluster's answer and its first executor
 LAST_TASKS = 10.0  # seconds until cancelled tasks have ended
 MASTERS = "local, local[N], local[*], spark://HOST:PORT or sc://HOST:PORT"
 SESSION = (
@@ -66,13 +66,6 @@ COUNTED = {
 """Settings that are numbers of threads or tasks, and the most of each."""
 
 CONNECT_MODE = "SPARK_CONNECT_MODE_ENABLED"
-
-
-UNUSED = "Spark cannot be used here: {why}. A smaller run with the plain engine follows."
-
-
-class SparkUnavailable(KitError):
-    """Spark cannot be started or reached; the text says why, in one line."""
 
 
 class JobCancelled(KeyboardInterrupt):
@@ -174,20 +167,6 @@ def session(
     if where is not None:
         ship(spark, scratch)
     return spark
-
-
-def session_or_none(
-    master: str | None = None, *, tell: Callable[[str], None] = print
-) -> Any | None:
-    """A session as ``session`` gives it, or None: what takes one then runs in this process."""
-    from kit.spark.progress import starting
-
-    try:
-        with starting():
-            return session(master)
-    except SparkUnavailable as why:
-        tell(UNUSED.format(why=why))
-        return None
 
 
 def stop(spark: Spark | None) -> None:
@@ -371,10 +350,7 @@ def _started(
 ) -> Any:
     if find_spec("pyspark") is None:
         raise SparkUnavailable("the package pyspark is not installed")
-    try:
-        java = machine.find_java(environment)
-    except KitError as error:
-        raise SparkUnavailable(str(error)) from None
+    java = machine.find_java(environment)
     from kit.spark import driver
     from kit.spark.cluster import secret_of
 

@@ -12,16 +12,20 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from kit.edge.arguments import checked
 from kit.edge.paths import whole_path
 from kit.errors import BadInput, KitError
 from kit.spark.progress import display_widget, in_notebook
-from kit.spark.schemas import EPOCHS
+from kit.spark.rows import columns_of
+from kit.spark.schemas import EPOCHS, table
 from kit.spark.sessions import Spark
 from kit.spark.storing import for_spark
 from kit.spark.traces import LAG, PlainTraces, Tables, lag_of, store, stored
+from kit.views.chart import Chart, chart, empty_figure
+from kit.views.palette import OUTLINE, SIGNS
 
 PAUSE = 0.2  # seconds between two looks
 LONGEST_PAUSE = 3600
@@ -155,9 +159,9 @@ class LiveChart:
 
     def __call__(self, lag: pd.DataFrame) -> None:
         """Draw a lag report."""
-        chart = import_module("kit.spark.lag_chart").lag(lag)
-        picture = b64encode(chart.png).decode()
-        words = escape(chart.words, quote=True)
+        shown = lag_chart(lag)
+        picture = b64encode(shown.png).decode()
+        words = escape(shown.words, quote=True)
         image = f'<img src="data:image/png;base64,{picture}" alt="{words}">'
         if self.widget is None:
             self.widget = import_module("ipywidgets").HTML(image)
@@ -169,3 +173,35 @@ class LiveChart:
         """Take it away: the last chart is what the caller shows."""
         if self.widget is not None:
             self.widget.layout.display = "none"
+
+
+LAG_REPORT = table(
+    "lag",
+    "a node, over all runs",
+    "node string: the node",
+    "runs bigint: how many runs the node was in",
+    "mean double: how many epochs the node was behind, on average",
+    "most bigint: the most epochs that the node was behind",
+    "behind double: the share of the steps in which the node was behind",
+)
+
+
+def lag_chart(frame: pd.DataFrame) -> Chart:
+    """How many epochs each node is behind, of a lag report (else BadInput): the mean, the most."""
+    frame = columns_of("frame", frame, LAG_REPORT).to_pandas()
+    figure, axes = empty_figure(6.4, 2.8)
+    places = np.arange(len(frame))
+    for offset, name, sign, hatch in ((-0.2, "mean", "added", ""), (0.2, "most", "removed", "//")):
+        look = {"color": SIGNS[sign], "edgecolor": OUTLINE, "hatch": hatch, "label": name}
+        axes.bar(places + offset, frame[name], 0.38, **look)
+    axes.set_xticks(places, list(frame["node"]))
+    axes.set_ylabel("epochs behind")
+    axes.yaxis.get_major_locator().set_params(integer=True)
+    runs = int(frame["runs"].max()) if len(frame) else 0
+    axes.set_title(f"Epoch lag, {runs} runs", loc="left")
+    figure.legend(loc="outside right upper", frameon=False)
+    lines = [
+        f"{row.node}: mean {row.mean:.2f}, most {row.most}, behind in {row.behind:.0%} of the steps"
+        for row in frame.itertuples(index=False)
+    ]
+    return chart(figure, "\n".join([f"Epochs behind, over {runs} runs", *lines]))

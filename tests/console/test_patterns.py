@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.console.patterns import ALLOWED, compiled
+from kit.console.logs import ALLOWED, compiled
 from kit.errors import BadInput
 from tests.examples import examples
 

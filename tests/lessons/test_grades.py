@@ -10,8 +10,7 @@ import pytest
 
 from kit.catalogue.course import COURSE
 from kit.errors import BadInput
-from kit.lessons.grades import POSSIBLE, export_grades
-from kit.lessons.progress import VARIABLE, keep
+from kit.lessons.progress import POSSIBLE, VARIABLE, export_grades, keep
 
 GRADED = [lesson for lesson in COURSE if lesson.exercises]
 

@@ -19,7 +19,7 @@ from kit.lessons import (
     sources,
     writers,
 )
-from kit.lessons.prediction_form import form, reply_to
+from kit.lessons.forms import form, reply_to
 from kit.lessons.predictions import NONE
 from kit.lessons.questions import copied
 from kit.model.registry import build, entries, entry_of

@@ -10,8 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from kit.errors import BadInput, Refusal
-from kit.model.model import always, sometimes
-from kit.model.rule import Rule
+from kit.model.model import Rule, always, sometimes
 from kit.model.vet import MOST_CHOICES, check_purity, check_seen
 from tests.model.test_purity import Add, Firm, Frozen, model_of
 

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kit.errors import KitError, Refused
-from kit.model.model import Model, Monitor, PartialOrder, always, fingerprint, step
+from kit.model.model import Model, Monitor, PartialOrder, Rule, always, fingerprint, step
 from kit.model.registry import build, entry_of
-from kit.model.rule import Rule
 from kit.model.trace import action_from
 from kit.model.vet import METHODS, check_contract
 from tests.examples import examples

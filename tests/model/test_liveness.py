@@ -12,8 +12,7 @@ from msgspec import Struct
 from kit.errors import Refusal
 from kit.model.declared import Declared, State, action, always, live
 from kit.model.liveness import is_fair, loop_of
-from kit.model.model import Model, Property
-from kit.model.rule import Rule
+from kit.model.model import Model, Property, Rule
 from kit.model.timeline import Timeline
 from kit.model.trace import dumps, loads
 from kit.search.check import check

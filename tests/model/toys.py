@@ -9,9 +9,8 @@ from msgspec import Struct
 
 from kit.errors import BadInput, Refusal
 from kit.model.log import Append, Apply, AtomicLog, LogParameters
-from kit.model.model import Model, Property, Safeguard, always, sometimes, switched_off
+from kit.model.model import Model, Property, Rule, Safeguard, always, sometimes, switched_off
 from kit.model.registry import Entry, Scenario
-from kit.model.rule import Rule
 
 
 class Lift(Struct, frozen=True):

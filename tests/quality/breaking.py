@@ -13,8 +13,7 @@ from typing import Any
 
 from kit.errors import Refusal
 from kit.model.compose import Product
-from kit.model.model import Model
-from kit.model.rule import Rule
+from kit.model.model import Model, Rule
 from tests import pairs
 from tests.quality.unguarding import Cut, let_through
 

@@ -16,8 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.errors import Refusal
-from kit.model.model import Model
-from kit.model.rule import Rule
+from kit.model.model import Model, Rule
 from kit.search.check import Result, check
 from tests.quality.breaking import broken, lift_again, tables, unrefused
 from tests.quality.unguarding import Cut, reason_of

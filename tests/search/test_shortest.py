@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from kit.model.model import Model, Monitor, Property, always, goal, step
-from kit.model.rule import Rule
+from kit.model.model import Model, Monitor, Property, Rule, always, goal, step
 from kit.search.check import check
 from tests.examples import examples
 from tests.model.toys import Cell, Go

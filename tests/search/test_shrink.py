@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from kit.model.model import Model, Property, always
-from kit.model.rule import Rule
+from kit.model.model import Model, Property, Rule, always
 from kit.model.timeline import Timeline
 from kit.search.fuzz import CLEAN, PropertyJudges, Walker, shrink
 from tests.examples import examples

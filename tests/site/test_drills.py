@@ -11,7 +11,7 @@ import pytest
 
 from kit.console.drill import drills
 from kit.errors import BadInput
-from kit.site.drills import drill_page, listed_drills
+from kit.site.pages import drill_page, listed_drills
 from kit.site.parts import Drilled, Parts
 from tests.protocols.tcm.test_drill import LAGS, PASSING
 

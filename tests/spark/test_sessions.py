@@ -14,8 +14,9 @@ import pytest
 from kit.errors import BadInput
 from kit.protocols.tcm.spark.histories import History, history, sample
 from kit.protocols.tcm.spark.pipelines import pipeline
-from kit.spark.machine import LOOPBACK
-from kit.spark.sessions import SparkUnavailable, about, session, session_or_none, stop
+from kit.spark.machine import LOOPBACK, SparkUnavailable
+from kit.spark.progress import session_or_none
+from kit.spark.sessions import about, session, stop
 from tests.house.test_imports import DATA, FRONT, loaded_by
 from tests.saying import like
 from tools.notebooks import LIVE

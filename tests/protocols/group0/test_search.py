@@ -9,10 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from kit.errors import Refusal
-from kit.model.model import Model
+from kit.model.model import Model, Rule
 from kit.model.network import DeliverMessage
 from kit.model.registry import build, entry_of
-from kit.model.rule import Rule
 from kit.protocols.group0.discovery import FoundGroup
 from kit.protocols.group0.group0 import Group0
 from kit.protocols.group0.raft import CommitCommand, Elect

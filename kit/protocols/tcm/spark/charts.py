@@ -11,8 +11,8 @@ import pyarrow as pa
 from matplotlib.colors import LinearSegmentedColormap, to_hex
 
 from kit.protocols.tcm.spark.pipelines import Pipeline
-from kit.spark.lag_chart import lag
 from kit.spark.sessions import arrow_of
+from kit.spark.streaming import lag_chart as lag
 from kit.views.chart import Chart, chart, empty_figure
 from kit.views.palette import LIGHT, OKABE_ITO, OUTLINE, SIGNS, contrast
 

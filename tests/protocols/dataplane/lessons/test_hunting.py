@@ -23,7 +23,7 @@ from kit.lessons import (
     predict,
     story,
 )
-from kit.lessons.hunt_board import HuntBoard
+from kit.lessons.forms import HuntBoard
 from kit.lessons.hunting import VARIANTS, Variant, drawn, hunts, judged
 from kit.model.registry import build, entry_of
 from kit.model.timeline import Timeline

@@ -1,7 +1,7 @@
-"""The board of a bug hunt: choose a variant, play it, search it, accuse a safeguard, see the score.
+"""What learners press in a lesson: the board of a bug hunt, the form of a prediction.
 
-Each button does what the method of the hunt does, and shows what it gives in place. What cells
-say to the same hunt is in the board, too.
+Each button does what the method of the hunt or of the prediction does, and shows what it gives in
+place. What cells say to the same hunt is in the board, too.
 """
 
 from typing import Any
@@ -10,6 +10,7 @@ import ipywidgets
 
 from kit.errors import KitError
 from kit.lessons.hunting import Hunt
+from kit.lessons.predictions import Prediction
 from kit.lessons.stills import Judgement
 from kit.views.fragment import h
 from kit.views.parts import prose
@@ -83,3 +84,31 @@ class HuntBoard(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no t
         except KitError as error:
             verdict = Judgement(False, str(error))
         self.reply.value = static_html(verdict.draw(spoken=True))
+
+
+def form(prediction: Prediction) -> ipywidgets.VBox:
+    """The form of one prediction."""
+    text = ipywidgets.HTML(h("p", h("strong", prose(prediction.text))).html())
+    boxes = [
+        ipywidgets.Checkbox(
+            value=False, description=choice, indent=False, layout=ipywidgets.Layout(width="auto")
+        )
+        for choice in prediction.choices
+    ]
+    reply = ipywidgets.HTML()
+
+    def judged(_button: Any) -> None:
+        reply.value = reply_to(prediction, [box.description for box in boxes if box.value])
+
+    answer = button("Answer", "compare with the model", judged, "max-content")
+    return ipywidgets.VBox([text, *boxes, answer, reply])
+
+
+def reply_to(prediction: Prediction, chosen: list[str]) -> str:
+    """The HTML of the verdict on what was ticked; nothing ticked is said in place, too."""
+    verdict = Judgement(False, "Tick at least one box.")
+    try:
+        verdict = prediction.answer(*chosen) if chosen else verdict
+    except KitError as error:
+        verdict = Judgement(False, str(error))
+    return static_html(verdict.draw(spoken=True))
