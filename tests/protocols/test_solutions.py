@@ -14,10 +14,16 @@ from kit.lessons.judge import FURTHER, HIDDEN, SEED
 from kit.lessons.tasks import solution_of, task_named, tasks
 from kit.model.registry import build, entries
 from kit.model.timeline import Timeline
-from kit.protocols.dataplane.solutions import always_meet, groups, unaware
+from kit.protocols.dataplane.lessons import always_meet, groups, unaware
 from kit.protocols.raft.solutions import committed_up_to, votes_for
-from kit.protocols.tcm.solutions import parts
-from kit.protocols.vnodes.solutions import acknowledged
+from kit.protocols.tcm.lessons.tasks import must_not_die, parts, replicas
+from kit.protocols.tcm.rules.quorums import levels, sharing
+from kit.protocols.vnodes.lessons import acknowledged
+from kit.ring import natural
+from kit.ring.columns import np
+from kit.ring.replication import SimpleStrategy
+from kit.ring.tokens import small
+from kit.ring.topology import Node, Ring
 from kit.views.frame import frame
 from kit.views.panel import Scene, scene_of
 from kit.views.question import MOST, Question
@@ -168,6 +174,38 @@ def test_groups_of_a_move(done: int, reads: str, writes: str) -> None:
 def test_parts_of_a_line(rights: list[int], cuts: list[int], numbers: list[int]) -> None:
     """Ranges are counted where they end, from the start of the line on."""
     assert parts(rights, cuts) == numbers
+
+
+def walked(tokens: dict[str, int], token: int, rf: int) -> list[str]:
+    """The replicas of a token, by the engine's own walk."""
+    nodes = [Node(name, (owned,)) for name, owned in tokens.items()]
+    ring = Ring.of(nodes, small(max(tokens.values()) + 100))
+    [codes] = natural.replicas(ring, SimpleStrategy(rf), np.array([token]))
+    return [ring.names[code] for code in codes]
+
+
+def lost_next(groups: list[list[str]], down: list[str]) -> list[str]:
+    """The nodes whose death takes QUORUM from a group, by the engine's own columns."""
+    names = sorted({name for group in groups for name in group})
+    width = max(len(group) for group in groups)
+    rows = [[names.index(name) for name in group] + [-1] * (width - len(group)) for group in groups]
+    dead = np.array([name in down for name in names], np.bool_)
+    quorum = next(x for x in levels(np.array(rows, np.int32).T, {}, dead) if x.name == "QUORUM")
+    nodes = np.arange(len(names), dtype=np.int32)
+    units, _ = quorum.lost(sharing(quorum.alive, nodes, alone=True))
+    return [names[code] for code in sorted(set(units.tolist()))]
+
+
+@pytest.mark.parametrize(
+    ("name", "solution", "engine"),
+    [("replicas", replicas, walked), ("must-not-die", must_not_die, lost_next)],
+)
+def test_the_engine_answers_alike(name: str, solution: Any, engine: Any) -> None:
+    """Exercises of a class's size are answered by the rules of the whole kit, too."""
+    judge: Any = task_named(name).judge
+    chance = random.Random(SEED)
+    for case in (*judge.public, *(judge.draw(chance) for _ in range(HIDDEN + FURTHER))):
+        assert solution(*case) == engine(*case), case
 
 
 STEPS = 40

@@ -20,16 +20,8 @@ from kit.protocols.storage.rules.conditions import MajorityKnows
 from kit.protocols.storage.rules.history import CopyTask, Edge, RangeEpoch, RangeHistory
 from kit.protocols.storage.rules.view import View
 from kit.protocols.tcm.parameters import ClusterParameters, TcmParameters
+from kit.protocols.tcm.rules import metadata as rules
 from kit.protocols.tcm.rules.barrier import Barrier, barriers, must_stream, sources, stream_barriers
-from kit.protocols.tcm.rules.metadata import (
-    Advance,
-    AutomaticCancel,
-    Begin,
-    Cancel,
-    Event,
-    Sequence,
-    Snapshot,
-)
 from kit.protocols.tcm.rules.operations import OPERATION_SPECS
 from kit.protocols.tcm.tcm import Tcm, TcmState
 from kit.ring.columns import np
@@ -59,13 +51,15 @@ def busiest(tcm: Tcm) -> int:
     ranked: list[tuple[bool, int]] = []
     for action, after in tcm.successors(tcm.start()):
         metadata = tcm.snapshot(after.events).metadata
-        sequence = metadata.sequence(action.operation.node) if isinstance(action, Begin) else None
+        sequence = (
+            metadata.sequence(action.operation.node) if isinstance(action, rules.Begin) else None
+        )
         if sequence is not None:
             own = sequence.plan.operation.tokens
             ends = (stream.range.right for stream in sequence.plan.movements[0].streams)
             ranked += [(right not in own, right) for right in ends]
     if not ranked:
-        refusals = (each for act, each in tcm.options(tcm.start()) if isinstance(act, Begin))
+        refusals = (each for act, each in tcm.options(tcm.start()) if isinstance(act, rules.Begin))
         why = next((each.reason for each in refusals if each), "here none moves")
         allowed = f"one that moves replicas; {why}"
         raise BadInput("operations", ", ".join(tcm.parameters.operations), allowed)
@@ -99,15 +93,15 @@ class _Projection:
         self.states: list[TcmState] = []
         self.numbers: dict[Any, int] = {}
         self._number(tcm.start())
-        self.edges: list[tuple[tuple[Event, TcmState, int], ...]] = []
+        self.edges: list[tuple[tuple[rules.Event, TcmState, int], ...]] = []
         for state in self.states:  # grows while it is walked along
             self.edges.append(tuple(self._follow(state)))
         self.views = [self._view(state) for state in self.states]
         self.local = {code: i for i, code in enumerate(self._codes())}
 
-    def _follow(self, state: TcmState) -> Iterator[tuple[Event, TcmState, int]]:
+    def _follow(self, state: TcmState) -> Iterator[tuple[rules.Event, TcmState, int]]:
         for action, after in self.tcm.successors(_all_streamed(self.tcm, state)):
-            if isinstance(action, Event):
+            if isinstance(action, rules.Event):
                 bare = replace(after, streamed=())
                 yield action, bare, self._number(bare)
 
@@ -135,7 +129,7 @@ class _Projection:
         )
         return metadata.ring, under_way, metadata.cancels, snapshot.placements, state.down
 
-    def snapshot(self, state: TcmState) -> Snapshot:
+    def snapshot(self, state: TcmState) -> rules.Snapshot:
         return self.tcm.snapshot(state.events)
 
     # -- an epoch's view, in codes ----------------------------------------------------------------
@@ -191,11 +185,11 @@ class _Projection:
     def _mask(self, codes: Any) -> int:
         return mask_of(self.local[code] for code in codes if code in self.local)
 
-    def _edge(self, at: int, event: Event, after: TcmState, to: int) -> Edge:
+    def _edge(self, at: int, event: rules.Event, after: TcmState, to: int) -> Edge:
         state = self.states[at]
         now, then = self.views[at], self.views[to]
         conditions, streamed = tuple[MajorityKnows, ...](), False
-        if isinstance(event, Advance):
+        if isinstance(event, rules.Advance):
             sequence = self.snapshot(state).metadata.sequence(event.node)
             assert sequence is not None
             barriers = self._conditions(state, self._barriers(state, sequence))
@@ -203,9 +197,11 @@ class _Projection:
             streamed = must_stream(sequence, self.tcm.switches)
         does = self.tcm.verb(event), self._title(after), to, conditions, streamed
         switches, regains = now[0] != then[0], self._mask(then[1] - now[1])
-        return Edge(*does, switches, regains, aside=isinstance(event, Cancel | AutomaticCancel))
+        return Edge(
+            *does, switches, regains, aside=isinstance(event, rules.Cancel | rules.AutomaticCancel)
+        )
 
-    def _barriers(self, state: TcmState, sequence: Sequence) -> tuple[Barrier, ...]:
+    def _barriers(self, state: TcmState, sequence: rules.Sequence) -> tuple[Barrier, ...]:
         everywhere = barriers(self.snapshot(state), sequence, self.tcm.switches)
         return tuple(filter(self._here, everywhere))
 
@@ -220,7 +216,7 @@ class _Projection:
     def _age(self, state: TcmState, epoch: int) -> int:
         return self.snapshot(state).metadata.epoch - epoch
 
-    def _driver(self, state: TcmState, sequence: Sequence) -> tuple[MajorityKnows, ...]:
+    def _driver(self, state: TcmState, sequence: rules.Sequence) -> tuple[MajorityKnows, ...]:
         operation = sequence.plan.operation
         if OPERATION_SPECS[operation.kind].driver != "node" or sequence.undoing:
             return ()

@@ -21,16 +21,9 @@ from kit.errors import BadInput, counted
 from kit.masks import members
 from kit.model.registry import check_one_of
 from kit.protocols.dataplane.projection import project
+from kit.protocols.storage.rules import levels as rules
 from kit.protocols.storage.rules.conditions import MajorityKnows
 from kit.protocols.storage.rules.history import RangeHistory, Trail, trails
-from kit.protocols.storage.rules.levels import (
-    ACKNOWLEDGEMENTS,
-    LEVELS,
-    AnswerQuota,
-    Level,
-    read_quotas,
-    write_quotas,
-)
 from kit.protocols.storage.rules.view import Acknowledgement
 from kit.protocols.tcm.tcm import Tcm
 from kit.ring.columns import np
@@ -38,7 +31,7 @@ from kit.views.static import BROKEN, HOLDS, Sheet
 
 MOST_REPLICAS = 24  # of a range, old and new: there are so many subsets to go through
 SHOWN = 24
-PAIRS: tuple[tuple[Level, Level], ...] = (
+PAIRS: tuple[tuple[rules.Level, rules.Level], ...] = (
     ("QUORUM", "QUORUM"),
     ("LOCAL_QUORUM", "LOCAL_QUORUM"),
     ("EACH_QUORUM", "LOCAL_QUORUM"),
@@ -55,8 +48,8 @@ class Crossing(Struct, frozen=True):
     """
 
     range: str
-    write: Level
-    read: Level
+    write: rules.Level
+    read: rules.Level
     where: str
     read_epoch: int
     write_epoch: int
@@ -174,7 +167,7 @@ def quorums(
     model: Any,
     *,
     acknowledgement: Acknowledgement = "union",
-    levels: Iterable[tuple[Level, Level]] | None = None,
+    levels: Iterable[tuple[rules.Level, rules.Level]] | None = None,
 ) -> Crossings:
     """Every pair of epochs that may be in use at once, on every range that a plan changes.
 
@@ -182,7 +175,7 @@ def quorums(
     are pairs (write, read); None for QUORUM and, where there are several datacenters, the local
     ones too. BadInput for a model without such a plan, or a range with too many replicas.
     """
-    check_one_of("acknowledgement", acknowledgement, ACKNOWLEDGEMENTS)
+    check_one_of("acknowledgement", acknowledgement, rules.ACKNOWLEDGEMENTS)
     tcm = model if isinstance(model, Tcm) else getattr(model, "tcm", None)
     if not isinstance(tcm, Tcm):
         raise BadInput("model", getattr(model, "name", model), "tcm or dataplane")
@@ -192,7 +185,7 @@ def quorums(
         pairs = usual if levels is None else tuple(levels)
         for write, read in pairs:
             for level in (write, read):
-                check_one_of("levels", level, LEVELS)
+                check_one_of("levels", level, rules.LEVELS)
             rows += crossings(history, write, read, acknowledgement)
     return Crossings(acknowledgement, tuple(rows))
 
@@ -208,7 +201,7 @@ def histories(tcm: Tcm) -> tuple[RangeHistory, ...]:
 
 
 def crossings(
-    history: RangeHistory, write: Level, read: Level, acknowledgement: Acknowledgement
+    history: RangeHistory, write: rules.Level, read: rules.Level, acknowledgement: Acknowledgement
 ) -> Iterator[Crossing]:
     """Every pair of epochs of one range, in the order in which the newer one is committed."""
     if len(history.replicas) > MOST_REPLICAS:
@@ -257,7 +250,7 @@ def _passed(ways: tuple[Trail, ...]) -> list[tuple[PassedBarrier, ...]]:
 def _crossing(
     history: RangeHistory,
     trail: Trail,
-    levels: tuple[Level, Level, Acknowledgement],
+    levels: tuple[rules.Level, rules.Level, Acknowledgement],
     dc: str,
     reader: int,
     writer: int,
@@ -266,8 +259,10 @@ def _crossing(
     write, read, acknowledgement = levels
     views, live, older = trail.views, ~trail.newest.dead, min(reader, writer)
     masks, home = tuple(history.datacenters.values()), [*history.datacenters].index(dc)
-    all_reads = smallest(read_quotas(read, views[reader], masks, home), live)
-    all_writes = smallest(write_quotas(write, views[writer], masks, home, acknowledgement), live)
+    all_reads = smallest(rules.read_quotas(read, views[reader], masks, home), live)
+    all_writes = smallest(
+        rules.write_quotas(write, views[writer], masks, home, acknowledgement), live
+    )
     reads = in_use(all_reads, told_by, older) if reader == older else all_reads
     writes = in_use(all_writes, told_by, older) if writer == older else all_writes
     missed, first = apart(reads, writes)
@@ -279,7 +274,7 @@ def _crossing(
 
 
 @lru_cache(4096)
-def smallest(quotas: tuple[AnswerQuota, ...], live: int) -> tuple[int, ...]:
+def smallest(quotas: tuple[rules.AnswerQuota, ...], live: int) -> tuple[int, ...]:
     """Every smallest set of live replicas (masks) that meets all quotas, also by the same ones."""
     fewest = {0}
     for quota in quotas:

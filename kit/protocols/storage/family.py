@@ -6,5 +6,5 @@ FAMILY = Family(
     "storage",
     "Reads and writes of one range while its replicas change",
     order=30,
-    images="panels.counting",
+    images="panels.groups",
 )

@@ -28,9 +28,7 @@ from kit.operators.workload import DRY_RUN_AS_JSON, DRY_RUN_IN_WORDS, PLACEMENTS
 from kit.protocols.tcm.dry_run import plan as planning
 from kit.protocols.tcm.dry_run.history import forced, operations_of
 from kit.protocols.tcm.dry_run.metadata_log import PREPARED, MetadataHistory, history_of
-from kit.protocols.tcm.dry_run.opening import Keyspaces, RingSource, opened
-from kit.protocols.tcm.dry_run.remedies import service_remedy
-from kit.protocols.tcm.dry_run.survival import SHARED, as_it_stands
+from kit.protocols.tcm.dry_run.opening import SHARED, Keyspaces, RingSource, as_it_stands, opened
 from kit.protocols.tcm.facts.moment import Loss, losses_of
 from kit.protocols.tcm.parameters import OPTIONS, operation_of, parse_operation, read_words
 from kit.protocols.tcm.rules.operations import EDITIONS, LEVELS, Operation
@@ -531,6 +529,27 @@ def _service(view: metadata_log.ServiceView, down: set[str]) -> Answer:
         [f"{each} is no member of the CMS" for each in sorted(down.difference(*known.values()))],
         REFUSED if missing > 0 else ACCEPTED,
     )
+
+
+def service_remedy(dead: Sequence[str], missing: int) -> Iterator[str]:
+    """The lines for members of the CMS that are down; ``missing`` is how many a quorum lacks.
+
+    Sources: published ``ReconfigureCMS``, ``Startup`` (RESET), ``CMSOperations``.
+    """
+    who = ", ".join(dead)
+    if missing > 0:
+        yield f"start {who} again: {missing} at least"
+        yield "until then data is served, but no change of schema, nodes or CMS is committed"
+        yield "so don't try removenode, assassinate, a replacement or cms reconfigure before"
+        yield (
+            "if they are gone for good, the last resort: dump the metadata of a live node with the "
+            "newest Epoch (by JMX, with unsafe_tcm_mode), and start it again with "
+            "-Dcassandra.unsafe_boot_with_clustermetadata=FILE; the dump must have it as a member"
+        )
+    elif dead:
+        yield f"start {who} again"
+        yield "if one is gone for good, nodetool removenode ID: first another takes its place there"
+        yield "nodetool cms reconfigure --status shows how far; --resume or --cancel if it stopped"
 
 
 def _numbered(remedy: Sequence[str]) -> Rows:

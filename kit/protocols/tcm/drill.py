@@ -11,17 +11,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from kit.console import drill as drills
 from kit.console.cassandra import SEEN
-from kit.console.drill import (
-    GO_ON,
-    CheckedStep,
-    CommandReply,
-    DrillKind,
-    DrillMoment,
-    Grade,
-    judged,
-    procedure,
-)
 from kit.console.forms import Form, Given
 from kit.errors import Refused
 from kit.model.flows import ServerLine, ServerLog
@@ -66,7 +57,7 @@ class OperatedServers(TcmServers):
         super().__init__()
         self.log = ServerLog(waits)
 
-    def turned(self, now: DrillMoment, name: str, *, on: bool) -> tuple[Any, ...]:
+    def turned(self, now: drills.DrillMoment, name: str, *, on: bool) -> tuple[Any, ...]:
         """A crash is how a server stops; who starts asks the others for what it lacks.
 
         Raises Refused for a node whose join was undone.
@@ -76,12 +67,12 @@ class OperatedServers(TcmServers):
         turn = now.model.wrap["tcm"]((Restart if on else Crash)(name))
         return (turn, *(self.hearing(now, [name]) if on else ()))
 
-    def acted(self, now: DrillMoment, given: Given, command: str) -> CommandReply:
+    def acted(self, now: drills.DrillMoment, given: Given, command: str) -> drills.CommandReply:
         """The answer to a submission has what the submitter lacks."""
         reply = super().acted(now, given, command)
         return replace(reply, actions=(*reply.actions, *self.hearing(now, [now.place])))
 
-    def hearing(self, now: DrillMoment, names: Iterable[str]) -> Iterator[Any]:
+    def hearing(self, now: drills.DrillMoment, names: Iterable[str]) -> Iterator[Any]:
         """Those that hear of a newer epoch ask a node that has applied it."""
         applied, held = now.model.applied(now.state), now.state.log.held
         best = max(filter(partial(self.is_up, now), range(len(applied))), key=applied.__getitem__)
@@ -89,7 +80,7 @@ class OperatedServers(TcmServers):
             if held[now.number(name)] and applied[best] > applied[now.number(name)]:
                 yield now.model.wrap["log"](CatchUp(name, now.model.names[best]))
 
-    def insert(self, now: DrillMoment, given: Given) -> CommandReply:
+    def insert(self, now: drills.DrillMoment, given: Given) -> drills.CommandReply:
         """A message has its sender's epoch: who coordinates and who stores the row hear of it."""
         epoch = self.service(now, self.answering(now, "cqlsh")).epoch
         rows = moment.rows(now.model, now.state, at=epoch)
@@ -97,12 +88,14 @@ class OperatedServers(TcmServers):
         there = [name for name in row.writes if self.is_up(now, now.number(name))]
         if 2 * len(there) <= len(row.reads):
             raise Refused("no quorum of the replicas answers")
-        return CommandReply(actions=(*self.hearing(now, dict.fromkeys((now.place, *there))),))
+        return drills.CommandReply(
+            actions=(*self.hearing(now, dict.fromkeys((now.place, *there))),)
+        )
 
-    def grep(self, now: DrillMoment, given: Given) -> CommandReply:
+    def grep(self, now: drills.DrillMoment, given: Given) -> drills.CommandReply:
         """What this node's log says of a barrier; the file is there when the server is down."""
         lines, has_read = self.reads(now, given)
-        return CommandReply(lines, marks=(LOOKED,) if has_read else ())
+        return drills.CommandReply(lines, marks=(LOOKED,) if has_read else ())
 
 
 def waits(m: TcmCluster, before: Any, action: Any, s: Any) -> Iterator[ServerLine]:
@@ -130,7 +123,7 @@ FORMS: tuple[Form, ...] = (
 # -- the grades, and the checklists ----------------------------------------------------------------
 
 
-def undone(now: DrillMoment) -> list[str]:
+def undone(now: drills.DrillMoment) -> list[str]:
     """The nodes that were to join, and do so no more."""
     m, s = now.model, now.state
     pairs = zip(m.tcm.cluster.ring.nodes, m.snapshot(s).metadata.ring.nodes, strict=True)
@@ -138,14 +131,14 @@ def undone(now: DrillMoment) -> list[str]:
     return [name for name in waiting if not m.tcm.sequence(s.tcm, name)]
 
 
-def behind(now: DrillMoment) -> list[str]:
+def behind(now: drills.DrillMoment) -> list[str]:
     """The nodes that have not applied the newest epoch."""
     m, applied = now.model, now.model.applied(now.state)
     present = m.tcm.present(now.state.tcm)
     return [n for n, at in zip(m.names, applied, strict=True) if n in present and at < max(applied)]
 
 
-def grade(now: DrillMoment, stopped: int) -> Grade:
+def grade(now: drills.DrillMoment, stopped: int) -> drills.Grade:
     """All that is under way has ended, and no node was stopped or taken out for it."""
     m, s = now.model, now.state
     ring, under_way = m.snapshot(s).metadata.ring.nodes, m.tcm.sequences(s.tcm)
@@ -154,30 +147,32 @@ def grade(now: DrillMoment, stopped: int) -> Grade:
     crashes = (step.action.action for step in now.run[1:])
     stops = [each.node for each in crashes if isinstance(each, Crash)][stopped:]
     late, down = ", ".join(behind(now)), ", ".join(s.tcm.down)
-    return Grade(
+    return drills.Grade(
         (
-            judged("operations done", waits, "nothing is under way"),
-            judged("one epoch", [f"{late}: at an older epoch"] * bool(late),
+            drills.judged("operations done", waits, "nothing is under way"),
+            drills.judged("one epoch", [f"{late}: at an older epoch"] * bool(late),
                    "all nodes are at the same epoch"),
-            judged("cluster whole", [*(UNDONE.format(name) if name in undone(now)
+            drills.judged("cluster whole", [*(UNDONE.format(name) if name in undone(now)
                                        else f"{name} is not a member" for name in out),
                                      *([f"{down}: down"] * bool(down))],
                    "all nodes are up and are members"),
-            judged("nobody stopped", [f"{name}: stopped needlessly" for name in stops],
+            drills.judged("nobody stopped", [f"{name}: stopped needlessly" for name in stops],
                    "no server was stopped"),
         )
     )  # fmt: skip
 
 
-def start_over(now: DrillMoment) -> Iterator[CheckedStep]:
+def start_over(now: drills.DrillMoment) -> Iterator[drills.CheckedStep]:
     """What comes before all other steps where nothing that is typed can end the task any more."""
     for name in undone(now):
-        yield CheckedStep("start over", UNDONE.format(name), done=False)
+        yield drills.CheckedStep("start over", UNDONE.format(name), done=False)
 
 
-def _drill(title: str, task: str, begun: tuple[str, ...], stopped: int, steps: Any) -> DrillKind:
-    usual = procedure(steps)
-    return DrillKind(
+def _drill(
+    title: str, task: str, begun: tuple[str, ...], stopped: int, steps: Any
+) -> drills.DrillKind:
+    usual = drills.procedure(steps)
+    return drills.DrillKind(
         title=title,
         task=task,
         forms=FORMS,
@@ -196,7 +191,7 @@ STUCK = _drill(
     "X has been joining for an hour, and its machine was restarted. Someone wants to "
     "undo the join; someone else wants to remove the node that doesn't answer. Get X in, and do "
     "no more than necessary.",
-    ("crash D", JOIN, GO_ON, "crash X"),
+    ("crash D", JOIN, drills.GO_ON, "crash X"),
     2,
     {
         "barrier": ("in the joining node's log, find which node it is waiting for",
@@ -212,7 +207,7 @@ LAG = _drill(
     "A has been at an older epoch than the others all night, and no client has "
     "called. Someone wants it to leave and join again. Find out what is wrong with A, and do no "
     "more than necessary.",
-    (JOIN, "apply X", "commit X", "deliver 102 to A", GO_ON),
+    (JOIN, "apply X", "commit X", "deliver 102 to A", drills.GO_ON),
     0,
     {
         "epochs": ("ask every node for its epoch and for the entries that wait there",

@@ -20,7 +20,7 @@ FAMILY = Family(
             ),
             "lessons.real_log": "behind state_at under_way_at",
             "lessons.shown": "barriers estimates group_sizes meetings ring_picture step_table",
-            "lessons.steps": "after before story to_epoch",
+            "lessons.rehearsals": "after before story to_epoch",
         },
         "spark": {
             "spark.charts": "",

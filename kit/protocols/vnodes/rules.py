@@ -172,38 +172,19 @@ OVER = ""
 _AT_REST = machines.StateRow(machines.BOUNDARY, ())
 
 
-class VnodeSafeguards(Struct, frozen=True, kw_only=True):
-    """One switch a safeguard, with its name; beside it, what happens with it off.
-
-    Those that a table can show change it (``guarded``); the others change what is waited for.
-    """
-
-    write_before_read: bool = True  # the first state reads new replicas and writes old ones
-    old_writer_stays: bool = True  # writes go to the new replicas alone as soon as reads do
-    streams_before_switch: bool = True  # reads move although copies are still on their way
-    known_before_streams: bool = True  # streaming does not wait for the barrier
-    stream_from_displaced: bool = True  # any other old replica is streamed from
-    fencing: bool = True  # replicas admit requests of any version
-    barrier_drains: bool = True  # a barrier does not wait for requests of older versions
-    drain_before_leaving: bool = True  # a node that leaves is shut down without a barrier
-    sessions: bool = True  # a replica takes what streaming brings, whichever step it was begun in
-    cleanup_first: bool = True  # a node may get a range back before it cleaned up
-    no_rollback_after_switch: bool = True  # rolled back also once reads have moved
-
-
-def guarded(machine: machines.Machine, safeguards: VnodeSafeguards) -> machines.Machine:
-    """The table as it is with these safeguards; with all of them, as it stands."""
-    rows = tuple(_row(row, safeguards) for row in machine.states)
-    back = () if safeguards.no_rollback_after_switch else tuple(_ways_back(machine))
+def guarded(machine: machines.Machine, off: frozenset[str]) -> machines.Machine:
+    """The table as it is without these safeguards; with all of them, as it stands."""
+    rows = tuple(_row(row, off) for row in machine.states)
+    back = _ways_back(machine) if "no-rollback-after-switch" in off else ()
     return replace(machine, states=rows, edges=(*machine.edges, *back))
 
 
-def _row(row: machines.StateRow, safeguards: VnodeSafeguards) -> machines.StateRow:
-    if not safeguards.write_before_read and (row.reads, row.writes) == ("old", "both"):
+def _row(row: machines.StateRow, off: frozenset[str]) -> machines.StateRow:
+    if "write-before-read" in off and (row.reads, row.writes) == ("old", "both"):
         row = replace(row, reads="new", writes="old")
-    if not safeguards.old_writer_stays and (row.reads, row.writes) == ("new", "both"):
+    if "old-writer-stays" in off and (row.reads, row.writes) == ("new", "both"):
         row = replace(row, writes="new")
-    if not safeguards.drain_before_leaving and any(work.name == SHUT_DOWN for work in row.work):
+    if "drain-before-leaving" in off and any(work.name == SHUT_DOWN for work in row.work):
         row = replace(row, work=tuple(work for work in row.work if not work.barrier))
     return row
 
@@ -220,15 +201,16 @@ def _ways_back(machine: machines.Machine) -> list[machines.EdgeRow]:
 
 
 class ProjectionOptions(Struct, frozen=True):
-    """How a table is read: the first version, what may fail, which safeguards are on.
+    """How a table is read: the first version, what may fail, which safeguards are ``off``.
 
-    ``barrier_fails``: where the table says *proceed*, the next edge may be taken without it.
+    ``barrier_fails``: where the table says *proceed*, the next edge may be taken without it. Some
+    safeguards change the table (``guarded``); the others change what is waited for.
     """
 
     version: int = 1
     drain_fails: bool = False
     barrier_fails: bool = False
-    safeguards: VnodeSafeguards = VnodeSafeguards()
+    off: frozenset[str] = frozenset()
 
 
 class RangeOperation(Struct, frozen=True):
@@ -274,10 +256,10 @@ def project(
     epochs: list[RangeEpoch] = []
     _RangeProjection(operations, options, replicas, epochs).begin()
     place, dcs = (first.label, first.left, first.right), ("dc1",) * len(replicas)
-    admission: Admission = "fence" if options.safeguards.fencing else "all"
+    admission: Admission = "all" if "fencing" in options.off else "fence"
     how = admission, ACKNOWLEDGEMENT[edition]
     history = RangeHistory(*place, replicas, dcs, tuple(epochs), *how, unit="version")
-    return replace(history, sessions=options.safeguards.sessions)
+    return replace(history, sessions="sessions" not in options.off)
 
 
 class _RangeProjection:
@@ -290,7 +272,7 @@ class _RangeProjection:
         replicas: tuple[str, ...],
         epochs: list[RangeEpoch],
     ) -> None:
-        self.machine = guarded(operations[0].machine, options.safeguards)
+        self.machine = guarded(operations[0].machine, options.off)
         self.moving, self.options, self.epochs = operations[0].moving, options, epochs
         self.code = {name: i for i, name in enumerate(replicas)}
         self.old, self.new = self._mask(self.moving.old), self._mask(self.moving.new)
@@ -421,7 +403,7 @@ class _RangeProjection:
         waits += self._barrier(place, row) if happy and not failed else ()
         does = "go on to" if failed else "commit" if happy else "roll back to"
         verb = f"{does} {target.name or edge.becomes}"
-        awaited = happy and self.options.safeguards.streams_before_switch
+        awaited = happy and "streams-before-switch" not in self.options.off
         streamed = awaited and any(work.name == STREAM for work in row.work)
         return self._event(now, waits, after, verb, streamed=streamed, aside=failed or not happy)
 
@@ -445,7 +427,7 @@ class _RangeProjection:
     ) -> Edge:
         then = self._view(after)
         switches = then.reads != now.reads and not aside
-        regains = then.writes & ~now.writes if self.options.safeguards.cleanup_first else 0
+        regains = 0 if "cleanup-first" in self.options.off else then.writes & ~now.writes
         to = self._add(after)
         return Edge(verb, after.title, to, waits, streamed, switches, regains, aside)
 
@@ -463,14 +445,14 @@ class _RangeProjection:
 
     def _drain(self, place: _Standing) -> tuple[Condition, ...]:
         everyone = AllKnow(((1 << len(self.code)) - 1) & ~place.dead)
-        drains = not place.fenced and self.options.safeguards.barrier_drains
+        drains = not place.fenced and "barrier-drains" not in self.options.off
         return (everyone, NothingBelow()) if drains else (everyone,)
 
     def _copies(self, place: _Standing) -> Iterator[CopyTask]:
         for row in place.states:
             if any(work.name == STREAM for work in row.work):
-                awaits = self.options.safeguards.known_before_streams
-                known = self._barrier(place, row, STREAM) if awaits else ()
+                is_off = "known-before-streams" in self.options.off
+                known = () if is_off else self._barrier(place, row, STREAM)
                 for source, target in self.moving.copies:
                     yield CopyTask(self.code[source], self.code[target], known)
 

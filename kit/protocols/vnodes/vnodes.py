@@ -10,7 +10,6 @@ from typing import Any
 
 from kit.errors import BadInput
 from kit.model.declared import entry, parameter, safeguard
-from kit.model.model import switched_off
 from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.storage import storage
 from kit.protocols.storage.fenced import FIRST_VERSION, Fenced, commit_rows
@@ -155,9 +154,8 @@ class Vnodes(Fenced):
             if getattr(self, name) and self.edition != "server":
                 raise BadInput(name, True, "true only with edition server: the documents retry")
         self.cleaning = self.leaves
-        switches = switched_off(rules.VnodeSafeguards, self.off)
         fails = self.drain_fails, self.barrier_fails
-        options = rules.ProjectionOptions(self.version, *fails, switches)
+        options = rules.ProjectionOptions(self.version, *fails, frozenset(self.off))
         return rules.project(self.edition, options, *self._operations())
 
     def _operations(self) -> Iterator[rules.RangeOperation]:

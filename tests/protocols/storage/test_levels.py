@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kit.protocols.storage.events import QuotaRow
 from kit.protocols.storage.panels.cards import count_line
-from kit.protocols.storage.panels.counting import graphs
+from kit.protocols.storage.panels.groups import graphs
 from kit.protocols.storage.rules.exchange import (
     Admission,
     Answer,

@@ -1,11 +1,18 @@
-"""The range's read and write group at each committed epoch, who knows which; the status line."""
+"""The range's read and write group at each committed epoch, who knows which; the status line.
 
-from collections.abc import Sequence
+And the committed drawing of the two ways to count a write's answers while a replica is on its way.
+"""
 
+from collections.abc import Iterator, Sequence
+
+from kit.masks import mask_of
 from kit.model.flows import as_timeuuid
 from kit.protocols.storage import facts
 from kit.protocols.storage.facts import EpochRow
+from kit.protocols.storage.rules.levels import AnswerQuota, write_quotas
+from kit.protocols.storage.rules.view import Acknowledgement, View
 from kit.views.declared import Badges, Column, Drawn, Note, Table, panel_of, status
+from kit.views.diagrams import Cell, table_source
 from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Scene
 from kit.views.parts import Mark, chip, moved
@@ -101,3 +108,38 @@ VIEWS = panel_of(
     still=True,
     tab="Epochs",
 )
+
+
+# -- the two ways to count the answers of a write, as a drawing ------------------------------------
+
+NAMES = "ABCX"
+"""A gives up its place and X takes it, so both groups are neighbours in this order."""
+ANSWERS = ("BC", "AB", "ABX")
+RULES: tuple[Acknowledgement, ...] = ("union", "joint")
+
+
+def graphs() -> Iterator[tuple[str, str]]:
+    """Yield the drawing: (name, DOT text). Each block is a set of answers, judged by both rules."""
+    old, new = _mask("ABC"), _mask("BCX")
+    view = View(reads=old, writes=old | new, old_replicas=old, new_replicas=new)
+    rows: list[list[Cell]] = [[Cell("answers of"), *map(Cell, NAMES)]]
+    for answers in ANSWERS:
+        given = [Cell(name, fill="changed") if name in answers else Cell("–") for name in NAMES]
+        rows += [[Cell()], [Cell(), *given]]
+        for rule in RULES:
+            for quota in write_quotas("QUORUM", view, (), 0, rule):
+                rows.append([Cell(rule), *_bracket(quota, _mask(answers))])
+    yield "quorums-union-joint", table_source(rows, [70, *[80] * len(NAMES)])
+
+
+def _mask(names: str) -> int:
+    return mask_of(map(NAMES.index, names))
+
+
+def _bracket(quota: AnswerQuota, answered: int) -> Iterator[Cell]:
+    first = (quota.replicas & -quota.replicas).bit_length() - 1
+    have, of = (quota.replicas & answered).bit_count(), quota.replicas.bit_count()
+    enough = have >= quota.needed
+    words = f"{have} of {of}: {'enough' if enough else f'{quota.needed} needed'}"
+    yield from [Cell()] * first
+    yield Cell(words, of, "added" if enough else "removed")

@@ -50,12 +50,8 @@ class RequestSafeguards(Struct, frozen=True, kw_only=True):
     """One switch a safeguard, with its name; beside it, what happens with it off."""
 
     epoch_exchange: bool = True  # no epochs are compared, and nobody hears of a newer one
-    membership_check: bool = (
-        True  # a replica that is ahead takes part although it is no member any more
-    )
-    plan_revalidation: bool = (
-        True  # what a coordinator hears while it waits changes nothing in whose answers count
-    )
+    membership_check: bool = True  # a replica that is ahead takes part though no member any more
+    plan_revalidation: bool = True  # whose answers count stays, whatever a coordinator hears
 
 
 class ExchangeSwitches(Struct, frozen=True):

@@ -17,7 +17,6 @@ from kit.operators.importers.ringfile import RingFile
 from kit.protocols.tcm import cluster as schedule
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.dry_run.history import begin_in_flight, elsewhere, in_turn, model_for, turn
-from kit.protocols.tcm.dry_run.remedies import remedy
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.rules import metadata as rules
 from kit.protocols.tcm.rules import operations
@@ -398,6 +397,64 @@ def _warnings(
         yield "assassinate streams nothing: run a repair afterwards"
     if switches.forces(given.operation):
         yield "forced: the replication check was skipped"
+
+
+# -- what to type, and what not to do --------------------------------------------------------------
+
+REPAIR = "afterwards, on every node in turn: nodetool repair --full -pr"
+BOOTED = "restart {0}, which continues by itself", "stop {0}, nodetool abortbootstrap --ip {0}"
+CANCEL = "cancelInProgressSequences of {0} by JMX"
+BEGUN = {
+    "move": ("nodetool move --resume", "nodetool move --abort"),
+    "decommission": ("nodetool decommission again", CANCEL),
+    "removenode": ("it continues by itself", CANCEL),
+}
+"""How an operation continues that has stopped, and how it is undone; else by starting the node."""
+RELAXED = "-Dcassandra.consistent.rangemovement=false"
+
+
+def remedy(
+    operation: operations.Operation, ids: Mapping[str, str], absent: str, *, lost: bool, waits: bool
+) -> Iterator[str]:
+    """The lines for the published server, in order; those that forbid something come last.
+
+    ``absent`` names the nodes that are down and without which the operation does not end; ``lost``:
+    some ranges are only on the node that is given up; ``waits``: some are only on those ``absent``.
+
+    Sources: published ``nodetool`` (``removenode``, ``assassinate``, ``repair``,
+    ``abortbootstrap``, ``move``), ``BootstrapAndReplace``, ``SingleNodeSequences``.
+    """
+    kind, node, dead = operation.kind, operation.node, operation.dead
+    if lost:
+        yield f"if {dead} still has its disk, start it again instead: only it has those ranges"
+        yield "otherwise restore them from a backup at the end: no repair brings them back"
+    if absent:
+        yield f"first start {absent} again (replace or remove what is gone for good)"
+    if absent or (lost and kind == "removenode"):
+        again, undone = BEGUN.get(kind, BOOTED)
+        then = f"then {again}; to give it up: " * bool(absent)
+        yield f"if it has begun already: {then}{undone}".format(node)
+    if kind == "replace":
+        yield f"{dead} must be down (DN in nodetool status), and the disk of {node} empty"
+        yield f"start {node} with -Dcassandra.replace_address_first_boot={dead}"
+        yield f"once it is UN, on {node}: nodetool repair --full"
+        yield f"never start {dead} again, and neither remove nor assassinate it"
+    elif kind == "removenode":
+        removal = f"removenode {ids.get(node) or f'ID (Host ID of {node} in nodetool status)'}"
+        removal = f"assassinate {node}, which gives them up" if lost else removal
+        yield f"on a live node: nodetool {removal}"
+        yield REPAIR
+        yield f"never while {node} is up (decommission it instead), and never start it afterwards"
+    elif kind == "assassinate":
+        yield f"on a live node: nodetool assassinate {node}"
+        yield REPAIR
+        yield f"never while {node} is up, nor where removenode works: this one copies nothing"
+    elif absent and kind != "decommission":
+        risk = "leaves ranges empty" if waits else "copies from a replica that may lack writes"
+        yield f"don't set {RELAXED} to get past this: it {risk}"
+
+
+# -- as JSON ---------------------------------------------------------------------------------------
 
 
 def json_parts(report: PlanReport) -> Iterator[str]:

@@ -11,7 +11,6 @@ from kit.errors import BadInput, counted
 from kit.lessons.judge import Arguments, function_task
 from kit.lessons.questions import PosedQuestion, posed
 from kit.operators.importers.metadata_log import ServiceView, differences, read_metadata
-from kit.protocols.tcm import solutions
 from kit.protocols.tcm.dry_run.metadata_log import STEPS, MetadataHistory
 from kit.protocols.tcm.facts.tools import SEQUENCES
 
@@ -63,6 +62,13 @@ def behind(history: MetadataHistory, first: str | Path, second: str | Path) -> P
     )
 
 
+def unfinished(events: list[tuple[str, int]]) -> list[int]:
+    """The nodes whose last event does not end an operation."""
+    last = {node: kind for kind, node in events}
+    ends = ("FINISH_", "CANCEL_")
+    return sorted(node for node, kind in last.items() if not kind.startswith(ends))
+
+
 def _some_log(chance: random.Random) -> Arguments:
     events: list[list[Any]] = []
     ahead: dict[int, list[str]] = {}
@@ -107,7 +113,7 @@ TASKS = (
         "cancelled.",
         "a node has at most one operation at a time. It begins with PREPARE_…, and FINISH_… or "
         "CANCEL_SEQUENCE ends it.",
-        solutions.unfinished,
+        unfinished,
         ([list(_CANCELLED)], [[*_CANCELLED, ["PREPARE_LEAVE", 5], ["START_LEAVE", 5]]]),
         _some_log,
     ),

@@ -15,19 +15,13 @@ from kit.model.model import always
 from kit.model.timeline import PassedStep, Timeline, played_out
 from kit.operators.importers.opening import Imported
 from kit.operators.importers.ringfile import RingFile, parse_ring
-from kit.protocols.tcm import solutions
 from kit.protocols.tcm.dry_run.history import dry_run_of, model_for, outcome
 from kit.protocols.tcm.dry_run.plan import dry_run
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.lessons import cluster_of
 from kit.protocols.tcm.rules.metadata import Cancel
 from kit.protocols.tcm.rules.operations import Operation
-from kit.protocols.tcm.rules.quorums import levels, sharing
-from kit.ring import natural
-from kit.ring.columns import np
 from kit.ring.replication import NetworkTopologyStrategy, SimpleStrategy
-from kit.ring.tokens import small
-from kit.ring.topology import Node, Ring
 from kit.search.check import check
 
 
@@ -174,11 +168,30 @@ def _ring_file(nodes: list[dict[str, Any]], replication: dict[str, Any]) -> str:
 
 
 def replicas(tokens: dict[str, int], token: int, rf: int) -> list[str]:
-    """The replicas of a token, by the engine's own walk."""
-    nodes = [Node(name, (owned,)) for name, owned in tokens.items()]
-    ring = Ring.of(nodes, small(max(tokens.values()) + 100))
-    [codes] = natural.replicas(ring, SimpleStrategy(rf), np.array([token]))
-    return [ring.names[code] for code in codes]
+    """Walk clockwise from the owner of the token."""
+    walk = sorted(tokens, key=lambda name: (tokens[name] < token, tokens[name]))
+    return walk[:rf]
+
+
+def needed(before: list[str], after: list[str]) -> int:
+    """More than half of all the nodes involved."""
+    return len(set(before) | set(after)) // 2 + 1
+
+
+def may_run_together(first: list[list[int]], second: list[list[int]]) -> bool:
+    """No range of one operation shares a token with a range of the other."""
+    return not any(a[0] < b[1] and b[0] < a[1] for a in first for b in second)
+
+
+def parts(rights: list[int], cuts: list[int]) -> list[int]:
+    """A range belongs to the part in which it ends."""
+    spans = zip([0, *cuts], [*cuts, rights[-1]], strict=True)
+    return [sum(low < r <= high for r in rights) for low, high in spans]
+
+
+def surviving(groups: list[list[str]], racks: dict[str, str], lost: str) -> int:
+    """More than half of each group is up."""
+    return sum(2 * sum(racks[n] != lost for n in group) > len(group) for group in groups)
 
 
 def _some_ring(chance: random.Random) -> Arguments:
@@ -232,15 +245,13 @@ LEAVERS = ("n1", "n2")
 
 
 def must_not_die(groups: list[list[str]], down: list[str]) -> list[str]:
-    """The nodes whose death takes QUORUM from a group, by the engine's own columns."""
-    names = sorted({name for group in groups for name in group})
-    width = max(len(group) for group in groups)
-    rows = [[names.index(name) for name in group] + [-1] * (width - len(group)) for group in groups]
-    dead = np.array([name in down for name in names], np.bool_)
-    quorum = next(x for x in levels(np.array(rows, np.int32).T, {}, dead) if x.name == "QUORUM")
-    nodes = np.arange(len(names), dtype=np.int32)
-    units, _ = quorum.lost(sharing(quorum.alive, nodes, alone=True))
-    return [names[code] for code in sorted(set(units.tolist()))]
+    """The live nodes of each group that has exactly a majority left."""
+    left = set()
+    for group in groups:
+        alive = [name for name in group if name not in down]
+        if len(alive) == len(group) // 2 + 1:
+            left.update(alive)
+    return sorted(left)
 
 
 def _some_deaths(chance: random.Random) -> Arguments:
@@ -412,7 +423,7 @@ TASKS = (
         "applied an event before the next one can be committed.",
         "the barrier counts every node that is a replica before or after, each one "
         "once, and asks for more than half of them.",
-        solutions.needed,
+        needed,
         ([["A", "B", "C"], ["X", "B", "C"]], [["A", "B"], ["A", "X"]]),
         _some_groups,
     ),
@@ -424,7 +435,7 @@ TASKS = (
         "whether the two operations can be under way at the same time.",
         "two ranges share a token when each begins before the other ends. Mind the "
         "open left end: ranges that only touch share no token.",
-        solutions.may_run_together,
+        may_run_together,
         ([[[0, 100]], [[100, 200]]], [[[0, 100], [300, 400]], [[50, 150]]]),
         _some_locks,
     ),
@@ -438,7 +449,7 @@ TASKS = (
         "the number of ranges in each part, from left to right.",
         "a part, like a range, is open on the left and closed on the right: a range that ends at "
         "a cut belongs to the part before the cut. There is one more part than there are cuts.",
-        solutions.parts,
+        parts,
         ([_RIGHTS, [150]], [_RIGHTS, [200, 350]]),
         _some_line,
     ),
@@ -451,7 +462,7 @@ TASKS = (
         "replicas.",
         "a majority is more than half of the whole group, and nodes that are down "
         "still count as part of it.",
-        solutions.surviving,
+        surviving,
         ([[_ABC], _RACKS, "r1"], [[_ABC, [*_ABC, "X"]], _RACKS, "r1"]),
         _some_cluster,
     ),

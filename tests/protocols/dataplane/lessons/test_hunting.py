@@ -28,7 +28,7 @@ from kit.lessons.hunting import VARIANTS, Variant, drawn, hunts, judged
 from kit.model.registry import build, entry_of
 from kit.model.timeline import Timeline
 from kit.model.trace import dumps
-from kit.protocols.dataplane.solutions import always_meet
+from kit.protocols.dataplane.lessons import always_meet
 from kit.search.check import check
 from kit.widgets import Player
 from tests.house.source import ROOT

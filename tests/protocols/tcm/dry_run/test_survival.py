@@ -15,9 +15,8 @@ import kit
 from kit.errors import BadInput
 from kit.operators.importers.opening import Imported, InFlight
 from kit.protocols.tcm.commands import Survival, survival
-from kit.protocols.tcm.dry_run.opening import opened
+from kit.protocols.tcm.dry_run.opening import as_it_stands, opened
 from kit.protocols.tcm.dry_run.plan import PlanReport, dry_run
-from kit.protocols.tcm.dry_run.survival import as_it_stands
 from kit.protocols.tcm.parameters import parse_operation
 from kit.ring.reference import replicas_reference
 from kit.ring.replication import (

@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kit.errors import BadInput, Refused
-from kit.protocols.tcm import solutions
+from kit.protocols.tcm.lessons import tasks
 from kit.protocols.tcm.parameters import enter, parse_operation
 from kit.protocols.tcm.rules.metadata import Advance, ResolvedEvent, enact, initial
 from kit.protocols.tcm.rules.operations import Operation, ProtocolSwitches
@@ -166,4 +166,4 @@ def test_the_exercise_counts_as_the_engine_cuts(rights: list[int], data: st.Data
     cuts = sorted(data.draw(st.sets(st.integers(1, 99), max_size=4)))
     ring = Ring.of([Node("a", tuple(rights))], small(100))
     parts = [len(rows_in(ring.rights, part)) for part in cut_at(ring, cuts)]
-    assert solutions.parts([*rights, 100], cuts) == parts
+    assert tasks.parts([*rights, 100], cuts) == parts
