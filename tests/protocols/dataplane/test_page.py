@@ -17,8 +17,8 @@ STORIES = ["dataplane/anomaly-lost-write", "dataplane/no-longer-a-member"]
 
 
 @pytest.mark.parametrize("name", STORIES)
-def test_the_page_shows_each_frame_exactly(desk: Callable[..., Desk], name: str) -> None:
-    """Stepping through a story, there and back, the page is the fragment of each moment."""
+def test_the_page_of_a_story_shows_each_frame_of_it(desk: Callable[..., Desk], name: str) -> None:
+    """Stepping forth and back, the page equals the fragment of each moment."""
     player = story(name)
     found = desk(player)
     path = [m for m in player.timeline.path() if not player.rendered.moments[m].inner]
@@ -29,8 +29,8 @@ def test_the_page_shows_each_frame_exactly(desk: Callable[..., Desk], name: str)
     assert found.errors == []
 
 
-def test_the_replicas_are_played_on_the_board(desk: Callable[..., Desk]) -> None:
-    """Buttons of the board answer for the replicas; a refused one says why."""
+def test_coordinator_board_buttons_answer_for_replicas(desk: Callable[..., Desk]) -> None:
+    """The replicas A and B answer as pressed. A refused button says why."""
     player = Player(build("coordinator"), controls=False)
     player.act("write 1 at epoch 100")
     found = desk(player)
@@ -38,7 +38,7 @@ def test_the_replicas_are_played_on_the_board(desk: Callable[..., Desk]) -> None
     page.click("button[aria-label='A, ok, epoch 100']")
     found.settle()
     page.click("button[aria-label^='B, ok, epoch 99 is not possible now']", force=True)
-    page.wait_for_selector(".kp-note :text('catches up before it answers'), .kp-note")
+    page.wait_for_selector(".kp-note:has-text('catches up before it answers')")
     page.click("button[aria-label='B, ok, epoch 101']")
     found.settle()
     assert found.difference() == ""
@@ -46,8 +46,8 @@ def test_the_replicas_are_played_on_the_board(desk: Callable[..., Desk]) -> None
     assert len(player.timeline.path()) == 4
 
 
-def test_axe_finds_nothing_serious(desk: Callable[..., Desk]) -> None:
-    """The panels of both lone nodes and of a story have no serious finding."""
+def test_axe_finds_nothing_serious_in_pages_of_reads_and_writes(desk: Callable[..., Desk]) -> None:
+    """A story and the board of a lone replica are tried."""
     for player in (story(STORIES[0]), Player(build("replica"), controls=False)):
         found = desk(player)
         player.goto(player.timeline.tip)

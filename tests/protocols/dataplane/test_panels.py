@@ -59,8 +59,8 @@ def words(drawn: Frag) -> list[str]:
 
 
 @pytest.mark.spec("A-015", "B-027", "B-030", "B-032")
-def test_every_arrow_carries_an_epoch() -> None:
-    """Left of each point stands the message's epoch, right of it the one of the answer."""
+def test_an_arrow_of_the_spacetime_picture_names_the_epochs_of_message_and_answer() -> None:
+    """The message's epoch is left of the point, the answer's right of it."""
     scene = last("ahead-and-member")
     drawn = draw_spacetime(scene)
     found = [words(one) for one in drawn.walk() if (one.key or "").startswith("at:")]
@@ -69,8 +69,8 @@ def test_every_arrow_carries_an_epoch() -> None:
 
 
 @pytest.mark.spec("A-016", "B-029", "B-033")
-def test_catching_up_is_marked_where_it_happens() -> None:
-    """A replica that is behind gets an arrow upwards with its new epoch; so does a coordinator."""
+def test_a_replica_or_coordinator_that_catches_up_is_marked_with_its_new_epoch() -> None:
+    """The mark is an arrow upwards, and the text says who catches up."""
     behind = last("behind-catches-up")
     assert "catches up" in spacetime_text(behind)
     assert any(word.startswith("↑") for word in words(draw_spacetime(behind)))
@@ -79,8 +79,8 @@ def test_catching_up_is_marked_where_it_happens() -> None:
 
 
 @pytest.mark.spec("B-031")
-def test_an_error_is_crossed_and_said() -> None:
-    """A replica that is no member answers with a cross and the reason."""
+def test_an_answer_of_a_former_replica_is_crossed_and_says_why() -> None:
+    """The replica is no longer a read replica, so it answers with an error."""
     scene = last("no-longer-a-member")
     drawn = draw_spacetime(scene)
     assert classed(drawn, "error")
@@ -90,8 +90,8 @@ def test_an_error_is_crossed_and_said() -> None:
 
 
 @pytest.mark.spec("B-034")
-def test_a_plan_that_went_stale_says_so() -> None:
-    """With enough answers by its own plan a request shows that they no longer count."""
+def test_a_request_with_a_stale_plan_says_that_its_answers_no_longer_count() -> None:
+    """Its two answers are enough for the plan, and too few for the newest epoch."""
     scene = after("plan-revalidated", "write 1 reaches B")
     [row] = facts.requests(scene.model, scene.state)[:1]
     assert row.enough
@@ -101,8 +101,8 @@ def test_a_plan_that_went_stale_says_so() -> None:
 
 
 @pytest.mark.spec("A-027")
-def test_leftover_data_is_said_on_the_card() -> None:
-    """A former replica's card says that its data stays, and that nothing removes it by itself."""
+def test_a_former_replicas_card_says_that_it_has_data_not_owned() -> None:
+    """Card and text say it from the moment in which the facts do."""
     scene = next(
         one
         for one in scenes(told("data-not-owned"))
@@ -117,10 +117,8 @@ def test_leftover_data_is_said_on_the_card() -> None:
 
 @pytest.mark.spec("B-022", "B-023")
 @pytest.mark.parametrize("name", ["anomaly-invisible-write", "anomaly-lost-write"])
-def test_the_offending_request_is_marked(name: str) -> None:
-    """The read that misses a write is marked on the timeline of requests, and stays so; below it is
-    what was broken, and in which step of the run.
-    """
+def test_a_read_that_misses_a_write_is_marked_with_its_step(name: str) -> None:
+    """No other request is marked, and the text names the step that broke the promise."""
     scene = last(name)
     drawn = draw_operations(scene)
     assert [one.key for one in drawn.walk() if classed(one, "wrong") and one.key] == ["op:1"]
@@ -130,8 +128,8 @@ def test_the_offending_request_is_marked(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["deleted-data-returns", "anomaly-lost-write"])
-def test_an_exported_run_is_small(name: str, tmp_path: Path) -> None:
-    """The longest scenarios take less than a third of what a page may take."""
+def test_an_exported_story_takes_less_than_a_third_of_the_limit(name: str, tmp_path: Path) -> None:
+    """Both are long stories, and none of their frames is left out."""
     made = export_html(told(name), tmp_path / "page.html")
     assert made.left_out == ()
     assert made.size < LIMIT / 3

@@ -37,10 +37,10 @@ def view(**statuses: str) -> View:
         ({"A": "NORMAL"}, 2, ("A",), (), ""),
     ],
 )
-def test_owners_are_computed_from_a_view(
+def test_a_view_gives_reads_to_normal_nodes_and_writes_to_booting_ones(
     statuses: dict[str, str], rf: int, reads: tuple[str, ...], writes: tuple[str, ...], place: str
 ) -> None:
-    """Those in NORMAL are read, those in BOOT written to, too; X takes the last one's place."""
+    """A NORMAL node is read, a BOOT node gets writes, and X names the replica that it displaces."""
     seen = view(**statuses)
     assert replicas(seen, WALK, rf) == reads
     assert pending(seen, WALK, rf) == writes
@@ -54,16 +54,16 @@ def test_owners_are_computed_from_a_view(
         *({"joiners": 2, "rf": 3}, {"joiners": 2, "rf": 2, "nodes": 2, "crashes": 1}),
     ],
 )
-def test_one_node_after_the_other_joins_without_loss(given: dict[str, Any]) -> None:
-    """RING_DELAY and one at a time: every state is seen, no write is lost, all get in."""
+def test_joins_one_at_a_time_with_ring_delay_lose_no_write(given: dict[str, Any]) -> None:
+    """The complete search finds no violation, and reaches every goal."""
     model = build("gossip_join", given)
     result = check(model)
     assert (result.violation, result.complete, result.unreached) == (None, True, ())
 
 
 @pytest.mark.deep
-def test_two_nodes_join_without_loss() -> None:
-    """The same with two joins, two writes, a death in between."""
+def test_two_joins_and_a_crash_lose_no_write() -> None:
+    """The complete search with two writes finds no violation."""
     result = check(build("gossip_join", {"joiners": 2, "rf": 3, "writes": 2, "crashes": 1}))
     assert (result.violation, result.complete) == (None, True)
 
@@ -71,37 +71,37 @@ def test_two_nodes_join_without_loss() -> None:
 @pytest.mark.parametrize(
     ("name", "first"), [("ring-delay", "streamed"), ("one-at-a-time", "one-joins")]
 )
-def test_what_protects_a_join(name: str, first: str) -> None:
-    """Without it the shortest run to its harm is found, and one losing a write; with it none."""
+def test_a_join_without_a_safeguard_loses_a_write(name: str, first: str) -> None:
+    """Without it the property it protects breaks, and "kept" does. With it nothing breaks."""
     [guard] = [each for each in entry_of("gossip_join").safeguards if each.name == name]
     model = build("gossip_join", guard.smallest, (name,))
     kept = tuple(prop for prop in model.properties if prop.name == "kept")
     for judged, found in ((None, first), (kept, "kept")):
         violation = check(model, judged).violation
-        assert violation is not None
+        assert violation is not None, f"without {name} nothing breaks {found}"
         assert violation.property == found
     result = check(build("gossip_join", guard.smallest))
     assert (result.violation, result.complete) == (None, True)
 
 
-def test_a_delay_is_no_proof() -> None:
-    """A node that is cut off while the time passes loses a write later, with all safeguards on."""
+def test_a_join_loses_a_write_when_a_node_is_cut_off_during_ring_delay() -> None:
+    """All safeguards are on: a delay cannot prove that every node has heard."""
     for given in ({"cuts": 1}, {"cuts": 1, "rf": 3}):
         violation = check(build("gossip_join", given)).broken
-        assert violation is not None
+        assert violation is not None, given
         assert violation.property == "kept"
 
 
-def test_views_part_while_news_travel() -> None:
-    """Even where no write is lost for good a read misses one: X is read, and A still asks A."""
+def test_a_read_misses_a_write_while_news_of_a_join_travels() -> None:
+    """X is read while A still sends writes to A alone: the sign "seen" shows."""
     model = build("gossip_join", {"nodes": 2})
     violation = check(model, model.signs).violation
     assert violation is not None
     assert violation.property == "seen"
 
 
-def test_the_check_in_a_shadow_round_stops_who_hears() -> None:
-    """Y, which has heard that X joins, does not; one that has not heard does."""
+def test_a_shadow_round_stops_a_join_only_if_the_peer_knows_of_another() -> None:
+    """With its safeguard off, the check depends on what the node that is asked has heard."""
     given: dict[str, Any] = {"joiners": 2, "rf": 2}
     off = ("one-at-a-time",)
     timeline = after("gossip_join", given, *HEARD, "shadow Y B", off=off)
@@ -113,8 +113,8 @@ def test_the_check_in_a_shadow_round_stops_who_hears() -> None:
     assert timeline.state.nodes[-1].phase == "boot"
 
 
-def test_who_has_not_heard_uses_old_owners() -> None:
-    """B knows of BOOT and writes to X, too; C does not, and its write misses X."""
+def test_a_node_that_has_not_heard_of_a_join_writes_to_the_old_owners_alone() -> None:
+    """B knows of BOOT and lists X as pending. C does not, so C's write goes to A alone."""
     timeline = after("gossip_join", {"writes": 2}, *HEARD)
     text = panel_text(timeline, "views")
     assert "  B  BOOT 1  A  X" in text
@@ -126,15 +126,15 @@ def test_who_has_not_heard_uses_old_owners() -> None:
     assert "X: BOOT, write 1" in panel_text(timeline, "ring")
 
 
-def test_streaming_comes_from_the_replica_that_is_displaced() -> None:
-    """X takes C's place, and the range travels from C."""
+def test_a_joiner_streams_from_the_replica_that_it_displaces() -> None:
+    """X takes the place of C, and the range travels from C."""
     timeline = after("gossip_join", {"rf": 3}, *HEARD, "gossip A C", "stream X")
     [flow] = last_flows(timeline)
     assert (flow.from_key, flow.to_key) == ("n:C", "n:X")
 
 
-def test_a_dead_joiner_is_forgotten_in_the_end() -> None:
-    """While it is remembered it counts among those that must acknowledge: no write succeeds."""
+def test_a_dead_joiner_blocks_writes_until_its_neighbours_forget_the_joiner() -> None:
+    """A remembered joiner counts among those that must acknowledge."""
     timeline = after("gossip_join", {"crashes": 1, "nodes": 2}, *HEARD, "crash X")
     verbs = [timeline.model.verb(a) for a in timeline.model.actions(timeline.state)]
     assert not [verb for verb in verbs if verb.startswith("write")]
@@ -145,15 +145,15 @@ def test_a_dead_joiner_is_forgotten_in_the_end() -> None:
     assert "write B by A" in verbs
 
 
-def test_walks_take_every_rule() -> None:
-    """Random walks with deaths, and with a node cut off, do all that there is."""
+def test_random_walks_of_joins_take_every_action_that_their_budget_allows() -> None:
+    """Without a budget for cuts, "cut" and "reconnect" alone are not taken."""
     fuzzing = entry_of("gossip_join").fuzzing
     walks = fuzz(build("gossip_join", fuzzing.parameters), seeds=range(20), weights=fuzzing.weights)
     assert (walks.findings, {*walks.untaken}) == ((), {"cut", "reconnect"})
 
 
-def test_who_takes_no_place_copies_nothing() -> None:
-    """X has the one replica before Y joins: Y is asked for nothing."""
+def test_a_joiner_that_displaces_no_replica_streams_nothing() -> None:
+    """X holds the only replica before Y joins, so Y's step adds no stream."""
     given = {"nodes": 1, "joiners": 2}
     steps = ("shadow X A", "boot X", "gossip A X", "stream X", "normal X", "gossip A X")
     timeline = after("gossip_join", given, *steps, "shadow Y A", "boot Y", "gossip A Y")
@@ -183,23 +183,21 @@ def refusal(timeline: Timeline, verb: str) -> str:
         *({"rf": 1, "nodes": 2, "crashes": 2}, {"rf": 2, "nodes": 2, "crashes": 2}),
     ],
 )
-def test_a_dead_node_is_removed_without_loss(given: dict[str, Any]) -> None:
-    """Whoever dies while it drives: every state is seen, the new replica lacks nothing."""
+def test_a_removal_leaves_no_new_replica_without_data(given: dict[str, Any]) -> None:
+    """The complete search finds no violation, whichever driver crashes."""
     result = check(build("gossip_join", {**REMOVAL, **given}))
     assert (result.violation, result.complete, result.unreached) == (None, True, ())
 
 
 @pytest.mark.deep
-def test_two_drivers_die_without_loss() -> None:
-    """The same with two deaths, of two nodes or of one that is back."""
+def test_a_removal_survives_two_crashes_of_drivers() -> None:
+    """The complete search with two writes finds no violation."""
     result = check(build("gossip_join", {**REMOVAL, "writes": 2, "crashes": 2}))
     assert (result.violation, result.complete) == (None, True)
 
 
-def test_what_ring_delay_is_for() -> None:
-    """Without it a write passes by the new replica; so it does where a node is cut off, which
-    is a known cost of gossip.
-    """
+def test_a_removal_without_ring_delay_leaves_the_new_replica_without_a_write() -> None:
+    """A node that is cut off has the same effect, which is a known cost of gossip."""
     violation = check(build("gossip_join", REMOVAL, ("ring-delay",))).violation
     assert violation is not None
     assert (violation.property, len(violation.actions)) == ("restored", 3)
@@ -210,8 +208,10 @@ def test_what_ring_delay_is_for() -> None:
     assert refusal(timeline, "restore A") == "RING_DELAY has not passed"
 
 
-def test_one_node_drives_at_a_time() -> None:
-    """No second call while the first driver lives; when it is dead, and back, each may drive."""
+def test_a_removal_refuses_a_second_driver_while_the_first_lives() -> None:
+    """Once the first driver has crashed, another node, or the same one after its restart, may
+    drive.
+    """
     timeline = after("gossip_join", {**REMOVAL, "crashes": 1}, *ANNOUNCED)
     assert refusal(timeline, "removenode B Z") == "A is already driving the removal"
     timeline = after("gossip_join", {**REMOVAL, "crashes": 1}, *ANNOUNCED, "crash A")
@@ -221,8 +221,8 @@ def test_one_node_drives_at_a_time() -> None:
     assert refusal(timeline, "removenode A Z") == ""
 
 
-def test_what_was_streamed_counts_for_nothing() -> None:
-    """C has the write already; the next driver has it copy the range again, from who is left."""
+def test_the_next_driver_of_a_removal_streams_the_range_again() -> None:
+    """C holds the write already, and still copies the range from B, the replica that is left."""
     crashed = (*ANNOUNCED, "restore A", "crash A")
     verbs = ("write B by A B", *crashed, "removenode B Z", "gossip B C")
     timeline = after("gossip_join", {**REMOVAL, "crashes": 1}, *verbs)
@@ -234,8 +234,8 @@ def test_what_was_streamed_counts_for_nothing() -> None:
     assert timeline.state.streams == 2
 
 
-def test_who_has_to_answer() -> None:
-    """The new owner has to be up, and a replica that it reaches: each refusal says which is not."""
+def test_a_removal_cannot_stream_without_the_new_owner_and_a_reachable_source() -> None:
+    """Each refusal names the node that does not answer or cannot be reached."""
     given = {**REMOVAL, "crashes": 2, "cuts": 1}
     verbs = ("removenode C Z", "crash C", "removenode A Z", "gossip A B")
     timeline = after("gossip_join", given, *verbs)
@@ -247,8 +247,8 @@ def test_who_has_to_answer() -> None:
     assert refusal(timeline, "restore C") == "C cannot reach A, the replica that it must copy from"
 
 
-def test_views_part_while_a_removal_travels() -> None:
-    """Who has heard writes to C, too; who has heard the end reads from C."""
+def test_the_views_of_a_removal_differ_until_gossip_spreads_its_status() -> None:
+    """A node that heard REMOVING lists C as pending. A node that heard REMOVED reads from C."""
     timeline = after("gossip_join", REMOVAL, *ANNOUNCED[:2])
     text = panel_text(timeline, "views")
     assert "  A  REMOVING 2  Z, A, B  C" in text
@@ -259,14 +259,14 @@ def test_views_part_while_a_removal_travels() -> None:
     assert timeline.model.find(timeline.state, "removenode B Z") is None
 
 
-def test_walks_of_a_removal_take_every_rule() -> None:
-    """Random walks with deaths and a cut do all that there is."""
+def test_random_walks_of_removals_take_every_action_that_their_budget_allows() -> None:
+    """Without a budget for cuts, "cut" and "reconnect" are not taken, nor is "forget"."""
     walks = fuzz(build("gossip_join", {**REMOVAL, "crashes": 2}), seeds=range(20))
     assert (walks.findings, {*walks.untaken}) == ((), {"cut", "forget", "reconnect"})
 
 
-def test_of_one_replica_nothing_is_left_to_copy() -> None:
-    """The dead one was the only replica: who takes its place begins without its data."""
+def test_removing_the_only_replica_starts_its_successor_without_data() -> None:
+    """With RF 1 no replica is left to copy from."""
     given = {**REMOVAL, "rf": 1, "nodes": 2}
     timeline = after("gossip_join", given, "removenode A Z", "gossip A B", "restore A")
     said = timeline.moments[-1].say

@@ -19,15 +19,14 @@ from kit.lessons import (
 from kit.model.registry import build
 from kit.model.timeline import Timeline
 from kit.protocols.gossip.lessons import can_log_in, hashed_after, rebuild_delay, role_replicas
+from tests.views.frames import after
 
 MAY, NO_QUORUM = "✓ allowed", "✗ no quorum: more than half of the voters must be up"
 
 
 @pytest.mark.spec("G-016")
-def test_one_split_in_both_worlds() -> None:
-    """By gossip both sides change the schema, in group 0 the majority alone; on the minority data
-    are there in the range whose only replica is on that side.
-    """
+def test_a_minority_changes_the_schema_by_gossip_but_not_in_group0() -> None:
+    """Data needs only its replicas: with RF 1, D serves the range whose only replica it is."""
     rows = {row[0]: row[1:] for row in same_split("D", nodes=4, rf=1).rows}
     assert {rows[name][1:] for name in "ABC"} == {(MAY, MAY, "✓ 3 of 4")}
     assert rows["D"] == ("D", MAY, NO_QUORUM, "✓ 1 of 4")
@@ -35,44 +34,31 @@ def test_one_split_in_both_worlds() -> None:
     assert rows["C"] == ("C", MAY, NO_QUORUM, "✗ 0 of 3")
 
 
-def test_the_side_without_the_leader_elects_one() -> None:
-    """A led, and is alone now: the others are a majority; of two halves neither is one."""
+def test_a_majority_without_the_leader_may_change_the_schema_in_group0() -> None:
+    """Of two halves neither is a majority."""
     assert [row[3] for row in same_split("B C").rows] == [NO_QUORUM, MAY, MAY]
     assert {row[3] for row in same_split("C D", nodes=4).rows} == {NO_QUORUM}
 
 
-def after(given: dict[str, object], *verbs: str) -> Timeline:
-    """A run of a schema by gossip."""
-    timeline = Timeline(build("gossip", given))
-    for verb in verbs:
-        option = timeline.model.find(timeline.state, verb)
-        assert option is not None, verb
-        timeline.do(option[0])
-    return timeline
-
-
-def test_what_is_overwritten_once_all_agree() -> None:
-    """The older of two tables of one name; nothing where nobody has overwritten anything."""
+def test_overwritten_names_the_change_with_the_older_timestamp() -> None:
+    """Asking leaves the run as it was. A model other than a schema by gossip is refused."""
     rivals = ("create table ks.t at A", "create table ks.u at A", "create table ks.t at C")
-    apart = after({"changes": rivals, "partitions": 1}, "partition A B | C", *rivals)
+    apart = after("gossip", {"changes": rivals, "partitions": 1}, "partition A B | C", *rivals)
     moments = len(apart.moments)
     assert predict(apart, overwritten).right == ("create table ks.t at A",)
     assert len(apart.moments) == moments
     ahead = {"changes": rivals, "partitions": 1, "clocks": (9,)}
-    apart = after(ahead, "partition A B | C", *rivals)
+    apart = after("gossip", ahead, "partition A B | C", *rivals)
     assert predict(apart, overwritten).right == ("create table ks.t at C",)
-    assert predict(after({"changes": rivals[:1]}, rivals[0]), overwritten).right == (
-        "none of these",
-    )
+    alone = after("gossip", {"changes": rivals[:1]}, rivals[0])
+    assert predict(alone, overwritten).right == ("none of these",)
     with pytest.raises(BadInput, match="a schema by gossip"):
         predict(Timeline(build("twophase", {})), overwritten)
 
 
 @pytest.mark.spec("G-042")
-def test_one_crash_in_both_worlds() -> None:
-    """The joining node passes all stages again, and so does the next node that removes a dead one;
-    the next coordinator goes on in the same state.
-    """
+def test_a_crash_repeats_stages_by_gossip_and_none_under_a_coordinator() -> None:
+    """A join and a removal are compared: driver, stages done and repeated, streams."""
     join, coordinated, removal, coordinated_removal = same_crash().rows
     assert join[1:] == (
         *("X, joining", "shadow, boot, streamed", "shadow, boot, streamed, member"),
@@ -93,8 +79,8 @@ def test_one_crash_in_both_worlds() -> None:
 
 
 @pytest.mark.spec("C-042")
-def test_a_version_costs_more_with_every_change() -> None:
-    """Tables come and go, none stays, and every one of them is still hashed."""
+def test_each_dropped_table_leaves_a_cell_that_schema_versions_still_hash() -> None:
+    """After forty changes no table is left, and 21 cells are hashed."""
     counts = hashed_after(40)
     assert [cells for cells, _ in counts[::2]] == list(range(1, 22))
     assert {tables for _, tables in counts[::2]} == {0}
@@ -106,10 +92,8 @@ def test_a_version_costs_more_with_every_change() -> None:
 
 
 @pytest.mark.spec("G-040")
-def test_logins_and_service_levels() -> None:
-    """The role whose only holder is down cannot log in; in group 0 all can. What is polled comes
-    up to an interval late.
-    """
+def test_a_login_by_gossip_needs_the_holder_of_its_role_and_in_group0_any_node() -> None:
+    """Service levels by gossip come up to one polling interval late, in group 0 at once."""
     rows = {row[0]: row[1:] for row in logins("A").rows}
     assert rows["role1"] == ("✗ A", "✓ A, B, C")
     assert rows["role2"] == ("✓ B", "✓ A, B, C")
@@ -120,7 +104,7 @@ def test_logins_and_service_levels() -> None:
     assert rebuild_delay("group 0") == (0.0, 0.0)
 
 
-def test_a_role_is_lost_when_all_its_holders_are() -> None:
+def test_a_login_fails_when_every_holder_of_its_role_is_down() -> None:
     """With factor 2 the role in the last range is held by the last and the first node."""
     nodes = ("A", "B", "C")
     held = role_replicas(2, nodes, 2, "legacy")
@@ -140,9 +124,9 @@ BAD: tuple[tuple[Callable[..., object], dict[str, object], str], ...] = (
 
 
 @pytest.mark.parametrize(("asks", "given", "words"), BAD)
-def test_bad_arguments_are_named(
+def test_a_lesson_of_gossip_names_the_argument_that_it_refuses(
     asks: Callable[..., object], given: dict[str, object], words: str
 ) -> None:
-    """Names that are no nodes, sides and clusters without nodes, numbers out of their limits."""
+    """The error says which names or numbers are allowed."""
     with pytest.raises(BadInput, match=words):
         asks(**given)

@@ -41,16 +41,18 @@ def only(name: str, given: dict[str, Any], names: tuple[str, ...]) -> Any:
     return check(model, judges, monitors=tuple(m for m in model.monitors if m.name in names))
 
 
-def test_one_change_at_a_time_is_safe() -> None:
-    """One client changes the schema: nothing breaks, all nodes get there, every state is seen."""
+def test_schema_changes_by_one_client_at_a_time_break_nothing() -> None:
+    """The search is complete, and reaches every goal."""
     for given in ({}, {"at_once": 2, "nodes": 2, "losses": 2}, {"nodes": 2, "partitions": 2}):
         result = check(build("gossip", given))
-        assert (result.complete, result.violation, result.unreached) == (True, None, ())
+        assert (result.complete, result.violation, result.unreached) == (True, None, ()), given
 
 
 @pytest.mark.parametrize(("nodes", "verdict"), [(2, "complete"), (3, "bounded")])
 def test_a_search_that_the_bound_on_rounds_cuts_is_bounded(nodes: int, verdict: str) -> None:
-    """Of two nodes one pair talks at once anyhow; of three another one would have to wait."""
+    """Two nodes are one pair, which the bound on concurrent rounds does not cut. Three nodes are
+    cut.
+    """
     result = check(build("gossip", {"nodes": nodes}))
     assert (result.complete, result.verdict) == (True, verdict)
     assert result.bound.partition(":")[0] == ("at_once=1" if verdict == "bounded" else "")
@@ -80,8 +82,10 @@ HARMS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 @pytest.mark.parametrize(("broken", "given"), HARMS)
-def test_each_harm_happens_by_itself(broken: str, given: dict[str, Any]) -> None:
-    """Two clients and two nodes are enough; no fault is needed but for a network with two sides."""
+def test_concurrent_schema_changes_at_two_nodes_cause_each_known_harm(
+    broken: str, given: dict[str, Any]
+) -> None:
+    """Split brain alone needs a network partition."""
     result = only("gossip", given, (broken,))
     assert result.violation is None
     assert broken in [met.property for met in result.costs]
@@ -97,10 +101,10 @@ RANGE_OF_CHANGES = (
 @pytest.mark.parametrize(
     ("first", "second"), [(a, b) for a in RANGE_OF_CHANGES for b in RANGE_OF_CHANGES]
 )
-def test_a_promise_breaks_whenever_both_sides_change_the_schema(first: str, second: str) -> None:
-    """Whatever they change, even where the newer change takes the other one's place; two changes of
-    one side, or with a whole network between them, break nothing of the kind.
-    """
+def test_schema_changes_on_either_side_of_a_partition_are_a_split_brain(
+    first: str, second: str
+) -> None:
+    """Two changes on one side, or with a whole network between them, are none."""
     given = {"nodes": 3, "partitions": 2, "earlier": TABLE}
     a, b, c = f"{first} at A", f"{second} at C", f"{second} at B"
     both = after("gossip", {**given, "changes": (a, b)}, "partition A B | C", a, b)
@@ -123,8 +127,10 @@ def test_a_promise_breaks_whenever_both_sides_change_the_schema(first: str, seco
         ("C B A", "C and B"),
     ],
 )
-def test_who_changed_first_on_either_side_is_named(order: str, said: str) -> None:
-    """However many follow on the first one's side, before the other side changes or after."""
+def test_a_split_brain_names_the_first_node_of_either_side_to_change_the_schema(
+    order: str, said: str
+) -> None:
+    """Later changes on a side do not take the first one's place."""
     changes = [f"create table ks.{node.lower()} at {node}" for node in order.split()]
     given = {"changes": tuple(changes), "partitions": 1}
     timeline = after("gossip", given, "partition A B | C", *changes)
@@ -138,28 +144,24 @@ def broken_in(timeline: Timeline) -> list[str]:
     return [verdict.name for verdict in timeline.verdicts() if not verdict.ok]
 
 
-def test_without_a_split_a_late_clock_is_enough() -> None:
-    """B changes what it knows of A; its clock is behind, so that what it did has no effect."""
-    given = {"changes": ("alter keyspace ks rf 2 at A", "alter keyspace ks rf 3 at B"), "nodes": 2}
-    assert only("gossip", {**given, "clocks": (9,)}, ("lost-update",)).costs
-
-
 @pytest.mark.parametrize("faults", [{}, {"losses": 1}, {"partitions": 1, "losses": 1}])
-def test_in_the_end_all_agree(faults: dict[str, int]) -> None:
-    """Whatever is lost or split, every run can go on to one version, and rests nowhere else."""
+def test_two_nodes_agree_on_one_schema_version_after_any_losses_or_partition(
+    faults: dict[str, int],
+) -> None:
+    """Every run can go on to one version, and rests nowhere else."""
     result = only("gossip", {"changes": RIVALS, "nodes": 2, **faults}, AGREE)
     assert (result.violation, result.complete, result.unreached) == (None, True, ())
 
 
 @pytest.mark.deep
-def test_three_nodes_agree_in_the_end() -> None:
-    """The same with three nodes, two changes and a split."""
+def test_three_nodes_agree_on_one_schema_version_after_a_partition() -> None:
+    """Every run can go on to one version, and rests nowhere else."""
     result = only("gossip", {"changes": RIVALS, "partitions": 1}, AGREE)
     assert (result.violation, result.complete, result.unreached) == (None, True, ())
 
 
-def test_walks_take_every_rule() -> None:
-    """Random walks of four nodes do all that there is, and rest where all agree."""
+def test_random_walks_of_a_schema_by_gossip_take_every_action_and_agree() -> None:
+    """No walk of four nodes rests where their schema versions differ."""
     fuzzing = entry_of("gossip").fuzzing
     model = build("gossip", fuzzing.parameters)
     model.properties = tuple(each for each in model.properties if each.name in AGREE)
@@ -222,18 +224,18 @@ JOIN: dict[str, Broken] = {
 
 
 @pytest.mark.parametrize("name", GOSSIP)
-def test_a_search_of_gossip_reports_it(name: str) -> None:
-    """Judged alone, each promise of a shared schema is broken by what was broken for it."""
+def test_a_search_of_gossip_reports_the_property_that_was_broken(name: str) -> None:
+    """Each property is judged alone, on a model that was broken for it."""
     assert_reported(GOSSIP[name](), name)
 
 
 @pytest.mark.parametrize("name", JOIN)
-def test_a_search_of_a_join_reports_it(name: str) -> None:
-    """Judged alone, each promise of a join or a removal is broken by what was broken for it."""
+def test_a_search_of_a_join_reports_the_property_that_was_broken(name: str) -> None:
+    """Each property is judged alone, on a model that was broken for it."""
     assert_reported(JOIN[name](), name)
 
 
-def test_every_judge_has_a_broken_variant() -> None:
+def test_every_property_of_gossip_has_a_broken_model() -> None:
     """The tables name all properties and monitors of the two models, removals included."""
     assert set(GOSSIP) == set(judges(build("gossip")))
     removal = judges(build("gossip_join", REMOVAL))

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from kit.errors import BadInput
-from kit.model.registry import build
+from kit.model.registry import entry_of
 from tests.views.frames import after, last_flows, panel_text
 
 ROUND = ("gossip A B", "deliver A>B SYN", "deliver B>A ACK", "deliver A>B ACK2")
@@ -15,10 +14,8 @@ RIVALS = ("create table ks.t at A", "create table ks.t at B")
 
 
 @pytest.mark.spec("C-040")
-def test_another_digest_is_pulled() -> None:
-    """Each node has its digest in a column, beside those that it has heard; a node that hears of
-    another one pulls, and the cells travel from there to it.
-    """
+def test_a_node_that_hears_of_another_digest_pulls_the_cells() -> None:
+    """The panel shows each node's digest, those that it has heard, and whom it waits for."""
     timeline = after("gossip", {"nodes": 2}, RIVALS[0], *ROUND)
     text = panel_text(timeline, "versions")
     assert "A  d872eb  ≠ 0ee694 (1:1)  3  –" in text
@@ -33,8 +30,8 @@ def test_another_digest_is_pulled() -> None:
 
 
 @pytest.mark.spec("G-015")
-def test_both_sides_of_a_split_change_the_schema() -> None:
-    """Neither side asks for a majority: two schemas, two versions, and the lamp is out."""
+def test_the_panels_show_two_schemas_after_changes_on_both_sides_of_a_partition() -> None:
+    """Each side has its own table, and the verdicts one-side and split-brain are broken."""
     changes = ("create table ks.t at A", "create table ks.u at C")
     timeline = after("gossip", {"changes": changes, "partitions": 1}, "partition A B | C", *changes)
     assert "cut: between C and the others" in panel_text(timeline, "nodes")
@@ -45,8 +42,8 @@ def test_both_sides_of_a_split_change_the_schema() -> None:
 
 
 @pytest.mark.spec("G-017")
-def test_the_newest_timestamp_wins_and_the_other_is_lost() -> None:
-    """Of two tables with one name the newer stays; the diff names the one that is lost."""
+def test_the_panels_name_the_change_that_a_newer_timestamp_overwrote() -> None:
+    """While only one node knows both changes, none is counted as overwritten."""
     timeline = after("gossip", {"changes": RIVALS, "nodes": 2}, *RIVALS)
     text = panel_text(timeline, "schemas")
     assert "≠ table ks.t: A id 2@A, B id 3@B" in text
@@ -61,10 +58,9 @@ def test_the_newest_timestamp_wins_and_the_other_is_lost() -> None:
     assert [v.name for v in timeline.verdicts() if not v.ok] == ["lost-update"]
 
 
-def test_there_is_nothing_to_switch_off() -> None:
-    """The model has no safeguards: that is what it shows."""
-    with pytest.raises(BadInput):
-        build("gossip", off=("state-id-check",))
+def test_the_model_of_a_schema_by_gossip_has_no_safeguards() -> None:
+    """Gossip has no check that would keep two nodes from changing the schema at once."""
+    assert entry_of("gossip").safeguards == ()
 
 
 FACTORS = ("alter keyspace ks rf 2 at A", "alter keyspace ks rf 3 at A")
@@ -86,8 +82,10 @@ BEHIND = (LATE[0], *ROUND, *REQUESTED, "deliver A>B cells 5930b0")
         ({"changes": LATE, "clocks": (9,)}, (*BEHIND, LATE[1]), True),
     ],
 )
-def test_when_an_update_is_lost(given: dict[str, Any], verbs: tuple[str, ...], lost: bool) -> None:
-    """Once a node with something newer hears of it; no node loses what it replaced itself."""
+def test_an_update_is_lost_when_a_node_with_something_newer_hears_of_it(
+    given: dict[str, Any], verbs: tuple[str, ...], lost: bool
+) -> None:
+    """A change that replaces the node's own, or one it knows with a later timestamp, loses none."""
     timeline = after("gossip", {"nodes": 2, **given}, *verbs)
     broken = [each.name for each in timeline.verdicts() if not each.ok]
     assert ("lost-update" in broken) is lost

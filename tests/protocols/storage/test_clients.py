@@ -76,10 +76,10 @@ def after(model: Any, *actions: Any) -> DrillMoment:
         (SWAP, ("K1 write QUORUM",), [Start(0, 1), Serve(0, "A"), Finish(0)], RowAnswer("done")),
     ],
 )
-def test_what_an_answer_says(
+def test_a_failed_request_tells_the_needed_received_and_failed_answers(
     moves: RangeHistory, requests: tuple[str, ...], steps: list[Any], told: RowAnswer
 ) -> None:
-    """How many answers were needed, how many of them came, who failed; in words the last step."""
+    """The reason is the sentence of the last step."""
     now = after(toy(moves, requests, timeouts=True), *steps)
     answer = TOOLS.answer(now, 0)
     assert answer == replace(told, why=now.run[-1].say)
@@ -95,16 +95,18 @@ def test_what_an_answer_says(
         (("K1 read", "K1 write"), None),
     ],
 )
-def test_who_wrote_what_a_program_gets(requests: tuple[str, ...], writer: int | None) -> None:
-    """The last write before a read; nobody where it was deleted. A write returns no row."""
+def test_a_read_answer_names_the_last_write_unless_a_delete_followed(
+    requests: tuple[str, ...], writer: int | None
+) -> None:
+    """A write's answer names none."""
     steps = [step for n in range(len(requests)) for step in (Start(n, 1), Serve(n, "A"), Finish(n))]
     answer = TOOLS.answer(after(toy(SWAP, requests), *steps), len(requests) - 1)
     assert answer is not None
     assert (answer.verdict, answer.writer) == ("done", writer)
 
 
-def test_a_program_waits_for_who_is_held_and_not_for_who_is_down() -> None:
-    """Then its request is given up; it is nothing else that happens to it by itself."""
+def test_a_program_waits_for_a_held_replica_and_times_out_when_only_down_ones_are_left() -> None:
+    """After the time-out nothing else happens to its request by itself."""
     model = toy(versions(), ("K1 write ALL",), timeouts=True, crashes=1, losses=1)
     steps = [Commit("write both"), Start(0, 2)]
     now = after(model, *steps)
@@ -122,8 +124,10 @@ def test_a_program_waits_for_who_is_held_and_not_for_who_is_down() -> None:
 @pytest.mark.parametrize(
     ("held", "planned"), [({}, 2), ({"K1": 1}, 1), ({"K1": 2}, 2), ({"A": 1}, 2), ({"K1": 3}, None)]
 )
-def test_a_coordinator_plans_by_what_it_knows(held: dict[str, int], planned: int | None) -> None:
-    """The newest epoch, or one that it is held at; without a plan nothing refuses it."""
+def test_a_request_is_planned_at_the_newest_epoch_or_where_its_coordinator_is_held(
+    held: dict[str, int], planned: int | None
+) -> None:
+    """A coordinator held at an unknown epoch has no plan, and refuses nothing."""
     now = after(toy(epochs(), ("K1 write ALL",)), Commit("add"))
     wanted = None if planned is None else Start(0, planned)
     assert TOOLS.next_step(now, 0, held, begins=True) == wanted
@@ -131,8 +135,8 @@ def test_a_coordinator_plans_by_what_it_knows(held: dict[str, int], planned: int
     assert TOOLS.refusal(now, 0, held) is None
 
 
-def test_too_few_that_live_are_told_before_anything_is_sent() -> None:
-    """Of the quota that cannot be met; one that all of it can meet is sent."""
+def test_a_request_with_too_few_live_replicas_is_refused_as_unavailable() -> None:
+    """The refusal tells of the quota that cannot be met, before anything is sent."""
     model = toy(versions(), ("K1 write QUORUM", "K2 read QUORUM"), crashes=1, together=True)
     now = after(model, Commit("write both"), Crash("X"))
     assert TOOLS.refusal(now, 0, {}) == RowAnswer(
@@ -151,14 +155,16 @@ def test_too_few_that_live_are_told_before_anything_is_sent() -> None:
         ([Start(0, 1), Start(1, 1), Serve(1, "A")], Serve(0, "A"), Finish(1)),
     ],
 )
-def test_each_request_has_steps_of_its_own(steps: list[Any], first: Any, second: Any) -> None:
-    """It begins, its messages arrive, its client is answered, whatever others do meanwhile."""
+def test_the_next_step_of_a_request_ignores_other_requests(
+    steps: list[Any], first: Any, second: Any
+) -> None:
+    """A request begins, its messages arrive, its client is answered."""
     now = after(toy(SWAP, ("K1 write ONE", "K2 write ONE"), together=True), *steps)
     assert [TOOLS.next_step(now, n, {}, begins=True) for n in (0, 1)] == [first, second]
 
 
-def test_an_answer_is_that_of_the_step_that_gave_it() -> None:
-    """There is none before, and what happens afterwards changes nothing in it."""
+def test_an_answer_appears_when_its_request_ends_and_stays_the_same() -> None:
+    """Later steps of the run do not change it."""
     steps = [Start(0, 1), Serve(0, "A"), Finish(0), Commit("swap")]
     moments = [after(toy(SWAP, ("K1 write ONE",)), *steps[:many]) for many in (0, 1, 2, 3, 4)]
     told = RowAnswer("done", why=moments[3].run[-1].say)
@@ -178,10 +184,10 @@ K1 = RowRequest("K1", "write", "QUORUM")
         (replace(K1, coordinator="K2"), (), 1, "K2 write QUORUM"),
     ],
 )
-def test_a_request_takes_the_place_of_the_first_that_waits(
+def test_a_new_request_takes_the_first_waiting_place_of_its_coordinator(
     request_: RowRequest, taken: tuple[int, ...], number: int, line: str
 ) -> None:
-    """Of the same coordinator and no program's, or it is added at the end."""
+    """Places of other programs are not taken: then the request is added at the end."""
     lines = ("K1 read ALL", "K2 read ALL", "K1 read ALL")
     model, at = SERVERS.with_request(
         after(build("dataplane", {"requests": lines})), request_, taken
@@ -193,15 +199,15 @@ def test_a_request_takes_the_place_of_the_first_that_waits(
     assert [(n, given.parameters.requests[n]) for n, _ in others] == others
 
 
-def test_a_request_that_has_begun_is_left_alone() -> None:
-    """A new one waits after it."""
+def test_a_new_request_does_not_replace_one_that_has_begun() -> None:
+    """The new request is added at the end, as K2's waiting one is not K1's."""
     model: Any = build("dataplane", {"requests": ("K1 read ONE", "K2 read ONE")})
     begun = after(model, Start(0, model.epoch(model.start(), 0)))
     assert SERVERS.with_request(begun, K1, ())[1] == 2
 
 
-def test_a_history_has_room_for_so_many_requests() -> None:
-    """The last one fits, one more does not; a level that the model has not is named."""
+def test_a_history_refuses_a_sixty_first_request() -> None:
+    """A consistency level that the model lacks is refused by name."""
     full = after(build("dataplane", {"requests": ("K1 read ONE",) * 60}))
     assert SERVERS.with_request(full, K1, range(59))[1] == 59
     with pytest.raises(Refused, match="at most 60 requests fit in one history"):
@@ -213,8 +219,8 @@ def test_a_history_has_room_for_so_many_requests() -> None:
     assert says(raised.value, "consistency level | 'SERIAL' | one of ONE, TWO")
 
 
-def test_a_line_is_a_request() -> None:
-    """Coordinator, kind, level; QUORUM when none is said; a datacenter behind @."""
+def test_a_request_line_has_coordinator_kind_level_and_datacenter() -> None:
+    """The level is QUORUM when none is given."""
     assert parse_request("K1 write ALL") == ClientRequest("K1", "write", "ALL")
     assert parse_request("K1 read") == ClientRequest("K1", "read", "QUORUM")
     assert parse_request("K2@dc2 delete LOCAL_QUORUM") == ClientRequest(
@@ -222,7 +228,7 @@ def test_a_line_is_a_request() -> None:
     )
 
 
-def test_how_long_names_may_be() -> None:
+def test_a_request_line_takes_names_up_to_their_length_limits() -> None:
     """Twenty letters of a coordinator, forty of a datacenter."""
     request = parse_request(f"{'K' * 20}@{'d' * 40}   read  ONE")
     assert request == ClientRequest("K" * 20, "read", "ONE", "d" * 40)
@@ -242,23 +248,25 @@ def test_how_long_names_may_be() -> None:
         (("K1@a read", "K1@b read"), "requests | 'K1' | datacenter | coordinator"),
     ],
 )
-def test_other_lines_are_refused(lines: tuple[str, ...], said: str) -> None:
-    """One clear error names the field, the value and what is allowed."""
+def test_a_malformed_request_line_is_refused_with_field_and_value(
+    lines: tuple[str, ...], said: str
+) -> None:
+    """The error names the field, the value and what is allowed."""
     with pytest.raises(BadInput) as error:
         parse_workload(lines)
     assert says(error.value, said)
 
 
-def test_a_workload_has_one_request_to_sixty() -> None:
-    """Each is read, in order; several coordinators may be of several datacenters."""
+def test_a_workload_of_one_to_sixty_lines_keeps_their_order() -> None:
+    """Several coordinators may be of several datacenters."""
     for count in (1, 2, 59, 60):
-        assert parse_workload(("K1 read",) * count) == (parse_request("K1 read"),) * count
+        assert parse_workload(("K1 read",) * count) == (parse_request("K1 read"),) * count, count
     lines = ("K1@a read", "K2@b write", "K1@a delete")
     assert parse_workload(lines) == tuple(map(parse_request, lines))
 
 
-def test_the_last_write_wins() -> None:
-    """Of two cells the later stays, a tombstone like any other; a deleted value is no value."""
+def test_the_cell_with_the_later_timestamp_wins_tombstones_included() -> None:
+    """The value of a tombstone is nothing."""
     assert max(written(1), tombstone(2)) == tombstone(2)
     assert max(written(3), tombstone(2)) == written(3)
     assert (timestamp(tombstone(2)), value(tombstone(2)), value(written(2))) == (2, 0, 2)

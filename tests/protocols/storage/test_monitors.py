@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,58 +23,69 @@ from kit.protocols.storage.rules.requests import (
 from kit.protocols.storage.storage import Finish, Start
 from tests.protocols.storage.toys import A, epoch, history, toy
 
-Seen = tuple[int, int, Literal["writes", "reads"], int]
-
-
-@pytest.mark.parametrize(
-    ("seen", "fits"),
-    [
-        ([], True),
-        ([(0, NEVER, "writes", 1)], True),
-        ([(0, 1, "writes", 1)], True),
-        ([(0, 1, "reads", 0)], True),
-        ([(0, 1, "reads", 1)], False),
-        # one after the other
-        ([(0, 1, "writes", 1), (2, 3, "reads", 1)], True),
-        ([(0, 1, "writes", 1), (2, 3, "reads", 0)], False),
-        ([(0, 1, "reads", 1), (2, 3, "writes", 1)], False),
-        ([(0, 1, "reads", 0), (2, 3, "writes", 1)], True),
-        # in any sequence in which they are told of
-        ([(2, 3, "reads", 1), (0, 1, "writes", 1)], True),
-        ([(2, 3, "reads", 0), (0, 1, "writes", 1)], False),
-        # whatever begins when another ends may come first
-        ([(0, 1, "writes", 1), (1, 2, "reads", 0)], True),
-        # side by side, either may be first
-        ([(0, 3, "writes", 1), (1, 2, "reads", 0)], True),
-        ([(0, 3, "writes", 1), (1, 2, "reads", 1)], True),
-        ([(0, 9, "writes", 1), (1, 2, "reads", 1), (3, 4, "reads", 0)], False),
-        ([(0, 9, "writes", 1), (1, 2, "reads", 0), (3, 4, "reads", 1)], True),
-        ([(0, 9, "writes", 1), (1, 4, "reads", 1), (2, 3, "reads", 0)], True),
-        # a write without an answer may have happened at any time, or not at all
-        ([(0, NEVER, "writes", 1), (1, 2, "reads", 0), (3, 4, "reads", 1)], True),
-        ([(0, NEVER, "writes", 1), (1, 2, "reads", 1), (3, 4, "reads", 0)], False),
-        ([(2, NEVER, "writes", 1), (0, 1, "reads", 1)], False),
-        # of two writes the one that the first read does not see comes between the reads
-        ([(0, 5, "writes", 1), (1, 6, "writes", 2), (7, 8, "reads", 1)], True),
-        ([(0, 1, "writes", 1), (2, 3, "writes", 2), (4, 5, "reads", 1)], False),
-        ([(0, 1, "writes", 1), (2, 3, "writes", 2), (4, 5, "reads", 2)], True),
-        ([(0, 9, "writes", 1), (1, 8, "writes", 2), (2, 3, "reads", 2), (4, 5, "reads", 1)], True),
-        (
-            [
-                *[(0, 9, "writes", 1), (1, 8, "writes", 2)],
-                *[(2, 3, "reads", 2), (4, 5, "reads", 1), (6, 7, "reads", 2)],
-            ],
-            False,
-        ),
+BESIDE = ((0, 9, "writes", 1), (1, 8, "writes", 2))
+HISTORIES: dict[str, list[tuple[bool, list[tuple[int, int, str, int]]]]] = {
+    "a request alone": [
+        (True, []),
+        (True, [(0, NEVER, "writes", 1)]),
+        (True, [(0, 1, "writes", 1)]),
+        (True, [(0, 1, "reads", 0)]),
+        (False, [(0, 1, "reads", 1)]),
     ],
-)
-def test_one_order(seen: list[Seen], fits: bool) -> None:
-    """Each keeps its place against whatever ended before it began; a read sees the last write."""
-    operations = tuple(
-        RegisterOperation(began, ended, kind == "writes", outcome)
-        for began, ended, kind, outcome in seen
-    )
-    assert linearizable(operations) is fits
+    "a read after a write sees it": [
+        (True, [(0, 1, "writes", 1), (2, 3, "reads", 1)]),
+        (False, [(0, 1, "writes", 1), (2, 3, "reads", 0)]),
+        (False, [(0, 1, "reads", 1), (2, 3, "writes", 1)]),
+        (True, [(0, 1, "reads", 0), (2, 3, "writes", 1)]),
+    ],
+    "the sequence in which operations are listed decides nothing": [
+        (True, [(2, 3, "reads", 1), (0, 1, "writes", 1)]),
+        (False, [(2, 3, "reads", 0), (0, 1, "writes", 1)]),
+    ],
+    "a read that begins when a write ends may come first": [
+        (True, [(0, 1, "writes", 1), (1, 2, "reads", 0)]),
+        (True, [(0, 1, "writes", 1), (1, 2, "reads", 1)]),
+    ],
+    "a read beside a write may see it or not": [
+        (True, [(0, 3, "writes", 1), (1, 2, "reads", 0)]),
+        (True, [(0, 3, "writes", 1), (1, 2, "reads", 1)]),
+    ],
+    "a write that one read saw is seen by every later read": [
+        (False, [(0, 9, "writes", 1), (1, 2, "reads", 1), (3, 4, "reads", 0)]),
+        (True, [(0, 9, "writes", 1), (1, 2, "reads", 0), (3, 4, "reads", 1)]),
+        (True, [(0, 9, "writes", 1), (1, 4, "reads", 1), (2, 3, "reads", 0)]),
+    ],
+    "a write without an answer may happen at any time or never": [
+        (True, [(0, NEVER, "writes", 1), (2, 3, "reads", 1)]),
+        (True, [(0, NEVER, "writes", 1), (2, 3, "reads", 0), (4, 5, "reads", 0)]),
+        (True, [(0, NEVER, "writes", 1), (1, 2, "reads", 0), (3, 4, "reads", 1)]),
+        (False, [(0, NEVER, "writes", 1), (1, 2, "reads", 1), (3, 4, "reads", 0)]),
+        (False, [(2, NEVER, "writes", 1), (0, 1, "reads", 1)]),
+    ],
+    "a read without an answer saw nothing": [
+        (True, [(0, NEVER, "reads", 1)]),
+        (True, [(0, NEVER, "reads", 2), (1, 2, "writes", 1), (3, 4, "reads", 1)]),
+        (False, [(0, NEVER, "reads", 0), (1, 2, "writes", 1), (3, 4, "reads", 0)]),
+    ],
+    "two writes side by side come in either order, which all reads share": [
+        (True, [(0, 5, "writes", 1), (1, 6, "writes", 2), (7, 8, "reads", 1)]),
+        (False, [(0, 1, "writes", 1), (2, 3, "writes", 2), (4, 5, "reads", 1)]),
+        (True, [(0, 1, "writes", 1), (2, 3, "writes", 2), (4, 5, "reads", 2)]),
+        (True, [*BESIDE, (2, 3, "reads", 2), (4, 5, "reads", 1)]),
+        (False, [*BESIDE, (2, 3, "reads", 2), (4, 5, "reads", 1), (6, 7, "reads", 2)]),
+    ],
+}
+
+
+@pytest.mark.parametrize("rule", HISTORIES)
+def test_a_history_is_linearizable_when_some_order_explains_its_reads(rule: str) -> None:
+    """An order keeps real time, and each read sees the last write before it."""
+    for fits, seen in HISTORIES[rule]:
+        operations = tuple(
+            RegisterOperation(began, ended, kind == "writes", outcome)
+            for began, ended, kind, outcome in seen
+        )
+        assert linearizable(operations) is fits, seen
 
 
 MISSED, FOUND = "misses write {}, which had succeeded", "still finds what delete {} deleted"
@@ -109,10 +120,10 @@ READ = "read {}, answered by A and completed at epoch 1, "
         (("delete QUORUM", "delete QUORUM"), tombstone(1), DONE, "", ""),
     ],
 )
-def test_a_read_sees_what_had_succeeded_before_it_began(
+def test_a_read_that_misses_a_succeeded_write_or_delete_is_reported(
     mutations: tuple[str, ...], seen: int, phase: int, missed: str, found: str
 ) -> None:
-    """Where the levels promise it. A deletion is judged by itself: what it deleted is gone."""
+    """Only where the levels promise visibility. Writes and deletions have a monitor each."""
     lines = (*(f"K{at} {line}" for at, line in enumerate(mutations)), "K9 read QUORUM")
     model: Any = toy(history(epoch(1, A, A)), lines, together=True)
     number = len(mutations)
@@ -126,47 +137,6 @@ def test_a_read_sees_what_had_succeeded_before_it_began(
         said[monitor.name] = monitor.verdict(monitor.step(memory, open_, Finish(number), ended))
     assert said["visible"] == (READ.format(number + 1) + missed if missed else None)
     assert said.get("no-resurrection") == (READ.format(number + 1) + found if found else None)
-
-
-def write(began: int, ended: int, value: int) -> RegisterOperation:
-    """A write of ``value``."""
-    return RegisterOperation(began, ended, True, value)
-
-
-def read(began: int, ended: int, value: int) -> RegisterOperation:
-    """A read that returned ``value``."""
-    return RegisterOperation(began, ended, False, value)
-
-
-def test_a_read_after_a_write_sees_it() -> None:
-    """What was acknowledged is there."""
-    assert linearizable((write(0, 1, 1), read(2, 3, 1)))
-    assert not linearizable((write(0, 1, 1), read(2, 3, 0)))
-
-
-def test_a_read_beside_a_write_may_see_it_or_not() -> None:
-    """While a write is under way both answers are right."""
-    assert linearizable((write(0, 3, 1), read(1, 2, 1)))
-    assert linearizable((write(0, 3, 1), read(1, 2, 0)))
-
-
-def test_what_was_seen_is_not_unseen() -> None:
-    """Once a read saw the write, a later read may not miss it, even while the write goes on."""
-    assert not linearizable((write(0, NEVER, 1), read(1, 2, 1), read(3, 4, 0)))
-    assert linearizable((write(0, NEVER, 1), read(1, 2, 0), read(3, 4, 1)))
-
-
-def test_a_write_that_failed_may_have_happened_or_not() -> None:
-    """Both a read that sees it and one that never does fit."""
-    assert linearizable((write(0, NEVER, 1), read(2, 3, 1)))
-    assert linearizable((write(0, NEVER, 1), read(2, 3, 0), read(4, 5, 0)))
-
-
-def test_a_read_without_an_answer_saw_nothing() -> None:
-    """Whatever it was about to return, beside other requests and alone."""
-    assert linearizable((read(0, NEVER, 1),))
-    assert linearizable((read(0, NEVER, 2), write(1, 2, 1), read(3, 4, 1)))
-    assert not linearizable((read(0, NEVER, 0), write(1, 2, 1), read(3, 4, 0)))
 
 
 def plainly(operations: tuple[RegisterOperation, ...]) -> bool:
@@ -210,13 +180,8 @@ def histories(draw: st.DrawFn) -> tuple[RegisterOperation, ...]:
 
 
 @given(histories())
-def test_the_search_is_the_definition(operations: tuple[RegisterOperation, ...]) -> None:
-    """It says of every small history what trying all orders says."""
+def test_linearizable_agrees_with_trying_every_order(
+    operations: tuple[RegisterOperation, ...],
+) -> None:
+    """Histories of up to five operations are tried against the definition."""
     assert linearizable(operations) is plainly(operations)
-
-
-def test_what_coincides_is_side_by_side() -> None:
-    """A read that begins where a write ends may still come before it, or see it."""
-    for seen in (0, 1):
-        assert linearizable((write(0, 2, 1), read(2, 3, seen)))
-    assert not linearizable((write(0, 2, 1), read(3, 4, 0)))

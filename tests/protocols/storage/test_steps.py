@@ -39,10 +39,10 @@ def run(model: Any, *actions: Any) -> Timeline:
 
 
 @pytest.mark.parametrize(("applies", "repaired"), [(False, True), (True, False)])
-def test_what_a_read_found_is_written_to_those_that_still_take_writes(
+def test_read_repair_writes_to_a_stale_replica_unless_it_has_left(
     applies: bool, repaired: bool
 ) -> None:
-    """A lacked the write when it answered: it gets it, unless it knows that it has left."""
+    """A lacked the write when it answered. Having applied its leave, it gets no repair."""
     model = toy(LEAVE, ("K1 write ONE", "K2 read ALL"), repair="answered")
     steps = [Start(0, 1), Serve(0, "X"), Finish(0), Start(1, 1), Serve(1, "A"), Serve(1, "X")]
     steps += [Commit("leave"), *[ApplyEpoch("A")] * applies, Finish(1)]
@@ -50,15 +50,15 @@ def test_what_a_read_found_is_written_to_those_that_still_take_writes(
     assert state.cells == (written(1) if repaired else NOTHING, written(1))
 
 
-def test_a_write_goes_on_where_it_had_begun_when_its_client_was_told() -> None:
-    """Who is at work on it ends it; who is not, begins it yet."""
+def test_a_write_continues_on_its_replicas_after_its_client_timed_out() -> None:
+    """A replica at work may end the write, and another may still begin it."""
     model = toy(LEAVE, ("K1 write ALL",), slow=True, timeouts=True)
     state = run(model, Start(0, 1), Admit(0, "A"), TimeOut(0)).state
     assert [*model.actions(state)] == [Serve(0, "A"), Commit("leave"), Admit(0, "X")]
 
 
-def test_nothing_begins_on_a_replica_that_is_down() -> None:
-    """The message waits there; at another one it begins."""
+def test_a_replica_that_is_down_admits_no_request() -> None:
+    """The other replica still admits it."""
     model = toy(LEAVE, ("K1 write ALL",), slow=True, crashes=1)
     for name, other in ("AX", "XA"):
         state = run(model, Start(0, 1), Crash(name)).state
@@ -66,8 +66,8 @@ def test_nothing_begins_on_a_replica_that_is_down() -> None:
         assert why(model, state, Admit(0, other)) == ""
 
 
-def test_a_slow_replica_refuses_at_once_what_it_does_not_store() -> None:
-    """It begins nothing then, and says why."""
+def test_a_slow_replica_refuses_a_request_for_a_range_that_it_does_not_store() -> None:
+    """It answers with an error at once, and the coordinator hears of the newer epoch."""
     model = toy(SWAP, ("K1 write ONE",), slow=True)
     refused = run(model, Start(0, 1), Commit("swap"), ApplyEpoch("A"), Admit(0, "A")).now
     said = "A, at epoch 2, is not a write replica of the range: it answers with an error"
@@ -76,8 +76,8 @@ def test_a_slow_replica_refuses_at_once_what_it_does_not_store() -> None:
     assert begun.say == "A, at epoch 1, begins write 1."
 
 
-def test_a_replica_that_knows_a_newer_row_says_so() -> None:
-    """By the finer rule a write from before the row changed is refused, though A is a member."""
+def test_a_replica_that_refuses_an_older_row_version_says_so() -> None:
+    """By "last-modified" A refuses, though it is a member."""
     model = toy(
         epochs(), ("K1 write ONE",), switches=ExchangeSwitches("last-modified"), timeouts=True
     )
@@ -88,8 +88,8 @@ def test_a_replica_that_knows_a_newer_row_says_so() -> None:
     )
 
 
-def test_what_is_stale_is_no_question_of_who_stores() -> None:
-    """Below the fence a request is stale, even at who has no replica any more."""
+def test_a_request_below_the_fence_is_refused_as_stale_even_by_a_former_replica() -> None:
+    """Above the fence the same replica answers that it does not store the range."""
     last = epoch(2, X, X, fence=0)
     last = replace(last, view=replace(last.view, stores=X))
     steps = [Start(0, 1), Commit("swap"), ApplyEpoch("A"), Serve(0, "A")]
@@ -108,8 +108,8 @@ def test_what_is_stale_is_no_question_of_who_stores() -> None:
     )
 
 
-def test_a_read_may_find_what_is_newer_than_a_deletion() -> None:
-    """A write that is not acknowledged yet comes after it: nothing that was deleted is back."""
+def test_a_read_of_a_write_newer_than_a_delete_breaks_no_promise() -> None:
+    """The write is not acknowledged yet, and nothing that was deleted is back."""
     model = toy(SWAP, ("K1 delete", "K2 write", "K3 read"), together=True)
     steps = [Start(0, 1), Serve(0, "A"), Finish(0), Start(1, 1), Serve(1, "A"), Start(2, 1)]
     timeline = run(model, *steps, Serve(2, "A"), Finish(2))
@@ -117,17 +117,17 @@ def test_a_read_may_find_what_is_newer_than_a_deletion() -> None:
     assert not timeline.breaches(timeline.at)
 
 
-def test_who_ended_late_is_at_work_no_more() -> None:
-    """The client has given up. A ends what it had begun, and X still has to."""
+def test_a_replica_that_ends_a_timed_out_write_is_no_longer_at_work() -> None:
+    """The other one still is."""
     model = toy(LEAVE, ("K1 write ALL",), slow=True, timeouts=True)
     steps = [Start(0, 1), Admit(0, "A"), Admit(0, "X"), TimeOut(0)]
     for done, left in (([], BOTH), (["A"], X), (["X"], A), (["A", "X"], 0)):
         state: Any = run(model, *steps, *(Serve(0, name) for name in done)).state
-        assert (state.requests[0].in_flight, state.requests[0].begun) == (left, left)
+        assert (state.requests[0].in_flight, state.requests[0].begun) == (left, left), done
 
 
-def test_a_plan_that_is_made_again_asks_all_that_store() -> None:
-    """Also where the level counts one datacenter, which has no replica any more."""
+def test_a_retried_plan_asks_every_replica_even_outside_its_datacenter() -> None:
+    """LOCAL_QUORUM of dc2 counts none of them, and A is written to all the same."""
     moves = replace(
         history(epoch(1, BOTH, BOTH, Edge("leave", "", 1)), epoch(2, A, A)), dcs=("dc1", "dc2")
     )

@@ -29,8 +29,8 @@ DELETED = ("K1 write QUORUM", "K1 delete QUORUM", "K2 read QUORUM")
 
 
 @pytest.mark.parametrize("move", SAFE, ids=lambda move: move.__name__)
-def test_with_its_rules_no_write_is_lost(move: Toy) -> None:
-    """The search is complete, rollbacks and new attempts included, and finds nothing."""
+def test_a_handmade_move_with_all_its_rules_loses_no_write(move: Toy) -> None:
+    """The search is complete, rollbacks and new attempts included."""
     found = check(toy(move()))
     assert found.violation is None
     assert found.complete
@@ -38,8 +38,8 @@ def test_with_its_rules_no_write_is_lost(move: Toy) -> None:
 
 
 @pytest.mark.parametrize(("move", "rule", "steps"), NEEDED)
-def test_without_one_rule_a_write_is_lost(move: Toy, rule: str, steps: int) -> None:
-    """Each condition and each of the two rules is needed: a search finds the lost write."""
+def test_a_handmade_move_without_one_rule_loses_a_write(move: Toy, rule: str, steps: int) -> None:
+    """The shortest run has as many steps as the table says."""
     model = toy(move(rule))
     found = check(model, (), monitors=model.monitors)
     assert found.violation is not None
@@ -47,8 +47,8 @@ def test_without_one_rule_a_write_is_lost(move: Toy, rule: str, steps: int) -> N
     assert "which had succeeded" in found.violation.witness
 
 
-def test_a_rollback_waits_for_its_session() -> None:
-    """A copy that arrives after the rollback, and after the cleanup, brings deleted data back."""
+def test_a_rollback_that_does_not_wait_for_its_session_brings_deleted_data_back() -> None:
+    """A copy then arrives after the rollback and the cleanup."""
     options = {"cleaning": True, "collecting": True}
     model = toy(versions(), DELETED, **options)
     kept = check(model, (), monitors=model.monitors)
@@ -66,8 +66,8 @@ READS = ("K1 write QUORUM", "K2 read QUORUM", "K2 read QUORUM")
 @pytest.mark.parametrize(
     ("move", "states"), [(drains, 27384), pytest.param(stages, 547360, marks=pytest.mark.deep)]
 )
-def test_blocking_repair_keeps_one_order_in_other_protocols(move: Toy, states: int) -> None:
-    """The rule knows plans alone: with versions and with stages no read goes back in time."""
+def test_blocking_repair_is_linearizable_under_versions_and_stages(move: Toy, states: int) -> None:
+    """The search of one write and two reads is complete."""
     found = check(toy(move(), READS, together=True, repair="blocking"))
     assert found.violation is None
     assert (found.states, found.complete) == (states, True)
@@ -82,15 +82,17 @@ def test_blocking_repair_keeps_one_order_in_other_protocols(move: Toy, states: i
         pytest.param(stages, 17, "mismatch", marks=pytest.mark.deep),
     ],
 )
-def test_weaker_repair_loses_in_other_protocols(move: Toy, steps: int, kind: str) -> None:
+def test_weaker_repair_is_not_linearizable_under_versions_and_stages(
+    move: Toy, steps: int, kind: str
+) -> None:
     """A pending replica that is not repaired lets a later read miss what an earlier one saw."""
     found = check(toy(move(), READS, together=True, repair=kind))
     assert found.violation is not None
     assert (found.violation.property, len(found.violation.actions)) == ("linearizable", steps)
 
 
-def test_an_event_does_what_it_says_and_no_more() -> None:
-    """It waits for nothing, moves no reads and gives no range back unless that is said of it."""
+def test_an_event_has_no_wait_copy_or_session_by_default() -> None:
+    """Nor does it move reads, give ranges back, or lead aside."""
     moves = epochs()
     assert moves.epochs[0].edges == (
         Edge("add", "", 1, conditions=(), streamed=False, switches=False, regains=0, aside=False),
@@ -102,7 +104,7 @@ def test_an_event_does_what_it_says_and_no_more() -> None:
     assert (moves.unit, moves.sessions, moves.sharded) == ("epoch", False, None)
 
 
-def test_an_epoch_opens_no_session_unless_said() -> None:
-    """In a protocol without sessions there is none to show, neither open nor closed."""
+def test_a_history_without_sessions_shows_none() -> None:
+    """The panel has neither an open nor a closed session to draw."""
     model = toy(epochs())
     assert session(model, model.start()) is None

@@ -15,9 +15,7 @@ from kit.protocols.storage import facts
 from kit.protocols.storage.clients import key_of
 from kit.protocols.storage.facts import OUTPUT
 from kit.protocols.storage.panels.spacetime import draw_spacetime
-from kit.protocols.storage.rules.exchange import admits
 from kit.protocols.storage.rules.history import Edge, to_the_end, trails
-from kit.protocols.storage.rules.view import View
 from kit.protocols.storage.storage import Storage
 from kit.ring.tokens import INT64_HIGH, INT64_LOW, MURMUR3, TokenSpace
 from kit.views.fragment import Frag
@@ -27,8 +25,8 @@ from tests.protocols.storage.toys import BOTH, A, X, epoch, epochs, history, ver
 from tests.views.frames import scenes, walk
 
 
-def test_a_tree_has_a_trail_for_each_node() -> None:
-    """Its trails begin at the start, and an epoch index counts the events so far."""
+def test_a_history_has_one_trail_to_each_of_its_epochs() -> None:
+    """Every trail begins at the start, and each event of it modifies the row."""
     ways = trails(epochs())
     assert [way.nodes for way in ways] == [(0,), (0, 1), (0, 1, 2), (0, 1, 2, 3)]
     assert [view.last_modified for view in ways[-1].views] == [0, 1, 2, 3]
@@ -48,8 +46,10 @@ def test_a_tree_has_a_trail_for_each_node() -> None:
         ("AX/A AX/X AX/A", [0, 1, 2]),
     ],
 )
-def test_a_row_is_modified_when_who_reads_or_writes_changes(rows: str, modified: list[int]) -> None:
-    """An epoch that changes neither keeps the index of the one that last did."""
+def test_a_row_is_modified_when_its_read_or_write_group_changes(
+    rows: str, modified: list[int]
+) -> None:
+    """Any other epoch keeps the index of the last change."""
     of = {"A": A, "X": X, "AX": BOTH}
     groups = [[of[each] for each in row.split("/")] for row in rows.split()]
     many = len(groups)
@@ -62,8 +62,8 @@ def test_a_row_is_modified_when_who_reads_or_writes_changes(rows: str, modified:
     assert [view.last_modified for view in trails(moves)[-1].views] == modified
 
 
-def test_an_event_is_known_by_its_verb() -> None:
-    """With the trail behind it; there is none of another name."""
+def test_a_trail_finds_an_event_by_its_verb() -> None:
+    """An unknown verb is a KeyError."""
     way, *_ = trails(epochs())
     edge, behind = way.edge("add")
     assert (edge.to, behind) == (1, 1)
@@ -71,8 +71,8 @@ def test_an_event_is_known_by_its_verb() -> None:
         way.edge("drop")
 
 
-def test_the_end_is_where_every_step_is_taken() -> None:
-    """The first event of each epoch; without any it is the start."""
+def test_the_way_to_the_end_takes_the_first_event_of_each_epoch() -> None:
+    """A history without events ends where it starts."""
     aside = history(
         epoch(1, A, A, Edge("add", "", 1)),
         epoch(2, A, BOTH, Edge("switch", "", 2), Edge("cancel", "", 3, aside=True)),
@@ -81,26 +81,16 @@ def test_the_end_is_where_every_step_is_taken() -> None:
     )
     for moves, end in ((history(epoch(1, A, A)), (0,)), (aside, (0, 1, 2))):
         ways = trails(moves)
-        assert ways[to_the_end(ways)].nodes == end
+        assert ways[to_the_end(ways)].nodes == end, moves
 
 
 def test_a_fence_does_not_modify_the_row() -> None:
-    """What changed the row last is where reads or writes last moved: not the fence after it."""
+    """The index of the last change stays that of the last move of reads or writes."""
     seen = {way.nodes: [view.last_modified for view in way.views] for way in trails(versions())}
     assert seen[0, 1, 2] == [0, 1, 1]
     assert seen[0, 1, 2, 3, 4] == [0, 1, 1, 3, 3]
     assert seen[1, 2, 3, 4, 5] == [0, 0, 2, 2, 4]
     assert seen[0, 1, 2, 0, 1] == [0, 1, 1, 3, 4]
-
-
-def test_who_admits_what() -> None:
-    """A fence bars what is older than it; stages admit their neighbours; else all is admitted."""
-    views = tuple(View(A, A, A, A, fence=fence) for fence in (None, 0, 1))
-    assert [admits("fence", views, 1, message) for message in (0, 1, 2)] == [False, True, True]
-    assert [admits("fence", views, 2, message) for message in (0, 1, 2)] == [False, True, True]
-    assert admits("fence", views, 0, 0)
-    assert [admits("one-stage-apart", views, 2, m) for m in (0, 1, 2)] == [False, True, True]
-    assert admits("all", views, 2, 0)
 
 
 TOKENS = 2945182322382062539, 6292367497774912474, -8218881827949364593
@@ -120,13 +110,15 @@ TOKENS = 2945182322382062539, 6292367497774912474, -8218881827949364593
         (TOKENS[2] - 1, TOKENS[2], 2),
     ],
 )
-def test_the_smallest_key_in_a_range(left: int, right: int, key: int) -> None:
-    """A range has its right end, not its left one."""
+def test_a_range_gives_the_smallest_key_whose_token_lies_inside(
+    left: int, right: int, key: int
+) -> None:
+    """A range includes its right end, not its left one."""
     assert key_of(MURMUR3, left, right) == key
 
 
-def test_where_tokens_are_no_hashes_the_right_end_is_a_key() -> None:
-    """On a small line a key is its own token."""
+def test_a_range_of_an_unhashed_token_space_gives_its_right_end_as_key() -> None:
+    """There a key is its own token."""
     assert key_of(TokenSpace("small", 0, 1000), 100, 200) == 200
 
 
@@ -184,8 +176,8 @@ def struck(drawn: Frag) -> list[str]:
 
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("story", STORIES)
-def test_no_arrow_strikes_a_word(story: str) -> None:
-    """In no step: each message has a column of its own, and those on their way are side by side."""
+def test_no_arrow_of_the_spacetime_picture_covers_a_word(story: str) -> None:
+    """Nor does one word cover another, in any step of the story."""
     assert not [
         (at, hit) for at, s in enumerate(scenes(walk(story))) if (hit := struck(draw_spacetime(s)))
     ]
@@ -218,7 +210,7 @@ PLANNED = (
 
 
 def test_a_scenario_file_shows_replicas_requests_views_and_log() -> None:
-    """Each of the four words shows a line a thing, from the facts of the moment."""
+    """Each of the four words shows one line for each thing, from the facts of the moment."""
     _, (shown,) = run(parse(TEXT))
     assert shown[9:] == (
         "B at epoch 100: reads and writes, holds write 1",
@@ -232,8 +224,8 @@ def test_a_scenario_file_shows_replicas_requests_views_and_log() -> None:
     )
 
 
-def test_an_unknown_replica_is_named() -> None:
-    """A replica that the range does not have is refused, with those that it has."""
+def test_showing_an_unknown_replica_is_refused_with_the_known_ones() -> None:
+    """The error lists A, B, C and X."""
     model = Dataplane()
     with pytest.raises(BadInput, match="one of A, B, C, X"):
         OUTPUT["replicas"](model, model.start(), "Z")
@@ -243,10 +235,8 @@ FILES = {name: path for name, path in files().items() if name.startswith(("datap
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_numbers_beside_replicas_and_clients_have_one_meaning(name: str) -> None:
-    """A replica is behind by what its number differs from the newest one. Where a client may plan
-    at several numbers, the picture says what they are, and only there.
-    """
+def test_a_replica_is_behind_by_its_distance_from_the_newest_epoch(name: str) -> None:
+    """Where a client may plan at several epochs, the picture says so, and only there."""
     timeline = open_file(FILES[name])
     for at in timeline.path(timeline.tip):
         scene = scene_at(timeline, at)
@@ -254,7 +244,7 @@ def test_numbers_beside_replicas_and_clients_have_one_meaning(name: str) -> None
         if not isinstance(m, Storage):
             pytest.skip("no replicas")
         newest = facts.epoch(m, s)
-        assert all(row.behind == newest - row.epoch for row in facts.replicas(m, s))
+        assert all(row.behind == newest - row.epoch for row in facts.replicas(m, s)), at
         several = any(row.oldest < row.newest for row in facts.addressees(m, s))
         words = f"several {m.history.unit}s at a client: its next request is planned at one of them"
-        assert (words in draw_spacetime(scene).text()) is several
+        assert (words in draw_spacetime(scene).text()) is several, at

@@ -32,22 +32,22 @@ def before(name: str, verb: str) -> Timeline:
 @pytest.mark.parametrize(
     ("name", "answer"), [("late-stream-turned-away", TURNS_AWAY), ("off-sessions", TAKES)]
 )
-def test_who_lets_a_late_copy_in(name: str, answer: str) -> None:
-    """Its target turns it away, unless nobody asks for sessions."""
+def test_a_late_copy_is_turned_away_where_sessions_are_checked(name: str, answer: str) -> None:
+    """Without the safeguard "sessions" its target takes the copy."""
     question = late_copy(before(name, "late copy of session 1, B to C")).question
     assert question.right == (answer,)
     why = {TURNS_AWAY: "C has applied version 13", TAKES: "sessions are not checked here"}
     assert why[answer] in question.because
 
 
-def test_a_late_copy_is_taken_by_who_has_not_heard() -> None:
-    """Before C applies the rollback, session 1 is open there."""
+def test_a_late_copy_is_taken_by_a_target_that_has_not_applied_the_rollback() -> None:
+    """The copy's session is still open there."""
     timeline = before("late-stream-turned-away", "delete 2 at version 12")
     assert late_copy(timeline).question.right == (TAKES,)
 
 
-def test_who_refuses_an_older_request() -> None:
-    """Whoever knows the fence; before that nobody."""
+def test_an_older_request_is_refused_only_by_replicas_that_know_the_fence() -> None:
+    """Before the fence is known, no replica refuses it."""
     assert refusers(before("fence-refuses", "write 1 reaches B"), "write 1").question.right == (
         "B",
     )
@@ -56,15 +56,15 @@ def test_who_refuses_an_older_request() -> None:
     assert "B is at version 10 and admits it" in early.because
 
 
-def test_a_prediction_is_judged_by_the_model() -> None:
-    """Right and wrong answers get their reply."""
+def test_a_prediction_of_a_late_copy_passes_only_with_the_right_answer() -> None:
+    """With sessions off, "takes it" is right."""
     asked = predict(before("off-sessions", "late copy of session 1, B to C"), late_copy)
     assert asked.answer(TAKES).passed
     assert not asked.answer(TURNS_AWAY).passed
 
 
-def test_questions_that_do_not_fit() -> None:
-    """Where there is nothing to ask about, or another model: one line."""
+def test_a_question_about_nothing_or_of_another_model_is_refused() -> None:
+    """No copy was left behind, no request begun, or the model has neither."""
     idle = Timeline(build("vnodes", {}))
     with pytest.raises(KitError, match="predict: no copy was left behind"):
         late_copy(idle)
@@ -76,8 +76,8 @@ def test_questions_that_do_not_fit() -> None:
 
 @pytest.mark.parametrize("name", ["bring-it-back", "wrong-permit", "refused-though-alive"])
 @pytest.mark.usefixtures("judged_here")
-def test_a_run_that_stops_too_early_is_no_answer(name: str) -> None:
-    """The exercise takes the whole run; one step less, and it says what is missing."""
+def test_a_run_that_stops_one_step_early_fails_its_exercise(name: str) -> None:
+    """The reply says what the run lacks."""
     assert exercise(name).check(RIGHT[name]()).passed
     short = exercise(name).check(RIGHT[name]()[:-1])
     assert not short.passed
@@ -92,8 +92,8 @@ def counted_by_quotas(edition: str, old: list[str], new: list[str], answered: li
     return enough(write_quotas("QUORUM", view, (15,), 0, rule), has)
 
 
-def test_both_counts_in_plain_words() -> None:
-    """The judge counts by hand; so many answers are enough for the model's own quotas, too."""
+def test_the_solution_counts_acknowledgements_as_the_model_does() -> None:
+    """Two moves, both editions and all sets of up to four answers are tried."""
     for old, new in ((["A", "B", "C"], ["B", "C", "D"]), (["A", "B"], ["B", "D"])):
         for size in range(5):
             for answered in combinations("ABCD", size):
@@ -102,8 +102,8 @@ def test_both_counts_in_plain_words() -> None:
                     assert acknowledged(*case) == counted_by_quotas(*case), case
 
 
-def test_two_families_side_by_side() -> None:
-    """Where both have the safeguard, both break the same promise first, and neither with all on."""
+def test_a_shared_safeguard_off_breaks_the_same_promise_under_epochs_and_versions() -> None:
+    """With all of them on, nothing breaks. A safeguard that is not shared is refused."""
     sheet = side_by_side("dataplane", "vnodes", "S-05", "S-06", "S-07", "S-08")
     assert [row[0] for row in sheet.rows] == ["S-05", "S-06", "S-07", "S-08", "nothing"]
     assert all(row[1] == row[4] for row in sheet.rows)

@@ -41,8 +41,8 @@ def told(model: Any) -> list[tuple[int, str, str, str]]:
 
 
 @pytest.mark.spec("D-019", "D-020")
-def test_a_bootstrap_has_the_selectors_of_its_states() -> None:
-    """The versions of a bootstrap, and those of its rollback; states without a version are none."""
+def test_a_bootstrap_gives_each_state_the_replicas_of_its_selectors() -> None:
+    """The rollback's versions are included."""
     title = "(bootstrap X)"
     assert told(build("vnodes", {"nodes": 4, "rf": 3})) == [
         (10, "stable", "BCD", "BCD"),
@@ -56,10 +56,10 @@ def test_a_bootstrap_has_the_selectors_of_its_states() -> None:
 
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_each_operation_moves_its_range(operation: Operation, edition: Edition) -> None:
-    """Reads and writes end at the new replicas or, rolled back, at the old ones; the way back ends
-    with the read switch.
-    """
+def test_each_operation_ends_at_the_new_or_at_the_old_replicas(
+    operation: Operation, edition: Edition
+) -> None:
+    """It may roll back only in write_both_read_old."""
     model: Any = build("vnodes", {"operation": operation, "edition": edition})
     history, moving = model.history, moved(operation, 4, 3)
     ends = {
@@ -71,8 +71,8 @@ def test_each_operation_moves_its_range(operation: Operation, edition: Edition) 
     assert ends == {(new, new), (old, old)}
     for epoch in history.epochs:
         back = any(edge.aside for edge in epoch.edges)
-        assert back == epoch.title.startswith("write_both_read_old")
-        assert history.names(epoch.dead & history.epochs[0].dead) == moving.dead
+        assert back == epoch.title.startswith("write_both_read_old"), epoch.title
+        assert history.names(epoch.dead & history.epochs[0].dead) == moving.dead, epoch.title
 
 
 def exchanged(machine: Machine) -> Machine:
@@ -133,10 +133,10 @@ LOSES = (
 @pytest.mark.parametrize(("spoiled", "rf"), LOSES)
 @pytest.mark.parametrize("operation", ["bootstrap", "decommission"])
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_a_spoiled_table_loses_a_write(
+def test_a_transition_table_with_wrong_selectors_loses_a_write(
     edition: Edition, operation: Operation, spoiled: Spoils, rf: int
 ) -> None:
-    """Without the state, or with other selectors in it, a client misses what was acknowledged."""
+    """A search with one lost message breaks "visible"."""
     table = spoiled(MACHINES[edition][MACHINE_OF[operation]])
     moving = moved(operation, 4, rf)
     history = project(edition, ProjectionOptions(), RangeOperation(table, moving))
@@ -146,12 +146,12 @@ def test_a_spoiled_table_loses_a_write(
 @pytest.mark.parametrize("spoiled", [None, *SPOILED], ids=lambda s: s and s.__name__)
 @pytest.mark.parametrize("operation", ["replace", "removenode"])
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_a_spoiled_table_reads_a_replica_without_the_data(
+def test_a_wrong_table_of_a_rebuild_reads_a_replica_without_the_data(
     edition: Edition, operation: Operation, spoiled: Spoils | None
 ) -> None:
-    """Where the displaced replica is dead, a quorum of the old ones is all that live, and they
-    stay: no client misses a write. But the rebuilt replica is read and has nothing of what was
-    acknowledged before the operation began; by the table as it is that cannot be.
+    """The rebuilt replica lacks what was acknowledged before the operation began.
+
+    By the table as the edition has it no read goes to such a replica.
     """
     machine, moving = MACHINES[edition][MACHINE_OF[operation]], moved(operation, 4, 3)
     table = spoiled(machine) if spoiled else machine

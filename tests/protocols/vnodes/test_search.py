@@ -40,8 +40,8 @@ RARELY = {"commit": 0.1, "crash": 0.02, "lose": 0.05}
 @pytest.mark.sweep(3)
 @pytest.mark.spec("D-013", "D-019", "D-020", "D-021", "D-024", "D-025")
 @pytest.mark.parametrize("name", CLEAN)
-def test_no_run_breaks_a_promise(name: str) -> None:
-    """The search is complete, rollbacks included, and finds no harm from any schedule."""
+def test_a_range_under_the_coordinator_breaks_no_promise(name: str) -> None:
+    """The search is complete, rollbacks included."""
     parameters, states, depth = CLEAN[name]
     found, _ = search(parameters)
     assert_holds(found, states, depth)
@@ -50,29 +50,29 @@ def test_no_run_breaks_a_promise(name: str) -> None:
 
 @pytest.mark.deep
 @pytest.mark.parametrize("name", LARGE)
-def test_no_large_run_breaks_a_promise(name: str) -> None:
-    """The same for configurations that take longer."""
+def test_a_large_range_under_the_coordinator_breaks_no_promise(name: str) -> None:
+    """The search is complete, rollbacks included."""
     parameters, states, depth = LARGE[name]
     found, _ = search(parameters)
     assert_holds(found, states, depth)
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_each_safeguard_is_needed(name: str) -> None:
-    """Switched off, the search finds the harm, with a shortest run that replays to it."""
+def test_a_range_without_one_safeguard_breaks_the_promise_of_that_safeguard(name: str) -> None:
+    """The shortest run has as many steps as the table says, and replays to the same violation."""
     found, model = search(dict(GUARDS[name].smallest), name)
     assert_needed(found, model, GUARDS[name], BROKEN[name])
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_each_safeguard_is_enough(name: str) -> None:
-    """Switched on, the same configuration is among those that are searched without harm."""
+def test_the_smallest_configuration_of_each_safeguard_is_searched_with_all_on(name: str) -> None:
+    """So that safeguard, and nothing else, keeps the promise there."""
     wanted = GUARDS[name].smallest
     assert wanted in [parameters for parameters, _, _ in (*CLEAN.values(), *LARGE.values())]
 
 
-def test_every_safeguard_has_a_test() -> None:
-    """The list of runs names all safeguards that the model has, with their ids."""
+def test_the_table_of_broken_ranges_names_every_safeguard() -> None:
+    """A new safeguard needs a run that breaks without it."""
     assert sorted(BROKEN) == sorted(GUARDS)
     assert sorted(guard.id for guard in GUARDS.values()) == [
         "S-05", "S-06", "S-07", "S-08", "S-20", "S-21", "S-24", "S-28", "S-41", "S-57", "S-60",
@@ -89,32 +89,25 @@ LOST = [name for name in BROKEN if name not in (*ELSE, "stream-from-displaced")]
 @pytest.mark.parametrize(
     "name", [*LOST, pytest.param("stream-from-displaced", marks=pytest.mark.deep)]
 )
-def test_a_client_loses_a_write(name: str) -> None:
-    """Judged by what clients alone can see, each safeguard but three keeps a write.
-
-    (Who shuts a node down too early loses answers, not data; two keep deletions.)
-    """
+def test_a_range_without_one_safeguard_loses_a_write_of_a_client(name: str) -> None:
+    """Judged by what a client sees. Three safeguards keep answers or deletions instead."""
     found, _ = search(GUARDS[name].breaking("INV-VISIBLE"), name, lost=True)
     assert found.violation is not None
     assert found.violation.property == "visible"
     assert "which had succeeded" in found.violation.witness
 
 
-def test_where_drains_succeed_the_fence_bars_nothing() -> None:
-    """Drained barriers leave no request that a fence could refuse: without it nothing is lost.
-
-    The states are the same ones, for not one request is refused.
-    """
+def test_a_fence_refuses_no_request_where_drains_succeed() -> None:
+    """Without it nothing is lost, and the search meets as many states."""
     for edition in ("documents", "server"):
         parameters = {**ONE, "edition": edition}
         kept, _ = search(parameters)
         found, _ = search(parameters, "fencing")
-        assert found.violation is None
-        assert (found.complete, found.states) == (True, kept.states)
+        assert (found.violation, found.complete, found.states) == (None, True, kept.states), edition
 
 
-def test_a_fence_in_place_of_a_drain_keeps_data_not_answers() -> None:
-    """Nothing is lost, but a node may be shut down while a request waits for it."""
+def test_a_fence_in_place_of_a_drain_may_leave_a_request_unanswered() -> None:
+    """A node may be shut down while a request waits for it."""
     model: Any = build("vnodes", {**ONE, **FENCED, "operation": "decommission"})
     answered = step("available", "A quorum that lives answers", model.available, on=(TimeOut,))
     found = check(model, (answered,))
@@ -124,10 +117,8 @@ def test_a_fence_in_place_of_a_drain_keeps_data_not_answers() -> None:
 
 
 @pytest.mark.parametrize("rf", [1, pytest.param(3, marks=pytest.mark.deep)])
-def test_a_pause_is_no_barrier(rf: int) -> None:
-    """Where the published server goes on after a barrier that failed, a coordinator that lags still
-    reads the old replicas while writes go to the new ones alone.
-    """
+def test_going_on_after_a_failed_barrier_loses_a_write(rf: int) -> None:
+    """The published server does so: a coordinator that lags still reads the old replicas."""
     given = {"nodes": 4, "rf": rf, "edition": "server", "barrier_fails": True}
     found, model = search(given)
     assert found.violation is not None
@@ -135,10 +126,8 @@ def test_a_pause_is_no_barrier(rf: int) -> None:
     assert "go on to normal" in [model.verb(action) for action in found.violation.actions]
 
 
-def test_two_versions_are_in_use() -> None:
-    """Between barriers nobody works by more than one version before the newest; a rollback whose
-    barrier failed leaves one more.
-    """
+def test_requests_use_no_version_older_than_the_one_before_the_newest() -> None:
+    """A rollback whose barrier failed leaves one more version in use."""
     model = build("vnodes", {"nodes": 3, "rf": 2})
     behind: dict[bool, int] = {}
     for s in reachable(model):
@@ -167,10 +156,8 @@ def reachable(model: Any) -> set[Any]:
 
 @pytest.mark.spec("D-044")
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_random_runs_of_larger_rings(operation: str) -> None:
-    """Seeded walks with crashes, lost messages and failing drains: each promise is kept, and every
-    event of the history is met.
-    """
+def test_random_walks_of_six_nodes_break_no_promise_and_take_every_action(operation: str) -> None:
+    """The walks have crashes, lost messages, time-outs and drains that fail."""
     given = {"nodes": 6, "rf": 3, "crashes": 1, "losses": 2, "timeouts": True, **FENCED}
     found = fuzz(
         build("vnodes", {**given, "operation": operation}), range(300), steps=120, weights=RARELY
@@ -180,8 +167,8 @@ def test_random_runs_of_larger_rings(operation: str) -> None:
     assert found.untaken == ()
 
 
-def test_the_table_is_current() -> None:
-    """It holds every configuration with its states and steps, and which target runs it."""
+def test_the_table_of_vnodes_searches_is_current() -> None:
+    """It holds every configuration with its states and steps, and the target that runs it."""
     assert_current(PLACE, CLEAN, LARGE)
 
 
@@ -220,13 +207,13 @@ REPORTED: dict[str, Broken] = {
 
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", REPORTED)
-def test_a_search_reports_it(name: str) -> None:
-    """Judged alone, each promise is broken by what was broken for it."""
+def test_a_search_of_vnodes_reports_the_property_that_was_broken(name: str) -> None:
+    """Each property is judged alone, on a model that was broken for it."""
     assert_reported(REPORTED[name](), name, 30_000)
 
 
-def test_an_answer_below_the_fence_is_not_counted() -> None:
-    """A read stores nothing: a coordinator that counts what a replica refuses is reported."""
+def test_a_coordinator_that_counts_a_fenced_answer_is_reported() -> None:
+    """A model that counts a refusal as an answer breaks "fenced"."""
     model: Any = build("vnodes", {**GUARDS["fencing"].smallest, "requests": ("K1 read QUORUM",)})
     own = model.answered
 
@@ -238,7 +225,7 @@ def test_an_answer_below_the_fence_is_not_counted() -> None:
     assert_reported(model, "fenced", 30_000)
 
 
-def test_every_judge_has_a_broken_variant() -> None:
+def test_every_property_of_vnodes_has_a_broken_model() -> None:
     """The table names all properties and monitors that the model can have."""
     whole = build("vnodes", {**SIDE_BY_SIDE, "requests": DELETED})
     assert set(REPORTED) == set(judges(whole))

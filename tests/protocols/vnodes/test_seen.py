@@ -18,8 +18,8 @@ from tests.views.frames import part
 
 
 @pytest.mark.spec("D-044")
-def test_a_refused_request_names_both_versions() -> None:
-    """The replica's version, which is the fence, and that of the request; the client is told."""
+def test_a_replica_that_fences_a_request_off_names_its_own_and_the_requests_version() -> None:
+    """It answers with a refusal, also to a repeated request that it has stored."""
     timeline = opened("fence-refuses")
     made, before = after(timeline, Serve)
     assert made.say == (
@@ -33,8 +33,8 @@ def test_a_refused_request_names_both_versions() -> None:
 
 
 @pytest.mark.spec("D-024", "D-025", "D-045")
-def test_what_waits_for_the_barrier_says_for_whom() -> None:
-    """The step out of write_both_read_old, and streaming before it, name the nodes that lag."""
+def test_a_step_that_waits_for_the_barrier_names_the_nodes_that_lag() -> None:
+    """Streaming and the step out of write_both_read_old wait for version 11."""
     timeline = opened("rollback-keeps-writes")
     moment = next(m for m in timeline.moments if m.say.startswith("Version 11"))
     waits = {
@@ -47,10 +47,8 @@ def test_what_waits_for_the_barrier_says_for_whom() -> None:
 
 
 @pytest.mark.spec("F-001", "F-005")
-def test_every_copy_carries_its_permit() -> None:
-    """Whatever streams says which session it belongs to; the badge says which one is open, by its
-    UUID.
-    """
+def test_every_copy_names_its_session_and_the_badge_the_open_one() -> None:
+    """The badge identifies the open session by its UUID."""
     timeline = opened("late-stream-turned-away")
     permits, tags, opens = [], [], set[int]()
     for moment in timeline.moments:
@@ -67,8 +65,8 @@ def test_every_copy_carries_its_permit() -> None:
     assert opens == {1, 2}
 
 
-def test_a_run_is_told_by_its_own_facts() -> None:
-    """Each row says what the facts say of that step; a version has one row of its groups."""
+def test_the_rows_of_a_vnodes_run_say_what_its_facts_say() -> None:
+    """Each version has one row of its read and write groups."""
     timeline = open_file(file_named("vnodes/late-stream-turned-away"))
     timeline.goto(timeline.tip)
     model: Any = timeline.model

@@ -56,8 +56,8 @@ def verdict(name: str, parameters: dict[str, Any], *off: str) -> str | None:
     return found.violation.property if found.violation else None
 
 
-def test_both_are_the_same_model() -> None:
-    """Each adds the history of its range; requests, replicas and promises are shared."""
+def test_dataplane_and_vnodes_share_the_model_of_requests_and_five_safeguards() -> None:
+    """Requests, replicas and promises come from the one Storage model."""
     assert isinstance(build("dataplane"), Storage)
     assert isinstance(build("vnodes"), Storage)
     assert SHARED == ["S-05", "S-06", "S-07", "S-08", "S-57"]
@@ -65,16 +65,16 @@ def test_both_are_the_same_model() -> None:
 
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("operation", PAIRED)
-def test_with_its_safeguards_either_keeps_every_write(operation: str) -> None:
-    """The same operation on the same ring, searched whole under both."""
+def test_an_operation_breaks_no_promise_under_epochs_or_versions(operation: str) -> None:
+    """Both searches are complete."""
     epochs, versions = PAIRED[operation]
     assert verdict("dataplane", epochs) is verdict("vnodes", versions) is None
 
 
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("id_", SHARED)
-def test_without_one_either_breaks_the_same_promise(id_: str) -> None:
-    """The safeguard off, each on its smallest configuration: the same property is broken first."""
+def test_a_shared_safeguard_off_breaks_one_promise_under_epochs_and_versions(id_: str) -> None:
+    """Either model is searched in its smallest configuration, and breaks the same property."""
     broken = {
         verdict(name, dict(guards[id_].smallest), guards[id_].name) for name, guards in IDS.items()
     }
@@ -91,14 +91,14 @@ LONG = (("bootstrap", "documents"), ("decommission", "documents"))
 JUDGED = {"documents": (True, None), "server": (False, "available")}
 
 
-def test_each_edition_counts_its_way() -> None:
-    """Of {A, B, C} and {B, C, X}: two of either set, or three of the four."""
+def test_the_documents_count_acknowledgements_jointly_and_the_server_by_union() -> None:
+    """Of {A, B, C} and {B, C, X}: two of each set, or three of the four."""
     a, b, c, x = 1, 2, 4, 8
     for edition, wanted in (("documents", [(a | b | c, 2), (b | c | x, 2)]), ("server", [(15, 3)])):
         history = build("vnodes", {"edition": edition}).history
         view = View(a | b | c, 15, a | b | c, b | c | x)
         quotas = write_quotas("QUORUM", view, (15,), 0, history.acknowledgement)
-        assert [(quota.replicas, quota.needed) for quota in quotas] == wanted
+        assert [(quota.replicas, quota.needed) for quota in quotas] == wanted, edition
 
 
 @pytest.mark.sweep(3)
@@ -109,10 +109,8 @@ def test_each_edition_counts_its_way() -> None:
         for pair in product(OPERATIONS, JUDGED)
     ],
 )
-def test_answers_while_a_quorum_lives(operation: str, edition: str) -> None:
-    """By the documents' count no write fails while each set has its quorum; by the published one
-    some do.
-    """
+def test_live_quorums_answer_a_write_by_the_documents_count(operation: str, edition: str) -> None:
+    """By the server's count some writes fail although both groups have a live quorum."""
     model = build("vnodes", {**WRITE, "operation": operation, "edition": edition})
     found = check(model, past_costs=False)
     broken = found.violation.property if found.violation else None
@@ -120,8 +118,8 @@ def test_answers_while_a_quorum_lives(operation: str, edition: str) -> None:
 
 
 @pytest.mark.parametrize(("edition", "phase"), [("documents", DONE), ("server", FAILED)])
-def test_two_of_four(edition: str, phase: int) -> None:
-    """The same steps under both counts: one client is told *done*, the other *failed*."""
+def test_the_same_answers_end_a_write_by_the_documents_alone(edition: str, phase: int) -> None:
+    """The documents' client is told of success, and the server's client of failure."""
     timeline: Any = open_file(file_named(f"vnodes/two-of-four-{edition}"))
     timeline.goto(timeline.tip)
     assert timeline.state.requests[0].phase == phase
@@ -150,17 +148,17 @@ def after(timeline: Timeline, action: type) -> tuple[Any, Any]:
 
 @pytest.mark.spec("F-002", "F-003")
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_a_session_is_open_while_something_streams(operation: str) -> None:
-    """In write_both_read_old alone, and each time it is a new one; the badge names it."""
+def test_a_session_is_open_exactly_in_the_state_that_streams(operation: str) -> None:
+    """Each streaming state opens a new session, and the badge names it."""
     history = build("vnodes", {"operation": operation, "leaves": True}).history
     for epoch in history.epochs:
         streams = epoch.title.startswith("write_both_read_old")
-        assert bool(epoch.session) == bool(epoch.copies) == streams
+        assert bool(epoch.session) == bool(epoch.copies) == streams, epoch.title
     assert {epoch.session for epoch in history.epochs} == {0, 1, 2}
     timeline = opened("late-stream-turned-away")
     said = [seen(timeline, moment.id) for moment in timeline.moments if is_commit(moment)]
     for session, when in (1, [True, False, False, False]), (2, [False, False, True, False]):
-        assert [f"\n  session {session}\n" in text for text in said] == when
+        assert [f"\n  session {session}\n" in text for text in said] == when, session
     assert ["\n  session –\n" in text for text in said] == [False, True, False, True]
 
 
@@ -170,11 +168,8 @@ def is_commit(moment: Any) -> bool:
 
 
 @pytest.mark.spec("F-008")
-def test_a_late_stream_is_turned_away() -> None:
-    """It shows the permit of a session that its target has closed, so it is refused, and is over.
-
-    The arrow is that of a refusal; the card of either end names the copy and its permit before.
-    """
+def test_a_late_stream_of_a_closed_session_is_refused() -> None:
+    """Its arrow is a refusal, and the target's data does not change."""
     timeline = opened("late-stream-turned-away")
     made, before = after(timeline, LandLate)
     (flow,) = flows(timeline.model, before.state, made.action, made.state)
@@ -188,10 +183,8 @@ def test_a_late_stream_is_turned_away() -> None:
 
 
 @pytest.mark.spec("F-018")
-def test_deleted_data_returns_with_its_range() -> None:
-    """B keeps its file when it loses the range, its card says so; it gets the range back after the
-    tombstone is gone, and a read finds the deleted key.
-    """
+def test_data_kept_without_cleanup_returns_when_its_range_does() -> None:
+    """The former replica's card says "data not owned". Later a read finds the deleted write."""
     timeline = opened("off-cleanup-first")
     lost = next(m for m in timeline.moments if m.say.startswith("Version 13: X is normal"))
     card = seen(timeline, lost.id).partition("  B knows ")[2].partition(" knows ")[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import nbformat
@@ -57,28 +57,26 @@ def variant_of(model: str, id_: str) -> Variant:
     ("model", "id_"),
     [pytest.param(*one, marks=[pytest.mark.deep] * (one in LONG)) for one in EVERY],
 )
-def test_every_variant_is_broken_and_every_wrong_name_is_refuted(model: str, id_: str) -> None:
-    """Each variant breaks something that a search finds; its own name is right; any other is
-    answered by a run of the models, which stops or leads elsewhere at a step that is told.
-    """
+def test_a_search_breaks_every_hunt_variant_and_refutes_wrong_accusations(
+    model: str, id_: str
+) -> None:
+    """Only the name of the missing safeguard passes. A run of the models refutes any other."""
     variant = variant_of(model, id_)
     found = check(variant.build(), max_states=60_000)
     assert found.violation is not None
     for guard in entry_of(model).safeguards:
         verdict = judged(variant, 3, guard.name)
-        assert verdict.passed == (guard.id == id_)
+        assert verdict.passed == (guard.id == id_), guard.id
         if not verdict.passed:
-            assert f"With only {guard.id} missing" in " ".join(verdict.lines)
-            assert any(
-                word in verdict.lines[-1]
-                for word in ("is refused:", "does this:", "nothing breaks", "in the same way")
-            )
-            assert verdict.evidence is not None
-            assert repr(verdict.evidence)
+            assert f"With only {guard.id} missing" in " ".join(verdict.lines), guard.id
+            ends = ("is refused:", "does this:", "nothing breaks", "in the same way")
+            assert any(end in verdict.lines[-1] for end in ends), verdict.lines
+            assert verdict.evidence is not None, guard.id
+            assert repr(verdict.evidence), guard.id
 
 
-def test_no_two_safeguards_are_the_same_to_the_judge() -> None:
-    """A run that refutes a name is never one that both models allow and fail by."""
+def test_a_wrong_accusation_is_not_refuted_by_a_run_that_fails_both_models_alike() -> None:
+    """The evidence tells the accused safeguard from the missing one, for every pair of them."""
     for model, id_ in EVERY:
         for guard in entry_of(model).safeguards:
             if guard.id != id_:
@@ -86,8 +84,8 @@ def test_no_two_safeguards_are_the_same_to_the_judge() -> None:
                 assert "in the same way" not in verdict.lines[1], (id_, guard.id)
 
 
-def test_a_variant_does_not_say_what_it_lacks() -> None:
-    """Neither the hunt nor a variant's player, search or suspects single the missing one out."""
+def test_a_hunt_variant_does_not_reveal_its_missing_safeguard() -> None:
+    """Neither board, player nor search names it, and the suspects are all safeguards."""
     found = hunt(HUNT)
     for number, variant in enumerate(drawn(HUNT), 1):
         model = found.model(number)
@@ -100,19 +98,19 @@ def test_a_variant_does_not_say_what_it_lacks() -> None:
         assert all(id_ in repr(found.suspects(number)) for id_ in ids)
 
 
-def test_a_seed_draws_eight_different_variants() -> None:
-    """The same seed gives the same eight, none twice, half of them about requests; seeds differ."""
+def test_a_hunt_seed_draws_the_same_eight_different_variants() -> None:
+    """Half of them are about requests, and twenty seeds give twenty draws."""
     for seed in range(20):
         variants = drawn(seed)
-        assert variants == drawn(seed)
+        assert variants == drawn(seed), seed
         names = {variant.missing.id for variant in variants}
-        assert len(names) == len(variants) == VARIANTS
-        assert sum(variant.model == "tcm" for variant in variants) == VARIANTS // 2
+        assert len(names) == len(variants) == VARIANTS, seed
+        assert sum(variant.model == "tcm" for variant in variants) == VARIANTS // 2, seed
     assert len({tuple(v.missing.id for v in drawn(seed)) for seed in range(20)}) == 20
 
 
-def test_the_search_tells_the_run_step_by_step() -> None:
-    """The shortest run is told in words, opens in the player, and is a trace like any other."""
+def test_a_hunt_search_tells_its_shortest_run_step_by_step() -> None:
+    """The run opens in the Player and saves as a trace."""
     found = hunt(HUNT).search(2)
     lines = repr(found).splitlines()
     steps = len(found.timeline.path()) - 1
@@ -124,10 +122,8 @@ def test_the_search_tells_the_run_step_by_step() -> None:
     assert "<table" in found._repr_mimebundle_()["text/html"]
 
 
-def test_names_are_kept_and_checked_in_a_fresh_process() -> None:
-    """What was said of each variant is what the exercise judges; the count is told, wrong ones get
-    word against them, and those without a name are not spoken of.
-    """
+def test_the_find_the_bug_exercise_judges_the_accusations_that_a_hunt_keeps() -> None:
+    """It counts right ones, refutes wrong ones, and is silent on variants without an accusation."""
     found = hunt(HUNT)
     wrong = next(
         g.id for g in entry_of(drawn(HUNT)[0].model).safeguards if g != drawn(HUNT)[0].missing
@@ -143,10 +139,8 @@ def test_names_are_kept_and_checked_in_a_fresh_process() -> None:
     assert exercise("find-the-bug").check(named_hunt()).passed
 
 
-def test_which_epochs_miss_one_another_is_computed() -> None:
-    """The question's answer is the simulator's: two pairs two apart without the barrier, and with
-    it no pair two apart is even offered.
-    """
+def test_epochs_whose_quorums_miss_each_other_are_two_apart() -> None:
+    """With the progress barrier no such pair is even offered."""
     worked = {"rf": 3, "epoch": 99, "operations": ("bootstrap X --tokens 150",)}
     without = predict(Timeline(build("tcm", worked, ("S-01",))), crossed, "(100, 150]")
     both = "read at 101, write at 103", "read at 102, write at 100"
@@ -171,8 +165,8 @@ def test_which_epochs_miss_one_another_is_computed() -> None:
         (lambda: exercise("find-the-bug").check({1: "S-01"}), "answer | hunt"),
     ],
 )
-def test_bad_input_is_told(act: Any, said: str) -> None:
-    """Seeds, numbers and names that do not exist are refused in one line."""
+def test_a_hunt_refuses_unknown_seeds_variants_and_safeguards(act: Any, said: str) -> None:
+    """The error names the argument, its value, and what is allowed."""
     with pytest.raises(BadInput, match=like(said)):
         act()
 
@@ -183,11 +177,8 @@ def code_of(cells: list[Any], said: str) -> str:
     return str(cell.source)
 
 
-def test_the_notebook_gives_no_answer_away() -> None:
-    """No word that is filled in is right, and no stored output names what a variant lacks.
-
-    The example that is solved is of another hunt, and lacks what none of these eight lacks.
-    """
+def test_the_hunt_notebook_stores_no_right_answer() -> None:
+    """Its solved example lacks what none of the eight variants lacks."""
     notebook = nbformat.read(ROOT / "notebooks" / "09-find-the-bug.ipynb", as_version=4)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     text = "\n".join(cell.source for cell in notebook.cells)
@@ -211,8 +202,8 @@ SEED = 1
 SHORT = 7  # a variant of this seed that one step breaks
 
 
-def test_a_board_plays_searches_and_accuses() -> None:
-    """Play opens the variant, Search its shortest run, Accuse the verdict and the score."""
+def test_a_hunt_board_plays_searches_and_scores_accusations() -> None:
+    """Play opens the variant at its start, Search its shortest run, and Accuse keeps the score."""
     found = hunt(SEED)
     board = HuntBoard(found)
     assert board.variant.options == tuple(str(number) for number in range(1, VARIANTS + 1))
@@ -236,8 +227,8 @@ def test_a_board_plays_searches_and_accuses() -> None:
     assert found.score() == "Score: 1 of 8 named, 2 accusations."
 
 
-def test_a_hunt_is_shown_as_its_board_and_stored_as_its_table() -> None:
-    """A live notebook has the widgets; the text and the table are there without a kernel."""
+def test_a_hunt_is_shown_as_widgets_and_stored_as_text_and_table() -> None:
+    """A reader without a kernel still sees the table and the score."""
     bundle = hunt(SEED)._repr_mimebundle_()
     assert "application/vnd.jupyter.widget-view+json" in bundle
     assert "<table" in bundle["text/html"]
@@ -245,8 +236,8 @@ def test_a_hunt_is_shown_as_its_board_and_stored_as_its_table() -> None:
 
 
 @pytest.mark.spec("B-022")
-def test_the_missed_write_is_foretold() -> None:
-    """What the client will be told is taken from the model; the write is offered, and wrong."""
+def test_the_right_prediction_of_a_missed_write_is_that_the_read_returns_nothing() -> None:
+    """The write itself is offered as a choice, and is wrong."""
     player = story("dataplane/anomaly-invisible-write")
     player = before(player, "answer read 2")
     asked = predict(player, outcome, "answer read 2")
@@ -257,8 +248,8 @@ def test_the_missed_write_is_foretold() -> None:
     assert player.timeline.now.action != player.timeline.moments[-1].action
 
 
-def test_a_step_that_must_wait_is_no_question() -> None:
-    """A step that is refused, or is not there, or is not worth asking about, says so."""
+def test_a_step_that_waits_or_tells_nothing_is_refused_as_a_question() -> None:
+    """So is a step that the run does not have."""
     player = Player(build("dataplane"))
     with pytest.raises(BadInput, match="one of"):
         predict(player, outcome, "answer read 9")
@@ -270,8 +261,8 @@ def test_a_step_that_must_wait_is_no_question() -> None:
 
 
 @pytest.mark.spec("B-024")
-def test_who_holds_a_write_leaves_out_who_is_down() -> None:
-    """After A has cleaned up and B has failed nobody within reach has the write."""
+def test_the_holders_of_a_write_leave_out_replicas_that_are_down() -> None:
+    """Once A has cleaned up and B has crashed, no live replica has the write."""
     player = story("dataplane/anomaly-lost-write")
     player = after(player, "answer write 1")
     assert predict(player, holders, "write 1").posed.question.right == ("A", "B")
@@ -282,14 +273,14 @@ def test_who_holds_a_write_leaves_out_who_is_down() -> None:
 
 
 @pytest.mark.spec("A-027")
-def test_leftovers_are_those_of_the_replica_that_gave_the_range_up() -> None:
-    """When a node has joined, the one whose place it took still has the data."""
+def test_data_not_owned_is_on_the_replica_whose_place_the_joiner_took() -> None:
+    """A keeps the data of the range after X has joined."""
     assert predict("dataplane/write-and-read", not_owned).posed.question.right == ("A",)
 
 
 @pytest.mark.parametrize("acknowledgement", ["union", "joint"])
-def test_enough_answers_follow_the_rule(acknowledgement: str) -> None:
-    """Two of each set do by the one rule, and never by the other."""
+def test_two_answers_of_each_group_are_enough_only_by_the_joint_rule(acknowledgement: str) -> None:
+    """B and C are enough for the joint rule alone, and A, B and C for either rule."""
     player = Player(
         build("dataplane", {"acknowledgement": acknowledgement, "requests": ["K1 write QUORUM"]})
     )
@@ -304,8 +295,8 @@ def test_enough_answers_follow_the_rule(acknowledgement: str) -> None:
     assert "A X" not in right or acknowledgement == "joint"
 
 
-def test_a_story_is_named_or_the_nearest_names_are() -> None:
-    """Stories are the scenario files of the kit; steps are found by their verbs."""
+def test_an_unknown_story_or_step_is_refused_with_the_nearest_names() -> None:
+    """A known story opens at its first moment."""
     with pytest.raises(BadInput, match="anomaly-lost-write"):
         story("dataplane/anomaly-lost")
     player = story("dataplane/anomaly-lost-write")
@@ -314,14 +305,15 @@ def test_a_story_is_named_or_the_nearest_names_are() -> None:
         player = before(player, "crash C")
 
 
-def test_majorities_that_always_meet() -> None:
-    """The judge's enumeration agrees with counting, on all groups of up to four of five nodes."""
+def test_the_solution_on_majorities_agrees_with_enumeration() -> None:
+    """All pairs of groups with up to four of five nodes are tried."""
     groups = [list(some) for size in range(1, 5) for some in combinations("ABCDE", size)]
     counted = RIGHT["always-meet"]()
-    assert all(always_meet(a, b) == counted(a, b) for a in groups for b in groups)
+    pairs = product(groups, repeat=2)
+    assert not [(a, b) for a, b in pairs if always_meet(a, b) != counted(a, b)]
 
 
-def test_wrong_runs_are_told_what_is_missing() -> None:
+def test_a_wrong_run_of_an_exercise_is_told_what_it_lacks() -> None:
     """A run that breaks nothing, or fails for another reason, does not pass."""
     calm = Timeline(build("dataplane", {}, ("S-01",)))
     calm.forward()
