@@ -358,7 +358,7 @@ IF_LIVES = "it is not known whether it lives, so both cases count"
 LEARN = "nodetool status on a live node tells"
 ENDS = {
     False: "{} was on its way out, and nothing ends that by itself on this release: leave it out "
-    "below if nodetool status does not show it, else remove it there instead of replacing it",
+    "below if nodetool status does not show it, else remove it (never replace or start it)",
     True: "{} was on its way out: first wait until nodetool status tells what became of it; if it "
     "is a normal node again, ignore it below, then remove or replace it; else leave it out",
 }
@@ -760,10 +760,11 @@ def _remedies(
         yield ProcedureStep("wait", ENDS[new].format(first_of(going)))
     racks = {(n.dc, n.rack) for n in cluster.replicas.nodes if n.status != "lost" and n.settled}
     kept = all({(n.dc, n.rack), (n.dc, None)} & racks or not (n.rack and n.tokens) for n in dead)
-    shrinks = not by_mode and kept and not [*_too_few(cluster)]
-    kind: Remedy = "remove" if by_mode else "replace"
+    going_only = not new and bool(dead) and not dead[0].settled
+    kind: Remedy = "remove" if by_mode or going_only else "replace"
+    shrinks = kind == "replace" and kept and not [*_too_few(cluster)]
     for step in steps_for_dead(down, lost, release, kind, shrinks=shrinks):
-        if not hand or step.name not in ("make sure", "count"):
+        if not (hand or going_only) or step.name not in ("make sure", "count"):
             yield step
     if procedure == "restore":
         what = "make a new cluster, and restore a backup there"

@@ -21,7 +21,7 @@ from kit.operators.importers.snapshots import is_snapshot
 from kit.protocols.group0.rules.releases import CHANGES, SUPPORTED, Release, has, release_of, spans
 from kit.protocols.tablets.dry_run import report as reports
 from kit.protocols.tablets.dry_run import what_if
-from kit.protocols.tablets.dry_run.opening import OpenedTablets, few, open_tablets
+from kit.protocols.tablets.dry_run.opening import SOMEWHERE, OpenedTablets, few, open_tablets
 from kit.protocols.tablets.rules.balance.planner import why
 from kit.protocols.tablets.rules.balance.reasons import (
     bytes_said,
@@ -36,7 +36,13 @@ from kit.protocols.tablets.rules.resize import TARGET_SIZE, CountCompared, resiz
 from kit.protocols.topology.commands import ANONYMIZE, EDITION, RELEASE, marked, short_names
 from kit.protocols.topology.rules.cluster import Factor
 from kit.protocols.topology.rules.machines import Edition
-from kit.protocols.topology.rules.remedies import LostNode, numbered, remedy_steps, steps_for_dead
+from kit.protocols.topology.rules.remedies import (
+    LostNode,
+    ProcedureStep,
+    numbered,
+    remedy_steps,
+    steps_for_dead,
+)
 
 MOST_TABLETS = 8  # that a line names
 MOST_HOSTS = 3  # that a reason names
@@ -615,12 +621,22 @@ def _lose(opened: OpenedTablets, words: Sequence[str]) -> Answer:
         left = f"{tablet.alive} of {tablet.replicas} replicas left"
         rows.append((f"{tablet.table} {tablet.tablet}", left, _refused(tablet)))
     heading, parts = [f"{head}; no LOCAL_QUORUM: {local}"], [Rows(rows, "tablets")]
-    if report.down and opened.edition == "server":
-        places = {host: "/".join(filter(None, opened.places[host])) for host in report.down}
-        dead = [LostNode(host, place) for host, place in places.items()]
-        rows = numbered([*steps_for_dead((), dead, opened.release, shrinks=True)])
-        parts.append(Rows(rows, title="if they never come back"))
+    if opened.edition == "server":
+        bare = {node.host for node in opened.nodes if node.role == "zero-token"}
+        places = {
+            host: "/".join(opened.places[host]) for host in report.down if host not in opened.left
+        }
+        dead = [LostNode(host, _sure(place), host not in bare) for host, place in places.items()]
+        steps = [*steps_for_dead((), dead, opened.release, shrinks=True)]
+        if report.no_replica:
+            gone = f"data of {counted(report.no_replica, 'tablet')} would be lost: restore it"
+            steps.append(ProcedureStep("restore", f"{gone} from a backup, at the end"))
+        parts += [Rows(numbered(steps), title="if they never come back")] * bool(steps)
     return Answer(report, heading, parts, opened.warnings, int(bool(report.lost)))
+
+
+def _sure(place: str) -> str:
+    return "" if SOMEWHERE in place.split("/") else place
 
 
 def _refused(tablet: what_if.LostTablet) -> str:

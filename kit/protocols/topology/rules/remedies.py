@@ -34,6 +34,11 @@ def _steps(*rows: str) -> tuple[ProcedureStep, ...]:
 
 
 CLUSTER_REPAIR = "nodetool cluster repair on any one node"
+LATER = (
+    "; this ends only once {node} is removed, so don't wait for it: the removal repairs a tablet's "
+    "live replicas before it copies"
+)
+"""Source: published ``global_tablet_token_metadata_barrier`` and ``make_repair_plan``."""
 _SURE = (
     "make sure| {node} never comes back; if it can{unless}, start it and stop here; else take it "
     "off the network{unbanned}, and delete its data if you can reach it"
@@ -64,8 +69,8 @@ STEPS: Mapping[Remedy, tuple[ProcedureStep, ...]] = {
         "repair| nodetool repair on the new node{vnodes}, if repair-based node operations are off "
         "for replace (they are on by default)",
         _BANNED,
-        "never| use removenode in its place where a datacenter would keep fewer nodes than RF, or "
-        "a rack would keep none and a keyspace has a replica in each",
+        "instead| use removenode in its place where a datacenter would keep fewer nodes than RF, "
+        "or a rack would keep none and a keyspace has a replica in each",
     ),
     "remove": _steps(
         _SURE,
@@ -110,8 +115,10 @@ def remedy_steps(
     option, listed = _OPTION.get(kind, ""), ",".join(dead)
     how = ("-pr ", "") if kind == "repair" else ("", FULL)
     repair = "nodetool repair {}on every live node, one after another{}".format(*how)
+    tokens = tokens or not has("zero-tokens", release)
     if has("cluster-repair", release):
         repair = f"keyspaces without tablets: {repair}; keyspaces with tablets: {CLUSTER_REPAIR}"
+        repair += LATER.format(node=node) if kind == "remove" else ""
     ignored = f", {option}: {listed}" if kind == "replace" else f"{option} {listed} "
     banned = has("topology-in-group-0", release)  # and the first release with tablets
     words = {
@@ -132,9 +139,9 @@ def remedy_steps(
         "repair": repair,
     }
     skipped = ["or exclude"] * (not dead or not has("excludenode", release))
-    skipped += ["count", "repair"] * (not tokens) + ["alone"] * banned
+    skipped += ["count", "repair", "instead"] * (not tokens) + ["alone"] * banned
     return tuple(
-        ProcedureStep(step.name, step.what.format_map(words))
+        ProcedureStep(NEVER if step.name == "instead" else step.name, step.what.format_map(words))
         for step in STEPS[kind]
         if step.name not in skipped
     )

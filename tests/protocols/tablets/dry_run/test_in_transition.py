@@ -10,7 +10,7 @@ from kit.protocols.tablets.dry_run.opening import OpenedTablets
 from kit.protocols.tablets.dry_run.report import tablets_report
 from kit.protocols.tablets.dry_run.what_if import drain, lose
 from tests.commands.calling import call
-from tests.protocols.tablets.dry_run.test_command import SIZES, TOPOLOGY, host
+from tests.protocols.tablets.dry_run.test_command import DUMP, SIZES, TOPOLOGY, host
 from tests.protocols.tablets.dry_run.test_opening import described, edited, opened
 
 
@@ -129,3 +129,28 @@ def test_who_has_left_is_gone(tmp_path: Path) -> None:
     node = next(node for node in tablets_report(cluster).nodes if node.host == host(2))
     assert (node.role, node.up) == ("left", False)
     assert {move.kind for move in drain(cluster, host(2)).moves} == {"rebuild_v2"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "said", "unsaid"),
+    [
+        ({"node_state": "left", "tokens": ""}, "", "if they never come back"),
+        ({"tokens": "{}"}, "join_ring: false, as it has no tokens", "copies data"),
+        ({"node_state": "normal"}, "replace_node_first_boot: " + host(2), "join_ring"),
+    ],
+)
+def test_the_steps_are_those_of_the_node(
+    changed: dict[str, str], said: str, unsaid: str, tmp_path: Path
+) -> None:
+    """Who has left is replaced already, and one without tokens is replaced by one without."""
+    topology = str(edited(tmp_path, "topology", 1, **changed))
+    lines = call("tablets", DUMP, "--topology", topology, "lose", host(2)).out
+    assert said in " ".join(lines.split())
+    assert unsaid not in lines
+
+
+def test_data_without_a_replica_is_restored(tmp_path: Path) -> None:
+    """A replacement copies nothing there, so a backup is needed; else none is spoken of."""
+    only = str(edited(tmp_path, "tablets", 1, replicas=f"[({host(1)}, 0)]"))
+    assert "restore it from a backup" in call("tablets", only, "lose", host(1)).out
+    assert "from a backup" not in call("tablets", DUMP, "lose", host(1)).out
