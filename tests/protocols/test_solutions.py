@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import combinations, product
 from typing import Any
 
@@ -12,10 +12,23 @@ import pytest
 
 from kit.lessons.judge import FURTHER, HIDDEN, SEED
 from kit.lessons.tasks import solution_of, task_named, tasks
+from kit.masks import where
 from kit.model.registry import build, entries
 from kit.model.timeline import Timeline
 from kit.protocols.dataplane.lessons import always_meet, groups, unaware
-from kit.protocols.raft.solutions import committed_up_to, votes_for
+from kit.protocols.group0.discovery import makes_one_group
+from kit.protocols.group0.rules.commands import Command, Group0Safeguards, takes_effect
+from kit.protocols.paxos.rules import Accepted, newer, to_propose
+from kit.protocols.raft import core
+from kit.protocols.raft.messages import VoteReply, VoteRequest
+from kit.protocols.raft.rules.configuration import Configuration, Member, reached
+from kit.protocols.raft.rules.log import Entry
+from kit.protocols.raft.state import Options, Server, Stored
+from kit.protocols.recovery.mode_cluster import MODES
+from kit.protocols.recovery.rules.availability import answers
+from kit.protocols.recovery.rules.procedure import regressing
+from kit.protocols.recovery.rules.quorum import after_deaths
+from kit.protocols.storage.rules.levels import Level
 from kit.protocols.tcm.lessons.tasks import must_not_die, parts, replicas
 from kit.protocols.tcm.rules.quorums import levels, sharing
 from kit.protocols.vnodes.lessons import acknowledged
@@ -43,43 +56,81 @@ def test_a_solution_is_right_in_every_case(name: str) -> None:
         assert given == json.loads(json.dumps(case))
 
 
-@pytest.mark.parametrize(
-    ("term", "vote", "log", "asker", "wants", "gives"),
-    [
-        (1, "", [], "B", [1, 0, 0], True),
-        (2, "", [1], "B", [1, 1, 1], False),  # of an older term
-        (2, "B", [1], "B", [2, 1, 1], True),
-        (2, "C", [1], "B", [2, 1, 1], False),
-        (2, "C", [1], "B", [3, 1, 1], True),  # a vote a term
-        (2, "", [1, 1], "B", [3, 1, 1], False),  # a shorter log
-        (2, "", [1, 2], "B", [3, 9, 1], False),  # of an older term
-        (2, "", [1, 1], "B", [3, 1, 2], True),
-        (2, "", [1], "B", [3, 0, 0], False),
-    ],
-)
-def test_a_vote(
-    term: int, vote: str, log: list[int], asker: str, wants: list[int], gives: bool
-) -> None:
-    """What a server answers, worked out by hand."""
-    assert votes_for(term, vote, log, asker, wants) is gives
+def met_majority(sizes: list[int], lost: list[int]) -> bool:
+    """By the rule of recoveries, where all members vote."""
+    places = tuple((f"dc{dc}", "r1") for dc, size in enumerate(sizes) for _ in range(size))
+    dead = where(int(dc[2:]) in lost for (dc, _) in places)
+    return after_deaths("documents", places, [dead]).holds
 
 
-@pytest.mark.parametrize(
-    ("term", "log", "stored", "index"),
-    [
-        (1, [], [0, 0, 0], 0),
-        (1, [1], [1, 0, 0], 0),
-        (1, [1], [1, 1, 0], 1),
-        (2, [1, 2], [2, 1, 1], 0),  # what most store is of an older term
-        (2, [1, 2], [2, 2, 0], 2),
-        (1, [1, 1, 1, 1], [1, 2, 3, 4], 2),  # of four three are needed
-        (1, [1, 1, 1, 1], [4, 4, 4, 0, 0], 4),
-        (1, [1, 1], [0, 0, 2], 0),
-    ],
-)
-def test_what_is_committed(term: int, log: list[int], stored: list[int], index: int) -> None:
-    """What a majority stores, if it is of the leader's own term."""
-    assert committed_up_to(term, log, stored) == index
+def met_levels(replicas: list[str], down: list[str]) -> list[str]:
+    """By the rule of levels."""
+    counts = {"dc1": (len(replicas), sum(name not in down for name in replicas))}
+    levels: tuple[Level, ...] = ("ONE", "TWO", "THREE", "QUORUM", "ALL")
+    return [each for each in levels if answers(each, counts, "dc1")]
+
+
+def entries_back(indexes: list[int], leader: int) -> list[int]:
+    """By the rule of the recovery leader."""
+    back = regressing({str(at): index for at, index in enumerate(indexes)}, str(leader))
+    return [back.get(str(at), 0) for at in range(len(indexes))]
+
+
+def a_vote(term: int, vote: str, log: list[int], asker: str, wants: list[int]) -> bool:
+    """The answer of Raft's core."""
+    own = core.first_stored([*map(Member, "ABC")]).log
+    for index, of in enumerate(log, 1):
+        own = own.appended(Entry(of, index))
+    server, asks = Server("A", Stored(term, vote, own)), VoteRequest(*wants)
+    sent = core.receive(server, asker, asks, Options(timers=False)).messages
+    return any(isinstance(each.message, VoteReply) and each.message.granted for each in sent)
+
+
+def committed(term: int, log: list[int], stored: list[int]) -> int:
+    """As Raft's core counts it."""
+    names = "ABCDEFG"[: len(stored)]
+    group = Configuration(tuple(map(Member, names)))
+    end = reached(group, dict(zip(names, stored, strict=True)))
+    return end if end and log[end - 1] == term else 0
+
+
+def effects(commands: list[list[int]]) -> list[bool]:
+    """By the rule of group 0, from state 0 on."""
+    taken, newest = list[bool](), 0
+    for previous, new in commands:
+        taken.append(takes_effect(newest, Command(None, previous, new, ""), Group0Safeguards()))
+        newest = new if taken[-1] else newest
+    return taken
+
+
+def must_propose(named: list[Any], own: str) -> str:
+    """By the rules of Paxos."""
+    newest: Accepted[str] | None = None
+    for each in named:
+        newest = newer(newest, Accepted(*each) if each else None)
+    return to_propose(newest, own) or own
+
+
+RULES: dict[str, Callable[..., Any]] = {
+    "majority-of-datacenters": met_majority,
+    "levels-that-are-met": met_levels,
+    "entries-that-go-back": entries_back,
+    "runs-as": lambda value: MODES.get(value, MODES["unknown"]),
+    "votes-for": a_vote,
+    "committed-up-to": committed,
+    "what-takes-effect": effects,
+    "one-group": lambda seeds: makes_one_group({n: tuple(each) for n, each in seeds.items()}),
+    "must-propose": must_propose,
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_solution_says_what_the_rules_say(name: str) -> None:
+    """A learner is compared with a function in Python alone; the kit's own rules agree with it."""
+    judge: Any = task_named(name).judge
+    chance = random.Random(SEED)
+    for case in (*judge.public, *(judge.draw(chance) for _ in range(HIDDEN + FURTHER))):
+        assert json.dumps(judge.truth(*case)) == json.dumps(RULES[name](*case)), case
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,8 @@ from kit.model.actors import ActorState
 from kit.model.model import sometimes
 from kit.model.timeline import Timeline
 from kit.protocols.group0 import facts
-from kit.protocols.group0.discovery import Discovery, groups, makes_one_group
+from kit.protocols.group0.discovery import Discovery, groups
 from kit.protocols.group0.group0 import Group0
-from kit.protocols.group0.rules.commands import Command, Group0Safeguards, takes_effect
 from kit.search.check import check
 from kit.views.chart import Chart, chart, empty_figure
 from kit.views.palette import OUTLINE, SIGNS
@@ -158,17 +157,27 @@ def _told_both(timeline: Timeline) -> str | None:
 
 
 def effects(commands: list[list[int]]) -> list[bool]:
-    """Of commands [previous, new], in the order of the log: which take effect, from state 0 on."""
-    newest, taken = 0, []
+    """A command counts when it was built on the last one that did."""
+    taken, newest = [], 0
     for previous, new in commands:
-        taken.append(takes_effect(newest, Command(None, previous, new, ""), Group0Safeguards()))
+        taken.append(previous == newest)
         newest = new if taken[-1] else newest
     return taken
 
 
 def one_group(seeds: dict[str, list[str]]) -> bool:
-    """Whether these contact points make one group, whatever the order of messages."""
-    return makes_one_group({name: tuple(points) for name, points in seeds.items()})
+    """Some node is within reach of every node."""
+
+    def reached(start: str) -> set[str]:
+        within, ahead = {start}, [start]
+        while ahead:
+            for point in seeds[ahead.pop()]:
+                if point not in within:
+                    within.add(point)
+                    ahead.append(point)
+        return within
+
+    return bool(set.intersection(*(reached(name) for name in seeds)))
 
 
 def _some_commands(chance: random.Random) -> Arguments:

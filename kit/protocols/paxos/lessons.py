@@ -1,4 +1,4 @@
-"""What the lesson on Paxos asks, and its exercises: the model answers."""
+"""What the lesson on Paxos asks, and its exercises."""
 
 import random
 from typing import Any
@@ -12,7 +12,6 @@ from kit.model.network import posted
 from kit.model.timeline import PassedStep, Timeline
 from kit.protocols.paxos.messages import Accept, AcceptedReply, Chosen, Promise, RefusedReply
 from kit.protocols.paxos.paxos import Paxos
-from kit.protocols.paxos.rules import Accepted, newer, to_propose
 
 REPLIES: dict[type, str] = {
     Promise: "it promises the ballot",
@@ -110,12 +109,10 @@ def _finishes(model: Any, step: PassedStep) -> bool:
     return is_new and sent is not None and sent.target == "B"
 
 
-def must_propose(named: list[Any], own: str) -> str:
-    """The value that a proposer must propose, by a majority of promises: ballot and value."""
-    newest: Accepted[str] | None = None
-    for each in named:
-        newest = newer(newest, Accepted(*each) if each else None)
-    return to_propose(newest, own) or own
+def must_propose(named: list[tuple[int, str] | None], own: str) -> str:
+    """The value of the highest ballot, or its own."""
+    known = sorted(each for each in named if each)
+    return known[-1][1] if known else own
 
 
 def _promises(chance: random.Random) -> Arguments:

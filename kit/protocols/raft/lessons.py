@@ -1,4 +1,4 @@
-"""What the lessons on Raft ask, and their exercises: the core and the model of Raft answer."""
+"""What the lessons on Raft ask, and their exercises."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from kit.lessons.replays import Ground, breaking, ends, run_task, takes
 from kit.lessons.stills import still
 from kit.model.timeline import PassedStep, Timeline
 from kit.protocols.raft import core
-from kit.protocols.raft.beginning import NAMES
 from kit.protocols.raft.facts import first_leader
 from kit.protocols.raft.messages import VoteReply, VoteRequest
 from kit.protocols.raft.raft import Raft, leading
-from kit.protocols.raft.rules.configuration import Configuration, Member, reached, tally
-from kit.protocols.raft.rules.log import Entry, Log
-from kit.protocols.raft.state import Candidate, Options, Server, Stored
+from kit.protocols.raft.rules.configuration import reached, tally
+from kit.protocols.raft.rules.log import Log
+from kit.protocols.raft.state import Candidate, Options, Server
 
 FIGURE_8 = ("1 2, term 4, leads", *["1 2, term 4", "1, term 4", "1, term 4"], "1 3, term 4")
 """Five servers as in the Raft paper, figure 8 (c): A leads term 4, and E has an entry of term 3."""
@@ -119,12 +118,10 @@ def _agrees(log: Log, other: Log) -> int:
 
 
 def votes_for(term: int, vote: str, log: list[int], asker: str, wants: list[int]) -> bool:
-    """The rule of the core: whether a server grants a vote. ``wants`` is term, index, last term."""
-    own = core.first_stored([*map(Member, "ABC")]).log
-    for index, of in enumerate(log, 1):
-        own = own.appended(Entry(of, index))
-    server = Server("A", Stored(term, vote, own))
-    return _grants(server, asker, VoteRequest(wants[0], wants[1], wants[2]), Options(timers=False))
+    """One vote a term, and only for a log that is as new."""
+    new, last, last_term = wants
+    is_free = new > term or (new == term and vote in ("", asker))
+    return is_free and (last_term, last) >= (log[-1] if log else 0, len(log))
 
 
 def _requests(chance: random.Random) -> Arguments:
@@ -136,10 +133,8 @@ def _requests(chance: random.Random) -> Arguments:
 
 
 def committed_up_to(term: int, log: list[int], stored: list[int]) -> int:
-    """The rule of the core: what a leader of ``term`` takes for committed."""
-    names = NAMES[: len(stored)]
-    group = Configuration(tuple(map(Member, names)))
-    end = reached(group, dict(zip(names, stored, strict=True)))
+    """The index that the middle one of them stores, if it is of this term."""
+    end = sorted(stored)[(len(stored) - 1) // 2]
     return end if end and log[end - 1] == term else 0
 
 

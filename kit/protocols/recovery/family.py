@@ -63,15 +63,14 @@ FAMILY = Family(
             "under_way",
         )
     },
-    tasks=("lessons.recovering", "lessons.by_mode"),
+    tasks=("lessons",),
     public={
         "": {"orders": "order_harm recovery_orders"},
         "lessons": {
-            "lessons.by_mode": "runs_after_restart",
-            "lessons.recovering": (
-                "failures_table hears if_led may_lead must_return orders_table sides_possible "
-                "starts_in still_possible votes_now walks_graded"
-            ),
+            "lessons": (
+                "failures_table hears if_led may_lead must_return orders_table runs_after_restart "
+                "sides_possible starts_in still_possible votes_now walks_graded"
+            )
         },
         "spark": {"spark": "dead_nodes description"},
     },

@@ -1,7 +1,6 @@
 """Exercises on models: a run of two-phase commit, a search, an invariant, steps of a model."""
 
 import random
-from typing import Any
 
 from kit.lessons.judge import Arguments, function_task
 from kit.lessons.replays import Ground, ends, run_task
@@ -33,20 +32,18 @@ def _some_arrows(chance: random.Random) -> Arguments:
     return [chance.randrange(states), arrows]
 
 
-def steps(state: list[Any]) -> list[list[Any]]:
-    """The states that two clients of a register can bring about in one step, sorted.
-
-    A state is [epoch, seen, done]; each client reads the epoch, and writes one more if the register
-    still has the epoch that it saw.
-    """
+def steps(state: tuple[int, list[int], list[bool]]) -> list[list[object]]:
+    """Each client that is not done reads what is new to it, or writes one more."""
     epoch, seen, done = state
-    reached = []
+    after: list[list[object]] = []
     for client in range(len(seen)):
-        if not done[client] and seen[client] != epoch:
-            reached.append([epoch, [*seen[:client], epoch, *seen[client + 1 :]], done])
-        elif not done[client]:
-            reached.append([epoch + 1, seen, [*done[:client], True, *done[client + 1 :]]])
-    return sorted(reached)
+        if not done[client]:
+            now_seen, now_done = list(seen), list(done)
+            if seen[client] == epoch:
+                now_done[client] = True
+            now_seen[client] = epoch
+            after.append([epoch + (seen[client] == epoch), now_seen, now_done])
+    return sorted(after)
 
 
 def _some_register(chance: random.Random) -> Arguments:

@@ -15,7 +15,7 @@ from kit.model.registry import build
 from kit.model.timeline import Timeline
 from kit.protocols.recovery import facts
 from kit.protocols.recovery.failures import CatchUp, Failures, Rejoin, Stop
-from kit.protocols.recovery.lessons.recovering import (
+from kit.protocols.recovery.lessons import (
     failures_table,
     must_return,
     orders_table,

@@ -11,11 +11,12 @@ from kit.lessons.hunting import VARIANTS, Variant, drawn, hunts, judged, suspect
 from kit.lessons.replays import shortest_breach
 from kit.lessons.tasks import tasks
 from kit.model.timeline import Timeline
-from kit.protocols.recovery.lessons.by_mode import RUNS, runs_after_restart
-from kit.protocols.recovery.lessons.recovering import (
+from kit.protocols.recovery.lessons import (
+    RUNS,
     hears,
     if_led,
     may_lead,
+    runs_after_restart,
     starts_in,
     walks_graded,
 )

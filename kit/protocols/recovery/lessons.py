@@ -9,23 +9,22 @@ from kit.console.server import LOG_FILE
 from kit.edge.arguments import checked
 from kit.errors import BadInput, KitError, check_among
 from kit.lessons.judge import Arguments, TypedJudge, function_task
-from kit.lessons.questions import PosedQuestion, listed, model_of, posed
+from kit.lessons.questions import PosedQuestion, copied, listed, model_of, posed
 from kit.lessons.replays import Ground, ends, run_task, takes
 from kit.lessons.stills import still, timeline_of
 from kit.lessons.tasks import Task
-from kit.masks import majority, where
+from kit.masks import majority
 from kit.model.timeline import PassedStep, Timeline
-from kit.protocols.recovery import facts, failures
+from kit.protocols.recovery import facts, failures, recovery_mode
 from kit.protocols.recovery.drill import recovery as drill
 from kit.protocols.recovery.facts import LevelLine
-from kit.protocols.recovery.lessons import by_mode
 from kit.protocols.recovery.lost_majority import NO_GROUP, OLD, group_uuid
+from kit.protocols.recovery.orders import ANY_ORDER
 from kit.protocols.recovery.recovering_cluster import RecoveryState
 from kit.protocols.recovery.recovery import Die, Recovery, Restart
-from kit.protocols.recovery.rules.availability import FAILURES, JudgedFailure, answers, judged
+from kit.protocols.recovery.recovery_mode import RecoveryMode
+from kit.protocols.recovery.rules.availability import FAILURES, JudgedFailure, judged
 from kit.protocols.recovery.rules.procedure import leaders, regressing
-from kit.protocols.recovery.rules.quorum import after_deaths
-from kit.protocols.storage.rules.levels import Level
 from kit.views.static import Sheet, sign
 
 SCHEMA = "schema changes"
@@ -296,21 +295,55 @@ def _recovery(timeline: Timeline) -> tuple[Recovery, RecoveryState]:
     return model_of(timeline, Recovery), timeline.state
 
 
-LEVELS: tuple[Level, ...] = ("ONE", "TWO", "THREE", "QUORUM", "ALL")
+RUNS = {
+    "recovery": "in RECOVERY mode, without group 0",
+    "group 0": "in its old group 0",
+    "upgrade": "in the Raft upgrade, looking for a group",
+    "synchronize": "in the last state of the Raft upgrade",
+}
+"""How a node runs, by what the model calls its mode."""
+
+
+def runs_after_restart(timeline: Timeline, node: str) -> PosedQuestion:
+    """How does a node run once it has started again?
+
+    Raises BadInput when the timeline is not of model ``recovery_mode``, or for an unknown name.
+    Raises KitError when the node may not be restarted now.
+    """
+    m = model_of(timeline, RecoveryMode)
+    check_among("node", node, m.names)
+    ahead, free = copied(timeline), RecoveryMode(m.parameters, {*m.off, *ANY_ORDER})
+    for verb in (f"stop {node}", f"start {node}"):
+        option = free.find(ahead.state, verb)
+        if option is not None and option[1] is None:
+            ahead.do(option[0], model=free)
+    after = ahead.state.nodes[m.number(node)]
+    if not after.is_up:
+        raise KitError(f"predict: {node} cannot be started now")
+    value = after.value or "no row"
+    return posed(
+        f"{node} restarts. How does it run then?",
+        RUNS.values(),
+        (RUNS[after.mode],),
+        f"{node} reads group0_upgrade_state ({value}) when it starts.",
+        still(ahead, "rows"),
+    )
+
+
 MOST_NODES = 6
 
 
 def has_majority(sizes: list[int], lost: list[int]) -> bool:
-    """Whether group 0 keeps its majority when these datacenters are lost, and all members vote."""
-    places = tuple((f"dc{dc}", "r1") for dc, size in enumerate(sizes) for _ in range(size))
-    dead = where(int(dc[2:]) in lost for (dc, _) in places)
-    return after_deaths("documents", places, [dead]).holds
+    """More than half are left."""
+    left = sum(size for at, size in enumerate(sizes) if at not in lost)
+    return 2 * left > sum(sizes)
 
 
 def met_levels(replicas: list[str], down: list[str]) -> list[str]:
-    """The consistency levels that a range with these replicas still meets."""
-    live = sum(name not in down for name in replicas)
-    return [each for each in LEVELS if answers(each, {"dc1": (len(replicas), live)}, "dc1")]
+    """Counted: so many replicas are up."""
+    up = sum(name not in down for name in replicas)
+    needed = {"ONE": 1, "TWO": 2, "THREE": 3, "QUORUM": len(replicas) // 2 + 1}
+    return [level for level, count in {**needed, "ALL": len(replicas)}.items() if up >= count]
 
 
 def _sizes(chance: random.Random) -> Arguments:
@@ -351,7 +384,7 @@ def few_started(timeline: Timeline) -> str | None:
     return None if starts <= 1 else f"Your run starts {starts} nodes, but one is enough."
 
 
-TYPED = "recovery/manual-order"
+TYPED, TYPED_BY_MODE = "recovery/manual-order", "recovery_mode/recovery-mode"
 MOST_LIVE, MOST_INDEX = 5, 20
 
 
@@ -369,10 +402,8 @@ def leader_dies(m: Any, step: PassedStep) -> bool:
 
 
 def entries_back(indexes: list[int], leader: int) -> list[int]:
-    """By how many entries each live node goes back if the one at this place leads."""
-    names = {str(at): index for at, index in enumerate(indexes)}
-    back = regressing(names, str(leader))
-    return [back.get(name, 0) for name in names]
+    """Whatever lies above the leader's index."""
+    return [max(0, index - indexes[leader]) for index in indexes]
 
 
 def _drawn(chance: random.Random) -> Arguments:
@@ -381,16 +412,66 @@ def _drawn(chance: random.Random) -> Arguments:
     return [indexes, chance.randrange(live)]
 
 
-def solved() -> tuple[str, ...]:
-    """The lines of the whole procedure."""
+def runs_as(value: str) -> str:
+    """Four values mean something else than recovery."""
+    known = {"": "upgrade", "use_pre_raft_procedures": "upgrade"}
+    known |= {"use_post_raft_procedures": "group 0", "synchronize": "synchronize"}
+    return known.get(value, "recovery")
+
+
+VALUES = (
+    *("", "recovery", "use_post_raft_procedures", "use_pre_raft_procedures", "synchronize"),
+    *("RECOVERY", "recover", "none", "unknown"),
+)
+
+
+def dies_inside(m: Any, step: PassedStep) -> bool:
+    """Whether a node dies for good while another one runs in RECOVERY mode."""
+    inside = any(node.mode == "recovery" for node in step.before.nodes)
+    return isinstance(step.action, recovery_mode.Die) and inside
+
+
+A, B, C, D, E = (f"0000000{name}-0000-4000-8000-00000000000{name}" for name in "abcde")
+LOCAL = "system.scylla_local"
+ENTER = f"UPDATE {LOCAL} SET value = 'recovery' WHERE key = 'group0_upgrade_state';"
+FORGET = (
+    "TRUNCATE TABLE system.discovery;",
+    "TRUNCATE TABLE system.group0_history;",
+    f"DELETE value FROM {LOCAL} WHERE key = 'raft_group0_id';",
+)
+LEAVE = f"DELETE FROM {LOCAL} WHERE key = 'group0_upgrade_state';"
+ISOLATION, RESTARTS = "firewall drop 10.0.0.13, 10.0.0.14, 10.0.0.15", ("restart A", "restart B")
+REMOVALS = (
+    f"nodetool removenode {C} --ignore-dead-nodes {D},{E}",
+    f"nodetool removenode {D} --ignore-dead-nodes {E}",
+    f"nodetool removenode {E}",
+)
+
+
+def on_both(*lines: str) -> tuple[str, ...]:
+    """These lines on both of the live nodes."""
+    return tuple(line for name in "AB" for line in (f"on {name}", *lines))
+
+
+def typed_by_leader() -> tuple[str, ...]:
+    """The lines of the whole procedure by ``recovery_leader``."""
     where_old = f"WHERE group_id = {group_uuid(OLD)}"
     rows = (f"DELETE FROM system.{table} {where_old}" for table in drill.RAFT_TABLES)
     return (
-        *(by_mode.ISOLATION, *by_mode.RESTARTS, drill.THE_ID, *by_mode.on_both(drill.COMMIT_INDEX)),
-        *by_mode.on_both("TRUNCATE TABLE system.discovery", drill.DELETE_ID),
-        *(*by_mode.on_both(f"{drill.OPTION} {by_mode.B}"), "restart B", "restart A"),
-        *(*by_mode.on_both(f"grep 'group id' {LOG_FILE}"), *by_mode.REMOVALS),
-        *(*by_mode.on_both(drill.OPTION), *by_mode.on_both(*rows)),
+        *(ISOLATION, *RESTARTS, drill.THE_ID, *on_both(drill.COMMIT_INDEX)),
+        *on_both("TRUNCATE TABLE system.discovery", drill.DELETE_ID),
+        *(*on_both(f"{drill.OPTION} {B}"), "restart B", "restart A"),
+        *(*on_both(f"grep 'group id' {LOG_FILE}"), *REMOVALS),
+        *(*on_both(drill.OPTION), *on_both(*rows)),
+    )
+
+
+def typed_by_mode() -> tuple[str, ...]:
+    """The lines of the whole procedure by RECOVERY mode."""
+    return (
+        *(ISOLATION, *on_both(ENTER), *RESTARTS),
+        *(*on_both("grep 'RECOVERY mode' /var/log/scylla.log"), *REMOVALS, *on_both(*FORGET)),
+        *("nodetool describecluster", *on_both(LEAVE), *RESTARTS),
     )
 
 
@@ -445,7 +526,7 @@ TASKS = (
         "cut the dead nodes off, and restart every live node once. Read every commit index before "
         "you delete an id. Then restart the leader first. Remove recovery_leader before Raft's "
         "old rows. help lists the commands.",
-        TypedJudge(TYPED, solved, procedure=True),
+        TypedJudge(TYPED, typed_by_leader, procedure=True),
     ),
     run_task(
         "lead-after-the-leader",
@@ -473,5 +554,39 @@ TASKS = (
         entries_back,
         ([[10, 11], 0], [[10, 11], 1], [[3, 3, 5], 0], [[7], 0]),
         _drawn,
+    ),
+    Task(
+        "typed-recovery-mode",
+        "with RECOVERY mode, typed",
+        f"Recover the cluster in the drill {TYPED_BY_MODE}. Give the lines you typed as a "
+        "list, or board.typed from a DrillBoard on this drill.",
+        "verbs",
+        "each live node restarts twice: into RECOVERY mode and out of it. In between, "
+        "remove the dead nodes, delete the old group's state and compare the schemas. help "
+        "lists the commands.",
+        TypedJudge(TYPED_BY_MODE, typed_by_mode, procedure=True),
+    ),
+    run_task(
+        "one-more-dies",
+        "one more dies",
+        "Of seven nodes, D to G are dead, and one more can die. Give a run, as verbs "
+        "or as a Player, in which a node dies for good while another one is already in "
+        "RECOVERY mode, and the cluster is whole at the end.",
+        "the node that dies is removed like the others: all remaining nodes have to "
+        "be in one group.",
+        Ground("recovery_mode", {"commit_indexes": (2,) * 7, "dead": "D E F G", "deaths": 1}),
+        takes(dies_inside, "In your run, no node dies while another one is in RECOVERY mode."),
+        ends(lambda s: s.is_whole, "At the end of your run, the cluster is not whole."),
+    ),
+    function_task(
+        "runs-as",
+        "how does it start?",
+        "Write runs_as(value). `value` is what a node finds in group0_upgrade_state "
+        "when it starts; '' means that there is no row. Return 'recovery' for RECOVERY mode, "
+        "'group 0', 'upgrade' (the Raft upgrade begins) or 'synchronize' (its last state).",
+        "four values have a meaning of their own, and any other value counts as recovery.",
+        runs_as,
+        (["recovery"], [""], ["use_post_raft_procedures"], ["RECOVERY"]),
+        lambda chance: [chance.choice(VALUES)],
     ),
 )

@@ -1,1 +1,0 @@
-"""What the lessons on failures and recoveries ask and check."""
