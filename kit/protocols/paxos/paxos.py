@@ -24,19 +24,9 @@ from msgspec.structs import asdict, astuple
 
 from kit.errors import BadInput
 from kit.masks import where
+from kit.model import declared
 from kit.model.actors import Post, Turn, receives
-from kit.model.declared import (
-    Node,
-    Words,
-    action,
-    always,
-    budget,
-    parameter,
-    purpose,
-    refused,
-    safeguard,
-    sometimes,
-)
+from kit.model.declared import Node, action, always, budget, parameter, purpose, refused
 from kit.model.machines import MachineModel, MachineState, Next
 from kit.model.network import DeliverMessage, Envelope
 from kit.protocols.paxos import messages as say
@@ -102,20 +92,20 @@ class Paxos(MachineModel):
     cuts: int = budget(0, "how many times a single link is cut", le=MOST, own=False)
 
     # fmt: off
-    majority: bool = safeguard(
+    majority: bool = declared.safeguard(
         "S-12", "A value is chosen once a majority has accepted it", ("INV-LOG",), smallest=RACE)
-    promises_bind: bool = safeguard(
+    promises_bind: bool = declared.safeguard(
         "S-64", "An acceptor that has promised a ballot refuses lower ones", ("INV-LOG",),
         smallest=RACE)
-    accepted_first: bool = safeguard(
+    accepted_first: bool = declared.safeguard(
         "S-65", "A proposer first finishes a value that an acceptor has accepted",
         ("INV-LOG",), smallest=RACE)
-    own_ballots: bool = safeguard(
+    own_ballots: bool = declared.safeguard(
         "S-84", "No two proposers share a ballot", ("INV-LOG",), smallest=RACE)
-    persist_first: bool = safeguard(
+    persist_first: bool = declared.safeguard(
         "S-85", "An acceptor writes to its disk before it answers", ("INV-LOG",),
         smallest=BARE | {"slow_disks": True, "crashes": 1})
-    repair_first: bool = safeguard(
+    repair_first: bool = declared.safeguard(
         "S-70", "Before new members decide alone, accepted values reach a majority of them",
         ("INV-LOG",), smallest=BARE | {"members": 1, "becomes": ("B",)})
     # fmt: on
@@ -408,7 +398,7 @@ class Paxos(MachineModel):
                 return f"epoch {at + 1} is {value}, but no majority has it on disk"
         return None
 
-    @sometimes()
+    @declared.sometimes()
     def decided(self, s: MachineState) -> bool:
         """An epoch has a value."""
         return bool(self.history(s))
@@ -441,7 +431,7 @@ class Paxos(MachineModel):
 
     in_short, in_full, in_verbs = map(partial(partialmethod, _said), range(3))
 
-    def words(self, before: Any, action: Any, after: Any) -> Words:
+    def words(self, before: Any, action: Any, after: Any) -> declared.Words:
         """The members, the ballot that is opened, and the effect of a message."""
         said = dict(super().words(before, action, after))
         for name, mask in zip(("former", "new"), self.electorates[1], strict=True):

@@ -16,23 +16,8 @@ from collections.abc import Iterable
 from typing import Annotated, Any, Literal, TypeAlias
 
 from kit.errors import Refusal
-from kit.model.declared import (
-    Each,
-    NodeModel,
-    State,
-    Travel,
-    Words,
-    action,
-    always,
-    budget,
-    entry,
-    goal,
-    parameter,
-    purpose,
-    refused,
-    safeguard,
-    sometimes,
-)
+from kit.model import declared
+from kit.model.declared import Travel, action, always, budget, parameter, purpose, refused
 from kit.model.registry import Fuzzing, Scenario
 
 METADATA, DISK = "M", "disk"
@@ -45,7 +30,7 @@ Piece = tuple[str, Work]
 Records = tuple[str, ...]
 
 
-class Log(State, frozen=True, cache_hash=True):
+class Log(declared.State, frozen=True, cache_hash=True):
     """A log: its records, how many of them are on disk, and the number of its oldest segment."""
 
     records: Records = ()
@@ -72,7 +57,7 @@ class Log(State, frozen=True, cache_hash=True):
         return segments
 
 
-class LogState(State, frozen=True, cache_hash=True):
+class LogState(declared.State, frozen=True, cache_hash=True):
     """The logs, the disk's queue (a log and its work), what is answered and what is stored.
 
     A record is ``w1`` (a write), ``r1`` (a Raft entry) or ``t1`` (a table definition). ``change``
@@ -95,9 +80,9 @@ class LogState(State, frozen=True, cache_hash=True):
 
 
 Next: TypeAlias = LogState | Refusal
-Shard = Annotated[int, Each(lambda m: range(m.shards), "D{}".format)]
-AnyLog = Annotated[int, Each(lambda m: m.names[:-1], by_place=True)]
-Change = Annotated[str, Each(("entry", "definition"))]
+Shard = Annotated[int, declared.Each(lambda m: range(m.shards), "D{}".format)]
+AnyLog = Annotated[int, declared.Each(lambda m: m.names[:-1], by_place=True)]
+Change = Annotated[str, declared.Each(("entry", "definition"))]
 
 
 def size(record: str) -> int:
@@ -105,7 +90,7 @@ def size(record: str) -> int:
     return DEFINITION if record[0] == "t" else 1
 
 
-class CommitLog(NodeModel[LogState]):
+class CommitLog(declared.NodeModel[LogState]):
     """A node with ``shards`` data logs, and a metadata log on shard 0."""
 
     name, title, State = "commit_log", "The metadata commit log on shard 0", LogState
@@ -125,13 +110,13 @@ class CommitLog(NodeModel[LogState]):
     crashes: int = budget(1, "how many times the node crashes", le=3)
 
     # fmt: off
-    sync_each: bool = safeguard(
+    sync_each: bool = declared.safeguard(
         "S-95", "A metadata change is answered only once it is synced", ("INV-DURABLE",),
         smallest={"shards": 1, "writes": 0, "changes": 1})
-    own_priority: bool = safeguard(
+    own_priority: bool = declared.safeguard(
         "S-96", "The disk serves the metadata log first", ("INV-QUICK",),
         smallest={"shards": 2, "writes": 2, "changes": 1, "crashes": 0})
-    own_log: bool = safeguard(
+    own_log: bool = declared.safeguard(
         "S-97", "Metadata has its own log, with its own segment size",
         ("INV-FITS", "INV-QUICK"), wider={"INV-QUICK": {"shards": 3, "writes": 2}},
         smallest={"shards": 1, "writes": 0, "changes": 1, "crashes": 0})
@@ -306,19 +291,19 @@ class CommitLog(NodeModel[LogState]):
         """A table definition fits in a segment."""
         return f"{s.rejected} does not fit in any segment" if s.rejected else None
 
-    @sometimes(when=lambda m: m.changes and m.writes >= m.shards > 1)
+    @declared.sometimes(when=lambda m: m.changes and m.writes >= m.shards > 1)
     def overtakes(self, s: LogState) -> bool:
         """A change is answered while every data log waits for the disk."""
         return bool(s.answered) and len({name for name, _ in s.disk}) >= self.shards
 
-    @goal()
+    @declared.goal()
     def at_rest(self, s: LogState) -> bool:
         """The node can still come up and answer every change."""
         return s.up and not s.change
 
     # -- words -------------------------------------------------------------------------------------
 
-    def words(self, before: Any, action: Any, after: Any) -> Words:
+    def words(self, before: Any, action: Any, after: Any) -> declared.Words:
         """The records of a step, the log of a piece of work, and what a crash takes."""
         name, work = next(iter(self.in_turn(before)), ("", ""))
         log = before.logs[self.number(name)] if name else Log()
@@ -349,7 +334,7 @@ def listed(records: Iterable[str]) -> str:
     return ", ".join(records) or "nothing"
 
 
-ENTRY = entry(
+ENTRY = declared.entry(
     CommitLog,
     scenarios=(
         Scenario(

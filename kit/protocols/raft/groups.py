@@ -12,20 +12,9 @@ from typing import Annotated, Any, TypeAlias
 from msgspec import Struct
 
 from kit.errors import Refusal
+from kit.model import declared
 from kit.model.actors import STILL, ActorState, NetworkModel, Post, Turn, receives
-from kit.model.declared import (
-    Each,
-    Node,
-    Words,
-    action,
-    always,
-    entry,
-    live,
-    parameter,
-    purpose,
-    refused,
-    sometimes,
-)
+from kit.model.declared import Node, action, always, parameter, purpose, refused
 from kit.model.network import DeliverMessage, Envelope, words
 from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.raft import core
@@ -42,7 +31,7 @@ UUIDS = tuple(IDS.values())
 EDITIONS = (Options("server", timers=False), Options("documents", timers=False))
 """The options of each group: they differ."""
 Servers: TypeAlias = tuple[Server, ...]
-Group: TypeAlias = Annotated[int, Each(lambda m: tuple(IDS), by_place=True)]
+Group: TypeAlias = Annotated[int, declared.Each(lambda m: tuple(IDS), by_place=True)]
 EVENTS = {
     "campaign": (
         "{node} has not heard from a leader of {group} in time: it asks who would vote for it.",
@@ -66,7 +55,7 @@ EVENTS = {
     ),
 }
 """What may happen to a group at a node: in words, and why that is so."""
-Event: TypeAlias = Annotated[str, Each(tuple(EVENTS))]
+Event: TypeAlias = Annotated[str, declared.Each(tuple(EVENTS))]
 
 
 class GroupMessage(Struct, frozen=True, tag="of", cache_hash=True):
@@ -166,7 +155,7 @@ class RaftGroups(NetworkModel):
                 return f"in {[*IDS][group]}, a term has two leaders"
         return None
 
-    @live("INV-PROGRESS")
+    @declared.live("INV-PROGRESS")
     def led_again(self, s: ActorState) -> bool:
         """Each group elects a leader: all nodes are up, and hear one another."""
         return all(
@@ -181,7 +170,7 @@ class RaftGroups(NetworkModel):
                 if server.term >= self.terms and not isinstance(server.role, Leader):
                     yield RaftGroups.happen(name, group, "campaign"), f"terms={self.terms}"
 
-    @sometimes(when=lambda m: m.nodes > 1)
+    @declared.sometimes(when=lambda m: m.nodes > 1)
     def own_leaders(self, s: ActorState) -> bool:
         """Groups have different leaders."""
         leads = [[isinstance(of.role, Leader) for of in each] for each in s.nodes]
@@ -202,7 +191,7 @@ class RaftGroups(NetworkModel):
         reached = super().milestone(before, action, after)
         return None if reached == STILL else reached
 
-    def words(self, before: Any, action: Any, after: Any) -> Words:
+    def words(self, before: Any, action: Any, after: Any) -> declared.Words:
         """The names for what is written, how far a snapshot goes, and who has to go."""
         values = dict(super().words(before, action, after))
         if isinstance(action, DeliverMessage):  # what a message causes is of its group, too
@@ -270,6 +259,6 @@ SCENARIOS = (
     Scenario("one-node-leads", "A node leads both groups; C leaves one of them", script=BOTH),
     Scenario("own-leaders", "A leads one group and B the other", {"nodes": 2}, script=ELECTED),
 )
-ENTRY = entry(
+ENTRY = declared.entry(
     RaftGroups, scenarios=SCENARIOS, fuzzing=Fuzzing({"terms": 3, "entries": 6}, {"deliver": 3})
 )

@@ -16,24 +16,8 @@ from msgspec import Meta
 
 from kit.errors import Awaited, BadInput, Refusal, are, counted
 from kit.masks import is_majority, majority, nodes_in, where
-from kit.model.declared import (
-    Each,
-    Node,
-    State,
-    Travel,
-    action,
-    budget,
-    entry,
-    goal,
-    off_stage,
-    parameter,
-    purpose,
-    refused,
-    safeguard,
-    sometimes,
-    step,
-    there_and_back,
-)
+from kit.model import declared
+from kit.model.declared import Node, Travel, action, budget, parameter, purpose, refused
 from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.group0.voting import VotingModel
 from kit.protocols.recovery.rules.availability import ClusterLayout
@@ -42,13 +26,13 @@ from kit.protocols.recovery.rules.quorum import after_deaths, chosen_again
 MOST_NODES = 9
 NO_OTHER_SIDE = refused("no node would be left on the other side")
 
-Datacenter: TypeAlias = Annotated[str, Each(lambda m: m.several)]
-Together: TypeAlias = Annotated[tuple[str, ...], Each(lambda m: m.at_once, ", ".join)]
-Place: TypeAlias = Annotated[str, Each(lambda m: m.cuttable)]
+Datacenter: TypeAlias = Annotated[str, declared.Each(lambda m: m.several)]
+Together: TypeAlias = Annotated[tuple[str, ...], declared.Each(lambda m: m.at_once, ", ".join)]
+Place: TypeAlias = Annotated[str, declared.Each(lambda m: m.cuttable)]
 """A cut goes between datacenters; in a cluster with only one, between nodes."""
 
 
-class FailuresState(State, frozen=True, cache_hash=True):
+class FailuresState(declared.State, frozen=True, cache_hash=True):
     """The nodes that run, serve, are cut off and vote (masks), and the schema that each knows.
 
     Of the nodes that run (``up``) those in ``serving`` answer clients; the others have started and
@@ -136,7 +120,7 @@ class Failures(VotingModel[FailuresState]):
     )
     changes: int = budget(2, "how many columns can be added", title="schema changes", le=9)
 
-    majority: bool = safeguard(
+    majority: bool = declared.safeguard(
         "S-32",
         "A majority of the voters stores a schema change",
         ("INV-LIN",),
@@ -228,7 +212,7 @@ class Failures(VotingModel[FailuresState]):
         has = "up to date" if before.schemas[node] == newest else f"schema {columns(newest)}"
         for holder in [i for i in nodes_in(voters) if before.schemas[i] == newest][:1]:
             ends = action.node, self.names[holder]
-            yield from there_and_back(*ends, "newest?", has, ("request", "data"))
+            yield from declared.there_and_back(*ends, "newest?", has, ("request", "data"))
 
     @action(verb="catch up {node}", each=behind, travels=fetched)
     @purpose("A node serves with the newest schema that it can reach.")
@@ -286,7 +270,7 @@ class Failures(VotingModel[FailuresState]):
         """The state in which these nodes (a mask) are down; what they have stored stays."""
         return self.voting(s.but(up=s.up & ~nodes, serving=s.serving & ~nodes))
 
-    @action(fault=True, each=lambda m, s: s.up, hand=off_stage)
+    @action(fault=True, each=lambda m, s: s.up, hand=declared.off_stage)
     @purpose("A node that is down cannot count towards the majority.")
     def stop(self, s: FailuresState, node: Node) -> Next:
         """{node} goes down. {means}."""
@@ -326,7 +310,7 @@ class Failures(VotingModel[FailuresState]):
         """The entries acknowledged before a step that its node does not know (a mask)."""
         return (1 << before.entries) - 1 & ~after.schemas[self.number(action.node)]
 
-    @step("INV-LIN", on=(alter,))
+    @declared.step("INV-LIN", on=(alter,))
     def sees_all(self, before: FailuresState, action: Any, after: FailuresState) -> str | None:
         """Every schema change sees all earlier ones."""
         missed = self.missed(before, action, after)
@@ -335,19 +319,19 @@ class Failures(VotingModel[FailuresState]):
         column = next(nodes_in(missed)) + 1
         return f"{action.node}'s side does not see column {column}, which was added before"
 
-    @step("INV-SCHEMA", on=(catch_up, serve))
+    @declared.step("INV-SCHEMA", on=(catch_up, serve))
     def newest(self, before: FailuresState, action: Any, after: FailuresState) -> str | None:
         """A node that starts to serve has the newest schema or, without a majority, its own."""
         able = before.may_commit(before.side_of(self.number(action.node)))
         missed = (able or isinstance(action, CatchUp)) and self.missed(before, action, after)
         return f"{action.node} serves without the newest schema" if missed else None
 
-    @sometimes()
+    @declared.sometimes()
     def no_majority(self, s: FailuresState) -> bool:
         """Group 0 has no majority."""
         return not s.has_majority
 
-    @goal("INV-PROGRESS")
+    @declared.goal("INV-PROGRESS")
     def whole(self, s: FailuresState) -> bool:
         """Every node can serve again."""
         known = {s.newest(s.up)}
@@ -399,7 +383,7 @@ def columns(schema: int) -> str:
 
 Alter, CatchUp, Serve, Rejoin, StartNode, StartAll, Stop, Lose, StopTogether, Cut = Failures.acts
 
-ENTRY = entry(
+ENTRY = declared.entry(
     Failures,
     scenarios=(
         Scenario(

@@ -21,22 +21,8 @@ from msgspec import Meta
 
 from kit.errors import Refusal, counted
 from kit.masks import nodes_in
-from kit.model.declared import (
-    Each,
-    Node,
-    Travel,
-    action,
-    always,
-    budget,
-    entry,
-    goal,
-    parameter,
-    purpose,
-    refused,
-    safeguard,
-    sometimes,
-    step,
-)
+from kit.model import declared
+from kit.model.declared import Node, Travel, action, always, budget, parameter, purpose, refused
 from kit.model.flows import ServerLine
 from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.recovery import lost_majority
@@ -57,7 +43,7 @@ OF_STEP = {"delete": "delete_id", "set": "set_option"} | {
 UNDER_WAY = refused("a topology operation is in progress")
 
 Ignoring: TypeAlias = Annotated[
-    bool, Each((True, False), lambda ignoring: "" if ignoring else " alone")
+    bool, declared.Each((True, False), lambda ignoring: "" if ignoring else " alone")
 ]
 Next: TypeAlias = RecoveryState | Refusal | None
 own = partial(ServerLine, own=True)
@@ -102,25 +88,25 @@ class Recovery(lost_majority.LostMajority[RecoveryState]):
     )
     writes: int = budget(0, "how many times a node can store data in a column", le=MOST_FAULTS)
 
-    latest_index: bool = safeguard(
+    latest_index: bool = declared.safeguard(
         "S-47",
         "The recovery leader is a node with the latest commit index",
         ("INV-CAUSAL",),
         smallest={"commit_indexes": (1, 2, 2, 2), "dead": "C D", "writes": 1},
     )
-    causality: bool = safeguard(
+    causality: bool = declared.safeguard(
         "S-48",
         "A node stores data only with a schema that it has persisted",
         ("INV-CAUSAL",),
         smallest={"commit_indexes": (1, 2, 2), "dead": "B C", "writes": 1},
     )
-    leader_first: bool = safeguard(
+    leader_first: bool = declared.safeguard(
         "S-49",
         "The recovery leader restarts first",
         ("INV-ONEGROUP", "INV-PROGRESS"),
         smallest={"commit_indexes": (1, 1, 1, 1), "dead": "C D"},
     )
-    isolation: bool = safeguard(
+    isolation: bool = declared.safeguard(
         "S-50",
         "Nodes that are given up are cut off",
         ("INV-ONEGROUP", "INV-LIN"),
@@ -637,7 +623,7 @@ class Recovery(lost_majority.LostMajority[RecoveryState]):
                 return f"members of {self.group_name(group)} have different schemas"
         return None
 
-    @step("INV-LIN", on=(alter,))
+    @declared.step("INV-LIN", on=(alter,))
     def linearizable(self, before: RecoveryState, action: Any, after: RecoveryState) -> str | None:
         """Every schema change sees all earlier ones."""
         node = self.number(action.node)
@@ -651,7 +637,7 @@ class Recovery(lost_majority.LostMajority[RecoveryState]):
                     return f"{group} does not see column {column}, which was added before"
         return None
 
-    @step("INV-MEMBER", on=(coordinate, remove, replace))
+    @declared.step("INV-MEMBER", on=(coordinate, remove, replace))
     def taken_out(self, before: RecoveryState, action: Any, after: RecoveryState) -> str | None:
         """Only a majority of the new group changes the topology, and removes no node it hears."""
         alters = isinstance(action, Coordinate)
@@ -660,7 +646,7 @@ class Recovery(lost_majority.LostMajority[RecoveryState]):
         committed = before.may_commit(before.new_group)
         return None if committed else "the topology changes without a majority of a new group"
 
-    @step("INV-RAFT", on=(alter,))
+    @declared.step("INV-RAFT", on=(alter,))
     def majority(self, before: RecoveryState, action: Any, after: RecoveryState) -> str | None:
         """Every schema change is committed by a majority of its group."""
         node = before.nodes[self.number(action.node)]
@@ -668,7 +654,7 @@ class Recovery(lost_majority.LostMajority[RecoveryState]):
             return None
         return f"{action.node} changed the schema although its group has no majority"
 
-    @step(on=(clean_rows,))
+    @declared.step(on=(clean_rows,))
     def cleaned_last(self, before: RecoveryState, action: Any, after: RecoveryState) -> str | None:
         """The old group's rows are deleted only when no node needs the group."""
         # The order of the documents' procedure (G-026): removals come first, then the rows.
@@ -677,10 +663,10 @@ class Recovery(lost_majority.LostMajority[RecoveryState]):
         return None
 
     # S-49 off, two groups are the harm; that they can never be one is behind it.
-    @goal(
+    @declared.goal(
         "INV-PROGRESS", name="ends", title="The recovery can end", sign=lambda m: not m.leader_first
     )
-    @sometimes(name="recovered", title="The recovery is done")
+    @declared.sometimes(name="recovered", title="The recovery is done")
     def is_recovered(self, s: RecoveryState) -> bool:
         """Every step is done: one group, no dead node in it, nothing left of the old group."""
         unset = self.edition == "documents" or all(n.option == NOBODY for n in s.nodes)
@@ -688,7 +674,7 @@ class Recovery(lost_majority.LostMajority[RecoveryState]):
         ended = not s.is_under_way and not s.dead
         return s.is_together and unset and clean and ended
 
-    @step("INV-CAUSAL", on=(write,), sign=lambda m: not m.causality)
+    @declared.step("INV-CAUSAL", on=(write,), sign=lambda m: not m.causality)
     def persist_in_order(self, before: RecoveryState, act: Any, after: RecoveryState) -> str | None:
         """Data is persisted only after the schema that it needs."""
         known = before.nodes[self.number(act.node)].columns >> act.column - 1 & 1
@@ -785,7 +771,7 @@ FIVE = {"commit_indexes": (10, 11, 12, 12, 12), "dead": "C D E"}
 FOUR = {"edition": "server", "commit_indexes": (2,) * 4, "dead": "C D", "majority_lives": True}
 SIX = {"commit_indexes": (1, 2, 2, 2, 2, 2), "dead": "D E F", "operation": True}
 MISHAPS = {"crashes": 1, "deaths": 1, "returns": 1, "changes": 1, "writes": 1}
-ENTRY = entry(
+ENTRY = declared.entry(
     Recovery,
     scenarios=(
         Scenario(

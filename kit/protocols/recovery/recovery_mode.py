@@ -15,24 +15,8 @@ from typing import Any, TypeAlias
 
 from kit.errors import Refusal
 from kit.masks import is_majority, nodes_in, union, where
-from kit.model.declared import (
-    Cost,
-    Node,
-    Travel,
-    action,
-    always,
-    budget,
-    entry,
-    goal,
-    off_stage,
-    parameter,
-    purpose,
-    refused,
-    safeguard,
-    sometimes,
-    step,
-    there_and_back,
-)
+from kit.model import declared
+from kit.model.declared import Node, Travel, action, always, budget, parameter, purpose, refused
 from kit.model.flows import ServerLine
 from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.recovery import lost_majority
@@ -153,7 +137,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     """
     rests_at_goals = True
     costs = (
-        Cost(
+        declared.Cost(
             "one-schema",
             "After a mistyped value, a column is added without group 0 while group 0 still works: "
             "nodes that run by group 0 do not pull it.",
@@ -181,13 +165,13 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         le=MOST_FAULTS,
     )
 
-    order: bool = safeguard(
+    order: bool = declared.safeguard(
         "S-98",
         "The operator takes the steps in the order of the procedure",
         ("INV-SCHEMA",),
         smallest={"commit_indexes": (1, 2, 2, 2), "dead": "C D", "returns": 1},
     )
-    isolation: bool = safeguard(
+    isolation: bool = declared.safeguard(
         "S-50",
         "Nodes that are given up are cut off",
         ("INV-LIN",),
@@ -463,7 +447,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         node = self.number(act.node)
         if self.is_alone(after, act):
             for name in self.named(before.contacts(node)):
-                yield from there_and_back(act.node, name, "group?", "none")
+                yield from declared.there_and_back(act.node, name, "group?", "none")
         if others := after.running(node) & ~(1 << node):
             source = self.names[next(nodes_in(others))]
             text = f"{source} → {act.node}: snapshot of {{group}}"
@@ -616,7 +600,9 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         """
         return self.down(s, node) or s.at(node, value="unknown")
 
-    @action(fault=True, spends="crashes", each=live_where(lambda n: n.is_up), hand=off_stage)
+    @action(
+        fault=True, spends="crashes", each=live_where(lambda n: n.is_up), hand=declared.off_stage
+    )
     @purpose("Nodes can also stop during a recovery.")
     def crash(self, s: ModeState, node: Node) -> Next:
         """{node} goes down and keeps what it has persisted."""
@@ -686,7 +672,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         """The columns that a group 0 has put in order, before the disaster or since (a mask)."""
         return s.answered | (1 << max(self.commit_indexes)) - 1
 
-    @step("INV-LIN", on=(alter,))
+    @declared.step("INV-LIN", on=(alter,))
     def linearizable(self, before: ModeState, act: Any, after: ModeState) -> str | None:
         """Every schema change sees all earlier ones."""
         node = self.number(act.node)
@@ -697,7 +683,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         column = next(nodes_in(missed)) + 1
         return f"{act.node} does not see column {column}, which was added before"
 
-    @step("INV-RAFT", on=(alter,))
+    @declared.step("INV-RAFT", on=(alter,))
     def majority(self, before: ModeState, act: Any, after: ModeState) -> str | None:
         """Every change of group 0 is committed by a majority of its voters."""
         node = self.number(act.node)
@@ -705,7 +691,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
             return None
         return f"{act.node} changed the schema although its group has no majority"
 
-    @step("INV-MEMBER", on=(remove,))
+    @declared.step("INV-MEMBER", on=(remove,))
     def taken_out(self, before: ModeState, action: Any, after: ModeState) -> str | None:
         """Nodes are removed by group 0 or in RECOVERY mode, and only if no live node hears them."""
         if before.heard(self.number(action.node), before.live):
@@ -713,8 +699,8 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         committed = before.remover is not None
         return None if committed else f"{action.node} is removed without group 0 or RECOVERY mode"
 
-    @goal("INV-PROGRESS", name="ends", title="The cluster can become whole")
-    @sometimes()
+    @declared.goal("INV-PROGRESS", name="ends", title="The cluster can become whole")
+    @declared.sometimes()
     def whole(self, s: ModeState) -> bool:
         """The cluster is whole."""
         return s.is_whole
@@ -832,7 +818,7 @@ BY_SERVERS = (Pull, Enter, Synchronize, Finish)
 LOG = RecoveryMode.server_log()
 
 FIVE = {"commit_indexes": (10, 11, 11, 11, 11), "dead": "C D E"}
-ENTRY = entry(
+ENTRY = declared.entry(
     RecoveryMode,
     scenarios=(
         Scenario(
