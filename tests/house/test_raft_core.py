@@ -7,7 +7,7 @@ import re
 import nbformat
 import pytest
 
-from kit.protocols.raft.panels.interfaces import CORE, core_imports, graphs
+from kit.protocols.raft.panels.raft import CORE, core_imports, graphs
 from kit.views.diagrams import digest, digest_in
 from tests.house.source import ROOT
 

@@ -25,9 +25,8 @@ from kit.protocols.raft.rules.configuration import Configuration, Member, reache
 from kit.protocols.raft.rules.log import Entry
 from kit.protocols.raft.state import Options, Server, Stored
 from kit.protocols.recovery.mode_cluster import MODES
-from kit.protocols.recovery.rules.availability import answers
+from kit.protocols.recovery.rules.availability import after_deaths, answers
 from kit.protocols.recovery.rules.procedure import regressing
-from kit.protocols.recovery.rules.quorum import after_deaths
 from kit.protocols.storage.rules.levels import Level
 from kit.protocols.tcm.lessons.tasks import must_not_die, parts, replicas
 from kit.protocols.tcm.rules.quorums import levels, sharing

@@ -21,8 +21,7 @@ from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.group0 import guards, raft, serving, state
 from kit.protocols.group0.rules import commands, schema
 from kit.protocols.group0.rules.commands import Group0Safeguards, Indexes, takes_effect
-from kit.protocols.group0.state import ANSWERED, Group0State, change, prefix, tables_after
-from kit.protocols.group0.voting import Edition
+from kit.protocols.group0.state import ANSWERED, Edition, Group0State, change, prefix, tables_after
 
 MOST_NODES = 9
 MOST_FAULTS = 5

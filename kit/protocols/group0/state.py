@@ -2,21 +2,23 @@
 what all its rules ask of that and of who takes part.
 """
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal, Self, TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from kit.errors import Refusal
 from kit.masks import is_majority, where
-from kit.model.declared import State, Words, refused
+from kit.model.declared import NodeModel, State, Words, parameter, refused
 from kit.model.log import Log
 from kit.protocols.group0.rules import commands
+from kit.protocols.group0.rules.releases import NEWEST, Supported
 from kit.protocols.group0.rules.schema import ClientOperation, SchemaState, TableRequest, merged
-from kit.protocols.group0.rules.voters import chosen_voters
-from kit.protocols.group0.voting import VotingModel
+from kit.protocols.group0.rules.voters import MOST_VOTERS, VoterRules, chosen_voters
 
 T = TypeVar("T")
+S = TypeVar("S", bound=Struct)
+Edition = Literal["documents", "server"]
 Answer = Literal["waiting", "running", "success", "error", "unknown", "no answer"]
 Stage = Literal["waiting", "sent", "served"]
 ANSWERED = ("success", "error", "unknown", "no answer")
@@ -174,6 +176,21 @@ def _storing_less(indexes: tuple[commands.Indexes, ...], index: int) -> int:
 
 
 _chosen_voters = lru_cache(1 << 12)(chosen_voters)
+
+
+class VotingModel(NodeModel[S]):
+    """A model whose members vote: all of them in edition ``documents``, a few in ``server``."""
+
+    edition: Edition = parameter("documents", "the documents, or the published server")
+    release: Supported = parameter(NEWEST, "the release of the server (server edition)")
+    most_voters: int = parameter(
+        MOST_VOTERS, "how many nodes can vote (server edition)", title="limit of voters", ge=1, le=9
+    )
+
+    @cached_property
+    def voter_rules(self) -> VoterRules:
+        """How the server of edition ``server`` chooses who votes."""
+        return VoterRules(self.release, self.most_voters)
 
 
 class Members(VotingModel[Group0State]):

@@ -6,7 +6,7 @@ FAMILY = Family(
     "paxos",
     "Paxos, message by message",
     order=44,
-    models={"paxos": "examples:ENTRY"},
+    models={"paxos": "paxos:ENTRY"},
     views={"paxos": "panels:VIEWS"},
     public={"lessons": {"lessons": "reply_to proposal possible_values"}},
     tasks=("lessons",),

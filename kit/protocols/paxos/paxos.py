@@ -27,8 +27,11 @@ from kit.masks import where
 from kit.model import declared
 from kit.model.actors import Post, Turn, receives
 from kit.model.declared import Node, action, always, budget, parameter, purpose, refused
+from kit.model.log import refined_by_logs
 from kit.model.machines import MachineModel, MachineState, Next
+from kit.model.model import Refinement
 from kit.model.network import DeliverMessage, Envelope
+from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.paxos import messages as say
 from kit.protocols.paxos import rules
 from kit.protocols.paxos.messages import NO_ROUND, PaxosNode, Round, Value
@@ -484,3 +487,42 @@ SAID: dict[type, tuple[str, str, str]] = {
         "chosen {epoch} {entry}"),
 }  # fmt: skip
 """Messages in short, as clauses, and as verbs write them."""
+
+
+def refined_by(parameters: Any) -> Refinement:
+    """How Paxos refines the log that takes each value in one step (``kit.model.log``)."""
+    fine = Paxos(parameters)
+    return refined_by_logs(fine, lambda s: [node.log for node in s.nodes], fine.proposed)
+
+
+SCENARIOS = (
+    Scenario(
+        "one-value", (
+            "A majority promises and accepts, and all nodes learn the value"
+        ), {"values": ("x at A",)}
+    ),
+    Scenario(
+        "two-proposers",
+        "A and B want epoch 1: B finds x in progress and finishes it",
+        script=("ballot A", "deliver A>C prepare 1 1A", "deliver C>A promise 1 1A", "ballot B"),
+    ),
+    Scenario(
+        "members-change",
+        "D joins and A leaves: a repair brings accepted values to the new members",
+        {"values": ("x at A", "y at C"), "becomes": ("B", "C", "D"), "epochs": 2},
+        script=("ballot A", "deliver A>B prepare 1 1A", "deliver B>A promise 1 1A",
+                "deliver A>B accept 1 1A x", "begin-change", "repair C"),
+    ),
+)  # fmt: skip
+
+ENTRY = declared.entry(
+    Paxos,
+    scenarios=SCENARIOS,
+    refinement=refined_by,
+    compared={**BARE, "epochs": 2},
+    fuzzing=Fuzzing(
+        {"members": 5, "epochs": 3, "values": ("x at A", "y at B", "z at C"), "crashes": 2,
+         "losses": 2, "copies": 1},
+        {"crash": 0.1, "drop": 0.2, "ballot": 0.2},
+    ),
+)  # fmt: skip

@@ -6,18 +6,14 @@ FAMILY = Family(
     "raft",
     "Raft: elections, replication and membership changes",
     order=38,
-    models={
-        "raft": "examples:ENTRY",
-        "raft_groups": "groups:ENTRY",
-        "commit_log": "commit_log:ENTRY",
-    },
+    models={"raft": "raft:ENTRY", "raft_groups": "groups:ENTRY", "commit_log": "commit_log:ENTRY"},
     views={
         "raft": "panels.raft:VIEWS",
         "raft_groups": "panels.groups:VIEWS",
         "commit_log": "panels.commit_log:VIEWS",
     },
     scenario_output={"raft": "facts:OUTPUT"},
-    images="panels.interfaces",
+    images="panels.raft",
     public={"lessons": {"lessons": "electable known_to_commit voters"}},
     tasks=("lessons",),
     hunts={

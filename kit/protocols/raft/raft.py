@@ -18,10 +18,22 @@ from msgspec import convert
 from kit.errors import BadInput, Refusal
 from kit.masks import majority
 from kit.model.actors import STILL, Post, receives
-from kit.model.declared import always, budget, live, parameter, refused, safeguard, sometimes, step
+from kit.model.declared import (
+    always,
+    budget,
+    entry,
+    live,
+    parameter,
+    refused,
+    safeguard,
+    sometimes,
+    step,
+)
+from kit.model.log import refined_by_logs
 from kit.model.machines import Answer, MachineModel, MachineState, Turn
-from kit.model.model import CommutingDeliveries
+from kit.model.model import CommutingDeliveries, Refinement
 from kit.model.network import Envelope
+from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.raft import core, words
 from kit.protocols.raft.beginning import NAMES, RaftNode, begun, impossible, members_of
 from kit.protocols.raft.messages import Install, Installed, Message
@@ -583,3 +595,42 @@ def _meet(first: Configuration, other: Configuration) -> bool:
     every = {*first.voters, *other.voters}
     sides = ({*some} for size in range(len(every)) for some in combinations(every, size))
     return not any(tally(first, each) == "won" == tally(other, every - each) for each in sides)
+
+
+def commands(server: Server) -> tuple[str, ...]:
+    """The commands that a server knows to be committed, in order.
+
+    Entries of leaders and configurations are no commands.
+    """
+    log = server.log
+    behind = log.part(max(log.first_index, log.snapshot.index + 1))
+    known = [words.entry_text(each) for each in behind if each.index <= server.commit]
+    texts = (text.partition(":")[2] for text in (*words.entry_texts(log.snapshot.state), *known))
+    return tuple(text for text in texts if text != "-" and "{" not in text)
+
+
+def refined_by(parameters: Any) -> Refinement:
+    """How Raft refines the log that takes each command in one step (``kit.model.log``).
+
+    A command is in that log once a server knows it to be committed, and a server has applied as
+    many as it knows; ``group0`` runs on it. Of the documents a crash takes the commit index, so
+    that this holds there without crashes only; the server stores it.
+    """
+    fine = Raft(parameters)
+    requests = (each.partition(" at ")[0] for each in fine.requests)
+    return refined_by_logs(fine, lambda s: [commands(n.server) for n in s.nodes], requests)
+
+
+ENTRY = entry(
+    Raft,
+    scenarios=(Scenario("election", "A is elected and replicates a command to all"),),
+    refinement=refined_by,
+    compared={"begins": ("1, commit 1, leads", "1", "1"), "requests": ("x", "y"), "terms": 2,
+              "most_in_flight": 2},
+    fuzzing=Fuzzing(
+        {"nodes": 5, "members": "A B C D E", "requests": ("x", "y", "read at B"), "terms": 6,
+         "crashes": 2, "drops": 4, "duplicates": 2, "holds": 2, "partitions": 1, "cuts": 2},
+        {"tick": 0.05, "crash": 0.05, "drop": 0.1, "duplicate": 0.1, "hold": 0.1,
+         "partition": 0.05, "cut": 0.05, "heal": 0.2},
+    ),
+)  # fmt: skip

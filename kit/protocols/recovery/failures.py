@@ -19,9 +19,8 @@ from kit.masks import is_majority, majority, nodes_in, where
 from kit.model import declared
 from kit.model.declared import Node, Travel, action, budget, parameter, purpose, refused
 from kit.model.registry import Fuzzing, Scenario
-from kit.protocols.group0.voting import VotingModel
-from kit.protocols.recovery.rules.availability import ClusterLayout
-from kit.protocols.recovery.rules.quorum import after_deaths, chosen_again
+from kit.protocols.group0.state import VotingModel
+from kit.protocols.recovery.rules.availability import ClusterLayout, after_deaths, chosen_again
 
 MOST_NODES = 9
 NO_OTHER_SIDE = refused("no node would be left on the other side")

@@ -11,9 +11,8 @@ from kit.masks import majority, nodes_in
 from kit.model.declared import State, Travel, parameter, refused
 from kit.model.flows import ServerHost, host_id
 from kit.protocols.group0.rules.quorum import Quorum, extremes
-from kit.protocols.group0.voting import VotingModel
-from kit.protocols.recovery.rules.availability import places_of
-from kit.protocols.recovery.rules.quorum import voters_of_groups
+from kit.protocols.group0.state import VotingModel
+from kit.protocols.recovery.rules.availability import places_of, voters_of_groups
 
 NOBODY = NO_GROUP = -1
 OLD = 0

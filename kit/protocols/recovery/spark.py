@@ -21,9 +21,14 @@ from kit.model.timeline import Timeline
 from kit.protocols.group0.rules.quorum import extremes
 from kit.protocols.group0.rules.voters import NEWEST_RULES
 from kit.protocols.recovery.failures import MOST_NODES
-from kit.protocols.recovery.rules.availability import ClusterLayout, outcome, standings
+from kit.protocols.recovery.rules.availability import (
+    ClusterLayout,
+    after_deaths,
+    orders_of_deaths,
+    outcome,
+    standings,
+)
 from kit.protocols.recovery.rules.procedure import NOT_KNOWN, which_procedure
-from kit.protocols.recovery.rules.quorum import after_deaths, orders_of_deaths
 from kit.protocols.topology.rules.machines import Edition
 from kit.spark.schemas import table
 from kit.spark.sessions import Spark

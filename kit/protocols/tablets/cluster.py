@@ -19,7 +19,7 @@ from kit.masks import mask_of
 from kit.model.compose import Lifting
 from kit.model.declared import State, action, budget, parameter, purpose, refused, safeguard
 from kit.model.flows import Travels
-from kit.protocols.group0.voting import VotingModel
+from kit.protocols.group0.state import VotingModel
 from kit.protocols.tablets.dump import DumpedTable, TabletDump, holders
 from kit.protocols.tablets.hosts import HIDDEN, LOG, NETWORK, WRITTEN, Hosts, host_spot
 from kit.protocols.tablets.rules import replica_sets

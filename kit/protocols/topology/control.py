@@ -17,7 +17,7 @@ from kit.model.declared import Node, State, Travel, action, parameter, purpose, 
 from kit.model.model import KeptAnyhow, switched_off
 from kit.protocols.group0.rules.commands import Command
 from kit.protocols.group0.rules.voters import VoterRules
-from kit.protocols.group0.voting import VotingModel
+from kit.protocols.group0.state import VotingModel
 from kit.protocols.topology.rules import cluster
 from kit.protocols.topology.rules.machines import Edition
 from kit.protocols.topology.rules.requests import MOST_NODES, features, plan_of

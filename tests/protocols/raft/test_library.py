@@ -21,7 +21,7 @@ from kit.protocols.raft.library import (
     Rpc,
     StateMachine,
 )
-from kit.protocols.raft.panels.interfaces import graphs
+from kit.protocols.raft.panels.raft import graphs
 from kit.protocols.raft.rules.configuration import Configuration, Member
 from kit.protocols.raft.rules.log import Entry, Log, Snapshot
 from kit.protocols.raft.state import Leader, Options, Stored, Written

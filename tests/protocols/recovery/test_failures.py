@@ -22,8 +22,7 @@ from kit.protocols.recovery.lessons import (
     sides_possible,
     still_possible,
 )
-from kit.protocols.recovery.rules.availability import FAILURES, standings
-from kit.protocols.recovery.rules.quorum import after_deaths
+from kit.protocols.recovery.rules.availability import FAILURES, after_deaths, standings
 from kit.protocols.topology.rules.machines import Edition
 from kit.search.check import check
 from tests.lessons.answers import RIGHT

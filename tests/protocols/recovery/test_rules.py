@@ -17,10 +17,12 @@ from kit.protocols.recovery.rules.availability import (
     ClusterLayout,
     FailureRow,
     JudgedFailure,
+    after_deaths,
     answers,
     judged,
     live_replicas,
     lost_ranges,
+    orders_of_deaths,
     standings,
 )
 from kit.protocols.recovery.rules.procedure import (
@@ -35,7 +37,6 @@ from kit.protocols.recovery.rules.procedure import (
     regressing,
     which_procedure,
 )
-from kit.protocols.recovery.rules.quorum import after_deaths, orders_of_deaths
 from kit.protocols.topology.rules.machines import Edition
 from kit.ring.natural import replicas
 from kit.ring.replication import NetworkTopologyStrategy

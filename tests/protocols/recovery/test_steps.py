@@ -12,7 +12,7 @@ from kit.model.registry import build
 from kit.model.timeline import Timeline
 from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD
 from kit.protocols.recovery.recovering_cluster import GossipDigest, reception
-from kit.protocols.recovery.rules.quorum import after_deaths
+from kit.protocols.recovery.rules.availability import after_deaths
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.search.check import check
 from tests.protocols.recovery.runs import SEED_STEPS, node, played, refused, witnesses

@@ -21,7 +21,7 @@ from kit.protocols.group0.rules.quorum import extremes
 from kit.protocols.group0.rules.releases import NEWEST, RELEASES, SUPPORTED, Release
 from kit.protocols.group0.rules.voters import VoterRules
 from kit.protocols.recovery.dry_run import RecoveryAdvice, advise, parse_cluster
-from kit.protocols.recovery.rules.quorum import after_deaths
+from kit.protocols.recovery.rules.availability import after_deaths
 from tests.commands.calling import bad, call, written
 from tests.saying import says
 

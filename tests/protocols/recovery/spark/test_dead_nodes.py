@@ -17,10 +17,10 @@ from kit.protocols.recovery.rules.availability import (
     FAILURES,
     ClusterLayout,
     FailureRow,
+    after_deaths,
     judged,
     outcome,
 )
-from kit.protocols.recovery.rules.quorum import after_deaths
 from kit.protocols.recovery.spark import DEAD_NODES, dead_nodes, layout_bounds, layouts
 from kit.widgets.player import Player
 from tests.saying import like
