@@ -222,7 +222,7 @@ def test_only_the_node_with_the_lowest_id_founds_the_group() -> None:
 
 
 @pytest.mark.spec("C-025")
-def test_twelve_nodes_with_a_common_contact_point_found_a_single_group() -> None:
+def test_twelve_nodes_with_one_contact_point_found_a_single_group() -> None:
     """Twelve nodes with one contact point end up in one group, of which all are members."""
     timeline = played(("A",) * 12)
     while timeline.forward() is not None:
