@@ -405,7 +405,10 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     def _first_rows(
         self, placed: tuple[replica_sets.Replicas, ...], members: tuple[str, ...]
     ) -> Iterator[TabletRow]:
-        """The first row of each tablet. BadInput for hosts, shards or a dump that don't fit."""
+        """Each tablet as it begins: without a transition, all of its data on each of its replicas.
+        BadInput for a host that is no member, a shard that its node lacks, or a dump that has not
+        as many members and tablets.
+        """
         self.layout.check(len(members), len(placed))
         shards = dict(zip(members, self.layout.shards, strict=True))
         for text, replicas in zip(self.tablets, placed, strict=True):

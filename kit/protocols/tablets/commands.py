@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kit.commands.answer import GAP, MOST_LINES, Answer, Part, Rows, columns, listed, wrap
+from kit.commands.answer import GAP, Answer, Part, Rows, columns, listed, wrap
 from kit.commands.parsing import Command, Word
 from kit.edge.writing import check_place
 from kit.errors import BadInput, counted
@@ -143,10 +143,7 @@ def _named(given: reports.ImaginedTable | OpenedTablets) -> str:
 def _tokens(table: reports.ImaginedTable) -> Iterator[Part]:
     lines = table.tokens()
     yield counted(len(lines), "tablet")
-    shown = lines if len(lines) <= MOST_LINES else lines[: MOST_LINES - 1]
-    yield Rows([(str(row.tablet), f"({row.after}, {row.last_token}]") for row in shown])
-    if len(shown) < len(lines):
-        yield f"{GAP}… and {counted(len(lines) - len(shown), 'more tablet')}; --json has all"
+    yield Rows([(str(row.tablet), f"({row.after}, {row.last_token}]") for row in lines], "tablets")
     if table.shards is not None:
         replicas, shards = table.count * table.rf, table.shards
         yield f"{replicas:,} replicas on {shards:,} shards: {replicas / shards:,.2f} each"

@@ -13,7 +13,7 @@ FAMILY = Family(
         "balance": "balance:ENTRY",
         "tablet": "tablet:ENTRY",
     },
-    servers={"tablets": "facts.tablets:SERVERS", "tablet": "facts.tablet:SERVERS"},
+    servers={"tablets": "facts.tablets:SERVERS", "tablet": "facts.tablets:TABLET_SERVERS"},
     views={
         "tablets": "panels.tablets:TABLETS",
         "resize": "panels.resize:RESIZE",
@@ -28,7 +28,7 @@ FAMILY = Family(
     editions="rules.stages:in_words",
     tasks=("lessons.tasks", "lessons.stories", "lessons.rebuilding"),
     public={
-        "": {"dry_run.series": "replay_snapshots"},
+        "": {"lessons.dumps": "replay_snapshots"},
         "lessons": {
             "dry_run.opening": "open_tablets",
             "dry_run.what_if": "given_up joined up_again",
@@ -47,9 +47,8 @@ FAMILY = Family(
         },
         "spark": {
             "spark.balancing": "balancing convergence_of",
-            "spark.charts": "size_histogram",
             "spark.resize_rows": "size_spread",
-            "spark.sizes": "availability tablets",
+            "spark.sizes": "availability size_histogram tablets",
         },
     },
     # S-24 and S-57 of requests need requests of their own, which would give them away.
@@ -78,14 +77,14 @@ FAMILY = Family(
             "a snapshot of scylla-tablets",
             "operators.importers.snapshots:is_listing",
             ("tablets", "topology", "explain"),
-            "dry_run.player:rehearse",
+            "lessons.dumps:rehearse",
             "dry_run.explaining:of_snapshots",
         ),
         FileKind(
             "a dump of system.tablets",
             "operators.importers.system_tables:is_tablets",
             ("tablets", "explain"),
-            "dry_run.player:rehearse",
+            "lessons.dumps:rehearse",
             "dry_run.explaining:of_snapshots",
         ),
         FileKind(

@@ -15,7 +15,7 @@ from kit.operators.explain import Question, Seen, Sight, Values
 from kit.operators.importers.system_tables import TabletLine
 from kit.protocols.group0.rules.releases import NEWEST, supported
 from kit.protocols.tablets.cluster import TabletsState
-from kit.protocols.tablets.dry_run.moments import Moment, names_in, opened_moments
+from kit.protocols.tablets.dry_run.series import Moment, names_in, opened_moments
 from kit.protocols.tablets.rules.balance.cluster import DRAINED
 from kit.protocols.tablets.rules.stages import TRANSITIONS
 from kit.protocols.tablets.tablets import Tablets

@@ -215,22 +215,16 @@ def _open(
 ) -> OpenedTablets:  # fmt: skip
     edition, line = edition_of(edition, EDITIONS), release_of(release)[0]
     table = system_tables.read_tablets(files["dump"])
-    topology, status, loads, sizes, schema = map(
-        files.get, ("topology", "status", "loads", "sizes", "schema")
-    )
-    known = known_nodes(table, topology, status, loads, edition, instant=instant)
+    known = KnownNodes(table, edition, instant)
+    read_nodes(known, *map(files.get, ("topology", "status", "loads")))
     known.warnings += table.warnings
-    described = None
+    sizes, schema, described = files.get("sizes"), files.get("schema"), None
     if schema is not None:
         described = read_schema(*([schema] if isinstance(schema, Readable) else schema))
-    names = names_of(table, described)
+    known.names = names_of(table, described)
     if described is not None:
         known.warnings += other_ids(table, described, instant)
-    sessions: dict[str, int] = {}
-    maps = {
-        names[lines.table_id]: map_of(lines, table, names, known, sessions, edition)
-        for lines in table.tables.values()
-    }
+    maps = {known.names[lines.table_id]: map_of(lines, known) for lines in table.tables.values()}
     if not instant:
         known.warnings += ahead(maps, known)
     if described is not None:
@@ -238,12 +232,12 @@ def _open(
         known.warnings += strangers(described, maps)
     given = None
     if sizes is not None:
-        given = sizes_of(system_tables.read_sizes(sizes), source_name(sizes), names, maps, known)
-    elif loads is not None:  # percents of known capacities look as if sizes were known
+        given = sizes_of(system_tables.read_sizes(sizes), source_name(sizes), maps, known)
+    elif files.get("loads") is not None:  # percents of known capacities look as if all were known
         size = bytes_said(target_size)
         known.warnings.append(f"no file gives the sizes of tablets: each counts as {size}")
     repairs = {
-        names[lines.table_id]: {
+        known.names[lines.table_id]: {
             number: datetime.fromisoformat(row.repair_time)
             for number, row in enumerate(sorted(lines.tablets, key=lambda row: row.last_token))
             if row.repair_time
@@ -273,20 +267,28 @@ def _open(
 
 
 class KnownNodes(Struct):
-    """What is known of the nodes so far; ``shards`` are as many as a host's replicas show. Files of
-    a snapshot are of no single ``instant``: what they disagree in is told.
+    """What is known so far of the nodes, file by file.
+
+    ``shards`` are as many as the replicas in ``table`` show on each host, ``seen`` is each host's
+    health in ``nodetool status``, ``names`` are those of the tables by id, and ``sessions`` numbers
+    the tablets' sessions. Files of one ``instant`` have to agree; those of a snapshot were read one
+    after the other, so what differs between them is a warning.
     """
 
-    shards: dict[str, int]
+    table: system_tables.TabletsTable
+    edition: Edition
+    instant: bool
+    shards: dict[str, int] = {}
     nodes: dict[str, cluster.BalancerNode] = {}
     down: set[str] = set()
     addresses: dict[str, str] = {}
     ignore_msb: dict[str, int] = {}
     warnings: list[str] = []
     topology: OpenedTopology | None = None
-    instant: bool = True
     incomplete: set[str] | None = None
     seen: dict[str, str] = {}
+    names: dict[str, str] = {}
+    sessions: dict[str, int] = {}
 
     def add(
         self, host: str, place: Place, role: cluster.NodeRole = "normal", count: int | None = None
@@ -303,7 +305,10 @@ class KnownNodes(Struct):
         self.nodes[host] = replace(node, role=role)
 
     def check(self, field: str, host: str, place: Place) -> None:
-        """Check a node by the other files, and add what is new. BadInput for a contradiction."""
+        """Check that a node is known, and in the datacenter and rack that earlier files give; fill
+        these in where none gave them. BadInput of ``field`` for a node that is not known, or that
+        is in another place.
+        """
         node = self.nodes.get(host)
         if node is None:
             raise BadInput(field, host, STRANGE)
@@ -316,35 +321,33 @@ class KnownNodes(Struct):
         self.nodes[host] = replace(node, datacenter=dc, rack=rack)
 
 
-def known_nodes(
-    table: system_tables.TabletsTable,
-    topology: PathLike | None,
-    status: PathLike | None,
-    loads: PathLike | None,
-    edition: Edition,
-    *,
-    instant: bool = True,
-) -> KnownNodes:
-    """The nodes as far as files tell. BadInput for one that is not well formed, or contradicts."""
+def read_nodes(
+    known: KnownNodes, topology: PathLike | None, status: PathLike | None, loads: PathLike | None
+) -> None:
+    """Add the nodes of ``system.topology``, ``nodetool status`` and ``system.load_per_node``, each
+    where it is given, in this order; without any of them those that replicas name, as up and in an
+    unknown rack. What is still not known then is warned of. BadInput for a file that is not well
+    formed, or contradicts one before it, and for more shards than there is memory for.
+    """
     replicas = {
         place
-        for lines in table.tables.values()
+        for lines in known.table.tables.values()
         for tablet in lines.tablets
         for place in (*tablet.replicas, *tablet.new_replicas)
     }
-    shards = {host: shard + 1 for host, shard in sorted(replicas)}  # the last one is the largest
-    known = KnownNodes(shards, instant=instant)
+    # The last one of a host is the largest.
+    known.shards = {host: shard + 1 for host, shard in sorted(replicas)}
     warn = known.warnings.append
     if topology is not None:
-        _add_topology(known, open_topology(topology, status=status, edition=edition))
+        _add_topology(known, open_topology(topology, status=status, edition=known.edition))
     if status is not None:
         text = read_text(status, "--status", LARGEST_FILE)
         _add_status(known, parse_status_text(text, source_name(status)).nodes, source_name(status))
     if loads is not None:
-        _add_loads(known, loads, edition)
+        _add_loads(known, loads)
     if not known.nodes:
         warn("no file describes the nodes (--topology, --status): racks are unknown")
-        for host in shards:
+        for host in known.shards:
             known.add(host, (None, None))
     elif topology is None:
         warn("no --topology: each node is given as many shards as its replicas show")
@@ -353,12 +356,11 @@ def known_nodes(
     if placeless and (topology, status, loads) != (None, None, None):
         warn(f"no file gives the datacenter and rack of {few(placeless)}")
     total = sum(node.shards for _, node in every)
-    check_room(table.source, f"{total} shards", total * BYTES_A_SHARD)
+    check_room(known.table.source, f"{total} shards", total * BYTES_A_SHARD)
     without = [host for host, node in every if not node.capacity]
     if without:
         which = "capacities" if len(without) == len(every) else f"capacity of {few(without)}"
         warn(f"no {which} (--loads): 100% is one tablet of the target size per shard")
-    return known
 
 
 def few(names: Sequence[object], most: int = MOST_HOSTS) -> str:
@@ -417,7 +419,7 @@ def _add_status(known: KnownNodes, listed: Iterable[Seen], source: str) -> None:
         known.stands(host, node.health == "excluded")
 
 
-def _add_loads(known: KnownNodes, loads: PathLike, edition: Edition) -> None:
+def _add_loads(known: KnownNodes, loads: PathLike) -> None:
     listed, source, warn = bool(known.nodes), source_name(loads), known.warnings.append
     gone = known.topology.table.rows if known.topology else ()
     left = {row.host_id for row in gone} - known.nodes.keys()
@@ -458,7 +460,7 @@ def _add_loads(known: KnownNodes, loads: PathLike, edition: Edition) -> None:
             warn(f"{here}: the two dumps were read at different times")
         known.nodes[load.host] = replace(node, capacity=load.effective or load.capacity or 0)
     heard = [load for load in given if load.host in known.nodes]
-    if edition == "server" and any(load.effective for load in heard):
+    if known.edition == "server" and any(load.effective for load in heard):
         gross = [load.host for load in heard if load.capacity and not load.effective]
         known.warnings += _capacities(source, gross)
 
@@ -510,17 +512,10 @@ def other_ids(
                 yield f"{schema.source} has {said} for {lines.name}, not {allowed}"
 
 
-def map_of(
-    lines: system_tables.TableLines,
-    table: system_tables.TabletsTable,
-    names: Mapping[str, str],
-    known: KnownNodes,
-    sessions: dict[str, int],
-    edition: Edition,
-) -> TabletMap:
-    """A table's map, and all that it says possible."""
-    name = names[lines.table_id]
-    base = table.tables.get(lines.base_table)
+def map_of(lines: system_tables.TableLines, known: KnownNodes) -> TabletMap:
+    """The map of a table. BadInput for what cannot be so, with its line and column."""
+    name = known.names[lines.table_id]
+    base = known.table.tables.get(lines.base_table)
 
     def refused(column: str, value: object, allowed: str, line: str = lines.line) -> BadInput:
         return BadInput(f"{line} {column}", value, allowed)
@@ -539,8 +534,8 @@ def map_of(
     if alone is not None and alone not in range(0, len(rows), 2):
         allowed = f"an even number below {len(rows)}, the tablet count of {name}"
         raise refused("isolated_tablet_for_merge", alone, allowed)
-    tablets = tuple(_tablet(row, known, sessions, edition) for row in rows)
-    of = names[lines.base_table] if lines.base_table else ""
+    tablets = tuple(_tablet(row, known) for row in rows)
+    of = known.names[lines.base_table] if lines.base_table else ""
     given = TabletMap(name, tablets, of, resize, lines.resize_seq_number, alone)
     for fault in faults(given):
         where = lines.line if fault.tablet is None else rows[fault.tablet].line
@@ -554,18 +549,16 @@ def map_of(
     return given
 
 
-def _tablet(
-    row: system_tables.TabletLine, known: KnownNodes, sessions: dict[str, int], edition: Edition
-) -> Tablet:
-    kind = next((kind for kind in TRANSITIONS[edition] if kind == row.transition), None)
+def _tablet(row: system_tables.TabletLine, known: KnownNodes) -> Tablet:
+    tables, sessions = TRANSITIONS[known.edition], known.sessions
+    kind = next((kind for kind in tables if kind == row.transition), None)
     if row.transition and kind is None:
-        allowed = one_of(row.transition, list(TRANSITIONS[edition]))
+        allowed = one_of(row.transition, list(tables))
         if row.transition in TRANSITIONS["server"]:
             allowed += f"; {row.transition} exists only in edition server"
         raise BadInput(f"{row.line} transition", row.transition, allowed)
     if kind is not None:
-        stages = [state.name for state in TRANSITIONS[edition][kind].states]
-        check_one_of(f"{row.line} stage", row.stage, stages)
+        check_one_of(f"{row.line} stage", row.stage, [state.name for state in tables[kind].states])
     session = sessions.setdefault(row.session, len(sessions) + 1) if row.session else 0
     columns = {"replicas": row.replicas, "new_replicas": row.new_replicas}
     for column, places in columns.items():
@@ -596,16 +589,13 @@ def ahead(maps: Mapping[str, TabletMap], known: KnownNodes) -> Iterator[str]:
 
 
 def sizes_of(
-    given: system_tables.TabletBytes,
-    source: str,
-    names: Mapping[str, str],
-    maps: Mapping[str, TabletMap],
-    known: KnownNodes,
+    given: system_tables.TabletBytes, source: str, maps: Mapping[str, TabletMap], known: KnownNodes
 ) -> cluster.TabletSizes | None:
     """Sizes by table name and tablet (None: of no table); a warning says how many are of none.
     BadInput for a tablet that the dump does not have, or a host that no file names.
     """
     rows, warn = known.topology.table.rows if known.topology else (), known.warnings.append
+    names = known.names
     hosts = {*known.nodes, *(row.host_id for row in rows)}
     sizes: dict[str, list[Mapping[str, int]]] = {}
     of_none = 0

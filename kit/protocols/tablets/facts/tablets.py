@@ -13,8 +13,12 @@ from typing import Any
 
 from msgspec import Struct
 
+from kit.console.drill import DrillMoment
+from kit.console.server import NOT_MODELLED, KnownRing
+from kit.errors import Refused
 from kit.model.flows import as_timeuuid
 from kit.model.timeline import PassedStep
+from kit.protocols.storage.clients import KEYSPACE, StorageServers
 from kit.protocols.tablets.cluster import TabletsState, TabletTransition, excluded_nodes, standing
 from kit.protocols.tablets.rules import availability, replica_sets
 from kit.protocols.tablets.rules.grid import DECIDED, GridHost, TabletGrid
@@ -34,7 +38,8 @@ from kit.protocols.topology.facts import barrier as cluster_barrier
 from kit.protocols.topology.rules.cluster import in_state
 from kit.protocols.topology.rules.machines import StateRow
 from kit.protocols.topology.topology import CommitDeposed
-from kit.ring.tokens import murmur3_token
+from kit.ring.replication import Keyspace, NetworkTopologyStrategy
+from kit.ring.tokens import MURMUR3, TokenSpace, murmur3_token
 
 
 def grid(m: Tablets, s: TabletsState) -> TabletGrid:
@@ -319,3 +324,44 @@ def both_kinds(m: Tablets, maps: Sequence[TabletMap], host: str) -> list[availab
 
 SERVERS = ClusterServers()
 """What ``nodetool`` and ``cqlsh`` answer of a cluster with tablets: of its nodes."""
+
+
+class TabletServers(StorageServers):
+    """Nodes with a replica of the one tablet, or without, and the coordinators of requests: what
+    programs hear from them while it is in transition. Every key is in this tablet.
+    """
+
+    def space(self, now: DrillMoment) -> TokenSpace:
+        """Tokens are hashes of keys."""
+        return MURMUR3
+
+    def keyspaces(self, now: DrillMoment) -> tuple[Keyspace, ...]:
+        """The one keyspace, in the one datacenter."""
+        (datacenter,) = set(now.model.history.dcs)
+        return (Keyspace(KEYSPACE, NetworkTopologyStrategy(((datacenter, now.model.rf),))),)
+
+    def known_ring(self, now: DrillMoment, at: int) -> KnownRing:
+        """A token a node: with tablets, tokens do not say who holds a row. Refused where the tablet
+        moves between shards of one node.
+        """
+        if now.model.history.sharded:
+            why = "programs connect to nodes, and here a tablet moves between shards of one node"
+            raise Refused(f"{NOT_MODELLED}{why}")
+        nodes = now.model.replicas
+        apart = (MURMUR3.high - MURMUR3.low) // nodes
+        return KnownRing(MURMUR3, {n: (MURMUR3.low + (n + 1) * apart,) for n in range(nodes)})
+
+    def is_member(self, now: DrillMoment, at: int) -> bool:
+        """Coordinators have no tokens, so tools do not tell of them."""
+        return at < int(now.model.replicas)
+
+    def tokens(self, now: DrillMoment, at: int) -> str:
+        """One."""
+        return "1"
+
+    def key(self, now: DrillMoment) -> int:
+        """Any key."""
+        return 1
+
+
+TABLET_SERVERS = TabletServers()

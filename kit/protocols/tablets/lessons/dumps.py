@@ -1,22 +1,32 @@
-"""Questions and tables on the tablets of a real cluster: drains, losses, resizes of its dumps.
+"""What a notebook opens and asks of the tablets of a real cluster: Players, questions, tables.
 
 BadType when what is asked is no opened dump, BadInput for a name of no node, or of several.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+from kit.edge.arguments import checked
+from kit.edge.paths import Readable
 from kit.errors import BadInput, BadType, KitError, are, counted
 from kit.lessons.questions import PosedQuestion, listed, posed
 from kit.model.registry import one_of
+from kit.model.timeline import Timeline
+from kit.protocols.group0.rules.releases import NEWEST
 from kit.protocols.tablets.dry_run import what_if
-from kit.protocols.tablets.dry_run.opening import OpenedTablets
+from kit.protocols.tablets.dry_run.opening import OpenedTablets, PathLike, open_tablets, sorted_out
+from kit.protocols.tablets.dry_run.rehearsal import rehearsal_of
 from kit.protocols.tablets.dry_run.report import resizes
+from kit.protocols.tablets.dry_run.series import series_of
 from kit.protocols.tablets.rules.balance import reasons
 from kit.protocols.tablets.rules.maps import ResizeType
-from kit.protocols.tablets.rules.resize import TargetCount, resize_said
+from kit.protocols.tablets.rules.resize import TARGET_SIZE, TargetCount, resize_said
+from kit.protocols.topology.rules.machines import Edition
 from kit.views.parts import volume
 from kit.views.static import Sheet
+from kit.widgets.player import Player
+from kit.widgets.rehearsing import Rehearsal
 
 KEPT_AWAY: Mapping[type[reasons.Misplaced], str] = {
     reasons.ReplicaThere: "has a replica",
@@ -149,3 +159,69 @@ def _opened(opened: OpenedTablets) -> OpenedTablets:
 
 def _short(host: str) -> str:
     return host[:SHORT]
+
+
+# -- Players on a cluster of one's own -------------------------------------------------------------
+
+
+class TabletRehearsal(Rehearsal):
+    """A rehearsal: the Player, what was opened, and lines to read first."""
+
+    def __init__(self, opened: OpenedTablets, timeline: Timeline, warnings: Sequence[str]) -> None:
+        self.opened = opened
+        super().__init__(timeline, warnings)
+
+    def __repr__(self) -> str:
+        tablets = counted(len(self.timeline.state.tablets), "tablet")
+        nodes = counted(len(self.opened.nodes), "node")
+        return f"TabletRehearsal({self.opened.source}: {tablets} on {nodes})"
+
+
+@checked
+def rehearse(  # noqa: PLR0913  # each file by its own name
+    dump: PathLike | Sequence[PathLike],
+    operations: str | Iterable[str] = (),
+    *,
+    topology: PathLike | None = None,
+    status: PathLike | None = None,
+    sizes: PathLike | None = None,
+    loads: PathLike | None = None,
+    schema: PathLike | Sequence[PathLike] | None = None,
+    edition: Edition = "server",
+    target_size: int = TARGET_SIZE,
+    anonymize: bool = False,
+    release: str = NEWEST,
+) -> TabletRehearsal:
+    """Rehearse operations on tablets of one's own, and open a Player on them.
+
+    ``dump`` is a dump of ``system.tablets``, the others are those of ``python -m kit tablets``;
+    ``dump`` may also be several files of the cluster, each known by what is in it, or a snapshot (a
+    folder or an archive), whose names ``anonymize`` replaces by pseudonyms. ``operations``
+    are lines: ``decommission HOST``, ``removenode HOST``, ``rf KEYSPACE DC=REPLICAS``, ``lose
+    HOST``, or ``balance``; requests that the dump shows come first. Transitions go on from where it
+    has them. ``release`` is the server's, from 2025.1 on. BadInput for a file that is not well
+    formed, files that do not fit each other, an operation of no node, more nodes than a Player has,
+    or another operation of a node under way.
+    """
+    files: dict[str, Any] = {"topology": topology, "status": status, "sizes": sizes}
+    files |= {"loads": loads, "schema": schema}
+    dumps = {"dump": dump} if isinstance(dump, Readable) else sorted_out(dump)
+    for name in dumps:
+        if files.get(name) is not None:
+            raise BadInput(name, "two files", "one file of each kind")
+    options: dict[str, Any] = {"edition": edition, "target_size": target_size, "release": release}
+    opened = open_tablets(**{**files, **dumps}, **options, anonymize=anonymize)
+    return TabletRehearsal(opened, *rehearsal_of(opened, operations))
+
+
+@checked
+def replay_snapshots(
+    *files: Readable, edition: Edition = "server", anonymize: bool = False
+) -> Player:
+    """A Player on what changed between snapshots of ``scylla-tablets``, in the order of time.
+
+    ``anonymize`` gives pseudonyms to all names before anything is shown.
+
+    Raises BadInput for a file that is none, for one of another cluster, for one given twice.
+    """
+    return Player(series_of(files, edition, anonymize).read_through(), controls=False)

@@ -7,10 +7,10 @@ resize", "Co-located tables".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,11 +22,12 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from kit.edge.arguments import whole_number
-from kit.errors import BadInput
+from kit.errors import BadInput, counted
 from kit.model.registry import bounds_of
 from kit.protocols.storage.rules.levels import majority
 from kit.protocols.tablets.rules import resize
 from kit.protocols.tablets.rules.balance.cluster import UNKNOWN, Bytes, Codes
+from kit.protocols.tablets.rules.balance.reasons import bytes_said
 from kit.protocols.tablets.rules.maps import ResizeType
 from kit.protocols.topology.rules.machines import Edition
 from kit.spark.rows import columns_of
@@ -35,6 +36,8 @@ from kit.spark.sessions import Spark, arrow_of
 from kit.spark.storing import for_spark
 from kit.spark.sweeping import stored
 from kit.spark.workers import Batches, StoredPiece, by_number, stored_pieces
+from kit.views.chart import Chart, chart, empty_figure
+from kit.views.palette import LIGHT, OUTLINE, SIGNS
 
 TABLE = "table int: the table"
 TABLETS = table(
@@ -261,7 +264,7 @@ PARTS = tuple(map(Fraction, "1/8 3/16 1/4 3/8 1/2 3/4 1 3/2 2 3 4 6 8".split()))
 BUCKET, DECISION, TABLES = "bucket", "decision", "tables"
 
 
-def counted(resizes: pa.Table, target: int) -> pa.Table:
+def in_buckets(resizes: pa.Table, target: int) -> pa.Table:
     """The tables of ``resizes`` by bucket and decision, as rows of ``averages`` in their order,
     none for an empty bucket. Co-located tables share one average and count each.
     """
@@ -375,7 +378,7 @@ class TabletCluster:
 
     def histogram(self, tablets: Any = None, edition: Edition = "documents") -> pa.Table:
         """How many tables have which average and decision, as rows of ``averages``."""
-        return counted(self.resizes(tablets, edition), self.size.target_size)
+        return in_buckets(self.resizes(tablets, edition), self.size.target_size)
 
     def losses(self, tablets: Any = None) -> Any:
         """A row for each loss of one or two nodes that costs a quorum, if no smaller one does."""
@@ -473,3 +476,68 @@ def availability(losses: Any, nodes: int) -> Availability:
     worst = [int(n) for n in (first[order[0]], second[order[0]]) if n >= 0] if len(order) else []
     most = int(tablets[order[0]]) if len(order) else 0
     return Availability(nodes, len(harmful), pairs, doubles, (tuple(worst), most))
+
+
+# -- the chart, with the same facts in words -------------------------------------------------------
+
+FILLS = {
+    "merge": (SIGNS["removed"], "\\\\"),
+    "none": (LIGHT["raised"], ""),
+    "split": (SIGNS["added"], "//"),
+}
+"""Fill and hatch of each decision, from the bottom of a bar to its top."""
+PLACES = range(1, len(PARTS) + 1)
+"""Where the edges of buckets stand on the axis: all bars are as wide as each other."""
+Rows = Sequence[dict[str, Any]]  # those of ``averages``
+
+
+def size_histogram(
+    cluster: TabletCluster, tablets: Any = None, edition: Edition = "documents"
+) -> Chart:
+    """How many tables have which average tablet size, and what is decided on them.
+
+    The horizontal axis is the average as a multiple of the target size; a bar of each bucket is cut
+    by decision, and both thresholds of the edition are marked. ``tablets`` are rows other than the
+    cluster's own. In edition ``server`` more rules than the thresholds decide.
+    """
+    rows = cluster.histogram(tablets, edition).to_pylist()
+    limits = cluster.thresholds(edition)
+    figure, axes = empty_figure(6.8, 3.2)
+    _bars(axes, rows)
+    below, above = map(bytes_said, (limits.merge_below, limits.split_above))
+    names = f"merge below {below}", f"split above {above}"
+    percents = limits.merge_percent, limits.split_percent
+    for percent, wide, name in zip(percents, (1.4, 3), names, strict=True):
+        place = np.interp(percent / 100, [float(part) for part in PARTS], PLACES)
+        axes.axvline(place, color=OUTLINE, linewidth=wide, label=name)
+    axes.set_xticks(PLACES, [str(part) for part in PARTS])
+    axes.set_xlim(0, len(PARTS) + 1)
+    axes.yaxis.get_major_locator().set_params(integer=True)
+    axes.set_xlabel(f"average tablet (1 = the target, {bytes_said(limits.target)})")
+    axes.set_ylabel("tables")
+    axes.set_title("Average tablet sizes", loc="left")
+    figure.legend(loc="outside right upper", frameon=False)
+    tables = counted(sum(row["tables"] for row in rows), "table")
+    head = f"Average tablet sizes of {tables} (edition {edition})"
+    return chart(figure, "\n".join([head, f"Thresholds: {', '.join(names)}", *_lines(rows)]))
+
+
+def _bars(axes: Any, rows: Rows) -> None:
+    floor = np.zeros(len(PARTS) + 1, np.int64)
+    for decision, (fill, hatch) in FILLS.items():
+        heights = np.zeros_like(floor)
+        for row in rows:
+            if row["bucket"] is not None and row["decision"] == decision:
+                heights[row["bucket"]] = row["tables"]
+        look = {"color": fill, "hatch": hatch, "edgecolor": OUTLINE, "label": decision}
+        axes.bar(range(len(floor)), heights, 1.0, floor, align="edge", **look)
+        floor += heights
+
+
+def _lines(rows: Rows) -> Iterator[str]:
+    for (least, below), of_bucket in groupby(rows, lambda row: (row["least"], row["below"])):
+        bucket = "not known" if least is None else f"from {bytes_said(least, 2)}"
+        if below is not None:
+            bucket = f"{bytes_said(least, 2)} to {bytes_said(below, 2)}"
+        counts = ", ".join(f"{row['tables']} {row['decision']}" for row in of_bucket)
+        yield f"{bucket}: {counts}"

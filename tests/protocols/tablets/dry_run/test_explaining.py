@@ -12,8 +12,8 @@ from kit.edge.paths import HeldFile
 from kit.errors import BadInput
 from kit.protocols.group0.rules.releases import NEWEST
 from kit.protocols.tablets.dry_run.explaining import of_snapshots
-from kit.protocols.tablets.dry_run.moments import names_in, opened_moments
-from kit.protocols.tablets.dry_run.player import rehearse
+from kit.protocols.tablets.dry_run.series import names_in, opened_moments
+from kit.protocols.tablets.lessons.dumps import rehearse
 from kit.protocols.topology.rules.machines import EDITIONS
 from kit.ring.tokens import INT64_HIGH
 from tests.operators.test_snapshots import FILES, FIRST, SECOND, THIRD

@@ -11,9 +11,9 @@ import pytest
 from kit.errors import BadInput
 from kit.protocols.tablets.commands import misfit_said
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets
-from kit.protocols.tablets.dry_run.player import rehearse
 from kit.protocols.tablets.dry_run.report import resizes, table_size, tablets_report
 from kit.protocols.tablets.dry_run.what_if import balance, drain, lose, serving
+from kit.protocols.tablets.lessons.dumps import rehearse
 from tests.protocols.tablets.dry_run.test_command import FIXTURES, host
 from tests.saying import says
 

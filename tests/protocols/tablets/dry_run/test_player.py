@@ -11,9 +11,9 @@ import pytest
 import kit
 from kit.errors import BadInput
 from kit.model.timeline import Timeline
-from kit.protocols.tablets.dry_run.player import TabletRehearsal
 from kit.protocols.tablets.dry_run.what_if import balance
 from kit.protocols.tablets.facts.tablets import grid
+from kit.protocols.tablets.lessons.dumps import TabletRehearsal
 from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.topology.topology import RestartMember
 from tests.protocols.tablets.dry_run.test_command import FIXTURES, host

@@ -10,8 +10,8 @@ import pytest
 
 from kit.errors import BadInput
 from kit.protocols.tablets.dry_run.opening import open_tablets
-from kit.protocols.tablets.dry_run.player import rehearse
 from kit.protocols.tablets.dry_run.what_if import balance, drain, rf_change
+from kit.protocols.tablets.lessons.dumps import rehearse
 from kit.protocols.tablets.rules.balance.reasons import RackNamed
 from tests.commands.calling import call
 from tests.protocols.tablets.dry_run.test_command import FIXTURES, TOPOLOGY

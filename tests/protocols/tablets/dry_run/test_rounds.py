@@ -11,9 +11,9 @@ from msgspec import Struct
 
 from kit.protocols.tablets.commands import tablets
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets
-from kit.protocols.tablets.dry_run.player import rehearse
 from kit.protocols.tablets.dry_run.report import resizes
 from kit.protocols.tablets.dry_run.what_if import balance
+from kit.protocols.tablets.lessons.dumps import rehearse
 from kit.protocols.tablets.rules.maps import last_tokens
 
 GIB = 2**30

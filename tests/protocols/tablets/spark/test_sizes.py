@@ -26,7 +26,6 @@ from kit.protocols.tablets.rules.resize import (
     group_bytes,
     target_counts,
 )
-from kit.protocols.tablets.spark.charts import size_histogram
 from kit.protocols.tablets.spark.resize_rows import size_spread
 from kit.protocols.tablets.spark.sizes import (
     AVERAGES,
@@ -35,6 +34,7 @@ from kit.protocols.tablets.spark.sizes import (
     TABLETS,
     TabletCluster,
     availability,
+    size_histogram,
     tablets,
 )
 from kit.protocols.topology.rules.machines import EDITIONS, Edition

@@ -7,7 +7,7 @@ as in the published balancer, also while it goes back.
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -328,18 +328,34 @@ class NodePlaces:
         for rack in dict.fromkeys(self.rack[inside].tolist()):
             yield self.rack == rack
 
+    def racks_of(self, nodes: Codes, local: Mask) -> tuple[Codes, Codes]:
+        """For rows of nodes: the rack of each ``local`` one, and how many of the row are there."""
+        racks = np.where(local & (nodes != NOBODY), self.rack[nodes], NOBODY)
+        return racks, (racks[..., :, None] == racks[..., None, :]).sum(-1) * (racks != NOBODY)
+
+    def open_to(self, rows: TabletRows, tablets: Any, sources: Any, targets: Any) -> Mask:
+        """Whether replicas on some nodes may go to others, or to another shard there, if nothing
+        else forbids it: for rows, sources and targets (numbers, or arrays that broadcast).
+
+        A target holds no other replica of the tablet, and its rack gets no more of them than the
+        rack with the most has; none crosses racks where these are named.
+        """
+        there = rows.nodes[tablets]
+        fit: Mask = (targets == sources) | (there != targets[..., None]).all(-1)
+        fit &= self.takes[targets] & (self.dc[sources] == self.dc[targets])
+        crosses = self.rack[sources] != self.rack[targets]
+        if crosses.any():
+            local = self.dc[there] == self.dc[sources][..., None]
+            racks, alike = self.racks_of(there, local)
+            spread = (racks == self.rack[targets][..., None]).sum(-1) < alike.max(-1)
+            fit &= ~crosses | spread & ~self.named[rows.table[tablets], sources]
+        return fit
+
     def fit(self, rows: TabletRows, tablets: Sequence[int], giver: int) -> Mask:
-        """The nodes that replicas on one node may go to, those of all these rows together."""
-        fit: Mask = self.takes & (self.dc == self.dc[giver])
-        for row in tablets:
-            there = rows.nodes[row]
-            there = there[there != NOBODY]
-            fit[there] = False
-            local = self.rack[there[self.dc[there] == self.dc[giver]]]
-            held = np.bincount(local, minlength=len(self.rack))
-            named = bool(self.named[rows.table[row], giver])
-            spread = (held[self.rack] + 1 <= held.max()) & (not named)
-            fit &= (self.rack == self.rack[giver]) | spread
+        """The other nodes that replicas on one may go to, those of all these rows together."""
+        targets = np.arange(len(self.dc))
+        places = [self.open_to(rows, row, giver, targets) for row in tablets]
+        fit: Mask = np.logical_and.reduce([targets != giver, *places])
         return fit
 
     def parted(self, rows: TabletRows) -> TabletRows:

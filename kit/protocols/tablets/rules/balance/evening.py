@@ -24,7 +24,6 @@ from kit.protocols.tablets.rules.balance.loads import (
     TabletMove,
     candidates,
     first_fits,
-    held_in_racks,
 )
 from kit.protocols.tablets.rules.balance.reasons import EvensOut, StreamsFull
 from kit.ring.columns import NDArray, np
@@ -52,7 +51,7 @@ def _may_cross(loads: Loads, inside: Mask) -> bool:
     nodes = loads.given.rows.nodes
     if not nodes.size:
         return False
-    held, alike = held_in_racks(loads, nodes, inside)
+    held, alike = loads.places.racks_of(nodes, inside[nodes])
     most = alike.max(1)
     full = (alike == most[:, None]).sum(1, where=held != NOBODY) // np.maximum(most, 1)
     return bool(((most > 0) & (full < racks)).any())

@@ -341,11 +341,14 @@ def candidates(loads: Loads, source: int, target: int) -> NDArray[np.int32]:
     slots = loads.slots[loads.starts[source] : loads.starts[source + 1]]
     rows, columns = slots // loads.width, slots % loads.width
     together = loads.given.rows.together[rows, columns]
-    fit = ~loads.busy[rows] & _have_room(loads, rows, source, target)
-    fit &= loads.given.nodes[int(loads.node_of[source])].role not in cluster.NOT_MOVED
+    ends = loads.node_of[source], loads.node_of[target]
+
+    def free(some: cluster.Codes) -> Mask:
+        return ~loads.busy[some] & loads.places.open_to(loads.given.rows, some, *ends)
+
+    fit = free(rows) & (loads.given.nodes[int(ends[0])].role not in cluster.NOT_MOVED)
     pairs = np.flatnonzero(together == 2)
-    odd = rows[pairs] + 1
-    fit[pairs] &= ~loads.busy[odd] & _have_room(loads, odd, source, target)
+    fit[pairs] &= free(rows[pairs] + 1)
     for streams, limit in (
         (loads.reads[source], loads.given.streams_read),
         (loads.writes[target], loads.given.streams_write),
@@ -365,17 +368,7 @@ def first_fits(loads: Loads, sources: Shards, targets: Shards) -> tuple[Shards, 
     slots = loads.slots[np.minimum(at, len(loads.slots) - 1)]
     rows, columns = slots // loads.width, slots % loads.width
     giver, taker = loads.node_of[sources][:, None], loads.node_of[targets][:, None]
-    nodes = rows_of.nodes[rows]
-    fit = inside & ~loads.busy[rows]
-    fit &= (giver == taker) | (nodes != taker[:, :, None]).all(2)
-    other_rack = loads.rack[giver] != loads.rack[taker]
-    if other_rack.any():
-        local = loads.dc == loads.dc[giver[0, 0]]
-        held, alike = held_in_racks(loads, nodes.reshape(-1, loads.width), local)
-        racks = np.repeat(loads.rack[taker[:, 0]], FIRST_FEW)[:, None]
-        room = ((held == racks).sum(1) < alike.max(1)).reshape(fit.shape)
-        named = loads.named[rows_of.table[rows], giver]
-        fit &= ~other_rack | room & ~named
+    fit = inside & ~loads.busy[rows] & loads.places.open_to(rows_of, rows, giver, taker)
     siblings = inside & (rows_of.together[rows, columns] == 2)
     left = fit | siblings
     pick = np.arange(len(rows)), _first_of_its_own(rows, left)
@@ -394,26 +387,3 @@ def _first_of_its_own(rows: Shards, fit: Mask) -> Shards:
         if not len(again):
             return first
         fit[again, first[again]] = False
-
-
-def _have_room(loads: Loads, rows: cluster.Codes, source: int, target: int) -> Mask:
-    giver, taker = loads.node_of[source], loads.node_of[target]
-    open_to = loads.takes[taker] and loads.dc[giver] == loads.dc[taker] and source != target
-    fit = np.full(len(rows), open_to, np.bool_)
-    if giver != taker:
-        nodes = loads.given.rows.nodes[rows]
-        fit &= (nodes != taker).all(1)
-        if loads.rack[giver] != loads.rack[taker]:
-            held, alike = held_in_racks(loads, nodes, loads.dc == loads.dc[giver])
-            fit &= (held == loads.rack[taker]).sum(1) < alike.max(1)
-            fit &= ~loads.named[loads.given.rows.table[rows], giver]
-    return fit
-
-
-def held_in_racks(
-    loads: Loads, nodes: cluster.Codes, inside: Mask
-) -> tuple[cluster.Codes, cluster.Codes]:
-    """For rows of nodes: the rack of each that is inside, and how many of the row are there."""
-    local = (nodes != cluster.NOBODY) & inside[nodes]
-    racks = np.where(local, loads.rack[nodes], cluster.NOBODY)
-    return racks, (racks[:, :, None] == racks[:, None, :]).sum(2) * local

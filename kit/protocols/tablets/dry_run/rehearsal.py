@@ -1,29 +1,25 @@
-"""A cluster's tablets in a notebook: a Player whose first state is the dump."""
+"""A rehearsal on a cluster's tablets: a timeline whose first state is the dump."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kit.edge.arguments import checked
-from kit.edge.paths import Readable
 from kit.errors import BadInput, counted
 from kit.model.registry import one_of
 from kit.model.timeline import Timeline
 from kit.operators.importers.system_tables import beginnings
-from kit.protocols.group0.rules.releases import NEWEST, supported
-from kit.protocols.tablets.dry_run.opening import OpenedTablets, PathLike, open_tablets, sorted_out
+from kit.protocols.group0.rules.releases import supported
+from kit.protocols.tablets.dry_run.opening import OpenedTablets
 from kit.protocols.tablets.dump import DumpedTable, DumpedTransition, TabletDump
 from kit.protocols.tablets.rules.balance import cluster
 from kit.protocols.tablets.rules.maps import TabletMap, group, keyspace_of, last_tokens
 from kit.protocols.tablets.rules.replica_sets import Replicas
-from kit.protocols.tablets.rules.resize import TARGET_SIZE
 from kit.protocols.tablets.rules.stages import KINDS
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.control import MOST_FAULTS
-from kit.protocols.topology.rules.machines import IN_TRANSITION, Edition
+from kit.protocols.topology.rules.machines import IN_TRANSITION
 from kit.protocols.topology.rules.replication import factor_text, replication_in
 from kit.protocols.topology.rules.requests import MOST_NODES, NAME
 from kit.protocols.topology.topology import CrashMember, MakeRequest
-from kit.widgets.rehearsing import Rehearsal
 
 FORM = "decommission HOST, removenode HOST, rf KEYSPACE DC=REPLICAS, lose HOST or balance"
 REQUESTS = ("decommission", "removenode")
@@ -34,60 +30,19 @@ MOST_TO_CHOOSE = 128  # nodes of which any may be lost: of more nobody could cho
 SEVERAL = 3  # of what may be lost, excluded or undone by the way
 
 
-class TabletRehearsal(Rehearsal):
-    """A rehearsal: the Player, what was opened, and lines to read first."""
-
-    def __init__(self, opened: OpenedTablets, timeline: Timeline, warnings: Sequence[str]) -> None:
-        self.opened = opened
-        super().__init__(timeline, (*opened.warnings, *warnings))
-
-    def __repr__(self) -> str:
-        tablets = counted(len(self.timeline.state.tablets), "tablet")
-        nodes = counted(len(self.opened.nodes), "node")
-        return f"TabletRehearsal({self.opened.source}: {tablets} on {nodes})"
-
-
-@checked
-def rehearse(  # noqa: PLR0913  # each file by its own name
-    dump: PathLike | Sequence[PathLike],
-    operations: str | Iterable[str] = (),
-    *,
-    topology: PathLike | None = None,
-    status: PathLike | None = None,
-    sizes: PathLike | None = None,
-    loads: PathLike | None = None,
-    schema: PathLike | Sequence[PathLike] | None = None,
-    edition: Edition = "server",
-    target_size: int = TARGET_SIZE,
-    anonymize: bool = False,
-    release: str = NEWEST,
-) -> TabletRehearsal:
-    """Rehearse operations on tablets of one's own, and open a Player on them.
-
-    ``dump`` is a dump of ``system.tablets``, the others are those of ``python -m kit tablets``;
-    ``dump`` may also be several files of the cluster, each known by what is in it, or a snapshot (a
-    folder or an archive), whose names ``anonymize`` replaces by pseudonyms. ``operations``
-    are lines: ``decommission HOST``, ``removenode HOST``, ``rf KEYSPACE DC=REPLICAS``, ``lose
-    HOST``, or ``balance``; requests that the dump shows come first. Transitions go on from where it
-    has them. ``release`` is the server's, from 2025.1 on. BadInput for a file that is not well
-    formed, files that do not fit each other, an operation of no node, more nodes than a Player has,
-    or another operation of a node under way.
+def rehearsal_of(
+    opened: OpenedTablets, operations: str | Iterable[str]
+) -> tuple[Timeline, tuple[str, ...]]:
+    """A timeline that begins with this cluster and has asked for these operations, as ``rehearse``
+    of ``lessons.dumps`` says, and lines to read first. BadInput for what cannot be played.
     """
-    files: dict[str, Any] = {"topology": topology, "status": status, "sizes": sizes}
-    files |= {"loads": loads, "schema": schema}
-    dumps = {"dump": dump} if isinstance(dump, Readable) else sorted_out(dump)
-    for name in dumps:
-        if files.get(name) is not None:
-            raise BadInput(name, "two files", "one file of each kind")
-    options: dict[str, Any] = {"edition": edition, "target_size": target_size, "release": release}
-    opened = open_tablets(**{**files, **dumps}, **options, anonymize=anonymize)
     check_under_way(opened)
     requests, lost, balance = _wanted(opened, operations)
     parameters, names, warnings = parameters_of(opened, requests, balance, lost)
     timeline = Timeline(Tablets(parameters))
     first = [CrashMember(names[host]) for host in lost]
     timeline.run([*first, *map(MakeRequest, range(len(parameters.operations)))])
-    return TabletRehearsal(opened, timeline, (*not_played(opened), *warnings))
+    return timeline, (*opened.warnings, *not_played(opened), *warnings)
 
 
 def _wanted(
