@@ -36,8 +36,8 @@ def words(part: Frag) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", entries())
-def test_what_a_picture_says_its_alternative_says(name: str) -> None:
-    """Along a walk, no picture changes its words while its alternative stays."""
+def test_the_text_alternative_of_a_picture_changes_with_its_words(name: str) -> None:
+    """Along a walk of each model."""
     model = build(name)
     panels = for_model(model).panels
     timeline = Timeline(model)
@@ -50,4 +50,5 @@ def test_what_a_picture_says_its_alternative_says(name: str) -> None:
             for place, picture in enumerate(drawn):
                 alternative = str(picture.get("aria-label"))
                 written = sorted(words(picture))
-                assert said.setdefault((panel.name, place, alternative), written) == written
+                known = said.setdefault((panel.name, place, alternative), written)
+                assert known == written, f"{panel.name}, moment {number}: {alternative}"

@@ -52,7 +52,7 @@ BUDGETS: dict[str, tuple[dict[str, Any], str, Spends]] = {
 
 @pytest.mark.parametrize("name", BUDGETS)
 def test_each_fault_spends_its_own_budget(name: str) -> None:
-    """Walks that prefer faults: nothing else is taken, and with nothing left there are no more."""
+    """Each step of the walks takes one from that budget and from no other, never below zero."""
     given, place, spends = BUDGETS[name]
     model: Any = build(name, given)
     left: Any = attrgetter(place) if place else lambda state: state
@@ -69,7 +69,7 @@ def test_each_fault_spends_its_own_budget(name: str) -> None:
             for budget in spends.values():
                 had, has = (getattr(left(each), budget) for each in (state, after))
                 assert had - has == (spends.get(kind) == budget), (action, budget)
-                assert has >= 0
+                assert has >= 0, (action, budget)
             met.add(kind)
             state = after
     assert met >= set(spends)

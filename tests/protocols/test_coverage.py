@@ -26,7 +26,7 @@ def covered(name: str, **parameters: Any) -> tuple[set[str], set[str]]:
     return set(rows.names), taken
 
 
-def test_a_bootstrap_takes_every_edge_of_its_diagram() -> None:
+def test_a_bootstrap_takes_every_edge_but_cancel() -> None:
     """Each commit takes the edge that leads where it led; steps of other kinds take none."""
     names, taken = covered("tcm", operations=("bootstrap X --tokens 150",))
     edges = {name for name in names if name.startswith("bootstrap: ")}
@@ -36,8 +36,8 @@ def test_a_bootstrap_takes_every_edge_of_its_diagram() -> None:
 
 
 @pytest.mark.parametrize("operation", ["bootstrap", "decommission"])
-def test_an_operation_takes_the_events_of_its_table(operation: str) -> None:
-    """What begins at a state is a row of that state; only ways back are left out."""
+def test_an_operation_takes_only_rows_of_its_table(operation: str) -> None:
+    """At least one of them."""
     names, taken = covered("vnodes", operation=operation, nodes=3, rf=1)
     assert taken
     assert taken <= names
@@ -61,14 +61,14 @@ EDGES = {
 
 
 @pytest.mark.parametrize("operation", EDGES)
-def test_an_operation_of_the_topology_takes_its_edges(operation: str) -> None:
-    """Where nothing fails these are the edges of its machine that do not lead back, each once."""
+def test_an_operation_without_a_failure_takes_exactly_its_edges(operation: str) -> None:
+    """Those of its machine that do not lead back."""
     names, taken = covered("topology", operations=(operation,), nodes=2)
     assert taken == EDGES[operation] <= names
 
 
-def test_cleanup_is_taken_when_it_is_done() -> None:
-    """Not at every step while it waits."""
+def test_a_cleanup_takes_each_of_its_edges_once() -> None:
+    """And none while it waits."""
     model: Any = build("topology", {"operations": ("cleanup",), "nodes": 2})
     rows, timeline, met = rows_of(model), Timeline(model), []
     while (action := timeline.suggest()) is not None:

@@ -135,13 +135,13 @@ def recorded() -> dict[str, str]:
 
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("story", recorded())
-def test_it_is_drawn_as_on_record(story: str) -> None:
-    """Each panel, at each moment; what is drawn otherwise is named."""
+def test_each_panel_draws_a_story_as_on_record(story: str) -> None:
+    """What differs is the panel whose digest changed: look whether the new picture is right."""
     assert digests(story).split() == recorded()[story].split()
 
 
-def test_every_story_is_on_record() -> None:
-    """And no other."""
+def test_every_story_and_no_other_is_on_record() -> None:
+    """In the order of the stories."""
     names = [*(story for _, story in stories()), *RUNS]
     if os.environ.get("KIT_REWRITE") == "1":
         TABLE.write_text("".join(f"{name}: {digests(name)}\n" for name in names), "utf-8")

@@ -26,8 +26,8 @@ def is_character(part: Frag) -> bool:
 
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", entries())
-def test_the_moments_of_a_walk_are_drawn(name: str) -> None:
-    """No key is used twice in a frame, a node has one kind of key, and the last frame is whole."""
+def test_every_frame_of_a_walk_has_each_key_once(name: str) -> None:
+    """A node has a single kind of key, and the last frame is whole."""
     model = build(name)
     views = for_model(model)
     for seed in range(share_of(WALKS)):
@@ -40,5 +40,5 @@ def test_the_moments_of_a_walk_are_drawn(name: str) -> None:
             cast = (part.key or "" for part in drawn.walk() if is_character(part))
             kinds = {kind for kind, colon, _ in (key.partition(":") for key in cast) if colon}
             # What stands before a gate, or on a disk of its own, is there once more.
-            assert kinds - {"gate", "storage", "op"} in (set(), {"n"}, {"host"})
+            assert kinds - {"gate", "storage", "op"} in (set(), {"n"}, {"host"}), (seed, number)
         check_frame(scene_of(timeline, last))

@@ -44,14 +44,14 @@ DRAWN = (
 LESSONS = (machine_table, stage_table, decisions)
 
 
-def test_the_models_with_two_editions_are_known() -> None:
+def test_the_models_of_topology_tablets_and_recovery_have_two_editions() -> None:
     """Those of the topology, of tablets and of recovery among them."""
     assert {"tcm", "group0", "topology", "join", "vnodes", "tablets", "tablet"} < set(TWO_EDITIONS)
     assert {"resize", "balance", "recovery", "recovery_mode", "failures"} < set(TWO_EDITIONS)
 
 
 @pytest.mark.parametrize("name", TWO_EDITIONS)
-def test_a_model_begins_with_the_documents_and_says_so(name: str) -> None:
+def test_a_model_of_two_editions_begins_with_documents_and_says_so(name: str) -> None:
     """In the first sentence, in what a notebook keeps, and in what ``show`` prints first."""
     player = Player(name, controls=False)
     said = "edition documents"
@@ -62,7 +62,7 @@ def test_a_model_begins_with_the_documents_and_says_so(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TWO_EDITIONS)
-def test_a_search_says_whose_rules_it_searched(name: str) -> None:
+def test_a_search_prints_the_edition_searched(name: str) -> None:
     """Whether they were asked for or not."""
     answer = call("check", name, "--max-states", "5")
     assert answer.out.splitlines()[1].startswith("configuration: edition documents, ")
@@ -87,25 +87,25 @@ OF_THE_SERVER = _about_the_server()
 
 
 @pytest.mark.parametrize("name", OF_THE_SERVER)
-def test_a_scenario_of_the_server_says_why(name: str) -> None:
-    """Its title, or the lines above a file, tell what the server does otherwise."""
+def test_a_scenario_of_edition_server_mentions_the_server(name: str) -> None:
+    """In its title, or in the lines above a file."""
     assert "server" in OF_THE_SERVER[name].lower()
 
 
 @pytest.mark.parametrize("opens", OPERATORS_FILES, ids=lambda opens: opens.__name__)
-def test_what_reads_files_of_a_cluster_begins_with_the_server(opens: Callable[..., Any]) -> None:
+def test_what_reads_cluster_files_defaults_to_edition_server(opens: Callable[..., Any]) -> None:
     """That is what runs there."""
     assert inspect.signature(opens).parameters["edition"].default == "server"
 
 
 @pytest.mark.parametrize("asked", DRAWN, ids=lambda asked: asked.__qualname__)
-def test_clusters_that_are_drawn_begin_with_the_documents(asked: Callable[..., Any]) -> None:
+def test_drawn_clusters_default_to_edition_documents(asked: Callable[..., Any]) -> None:
     """Nobody runs them: they are as made up as a scenario is."""
     assert inspect.signature(asked).parameters["edition"].default == "documents"
 
 
 @pytest.mark.parametrize("asked", LESSONS, ids=lambda asked: asked.__name__)
-def test_lessons_begin_with_the_documents(asked: Callable[..., Any]) -> None:
+def test_lessons_default_to_edition_documents(asked: Callable[..., Any]) -> None:
     """As the models do of which they speak."""
     assert inspect.signature(asked).parameters["edition"].default == "documents"
 
@@ -127,26 +127,27 @@ def row_of(table: str, state: str, edge: str = "") -> Compared:
 
 @pytest.mark.parametrize("name", WHOLE)
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_every_state_and_edge_has_its_row(name: str, edition: Edition) -> None:
-    """As many rows as the table of the edition has; the work and the label of each is in it."""
+def test_the_table_has_a_row_for_each_state_and_edge(name: str, edition: Edition) -> None:
+    """With its selectors, its work, its label, and whether it has a new version."""
     machine = WHOLE[name](edition)
     rows = [row for row in TABLES[name].rows if getattr(row, edition)]
     assert len(rows) == len(machine.states) + len(machine.edges)
     for state in machine.states:
         said = getattr(row_of(name, state.name or "null"), edition)
-        assert said.startswith(f"reads {state.reads}, writes {state.writes}")
-        assert [part.split(" ")[0] for part in said.split("; ")[1:]] == [w.name for w in state.work]
+        assert said.startswith(f"reads {state.reads}, writes {state.writes}"), state.name
+        told = [part.split(" ")[0] for part in said.split("; ")[1:]]
+        assert told == [w.name for w in state.work], state.name
     for edge in machine.edges:
         source = "(start)" if edge.source == "*" else edge.source or "null"
         target = "(end)" if edge.target == "*" else edge.target or "null"
         kind = "" if edge.kind == "happy" else f" ({edge.kind})"
         said = getattr(row_of(name, source, f"{target}{kind}"), edition)
-        assert said.startswith(edge.label)
-        assert ("version + 1" in said) == edge.version
+        assert said.startswith(edge.label), f"{source} → {target}{kind}"
+        assert ("version + 1" in said) == edge.version, f"{source} → {target}{kind}"
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_what_is_marked_is_what_differs(name: str) -> None:
+def test_a_row_is_marked_if_and_only_if_the_editions_differ(name: str) -> None:
     """A row is marked if and only if one edition lacks it, or has it otherwise."""
     documents, server = (WHOLE[name](edition) for edition in EDITIONS)
     same = {*documents.states, *documents.edges} & {*server.states, *server.edges}
@@ -170,18 +171,18 @@ def test_what_is_marked_is_what_differs(name: str) -> None:
         ("bootstrap", "add-writes", "switch-reads", "switch reads", ""),
     ],
 )  # fmt: skip
-def test_known_differences_are_there(
+def test_the_table_of_editions_has_the_known_differences(
     table: str, state: str, edge: str, documents: str, server: str
 ) -> None:
-    """Those that the published diagrams and the server's code have, one of each sort."""
+    """Those that the published diagrams and the server's code have."""
     row = row_of(table, state, edge)
     assert row.differs
     assert (documents in row.documents, server in row.server) == (True, True)
     assert (bool(row.documents), bool(row.server)) == (bool(documents), bool(server))
 
 
-def test_the_command_the_notebook_and_the_page_say_the_same() -> None:
-    """One answer: as text, as data, as HTML, and in the documents."""
+def test_command_notebook_and_page_compare_the_same_editions() -> None:
+    """As text, as JSON, as HTML; an unknown table is refused."""
     answer, words = call("editions", "removing", "--differences"), kit.editions("removing")
     assert answer.status == 0
     assert "tablet_draining" in answer.out

@@ -55,11 +55,8 @@ def absent(scene: Scene) -> set[str]:
 
 @pytest.mark.sweep(12)
 @pytest.mark.parametrize("history", list(histories()))
-def test_flows_go_between_parts_that_are_there(history: Callable[[], Timeline]) -> None:
-    """Every frame of every scenario can be drawn: no two parts of one share a key, or the store
-    refuses it. In every step flows end at a part of the frame, and begin at one of it or of the
-    frame before; each says who sends what to whom, in at most three legs; some go at once.
-    """
+def test_every_flow_goes_between_parts_of_the_picture(history: Callable[[], Timeline]) -> None:
+    """From the frame or the one before, to the frame, in at most three legs, the first at once."""
     timeline = history()
     rendered = RenderedTimeline(timeline)
     before: frozenset[str] = frozenset()
@@ -67,12 +64,12 @@ def test_flows_go_between_parts_that_are_there(history: Callable[[], Timeline]) 
         scene: Scene = rendered.scene(moment.id)
         parts = frozenset(map(unescape, KEY.findall(rendered.html(moment.id))))
         assert "frame" in parts
-        flows = scene.flows()
-        assert {flow.to_key for flow in flows} <= parts | absent(scene)
-        assert {flow.from_key for flow in flows} <= parts | before
-        assert {flow.around for flow in flows} <= parts | {""}
+        flows, here = scene.flows(), f"moment {moment.id}: {moment.say}"
+        assert {flow.to_key for flow in flows} <= parts | absent(scene), here
+        assert {flow.from_key for flow in flows} <= parts | before, here
+        assert {flow.around for flow in flows} <= parts | {""}, here
         legs = {flow.leg for flow in flows}
-        assert min(legs, default=0) == 0
-        assert len(legs) <= MOST_LEGS
-        assert all(" → " in flow.text and flow.label for flow in flows)
+        assert min(legs, default=0) == 0, here
+        assert len(legs) <= MOST_LEGS, here
+        assert all(" → " in flow.text and flow.label for flow in flows), here
         before = parts

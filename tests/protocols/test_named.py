@@ -58,8 +58,8 @@ NOT_JUDGED = {
         if guard.protects
     ],
 )
-def test_the_first_that_breaks_is_one_that_is_named(name: str, guard: Any) -> None:
-    """A search of the smallest configuration ends at an invariant that the requirement names."""
+def test_the_first_invariant_broken_is_named_by_the_requirement(name: str, guard: Any) -> None:
+    """In the smallest configuration without the safeguard."""
     model = build(name, guard.smallest, (guard.name,))
     invariants = {each.name: each.invariant for each in (*model.properties, *model.signs)}
     invariants |= {each.name: each.invariant for each in model.monitors}
@@ -69,10 +69,8 @@ def test_the_first_that_breaks_is_one_that_is_named(name: str, guard: Any) -> No
 
 
 @pytest.mark.spec("H-009")
-def test_all_that_is_named_is_shown_or_accounted_for() -> None:
-    """Of each safeguard of the kit each named invariant breaks in some model, or a list says why
-    not.
-    """
+def test_every_named_invariant_breaks_or_is_excused() -> None:
+    """In some model without the safeguard; a list says why not."""
     shown = {(guard.id, invariant) for _, guard in GUARDS for invariant in guard.protects}
     ours = {guard.id for _, guard in GUARDS}
     named = {(id_, each) for id_, invariants in NAMED.items() if id_ in ours for each in invariants}
@@ -84,10 +82,8 @@ def test_all_that_is_named_is_shown_or_accounted_for() -> None:
     ("id_", "invariant"),
     [pytest.param(*pair, marks=[pytest.mark.deep] * (pair[0] == "S-61")) for pair in KEPT_ANYHOW],
 )
-def test_what_is_kept_anyhow_is_kept(id_: str, invariant: str) -> None:
-    """Without the safeguard a complete search of the states that it tells of breaks no judge of
-    the invariant.
-    """
+def test_an_excused_invariant_holds_without_the_safeguard(id_: str, invariant: str) -> None:
+    """The search is complete, in as many states as are said."""
     name, guard, kept = KEPT_ANYHOW[id_, invariant]
     found = searched(name, guard.name, invariant)
     assert (found.states, found.complete, found.violation) == (kept.states, True, None)
@@ -105,21 +101,20 @@ def searched(name: str, off: str, invariant: str) -> Result:
 
 
 @pytest.mark.parametrize(("name", "guard"), [(n, g) for n, g in GUARDS if g.kept])
-def test_what_is_kept_anyhow_is_said_where_it_is_switched_off(name: str, guard: Any) -> None:
-    """In the Player beside its switch and where a search finds nothing, and by ``kit show``."""
+def test_a_safeguard_says_which_invariant_holds_without_it(name: str, guard: Any) -> None:
+    """Beside its switch, where a search finds nothing, and in ``kit show``."""
     said = [each.sentence for each in guard.kept]
     switch = _switch(guard, on=True)
     model = build(name, guard.kept[0].parameters, (guard.name,))
     shown = " ".join(call("show", name).out.split())
     found = searched(name, guard.name, guard.kept[0].invariant)
-    for text in (switch.description, switch.tooltip, elsewhere(model, found)):
-        assert all(sentence in text for sentence in said)
-    assert all(sentence in shown for sentence in said)
+    for text in (switch.description, switch.tooltip, elsewhere(model, found), shown):
+        assert all(sentence in text for sentence in said), text
 
 
 def test_a_redundant_safeguard_says_so() -> None:
-    """Where a student switches it off, it is told what keeps its invariant without it."""
+    """S-58 alone protects nothing; a safeguard protects an invariant or says what keeps it."""
     assert [guard.id for _, guard in GUARDS if not guard.protects] == ["S-58"]
     for _, guard in GUARDS:
-        assert ("(redundant)" in guard.in_full) is (not guard.protects)
-        assert guard.kept or guard.protects
+        assert ("(redundant)" in guard.in_full) is (not guard.protects), guard.id
+        assert guard.kept or guard.protects, guard.id

@@ -101,15 +101,15 @@ RECORDS = [(what, head) for what in SAID for head in recorded(what)]
 
 
 @pytest.mark.parametrize(("what", "head"), RECORDS)
-def test_it_is_said_as_on_record(what: str, head: str) -> None:
-    """To the letter, refusals too."""
+def test_panels_and_tools_say_what_is_on_record(what: str, head: str) -> None:
+    """To the letter, refusals included: look whether the new words are right."""
     model, _, story = head.partition(": ")
     timeline = opened(story)
     assert timeline.model.name == model
     assert [*SAID[what](timeline)] == recorded(what)[head]
 
 
-def test_every_model_is_on_record() -> None:
+def test_every_model_and_every_server_is_on_record() -> None:
     """By the longest of its stories when the record was written; of equals by the first."""
     if os.environ.get("KIT_REWRITE") == "1":
         longest: dict[str, tuple[int, str]] = {}

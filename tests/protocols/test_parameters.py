@@ -81,8 +81,8 @@ def _set(owner: Any, *names: str) -> str:
 
 
 @pytest.mark.parametrize("model", entries())
-def test_limits_and_defaults_are_those_of_the_table(model: str) -> None:
-    """Every model, every parameter; and of no other model a word. Walks can begin."""
+def test_parameters_and_defaults_of_a_model_are_those_of_the_table(model: str) -> None:
+    """Walks can begin with theirs."""
     told = {name: [*lines_of(entry)] for name, entry in entries().items()}
     if os.environ.get("KIT_REWRITE") == "1":
         TABLE.write_text("\n".join(chain(*told.values())) + "\n", encoding="utf-8")
@@ -93,8 +93,8 @@ def test_limits_and_defaults_are_those_of_the_table(model: str) -> None:
     assert build(model, entries()[model].fuzzing.parameters).start()
 
 
-def test_a_switch_that_nobody_touches_is_on() -> None:
-    """What holds the safeguards of a model, and is made without a word, has all of them on."""
+def test_every_safeguard_is_on_by_default() -> None:
+    """In each struct of safeguards."""
     assert entries()  # loads every model
     kinds = [kind for kind in Struct.__subclasses__() if kind.__name__.endswith("Safeguards")]
     assert len(kinds) > 6

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
 import pytest
-from msgspec import Struct
-from msgspec.structs import fields
 
-from kit.model.family import PROTOCOLS
 from kit.model.model import Safeguard, always, step
 from kit.model.registry import build, entries
 from kit.model.scenario import begun_by
@@ -52,10 +47,10 @@ def without(name: str, guard: Safeguard, invariant: str) -> Any:
 
 
 @pytest.mark.parametrize(("name", "guard", "invariant"), PROTECTED)
-def test_what_a_safeguard_protects_breaks_without_it(
+def test_each_invariant_breaks_without_its_safeguard(
     name: str, guard: Safeguard, invariant: str
 ) -> None:
-    """The model judges the invariant, and with the safeguard off a search finds it broken."""
+    """A search that judges it alone finds the violation."""
     model = without(name, guard, invariant)
     judges = [each for each in (*model.properties, *model.signs) if each.invariant == invariant]
     monitors = [each for each in model.monitors if each.invariant == invariant]
@@ -65,7 +60,7 @@ def test_what_a_safeguard_protects_breaks_without_it(
     assert violation.property in [each.name for each in (*judges, *monitors)]
 
 
-def test_every_safeguard_protects_something() -> None:
+def test_every_safeguard_protects_an_invariant_or_says_what_keeps_it() -> None:
     """One that protects nothing says which search shows it to be redundant."""
     assert all(guard.protects or guard.kept for _, guard in GUARDS)
 
@@ -104,34 +99,13 @@ def harmed(model: Any, most: int) -> None:
 
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize(("name", "guard"), HARMFUL)
-def test_a_model_goes_on_behind_the_harm(name: str, guard: Safeguard) -> None:
-    """No state that can be reached without a safeguard is one that rules or judges fail on."""
+def test_rules_and_judges_work_behind_a_violation(name: str, guard: Safeguard) -> None:
+    """Without the safeguard, and past every broken promise."""
     harmed(build(name, guard.smallest, (guard.name,)), SOME)
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize(("name", "guard"), HARMFUL)
-def test_a_model_goes_on_far_behind_the_harm(name: str, guard: Safeguard) -> None:
+def test_rules_and_judges_work_far_behind_a_violation(name: str, guard: Safeguard) -> None:
     """The same for many more states."""
     harmed(build(name, guard.smallest, (guard.name,)), MOST)
-
-
-def switches() -> Iterator[type[Struct]]:
-    """The structs of safeguards that families declare, wherever they stand."""
-    for path in sorted(PROTOCOLS.glob("*/**/*.py")):
-        if "Safeguards(Struct" in path.read_text(encoding="utf-8"):
-            name = ".".join(path.relative_to(PROTOCOLS.parent.parent).with_suffix("").parts)
-            declared = [v for v in vars(import_module(name)).values() if isinstance(v, type)]
-            for value in declared:
-                if value.__module__ == name and value.__name__.endswith("Safeguards"):
-                    yield value
-
-
-@pytest.mark.parametrize("struct", tuple(switches()), ids=lambda struct: struct.__name__)
-def test_a_safeguard_is_on_unless_it_is_switched_off(struct: type[Struct]) -> None:
-    """Rules that are asked without more ado keep every safeguard."""
-    default = struct()
-    for field in fields(struct):
-        value = getattr(default, field.name)
-        inner = isinstance(value, Struct) and value == type(value)()
-        assert value is True or inner, field.name

@@ -36,8 +36,8 @@ def block_of(entry: Entry) -> str:
 
 
 @pytest.mark.parametrize("name", entries())
-def test_each_step_is_for_what_the_table_says(name: str) -> None:
-    """Where the states say more than the kind of action does, that is said."""
+def test_the_reasons_of_a_models_steps_are_those_of_the_table(name: str) -> None:
+    """How many steps of its scenarios are for which sentence."""
     blocks = TABLE.read_text(encoding="utf-8").split("\n\n") if TABLE.exists() else []
     known = {block.partition("\n")[0]: block.rstrip("\n") for block in blocks}
     block = block_of(entries()[name])
@@ -56,8 +56,8 @@ OF_ANY_MESSAGE = "A node knows only what messages have told it."
 
 
 @pytest.mark.parametrize("name", entries())
-def test_each_message_says_what_its_kind_is_for(name: str) -> None:
-    """Wherever one arrives in a scenario, the reason is that of its kind, and of no other kind."""
+def test_each_kind_of_message_has_a_reason_of_its_own(name: str) -> None:
+    """Wherever a message arrives in a scenario."""
     kinds: dict[str, type] = {}
     for scenario in entries()[name].scenarios:
         timeline = walk(f"{name}/{scenario.name}")
@@ -66,13 +66,13 @@ def test_each_message_says_what_its_kind_is_for(name: str) -> None:
                 message = moment.action.envelope.message
                 kind = type(getattr(message, "message", message))  # that of a group has one within
                 why = timeline.why(moment.id)
-                assert why not in ("", OF_ANY_MESSAGE)
-                assert kinds.setdefault(why, kind) is kind
+                assert why not in ("", OF_ANY_MESSAGE), message
+                assert kinds.setdefault(why, kind) is kind, why
 
 
 @pytest.mark.parametrize("kinds", [get_args(raft.Message), PAXOS])
-def test_each_kind_of_message_of_a_log_has_a_reason(kinds: tuple[Any, ...]) -> None:
-    """Whether a scenario sends one or not; each has a sentence of its own."""
+def test_each_message_of_raft_and_paxos_has_a_reason_of_its_own(kinds: tuple[Any, ...]) -> None:
+    """Whether a scenario sends it or not."""
     assert len(kinds) >= 6
     assert all(kind.why.endswith((".", "?")) for kind in kinds)
     assert len({kind.why for kind in kinds}) == len(kinds)

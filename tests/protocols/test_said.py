@@ -22,29 +22,28 @@ every_model = pytest.mark.parametrize("name", entries())
 
 
 @every_model
-def test_each_step_has_a_verb_a_button_and_a_sentence(name: str) -> None:
-    """The verb finds it again, and is no other step's; a state is told in words, as plain data."""
+def test_each_step_has_a_verb_a_label_and_a_sentence(name: str) -> None:
+    """The verb finds the step again, and no other step has it."""
     model: Any = build(name)
     state = model.start()
     for action in islice(suggested(model, state), STEPS):
         assert model.readable(state)
         verbs = [model.verb(each) for each, _ in model.options(state)]
         assert len(set(verbs)) == len(verbs)
-        found = model.find(state, model.verb(action))
-        assert found == (action, None)
-        assert model.label(state, action)
-        assert model.kind(action) == model.rule_of(action).kind
+        assert model.find(state, model.verb(action)) == (action, None)
+        assert model.label(state, action), action
+        assert model.kind(action) == model.rule_of(action).kind, action
         after = model.act(state, action)
         said = model.describe(state, action, after)
-        assert said.endswith(".")
+        assert said.endswith("."), action
         assert "\n" not in said
-        assert model.milestone(state, action, after) != ""
+        assert model.milestone(state, action, after) != "", action
         state = after
 
 
 @every_model
-def test_a_safeguard_that_there_is_not_cannot_be_off(name: str) -> None:
-    """The error names those that there are, or says none; each of them can be."""
+def test_an_unknown_safeguard_cannot_be_off(name: str) -> None:
+    """The error names those of the model, or says that there are none; each of them can be off."""
     guards = build(name).safeguards
     with pytest.raises(BadInput, match=r"^safeguard: got 'no-such'") as caught:
         build(name, off=("no-such",))
@@ -54,13 +53,13 @@ def test_a_safeguard_that_there_is_not_cannot_be_off(name: str) -> None:
 
 
 @every_model
-def test_what_is_no_action_is_refused(name: str) -> None:
-    """By a reason that names it, and neither is it done."""
+def test_anything_but_an_action_is_refused(name: str) -> None:
+    """The reason names the model, and doing it raises."""
     model: Any = build(name)
     state = model.start()
     for wrong in (None, "up", 3):
         refusal = model.refusal(state, wrong)
-        assert refusal is not None
+        assert refusal is not None, wrong
         assert refusal.reason.endswith(f"is not an action of {model.name}")
         with pytest.raises(KitError):
             model.act(state, wrong)
@@ -110,7 +109,7 @@ WORDS = [
 ]
 
 
-def test_the_words_are_all_that_the_tables_know() -> None:
+def test_every_request_and_command_has_a_word_here() -> None:
     """No request of the tables, and no command of an operator, is left out."""
     said = {word.split(" ")[0] for word in CONTROL}
     played = {each.name for each in GLOBAL_REQUESTS if each.played}
@@ -121,15 +120,15 @@ def test_the_words_are_all_that_the_tables_know() -> None:
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize(("model", "word"), WORDS)
-def test_each_word_is_searched_and_walked(
+def test_each_requested_operation_is_searched_and_walked_without_an_error(
     model: str, word: str, edition: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A search finds nothing, walks count the edges that they take, and neither fails."""
+    """Alone and with another one; walks find nothing."""
     first = "create keyspace k2 at A" if model == "group0" else "balancing off"
     both = [word] if model == "tcm" else list(dict.fromkeys((word, first)))
     for operations in ([word], both):
         asked = ["-p", f"operations={json.dumps(operations)}"]
         asked += [] if model == "group0" else ["-p", f"edition={edition}"]
-        assert main(["check", model, *asked, "--max-states", "300"]) in (0, 2)
-        assert main(["fuzz", model, *asked, "--seeds", "0:2", "--steps", "40"]) == 0
+        assert main(["check", model, *asked, "--max-states", "300"]) in (0, 2), operations
+        assert main(["fuzz", model, *asked, "--seeds", "0:2", "--steps", "40"]) == 0, operations
         assert "kit:" not in capsys.readouterr().err

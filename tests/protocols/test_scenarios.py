@@ -50,16 +50,16 @@ STAGES = """
 
 @pytest.mark.spec("A-017", "A-028", "A-039")
 @pytest.mark.parametrize("path", files().values(), ids=lambda path: path.stem)
-def test_a_scenario_tells_the_truth(path: Path) -> None:
-    """Played anew, each file shows below every rule exactly what it says there."""
+def test_a_scenario_file_shows_what_a_new_run_shows(path: Path) -> None:
+    """Below every rule, exactly."""
     found = rewritten(path)
     if REWRITE:
         path.write_text(found, encoding="utf-8")
     assert read(path) == found
 
 
-def test_there_is_one_for_each_claim() -> None:
-    """Each claim worth seeing has a file, and so has each safeguard switched off."""
+def test_each_claim_and_each_safeguard_has_a_scenario() -> None:
+    """And no model has a scenario besides."""
     for model, claims, guards in (
         ("tcm", CLAIMS, SAFEGUARDS),
         ("dataplane", REQUESTS, entry_of("dataplane").safeguards),
@@ -67,13 +67,12 @@ def test_there_is_one_for_each_claim() -> None:
         ("tablets", STAGES, entry_of("tablet").safeguards),
     ):
         wanted = {*claims.split(), *(f"off-{guard.name}" for guard in guards)}
-        assert {
-            path.stem for name, path in files().items() if name.startswith(f"{model}/")
-        } == wanted
+        there = {path.stem for name, path in files().items() if name.startswith(f"{model}/")}
+        assert there == wanted, model
 
 
 @pytest.mark.parametrize("path", files().values(), ids=lambda path: path.stem)
-def test_a_scenario_fits_on_slides(path: Path) -> None:
+def test_a_scenario_says_why_and_is_short(path: Path) -> None:
     """A file says in its first sentences why it is worth seeing, and is short."""
     script = parse(read(path), path.name)
     assert script.why.endswith((".", "103."))
@@ -82,43 +81,34 @@ def test_a_scenario_fits_on_slides(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", files().values(), ids=lambda path: path.stem)
-def test_lamps_go_out_only_without_a_safeguard(path: Path) -> None:
-    """With the log and all safeguards no moment of a scenario puts a lamp out; by gossip, with a
-    safeguard off, with a read repair that does not wait for a write quorum, with contact points
-    that part the nodes, with the published count of pending replicas where two of four are down,
-    where a pause stands for a barrier, where the documents' way back is taken with a target that
-    lives, or where an operator leaves a step out, one does; where nothing goes on no moment shows
-    it. In the legacy world two changes at once put one out, unless they are about different things,
-    and so does a node that is cut off while another one joins.
-    """
+def test_a_promise_breaks_in_a_scenario_only_for_a_known_reason(path: Path) -> None:
+    """Each reason is a name below: a safeguard that is off, gossip, seeds that part the nodes."""
     timeline = open_file(path)
     dark = False
     for moment in range(len(timeline.moments)):
         timeline.goto(moment)
         dark = dark or any(not verdict.ok for verdict in timeline.verdicts())
     given = timeline.model.parameters
-    gossip = getattr(given, "mode", "log") == "gossip"
-    weaker = getattr(given, "repair", "none") in ("answered", "mismatch")
-    seeds = getattr(timeline.model, "contact_points", {})
-    parted = bool(seeds) and not makes_one_group(seeds)
-    refused = (
-        getattr(given, "edition", "documents") == "server" and getattr(given, "crashes", 0) > 1
-    )
-    paused = getattr(given, "barrier_fails", False)
-    back = getattr(given, "excluded", "") == "D" and given.edition == "documents"
+    edition, seeds = getattr(given, "edition", ""), getattr(timeline.model, "contact_points", {})
     rivals = timeline.model.name == "gossip" and len(getattr(given, "changes", ())) > 1
-    cut_off = timeline.model.name == "gossip_join" and getattr(given, "cuts", 0) > 0
-    legacy = cut_off or (rivals and path.stem != "two-columns")
-    broken = bool({*timeline.model.off} - {"continue-from-tables"})
-    left_out = path.stem == "history-kept"
-    assert dark is (
-        left_out or gossip or weaker or parted or refused or paused or back or broken or legacy
-    )
+    reasons = {
+        "a safeguard is off": bool({*timeline.model.off} - {"continue-from-tables"}),
+        "nodes gossip": getattr(given, "mode", "log") == "gossip",
+        "repair waits for no quorum": getattr(given, "repair", "") in ("answered", "mismatch"),
+        "seeds part the nodes": bool(seeds) and not makes_one_group(seeds),
+        "two of four are down": edition == "server" and getattr(given, "crashes", 0) > 1,
+        "a pause stands for a barrier": getattr(given, "barrier_fails", False),
+        "back to a live target": edition == "documents" and getattr(given, "excluded", "") == "D",
+        "two changes at once by gossip": rivals and path.stem != "two-columns",
+        "a join by gossip during a cut": timeline.model.name == "gossip_join" and given.cuts > 0,
+        "an operator leaves a step out": path.stem == "history-kept",
+    }
+    assert dark is any(reasons.values()), [reason for reason, is_so in reasons.items() if is_so]
 
 
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("path", files().values(), ids=lambda path: path.stem)
-def test_a_scenario_opens_in_the_player(path: Path) -> None:
+def test_a_scenario_opens_at_its_start_and_is_saved_and_loaded(path: Path) -> None:
     """A file gives a history to walk through, at its start, that can be saved and loaded."""
     timeline = open_file(path)
     assert timeline.at == 0
@@ -127,7 +117,7 @@ def test_a_scenario_opens_in_the_player(path: Path) -> None:
     assert [moment.say for moment in again.moments] == [m.say for m in timeline.moments]
 
 
-def test_the_bootstrap_file_ends_at_rest() -> None:
+def test_the_scenario_of_a_bootstrap_ends_in_epoch_4_with_x_as_a_replica() -> None:
     """The four steps of the bootstrap file lead to epoch 4, with X a replica."""
     timeline = open_file(file_named("tcm/bootstrap"))
     timeline.goto(timeline.tip)
@@ -164,8 +154,8 @@ JOIN = "\nbootstrap X --tokens 150\n----\n"
         (HEAD + JOIN + "\nrow\n----\n", 8, "rows"),
     ],
 )
-def test_a_wrong_line_is_named(text: str, line: int, allowed: str) -> None:
-    """A malformed file is refused in one line that names file, line and what is allowed."""
+def test_a_malformed_scenario_is_refused_with_its_line(text: str, line: int, allowed: str) -> None:
+    """The error names file and line, and what is allowed."""
     with pytest.raises(BadInput) as error:
         run(parse(text, "some.txt"))
     assert error.value.field.split()[0] == f"some.txt:{line}"
@@ -174,8 +164,8 @@ def test_a_wrong_line_is_named(text: str, line: int, allowed: str) -> None:
 
 
 @pytest.mark.parametrize("content", [None, b"# \xff\n", b"# " + b"a" * 1_000_001])
-def test_an_unreadable_file_is_refused(tmp_path: Path, content: bytes | None) -> None:
-    """A file that is missing, not UTF-8 or huge is refused in one line."""
+def test_an_unreadable_scenario_is_refused(tmp_path: Path, content: bytes | None) -> None:
+    """Missing, not UTF-8, or huge."""
     path = tmp_path / "some.txt"
     if content is not None:
         path.write_bytes(content)
@@ -183,7 +173,7 @@ def test_an_unreadable_file_is_refused(tmp_path: Path, content: bytes | None) ->
         open_file(path)
 
 
-def test_moves_and_texts() -> None:
+def test_next_back_milestone_enabled_and_waiting_move_and_show() -> None:
     """Next, back and milestone walk along; enabled and waiting show what begins with a word."""
     text = HEAD + "\nnext\nnext\nback\nnext\nmilestone\nenabled commit\nwaiting commit\n----\n"
     timeline, (shown,) = run(parse(text))
@@ -200,15 +190,15 @@ def test_moves_and_texts() -> None:
     assert timeline.tip == len(timeline.moments) - 1
 
 
-def test_nothing_left_to_do() -> None:
-    """At rest, and back at the start, the moves say that nothing is left."""
+def test_a_move_without_a_step_left_says_so() -> None:
+    """At rest, and back at the start."""
     text = HEAD + "\nback\ncatch up\nmilestone\nmilestone\nmilestone\nmilestone\nmilestone\n----\n"
     _, (shown,) = run(parse(text))
     assert shown[0] == "nothing is left to do"
     assert shown[1] == "no node lags"
 
 
-def test_a_model_without_texts() -> None:
+def test_a_scenario_of_a_model_without_texts_shows_steps_and_promises() -> None:
     """A scenario of a model that has no texts of its own can act, and show lamps and what waits."""
     text = "# Why.\nmodel twophase\n\nenabled prepare\nprepare RM1\nverdicts\nwaiting\n----\n"
     script = parse(text)

@@ -45,14 +45,14 @@ SOLUTIONS = {n: solution_of(task) for n, task in tasks().items() if task.wants =
 
 
 @pytest.mark.parametrize("name", SOLUTIONS)
-def test_a_solution_is_right_in_every_case(name: str) -> None:
-    """In those that are told, and in all that are drawn; it leaves what it is given as it was."""
+def test_the_solution_of_an_exercise_is_right_in_every_case(name: str) -> None:
+    """Public and drawn; it leaves what it is given as it was."""
     judge: Any = task_named(name).judge
     chance, solution = random.Random(SEED), SOLUTIONS[name]
     for case in (*judge.public, *(judge.draw(chance) for _ in range(HIDDEN + FURTHER))):
         given = json.loads(json.dumps(case))
         assert json.dumps(solution(*given)) == json.dumps(judge.truth(*case)), case
-        assert given == json.loads(json.dumps(case))
+        assert given == json.loads(json.dumps(case)), case
 
 
 def met_majority(sizes: list[int], lost: list[int]) -> bool:
@@ -124,8 +124,8 @@ RULES: dict[str, Callable[..., Any]] = {
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_a_solution_says_what_the_rules_say(name: str) -> None:
-    """A learner is compared with a function in Python alone; the kit's own rules agree with it."""
+def test_the_rules_of_the_kit_agree_with_each_solution(name: str) -> None:
+    """A learner is compared with a function in Python alone."""
     judge: Any = task_named(name).judge
     chance = random.Random(SEED)
     for case in (*judge.public, *(judge.draw(chance) for _ in range(HIDDEN + FURTHER))):
@@ -151,8 +151,10 @@ def test_a_solution_says_what_the_rules_say(name: str) -> None:
         ("server", "ABC", "ABD", "ABX", False),
     ],
 )
-def test_an_acknowledgement(edition: str, old: str, new: str, answered: str, enough: bool) -> None:
-    """A majority of each set, or as many more as there are pending ones."""
+def test_the_solution_counts_acknowledgements_by_edition(
+    edition: str, old: str, new: str, answered: str, enough: bool
+) -> None:
+    """A majority of each set, or as many more as there are pending replicas."""
     assert acknowledged(edition, [*old], [*new], [*answered]) is enough
 
 
@@ -173,8 +175,8 @@ def test_an_acknowledgement(edition: str, old: str, new: str, answered: str, eno
         ("ABCDE", "ABCFG", False),
     ],
 )
-def test_majorities_meet(readers: str, writers: str, meet: bool) -> None:
-    """As tried with every pair of smallest majorities."""
+def test_the_solution_knows_whether_majorities_meet(readers: str, writers: str, meet: bool) -> None:
+    """It agrees with trying every pair of smallest majorities."""
     sets = [
         [{*each} for each in combinations(group, len(group) // 2 + 1)]
         for group in (readers, writers)
@@ -199,7 +201,9 @@ def test_majorities_meet(readers: str, writers: str, meet: bool) -> None:
         ("A", "A", 1, False),
     ],
 )
-def test_who_may_not_know(group: str, answers: str, needed: int, may: bool) -> None:
+def test_the_solution_knows_how_many_may_be_unaware(
+    group: str, answers: str, needed: int, may: bool
+) -> None:
     """So many of those who answer may be outside of the majority that knows."""
     assert unaware([*group], [*answers], needed) is may
 
@@ -208,7 +212,7 @@ def test_who_may_not_know(group: str, answers: str, needed: int, may: bool) -> N
     ("done", "reads", "writes"),
     [(0, "BC", "BC"), (1, "BC", "ABC"), (2, "AB", "ABC"), (3, "AB", "AB")],
 )
-def test_groups_of_a_move(done: int, reads: str, writes: str) -> None:
+def test_the_solution_sorts_readers_and_writers(done: int, reads: str, writes: str) -> None:
     """In order, whatever the order of what is given."""
     assert groups([*"CB"], [*"BA"], done) == [[*reads], [*writes]]
 
@@ -221,8 +225,10 @@ def test_groups_of_a_move(done: int, reads: str, writes: str) -> None:
         ([10, 20, 30], [5, 15], [0, 1, 2]),
     ],
 )
-def test_parts_of_a_line(rights: list[int], cuts: list[int], numbers: list[int]) -> None:
-    """Ranges are counted where they end, from the start of the line on."""
+def test_the_solution_counts_ranges_where_they_end(
+    rights: list[int], cuts: list[int], numbers: list[int]
+) -> None:
+    """From the start of the line on."""
     assert parts(rights, cuts) == numbers
 
 
@@ -250,7 +256,7 @@ def lost_next(groups: list[list[str]], down: list[str]) -> list[str]:
     ("name", "solution", "engine"),
     [("replicas", replicas, walked), ("must-not-die", must_not_die, lost_next)],
 )
-def test_the_engine_answers_alike(name: str, solution: Any, engine: Any) -> None:
+def test_the_engine_agrees_with_each_solution(name: str, solution: Any, engine: Any) -> None:
     """Exercises of a class's size are answered by the rules of the whole kit, too."""
     judge: Any = task_named(name).judge
     chance = random.Random(SEED)
@@ -277,15 +283,15 @@ def asked(name: str) -> Iterator[tuple[Question, Scene]]:
 
 
 @pytest.mark.parametrize("name", entries())
-def test_what_answers_is_shown(name: str) -> None:
-    """A thing that stands for a choice is in the frame before the step, but for what comes new."""
+def test_each_question_has_its_choices_in_the_picture(name: str) -> None:
+    """Some thing that stands for a choice is in the frame before the step."""
     views, pressed = for_model(build(name)), 0
     for question, scene in asked(name):
-        assert len(question.things) <= len(question.choices) <= MOST
-        assert set(question.right) <= set(question.choices)
+        assert len(question.things) <= len(question.choices) <= MOST, question
+        assert set(question.right) <= set(question.choices), question
         drawn = frame(scene, views.panels, views.macros)
         shown = {part.get("data-of") for part in drawn.walk()}
         things = set(filter(None, question.things))
-        assert not things or things & shown
+        assert not things or things & shown, question
         pressed += bool(things)
     assert pressed or name not in IN_THE_PICTURE

@@ -78,11 +78,8 @@ def wanted(line: str, block: tuple[str, ...]) -> tuple[str, ...]:
 
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", STORIES)
-def test_what_is_printed_is_what_is_published(name: str) -> None:
-    """At each moment, on each machine in turn: labels, fields and columns in the published order.
-
-    What is printed is read by what reads the output of real clusters.
-    """
+def test_the_tools_print_the_published_fields_in_order(name: str) -> None:
+    """At each moment on each machine; importers of real clusters' output read it."""
     timeline = open_file(file_named(name))
     tools = servers(timeline)
     for now in moments(timeline):
@@ -97,9 +94,9 @@ def test_what_is_printed_is_what_is_published(name: str) -> None:
             elif line in {table.title for table in tools.tables}:
                 answered(tools, now, f"SELECT * FROM {line}")
         for table in tools.tables:
-            assert table.columns == PUBLISHED.get(table.title, table.columns)
-            assert (table.title in OWN) == (table.keyspace == OWN_KEYSPACE)
-            assert table.title in PUBLISHED or table.keyspace == "system"
+            assert table.columns == PUBLISHED.get(table.title, table.columns), table.title
+            assert (table.title in OWN) == (table.keyspace == OWN_KEYSPACE), table.title
+            assert table.title in PUBLISHED or table.keyspace == "system", table.title
 
 
 PARSED = {"nodetool status": parse_status_text, "nodetool ring": parse_ring_text}
@@ -114,11 +111,10 @@ def answered(tools: Servers, now: DrillMoment, line: str) -> None:
         return
     text = "\n".join(printed) + "\n"
     if line.startswith("SELECT"):
-        assert (
-            tuple(map(str.strip, printed[0].split("|"))) == PUBLISHED[line.rsplit(maxsplit=1)[-1]]
-        )
+        columns = tuple(map(str.strip, printed[0].split("|")))
+        assert columns == PUBLISHED[line.rsplit(maxsplit=1)[-1]], line
     elif printed and line in PARSED:
-        assert PARSED[line](text, line).nodes
+        assert PARSED[line](text, line).nodes, line
     elif line in PUBLISHED:
         for block in fields(line, printed):
             assert block == wanted(line, block), (line, now.place)
@@ -143,16 +139,16 @@ def moment(story: str, steps: int, place: str) -> tuple[Servers, DrillMoment]:
 
 
 @pytest.mark.parametrize(("story", "steps", "place", "line", "text"), EXACT)
-def test_what_is_printed_at_a_moment(
+def test_a_tool_prints_what_a_person_has_checked(
     story: str, steps: str, place: str, line: str, text: str
 ) -> None:
-    """To the letter, as a person has checked it against the story."""
+    """To the letter, at a moment of a story."""
     tools, now = moment(story, int(steps), place)
     assert "\n".join(typed(tools, now, line)).strip("\n") == text.strip("\n")
 
 
-def test_the_log_is_one_answer_and_a_view_is_each_nodes_own() -> None:
-    """Who lags says so by its epoch alone; what waits above a gap is counted (reference)."""
+def test_dumplog_is_the_same_on_every_node_and_describe_is_not() -> None:
+    """A node that lags has another epoch; entries above a gap are counted as pending."""
     tools, now = moment("tcm/entry-above-a-gap", 0, "A")
     pending, epochs = set[str](), set[tuple[str, ...]]()
     for many in range(1, len(now.run) + 1):
@@ -175,8 +171,8 @@ def test_the_log_is_one_answer_and_a_view_is_each_nodes_own() -> None:
         "SELECT epoch FROM system_views.cluster_metadata_log",
     ],
 )
-def test_where_nodes_only_gossip_there_is_no_log(line: str) -> None:
-    """Nor an epoch; with a log there are both, although nothing is in it yet."""
+def test_the_log_is_refused_where_nodes_only_gossip(line: str) -> None:
+    """With a log, all three commands answer."""
     for mode in ("gossip", "log"):
         timeline = Timeline(build("dataplane", {"mode": mode}))
         run = tuple(timeline.moments[at] for at in timeline.path())
@@ -189,7 +185,7 @@ def test_where_nodes_only_gossip_there_is_no_log(line: str) -> None:
             typed(servers(timeline), now, line)
 
 
-def test_who_has_no_replica_is_down_where_the_metadata_says_so() -> None:
+def test_a_removed_node_without_a_replica_is_down() -> None:
     """A node that is removed is dead, as all know from then on; it may be far from the range."""
     given = {"nodes": 6, "token": 300, "rf": 3, "operations": ("removenode B",)}
     timeline = Timeline(build("dataplane", given))
@@ -205,7 +201,7 @@ def test_who_has_no_replica_is_down_where_the_metadata_says_so() -> None:
         assert up == [name != down for name in model.names]
 
 
-def test_a_replica_that_has_crashed_is_down_whatever_the_metadata_says() -> None:
+def test_a_crashed_replica_is_down_and_no_other_node_is() -> None:
     """In the ring it stands as before; all others are up."""
     timeline = after("dataplane", {"crashes": 1}, "crash B")
     run = tuple(timeline.moments[at] for at in timeline.path())
@@ -214,8 +210,8 @@ def test_a_replica_that_has_crashed_is_down_whatever_the_metadata_says() -> None
     assert [name for at, name in enumerate(names) if not tools.is_up(now, at)] == ["B"]
 
 
-def test_without_a_quorum_there_is_no_log_and_each_node_still_says_what_it_knows() -> None:
-    """With the majority of the CMS lost the log cannot be read; views and directories can."""
+def test_without_a_cms_quorum_the_log_is_refused_and_views_are_not() -> None:
+    """Describe, the directory and status still answer."""
     tools, last = moment("cms/majority-lost", 0, "C")
     runs = (last.run[:many] for many in range(1, len(last.run)))
     lost = next(run for run in runs if not last.model.has_quorum(run[-1].state))
@@ -229,8 +225,8 @@ def test_without_a_quorum_there_is_no_log_and_each_node_still_says_what_it_knows
     assert any(line.startswith("DN 10.0.0.11 ") for line in typed(tools, now, "nodetool status"))
 
 
-def test_a_node_with_another_address_is_down_to_who_has_the_old_one() -> None:
-    """The node itself knows its new address; the others do once the log has it."""
+def test_a_node_with_a_new_address_is_down_where_the_old_address_is_known() -> None:
+    """The node itself shows the new one."""
     given = {"nodes": 2, "members": 2, "changes": 0, "edition": "server", "addresses": 1}
     timeline = Timeline(build("cms", given, ()))
     option = timeline.model.find(timeline.state, "new-address A")
@@ -247,8 +243,8 @@ def test_a_node_with_another_address_is_down_to_who_has_the_old_one() -> None:
 
 
 @pytest.mark.parametrize("name", server_places())
-def test_each_command_of_nodetool_is_answered_or_not_modelled_in_words(name: str) -> None:
-    """What is not modelled is read, and has neither a button nor a line of help."""
+def test_every_command_of_nodetool_is_understood_by_every_model(name: str) -> None:
+    """What is not modelled says so, and is not offered."""
     family, place = server_places()[name]
     forms = family.load(place).understood("nodetool")
     timeline = Timeline(build(name, {}, ()))
@@ -257,7 +253,7 @@ def test_each_command_of_nodetool_is_answered_or_not_modelled_in_words(name: str
         each.text for each in VOCABULARY if each.text.startswith("nodetool")
     ]
     for form in (form for form in forms if form.absent):
-        assert not form.offered
+        assert not form.offered, form.text
         with pytest.raises(Refused, match=f"^not modelled here: {re.escape(form.about)}$"):
             form.answer(now, {})
 
@@ -283,10 +279,10 @@ DCS = {"nodes": 5, "dcs": 2, "edition": "server", "orders": 2, "longest": 12}
         ("topology", {"operations": ["leave B"]}, "B", "nodetool decommission", "leave B"),
     ],
 )
-def test_what_changes_something_is_the_models_own_action(
+def test_a_command_of_nodetool_is_an_action_of_the_model(
     name: str, parameters: dict[str, object], place: str, line: str, verb: str
 ) -> None:
-    """A command names the action, and the model says whether it may happen."""
+    """Each row: what is typed where, and the verb of the action."""
     model = build(name, parameters, ())
     timeline = Timeline(model)
     now = DrillMoment(model, (timeline.moments[0],), place)
@@ -303,8 +299,8 @@ def test_what_changes_something_is_the_models_own_action(
         ("nodetool cms abortinitialization --initiator 10.0.0.11", "abort A", "abort A"),
     ],
 )
-def test_a_log_is_begun_and_given_up_by_nodetool(line: str, until: str, verb: str) -> None:
-    """Where the model migrates: at a moment of its own schedule, on B; C is down by then."""
+def test_nodetool_initializes_and_aborts_a_migration(line: str, until: str, verb: str) -> None:
+    """Typed on B, while C is down."""
     timeline = Timeline(build("migration", {"crashes": 1}, ()))
     while timeline.model.find(timeline.state, until) is None:
         timeline.do(timeline.suggest())
@@ -316,11 +312,8 @@ def test_a_log_is_begun_and_given_up_by_nodetool(line: str, until: str, verb: st
     assert timeline.model.verb(action) == verb
 
 
-def test_datacenters_may_have_cms_sizes_of_their_own() -> None:
-    """Two members in one, one in the other: the cluster goes there by itself, and to nobody else.
-
-    What an operator gives up with ``-c`` is what is half in.
-    """
+def test_the_cms_gets_the_size_asked_for_in_each_datacenter() -> None:
+    """Once resumed it goes there by itself; a datacenter named twice is refused."""
     timeline = Timeline(build("cms", DCS, ()))
     tools = servers(timeline)
 
@@ -344,8 +337,8 @@ def test_datacenters_may_have_cms_sizes_of_their_own() -> None:
         ask("reconfigure dc1:1 dc1:2")
 
 
-def test_a_cluster_that_migrates_is_asked_by_nodetool() -> None:
-    """An old node has no CMS; an upgraded one runs by gossip, migrates, then follows the log."""
+def test_nodetool_shows_a_migration_from_gossip_to_the_log() -> None:
+    """The old version has no CMS; an upgraded node is in gossip, migrates, and follows the log."""
     timeline = Timeline(build("migration", {}, ()))
     tools, model = servers(timeline), timeline.model
 
@@ -381,7 +374,7 @@ def test_a_cluster_that_migrates_is_asked_by_nodetool() -> None:
     assert f"  STATUS:{now.state.nodes[1].epoch}:NORMAL" in typed(tools, now, "nodetool gossipinfo")
 
 
-def test_a_number_that_does_not_fit_is_not_modelled_either() -> None:
+def test_a_command_that_is_not_modelled_says_so_whatever_its_number() -> None:
     """Where the model has nothing like that that is said first, whatever was asked for."""
     timeline = Timeline(build("schema", {"nodes": 2}, ()))
     now = DrillMoment(timeline.model, (timeline.moments[0],), "A")
@@ -390,8 +383,8 @@ def test_a_number_that_does_not_fit_is_not_modelled_either() -> None:
             typed(servers(timeline), now, f"nodetool cms {line}")
 
 
-def test_who_has_left_is_forgotten_by_its_number() -> None:
-    """It stays in the directory as LEFT, until an operator unregisters it; nobody else can be."""
+def test_only_a_node_that_has_left_is_unregistered() -> None:
+    """Until then it is in the directory as LEFT; afterwards it cannot be named."""
     given = {"nodes": 4, "members": 3, "edition": "server", "orders": 2, "longest": 9}
     timeline = Timeline(build("cms", given, ()))
     tools = servers(timeline)
@@ -426,10 +419,10 @@ def test_who_has_left_is_forgotten_by_its_number() -> None:
         ("documents", "B", "PREPARE_LEAVE", "LEAVING"),
     ],
 )
-def test_the_server_prepares_no_leave_of_a_member(
+def test_the_server_reconfigures_the_cms_before_a_member_leaves(
     edition: str, node: str, kind: str, state: str
 ) -> None:
-    """It would reject that event, so the log begins with a change of the CMS."""
+    """It would reject the leave of a member; the documents do not."""
     given = {"nodes": 4, "members": 3, "edition": edition, "orders": 1, "longest": 9}
     timeline = Timeline(build("cms", given, ()))
     option = timeline.model.find(timeline.state, f"decommission A {node} A B")
@@ -444,7 +437,7 @@ def test_the_server_prepares_no_leave_of_a_member(
     assert states["ABCD".index(node)] == state
 
 
-def test_a_run_without_a_snapshot_for_a_node_says_so() -> None:
+def test_a_snapshot_is_refused_where_the_run_has_none_left() -> None:
     """Snapshots are submitted as the events of a run name them, each once."""
     timeline = Timeline(build("commit", {"events": ("snapshot at B",)}, ()))
     tools, [first] = servers(timeline), timeline.moments
@@ -459,8 +452,8 @@ def test_a_run_without_a_snapshot_for_a_node_says_so() -> None:
         answer(tools, now, "nodetool cms snapshot")
 
 
-def test_who_is_cut_off_and_who_cannot_read_the_log() -> None:
-    """With members down the log of commits and of the schema cannot be read; a cut is seen."""
+def test_members_that_are_down_make_the_log_unreadable() -> None:
+    """In models commit and schema. A node that is cut off shows as down, and can be aborted."""
     timeline = Timeline(build("commit", {"crashes": 2}, ()))
     for verb in ("crash A", "crash B"):
         timeline.do(timeline.model.find(timeline.state, verb)[0])
@@ -480,8 +473,8 @@ def test_who_is_cut_off_and_who_cannot_read_the_log() -> None:
     assert now.model.verb(undone) == "cancel X"
 
 
-def test_a_bootstrap_is_aborted_only_of_who_is_not_up() -> None:
-    """In the schema's model too; a node by its number is one by its address."""
+def test_a_bootstrap_of_a_live_node_is_not_aborted() -> None:
+    """Named by its address or by its number."""
     tools, now = moment("cms/silent-joiner-in-the-log", 3, "B")
     for line in ("--ip 10.0.0.13", "--node 3"):
         with pytest.raises(
@@ -490,7 +483,7 @@ def test_a_bootstrap_is_aborted_only_of_who_is_not_up() -> None:
             answer(tools, now, f"nodetool abortbootstrap {line}")
 
 
-def test_what_the_model_refuses_is_said_when_it_is_done() -> None:
+def test_a_command_that_the_model_refuses_gives_the_models_reason() -> None:
     """One that is permitted comes first; where none is, the model's reason is told."""
     timeline = Timeline(build("cms", {"nodes": 1}, ()))
     now = DrillMoment(timeline.model, (timeline.moments[0],), "A")
@@ -517,8 +510,8 @@ def test_what_the_model_refuses_is_said_when_it_is_done() -> None:
         ("SELECT * FROM kit_views.log_replication ALLOW ALL", "got 'ALL'"),
     ],
 )
-def test_what_is_typed_is_read_strictly(line: str, says: str) -> None:
-    """One error names the place, what stands there and what is allowed."""
+def test_a_malformed_command_is_refused_with_its_place(line: str, says: str) -> None:
+    """The error names the place, what is there and what is allowed."""
     timeline = Timeline(build("cms", {}, ()))
     now = DrillMoment(timeline.model, (timeline.moments[0],), "A")
     with pytest.raises(BadInput, match=re.escape(says)):
@@ -541,10 +534,10 @@ CONSTANTS = {"text": "'x'", "int": "1", "bigint": "1", "uuid": ID, "timeuuid": I
         ("system_views.cluster_metadata_directory", "rack", ID, "UUID", "text"),
     ],
 )
-def test_a_value_is_of_the_type_of_its_column(
+def test_a_value_of_another_type_than_its_column_is_refused(
     table: str, column: str, value: str, constant: str, kind: str
 ) -> None:
-    """As the server says it; what it takes has its rows."""
+    """In the server's words; values of the right type find rows."""
     timeline = Timeline(build("cms", {}, ()))
     now = DrillMoment(timeline.model, (timeline.moments[0],), "A")
     said = value.strip("'")
@@ -559,7 +552,7 @@ def test_a_value_is_of_the_type_of_its_column(
         "system_views.cluster_metadata_directory WHERE rack = 'r1'",
     )
     for each in right:
-        assert "(0 rows)" not in typed(servers(timeline), now, f"SELECT * FROM {each}")
+        assert "(0 rows)" not in typed(servers(timeline), now, f"SELECT * FROM {each}"), each
 
 
 # behind FROM -> how many rows there are
@@ -576,8 +569,8 @@ COUNTS = {
 
 
 @pytest.mark.parametrize("rest", COUNTS)
-def test_rows_are_counted_and_chosen_by_several_values(rest: str) -> None:
-    """A count is one row of its own; a limit is one of rows that are printed."""
+def test_count_and_in_choose_the_right_rows(rest: str) -> None:
+    """A count is a row of its own; a limit is one of rows that are printed."""
     timeline = Timeline(build("cms", {"nodes": 3}, ()))
     now = DrillMoment(timeline.model, (timeline.moments[0],), "A")
     table = "system_views.cluster_metadata_directory"
@@ -603,10 +596,10 @@ FOUND_BY: dict[tuple[str, str], set[str]] = {
 @pytest.mark.parametrize(("model", "table"), FOUND_BY)
 @pytest.mark.parametrize("form", ["= {}", "IN ({})", "= {} LIMIT 2"])
 @pytest.mark.parametrize("select", ["*", "JSON *", "COUNT(*)"])
-def test_a_search_off_the_key_has_to_be_allowed(
+def test_a_select_by_another_column_than_the_key_needs_allow_filtering(
     model: str, table: str, form: str, select: str
 ) -> None:
-    """As on a server: it could read many rows to return one. Virtual tables are read whole."""
+    """Virtual tables need none."""
     timeline = Timeline(build(model, {}, ()))
     tools, now = servers(timeline), DrillMoment(timeline.model, (timeline.moments[0],), "A")
     [asked] = [each for each in tools.tables if each.title == table]
@@ -616,7 +609,7 @@ def test_a_search_off_the_key_has_to_be_allowed(
         line = f"SELECT {select} FROM {table} WHERE {column} {form.format(constant)}"
         allowed = typed(tools, now, f"{line} ALLOW FILTERING;")
         if column in finding:
-            assert typed(tools, now, line) == allowed
+            assert typed(tools, now, line) == allowed, line
         else:
             with pytest.raises(Refused, match=FILTERING):
                 typed(tools, now, line)
@@ -628,7 +621,7 @@ REAL = {
 }
 
 
-def test_words_of_no_real_tool_are_said_to_be_the_kit_s_own() -> None:
+def test_every_word_of_no_real_tool_is_marked_as_the_kits_own() -> None:
     """Of every drill: an operator doesn't look for them on a real server."""
     forms = {form for name in drills() for form in open_drill(name).grammar.forms}
     own = {form.text.split()[0] for form in forms if form.own}
@@ -637,8 +630,8 @@ def test_words_of_no_real_tool_are_said_to_be_the_kit_s_own() -> None:
     assert own.isdisjoint(REAL)
 
 
-def test_every_event_has_a_published_kind() -> None:
-    """Of all that the CMS may commit, and of each step of an operation."""
+def test_every_event_of_the_log_has_a_published_kind() -> None:
+    """Among them those of a join, a move, a cancel and an assassination."""
     timelines = [open_file(file_named(name)) for name in STORIES if name.startswith(("cms", "tcm"))]
     kinds = {
         kind
@@ -665,10 +658,10 @@ def test_every_event_has_a_published_kind() -> None:
     ],
     ids=["cms", "cms of the server", "commit", "schema"],
 )  # fmt: skip
-def test_a_dumped_log_names_nodes_as_the_published_one(
+def test_a_dumped_log_names_nodes_by_number(
     model: str, given: dict[str, object], script: tuple[str, ...], nodes: dict[int, int]
 ) -> None:
-    """What the importer reads from it is which node each event is about, by number."""
+    """The importer reads which node each event is about."""
     timeline = after(model, given, *script)
     now = DrillMoment(timeline.model, tuple(timeline.moments), "A")
     log = parse_metadata("\n".join(typed(servers(timeline), now, "nodetool cms dumplog")), "log")
@@ -686,10 +679,10 @@ def test_a_dumped_log_names_nodes_as_the_published_one(
         (("ask-seed X A", "bootstrap X", "stop X"), "A B"),
     ],
 )
-def test_the_server_of_a_joiner_runs_once_it_has_asked(
+def test_the_server_of_a_joiner_runs_only_after_asking_a_seed(
     verbs: tuple[str, ...], running: str, off: tuple[str, ...]
 ) -> None:
-    """Before, nobody connects to it; nor to one that is down."""
+    """A node that is down does not run."""
     given = {"nodes": 2, "race": "none", "joins": 1, "restarts": 1}
     timeline = after("schema", given, *verbs, off=off)
     now = DrillMoment(timeline.model, tuple(timeline.moments), "A")
@@ -711,8 +704,8 @@ LOOKS = (
 @pytest.mark.parametrize(
     "name", [each for each in drills() if each.partition("/")[0] in MODELS_OF_SCYLLA]
 )
-def test_a_drill_knows_every_word_of_the_vocabulary(name: str) -> None:
-    """What its model has nothing of says so, and is no unknown word."""
+def test_every_drill_understands_the_whole_vocabulary(name: str) -> None:
+    """A look that its model does not have is not modelled, and no unknown word."""
     under_way = open_drill(name)
     assert {each.text for each in VOCABULARY} <= {form.text for form in under_way.grammar.forms}
     for line in LOOKS:

@@ -24,7 +24,7 @@ TRUTH = {name: judged(row) for name, row in zip(failures.LEVELS_OF_FAILURE, FAIL
 edges_of_tablets = tablets.test_the_documents_edition_has_exactly_the_edges_of_the_documents
 COMPARING: Mapping[tuple[str, ...], Callable[[], None]] = {
     ("COL",): topology.test_the_columns_are_those_of_the_documents,
-    ("EDGE",): topology.test_the_documents_edition_has_exactly_the_edges_of_the_documents,
+    ("EDGE",): topology.test_edition_documents_has_exactly_the_edges_of_the_documents,
     ("EDGE", "tablet"): partial(edges_of_tablets, "migration"),
     ("EDGE", "tablet_rebuild_v2"): partial(edges_of_tablets, "rebuild_v2"),
     ("EDGE", "tablet_repair"): partial(edges_of_tablets, "repair"),

@@ -32,8 +32,8 @@ from tests.views.frames import after, go_on
         {"nodes": 4, "members": 3, "changes": 0, "electorate": "heard"},
     ],
 )
-def test_the_members_change_without_harm(given: dict[str, Any]) -> None:
-    """Every state is seen: one event an epoch, quorums that meet, and events can be committed."""
+def test_no_change_of_cms_members_breaks_a_promise(given: dict[str, Any]) -> None:
+    """The search of each configuration is complete."""
     result = check(build("cms", given))
     assert result.complete
     assert result.violation is None
@@ -52,14 +52,14 @@ SERVER: dict[str, Any] = {"edition": "server", "orders": 0}
         ({"nodes": 3, "members": 1, "orders": 2, "changes": 0, "longest": 9}, 5_475),
     ],
 )
-def test_new_addresses_and_ignored_nodes_do_no_harm(given: dict[str, Any], states: int) -> None:
-    """Whoever moves is found again, and whoever is left out of the CMS takes nothing with it."""
+def test_new_addresses_and_ignored_nodes_break_nothing(given: dict[str, Any], states: int) -> None:
+    """Each search is complete, in so many states."""
     result = check(build("cms", SERVER | given))
     assert (result.complete, result.violation, result.states) == (True, None, states)
 
 
-def test_all_members_find_each_other_at_new_addresses() -> None:
-    """Nobody reaches anybody until they meet through their seeds; then the log has each address."""
+def test_members_with_new_addresses_meet_by_discovery() -> None:
+    """Before, no member reaches another one and there is no quorum; in the end the log has both."""
     timeline = after("cms", {**SERVER, "nodes": 2, "members": 2, "addresses": 2, "requests": 1},
                      "new-address A", "new-address B")  # fmt: skip
     model, state = timeline.model, timeline.state
@@ -72,8 +72,8 @@ def test_all_members_find_each_other_at_new_addresses() -> None:
     assert model.named(model.newest(timeline.state).moved) == ("A", "B")
 
 
-def test_nodes_that_are_to_leave_are_ignored_at_once() -> None:
-    """A and B are left out in one go, so that the CMS moves once; too few may not be left."""
+def test_several_nodes_are_ignored_in_a_single_event() -> None:
+    """A and B are to be replaced at once; refused where too few other nodes are up."""
     given = {"nodes": 4, "members": 3, "edition": "server", "longest": 9}
     timeline = after("cms", given)
     model, state = timeline.model, timeline.state
@@ -96,16 +96,16 @@ def test_nodes_that_are_to_leave_are_ignored_at_once() -> None:
         {**SERVER, "nodes": 2, "members": 2, "addresses": 1},
     ],
 )
-def test_each_step_is_one_of_the_log(given: dict[str, Any]) -> None:
-    """Two and three nodes, both editions: the log of tcm takes the same entries, or nothing."""
+def test_each_step_refines_the_log_of_tcm(given: dict[str, Any]) -> None:
+    """In the documents' edition and the server's: the same entry is appended, or nothing."""
     refinement = entry_of("cms").refinement
     assert refinement is not None
     result = check_refinement(refinement(build("cms", given).parameters))
     assert (result.violation, result.complete) == (None, True)
 
 
-def test_what_is_forced_is_no_step_of_the_log() -> None:
-    """An override replaces what the log had: there the comparison says so."""
+def test_a_forced_entry_does_not_refine_the_log_of_tcm() -> None:
+    """An override replaces what the log had, and the comparison ends there."""
     refinement = entry_of("cms").refinement
     assert refinement is not None
     given = {"nodes": 2, "members": 2, "corruptions": 1, "changes": 0, "orders": 0, "longest": 3}
@@ -125,8 +125,8 @@ def test_what_is_forced_is_no_step_of_the_log() -> None:
         ({"nodes": 3, "crashes": 1, "losses": 1, "changes": 0}, 136_694),
     ],
 )
-def test_four_nodes_change_without_harm(given: dict[str, Any], states: int) -> None:
-    """The same with one of three members that leaves, or is lost; a fourth one takes its place."""
+def test_a_cms_of_four_nodes_breaks_no_promise(given: dict[str, Any], states: int) -> None:
+    """A member leaves or is lost, and a fourth node takes its place."""
     result = check(build("cms", {"nodes": 4, "members": 3, **given}))
     assert (result.violation, result.complete, result.states) == (None, True, states)
 
@@ -140,18 +140,18 @@ def test_four_nodes_change_without_harm(given: dict[str, Any], states: int) -> N
         ("log-transfer", {"electorate": "prefix", "edition": "server"}, False),
     ],
 )
-def test_harm_depends_on_whose_votes_are_counted(
+def test_two_events_at_an_epoch_need_a_quorum_of_members_heard_of(
     off: str, given: dict[str, Any], found: bool
 ) -> None:
-    """Two events at one epoch need a proposer that takes its quorum from members it heard of."""
+    """A proposer that takes its quorum from the log never gets there, whatever is off."""
     model = build("cms", {"nodes": 2, **given}, (off,))
     [log] = [each for each in model.properties if each.invariant == "INV-LOG"]
     assert (check(model, (log,)).violation is not None) is found
 
 
 @pytest.mark.spec("B-054")
-def test_a_handmade_snapshot_makes_all_alike() -> None:
-    """Two corrupt nodes: after the snapshot all have one state, and the entry is marked."""
+def test_a_snapshot_made_by_hand_makes_all_nodes_alike() -> None:
+    """Corrupt nodes included."""
     timeline = open_file(files()["cms/corrupt-state"])
     model, state = timeline.model, timeline.moments[-1].state
     assert {model.known(state, node) for node in range(3)} == {model.known(state, 0)}
@@ -161,8 +161,8 @@ def test_a_handmade_snapshot_makes_all_alike() -> None:
 
 @pytest.mark.spec("B-052")
 @pytest.mark.spec("B-055")
-def test_without_a_majority_data_is_served_and_one_member_can_be_forced() -> None:
-    """An event is refused while a request is served; forced to one, the CMS commits again."""
+def test_without_a_majority_data_is_served_and_a_member_can_be_forced() -> None:
+    """The forced entry is marked, and the CMS has a quorum again."""
     timeline = open_file(files()["cms/majority-lost"])
     model, last = timeline.model, timeline.moments[-1].state
     requests = (m.state for m in timeline.moments if isinstance(m.action, Cms.serve_request))
@@ -175,8 +175,8 @@ def test_without_a_majority_data_is_served_and_one_member_can_be_forced() -> Non
 
 
 @pytest.mark.parametrize("longest", [4, pytest.param(6, marks=pytest.mark.deep)])
-def test_an_operator_replaces_a_lost_member(longest: int) -> None:
-    """The size asked for again places the members anew, on nodes that are up; no state is bad."""
+def test_reconfiguring_to_the_same_size_replaces_a_lost_member(longest: int) -> None:
+    """By a node that is up; the search of it is complete."""
     given = {"nodes": 4, "members": 3, "edition": "server", "losses": 1, "longest": 7}
     model = build("cms", given)
     timeline = Timeline(model)
@@ -190,8 +190,8 @@ def test_an_operator_replaces_a_lost_member(longest: int) -> None:
     assert check(build("cms", {**given, "changes": 0, "longest": longest})).complete
 
 
-def test_only_a_node_of_the_cluster_is_forced() -> None:
-    """The last node of the cluster is not lost; a newcomer that waits cannot become the CMS."""
+def test_only_a_node_of_the_cluster_can_be_forced_to_be_the_cms() -> None:
+    """A newcomer that waits cannot; the last node of the cluster cannot be lost."""
     given = {"newcomers": 2, "losses": 2, "corruptions": 1}
     timeline = after("cms", given, "catch-up B A", "corrupt A", "open-override")
     option = timeline.model.find(timeline.state, "force B")
@@ -201,8 +201,8 @@ def test_only_a_node_of_the_cluster_is_forced() -> None:
     assert after("cms", given).model.find(after("cms", given).state, "lose A") is None
 
 
-def test_a_snapshot_names_a_member_that_is_up() -> None:
-    """A is lost and B down: C, which is not in the cluster, cannot load what would have none."""
+def test_a_snapshot_is_loaded_only_with_a_member_that_is_up() -> None:
+    """A is lost and B down: C, which is not in the cluster, cannot load it; B then can."""
     given = {"nodes": 3, "newcomers": 1, "losses": 1, "crashes": 1}
     timeline = after("cms", given, "lose A", "crash B", "open-override")
     option = timeline.model.find(timeline.state, "load-snapshot C")
@@ -224,9 +224,9 @@ def test_a_snapshot_names_a_member_that_is_up() -> None:
         {"up_to": ("2", "2", "9")},
     ],
 )
-def test_what_makes_no_cluster_is_refused(given: dict[str, Any]) -> None:
-    """More members than nodes, or sizes that are none, are refused with the name of the field."""
-    with pytest.raises(BadInput):
+def test_impossible_members_and_sizes_are_refused(given: dict[str, Any]) -> None:
+    """The error names the field."""
+    with pytest.raises(BadInput, match="|".join(given)):
         build("cms", given)
 
 
@@ -237,8 +237,8 @@ def named(row: FaultRow) -> str:
 
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("row", MATRIX, ids=named)
-def test_faults_heal(row: FaultRow) -> None:
-    """A fixed slice of the matrix: every third fault of each kind; each kind does happen."""
+def test_an_operation_heals_after_a_fault(row: FaultRow) -> None:
+    """Every third place of each fault of the row; each kind does happen."""
     healing = Healing(row)
     healing.run(1, every=3)
     print(healing.figures)
@@ -248,7 +248,7 @@ def test_faults_heal(row: FaultRow) -> None:
 
 @pytest.mark.deep
 @pytest.mark.parametrize("row", MATRIX, ids=named)
-def test_a_fault_at_each_step_heals(row: FaultRow) -> None:
+def test_an_operation_heals_after_two_faults_at_any_steps(row: FaultRow) -> None:
     """Each fault of each kind at each step of each operation, and a second one at each step of all
     those runs.
     """
@@ -262,15 +262,16 @@ OPERATIONS = ("bootstrap", "decommission", "move", "replace", "reconfiguration",
               "recovery", "migration")  # fmt: skip
 
 
-def test_no_operation_and_no_fault_is_left_out() -> None:
-    """Each operation has a row, and each fault that a model of these has comes in one of them."""
+def test_the_matrix_of_faults_has_every_operation_and_fault() -> None:
+    """Those of the models commit, cms, schema and migration."""
     names = [row.operation for row in MATRIX]
     assert [each for each in OPERATIONS if not any(n.startswith(each) for n in names)] == []
     for model in ("commit", "cms", "schema", "migration"):
         kind: Any = type(build(model))
         faults = {act.tag for act in kind.acts.values() if act.said.fault}
         faults -= {"time-out"}  # it is no fault in the log, where only operators cancel
-        assert faults <= {each for row in MATRIX if row.model == model for each in row.faults}
+        there = {each for row in MATRIX if row.model == model for each in row.faults}
+        assert faults <= there, model
 
 
 @pytest.mark.parametrize(
@@ -283,10 +284,10 @@ def test_no_operation_and_no_fault_is_left_out() -> None:
         ("migration, server", "initiator-answers", 2, "follow separate logs"),
     ],
 )
-def test_without_a_safeguard_the_matrix_says_so(
+def test_without_a_safeguard_a_fault_does_not_heal(
     operation: str, off: str, faults: int, says: str
 ) -> None:
-    """Faults that a safeguard is for do harm without it, and the matrix sees that."""
+    """The matrix names the harm."""
     [row] = (each for each in MATRIX if each.operation == operation)
     healing = Healing(row, (off,))
     healing.run(faults)

@@ -49,8 +49,8 @@ THREE: dict[str, Any] = {
         {"nodes": 2, "events": ("drop table t at B",), "snapshot_every": 1},
     ],
 )
-def test_every_promise_holds(backend: str, given: dict[str, Any]) -> None:
-    """With either log every state is seen, no promise breaks, every submitter gets its answer."""
+def test_no_reachable_state_breaks_a_promise(backend: str, given: dict[str, Any]) -> None:
+    """With either log; every submitter gets its answer."""
     result = check(build("commit", {**given, "backend": backend}))
     assert (result.violation, result.complete, result.unreached) == (None, True, ())
 
@@ -95,15 +95,15 @@ def one_after_another(given: dict[str, Any]) -> set[tuple[Any, ...]]:
 
 @pytest.mark.spec("B-083")
 @pytest.mark.parametrize("given", RACES)
-def test_a_counter_ends_as_paxos_does(given: dict[str, Any]) -> None:
-    """Races end with either log as if one event had come after the other, in each order."""
+def test_a_race_ends_as_if_its_events_came_in_turn(given: dict[str, Any]) -> None:
+    """With a counter and with Paxos: the logs and answers of each order."""
     expected = one_after_another(given)
     assert len(expected) > 1
     assert outcomes(given, "paxos") == outcomes(given, "atomic") == expected
 
 
 @pytest.mark.spec("B-083")
-def test_both_logs_promise_the_same() -> None:
+def test_counter_and_paxos_are_judged_by_the_same_properties() -> None:
     """What a search judges does not depend on who gives out epochs."""
     judged = [
         check(build("commit", {**RACES[0], "backend": each})).scope.judged for each in BACKENDS
@@ -113,8 +113,8 @@ def test_both_logs_promise_the_same() -> None:
 
 
 @pytest.mark.spec("B-083")
-def test_the_counter_needs_one_node_and_no_ballot() -> None:
-    """It asks nobody, in no run is there a ballot, and its epochs are 1, 2, 3 without a gap."""
+def test_a_counter_gives_epochs_without_a_ballot_or_another_node() -> None:
+    """In every state they are 1, 2, 3 without a gap."""
     timeline = after("commit", {"backend": "atomic"}, "submit r1 A")
     asked = {"A", "n:A", "r1"}
     go_on(timeline, "append A")
@@ -136,21 +136,19 @@ def test_the_counter_needs_one_node_and_no_ballot() -> None:
     [({"crashes": 1, "losses": 1}, 415_270), ({"ballots": 2}, 135_874)],
     ids=["a crash and a lost answer", "a duel of two rounds"],
 )
-def test_three_acceptors_and_two_proposers(given: dict[str, Any], states: int) -> None:
-    """Two epochs, a ballot each: with faults; with a second ballot, where who is refused may come
-    again.
-    """
+def test_two_proposers_of_three_break_no_promise(given: dict[str, Any], states: int) -> None:
+    """Two epochs; with a crash and a lost answer, or with two ballots each."""
     result = check(build("commit", THREE | given))
     assert (result.violation, result.complete, result.states) == (None, True, states)
 
 
 @pytest.mark.parametrize("guard", entry_of("commit").safeguards, ids=lambda guard: guard.name)
-def test_what_a_safeguard_is_for(guard: Any) -> None:
-    """Without it each invariant that it protects breaks in the smallest case; with it none does."""
+def test_each_safeguard_is_needed_and_enough(guard: Any) -> None:
+    """Each invariant that it protects breaks without it; with it no promise does."""
     model = build("commit", guard.smallest, (guard.name,))
     for invariant in guard.protects:
         judged = tuple(each for each in model.properties if each.invariant == invariant)
-        assert check(model, judged).violation is not None
+        assert check(model, judged).violation is not None, invariant
     result = check(build("commit", guard.smallest))
     assert (result.violation, result.complete) == (None, True)
 
@@ -158,16 +156,16 @@ def test_what_a_safeguard_is_for(guard: Any) -> None:
 @pytest.mark.parametrize(
     "given", [{}, {"window": 2, "members": 1, "nodes": 3, "events": THREE["events"]}]
 )
-def test_it_refines_the_log_in_one_step(given: dict[str, Any]) -> None:
-    """Each step of a log of two epochs is one of the log that tcm runs on, or changes nothing."""
+def test_each_step_refines_the_log_of_tcm(given: dict[str, Any]) -> None:
+    """It is a step of that log, or changes nothing."""
     refinement = entry_of("commit").refinement
     assert refinement is not None
     result = check_refinement(refinement(build("commit", given).parameters))
     assert (result.violation, result.complete) == (None, True)
 
 
-def test_a_search_that_the_window_cuts_is_bounded() -> None:
-    """Of two epochs the second may not come first: the search names what left that out."""
+def test_a_search_that_the_window_cuts_is_called_bounded() -> None:
+    """It names the window that left out the second epoch coming first."""
     given = {"members": 1, "nodes": 2, "events": ("drop table t at A", "alter table u at A")}
     cut, whole = (check(build("commit", {**given, "window": n})) for n in (1, 2))
     assert (cut.complete, cut.verdict, cut.bound.partition(",")[0]) == (True, "bounded", "window=1")
@@ -175,14 +173,14 @@ def test_a_search_that_the_window_cuts_is_bounded() -> None:
 
 
 @pytest.mark.spec("B-002")
-def test_any_node_asks_any_member() -> None:
-    """From each of four nodes an event travels to each of three members; who is none says so."""
+def test_an_event_travels_from_any_node_to_any_member() -> None:
+    """A node that is no member answers who the members are."""
     for node, member in product("ABCD", "ABC"):
         timeline = after("commit", {"events": (f"drop table t at {node}",)}, f"submit r1 {member}")
         flows = [(flow.kind, flow.from_key, flow.to_key) for flow in last_flows(timeline)]
         asks = [("request", "r1", f"n:{node}")]  # its client's
         asks += [("request", f"n:{node}", f"n:{member}")] * (node != member)
-        assert flows == asks
+        assert flows == asks, (node, member)
     timeline = after("commit", {"events": ("drop table t at B to D",)}, "submit r1 D")
     _, request, answer = last_flows(timeline)
     assert (request.to_key, answer.from_key) == ("n:D", "n:D")
@@ -199,8 +197,8 @@ def test_any_node_asks_any_member() -> None:
         ("drop table t", "an event, and nodes of A, B, C, D: drop table t at B to A"),
     ],
 )
-def test_what_is_no_event_is_refused_whole(text: str, allowed: str | None) -> None:
-    """With the parameter and the whole text of it, whatever is wrong in it."""
+def test_a_malformed_event_is_refused_with_its_whole_text(text: str, allowed: str | None) -> None:
+    """And with what is allowed."""
     if allowed is None:
         with pytest.raises(BadInput) as within:
             parsed("dance")
@@ -211,8 +209,8 @@ def test_what_is_no_event_is_refused_whole(text: str, allowed: str | None) -> No
     assert wrong.value.allowed == allowed
 
 
-def test_a_client_hears_from_the_node_that_it_asked() -> None:
-    """The member's answer goes to the submitter, and from there to the client."""
+def test_a_client_gets_its_answer_from_the_node_it_asked() -> None:
+    """The member answers that node, unless it is that node."""
     given: dict[str, Any] = {"members": 1, "nodes": 2, "events": ("drop table t at B",)}
     timeline = after("commit", given, "submit r1 A", "ballot A", "propose A", "learn A",
                      "answer A")  # fmt: skip
@@ -227,8 +225,8 @@ def test_a_client_hears_from_the_node_that_it_asked() -> None:
 
 
 @pytest.mark.spec("B-011")
-def test_the_loser_is_one_epoch_later() -> None:
-    """B loses epoch 1, applies what A has committed, validates again, and is epoch 2."""
+def test_the_loser_of_a_race_is_committed_as_the_next_epoch() -> None:
+    """B loses epoch 1, applies what A has committed, and its event is epoch 2."""
     timeline = after("commit", ALTERS, "submit r1 A", "submit r2 B", *ROUND, "ballot B")
     go_on(timeline, "prepare B A")
     assert timeline.state.nodes[1].log.epoch == 1
@@ -240,8 +238,8 @@ def test_the_loser_is_one_epoch_later() -> None:
 
 
 @pytest.mark.spec("B-005", "B-012")
-def test_a_rejection_names_the_epoch() -> None:
-    """The table is dropped as epoch 1, so its alteration is rejected, and B hears why."""
+def test_a_rejected_event_names_the_epoch_that_it_lost_to() -> None:
+    """Its table was dropped as epoch 1."""
     timeline = after("commit", {}, "submit r1 A", "submit r2 B", *ROUND, "ballot B")
     go_on(timeline, "prepare B A", "ballot B", "prepare B C", "propose B", "answer B")
     rejected = "rejected because table t has been dropped (epoch 1)"
@@ -257,8 +255,8 @@ def _last(timeline: Any) -> tuple[Any, Any, Any]:
 
 
 @pytest.mark.spec("B-013")
-def test_an_id_tells_an_unknown_outcome() -> None:
-    """The answer is lost after the commit; the next member finds the id, and commits nothing."""
+def test_an_event_submitted_again_is_committed_once() -> None:
+    """Its answer was lost; the next member finds the id in the log."""
     given = {"events": ("alter table t at D",), "losses": 1}
     timeline = after("commit", given, "submit r1 A", *ROUND, "lose-answer A")
     assert timeline.state.requests[0].stage == "unknown"
@@ -268,8 +266,8 @@ def test_an_id_tells_an_unknown_outcome() -> None:
 
 
 @pytest.mark.spec("B-014")
-def test_entries_spread_by_themselves() -> None:
-    """After the commit the entry may reach any node, member or not; no answer waits."""
+def test_a_committed_entry_may_reach_any_node() -> None:
+    """Members or not; the answer need not wait for that."""
     timeline = after("commit", {}, "submit r1 A", *ROUND)
     spreads = {"deliver 1 to B", "deliver 1 to C", "deliver 1 to D"}
     verbs = {timeline.model.verb(action) for action in timeline.model.actions(timeline.state)}
@@ -280,8 +278,8 @@ def test_entries_spread_by_themselves() -> None:
 
 
 @pytest.mark.spec("B-015")
-def test_nothing_need_spread() -> None:
-    """Where each of those messages is lost, no promise breaks, and all still get their answers."""
+def test_without_replication_every_submitter_still_gets_its_answer() -> None:
+    """No entry is delivered, and no promise breaks."""
     model = build("commit", {"replication": False})
     assert "deliver" not in {
         model.verb(action).split()[0] for action in model.actions(model.start())
@@ -291,7 +289,7 @@ def test_nothing_need_spread() -> None:
 
 
 @pytest.mark.spec("B-010")
-def test_a_round_of_paxos_in_order() -> None:
+def test_a_round_shows_its_messages_in_order_and_refuses_a_lower_ballot() -> None:
     """Prepare and promise, accept and accepted, in order; a lower ballot is refused after that."""
     timeline = after("commit", {}, "submit r1 A", "submit r2 B", *ROUND[:2], "ballot B")
     go_on(timeline, "prepare B C")
@@ -319,10 +317,8 @@ def test_a_round_of_paxos_in_order() -> None:
         {"nodes": 2, "backend": "atomic", "window": 2},
     ],
 )
-def test_whoever_applies_a_snapshot_event_has_stored_one(given: dict[str, Any]) -> None:
-    """In every state of a search: members and other nodes, by whichever way the event came, and
-    with what replaying the log up to it makes; nobody has one of an event that it holds back.
-    """
+def test_applying_a_snapshot_event_stores_the_snapshot(given: dict[str, Any]) -> None:
+    """In every state, with the metadata that replaying makes; an event that waits has none."""
     events = ("drop table t at A", "snapshot at A", "create table t at A")
     model: Any = build("commit", {"events": events, **given})
     stored, ahead, held = set[str](), False, False
@@ -331,9 +327,9 @@ def test_whoever_applies_a_snapshot_event_has_stored_one(given: dict[str, Any]) 
         due = {each.epoch for each in log if each.event == SNAPSHOT}
         for name, node in zip(model.names, s.nodes, strict=True):
             mine = {each.epoch: each.metadata for each in node.log.snapshots}
-            assert {*mine} == {epoch for epoch in due if epoch <= node.log.epoch}
+            assert {*mine} == {epoch for epoch in due if epoch <= node.log.epoch}, (name, s)
             for epoch, made in mine.items():
-                assert made == reduce(enact, log[:epoch], model.machine.initial)
+                assert made == reduce(enact, log[:epoch], model.machine.initial), (name, s)
             stored |= {name} if mine else set()
             ahead |= due != {*mine}
             held |= any(each.event == SNAPSHOT for each in node.log.held)
@@ -342,10 +338,8 @@ def test_whoever_applies_a_snapshot_event_has_stored_one(given: dict[str, Any]) 
 
 
 @pytest.mark.spec("B-049", "B-050")
-def test_each_node_stores_a_snapshot() -> None:
-    """Members and other nodes store one when they apply the event; who starts from it replays
-    one entry of three.
-    """
+def test_a_node_that_starts_from_a_snapshot_replays_the_rest_alone() -> None:
+    """All who applied the event have it; C fetches it and replays one entry of three."""
     events = ("drop table t at A", "snapshot at A", "create table t at A")
     one = ("ballot A", "propose A", "learn A", "answer A")
     rounds = [verb for request in ("r1", "r2", "r3") for verb in (f"submit {request} A", *one)]
@@ -377,8 +371,8 @@ def whole(count: int) -> NodeLog:
 @pytest.mark.parametrize("had", range(len(ENTRIES)))
 @pytest.mark.parametrize("is_cut", [False, True])
 @pytest.mark.parametrize("snapshots", [False, True])
-def test_a_snapshot_and_the_rest_is_full_replay(had: int, is_cut: bool, snapshots: bool) -> None:
-    """Whoever catches up from any epoch has the metadata that replaying all entries makes."""
+def test_a_snapshot_and_the_rest_equal_full_replay(had: int, is_cut: bool, snapshots: bool) -> None:
+    """From any epoch; without snapshots nothing leads over what was cut."""
     server = truncated(whole(6)) if is_cut else whole(6)
     if is_cut and not snapshots and had < 5:  # there is no other way over what was cut
         with pytest.raises(BadInput, match="after epoch"):
@@ -390,8 +384,8 @@ def test_a_snapshot_and_the_rest_is_full_replay(had: int, is_cut: bool, snapshot
 
 
 @pytest.mark.spec("B-051")
-def test_a_log_is_cut_and_archived() -> None:
-    """On demand a snapshot is an event; the log below it can be cut, and stands in the archive."""
+def test_a_log_below_a_snapshot_can_be_cut_and_stays_in_the_archive() -> None:
+    """B then starts from the snapshot alone."""
     given = {"members": 1, "events": ("drop table t at A", "snapshot at A")}
     one = ("ballot A", "propose A", "learn A", "answer A")
     timeline = after("commit", given, "submit r1 A", *one, "submit r2 A", *one, "truncate A")
@@ -403,10 +397,8 @@ def test_a_log_is_cut_and_archived() -> None:
 
 
 @pytest.mark.spec("B-084")
-def test_two_designs_that_were_given_up() -> None:
-    """Time lines of one run: as designed B may use epoch 1 once it has it; hidden, once three of
-    four have; in two steps, a second round later.
-    """
+def test_the_panel_compares_when_each_design_lets_nodes_use_an_epoch() -> None:
+    """As designed, hidden until three of four have it, or a second round later."""
     timeline = after("commit", {}, "submit r1 A", *ROUND, "deliver 1 to B")
     designed, hidden, twice = panel_text(timeline, "designs").splitlines()
     assert designed.endswith("A can use it from step 6, B can use it from step 7")
@@ -422,5 +414,5 @@ def test_two_designs_that_were_given_up() -> None:
         if one.key
     }
     for design in ("as designed", "hidden epochs", "in two steps"):
-        assert lines[f"design:{design}:A:e1"] == ["message away", "message"]
+        assert lines[f"design:{design}:A:e1"] == ["message away", "message"], design
         assert f"design:{design}:D:e1" not in lines

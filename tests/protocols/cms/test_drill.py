@@ -58,14 +58,14 @@ WRONG: list[tuple[str, list[str], set[str], str]] = [
 
 @pytest.mark.spec("B-055")
 @pytest.mark.parametrize("name", PASSING)
-def test_the_procedure_passes(name: str) -> None:
-    """Each step is ticked, and no command of it is needless."""
+def test_the_documented_procedure_passes_with_the_fewest_commands(name: str) -> None:
+    """Each step is ticked, and no command is needless."""
     assert passing(name, *PASSING[name]) == LEAST[name]
 
 
 @pytest.mark.parametrize("name", [MEMBER, QUORUM, pytest.param(ALL, marks=pytest.mark.deep)])
-def test_no_walk_is_shorter(name: str) -> None:
-    """A search of all that can be typed finds none with fewer changing commands."""
+def test_no_walk_passes_with_fewer_commands(name: str) -> None:
+    """A search of all that can be typed."""
     shortest = par(typed(name), seconds=3600)
     assert shortest.fewest
     assert shortest.least == LEAST[name]
@@ -81,7 +81,7 @@ def test_no_walk_is_shorter(name: str) -> None:
         "sudo systemctl restart cassandra.service",
     ],
 )
-def test_a_line_may_be_written_as_the_real_one(line: str) -> None:
+def test_a_command_is_accepted_in_other_real_spellings(line: str) -> None:
     """Other ways to say what the forms say."""
     assert not errors(typed(MEMBER, line))
 
@@ -94,7 +94,7 @@ def test_a_line_may_be_written_as_the_real_one(line: str) -> None:
         ([THREE, *LEAVE, "on A"], 3),  # only two nodes are left that can be members
     ],
 )
-def test_the_replication_factor_is_what_was_asked_for(lines: list[str], size: int) -> None:
+def test_the_replication_factor_follows_a_reconfiguration(lines: list[str], size: int) -> None:
     """As the server prints it; a CMS that cannot be that large does not change it."""
     row = f"ReplicationParams{{class=org.apache.cassandra.locator.MetaStrategy, dc1={size}}}"
     walked = typed(MEMBER, *lines, LIST, "nodetool cms dumplog")
@@ -105,15 +105,9 @@ def test_the_replication_factor_is_what_was_asked_for(lines: list[str], size: in
     assert bool(prepared) == bool(lines)
 
 
-UNPREPARED, ENDED = "no entry of the model prepares", "the server has one more entry"
-
-
-SIMPLE, COMPLEX = (f"PREPARE_{how}_CMS_RECONFIGURATION" for how in ("SIMPLE", "COMPLEX"))
-
-
 @pytest.mark.parametrize(("name", "lines", "wrong", "said"), WRONG)
-def test_a_wrong_way_is_named(name: str, lines: list[str], wrong: set[str], said: str) -> None:
-    """What is refused says why; what is not is graded."""
+def test_a_wrong_walk_fails_checks(name: str, lines: list[str], wrong: set[str], said: str) -> None:
+    """A refused command says why."""
     walked = typed(name, *lines)
     assert set(failed(walked)) == wrong
     assert said in " ".join(errors(walked))
@@ -122,16 +116,16 @@ def test_a_wrong_way_is_named(name: str, lines: list[str], wrong: set[str], said
 
 @pytest.mark.spec("B-052")
 def test_without_a_quorum_data_is_read_and_nothing_is_committed() -> None:
-    """The schema cannot change and the log cannot be dumped; a read at QUORUM is answered."""
+    """The schema cannot change and the log cannot be dumped; a read is answered."""
     under_way = typed(QUORUM, "SELECT id FROM shop.orders")
     assert "7" in printed(under_way)
     for line in (ALTER, "nodetool cms dumplog", THREE):
-        assert "no quorum of the CMS answers" in under_way.enter(line).error
+        assert "no quorum of the CMS answers" in under_way.enter(line).error, line
     assert under_way.enter(LIST).lines[2].count("nodeid") == 3
 
 
-def test_the_machine_of_a_node_that_has_left_is_still_there() -> None:
-    """One can go to it, and its server answers its own tools; the others do not list it."""
+def test_a_node_that_has_left_still_answers_its_own_tools() -> None:
+    """The others do not list it."""
     walked = typed(MEMBER, *LEAVE, "on A", "nodetool status", "on D", "nodetool status", LIST)
     assert not errors(walked)
     _, _, others, _, own, view = (entry.lines for entry in walked.transcript)
@@ -141,8 +135,8 @@ def test_the_machine_of_a_node_that_has_left_is_still_there() -> None:
 
 
 @pytest.mark.spec("B-056")
-def test_the_override_keeps_what_some_disk_has() -> None:
-    """Only what nobody but the lost member had is gone, and the forced entry is marked."""
+def test_the_override_loses_only_what_no_live_disk_has() -> None:
+    """The change of epoch 4; the forced entry is marked."""
     walked = typed(ALL, *PASSING[ALL])
     [lost] = [row.why for row in walked.grade().rows if row.name == "metadata lost"]
     assert lost == "no disk has this any more: “change” of epoch 4"
@@ -158,6 +152,6 @@ def test_the_override_keeps_what_some_disk_has() -> None:
         max_size=10,
     ),
 )
-def test_nothing_that_is_typed_loses_anything(name: str, lines: list[str]) -> None:
-    """Whatever a line is: text, or a command out of its place."""
+def test_no_typed_line_loses_earlier_work(name: str, lines: list[str]) -> None:
+    """Any text, or a command out of its place."""
     keeps_all(name, lines)

@@ -26,8 +26,8 @@ from kit.lessons import (
 from kit.protocols.cms.lessons.tasks import promises
 
 
-def test_what_a_submitter_is_told_is_the_end_of_the_run() -> None:
-    """The rest of the story counts, wherever one looks; a request without an answer has none."""
+def test_the_lesson_knows_how_a_submission_ends() -> None:
+    """By the end of the run, wherever one looks."""
     race = story("cms/race-rejected")
     assert predict(race, answer_to, "r2").answer("rejected").passed
     race.goto(3)
@@ -38,16 +38,16 @@ def test_what_a_submitter_is_told_is_the_end_of_the_run() -> None:
     assert "table t has been dropped (epoch 1)" in repr(wrong)
 
 
-def test_who_asks_is_sent_what_is_left_of_the_log() -> None:
-    """From a node that has cut its log off, a snapshot and the entries above it; else entries."""
+def test_the_lesson_knows_what_a_node_is_sent_of_the_log() -> None:
+    """A snapshot and the entries above it where the log was cut; else the entries."""
     asked = before(story("cms/snapshot-and-archive"), "ask A for D")
     assert predict(asked, fetched, "D", "A").answer("the snapshot of epoch 2 and epoch 3").passed
     assert predict(asked, fetched, "D", "B").answer("epochs 1, 2, 3").passed
     assert predict(asked, fetched, "D", "C").answer("nothing").passed
 
 
-def test_who_decides_needs_both_majorities() -> None:
-    """While a node is written to only, the readers have to be among those who store an epoch."""
+def test_the_lesson_knows_which_members_decide() -> None:
+    """Most of the readers and most of the writers, while a node is added in two events."""
     grown = Player("cms/third-node")
     assert predict(grown, deciding).answer("A").passed
     attempt(grown, "bootstrap A C A", "advance A A")
@@ -59,7 +59,7 @@ def test_who_decides_needs_both_majorities() -> None:
     assert predict(grown, deciding).right == ("A and B", "A and C", "B and C")
 
 
-def test_what_nobody_can_be_asked_is_refused() -> None:
+def test_a_question_about_an_unknown_node_or_model_is_refused() -> None:
     """Another model, an unknown request, an unknown node."""
     race = story("cms/race-rejected")
     for question, about in ((answer_to, ["r9"]), (fetched, ["A", "Z"]), (deciding, [])):
@@ -70,8 +70,8 @@ def test_what_nobody_can_be_asked_is_refused() -> None:
 
 
 @pytest.mark.usefixtures("judged_here")
-def test_overtaking_needs_the_first_ballot_and_both_answers() -> None:
-    """B alone, or B first, or an answer that is missing: each is told."""
+def test_the_exercise_on_overtaking_names_what_is_missing() -> None:
+    """A's ballot before B's, both answers, or B's event as epoch 1."""
     alone = ["submit r2 B", "ballot B", "prepare B C", "propose B", "accept B C", "learn B"]
     told_so = repr(exercise("overtaken").check(alone))
     assert "A has to open a ballot first, and then B." in told_so
@@ -80,13 +80,13 @@ def test_overtaking_needs_the_first_ballot_and_both_answers() -> None:
     assert "epoch 1 is not the event of B" in repr(exercise("overtaken").check(late))
 
 
-def test_an_acceptor_promises_what_is_not_below_its_promise() -> None:
+def test_the_solution_promises_no_ballot_below_its_promise() -> None:
     """The rule of the exercise is that of the model."""
     assert promises([3, 1, 3, 4, 2]) == [True, False, True, True, False]
 
 
-def test_one_player_has_the_race_in_both_worlds() -> None:
-    """By gossip both clients hear that it is done, and no node can load it; with a log one does."""
+def test_the_lesson_compares_a_race_by_gossip_and_in_the_log() -> None:
+    """By gossip both changes are done and no node starts again; in the log one change is done."""
     gossip, ordered = (with_log("cms/type-dropped-by-gossip", ordered=o) for o in (False, True))
     both = [planned.text for planned in gossip.model.planned]
     assert predict(gossip, done_changes).right == tuple(both)
@@ -99,8 +99,8 @@ def test_one_player_has_the_race_in_both_worlds() -> None:
     assert not gossip.timeline.here.ordered
 
 
-def test_who_finds_a_write_reads_by_its_id() -> None:
-    """Two creations by gossip leave it under an id that nobody reads; before that two nodes do."""
+def test_the_lesson_knows_which_nodes_find_a_write() -> None:
+    """Two creations by gossip leave it under an id that no node reads; before, two nodes do."""
     twice = story("cms/two-ids-by-gossip")
     assert predict(twice, finders).answer("none of these").passed
     fresh = Player(twice.model, controls=False)
@@ -110,8 +110,8 @@ def test_who_finds_a_write_reads_by_its_id() -> None:
         predict("schema/two-changes", finders)
 
 
-def test_a_coordinator_writes_to_those_it_knows() -> None:
-    """Who has dropped the joiner does not write to it, and who has not, does."""
+def test_the_lesson_knows_to_whom_a_coordinator_writes() -> None:
+    """B, which has dropped the joiner, does not write to it; A does."""
     dropped = after(story("cms/silent-joiner-by-gossip"), "time-out B")
     assert predict(dropped, recipients, "B").right == ("A", "B")
     assert predict(dropped, recipients, "A").right == ("A", "B", "X")
@@ -119,7 +119,7 @@ def test_a_coordinator_writes_to_those_it_knows() -> None:
         predict(dropped, recipients, "Z")
 
 
-def test_what_is_kept_is_what_the_log_has() -> None:
+def test_the_lesson_knows_which_changes_the_log_keeps() -> None:
     """A change that only gossip knew is not in the log; without a log nothing can be asked."""
     assert predict(story("cms/off-metadata-switch"), kept_changes).right == ("change 2",)
     assert predict(story("cms/off-equal-metadata"), kept_changes).answer("none of these").passed
@@ -128,8 +128,8 @@ def test_what_is_kept_is_what_the_log_has() -> None:
 
 
 @pytest.mark.usefixtures("judged_here")
-def test_mending_needs_a_mismatch_and_the_change_in_the_log() -> None:
-    """A migration of nodes that are alike finds nothing; one that is not ended has no log."""
+def test_the_exercise_on_mending_names_what_is_missing() -> None:
+    """A mismatch that was found, and a log on both nodes."""
     alike = ["upgrade A", "upgrade B", "initialize A", "answer A B", "begin-log A", "catch-up B"]
     said = repr(exercise("mended").check(alike))
     assert "No initiator of your run has found a mismatch." in said

@@ -12,7 +12,7 @@ from kit.errors import BadInput, Refusal
 from kit.model.flows import flows
 from kit.model.registry import build, entry_of
 from kit.model.timeline import Timeline
-from kit.protocols.cms.migrating_cluster import NO_LOG, MetadataLog, MigratingNode
+from kit.protocols.cms.migrating_cluster import NO_LOG
 from kit.protocols.cms.migration import KINDS, Migration
 from kit.search.check import check, check_refinement
 from tests.protocols.storage.proofs import assert_holds
@@ -44,7 +44,7 @@ LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
 
 @pytest.mark.parametrize("name", CLEAN)
 def test_no_order_of_steps_breaks_a_promise(name: str) -> None:
-    """The search is complete, judged all, and finds no harm, whatever goes down at which step."""
+    """Whatever goes down at which step: the search is complete."""
     parameters, states, depth = CLEAN[name]
     assert_holds(check(build("migration", parameters)), states, depth)
 
@@ -52,15 +52,15 @@ def test_no_order_of_steps_breaks_a_promise(name: str) -> None:
 @pytest.mark.deep
 @pytest.mark.parametrize("name", LARGE)
 def test_no_large_run_breaks_a_promise(name: str) -> None:
-    """The same where it takes longer; none has more than a million states."""
+    """The same with more faults, in at most a million states."""
     parameters, states, depth = LARGE[name]
     assert states <= 1_000_000
     assert_holds(check(build("migration", parameters)), states, depth)
 
 
 @pytest.mark.parametrize("guard", GUARDS)
-def test_a_safeguard_is_needed_and_enough(guard: str) -> None:
-    """Without it the smallest configuration breaks a promise; with it a full search finds none."""
+def test_each_safeguard_is_needed_and_enough(guard: str) -> None:
+    """In its smallest configuration a promise breaks without it, and none with it."""
     given = GUARDS[guard]
     violation = check(build("migration", given.smallest, (given.name,))).violation
     assert violation is not None
@@ -77,8 +77,8 @@ def test_a_safeguard_is_needed_and_enough(guard: str) -> None:
         FRESH,
     ],
 )
-def test_it_refines_the_log_in_one_step(given: dict[str, Any]) -> None:
-    """The first epochs and all that follows are entries of the log that tcm runs on."""
+def test_each_step_refines_the_log_of_tcm(given: dict[str, Any]) -> None:
+    """The first epochs and all that follows."""
     refinement = entry_of("migration").refinement
     assert refinement is not None
     result = check_refinement(refinement(build("migration", given).parameters))
@@ -86,13 +86,13 @@ def test_it_refines_the_log_in_one_step(given: dict[str, Any]) -> None:
 
 
 @pytest.mark.deep
-def test_it_refines_the_log_where_nodes_are_lost() -> None:
-    """The same for three nodes and a spare one: a log may be lost, and another one begun."""
-    test_it_refines_the_log_in_one_step({"deaths": 1, "spares": 1})
+def test_each_step_refines_the_log_of_tcm_where_nodes_are_lost() -> None:
+    """Three nodes and a spare one: a log may be lost, and another one begun."""
+    test_each_step_refines_the_log_of_tcm({"deaths": 1, "spares": 1})
 
 
-def test_a_log_is_lost_with_the_only_node_that_has_it() -> None:
-    """B dies as the only member: nobody knows of its third epoch, and A begins another log."""
+def test_a_log_that_died_with_its_only_node_is_begun_again() -> None:
+    """B dies as the only member: A begins another log, and each step still refines that of tcm."""
     timeline = played("nodes=2 deaths=1 changes=2", "upgrade B", "freeze B A", "initialize B",
                       "begin-log B", "upgrade A", "change B schema")  # fmt: skip
     refinement = entry_of("migration").refinement
@@ -106,8 +106,8 @@ def test_a_log_is_lost_with_the_only_node_that_has_it() -> None:
     assert compared.project(timeline.state).applied == (3, 0)
 
 
-def test_two_schemas_without_the_switch() -> None:
-    """One old node, one new: a CREATE by gossip and an ALTER through the log, and they differ."""
+def test_without_the_metadata_switch_an_old_and_a_new_node_differ() -> None:
+    """A CREATE by gossip on the old node, an ALTER through the log on the new one."""
     timeline = played("nodes=2 changes=2", "upgrade A", "initialize A", "begin-log A",
                       "change B schema", "change A schema", off=("metadata-switch",))  # fmt: skip
     a, b = timeline.state.nodes
@@ -137,24 +137,20 @@ def why_not(timeline: Timeline, action: Any) -> str:
 
 
 @pytest.mark.spec("B-067")
-def test_a_switch_on_each_node_stops_every_change() -> None:
-    """Schema, move, decommission, bootstrap: refused where it is set, on that node alone; a lock
-    shows it.
-    """
+def test_a_node_with_its_switch_set_refuses_every_kind_of_change() -> None:
+    """That node alone; a lock in the picture shows it."""
     timeline = played("requested=every spares=1", "upgrade A", "freeze A B")
     assert {"schema", "move", "decommission", "bootstrap"} <= {*KINDS}
     for kind in KINDS:
-        assert "switch of B is set" in why_not(timeline, Migration.change("B", kind))
-        assert why_not(timeline, Migration.change("C", kind)) == ""
+        assert "switch of B is set" in why_not(timeline, Migration.change("B", kind)), kind
+        assert why_not(timeline, Migration.change("C", kind)) == "", kind
     stage = Player(timeline).rendered.html(2)
     assert "switch set" in stage
 
 
 @pytest.mark.spec("B-068")
-def test_an_upgraded_node_has_old_ones_set_it_and_they_ignore_the_rest() -> None:
-    """Once A is upgraded it asks B and C, and nobody asks before. Asked for the CMS, or told of an
-    epoch, an old node does nothing, and its state stays as it is.
-    """
+def test_an_old_node_ignores_messages_on_the_cms_and_its_epochs() -> None:
+    """Its state stays as it was since its switch was set."""
     timeline = played("", "upgrade A", "freeze A B", "freeze A C", "initialize A", "begin-log A",
                       "upgrade B", "ask-members B", "catch-up B", "grow B")  # fmt: skip
     said = {flow.text for flow in flows_of(timeline, 7)}
@@ -171,26 +167,24 @@ def flows_of(timeline: Timeline, at: int) -> tuple[Any, ...]:
 
 
 @pytest.mark.spec("B-069")
-def test_only_the_new_version_comes_in_while_versions_are_mixed() -> None:
-    """A further node, and the one that replaces a dead old one: new, or refused. Before that an
-    old node may still join.
-    """
+def test_an_old_node_cannot_join_while_versions_are_mixed() -> None:
+    """Neither as a further node nor as a replacement; before that, it can."""
     timeline = played("spares=1 deaths=1", "die C")
     assert why_not(timeline, Migration.bring("X", "old")) == ""
     timeline = played("spares=1 deaths=1", "die C", "upgrade A", "freeze A B")
     for node in ("X", "C"):
-        assert "only the new version" in why_not(timeline, Migration.bring(node, "old"))
-        assert why_not(timeline, Migration.bring(node, "new")) == ""
+        assert "only the new version" in why_not(timeline, Migration.bring(node, "old")), node
+        assert why_not(timeline, Migration.bring(node, "new")) == "", node
 
 
-def test_a_switch_that_is_set_keeps_old_nodes_out_even_where_none_is_new() -> None:
-    """A had B set it and is lost: B lets nobody bootstrap, until it runs the new version."""
+def test_a_set_switch_keeps_old_nodes_out_after_the_upgraded_node_is_lost() -> None:
+    """B lets only the new version bootstrap."""
     timeline = played("spares=1 deaths=1", "upgrade A", "freeze A B", "die A")
     assert "the switch is set: no bootstrap" in why_not(timeline, Migration.bring("X", "old"))
     assert why_not(timeline, Migration.bring("X", "new")) == ""
 
 
-def test_without_the_switch_old_nodes_come_in_and_come_back() -> None:
+def test_without_the_switch_old_nodes_join_and_come_back() -> None:
     """Where versions are mixed, and where a log has begun without the node."""
     timeline = played("spares=1 crashes=1", "upgrade A", off=("metadata-switch",))
     assert why_not(timeline, Migration.bring("X", "old")) == ""
@@ -199,7 +193,7 @@ def test_without_the_switch_old_nodes_come_in_and_come_back() -> None:
 
 
 @pytest.mark.spec("B-070")
-def test_a_node_that_is_upgraded_later_learns_the_members() -> None:
+def test_a_node_upgraded_later_learns_the_members_and_fetches_the_log() -> None:
     """It asks its peers, an upgraded one answers, and it gets the log from a member."""
     timeline = played("", "upgrade A", "freeze A B", "freeze A C", "initialize A", "begin-log A",
                       "upgrade C", "ask-members C")  # fmt: skip
@@ -209,7 +203,7 @@ def test_a_node_that_is_upgraded_later_learns_the_members() -> None:
     assert timeline.state.nodes[2].epoch == 2
 
 
-def test_only_who_runs_by_the_log_says_who_its_members_are() -> None:
+def test_only_a_node_with_the_log_says_who_its_members_are() -> None:
     """B has asked A, and has no log yet: while A is down C gets no answer, from B either."""
     timeline = played("crashes=1", "upgrade A", "freeze A B", "freeze A C", "initialize A",
                       "begin-log A", "upgrade B", "upgrade C", "ask-members B")  # fmt: skip
@@ -219,14 +213,12 @@ def test_only_who_runs_by_the_log_says_who_its_members_are() -> None:
         model, state = timeline.model, timeline.state
         assert model.named(state.nodes[1].knows) == ("A",)
         assert model.named(model.members_heard(state, 2)) == ("A",) * answered
-        assert (ask in map(model.verb, model.actions(state))) is answered
+        assert (ask in map(model.verb, model.actions(state))) is answered, line
 
 
 @pytest.mark.spec("B-071")
-def test_the_operator_looks_at_gossip_and_injects_it() -> None:
-    """The inspector shows who differs; an injected message gives an old node the change, and does
-    nothing to one that runs by the log.
-    """
+def test_an_injected_gossip_message_changes_only_nodes_without_the_log() -> None:
+    """The panel marks nodes that differ until they got it; a node with the log refuses it."""
     timeline = played("nodes=3", "change C schema", "upgrade C", "freeze C A", "freeze C B")
     text = Player(timeline).text()
     assert "C  new  –  no log yet  1 ≠" in text
@@ -243,8 +235,8 @@ def test_the_operator_looks_at_gossip_and_injects_it() -> None:
     assert "follows the log" in why_not(off, Migration.inject("B", "A"))
 
 
-def test_a_mismatch_is_found_named_and_mended() -> None:
-    """The log does not begin; the node is named; after it is mended by hand, it does."""
+def test_the_log_begins_only_after_a_mismatch_is_mended() -> None:
+    """Until then the refusal names the node that differs."""
     lines = ("upgrade A", "change C schema", "upgrade B", "upgrade C", "initialize A",
              "answer A B", "answer A C")  # fmt: skip
     timeline = played("edition=server", *lines)
@@ -257,8 +249,8 @@ def test_a_mismatch_is_found_named_and_mended() -> None:
     assert timeline.moments[-1].milestone == "the point of no return"
 
 
-def test_an_aborted_initialization_leaves_nobody_with_half_of_it() -> None:
-    """All nodes are as before, and it can be done again, by another initiator, too."""
+def test_an_aborted_initialization_changes_no_node() -> None:
+    """Another initiator can then begin."""
     timeline = played("edition=server", "upgrade A", "upgrade B", "upgrade C")
     before = timeline.state
     go(timeline, "initialize A", "answer A B", "abort B")
@@ -268,25 +260,24 @@ def test_an_aborted_initialization_leaves_nobody_with_half_of_it() -> None:
 
 
 @pytest.mark.spec("B-040")
-def test_a_flag_begins_a_fresh_cluster_alone() -> None:
-    """Nobody else can begin, nobody is asked, and one node is the CMS that all others find."""
+def test_only_the_node_with_the_flag_begins_a_fresh_cluster() -> None:
+    """It is the CMS, and another node finds it."""
     for flag in "ABC":
         timeline = played(f"begins=fresh contact={flag}")
         enabled = timeline.model.actions(timeline.state)
-        assert [each.node for each in enabled if isinstance(each, Migration.initialize)] == [flag]
+        begins = [each.node for each in enabled if isinstance(each, Migration.initialize)]
+        assert begins == [flag]
         go(timeline, f"initialize {flag}", f"begin-log {flag}")
         assert "first member" in timeline.moments[1].say
         [log] = timeline.state.logs
         assert timeline.model.named(log.members_at(log.top)) == (flag,)
         other = "BAA"["ABC".index(flag)]
         go(timeline, f"discover {other} {flag}", f"ask-members {other}", f"catch-up {other}")
-        assert timeline.state.nodes["ABC".index(other)].epoch == 2
+        assert timeline.state.nodes["ABC".index(other)].epoch == 2, other
 
 
-def test_on_the_server_fresh_nodes_elect_the_first_member() -> None:
-    """Whoever knows a lower name, or nobody, does not begin; all that one has found take part in
-    one election; what is given up leaves nobody with half of it.
-    """
+def test_on_the_server_fresh_nodes_take_part_in_a_single_election() -> None:
+    """C is in that of B, so A's cannot end; given up, it leaves no node with half of it."""
     timeline = played("begins=fresh edition=server contact=C")
     begins = [
         each
@@ -310,14 +301,14 @@ def test_on_the_server_fresh_nodes_elect_the_first_member() -> None:
 
 
 @pytest.mark.parametrize("given", ["begins=fresh spares=1", "begins=fresh deaths=1", "contact=E"])
-def test_what_is_no_fresh_cluster_is_refused(given: str) -> None:
+def test_a_fresh_cluster_with_spares_deaths_or_an_unknown_seed_is_refused(given: str) -> None:
     """Nobody is added to it or lost by it, and the first one is a node."""
     with pytest.raises(BadInput):
         played(given)
 
 
-def test_past_the_point_of_no_return_nothing_is_aborted() -> None:
-    """A writes the log and goes down: nobody else knows, and the abort waits for A."""
+def test_after_the_log_was_begun_no_node_aborts_the_migration() -> None:
+    """A wrote the log and is down: the abort waits for A."""
     timeline = played("edition=server crashes=1", "upgrade A", "upgrade B", "upgrade C",
                       "initialize A", "answer A B", "answer A C", "begin-log A",
                       "crash A")  # fmt: skip
@@ -366,17 +357,11 @@ REPORTED: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("name", REPORTED)
-def test_a_search_reports_it(name: str) -> None:
-    """Judged alone, each promise is broken by what was broken for it."""
+def test_a_search_reports_each_promise_broken_on_purpose(name: str) -> None:
+    """Each promise is judged alone, on a model that was broken for it."""
     assert_reported(REPORTED[name](), name)
 
 
-def test_every_judge_has_a_broken_variant() -> None:
+def test_every_property_has_a_broken_variant() -> None:
     """The table names all properties."""
     assert {*REPORTED} == {*judges(build("migration"))}
-
-
-OLD, NEW = MigratingNode(facts=0b1), MigratingNode(is_new=True, facts=0b1)
-OF_A, OF_B = MetadataLog(0, 0b1, 0), MetadataLog(1, 0b10, 0b1, (("member", 2),))
-"""A log of A, and one of B that holds another change, and C as a member from epoch 3 on."""
-BY_A, BY_B = NEW.but(log=1, epoch=2, knows=0b1), NEW.but(log=2, epoch=3, facts=0b10, knows=0b110)

@@ -211,7 +211,7 @@ def plain(cells: tuple[str, ...]) -> str:
 
 
 @pytest.mark.parametrize(("name", "row"), CASES)
-def test_a_case_of_a_published_rule(name: str, row: tuple[str, ...]) -> None:
+def test_a_rule_gives_the_answer_worked_out_by_hand(name: str, row: tuple[str, ...]) -> None:
     """The rule that stands in the kit gives what was worked out by hand."""
     answer: Any = ANSWERS[name]
     given = answer.__code__.co_argcount
@@ -219,13 +219,13 @@ def test_a_case_of_a_published_rule(name: str, row: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_each_rule_has_cases_and_names_its_function(name: str) -> None:
-    """Five cases at least; the function is there, and the index of rules names it."""
+def test_each_published_rule_has_cases_and_is_in_the_index(name: str) -> None:
+    """Its function is there, too."""
     assert len([*rows(FILES[name])]) > LEAST
     [line] = (line for line in FILES[name].splitlines() if line.startswith("# answered by"))
     for function in line.removeprefix("# answered by ").split(", "):
         module, _, called = function.rpartition(".")
-        assert callable(getattr(import_module(module), called))
+        assert callable(getattr(import_module(module), called)), function
         assert f"`{function}`" in INDEX
 
 
@@ -238,8 +238,8 @@ def members(readers: int, writers: int = 0, **more: int) -> Members:
     ("nodes", "size"),
     [(1, 1), (2, 1), (3, 3), (5, 3), (6, 5), (9, 5), (100, 5), (101, 10), (1000, 10)],
 )
-def test_the_size_follows_the_cluster(nodes: int, size: int) -> None:
-    """1 for up to 2 nodes, 3 for up to 5, 5 for up to 100, and 10 above; bounds are inclusive."""
+def test_the_size_of_the_cms_follows_the_size_of_the_cluster(nodes: int, size: int) -> None:
+    """1 for up to 2 nodes, 3 for up to 5, 5 for up to 100, and 10 above."""
     assert size_for(nodes) == size
 
 
@@ -253,8 +253,8 @@ def test_the_size_follows_the_cluster(nodes: int, size: int) -> None:
         (0b0011, 0b0011, 3, 0b0011),
     ],
 )
-def test_members_stay(candidates: int, present: int, size: int, chosen: int) -> None:
-    """By the documents who is a member stays one; the others come in the ring's order."""
+def test_a_member_stays_a_member(candidates: int, present: int, size: int, chosen: int) -> None:
+    """By the documents; the others come in the ring's order."""
     assert placed(candidates, present, size) == chosen
 
 
@@ -271,14 +271,14 @@ def test_members_stay(candidates: int, present: int, size: int, chosen: int) -> 
         ]),
     ],
 )  # fmt: skip
-def test_a_change_is_a_row_of_events(
+def test_members_are_added_one_by_one_and_then_removed(
     now: int, wanted: int, at_once: bool, events: list[str]
 ) -> None:
-    """All additions one by one, each in two events, then all removals; quorums always meet."""
+    """An addition is two events, and quorums meet after each event."""
     at, made = members(now), list[str]()
     while event := next_step(at, wanted, at_once=at_once):
         after = enact(at, Entry(1, event, "A"))
-        assert strangers(at, after) is None
+        assert strangers(at, after) is None, event
         made, at = [*made, event], after
     assert made == events
     assert (at.readers, at.writers) == (wanted, wanted)
@@ -293,7 +293,7 @@ def test_a_change_is_a_row_of_events(
         ("cancel", "cancel", 0),
     ],
 )
-def test_an_event_is_a_line(event: str, kind: str, named: int) -> None:
+def test_an_event_names_its_kind_its_size_and_its_nodes(event: str, kind: str, named: int) -> None:
     """It names its kind and its nodes; a number is a size."""
     assert parsed(event) == (kind, named)
     assert sizes_in(event) == (3 * (kind == "reconfigure"), "")
@@ -313,16 +313,16 @@ def test_an_event_is_a_line(event: str, kind: str, named: int) -> None:
         (0b001, 0b011, 0b011, True),
     ],
 )
-def test_who_decides(readers: int, writers: int, nodes: int, may: bool) -> None:
-    """Most of the read set and most of the write set; the smallest such sets are the quorums."""
+def test_two_majorities_decide(readers: int, writers: int, nodes: int, may: bool) -> None:
+    """Most readers and most writers; the smallest such sets are the quorums."""
     assert decides(members(readers, writers), nodes) is may
     assert (nodes in quorums(readers, writers, 255)) is may
 
 
 @pytest.mark.spec("B-048")
 @pytest.mark.parametrize("size", range(1, 11))
-def test_quorums_of_neighbouring_memberships_meet(size: int) -> None:
-    """One node more or less, in either set or in both: all quorums of both share a member."""
+def test_quorums_before_and_after_an_event_share_a_member(size: int) -> None:
+    """A node more or less, in the read set, the write set or both."""
     now = Members(readers=(1 << size) - 1, writers=(1 << size) - 1)
     changes = (
         *(("start add K", "finish add K"), ("start removal of A", "finish removal of A")),
@@ -333,13 +333,13 @@ def test_quorums_of_neighbouring_memberships_meet(size: int) -> None:
         at = now
         for event in events:
             after = enact(at, Entry(1, event, "A"))
-            assert strangers(at, after) is None
+            assert strangers(at, after) is None, (events, event)
             at = after
 
 
 @pytest.mark.parametrize("size", range(1, 6))
-def test_meeting_is_what_all_pairs_say(size: int) -> None:
-    """The rule agrees with looking at each two majorities of each two groups."""
+def test_the_rule_on_meeting_agrees_with_trying_all_pairs(size: int) -> None:
+    """Of majorities of two groups."""
     every = range(1, 1 << size)
     for one in every:
         for other in every:
@@ -350,16 +350,16 @@ def test_meeting_is_what_all_pairs_say(size: int) -> None:
                 for b in combinations([1 << i for i in range(size) if other >> i & 1],
                                       majority(other.bit_count()))
             ]  # fmt: skip
-            assert (apart(one, other) is None) is all(a & b for a, b in pairs)
+            assert (apart(one, other) is None) is all(a & b for a, b in pairs), (one, other)
 
 
 @pytest.mark.parametrize(("before", "after"), [(0b1, 0b10), (0b111, 0b1110), (0b111, 0b11100)])
-def test_several_at_once_may_part_the_quorums(before: int, after: int) -> None:
+def test_replacing_several_members_at_once_parts_the_quorums(before: int, after: int) -> None:
     """Replacing members in one event leaves quorums that share nobody."""
     assert strangers(members(before), members(after)) is not None
 
 
-def test_who_is_read_too_early_may_be_a_stranger() -> None:
+def test_a_reader_added_too_early_shares_no_quorum_with_the_former() -> None:
     """D joins both sets at once, and alone is read: A, B and C can decide without D."""
     before, after = members(0b0111), members(0b1000, 0b1111)
     both = strangers(before, after)

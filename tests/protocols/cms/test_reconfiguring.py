@@ -59,10 +59,8 @@ def placed(timeline: Timeline) -> tuple[str, str]:
 
 
 @pytest.mark.spec("B-040")
-def test_a_cluster_begins_with_the_flagged_node_alone() -> None:
-    """Nobody has the key in the first frame but the node with the flag; an upgraded cluster begins
-    with the node on which its operator initializes the log.
-    """
+def test_the_first_member_is_the_node_with_the_flag() -> None:
+    """Of an upgraded cluster, the node on which its operator initializes the log."""
     for flag in "ABC":
         timeline = Timeline(build("cms", {"flag": flag}))
         assert in_picture(timeline) == flag
@@ -79,19 +77,19 @@ def test_a_cluster_begins_with_the_flagged_node_alone() -> None:
 
 
 @pytest.mark.spec("B-041")
-def test_the_size_is_a_step_plot_over_the_clusters_size() -> None:
-    """1 up to 2 nodes, 3 up to 5, 5 up to 100, 10 above; the dot is on the step of this cluster."""
+def test_the_plot_of_sizes_marks_the_step_of_the_cluster() -> None:
+    """1 for up to 2 nodes, 3 for up to 5, 5 for up to 100, 10 above."""
     sizes = [1, 1, 3, 3, 3, 5]
     for nodes, size in enumerate(sizes, 1):
         timeline = Timeline(build("cms", {"nodes": nodes, "longest": 12}))
         model, state = timeline.model, timeline.state
-        assert model.wanted(state, model.newest(state)).bit_count() == size
+        assert model.wanted(state, model.newest(state)).bit_count() == size, f"{nodes} nodes"
         lines = [line.strip() for line in panel_text(timeline, "sizes").splitlines()]
         here = [line.endswith(", this cluster") for line in lines]
         steps = [line.removesuffix(", this cluster") for line in lines]
         assert steps == ["1 to 2 nodes: 1", "3 to 5 nodes: 3", "6 to 100 nodes: 5",
                          "101 or more nodes: 10"]  # fmt: skip
-        assert here == [nodes <= 2, 2 < nodes <= 5, nodes > 5, False]
+        assert here == [nodes <= 2, 2 < nodes <= 5, nodes > 5, False], f"{nodes} nodes"
         picture = drawn(timeline, "sizes")
         assert picture.count("<circle") == 1
         assert picture.count("L") >= 3
@@ -99,11 +97,11 @@ def test_the_size_is_a_step_plot_over_the_clusters_size() -> None:
 
 
 @pytest.mark.spec("B-042")
-def test_the_members_follow_the_size_of_the_cluster() -> None:
-    """The CMS grows and shrinks by itself as nodes come and go, and by hand on a node's card."""
+def test_the_cms_grows_and_shrinks_with_the_cluster() -> None:
+    """By itself, and by hand on a node's card."""
     for nodes, members in ((2, "A"), (3, "ABC"), (5, "ABC"), (6, "ABCDE")):
         timeline = by_itself(Timeline(build("cms", {"nodes": nodes, "longest": 12})))
-        assert in_picture(timeline) == members
+        assert in_picture(timeline) == members, f"{nodes} nodes"
     timeline = after("cms", {"newcomers": 1}, "bootstrap A C A")
     assert in_picture(by_itself(timeline)) == "ABC"
     timeline = after("cms", {"members": 3, "longest": 12}, "decommission A C A B")
@@ -120,19 +118,19 @@ def test_the_members_follow_the_size_of_the_cluster() -> None:
 
 @pytest.mark.spec("B-043")
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_the_metadata_keyspace_is_one_range(name: str) -> None:
-    """At each step of each change all members have the whole range, from MIN to MAX."""
+def test_every_member_has_the_whole_metadata_keyspace(name: str) -> None:
+    """From MIN to MAX, at each step."""
     timeline = walk(name)
     for at in range(len(timeline.moments)):
         timeline.goto(at)
         reads, _ = placed(timeline)
-        assert reads.replace(", ", "") == in_picture(timeline)
+        assert reads.replace(", ", "") == in_picture(timeline), f"moment {at}"
 
 
 @pytest.mark.spec("B-044")
 @pytest.mark.spec("B-045")
-def test_a_member_is_added_in_two_events_and_gets_the_log_in_between() -> None:
-    """First the write set, then the read set; the bar on its disk fills between the two."""
+def test_a_new_member_is_read_only_after_it_has_the_log() -> None:
+    """First the write set, then the log, then the read set."""
     timeline = after("cms", {"newcomers": 1}, "bootstrap A C A", "advance A A", "catch-up B A")
     go_on(timeline, "advance A A B", "advance A A B")
     assert (placed(timeline), row_of(timeline, "C").share) == (("A, B", "A, B, C"), 0)
@@ -148,8 +146,8 @@ def test_a_member_is_added_in_two_events_and_gets_the_log_in_between() -> None:
 
 
 @pytest.mark.spec("B-045")
-def test_the_second_event_waits_until_most_of_the_cms_knows_of_the_first() -> None:
-    """C has the log; of A and B only A can answer that it knows the epoch of the first event."""
+def test_the_second_event_of_an_addition_waits_for_a_majority_that_knows_the_first() -> None:
+    """C has the log; of A and B only A is up to answer."""
     given = {"members": 2, "crashes": 1}
     timeline = after("cms", given, "advance A A B", "catch-up C A", "crash B")
     [(why, missing)] = {
@@ -161,11 +159,8 @@ def test_the_second_event_waits_until_most_of_the_cms_knows_of_the_first() -> No
 
 
 @pytest.mark.spec("B-046")
-def test_a_repair_follows_the_second_event() -> None:
-    """D does not have the epoch that made it count, and no change follows until a repair.
-
-    A commit is one step here; the promises that a repair brings as well are in model ``paxos``.
-    """
+def test_a_new_reader_is_repaired_before_the_next_change() -> None:
+    """D lacks the epoch that made it count. The promises that a repair brings are in ``paxos``."""
     given = {"nodes": 4, "members": 3, "longest": 9}
     timeline = after("cms", given, "decommission A A A B", "advance A A B", "catch-up D A")
     go_on(timeline, "catch-up C A", "advance A A B C")
@@ -184,8 +179,8 @@ def test_a_repair_follows_the_second_event() -> None:
 
 
 @pytest.mark.spec("B-047")
-def test_a_member_leaves_once_another_one_has_its_part() -> None:
-    """A is refused at each step until B has the key and A is in neither set; then it leaves."""
+def test_a_member_leaves_only_after_handing_its_part_over() -> None:
+    """A is refused until B is the only member, read and written."""
     timeline = open_file(files()["cms/hand-over"])
     for at, moment in enumerate(timeline.moments):
         timeline.goto(at)
@@ -196,15 +191,15 @@ def test_a_member_leaves_once_another_one_has_its_part() -> None:
             if isinstance(each, Cms.complete_leave)
         }
         if isinstance(moment.action, Cms.complete_leave):
-            assert full
+            assert full, f"moment {at}"
         elif timeline.model.known(moment.state, 0).leaving:
-            assert tries == {full}
+            assert tries == {full}, f"moment {at}"
 
 
 @pytest.mark.spec("B-047")
 @pytest.mark.parametrize("edition", ["documents", "server"])
-def test_who_may_begin_to_leave_while_the_cms_changes(edition: str) -> None:
-    """D takes A's place. In the documents anyone may; on the server E, which has no part in it."""
+def test_on_the_server_nodes_of_a_change_may_not_begin_to_leave(edition: str) -> None:
+    """D takes A's place: B, C, D wait for that and E does not. In the documents no node waits."""
     given = {"nodes": 5, "members": 3, "orders": 3, "longest": 12, "edition": edition}
     timeline = after("cms", given, "decommission A A A B")
 
@@ -227,14 +222,14 @@ def test_who_may_begin_to_leave_while_the_cms_changes(edition: str) -> None:
 
 @pytest.mark.spec("B-048")
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_neighbouring_memberships_share_a_quorum(name: str) -> None:
-    """One node an epoch, and every cell of the matrix of quorums names who is in both."""
+def test_memberships_before_and_after_an_epoch_share_a_quorum(name: str) -> None:
+    """A node joins or leaves each set at a time, but by force."""
     timeline = by_itself(walk(name, **({} if "override" in name else {"longest": 12})))
     for at in range(len(timeline.moments)):
         timeline.goto(at)
         rows = facts.quorums(timeline.model, timeline.state).values()
         forced = "! forced" in panel_text(timeline, "log")
-        assert forced or not any("! nobody" in shared.values() for shared in rows)
+        assert forced or not any("! nobody" in shared.values() for shared in rows), f"moment {at}"
     log = timeline.model.longest_log(timeline.state)
     server = timeline.model.edition == "server"
     if not log.snapshots:
@@ -244,13 +239,13 @@ def test_neighbouring_memberships_share_a_quorum(name: str) -> None:
         ):
             sets = was.readers ^ now.readers, was.writers ^ now.writers
             if "force" not in event:
-                assert max(each.bit_count() for each in sets) <= 1
-                assert not all(sets) or server or event.startswith(ASSASSINATE)
+                assert max(each.bit_count() for each in sets) <= 1, event
+                assert not all(sets) or server or event.startswith(ASSASSINATE), event
 
 
 @pytest.mark.spec("B-053")
-def test_an_operator_picks_the_nodes_on_which_something_is_forced() -> None:
-    """One event on C alone, with no quorum; or one whole state on each node, with buttons."""
+def test_an_operator_forces_an_event_or_a_state_on_chosen_nodes() -> None:
+    """An event on C alone, without a quorum; or a whole state on each node, with buttons."""
     given = {"nodes": 4, "members": 3, "crashes": 0, "losses": 2, "longest": 8}
     timeline = after("cms", given, "lose A", "lose B", "open-override")
     picker = drawn(timeline, "override")
@@ -266,7 +261,7 @@ def test_an_operator_picks_the_nodes_on_which_something_is_forced() -> None:
 
 
 @pytest.mark.spec("B-056")
-def test_forcing_is_confirmed_first_and_each_forced_entry_is_marked() -> None:
+def test_an_override_is_confirmed_first_and_its_entry_stays_marked() -> None:
     """Nothing is forced before a press on the box of the override; what is, stands out for good."""
     given = {"nodes": 4, "members": 3, "crashes": 0, "losses": 2, "longest": 8}
     timeline = after("cms", given)
@@ -299,10 +294,8 @@ def on_ring(timeline: Timeline) -> dict[str, str]:
 
 @pytest.mark.spec("B-001")
 @pytest.mark.parametrize("after_steps", range(8))
-def test_some_nodes_are_the_cms_and_that_changes_while_it_runs(after_steps: int) -> None:
-    """One of three members leaves, and the fourth node comes: an event is committed at any step of
-    that. At each step the stage and the ring give a member its badge, and nobody else.
-    """
+def test_stage_and_ring_mark_exactly_the_members_while_they_change(after_steps: int) -> None:
+    """An event is committed at any step of the change, too."""
     timeline = walk("cms/three-of-four", longest=12)
     model: Any = timeline.model
     seen, submitted = [in_picture(timeline)], 0
@@ -314,9 +307,11 @@ def test_some_nodes_are_the_cms_and_that_changes_while_it_runs(after_steps: int)
         elif timeline.forward() is None:
             break
         members = "".join(model.named(model.newest(timeline.state).readers))
-        assert in_picture(timeline) == members
-        assert drawn(timeline, "nodes").count('class="sign key"') == len(members)
-        assert "".join(n for n, marks in on_ring(timeline).items() if "key" in marks) == members
+        assert in_picture(timeline) == members, f"step {number}"
+        keys = drawn(timeline, "nodes").count('class="sign key"')
+        assert keys == len(members), f"step {number}"
+        ring = "".join(n for n, marks in on_ring(timeline).items() if "key" in marks)
+        assert ring == members, f"step {number}"
         seen.append(members)
     assert submitted
     assert list(dict.fromkeys(seen)) == ["ABC", "ABCD", "BCD"]
@@ -326,10 +321,8 @@ def test_some_nodes_are_the_cms_and_that_changes_while_it_runs(after_steps: int)
 @pytest.mark.parametrize(
     ("lost", "removed", "stuck"), [("C", "B", True), ("B", "B", False), ("A", "A", False)]
 )
-def test_shrinking_to_one_with_a_lost_member(lost: str, removed: str, stuck: bool) -> None:
-    """Nobody looks who is lost: where the last one is, a live member goes first, and of the two
-    that are left one is lost. Taken out by itself before, it does no harm.
-    """
+def test_shrinking_may_keep_a_lost_member_too_long(lost: str, removed: str, stuck: bool) -> None:
+    """Where the lost one is last, no quorum is left; assassinated first, it does no harm."""
     given = {"nodes": 3, "members": 3, "edition": "server", "crashes": 0, "losses": 1, "orders": 2}
     survivor = "A" if lost != "A" else "B"
     others = " ".join(name for name in "ABC" if name != lost)
@@ -352,8 +345,8 @@ GOING = [
 
 
 @pytest.mark.parametrize("case", GOING, ids=" | ".join)
-def test_who_goes_leaves_the_service_first(case: tuple[str, ...]) -> None:
-    """What is committed when an operator asks for it, and by itself then; or why it is refused."""
+def test_a_member_that_goes_leaves_the_cms_first(case: tuple[str, ...]) -> None:
+    """Each row: what is asked for, and what is committed then, or the reason of the refusal."""
     edition, nodes, members, down, submitted, log = case
     faults = [f"crash {name}" for name in down.split() if name != "-"]
     given = {"edition": edition, "nodes": int(nodes), "members": int(members), "longest": 12}

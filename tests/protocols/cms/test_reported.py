@@ -90,13 +90,15 @@ SCHEMA: dict[str, Broken] = {
         for judge in table
     ],
 )
-def test_a_search_reports_it(table: dict[str, Broken], judge: str) -> None:
-    """Judged alone, each promise is broken by what was broken for it."""
+def test_a_search_reports_every_promise_broken_on_purpose(
+    table: dict[str, Broken], judge: str
+) -> None:
+    """Each promise is judged alone, on a model that was broken for it."""
     assert_reported(table[judge](), judge)
 
 
-def test_every_judge_has_a_broken_variant() -> None:
-    """The tables name all properties of the models, and no other."""
+def test_every_property_has_a_broken_variant() -> None:
+    """And no other name is in the tables."""
     faults = {"requests": 1, "crashes": 1, "addresses": 1}
     assert set(CMS) == set(judges(build("cms", faults)))
     assert set(COMMIT) == set(judges(build("commit")))

@@ -51,8 +51,8 @@ def travelled(timeline: Timeline) -> tuple[Flow, ...]:
 
 @pytest.mark.spec("B-074")
 @pytest.mark.parametrize("race", [race for race in RACES if len(RACES[race][1]) == 2])
-def test_the_log_commits_one_of_two_and_rejects_the_other(race: str) -> None:
-    """In either order: the first is committed, the second is told the epoch that it lost to."""
+def test_the_log_commits_the_first_of_two_changes_and_rejects_the_other(race: str) -> None:
+    """In either order: the second is told the epoch that it lost to."""
     orders = [both(race), both(race)[::-1]][
         : 1 + (race != "column")
     ]  # a table may be dropped later
@@ -80,8 +80,8 @@ def test_the_log_commits_one_of_two_and_rejects_the_other(race: str) -> None:
     ],
 )
 @pytest.mark.spec("B-072")
-def test_by_gossip_a_restart_fails_after_a_race(race: str, orphan: str) -> None:
-    """Both clients hear that it is done; the node that has both changes cannot start again."""
+def test_by_gossip_a_node_with_a_raced_schema_cannot_restart(race: str, orphan: str) -> None:
+    """Both clients heard that their change is done."""
     parameters = {"nodes": 2, "race": race, "restarts": 1}
     timeline = played(parameters, BY_GOSSIP, *both(race), "learn A B", "stop A", "start-again A")
     assert {row.became for row in changes(timeline.model, timeline.state)} == {
@@ -93,8 +93,8 @@ def test_by_gossip_a_restart_fails_after_a_race(race: str, orphan: str) -> None:
 
 
 @pytest.mark.spec("B-073")
-def test_by_gossip_one_name_has_two_ids_and_a_write_is_lost() -> None:
-    """Each node shows its own id; when the newer one wins, what is under the other one is lost."""
+def test_by_gossip_a_table_gets_two_ids_and_loses_a_write() -> None:
+    """When the newer id wins, what is under the other one is lost."""
     given = {"race": "table", "writes": 1}
     timeline = played(given, BY_GOSSIP, *both("table"))
     rows = {what: tuple(said) for _, what, *said in schemas(timeline.model, timeline.state)}
@@ -107,8 +107,8 @@ def test_by_gossip_one_name_has_two_ids_and_a_write_is_lost() -> None:
 
 
 @pytest.mark.spec("B-076")
-def test_by_gossip_a_joiner_misses_what_is_written_past_it() -> None:
-    """It has streamed before B has heard of it; the counter on it says so, and stays."""
+def test_by_gossip_a_joiner_lacks_a_write_of_a_node_that_has_not_heard_of_it() -> None:
+    """B wrote after the joiner had streamed; with the log it lacks nothing."""
     given = {"race": "none", "joins": 1, "writes": 1}
     start = ("ask-seed X A", "bootstrap X", "learn A X", "stream X A")
     timeline = played(given, BY_GOSSIP, *start)
@@ -122,8 +122,8 @@ def test_by_gossip_a_joiner_misses_what_is_written_past_it() -> None:
     assert [row.missing for row in known(learnt.model, learnt.state)] == [0, 0, 0, 0]
 
 
-def test_one_history_has_both_worlds() -> None:
-    """The run of the log is done again without S-80, as a branch: what was rejected is done."""
+def test_a_run_of_the_log_continues_by_gossip_as_a_branch() -> None:
+    """Without S-80 what was rejected is done, and the schema cannot be loaded."""
     lines = both("type")
     timeline = played({"nodes": 2}, (), *lines, *(f"decide {line}" for line in lines), "learn B A")
     by_log = timeline.at
@@ -156,10 +156,8 @@ LOCKS = {
 
 @pytest.mark.parametrize("ends", ["ends", "is cancelled"])
 @pytest.mark.parametrize("what", LOCKS)
-def test_what_changes_replication_waits_for_every_operation(what: str, ends: str) -> None:
-    """While ranges are locked it is rejected, another operation is refused, and a table is not;
-    afterwards it may be asked for again, and is committed.
-    """
+def test_a_change_of_replication_is_rejected_while_ranges_are_locked(what: str, ends: str) -> None:
+    """Another operation is refused, a table is not; afterwards the change is committed."""
     begins, finish = LOCKS[what]
     more = ("create table ks.u at A", f"{RF.replace('rf 2', 'rf 3')}")
     timeline = played(LOCKED | {"changes": more}, (), RF, *begins, f"decide {RF}", more[0],
@@ -181,8 +179,8 @@ def test_what_changes_replication_waits_for_every_operation(what: str, ends: str
 
 
 @pytest.mark.parametrize("what", [what for what in LOCKS if "join" not in what])
-def test_without_locks_an_operation_ends_with_too_few_replicas(what: str) -> None:
-    """The statement is committed in between, and data is placed for the former replication."""
+def test_without_locks_data_is_placed_for_the_former_replication(what: str) -> None:
+    """The statement is committed in the middle of the operation."""
     begins, finish = LOCKS[what]
     timeline = played(LOCKED, ("ranges-stay",), *begins, RF, f"decide {RF}", *finish)
     [judge] = (each for each in timeline.model.properties if each.name == "replicated")
@@ -196,7 +194,7 @@ def test_without_locks_an_operation_ends_with_too_few_replicas(what: str) -> Non
     ("given", "states"), [({"restarts": 1, "cancels": 1}, 1_014), ({"operations": 2}, 806)]
 )
 def test_operations_break_no_promise(given: dict[str, Any], states: int) -> None:
-    """Two nodes, one of which leaves, moves or is replaced: every state is seen, all holds."""
+    """One leaves, moves or is replaced beside a change of replication; the search is complete."""
     result = check(build("schema", {"nodes": 2, "race": "replication", "operations": 1} | given))
     assert (result.violation, result.complete, result.states) == (None, True, states)
 
@@ -210,8 +208,8 @@ def test_a_join_beside_another_operation_breaks_no_promise() -> None:
 
 
 @pytest.mark.spec("B-075")
-def test_a_joiner_has_the_whole_schema_before_it_streams() -> None:
-    """It shows its epoch: below that of its start it may not stream, and it has no table."""
+def test_a_joiner_streams_only_with_the_schema_of_its_start() -> None:
+    """Until it has applied epoch 3, streaming is refused."""
     given = {**JOINING, "writes": 1}
     timeline = played(given, (), "ask-seed X A", "bootstrap X")
     x = known(timeline.model, timeline.state)[-1]
@@ -230,7 +228,7 @@ def test_a_joiner_has_the_whole_schema_before_it_streams() -> None:
 
 
 @pytest.mark.spec("B-061")
-def test_by_gossip_each_node_drops_a_silent_joiner_by_itself() -> None:
+def test_by_gossip_a_node_drops_a_silent_joiner_alone() -> None:
     """B drops it and A does not, so their tables differ until they gossip."""
     start = ("ask-seed X A", "bootstrap X", "learn A X", "learn A B")
     given = {**JOINING, "cuts": 1}
@@ -244,8 +242,8 @@ def test_by_gossip_each_node_drops_a_silent_joiner_by_itself() -> None:
     assert joining("cut-off B", "time-out B", "learn A B") == [("X",)] * 3
 
 
-def test_in_the_log_a_silent_joiner_is_dropped_by_nobody() -> None:
-    """The timeout is refused on each node, and the tables stay equal."""
+def test_in_the_log_only_an_operator_drops_a_silent_joiner() -> None:
+    """The timeout is refused; after the cancel all tables are equal."""
     start = ("ask-seed X A", "bootstrap X", "learn B A", "cut-off B")
     timeline = played({**JOINING, "cuts": 1, "cancels": 1}, (), *start)
     refusal = timeline.model.refusal(timeline.state, Schema.time_out("B"))
@@ -258,7 +256,7 @@ def test_in_the_log_a_silent_joiner_is_dropped_by_nobody() -> None:
 
 @pytest.mark.spec("B-062")
 def test_an_injected_gossip_message_changes_no_table_of_the_log() -> None:
-    """Whatever state a search meets: after an injection all see the same owners and schema."""
+    """In every state of a search: owners and schema stay, what gossip shows does not."""
     model = build("schema", {"race": "type", "injections": 2, "nodes": 2})
     injected = 0
     states, seen = [model.start()], {model.start()}
@@ -267,24 +265,24 @@ def test_an_injected_gossip_message_changes_no_table_of_the_log() -> None:
         for action, after in model.successors(state):
             if isinstance(action, Schema.inject):
                 injected += 1
-                assert known(model, after) == known(model, state)
-                assert schemas(model, after) == schemas(model, state)
-                assert gossip(model, after) != gossip(model, state)
+                assert known(model, after) == known(model, state), (state, action)
+                assert schemas(model, after) == schemas(model, state), (state, action)
+                assert gossip(model, after) != gossip(model, state), (state, action)
             if after not in seen:
                 seen.add(after)
                 states.append(after)
     assert injected > 50
 
 
-def test_by_gossip_an_injected_message_is_believed() -> None:
+def test_by_gossip_an_injected_message_takes_a_node_out_of_the_tables() -> None:
     """The same message takes a node out of the tables of who hears it."""
     timeline = played({"nodes": 2, "injections": 1}, BY_GOSSIP, "inject A B")
     assert [row.owners for row in known(timeline.model, timeline.state)] == [("A",), ("A", "B")]
 
 
 @pytest.mark.spec("B-063")
-def test_gossipinfo_follows_the_log() -> None:
-    """What a node says of itself and of the joiner changes when it applies an epoch, not before."""
+def test_gossipinfo_changes_when_a_node_applies_an_epoch() -> None:
+    """What it says of the node itself and of the joiner; not before."""
     start = ("ask-seed X A", "bootstrap X")
     given = {"nodes": 2, "joins": 1}
 
@@ -305,10 +303,8 @@ def test_gossipinfo_follows_the_log() -> None:
     ]
 
 
-def test_a_client_hears_what_became_of_its_change() -> None:
-    """The loser's answer comes from the CMS by way of the node that it asked; by gossip a node
-    answers at once.
-    """
+def test_the_answer_to_a_client_comes_from_the_node_it_asked() -> None:
+    """In the log by way of the CMS; by gossip at once."""
     first, second = both("type")
     timeline = played({"nodes": 2, "race": "type"}, (), first, second, f"decide {first}")
     assert [(f.kind, f.from_key, f.to_key) for f in travelled(timeline)] == [
@@ -324,8 +320,8 @@ def test_a_client_hears_what_became_of_its_change() -> None:
 
 
 @pytest.mark.spec("B-064")
-def test_a_joiner_asks_a_seed_and_fetches_the_log_from_the_cms() -> None:
-    """Two arrows to the seed and back, and two to the member: nobody else serves it at first."""
+def test_a_joiner_asks_a_seed_for_the_cms_and_fetches_the_log_from_a_member() -> None:
+    """From no other node at first; by gossip it asks for states."""
     given = {**JOINING, "nodes": 3}
     timeline = played(given, (), "ask-seed X C")
     assert [(f.from_key, f.to_key, f.label) for f in travelled(timeline)] == [
@@ -342,8 +338,8 @@ def test_a_joiner_asks_a_seed_and_fetches_the_log_from_the_cms() -> None:
 
 
 @pytest.mark.spec("B-065")
-def test_a_restarted_node_checks_the_list_of_its_disk() -> None:
-    """It starts with what it stored; one arrow to any peer and back, and it knows the new list."""
+def test_a_restarted_node_learns_the_new_members_from_any_peer() -> None:
+    """It starts with the list on its disk."""
     given = {"race": "none", "restarts": 1, "reconfigurations": 1}
     timeline = played(given, (), "stop B", "reconfigure C", "start-again B")
     row = known(timeline.model, timeline.state)[1]
@@ -368,8 +364,8 @@ def test_a_restarted_node_checks_the_list_of_its_disk() -> None:
         {"nodes": 2, "race": "none", "restarts": 2, "joins": 1},
     ],
 )
-def test_everybody_can_stop_and_start_again(given: dict[str, Any]) -> None:
-    """The list is on each disk: whoever starts answers at once, and all come to one schema."""
+def test_every_node_can_stop_and_start_again(given: dict[str, Any]) -> None:
+    """In any order, with no promise broken."""
     found = check(build("schema", given))
     assert (found.violation, found.complete) == (None, True)
 
@@ -378,8 +374,8 @@ PAIRS = [(name, invariant) for name, guard in GUARDS.items() for invariant in gu
 
 
 @pytest.mark.parametrize(("name", "invariant"), PAIRS)
-def test_with_all_safeguards_a_search_finds_nothing(name: str, invariant: str) -> None:
-    """Where one of them is off something breaks (test_protects); with all of them nothing does."""
+def test_each_safeguard_is_enough_where_it_is_needed(name: str, invariant: str) -> None:
+    """The configurations are those of test_protects, in which a promise breaks without it."""
     found = check(build("schema", GUARDS[name].breaking(invariant)))
     assert found.complete
     assert found.violation is None
@@ -404,8 +400,8 @@ def test_a_join_in_the_log_keeps_every_promise_under_faults(faults: dict[str, in
         {"nodes": 2, "operations": 1},
     ],
 )
-def test_it_refines_the_log_in_one_step(given: dict[str, Any]) -> None:
-    """Changes, joins and members of the CMS are entries of the log that tcm runs on."""
+def test_each_step_refines_the_log_of_tcm(given: dict[str, Any]) -> None:
+    """Changes, joins and members of the CMS."""
     refinement = entries()["schema"].refinement
     assert refinement is not None
     result = check_refinement(refinement(build("schema", given).parameters))

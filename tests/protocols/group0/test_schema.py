@@ -232,9 +232,6 @@ def test_a_statement_is_refused_for_foreign_parts(line: str, statement: Statemen
         parse_operations([line], ("A",))
 
 
-NO_OTHER, THERE = "keyspace other does not exist", "already exists"
-
-
 @pytest.mark.parametrize("table", ["", "t"])
 @pytest.mark.parametrize(("timestamp", "newer"), [(4, False), (5, True), (6, True)])
 def test_an_older_statement_changes_nothing(table: str, timestamp: int, newer: bool) -> None:

@@ -33,8 +33,10 @@ X1, Y2, Z5 = Accepted(1, "x"), Accepted(2, "y"), Accepted(5, "z")
     [(0, 1, False, 1), (1, 2, False, 2), (2, 2, False, 2), (2, 1, True, 2), (5, 4, True, 5),
      (3, 9, False, 9)],
 )  # fmt: skip
-def test_promise(promised: int, ballot: int, is_refused: bool, then: int) -> None:
-    """A ballot is refused below the one that was promised; what is accepted stays as it is."""
+def test_an_acceptor_refuses_only_ballots_below_its_promise(
+    promised: int, ballot: int, is_refused: bool, then: int
+) -> None:
+    """It promises the others; what is accepted stays as it is."""
     slot = Slot(1, promised, X1)
     assert refuses(slot, ballot) is is_refused
     assert promise(slot, ballot) == Slot(1, then, X1)
@@ -51,8 +53,10 @@ def test_promise(promised: int, ballot: int, is_refused: bool, then: int) -> Non
         (Slot(1, 1, X1), 1, "x", Slot(1, 1, X1)),  # the same message twice
     ],
 )
-def test_accept(before: Slot[str], ballot: int, value: str, after: Slot[str]) -> None:
-    """An acceptor keeps the newest value; accepting a ballot promises it as well."""
+def test_an_acceptor_keeps_the_value_of_the_newest_ballot(
+    before: Slot[str], ballot: int, value: str, after: Slot[str]
+) -> None:
+    """Accepting a ballot promises it as well."""
     assert accept(before, ballot, value) == after
 
 
@@ -68,10 +72,10 @@ def test_accept(before: Slot[str], ballot: int, value: str, after: Slot[str]) ->
         ([], None, None),  # a repair proposes nothing of its own
     ],
 )
-def test_which_value_must_be_proposed(
+def test_the_newest_accepted_value_must_be_proposed(
     named: list[Accepted[str] | None], own: str | None, value: str | None
 ) -> None:
-    """The newest value that the promises named; only without any, the proposer's own (P2c)."""
+    """Only where no promise names one, the proposer's own (P2c)."""
     newest = None
     for each in named:
         newest = newer(newest, each)
@@ -90,8 +94,10 @@ def test_which_value_must_be_proposed(
         ([Z5, Z5, Z5], "z"),
     ],
 )
-def test_what_is_chosen(accepted: list[Accepted[str] | None], value: str | None) -> None:
-    """A value is chosen once a majority has accepted it in one ballot."""
+def test_a_value_is_chosen_once_a_majority_accepts_its_ballot(
+    accepted: list[Accepted[str] | None], value: str | None
+) -> None:
+    """The same value in two ballots does not count together."""
     assert chosen_value(dict(enumerate(accepted)), 0b111) == value
 
 
@@ -106,7 +112,9 @@ def test_what_is_chosen(accepted: list[Accepted[str] | None], value: str | None)
         (("x", "y"), 3, ("x", "y", "v")),
     ],
 )
-def test_compare_and_set(log: tuple[str, ...], epoch: int, after: tuple[str, ...]) -> None:
+def test_an_entry_is_appended_for_the_next_epoch_only(
+    log: tuple[str, ...], epoch: int, after: tuple[str, ...]
+) -> None:
     """An entry is appended for the next epoch only."""
     assert appended(log, epoch, "v") == after
 
@@ -124,10 +132,10 @@ def test_compare_and_set(log: tuple[str, ...], epoch: int, after: tuple[str, ...
         (("x", "y"), 2, None, "y"),
     ],
 )
-def test_repair(
+def test_a_repair_proposes_only_what_may_be_decided(
     log: tuple[str, ...], epoch: int, newest: Accepted[str] | None, value: str | None
 ) -> None:
-    """A repair brings what is decided, else the newest accepted value, and nothing of its own."""
+    """What is decided, else the newest accepted value, and nothing of its own."""
     assert to_repair(log, epoch, newest) == value
 
 
@@ -143,8 +151,10 @@ def test_repair(
         ("", ["A"], False),
     ],
 )
-def test_quorum(having: str, electorates: list[str], is_one: bool) -> None:
-    """While members change, a majority of the former and one of the new ones."""
+def test_a_quorum_is_a_majority_of_each_electorate(
+    having: str, electorates: list[str], is_one: bool
+) -> None:
+    """While members change, of the former and of the new ones."""
     masks = [mask_of(map("ABCD".index, names)) for names in (having, *electorates)]
     assert is_quorum(masks[0], masks[1:]) is is_one
 
@@ -152,14 +162,14 @@ def test_quorum(having: str, electorates: list[str], is_one: bool) -> None:
 @pytest.mark.parametrize(
     ("above", "place", "ballot"), [(0, 0, 1), (0, 2, 3), (1, 0, 4), (1, 1, 2), (3, 1, 5), (5, 2, 6)]
 )
-def test_next_ballot(above: int, place: int, ballot: int) -> None:
+def test_each_proposer_has_ballots_of_its_own(above: int, place: int, ballot: int) -> None:
     """Of three proposers A has 1, 4, 7; B has 2, 5, 8; C has 3, 6, 9."""
     assert next_ballot(above, place, 3) == ballot
 
 
 @given(st.integers(0, 99), st.integers(1, 9), st.data())
-def test_no_ballot_has_two_owners(above: int, size: int, data: st.DataObject) -> None:
-    """It is the lowest of its proposer's above the given one, and nobody else's."""
+def test_the_next_ballot_is_the_proposers_own(above: int, size: int, data: st.DataObject) -> None:
+    """Whatever the number of proposers."""
     place = data.draw(st.integers(0, size - 1))
     ballot = next_ballot(above, place, size)
     assert above < ballot <= above + size

@@ -45,16 +45,16 @@ STATES = [
 
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize(("given", "states"), STATES)
-def test_nothing_breaks(given: dict[str, Any], states: int) -> None:
-    """Every state is seen, and so many there are; one value an epoch, and none is lost."""
+def test_no_reachable_state_breaks_a_promise(given: dict[str, Any], states: int) -> None:
+    """Each search is complete, reaches every goal, and has so many states."""
     result = check(build("paxos", given))
     assert (result.violation, result.complete, result.unreached) == (None, True, ())
     assert result.states == states
 
 
 @pytest.mark.deep
-def test_three_acceptors_two_proposers_two_ballots_a_crash() -> None:
-    """The whole search: messages in any order, none or one crash, each proposer twice."""
+def test_a_crash_among_three_acceptors_breaks_no_promise() -> None:
+    """Two proposers with two ballots each, messages in any order."""
     result = check(build("paxos", {**BARE, "crashes": 1}))
     assert (result.violation, result.complete, result.states) == (None, True, 80_014)
 
@@ -78,7 +78,7 @@ def slot_of(timeline: Timeline, name: str) -> str:
 
 @pytest.mark.spec("B-046")
 def test_a_repair_fills_the_slot_of_a_new_member() -> None:
-    """D has nothing; then it has the promise, then the value, which every majority knows now."""
+    """D gets the promise, then the value; the change cannot end before."""
     given = {"becomes": ("B", "C", "D"), "values": ("x at A", "y at C"), "spreads": False}
     timeline = after("paxos", given, *CHANGE)
     early = timeline.model.find(timeline.state, "end-change")
@@ -99,17 +99,15 @@ def test_a_repair_fills_the_slot_of_a_new_member() -> None:
 
 @pytest.mark.spec("B-046")
 @pytest.mark.parametrize("becomes", ["C", "BC"])
-def test_new_members_know_what_the_former_had_accepted(becomes: str) -> None:
-    """A and B have accepted x, and nobody knows that it is chosen: whatever happens then, a
-    majority of the new members has x as they begin to decide alone; where nobody repairs, not.
-    """
+def test_new_members_decide_alone_only_with_what_the_former_accepted(becomes: str) -> None:
+    """A and B have accepted x. Without the repair a majority of the new members can lack x."""
     given = {**BARE, "ballots": 1, "members": 2, "becomes": tuple(becomes)}
     start = after("paxos", given | {"values": ("x at A", "y at C")}, *CHANGE[:4]).state
     for off in ((), ("repair-first",)):
         model = build("paxos", given | {"values": ("x at A", "y at C")}, off)
         vars(model)["start"] = lambda: start
         result = check(model, (carried(model, "x"),))
-        assert (result.violation is None, result.complete) == (not off, not off)
+        assert (result.violation is None, result.complete) == (not off, not off), off
 
 
 def carried(m: Paxos, value: str) -> Property:
@@ -124,8 +122,8 @@ def carried(m: Paxos, value: str) -> Property:
 
 
 @pytest.mark.deep
-def test_three_members_become_one() -> None:
-    """A repair brings what was accepted to the new members, in whatever order things happen."""
+def test_a_repair_carries_accepted_values_to_a_single_new_member() -> None:
+    """In whatever order things happen."""
     given = {**BARE, "ballots": 1, "becomes": ("C",), "values": ("x at A", "y at C")}
     result = check(build("paxos", given))
     assert (result.violation, result.complete, result.states) == (None, True, 132_632)
@@ -140,10 +138,10 @@ def test_three_members_become_one() -> None:
         ({"members": 2, "ballots": 1, "epochs": 2}, (), 1),
     ],
 )
-def test_a_tidy_search_says_the_same(
+def test_a_search_without_useless_messages_finds_the_same_harm(
     given: dict[str, Any], off: tuple[str, ...], factor: int
 ) -> None:
-    """Without messages that can change nothing, a search sees fewer states and the same harm."""
+    """In no more states, and in the first case in 17 times fewer."""
     bare = {**given, "spreads": False, "refusals": False}
     whole, tidy = (check(build("paxos", {**bare, "tidy": each}, off)) for each in (False, True))
     assert whole.complete == tidy.complete
@@ -151,7 +149,6 @@ def test_a_tidy_search_says_the_same(
         tidy.violation and tidy.violation.property
     )
     assert whole.states >= factor * tidy.states
-    print(f"{whole.states} states, {tidy.states} tidy")
 
 
 @pytest.mark.parametrize(
@@ -162,8 +159,8 @@ def test_a_tidy_search_says_the_same(
         {**BARE, "members": 1, "becomes": ("B",), "ballots": 1},
     ],
 )
-def test_it_refines_the_log_in_one_step(given: dict[str, Any]) -> None:
-    """Each step of a log of two epochs is one of the log in one step, or changes nothing."""
+def test_each_step_refines_the_log_that_commits_in_one_step(given: dict[str, Any]) -> None:
+    """It is a step of that log, or changes nothing."""
     refines = entry_of("paxos").refinement
     assert refines is not None
     result = check_refinement(refines(build("paxos", given).parameters))
@@ -171,8 +168,8 @@ def test_it_refines_the_log_in_one_step(given: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("model", ["paxos", "raft"])
-def test_a_comparison_that_nobody_configures_ends(model: str) -> None:
-    """It takes a small configuration, says which, and finds nothing."""
+def test_a_comparison_without_parameters_takes_a_small_configuration(model: str) -> None:
+    """The answer says which, and the search ends."""
     answer = call("check", model, "--refines", "--json").json
     assert answer["verdict"] in ("judged in part", "bounded")
     assert answer["states"] in (1_653, 4_168)
@@ -180,8 +177,8 @@ def test_a_comparison_that_nobody_configures_ends(model: str) -> None:
 
 
 @pytest.mark.parametrize("fifo", [False, True])
-def test_links_keep_their_order_where_they_are_told_to(fifo: bool) -> None:
-    """A sends B its first ballot and then its second: they arrive in any order, or in this one."""
+def test_a_link_delivers_in_order_only_where_fifo_is_on(fifo: bool) -> None:
+    """A sent B its first ballot and then its second."""
     timeline = Timeline(build("paxos", {"fifo": fifo}))
     for _ in range(2):
         timeline.do(Paxos.ballot("A"))
@@ -191,8 +188,8 @@ def test_links_keep_their_order_where_they_are_told_to(fifo: bool) -> None:
     assert (second[1] == Refusal(first)) is fifo
 
 
-def test_who_is_cut_off_takes_no_part_until_the_network_heals() -> None:
-    """B and C decide without A, whose link to them is cut one way; then A hears of it."""
+def test_a_node_that_is_cut_off_learns_the_value_once_the_network_heals() -> None:
+    """B and C decide without A, whose link from B is cut one way."""
     model = build("paxos", {"values": ("y at B",), "cuts": 2, "holds": 1, "partitions": 1})
     timeline = Timeline(model)
 
@@ -225,8 +222,8 @@ def commits(player: Player) -> list[int]:
 
 
 @pytest.mark.parametrize("scenario", ["one-event", "two-submit", "lost-answer"])
-def test_a_commit_opens_the_round_and_back(scenario: str) -> None:
-    """The round ends where its log is as long, with the same events; back is the commit."""
+def test_a_commit_zooms_into_its_round_of_paxos_and_back(scenario: str) -> None:
+    """The round ends with the same events; a round that was opened by itself has no way back."""
     player = Player(f"commit/{scenario}", controls=False)
     found = commits(player)
     assert found
@@ -244,8 +241,8 @@ def test_a_commit_opens_the_round_and_back(scenario: str) -> None:
         player.zoom_out()
 
 
-def test_lesson_01_opens_two_zooms() -> None:
-    """A commit of the epoch protocol opens its submission, and that opens the messages."""
+def test_an_epoch_zooms_into_its_submission_and_further_into_messages() -> None:
+    """And back out again, twice."""
     player = Player("tcm/bootstrap", controls=False)
     player.step()
     commit = player.zoom()
@@ -257,7 +254,7 @@ def test_lesson_01_opens_two_zooms() -> None:
     assert commit.zoom().zoom_out().zoom_out() is player
 
 
-def test_a_counter_has_no_messages() -> None:
+def test_a_commit_by_a_counter_has_no_finer_view() -> None:
     """A log by one node's counter has nothing finer."""
     player = Player("commit/by-counter", controls=False)
     player.goto(commits(player)[0])
@@ -266,16 +263,16 @@ def test_a_counter_has_no_messages() -> None:
 
 
 @pytest.mark.parametrize("guard", entry_of("paxos").safeguards, ids=lambda guard: guard.name)
-def test_what_a_safeguard_is_for(guard: Any) -> None:
-    """Without it a complete search of the smallest case finds harm; with it, none."""
+def test_each_safeguard_is_needed_and_enough(guard: Any) -> None:
+    """In its smallest configuration: without it the search finds harm, with it none."""
     found = check(build("paxos", guard.smallest, (guard.name,))).violation
     assert found is not None
     result = check(build("paxos", guard.smallest))
     assert (result.violation, result.complete) == (None, True)
 
 
-def test_a_crash_between_writing_and_answering_loses_nothing() -> None:
-    """What B has written before it crashed is there when it is up: x is chosen, and found again."""
+def test_a_crash_after_writing_keeps_what_was_accepted() -> None:
+    """B has written x, and has not answered: once it is up, x is on its disk."""
     model = build("paxos", {"values": ("x at A", "y at C"), "slow_disks": True, "crashes": 1})
     state = model.start()
     first = ("ballot A", "persist A", "deliver A>B prepare 1 1A", "persist B")
@@ -288,10 +285,8 @@ def test_a_crash_between_writing_and_answering_loses_nothing() -> None:
     assert not [e for e in state.network.in_flight if e.source == "B"]
 
 
-def test_nobody_stands_before_the_gate_and_behind_it() -> None:
-    """A proposer may not accept its own value once it has promised a higher ballot: its gate waits
-    for those who accept from the proposal on, though nobody has done so.
-    """
+def test_the_gate_of_a_proposal_lists_no_acceptor_that_cannot_have_accepted() -> None:
+    """A has promised a higher ballot: its own value is missing there like B's and C's."""
     verbs = ("ballot A", "ballot B", "deliver A>C prepare 1 1A", "deliver B>A prepare 1 1B")
     timeline = after("paxos", {}, *verbs, "deliver C>A promise 1 1A")
     scene = scene_of(timeline, timeline.at)
@@ -304,10 +299,8 @@ def test_nobody_stands_before_the_gate_and_behind_it() -> None:
     )
 
 
-def test_each_group_of_members_has_its_own_gate() -> None:
-    """While members change, a round waits for a majority of the former ones, then for one of the
-    new ones: three of A, B, C, D that are two of one group alone will not do.
-    """
+def test_a_round_during_a_change_waits_for_each_group_of_members() -> None:
+    """For a majority of the old members, then for that of the new ones."""
     given = {"values": ("x at A",), "becomes": ("B", "C", "D")}
     verbs = ["begin-change", "ballot A", "deliver A>B prepare 1 1A"]
     told = {
@@ -319,7 +312,7 @@ def test_each_group_of_members_has_its_own_gate() -> None:
         scene = scene_of(timeline := after("paxos", given, *verbs), timeline.at)
         [panel] = [each for each in for_model(timeline.model).panels if each.gates]
         [gate] = gates_of(scene, panel.gates or list)
-        assert (gate.where, gate.there, gate.missing, gate.needed) == expected
+        assert (gate.where, gate.there, gate.missing, gate.needed) == expected, verb
 
 
 SMALL: dict[str, Any] = {"members": 2, "values": ("x at A",), "ballots": 1}
@@ -348,6 +341,6 @@ PAXOS = {
 
 
 @pytest.mark.parametrize("name", PAXOS)
-def test_a_search_reports_it(name: str) -> None:
-    """Judged alone, it is broken by what was broken for it."""
+def test_a_search_reports_each_promise_broken_on_purpose(name: str) -> None:
+    """Each promise is judged alone, on a model that was broken for it."""
     assert_reported(PAXOS[name](), name)

@@ -21,7 +21,7 @@ ASKED = [
 
 
 @pytest.mark.parametrize(("name", "verb", "reply"), ASKED)
-def test_what_an_acceptor_answers(name: str, verb: str, reply: str) -> None:
+def test_the_lesson_knows_each_answer_of_an_acceptor(name: str, verb: str, reply: str) -> None:
     """Each of the four answers is that of the model."""
     question = reply_to(before(story(f"paxos/{name}"), verb).timeline, verb)
     assert question.question.right == (reply,)
@@ -35,14 +35,14 @@ def test_what_an_acceptor_answers(name: str, verb: str, reply: str) -> None:
         ("off-accepted-first", "deliver A>B promise 1 1B x 1A", "y"),  # the rule is off
     ],
 )
-def test_what_a_proposer_proposes(name: str, verb: str, value: str) -> None:
-    """By its majority of promises: the value that they name, or its own."""
+def test_the_lesson_knows_the_value_a_proposer_proposes(name: str, verb: str, value: str) -> None:
+    """The value that its majority of promises names, or its own."""
     question = proposal(before(story(f"paxos/{name}"), verb).timeline, verb)
     assert question.question.right == (value,)
 
 
-def test_what_can_still_be_chosen() -> None:
-    """Once a majority has x on disk only that; at the start either of the two."""
+def test_the_lesson_knows_which_values_can_still_be_chosen() -> None:
+    """Once a majority has x on disk only x; too large a search is refused."""
     crash = after(story("paxos/crash-before-answer"), "crash-written B").timeline
     start = Timeline(build("paxos", {"members": 2, "ballots": 1}))
     assert possible_values(crash).question.right == ("x",)
@@ -52,7 +52,7 @@ def test_what_can_still_be_chosen() -> None:
 
 
 @pytest.mark.parametrize("asked", [reply_to, proposal])
-def test_there_is_no_such_message(asked: Any) -> None:
+def test_the_lesson_refuses_a_message_that_is_not_on_its_way(asked: Any) -> None:
     """A message that is not on its way is an error with its remedy."""
     with pytest.raises(BadInput, match="can be received"):
         asked(story("paxos/duel").timeline, "deliver A>C accept 1 9A x")

@@ -54,8 +54,8 @@ def waits_for_snapshot(options: Options) -> Group:
 # -- while a snapshot is on its way ----------------------------------------------------------------
 
 
-def test_who_waits_for_a_snapshot_hears_its_leader_and_is_heard() -> None:
-    """B is down and C takes long over its snapshot: with C a majority is there, and A leads on."""
+def test_a_follower_waiting_for_a_snapshot_keeps_its_leader_in_office() -> None:
+    """B is down: with C the leader has a majority, however long the snapshot takes."""
     group = waits_for_snapshot(CLOCKED)
     for _ in range(4 * CLOCKED.election):
         for name in "AC":
@@ -66,14 +66,14 @@ def test_who_waits_for_a_snapshot_hears_its_leader_and_is_heard() -> None:
     assert group.servers["C"].log.last_index == 0
 
 
-def test_the_server_has_no_heartbeats_for_it_either() -> None:
+def test_the_server_sends_nothing_else_while_a_snapshot_is_on_its_way() -> None:
     """Edition ``server``: while the snapshot is on its way, nothing else is."""
     told = ask(waits_for_snapshot(UNTIMED), core.remind, "A").messages
     assert [m.target for m in told if m.target == "C"] == []
 
 
-def test_a_heartbeat_shows_that_the_answer_to_a_snapshot_was_lost() -> None:
-    """C has the snapshot, and its answer is lost: the next heartbeat is accepted, entries flow."""
+def test_a_heartbeat_makes_up_for_a_lost_answer_to_a_snapshot() -> None:
+    """C has the snapshot: the heartbeat is accepted, and entries flow again."""
     group = waits_for_snapshot(CLOCKED)
     held = group.servers["A"].log.snapshot
     receive(group, "C", "A", say.Install(1, held))
@@ -86,7 +86,7 @@ def test_a_heartbeat_shows_that_the_answer_to_a_snapshot_was_lost() -> None:
 
 @pytest.mark.parametrize(("last", "mode"), [(3, "snapshot"), (4, "pipeline"), (9, "pipeline")])
 def test_an_acknowledgement_past_the_snapshot_ends_the_wait(last: int, mode: str) -> None:
-    """C has by another way what the snapshot stands for: nobody waits for it any more."""
+    """C has by another way what the snapshot stands for."""
     group = waits_for_snapshot(UNTIMED)
     receive(group, "A", "C", say.Accepted(1, 0, last))
     assert known(group, "C").mode == mode
@@ -94,7 +94,7 @@ def test_an_acknowledgement_past_the_snapshot_ends_the_wait(last: int, mode: str
 
 @pytest.mark.parametrize(("name", "mode"), [("B", "pipeline"), ("C", "probe")])
 def test_only_a_snapshot_that_is_on_its_way_can_fail(name: str, mode: str) -> None:
-    """B is sent entries, and late news of a snapshot changes nothing there."""
+    """B is sent entries: late news of a snapshot changes nothing there."""
     group = waits_for_snapshot(UNTIMED)
     ask(group, core.snapshot_failed, "A", follower=name)
     assert known(group, name).mode == mode
@@ -115,10 +115,10 @@ def test_only_a_snapshot_that_is_on_its_way_can_fail(name: str, mode: str) -> No
         ((1, *[4] * 400), (1, *[4] * 400), 0),
     ],
 )
-def test_a_rejection_skips_a_term(
+def test_a_rejection_skips_a_whole_term(
     own: tuple[int, ...], other: tuple[int, ...], rejections: int
 ) -> None:
-    """A follower's tail costs a rejection a term, and not one an entry."""
+    """A differing tail costs a rejection for each term, and not for each entry."""
     group = Group("A B C", UNTIMED)
     group.servers["A"] = Server("A", Stored(4, "", log_of(*own)))
     group.servers["B"] = Server("B", Stored(4, "", log_of(*other)))
@@ -135,8 +135,8 @@ def test_a_rejection_skips_a_term(
 # -- a window, votes, a transfer -------------------------------------------------------------------
 
 
-def test_lost_answers_do_not_fill_the_window() -> None:
-    """Four appends are on their way to B, whose last answer alone arrives: all four are done."""
+def test_a_later_answer_frees_the_window_of_lost_ones() -> None:
+    """Four appends are on their way to B, and only the last is answered."""
     options = Options(timers=False, in_flight=4)
     group = led(options=options)
     for number in range(4):
@@ -149,8 +149,8 @@ def test_lost_answers_do_not_fill_the_window() -> None:
 # -- what nobody may say ---------------------------------------------------------------------------
 
 
-def test_committed_entries_are_never_cut() -> None:
-    """An append that differs from what B knows to be committed is refused, and B stays."""
+def test_an_append_against_committed_entries_is_refused() -> None:
+    """It differs from what B knows to be committed."""
     group = led()
     for command in "xyz":
         ask(group, core.submit, "A", command=command)
@@ -161,14 +161,14 @@ def test_committed_entries_are_never_cut() -> None:
         core.receive(group.servers["B"], "A", forged, UNTIMED)
 
 
-def test_nothing_is_applied_before_it_is_committed() -> None:
+def test_applying_an_index_that_is_not_committed_is_refused() -> None:
     """The state machine says that it has applied index 100, of which nobody has heard."""
     with pytest.raises(BadInput, match=r"^index: got 100; allowed: an index up to 1, the last"):
         core.apply(led().servers["B"], 100, UNTIMED)
 
 
 @pytest.mark.parametrize("what", ["members A A B", "members A Z", "members a A at B"])
-def test_a_request_for_members_is_read_at_once(what: str) -> None:
+def test_a_malformed_request_for_members_is_refused_at_the_start(what: str) -> None:
     """And not in the middle of a run."""
     with pytest.raises(
         BadInput, match=r"^requests: got .*; allowed: some of A B C, each at most once"
@@ -176,7 +176,7 @@ def test_a_request_for_members_is_read_at_once(what: str) -> None:
         build("raft", {"requests": ("x", what)})
 
 
-def test_an_entry_with_members_names_each_once() -> None:
+def test_a_beginning_that_names_a_member_twice_is_refused() -> None:
     """So does the log with which a server begins."""
     with pytest.raises(BadInput, match=r"^begins: got 'A A'; allowed: .*each at most once"):
         build("raft", {"begins": ("1 1=AA",)}).start()
@@ -194,8 +194,8 @@ def a_log(terms: str, first: int = 1) -> Log:
 
 
 @pytest.mark.parametrize("text", ["A A", "A a", "A D", "A B C D"])
-def test_members_of_no_group(text: str) -> None:
-    """Nobody twice, and nobody else."""
+def test_a_group_with_repeated_or_unknown_members_is_refused(text: str) -> None:
+    """Small letters are members without a vote."""
     with pytest.raises(BadInput) as caught:
         members_of(text, ("A", "B", "C"))
     assert (caught.value.field, caught.value.value) == ("members", text)
@@ -212,7 +212,7 @@ def test_members_of_no_group(text: str) -> None:
         ("1=AA", "each at most once"),
     ],
 )
-def test_beginnings_that_say_nothing(text: str, allowed: str) -> None:
+def test_a_malformed_beginning_is_refused_with_what_is_allowed(text: str, allowed: str) -> None:
     """They are refused with what may be said."""
     stored = core.first_stored(members("A B C"))
     with pytest.raises(BadInput) as caught:
@@ -221,7 +221,7 @@ def test_beginnings_that_say_nothing(text: str, allowed: str) -> None:
     assert allowed in str(caught.value)
 
 
-def test_a_beginning_says_all() -> None:
+def test_a_beginning_sets_log_members_commit_term_vote_and_role() -> None:
     """Entries and members, what is committed and applied, term, vote, and whom it follows."""
     stored = core.first_stored(members("A B C"))
     texts = {"A": "1 1 2=Ab, commit 2, term 3, votes B, follows B", "B": "1 1, term 3, leads"}
@@ -240,7 +240,7 @@ def test_a_beginning_says_all() -> None:
 
 
 @pytest.mark.parametrize(("count", "refused"), [(2, False), (3, False), (4, True)])
-def test_no_more_beginnings_than_nodes(count: int, refused: bool) -> None:
+def test_more_beginnings_than_nodes_are_refused(count: int, refused: bool) -> None:
     """One for each, or fewer."""
     given = {"nodes": 3, "begins": ("1",) * count}
     if not refused:
@@ -255,12 +255,12 @@ def test_no_more_beginnings_than_nodes(count: int, refused: bool) -> None:
     [({}, True), ({"holds": 1}, False), ({"cuts": 1}, False), ({"partitions": 1}, False),
      ({"fifo": True}, False), ({"writes_apart": True}, False), ({"drops": 1}, True)],
 )  # fmt: skip
-def test_when_servers_are_alike(given: dict[str, Any], alike: bool) -> None:
+def test_symmetry_is_used_only_where_servers_are_alike(given: dict[str, Any], alike: bool) -> None:
     """Not where a state names links, or messages that are held back."""
     assert (build("raft", given).symmetry is not None) is alike
 
 
-def test_tables_give_the_log_in_its_order() -> None:
+def test_the_tables_give_back_a_log_that_was_cut_or_compacted() -> None:
     """Also once entries were cut and others stored in their place, and behind a snapshot."""
     tables, was = RaftTables(), Stored(1, "A", core.first_stored(members("A B C")).log)
     begins = core.Output(Server("A"), Server("A", was), (), (), False)
@@ -283,24 +283,22 @@ CONFIGURATIONS: tuple[dict[str, Any], ...] = (
 
 
 @pytest.mark.parametrize("given", CONFIGURATIONS, ids=str)
-def test_every_interleaving_keeps_what_was_answered(given: dict[str, Any]) -> None:
-    """A complete search finds no lost change, none that waits, and none that does not fit."""
+def test_no_interleaving_of_the_commit_log_breaks_a_promise(given: dict[str, Any]) -> None:
+    """The search is complete, and reaches every goal."""
     result = check(build("commit_log", given))
     assert (result.verdict, result.unreached) == ("complete", ())
 
 
 @pytest.mark.parametrize("name", ["crash-after-commit", "saturated"])
-def test_every_step_is_drawn_whole(name: str) -> None:
-    """In every step of every scenario keys are unique and each panel has words and a label."""
+def test_every_step_of_the_commit_log_is_drawn_whole(name: str) -> None:
+    """Keys are unique, and each panel has words and a label."""
     for scene in scenes(walk(f"commit_log/{name}")):
         check_frame(scene)
 
 
 @pytest.mark.spec("C-049")
-def test_a_crash_right_after_a_commit_loses_nothing() -> None:
-    """The definition is in a segment after the crash, and in SSTables after the replay; a write
-    that was answered from the buffer of its data log is lost on this node.
-    """
+def test_a_crash_right_after_a_commit_keeps_the_definition() -> None:
+    """It is replayed into SSTables; a write answered from the data log's buffer is lost here."""
     verbs = ("write D0", "change definition", "disk", "answer", "crash")
     timeline = after("commit_log", {}, *verbs)
     text = panel_text(timeline, "segments")
@@ -320,11 +318,8 @@ def test_a_crash_right_after_a_commit_loses_nothing() -> None:
 
 
 @pytest.mark.spec("C-049")
-def test_a_change_is_quick_while_the_data_logs_are_saturated() -> None:
-    """Both data logs wait for the disk, which syncs the metadata log on shard 0 next.
-
-    The metadata log takes a definition that no segment of a data log has room for.
-    """
+def test_a_definition_is_synced_before_saturated_data_logs() -> None:
+    """It fits the metadata log, and no segment of a data log."""
     full = [f"write D{shard}" for shard in (0, 1)] * 4
     queue = [f"{what} D{shard}" for what in ("timer", "flush") for shard in (0, 1)]
     timeline = after("commit_log", {"writes": 9, "crashes": 0}, *full, *queue)
@@ -368,10 +363,8 @@ def metadata_seen(off: tuple[str, ...] = (), **given: Any) -> set[tuple[Any, ...
         {"writes": 2, "data_segment": 9, "shards": 3},
     ],
 )
-def test_nothing_of_the_data_log_changes_the_metadata_log(given: dict[str, Any]) -> None:
-    """Whatever its segment size, its flushes and what is queued: a search sees the same metadata
-    log, in the same segments, and no change waits longer than its own flush and sync.
-    """
+def test_the_data_log_never_changes_the_metadata_log(given: dict[str, Any]) -> None:
+    """A search sees the same metadata log whatever is written."""
     quiet = metadata_seen(writes=0)
     assert metadata_seen(**given) == quiet
     result = check(build("commit_log", given))
@@ -381,10 +374,8 @@ def test_nothing_of_the_data_log_changes_the_metadata_log(given: dict[str, Any])
 
 
 @pytest.mark.parametrize("room", [DEFINITION - 1, DEFINITION, DEFINITION + 1])
-def test_a_definition_that_fills_a_segment_fits(room: int) -> None:
-    """One unit less, and it is rejected; an entry of Raft's log always fits. In a log of its own
-    each definition does.
-    """
+def test_a_definition_larger_than_a_segment_is_rejected(room: int) -> None:
+    """An entry of Raft's log always fits, and so does each definition in a log of its own."""
     given, off = {"data_segment": room}, ("own-log",)
     state = after("commit_log", given, "change definition", off=off).state
     fits = room >= DEFINITION

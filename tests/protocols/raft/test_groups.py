@@ -51,22 +51,22 @@ def played(name: str, event: str = "") -> Timeline:
     return timeline
 
 
-def test_groups_do_not_meet() -> None:
-    """A complete search of two nodes finds no two leaders of a term, and groups led apart."""
+def test_no_state_of_two_groups_breaks_a_promise() -> None:
+    """The search is complete, and reaches groups with leaders of their own."""
     result = check(build("raft_groups", {"nodes": 2, "entries": 1}))
     assert (result.verdict, result.unreached) == ("complete", ())
 
 
 @pytest.mark.parametrize("name", ["one-node-leads", "own-leaders"])
-def test_every_step_is_drawn_whole(name: str) -> None:
-    """In every step of every scenario keys are unique and each panel has words and a label."""
+def test_every_step_of_the_groups_is_drawn_whole(name: str) -> None:
+    """Keys are unique, and each panel has words and a label."""
     for scene in scenes(walk(f"raft_groups/{name}")):
         check_frame(scene)
 
 
 @pytest.mark.spec("C-003")
-def test_a_list_chooses_one_of_several_groups() -> None:
-    """Two groups with other options run at once; each table has a list of them, and shows one."""
+def test_each_table_shows_a_chosen_group() -> None:
+    """Two groups with other options run at once."""
     assert EDITIONS[0].edition != EDITIONS[1].edition
     timeline = played("own-leaders", "snapshot")
     assert panel_text(timeline, "badges").split() == "schema: A leads data: B leads".split()
@@ -80,7 +80,7 @@ def test_a_list_chooses_one_of_several_groups() -> None:
 
 @pytest.mark.spec("C-004")
 def test_a_group_id_is_on_rows_and_arrows() -> None:
-    """Each row of each table begins with the id; a message on its way says whose it is."""
+    """A message on its way says of which group it is."""
     timeline = after("raft_groups", {"nodes": 2}, *ELECTED[:2])
     [flow] = last_flows(timeline)
     assert flow.label == "schema: pre-vote? t1"
@@ -89,40 +89,41 @@ def test_a_group_id_is_on_rows_and_arrows() -> None:
     assert f"group schema, id {SCHEMA}" in said
     for name in TABLES:
         rows = [line.split() for line in panel_text(timeline, name).splitlines()]
-        assert {row[1] for row in rows if row[0] in ("A", "B")} == {SCHEMA, DATA}
+        assert {row[1] for row in rows if row[0] in ("A", "B")} == {SCHEMA, DATA}, name
 
 
 @pytest.mark.spec("C-005")
-def test_each_node_has_three_tables() -> None:
-    """A tab for each, with the columns of the server and rows of every node."""
+def test_each_node_has_rows_in_the_servers_three_tables() -> None:
+    """A tab for each, with the server's columns."""
     timeline = played("one-node-leads")
     titles = [panel.title for panel in for_model(timeline.model).panels]
     assert titles[3:6] == [*TABLES]
     for name, heads in TABLES.items():
         text = panel_text(timeline, name)
         assert heads in " ".join(text.split())
-        assert {line.split()[0] for line in text.splitlines()} >= {"A", "B", "C"}
+        assert {line.split()[0] for line in text.splitlines()} >= {"A", "B", "C"}, name
 
 
 @pytest.mark.spec("C-006")
-def test_a_change_behind_the_snapshot_is_newer() -> None:
-    """The snapshot's table still has C, which the log has removed: the log's members count."""
+def test_the_members_are_those_of_the_log_and_not_of_the_snapshot() -> None:
+    """The snapshot's table still has C, which the log has removed."""
     timeline = played("one-node-leads", "remove")
     for name, members in (("raft_snapshot_config", "ABC"), ("members", "AB")):
         rows = [line.split() for line in panel_text(timeline, name).splitlines()]
-        assert [r[3] for r in rows if r[:3] == ["A", SCHEMA, "CURRENT"]] == [*members]
+        shown = [r[3] for r in rows if r[:3] == ["A", SCHEMA, "CURRENT"]]
+        assert shown == [*members], name
 
 
 @pytest.mark.spec("C-007")
-def test_a_member_has_an_id_and_an_address_of_any_format() -> None:
-    """The table of members shows both; one address is an IP, another one a name and a port."""
+def test_the_table_of_members_shows_addresses_of_any_format() -> None:
+    """An IP, and a name with a port."""
     text = panel_text(Timeline(build("raft_groups", {})), "members")
     assert "A yes 10.0.0.1" in " ".join(text.split())
     assert "B yes b.example:7000" in " ".join(text.split())
 
 
 @pytest.mark.spec("C-008")
-def test_a_lookup_finds_the_group_on_every_shard() -> None:
+def test_the_registry_finds_each_group_on_every_shard() -> None:
     """What a cell would ask: the registry of a node, a group id, any shard."""
     registry, network = GroupRegistry(shards=4), Network()
     for group in (SCHEMA, DATA):
@@ -139,8 +140,8 @@ TOLD = [path for name, path in files().items() if name.startswith("raft/")]
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
-def test_a_run_is_what_its_file_says(path: Path) -> None:
-    """Played anew, it shows below every rule exactly what stands there, and can be drawn."""
+def test_a_golden_run_shows_what_a_new_run_shows(path: Path) -> None:
+    """Below every rule, exactly; and it can be drawn."""
     found = rewritten(path)
     if os.environ.get("KIT_REWRITE") == "1":
         path.write_text(found, encoding="utf-8")
@@ -149,7 +150,7 @@ def test_a_run_is_what_its_file_says(path: Path) -> None:
     assert len(RenderedTimeline(timeline).moments) == len(timeline.moments)
 
 
-def test_there_are_enough_of_them() -> None:
+def test_forty_golden_runs_and_stories_are_there() -> None:
     """Elections, repair, snapshots, members, reads, hand-over: forty runs and more."""
     assert len(GOLDEN) + len(TOLD) >= 40
 
@@ -161,10 +162,8 @@ CASES = [(size, seed) for size in (3, 5) for seed in range(4)]
 
 
 @pytest.mark.parametrize(("size", "seed"), CASES)
-def test_what_is_lost_and_crashes_harms_nothing(size: int, seed: int) -> None:
-    """With loss, disorder and crashes every command runs everywhere, in one order; no term has two
-    leaders.
-    """
+def test_every_command_runs_once_everywhere_under_loss_and_crashes(size: int, seed: int) -> None:
+    """In the same order; no term has two leaders."""
     simulation = Simulation(size, seed, faults=True)
     simulation.run(COMMANDS)
     [lines, *others] = (simulation.machines[name].lines[GROUP] for name in simulation.names)
@@ -175,8 +174,8 @@ def test_what_is_lost_and_crashes_harms_nothing(size: int, seed: int) -> None:
     assert len({term for term, _ in leads}) == len(leads)
 
 
-def test_the_same_seed_gives_the_same_steps() -> None:
-    """A run is its seed: each step of it, with all that servers held, comes again."""
+def test_the_same_seed_gives_the_same_run() -> None:
+    """Each step, with all that servers held; another seed gives another run."""
     runs = [Simulation(3, seed, faults=True) for seed in (7, 7, 8)]
     for each in runs:
         each.run(COMMANDS)
@@ -184,11 +183,11 @@ def test_the_same_seed_gives_the_same_steps() -> None:
     assert runs[0].steps != runs[2].steps
 
 
-def test_a_part_of_a_log_is_what_its_entries_are() -> None:
-    """Across the chunks that logs share, from any index on, with or without a limit."""
+def test_a_part_of_a_log_has_the_right_entries_across_chunks() -> None:
+    """From any index on, with or without a limit."""
     log = Log()
     for index in range(1, 2 * CHUNK + 10):
         log = log.appended(Entry(1, index, str(index)))
     for first, most in ((1, 0), (CHUNK - 1, 3), (CHUNK, CHUNK + 2), (2 * CHUNK, 0), (999, 5)):
         last = min(log.last_index, first + most - 1) if most else log.last_index
-        assert [e.index for e in log.part(first, most)] == [*range(first, last + 1)]
+        assert [e.index for e in log.part(first, most)] == [*range(first, last + 1)], (first, most)

@@ -86,7 +86,7 @@ class Cluster:
 
 
 @pytest.mark.spec("C-001")
-def test_the_core_works_behind_three_interfaces() -> None:
+def test_a_command_is_stored_and_run_on_each_node_through_the_interfaces() -> None:
     """What is stored, sent and run goes through what the user supplies, and nothing else."""
     cluster = Cluster({SCHEMA: UNTIMED})
     cluster.elect("A", SCHEMA)
@@ -131,8 +131,8 @@ class Trace:
         self.calls.append(f"load {state}")
 
 
-def test_it_stores_before_it_sends_and_applies_last() -> None:
-    """Of each event the rows come first. What cannot be stored is not sent, and did not happen."""
+def test_a_server_stores_before_sending_and_applies_last() -> None:
+    """What cannot be stored is not sent."""
     trace = Trace()
     server = RaftServer(SCHEMA, "A", trace, trace, trace, UNTIMED, MEMBERS[:2])
     server.do(core.campaign)
@@ -153,14 +153,14 @@ def test_it_stores_before_it_sends_and_applies_last() -> None:
     assert trace.calls == []
 
 
-def test_what_the_core_refuses_is_raised() -> None:
-    """A follower that knows no leader takes no command, and says so."""
+def test_a_refusal_of_the_core_is_raised() -> None:
+    """A follower that knows no leader takes no command."""
     cluster = Cluster({SCHEMA: UNTIMED})
     with pytest.raises(Refused, match="knows no leader"):
         cluster.at("A", SCHEMA).do(core.submit, "x")
 
 
-def test_groups_share_interfaces_and_have_options_of_their_own() -> None:
+def test_two_groups_on_the_same_disks_keep_their_logs_and_options_apart() -> None:
     """Two groups on the same disks and network: other leaders, other options, other logs."""
     cluster = Cluster({SCHEMA: UNTIMED, DATA: Options(timers=False, edition="documents")})
     cluster.elect("A", SCHEMA)
@@ -174,7 +174,7 @@ def test_groups_share_interfaces_and_have_options_of_their_own() -> None:
 
 
 @pytest.mark.spec("C-004")
-def test_messages_are_routed_by_group_id() -> None:
+def test_a_message_arrives_only_at_the_server_of_its_group() -> None:
     """A message says whose it is, and arrives at the server of that group alone."""
     cluster = Cluster({SCHEMA: UNTIMED, DATA: UNTIMED})
     cluster.at("A", DATA).do(core.campaign)
@@ -185,8 +185,8 @@ def test_messages_are_routed_by_group_id() -> None:
     assert {each.group for each in cluster.network.in_flight} == {DATA}
 
 
-def test_the_registry_answers_on_any_shard() -> None:
-    """The server runs on shard 0, and each shard finds it by the group's id."""
+def test_the_registry_finds_a_server_on_any_shard() -> None:
+    """An unknown group is refused."""
     cluster = Cluster({SCHEMA: UNTIMED, DATA: UNTIMED})
     registry = cluster.network.nodes["A"]
     for group in (SCHEMA, DATA):
@@ -196,7 +196,7 @@ def test_the_registry_answers_on_any_shard() -> None:
         registry.find(str(UUID(int=7)), shard=1)
 
 
-def test_a_shard_or_a_message_that_is_not_there_is_said() -> None:
+def test_an_unknown_shard_and_an_empty_network_are_refused() -> None:
     """One clear line each, and no error of Python's."""
     for shard in (-1, 2):
         with pytest.raises(BadInput, match=f"^shard: got {shard}; allowed: a number from 0 to 1"):
@@ -205,8 +205,8 @@ def test_a_shard_or_a_message_that_is_not_there_is_said() -> None:
         Network().deliver()
 
 
-def test_a_node_starts_again_with_its_tables() -> None:
-    """Term, vote, log and snapshot come back; the machine gets its snapshot and goes on."""
+def test_a_restarted_node_goes_on_from_its_tables() -> None:
+    """Term, vote, log and snapshot are back, and the machine runs what follows."""
     cluster = Cluster({SCHEMA: UNTIMED})
     cluster.elect("A", SCHEMA)
     cluster.write("A", SCHEMA, "one")
@@ -222,7 +222,7 @@ def test_a_node_starts_again_with_its_tables() -> None:
     assert cluster.machines["B"].lines[SCHEMA] == ["one", "two", "three"]
 
 
-def test_the_newest_configuration_is_the_logs() -> None:
+def test_a_restarted_node_has_the_members_of_its_log_and_not_of_its_snapshot() -> None:
     """A change behind the snapshot is in the log only, and it counts after a restart."""
     cluster = Cluster({SCHEMA: UNTIMED})
     cluster.elect("A", SCHEMA)
@@ -236,14 +236,14 @@ def test_the_newest_configuration_is_the_logs() -> None:
     assert cluster.at("A", SCHEMA).server.configuration == Configuration(MEMBERS[:2])
 
 
-def test_an_address_has_any_format() -> None:
+def test_an_address_is_stored_beside_its_member_as_given() -> None:
     """It stands beside the id, and nobody reads it but the one who sends there."""
     members = rows_of("raft_snapshot_config", SCHEMA, core.first_stored(MEMBERS))
     assert [(row.server_id, row.address) for row in members] == [(m.id, m.address) for m in MEMBERS]
 
 
-def test_every_snapshot_has_an_id_of_its_own() -> None:
-    """Groups that share tables keep what each snapshot holds; an id is as long as a UUID."""
+def test_snapshots_of_groups_that_share_tables_stay_apart() -> None:
+    """An id is as long as a UUID."""
     kept = {
         group: Stored(9, "", Log(Snapshot(index, term, Configuration(MEMBERS), state)), index)
         for group, index, term, state in ((SCHEMA, 5, 2, "tables"), (DATA, 5, 2, "rows"))
@@ -272,7 +272,7 @@ def stored(draw: st.DrawFn) -> Stored:
 
 
 @given(stored())
-def test_the_tables_hold_all_that_is_stored(given_stored: Stored) -> None:
+def test_the_tables_give_back_all_that_a_server_has_stored(given_stored: Stored) -> None:
     """Whatever a server has stored comes back from the rows of its three tables."""
     tables, log = RaftTables(), given_stored.log
     tables.store(DATA, Written(snapshot=log.snapshot, entries=tuple(log)), given_stored)
@@ -280,8 +280,8 @@ def test_the_tables_hold_all_that_is_stored(given_stored: Stored) -> None:
 
 
 @pytest.mark.spec("C-001")
-def test_a_drawing_shows_three_boxes_around_the_core() -> None:
-    """The committed drawing has a box for each interface, with the methods that a user supplies."""
+def test_the_drawing_of_the_library_has_each_interface_with_its_methods() -> None:
+    """And it is up to date."""
     drawn = dict(graphs())["raft-library"]
     text = (FOLDERS[0] / "raft-library.svg").read_text("utf-8")
     assert digest_in(text) == digest(drawn)
@@ -293,10 +293,10 @@ def test_a_drawing_shows_three_boxes_around_the_core() -> None:
 
 
 @given(stored(), stored(), st.data())
-def test_what_is_cut_is_gone_from_the_tables(
+def test_a_cut_log_comes_back_from_the_tables_as_it_is_now(
     before: Stored, other: Stored, data: st.DataObject
 ) -> None:
-    """A log that is cut anywhere and goes on otherwise, longer or shorter, comes back as it is."""
+    """Cut anywhere, and continued with a shorter or longer log."""
     tables, log = RaftTables(), before.log
     tables.store(DATA, Written(snapshot=log.snapshot, entries=tuple(log)), before)
     cut = data.draw(st.integers(log.snapshot.index + 1, log.last_index + 1))

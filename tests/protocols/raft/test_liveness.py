@@ -75,8 +75,8 @@ def is_lasso(model: Any, result: Result) -> bool:
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_a_voter_in_an_old_term_is_told_of_the_newer_one(edition: str) -> None:
-    """Only without the answer do pre-votes go on for ever: A's term is old, and B's log is."""
+def test_a_group_with_a_voter_in_an_old_term_elects_a_leader(edition: str) -> None:
+    """Without the safeguard pre-votes go on for ever: A's term is old, and B's log is."""
     given = {**OLD_TERM, "edition": edition}
     model, found = promise(given, ("old-terms",))
     assert is_lasso(model, found)
@@ -86,8 +86,8 @@ def test_a_voter_in_an_old_term_is_told_of_the_newer_one(edition: str) -> None:
 
 
 @pytest.mark.parametrize("fault", ["partitions", "cuts"])
-def test_a_deposed_leader_is_elected_by_those_that_follow_it(fault: str) -> None:
-    """Only where they refuse its pre-vote does everybody wait: they for it, and it for them."""
+def test_a_deposed_leader_can_be_elected_again_by_its_followers(fault: str) -> None:
+    """Without the safeguard they refuse its pre-vote, and everybody waits for ever."""
     given = {**DEPOSED, fault: 1}
     model, found = promise(given, ("own-leader",))
     assert is_lasso(model, found)
@@ -108,15 +108,15 @@ def test_a_deposed_leader_is_elected_by_those_that_follow_it(fault: str) -> None
     ],
     ids=["one of three down", "two of four", "with a learner"],
 )  # fmt: skip
-def test_old_terms_in_larger_groups(edition: str, given: dict[str, Any]) -> None:
-    """The same with a node down, in a group of four, and beside a member without a vote."""
+def test_larger_groups_with_old_terms_wait_for_ever(edition: str, given: dict[str, Any]) -> None:
+    """Without the safeguard: with a node down, of four nodes, beside a member without a vote."""
     model, found = promise({**given, "edition": edition}, ("old-terms",))
     assert is_lasso(model, found)
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("fault", ["", "crashes", "drops", "duplicates", "holds", "partitions"])
-def test_a_group_of_two_finds_a_leader_again(edition: str, fault: str) -> None:
+def test_a_group_of_two_finds_a_leader_after_any_single_fault(edition: str, fault: str) -> None:
     """With every safeguard on no single fault leaves it without one for ever."""
     given = {
         **PAIR,
@@ -141,14 +141,14 @@ def test_a_group_of_two_finds_a_leader_again(edition: str, fault: str) -> None:
     ids=["one", "one with a learner", "shrunk to one"],
 )  # fmt: skip
 def test_a_single_voter_commits_what_is_on_its_disk(edition: str, given: dict[str, Any]) -> None:
-    """In a group of one voter, or one that shrinks to one, an entry is first written."""
+    """In a group that shrinks to a single voter as well."""
     _, kept = promise({**given, "writes_apart": True, "edition": edition}, (), "committed-is-kept")
     assert (kept.complete, kept.violation) == (True, None)
     assert kept.states > 1
 
 
-def test_without_its_own_disk_it_commits_too_early() -> None:
-    """etcd-io/etcd#14370: the entry is committed before it is written."""
+def test_without_waiting_for_its_disk_a_single_voter_commits_too_early() -> None:
+    """etcd-io/etcd#14370."""
     given = {"nodes": 1, "members": "A", "writes_apart": True}
     _, found = promise(given, ("own-disk",), "committed-is-kept")
     assert found.violation is not None
@@ -168,14 +168,14 @@ def test_without_its_own_disk_it_commits_too_early() -> None:
         (("1 2", "2 2", ""), "the logs of A and B differ before an entry that both have"),
     ],
 )
-def test_a_beginning_that_nothing_leads_to_is_refused(begins: Any, reason: str) -> None:
+def test_a_beginning_that_no_run_leads_to_is_refused(begins: Any, reason: str) -> None:
     """It says what cannot be."""
     with pytest.raises(BadInput, match=reason):
         build("raft", {"begins": begins, "terms": 4})
 
 
-def test_groups_find_their_leaders() -> None:
-    """Two groups on the same nodes: each is led again, as far as terms go."""
+def test_each_of_two_groups_finds_a_leader_again() -> None:
+    """As far as the terms go."""
     result = check(build("raft_groups", {"nodes": 2, "terms": 1, "entries": 1}))
     assert (result.complete, result.violation, result.within) == (True, None, "terms=1")
 
@@ -201,14 +201,14 @@ def _refinement(given: dict[str, Any], off: tuple[str, ...] = ()) -> Any:
 
 
 @pytest.mark.parametrize(("given", "states"), COARSE)
-def test_it_refines_the_log_in_one_step(given: dict[str, Any], states: int) -> None:
+def test_each_step_refines_the_log_of_single_steps(given: dict[str, Any], states: int) -> None:
     """Two slots at most; each step appends and applies there what it does here, or nothing."""
     result = check_refinement(_refinement(given))
     assert (result.complete, result.violation, result.states) == (True, None, states)
 
 
-def test_a_commit_of_group_0_opens_as_messages() -> None:
-    """The second command, of B: it is asked there, forwarded to A, stored by B, and committed."""
+def test_a_commit_of_group_0_zooms_into_messages_of_raft() -> None:
+    """B's command is asked for at B; a moment without a commit has no finer view."""
     operations = ("create keyspace ks at A", "create keyspace kt at B")
     timeline = Timeline(build("group0", {"operations": operations}))
     while len(timeline.state.log) < 2:
@@ -224,21 +224,21 @@ def test_a_commit_of_group_0_opens_as_messages() -> None:
         zoomed(timeline)
 
 
-def test_a_snapshot_behind_a_change_of_members_is_applied_as_the_log_was() -> None:
+def test_a_snapshot_behind_a_change_of_members_gives_the_same_machine() -> None:
     """Whoever gets it has applied what the others have: no search finds another machine."""
     given = {"begins": ("1, commit 1, leads", "1"), "members": "A B", "terms": 1}
     wishes = {"requests": ("members A B C", "snapshot at A"), "most_in_flight": 2}
     assert check(build("raft", given | wishes)).violation is None
 
 
-def test_a_command_does_not_look_like_an_entry() -> None:
+def test_a_command_that_looks_like_an_entry_is_refused() -> None:
     """Two could not be told from one in a snapshot."""
     with pytest.raises(BadInput, match=r"^requests: got 'x 2:y'; allowed: a command without"):
         build("raft", {"requests": ("x 2:y",)})
 
 
 @pytest.mark.parametrize(("nodes", "opens"), [(1, True), (6, True), (7, True), (8, False)])
-def test_a_commit_opens_as_messages_of_up_to_seven_servers(nodes: int, opens: bool) -> None:
+def test_a_commit_of_up_to_seven_members_has_a_finer_view(nodes: int, opens: bool) -> None:
     """As many as the finer model has; of more members no finer view is known."""
     given = {"nodes": nodes, "operations": ("create keyspace kt at A",)}
     timeline = played_out(Timeline(build("group0", given)))
@@ -339,24 +339,24 @@ RAFT = {
 
 
 @pytest.mark.parametrize("name", RAFT)
-def test_a_search_of_raft_reports_it(name: str) -> None:
-    """Judged alone, it is broken by what was broken for it."""
+def test_a_search_reports_each_promise_of_raft_broken_on_purpose(name: str) -> None:
+    """Judged alone, on a model that was broken for it."""
     assert_reported(RAFT[name](), name)
 
 
 @pytest.mark.parametrize("name", COMMIT_LOG)
-def test_a_search_of_the_commit_log_reports_it(name: str) -> None:
-    """Judged alone, it is broken by what was broken for it."""
+def test_a_search_reports_each_promise_of_the_commit_log_broken_on_purpose(name: str) -> None:
+    """Judged alone, on a model that was broken for it."""
     assert_reported(COMMIT_LOG[name](), name)
 
 
 @pytest.mark.parametrize("name", GROUPS)
-def test_a_search_of_the_groups_reports_it(name: str) -> None:
-    """Judged alone, it is broken by what was broken for it."""
+def test_a_search_reports_each_promise_of_groups_broken_on_purpose(name: str) -> None:
+    """Judged alone, on a model that was broken for it."""
     assert_reported(GROUPS[name](), name)
 
 
-def test_every_judge_has_a_broken_variant() -> None:
+def test_every_property_of_commit_log_and_groups_has_a_broken_variant() -> None:
     """The tables name all that the two models judge."""
     assert set(COMMIT_LOG) == set(judges(build("commit_log")))
     assert set(GROUPS) == set(judges(build("raft_groups")))

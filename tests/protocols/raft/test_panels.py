@@ -38,10 +38,8 @@ def rows(timeline: Timeline, what: Any) -> Any:
 
 
 @pytest.mark.spec("C-010")
-def test_a_role_is_drawn_and_named() -> None:
-    """A follower has neither crown nor ballot; who asks has a ballot; who leads has a crown. All
-    start as followers, and who hears of a candidate or leader stays one.
-    """
+def test_a_candidate_has_a_ballot_and_a_leader_a_crown() -> None:
+    """All others stay followers, with neither."""
     timeline = at("election", 0)
     roles = []
     for step in (0, 1, 3, 5):
@@ -59,7 +57,7 @@ def test_a_role_is_drawn_and_named() -> None:
 
 
 @pytest.mark.spec("C-012")
-def test_terms_and_votes_are_a_table() -> None:
+def test_the_table_of_terms_shows_a_vote_per_server_and_term() -> None:
     """Each server with its term and whom it has voted for: one vote a term."""
     timeline = at("one-vote-a-term", 8)
     known = {row.name: (row.term, row.vote) for row in rows(timeline, facts.servers)}
@@ -68,8 +66,8 @@ def test_terms_and_votes_are_a_table() -> None:
 
 
 @pytest.mark.spec("C-013", "C-014")
-def test_the_log_has_a_line_below_what_is_committed() -> None:
-    """Once A and B store x, it is committed on A; C hears of it later. Squares count who has it."""
+def test_the_log_draws_a_line_below_its_last_committed_entry() -> None:
+    """Squares count the servers that store an entry."""
     timeline = at("committed-by-a-majority", 4)
     [first, second] = rows(timeline, facts.entries)
     assert first.is_last
@@ -84,7 +82,7 @@ def test_the_log_has_a_line_below_what_is_committed() -> None:
 
 
 @pytest.mark.spec("C-048")
-def test_a_joint_configuration_shows_both_majorities() -> None:
+def test_an_entry_of_a_joint_change_shows_the_majorities_of_old_and_new_members() -> None:
     """From A, B, C to A, D, E: the old group has a majority first, and that is not enough."""
     timeline = at("two-members-of-three-change", 4)
     second = rows(timeline, facts.entries)[1]
@@ -95,10 +93,8 @@ def test_a_joint_configuration_shows_both_majorities() -> None:
 
 
 @pytest.mark.spec("C-011")
-def test_a_bar_runs_to_the_timeout_and_a_heartbeat_empties_it() -> None:
-    """Each tick is a step of the time bar. Squares fill until B asks for votes; once it leads, its
-    heartbeats empty the bars of those who hear them.
-    """
+def test_a_heartbeat_empties_the_bar_of_a_followers_timeout() -> None:
+    """Each tick fills a square, until B asks for votes."""
     player = Player(Timeline(build("raft", {"clock": True, "timeout": 3, "requests": ()})))
     bars = []
     for _ in range(2):
@@ -119,8 +115,8 @@ def test_a_bar_runs_to_the_timeout_and_a_heartbeat_empties_it() -> None:
     assert rows(player.timeline, facts.servers)[1].wait == ""
 
 
-def test_a_leader_waits_for_an_entry_of_its_own_term() -> None:
-    """However many have an older one: until then no gate for it is open."""
+def test_a_gate_for_a_commit_is_drawn_only_for_an_entry_of_the_own_term() -> None:
+    """However many servers have an older one."""
     timeline, seen = story("raft/figure-8").timeline, set()
     for moment in timeline.path():
         timeline.goto(moment)
@@ -141,21 +137,21 @@ def answer(timeline: Timeline, *asked: object) -> str:
     return next(line for line in said.splitlines() if line.startswith("Answer: "))
 
 
-def test_whose_log_is_good_enough() -> None:
-    """Figure 7: of seven logs those that end in term 6 or 7 win, but not the shorter ones."""
+def test_the_lesson_knows_which_logs_of_figure_7_win() -> None:
+    """Those that end in term 6 or 7, but not the shorter ones."""
     assert answer(story("raft/figure-7").timeline, electable) == "Answer: A, B, D, E"
 
 
 @pytest.mark.parametrize(
     ("server", "votes"), [("A", "B, C, F, G"), ("C", "G"), ("E", "D, G"), ("G", "none of these")]
 )
-def test_who_votes_for_whom(server: str, votes: str) -> None:
-    """Figure 7: a server votes for a log that is at least as new as its own."""
+def test_the_lesson_knows_who_votes_for_whom_in_figure_7(server: str, votes: str) -> None:
+    """A server votes for a log at least as new as its own."""
     assert answer(story("raft/figure-7").timeline, voters, server) == f"Answer: {votes}"
 
 
-def test_an_older_term_on_a_majority_is_not_counted() -> None:
-    """Figure 8: index 2 is on three of five and of term 2; the leader's own entry commits it."""
+def test_the_lesson_counts_no_entry_of_an_older_term_as_committed() -> None:
+    """Figure 8: index 2 is on three of five; an entry of the leader's own term commits it."""
     player = story("raft/figure-8")
     player.goto(5)
     assert answer(player.timeline, known_to_commit) == "Answer: 0"
@@ -163,7 +159,7 @@ def test_an_older_term_on_a_majority_is_not_counted() -> None:
     assert answer(player.timeline, known_to_commit) == "Answer: 3"
 
 
-def test_questions_need_a_moment_that_they_fit() -> None:
+def test_a_question_without_a_leader_or_of_an_unknown_server_is_refused() -> None:
     """Without a leader, and of a server that there is not."""
     start = story("raft/election").timeline
     with pytest.raises(BadInput, match="a server leads"):
@@ -173,7 +169,7 @@ def test_questions_need_a_moment_that_they_fit() -> None:
 
 
 @pytest.mark.parametrize("name", ["three-candidates", "figure-8", "stale-read"])
-def test_a_known_run_meets_what_is_asked(name: str) -> None:
+def test_the_known_run_of_an_exercise_passes(name: str) -> None:
     """Where no run is looked for, the one that is given passes."""
     judge = tasks()[name].judge
     assert isinstance(judge, ReplayJudge)

@@ -402,7 +402,7 @@ def name_of(mistake: Mistake) -> str:
     return mistake.name
 
 
-def test_there_are_twenty() -> None:
+def test_at_least_twenty_different_mistakes_are_planted() -> None:
     """No two of them are the same."""
     assert len({each.name for each in MISTAKES}) == len(MISTAKES) >= 20
     assert len({(each.where, each.wrong) for each in MISTAKES}) == len(MISTAKES)
@@ -410,8 +410,8 @@ def test_there_are_twenty() -> None:
 
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("mistake", MISTAKES, ids=name_of)
-def test_a_mistake_is_found_and_shrunk(mistake: Mistake) -> None:
-    """Within its budget, by the promise that it breaks, and in few steps."""
+def test_a_planted_mistake_is_found_and_shrunk(mistake: Mistake) -> None:
+    """By the promise that it breaks, within its budget, and in few steps."""
     with planted(mistake):
         promise, actions = mistake.found()
         assert promise == mistake.promise
@@ -422,15 +422,15 @@ def test_a_mistake_is_found_and_shrunk(mistake: Mistake) -> None:
 
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("mistake", MISTAKES, ids=name_of)
-def test_the_right_code_passes_the_same_search(mistake: Mistake) -> None:
+def test_the_right_code_passes_the_search_that_finds_the_mistake(mistake: Mistake) -> None:
     """So it is the mistake that was found."""
     assert mistake.found() == (CLEAN, ())
 
 
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("mistake", HARMLESS, ids=name_of)
-def test_a_harmless_mistake_breaks_nothing(mistake: Mistake) -> None:
-    """The search sees every state; where it costs an election, it never shows a leader."""
+def test_a_harmless_mistake_breaks_no_promise(mistake: Mistake) -> None:
+    """The search is complete; where the mistake costs an election, no leader is seen."""
     with planted(mistake):
         result = check(mistake.model(), max_states=mistake.states)
     assert result.violation is None
@@ -442,15 +442,15 @@ def test_a_harmless_mistake_breaks_nothing(mistake: Mistake) -> None:
 
 
 @pytest.mark.deep
-def test_a_mistake_that_is_not_found() -> None:
-    """Should it be found one day, it belongs into the table."""
+def test_the_unseen_mistake_is_still_not_found() -> None:
+    """Should it be found, move it into MISTAKES."""
     with planted(UNSEEN):
         assert UNSEEN.found() == (CLEAN, ())
 
 
 @pytest.mark.parametrize(("of_c", "kept"), [("1 2", True), ("1", False)])
-def test_a_newcomer_knows_who_was_there_before(of_c: str, kept: bool) -> None:
-    """D joins A, B and C by a joint configuration: what B and C have stored before is committed."""
+def test_an_entry_that_most_old_members_store_is_kept(of_c: str, kept: bool) -> None:
+    """D joins A, B and C by a joint configuration: B and C together are a majority."""
     joint = Configuration(members("A D E"), members("A B C"))
     logs = {each: raft.begun(each, Stored(), STORED).server.log for each in STORED}
     logs["C"] = raft.begun("C", Stored(), {"C": of_c}).server.log

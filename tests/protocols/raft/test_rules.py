@@ -63,8 +63,10 @@ VOTES = [
 
 
 @pytest.mark.parametrize(("log", "term", "vote", "leader", "asking", "granted"), VOTES)
-def test_a_vote(log: str, term: int, vote: str, leader: str, asking: Any, granted: bool) -> None:
-    """Edition server: one vote a term, for a log that is at least as up to date."""
+def test_a_vote_is_given_once_a_term_to_a_newer_log(
+    log: str, term: int, vote: str, leader: str, asking: Any, granted: bool
+) -> None:
+    """Edition server: at least as new as the voter's. A pre-vote changes neither term nor vote."""
     voter = server(log, term, vote=vote, role=Follower(leader))
     result = core.receive(voter, "A", say.VoteRequest(*asking), UNTIMED)
     assert answer(result).granted is granted
@@ -83,10 +85,10 @@ def test_a_vote(log: str, term: int, vote: str, leader: str, asking: Any, grante
         (UNTIMED, "C", False, False, True),  # the server withholds nothing
     ],
 )
-def test_who_hears_a_leader_gives_no_vote(
+def test_in_edition_documents_a_voter_that_hears_its_leader_stays_silent(
     options: Options, leader: str, trial: bool, forced: bool, answered: bool
 ) -> None:
-    """Leader stickiness is of the documents alone, and a handed over election passes it."""
+    """A handed over election passes that, and the server has no such rule."""
     voter = server("1", 1, role=Follower(leader))
     result = core.receive(voter, "A", say.VoteRequest(2, 1, 1, trial, forced), options)
     assert bool(result.messages) is answered
@@ -96,8 +98,8 @@ def test_who_hears_a_leader_gives_no_vote(
 @pytest.mark.parametrize(
     ("term", "trial", "answered"), [(1, False, False), (1, True, True), (2, True, True)]
 )
-def test_a_late_vote_request(term: int, trial: bool, answered: bool) -> None:
-    """In term 2 an ordinary request of term 1 is dropped; a pre-vote is refused."""
+def test_a_vote_request_of_an_old_term_is_dropped(term: int, trial: bool, answered: bool) -> None:
+    """A pre-vote is refused with the newer term."""
     result = core.receive(server("1", 2), "A", say.VoteRequest(term, 0, 0, trial), UNTIMED)
     assert [m.message for m in result.messages] == [say.VoteReply(2, False, True)] * answered
 
@@ -113,14 +115,14 @@ def test_a_late_vote_request(term: int, trial: bool, answered: bool) -> None:
         (False, say.VoteReply(1, True, False), "leader", 1),
     ],
 )
-def test_a_reply_to_a_candidate(trial: bool, reply: Any, role: str, term: int) -> None:
-    """B of three asks, and has its own vote: one more wins."""
+def test_a_candidate_counts_its_own_votes(trial: bool, reply: Any, role: str, term: int) -> None:
+    """A pre-vote is no vote; a reply of a newer term ends the candidacy."""
     asking = server("1", 1, vote="B", role=Candidate(trial, ("B",)))
     after = core.receive(asking, "A", reply, UNTIMED).server
     assert (after.role.__struct_config__.tag, after.term) == (role, term)
 
 
-def test_two_refusals_end_an_election() -> None:
+def test_refusals_of_a_majority_end_an_election() -> None:
     """Of three, two voters that refuse leave no majority."""
     asking = server("1", 1, vote="B", role=Candidate(False, ("B",)))
     once = core.receive(asking, "A", say.VoteReply(1, False), UNTIMED).server
@@ -128,16 +130,13 @@ def test_two_refusals_end_an_election() -> None:
     assert core.receive(once, "C", say.VoteReply(1, False), UNTIMED).server.role == Follower()
 
 
-def test_a_newer_term_ends_a_reign() -> None:
-    """Any message of a later term but a pre-vote makes a follower, without a vote."""
+def test_a_leader_that_hears_of_a_newer_term_follows() -> None:
+    """Without a vote; a pre-vote does not depose it."""
     leader = server("1", 1, vote="B", role=Leader((Progress("A", 1), Progress("C", 1))))
     after = core.receive(leader, "A", say.Append(3, 0, 0, 0), UNTIMED).server
     assert (after.role, after.term, after.stored.vote) == (Follower("A"), 3, "")
     trial = core.receive(leader, "A", say.VoteRequest(3, 5, 1, True), UNTIMED).server
     assert trial.role == leader.role
-
-
-# -- tallies ---------------------------------------------------------------------------------------
 
 
 # -- the commit index ------------------------------------------------------------------------------
@@ -153,8 +152,8 @@ def test_a_newer_term_ends_a_reign() -> None:
         ("112", 3, 3, 0),  # figure 8: on a majority, and still not committed
     ],
 )
-def test_a_leader_commits(terms: str, term: int, last: int, commit: int) -> None:
-    """B leads; A says how far its log agrees."""
+def test_a_leader_commits_by_its_own_term(terms: str, term: int, last: int, commit: int) -> None:
+    """An entry of its own term, and all before it; A says how far its log agrees."""
     role = Leader((Progress("A", last + 1), Progress("C", 1)))
     leader = server(terms, term, role=role)
     after = core.receive(leader, "A", say.Accepted(term, 0, last), UNTIMED).server
@@ -165,10 +164,10 @@ def test_a_leader_commits(terms: str, term: int, last: int, commit: int) -> None
     ("told", "entries", "commit"),
     [(5, 1, 2), (1, 1, 1), (0, 1, 0), (9, 0, 1), (1, 0, 1), (2, 2, 2)],
 )
-def test_a_follower_commits_no_further_than_it_knows_to_agree(
+def test_a_follower_commits_only_what_is_known_to_agree(
     told: int, entries: int, commit: int
 ) -> None:
-    """The lesser of the leader's commit index and the last entry that is known to agree."""
+    """The lesser of the leader's commit index and the last entry that agrees."""
     new = tuple(Entry(1, 2 + i, "y") for i in range(entries))
     after = core.receive(server("1", 1), "A", say.Append(1, 1, 1, told, new), UNTIMED).server
     assert after.commit == commit
@@ -185,12 +184,12 @@ def test_a_follower_commits_no_further_than_it_knows_to_agree(
         (say.Install(1, Snapshot(5, 1)), say.Installed(2, False)),
     ],
 )
-def test_a_leader_of_an_older_term_is_told(message: Any, reply: Any) -> None:
+def test_a_leader_of_an_older_term_is_told_the_newer_term(message: Any, reply: Any) -> None:
     """In term 2 whoever still leads in term 1 hears of it."""
     assert answer(core.receive(server("1", 2), "A", message, UNTIMED)) == reply
 
 
-def test_long_logs_are_compared_across_chunks() -> None:
+def test_a_long_log_is_cut_merged_and_compacted_across_chunks() -> None:
     """A log of 200 entries is cut, appended to and read at any place."""
     log = log_of("1" * 200)
     assert [e.index for e in log.cut(150).part(60, 10)] == list(range(60, 70))
@@ -204,12 +203,10 @@ def test_long_logs_are_compared_across_chunks() -> None:
 
 # -- progress --------------------------------------------------------------------------------------
 
-P, PIPE, SNAP = "probe", "pipeline", "snapshot"
 
-
-def test_a_probe_has_one_entry_and_a_pipeline_the_rest() -> None:
+def test_a_probe_carries_a_single_entry_and_its_answer_the_rest() -> None:
     """B leads with three entries: A gets the one that it may lack, then all others at once."""
-    leader = server("111", 1, role=Leader((Progress("A", 2), Progress("C", 4, 3, PIPE))))
+    leader = server("111", 1, role=Leader((Progress("A", 2), Progress("C", 4, 3, "pipeline"))))
     probe = core.remind(leader, UNTIMED)
     probes: list[Any] = [m.message for m in probe.messages if m.target == "A"]
     assert [len(each.entries) for each in probes] == [1]
@@ -226,8 +223,8 @@ def test_a_probe_has_one_entry_and_a_pipeline_the_rest() -> None:
         ("1" * 300 + "2", "1" * 300 + "3", 300), ("1" * 300, "1" * 256, 256),
     ],
 )  # fmt: skip
-def test_logs_share_what_they_begin_with(terms: str, other: str, shared: int) -> None:
-    """Up to the first difference, whichever log is longer; across chunks, too."""
+def test_two_logs_share_all_before_their_difference(terms: str, other: str, shared: int) -> None:
+    """Across chunks as well."""
     first, second = log_of(terms), log_of(other)
     assert (first.shared(second), second.shared(first)) == (shared, shared)
 
@@ -420,7 +417,7 @@ ANSWERS: dict[str, Callable[..., str]] = {
 
 
 @pytest.mark.parametrize(("name", "row"), CASES)
-def test_a_case_of_a_published_rule(name: str, row: tuple[str, ...]) -> None:
+def test_a_rule_gives_the_answer_worked_out_by_hand(name: str, row: tuple[str, ...]) -> None:
     """The rule that stands in the kit gives what was worked out by hand."""
     answer: Any = ANSWERS[name]
     given = answer.__code__.co_argcount
@@ -428,7 +425,7 @@ def test_a_case_of_a_published_rule(name: str, row: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_each_rule_has_cases_and_the_index_names_its_functions(name: str) -> None:
+def test_each_published_rule_has_cases_and_is_in_the_index(name: str) -> None:
     """Five cases at least; the index of rules leads to what answers them."""
     assert len([*rows(FILES[name])]) > LEAST
     [line] = (line for line in FILES[name].splitlines() if line.startswith("# answered by"))

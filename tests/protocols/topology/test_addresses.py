@@ -28,10 +28,8 @@ def moved(*words: str, **given: Any) -> Timeline:
 
 
 @pytest.mark.spec("G-043")
-def test_the_address_changes_and_the_identity_stays() -> None:
-    """C's card has its new address; its row, its host id and its place in group 0 are as before, in
-    a table without a column for addresses. Once the others have heard of it, nothing is different.
-    """
+def test_a_node_with_a_new_address_keeps_its_identity() -> None:
+    """Row, host id and place in group 0 stay; once the others have heard, nothing is different."""
     before = starting("rebuild B", addresses=1)
     timeline = moved("rebuild B")
     assert seen(timeline)["system.topology"] == seen(before)["system.topology"]
@@ -46,18 +44,16 @@ def test_the_address_changes_and_the_identity_stays() -> None:
     assert timeline.state.reachable == before.state.reachable
 
 
-def test_tools_show_the_address_that_a_node_has_heard_of() -> None:
-    """``nodetool status`` has it at once on the node itself, on others once they have heard."""
+def test_nodetool_status_shows_the_address_that_a_node_has_heard_of() -> None:
+    """The node itself knows its new address at once."""
     timeline = moved()
     for knowing in ("C", "AC"):
         run = tuple(timeline.moments[at] for at in timeline.path())
         for place in "AC":
             printed = "\n".join(typed(SERVERS, DrillMoment(timeline.model, run, place), STATUS))
             addresses = ("10.1.0.13", "10.0.0.13")
-            assert [each in printed for each in addresses] == [
-                place in knowing,
-                place not in knowing,
-            ]
+            known = [place in knowing, place not in knowing]
+            assert [each in printed for each in addresses] == known, (knowing, place)
         if knowing == "C":
             press(timeline, "gossip C")
 
@@ -72,8 +68,8 @@ def test_tools_show_the_address_that_a_node_has_heard_of() -> None:
         *("replace D C", "leave C", "remove C", "rebuild C"),
     ],
 )
-def test_every_operation_ends_whoever_is_restarted_elsewhere(edition: Edition, words: str) -> None:
-    """Any node is restarted with another address at any step: no promise breaks, none is stuck."""
+def test_an_operation_ends_with_any_node_at_a_new_address(edition: Edition, words: str) -> None:
+    """Restarted at any step: no promise breaks, and every goal is reached."""
     given = {"edition": edition, "operations": (words,), "addresses": 1}
     result = check(build("topology", given), symmetry=True, max_states=100_000)
     assert (result.violation, result.complete, result.unreached) == (None, True, ())
@@ -100,12 +96,10 @@ def steps_before(count: int, *words: str, **given: Any) -> Timeline:
         ("leave C", 9, "A"),
     ],
 )
-def test_the_configuration_changes_and_the_identity_stays(
+def test_a_node_with_a_new_configuration_keeps_its_identity(
     edition: Edition, words: str, steps: int, name: str
 ) -> None:
-    """Only ``shard_count`` of the node's own row is another one: its host id, its tokens, its state
-    and its place in group 0 are as before, and the operation comes to the same end.
-    """
+    """Only ``shard_count`` of its own row changes, and the operation ends without an error."""
     timeline = steps_before(steps, words, edition=edition)
     before = seen(timeline)["system.topology"]
     old: Any = timeline.state
@@ -125,15 +119,15 @@ def test_the_configuration_changes_and_the_identity_stays(
 
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("words", ["replace D C", "remove C", "rebuild C"])
-def test_every_operation_ends_whoever_is_configured_anew(edition: Edition, words: str) -> None:
-    """Any node is restarted with another configuration at any step."""
+def test_an_operation_ends_with_any_node_configured_anew(edition: Edition, words: str) -> None:
+    """Restarted at any step: no promise breaks, and every goal is reached."""
     given = {"edition": edition, "operations": (words,), "configurations": 1}
     result = check(build("topology", given), symmetry=True, max_states=100_000)
     assert (result.violation, result.complete, result.unreached) == (None, True, ())
 
 
-def test_who_has_left_is_heard_at_no_address() -> None:
-    """C was taken out while nobody knew where it was: its host id is refused wherever it is."""
+def test_a_removed_node_is_heard_at_no_address() -> None:
+    """C was taken out while nobody knew its new one, and no step lets anybody hear it."""
     timeline = moved("remove C", down=())
     press(timeline, "remove C")
     while timeline.state.topology.nodes[2].state != "left":
@@ -145,8 +139,8 @@ def test_who_has_left_is_heard_at_no_address() -> None:
     assert all(verdict.ok for verdict in timeline.verdicts())
 
 
-def test_a_restart_stops_what_ran_there() -> None:
-    """A coordinator leads no more, what it decided may still come; a client's request is over."""
+def test_a_restart_ends_what_ran_on_the_node() -> None:
+    """The coordinator leads no more, its decision may still come, its client's request is over."""
     timeline = starting("join D", addresses=1, clients=1)
     for verb in ("join D", "begin A", "decide", "readdress A"):
         press(timeline, verb)
@@ -156,8 +150,8 @@ def test_a_restart_stops_what_ran_there() -> None:
     assert timeline.state.unheard == 0b001
 
 
-def test_identity_by_address_breaks_the_promise() -> None:
-    """A model that takes a new address for a new node, without tokens: the search finds it."""
+def test_a_model_that_identifies_nodes_by_address_breaks_a_promise() -> None:
+    """A new address loses the tokens, and the search finds it."""
     model: Any = build("topology", {"addresses": 1})
 
     def forgets(s: Any, action: act.RestartElsewhere, after: Any) -> Any:

@@ -79,10 +79,10 @@ CASES: tuple[Case, ...] = (
 
 
 @pytest.mark.parametrize(("words", "given", "reason", "nodes"), CASES)
-def test_the_server_refuses_at_once(
+def test_the_server_refuses_a_request_at_once_with_its_reason(
     words: str, given: dict[str, Any], reason: str, nodes: tuple[str, ...]
 ) -> None:
-    """Whoever takes the request says why, and names the nodes that stand in the way."""
+    """And names the nodes that stand in the way; an empty reason: the request is taken."""
     model: Any = build(
         "topology", {"edition": "server", "nodes": 5, **given, "operations": (words,)}
     )
@@ -92,7 +92,7 @@ def test_the_server_refuses_at_once(
 
 
 @pytest.mark.parametrize(("words", "given", "reason", "nodes"), CASES)
-def test_the_documents_know_no_such_refusal(
+def test_edition_documents_takes_every_request_that_the_server_refuses_at_once(
     words: str, given: dict[str, Any], reason: str, nodes: tuple[str, ...]
 ) -> None:
     """There the request is taken, and waits or fails later."""
@@ -101,10 +101,8 @@ def test_the_documents_know_no_such_refusal(
     assert model.refusal(model.start(), MakeRequest(0)) is None
 
 
-def test_two_dead_nodes_are_removed_one_after_the_other() -> None:
-    """The first removal has to ignore the other node; the second has the first in the column
-    ``ignore_nodes`` already, though its removal has not begun.
-    """
+def test_two_dead_nodes_are_removed_in_turn() -> None:
+    """The second request finds the first node in ``ignore_nodes``, before its removal has begun."""
     given = {"edition": "server", "nodes": 5, "ignored": ("D",)}
     model: Any = build("topology", {**given, "operations": ("remove E", "remove D")})
     state = model.act(model.start(), MakeRequest(0))
@@ -116,7 +114,7 @@ def test_two_dead_nodes_are_removed_one_after_the_other() -> None:
     assert state.topology.ignored == 0
 
 
-def test_members_without_tokens_are_members() -> None:
+def test_a_joiner_cannot_be_listed_as_a_member_without_tokens() -> None:
     """Who joins says so in its request."""
     with pytest.raises(BadInput, match="zero_tokens"):
         build("topology", {"operations": ("join D",), "zero_tokens": ("D",)})
@@ -124,8 +122,8 @@ def test_members_without_tokens_are_members() -> None:
 
 @pytest.mark.parametrize("name", [each.name for each in GLOBAL_REQUESTS if not each.played])
 @pytest.mark.parametrize("rest", ["", " ks"])
-def test_what_is_not_modelled_gets_that_answer(name: str, rest: str) -> None:
-    """A request that published servers take, and that no model plays, is no unknown word."""
+def test_a_request_that_is_not_modelled_says_so(name: str, rest: str) -> None:
+    """Published servers take it, so it is no unknown word."""
     with pytest.raises(BadInput, match=f"{name}.*a modelled request, unlike this one"):
         build("topology", {"operations": (name + rest,)})
 
@@ -164,10 +162,10 @@ def acted_until(model: Any, state: Any, *kinds: type[Any]) -> Any:
 
 
 @pytest.mark.parametrize(("words", "where", "leads_to"), BARRIERS)
-def test_the_plain_barrier_fails_behind_the_fence_only(
+def test_a_failed_drain_commits_the_fence_before_the_plain_barrier_runs(
     words: str, where: str, leads_to: str
 ) -> None:
-    """The drain failed: until the fence is committed nothing else can fail, then it can."""
+    """Nothing else can fail before; then the plain barrier can, and leads where the row says."""
     model, state = at_barrier(words, where, edition="server")
     state = model.act(state, act.FailWork())
     assert state.attempted.commands
@@ -187,7 +185,7 @@ def test_the_plain_barrier_fails_behind_the_fence_only(
 
 @pytest.mark.parametrize("edition", ["documents", "server"])
 @pytest.mark.parametrize(("words", "where"), [row[:2] for row in BARRIERS])
-def test_a_drain_that_all_have_answered_does_not_fail(words: str, where: str, edition: str) -> None:
+def test_a_drain_that_all_nodes_answered_cannot_fail(words: str, where: str, edition: str) -> None:
     """Its fence is due, in either edition."""
     model, state = at_barrier(words, where, edition=edition)
     while model.unanswered(state):
@@ -222,22 +220,22 @@ def complete(model: str, edition: Edition, pair: tuple[str, str], **given: Any) 
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("pair", PAIRS, ids=" then ".join)
-def test_a_node_goes_once(model: str, edition: Edition, pair: tuple[str, str]) -> None:
-    """Whichever two of the requests are made, in whichever order they are taken."""
+def test_a_node_is_taken_out_only_once(model: str, edition: Edition, pair: tuple[str, str]) -> None:
+    """In whichever order they are made and taken: the search is complete and finds no harm."""
     complete(model, edition, pair)
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("pair", PAIRS, ids=" then ".join)
-def test_a_node_goes_once_when_any_node_dies(edition: Edition, pair: tuple[str, str]) -> None:
+def test_a_node_is_taken_out_once_beside_a_crash(edition: Edition, pair: tuple[str, str]) -> None:
     """The same with a node that dies, or comes back, anywhere."""
     complete("topology", edition, pair, crashes=1)
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("second", ["remove C", "rebuild C", "leave C"])
-def test_who_is_being_replaced_is_not_asked_for_anything_else(
+def test_a_node_that_is_being_replaced_takes_no_other_request(
     edition: Edition, second: str
 ) -> None:
     """From the request to the end of the operation, in every state between them."""
@@ -253,7 +251,7 @@ def test_who_is_being_replaced_is_not_asked_for_anything_else(
     assert timeline.state.topology.nodes[2].state == "left"
 
 
-def test_a_request_that_came_too_late_is_turned_down() -> None:
+def test_a_removal_of_a_node_replaced_first_ends_with_an_error() -> None:
     """The published server takes a replace before a removal that was asked for earlier."""
     given = {"edition": "server", "operations": ("remove C", "replace D C")}
     timeline: Any = played_out(Timeline(build("topology", given), ("remove C", "replace D C")))
@@ -283,10 +281,10 @@ WAYS: tuple[tuple[Edition, tuple[str, ...], tuple[str, ...], list[str]], ...] = 
 
 
 @pytest.mark.parametrize(("edition", "asked", "verbs", "states"), WAYS)
-def test_the_states_follow_one_another(
+def test_the_resize_finalization_comes_where_its_edition_puts_it(
     edition: Edition, asked: tuple[str, ...], verbs: tuple[str, ...], states: list[str]
 ) -> None:
-    """The track is left for it, or nothing else is to do; then the cluster rests."""
+    """The documents leave the tablet track for it; the server enters it when it is at rest."""
     timeline = starting(*asked, edition=edition, tablets=1, resizes=1)
     for verb in verbs:
         press(timeline, verb)
@@ -303,10 +301,8 @@ def test_the_states_follow_one_another(
 
 @pytest.mark.spec("D-016")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_its_barrier_comes_before_the_new_map(edition: Edition) -> None:
-    """An older request on B keeps the barrier; no tablet moves and no request begins meanwhile. The
-    map is new in the command that leaves the state.
-    """
+def test_the_map_of_tablets_changes_after_the_finalizations_barrier(edition: Edition) -> None:
+    """An older request on B holds the barrier; no tablet moves and no request begins meanwhile."""
     timeline = starting("rebuild C", edition=edition, tablets=1, resizes=1, clients=1)
     enters = ("move tablets", "decide", "commit") if edition == "documents" else ()
     for verb in ("begin B", "resize", "decide", "commit", *enters, "rebuild C"):
@@ -326,7 +322,7 @@ def test_its_barrier_comes_before_the_new_map(edition: Edition) -> None:
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_an_ignored_node_is_not_asked(edition: Edition) -> None:
+def test_the_barrier_of_the_finalization_does_not_ask_an_ignored_node(edition: Edition) -> None:
     """The barrier passes over it, as that of the tablet track does."""
     given: dict[str, Any] = {"edition": edition, "resizes": 1, "down": ("C",), "ignored": ("C",)}
     timeline = until(press(starting(**given), "resize"), in_state(FINALIZATION))
@@ -348,8 +344,8 @@ SEARCHED: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("name", SEARCHED)
-def test_searches_find_nothing(edition: Edition, name: str) -> None:
-    """Complete: no promise breaks, and every finalization can end."""
+def test_the_resize_finalization_breaks_no_promise(edition: Edition, name: str) -> None:
+    """The search is complete, beside other operations and faults."""
     given = {"operations": (), "resizes": 1, **SEARCHED[name]}
     result = check(build("topology", {"edition": edition, **given}), max_states=200_000)
     assert (result.violation, result.verdict) == (None, "complete")
@@ -357,7 +353,7 @@ def test_searches_find_nothing(edition: Edition, name: str) -> None:
 
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_without_the_drain_an_older_request_meets_a_new_map(edition: Edition) -> None:
-    """S-21 off: the map is new while a request by an older version can still be served."""
+    """S-21 off: a request by an older version can still be served with the new map."""
     given = {"edition": edition, "operations": (), "nodes": 2, "resizes": 1, "clients": 1}
     model = build("topology", given, ("barrier-drains", "fencing"))
     only = tuple(prop for prop in model.properties if prop.name == "older-over")

@@ -30,8 +30,8 @@ def rows_of(frame: Any) -> list[dict[str, Any]]:
     return sorted(rows if rows is not None else frame.to_pylist(), key=lambda row: row["seed"])
 
 
-def test_clusters_are_drawn_within_their_bounds() -> None:
-    """Between least and most nodes; every request is one that a cluster could be asked for."""
+def test_drawn_clusters_have_all_sizes_and_operations_within_their_bounds() -> None:
+    """The same seed draws the same cluster."""
     size = ClusterSize(least=5, most=9, requests=6, faults=1)
     drawn = [drawn_cluster(seed, size) for seed in range(60)]
     assert drawn == [drawn_cluster(seed, size) for seed in range(60)]
@@ -52,8 +52,8 @@ def as_given(parameters: TopologyParameters) -> dict[str, Any]:
 
 
 @pytest.mark.spec("H-017", "H-018")
-def test_spark_walks_what_one_process_walks(spark: Any) -> None:
-    """Cut into two tasks, and without Spark, the same seeds give the same rows and reports."""
+def test_spark_and_a_single_process_give_the_same_walks(spark: Any) -> None:
+    """The same rows and reports, from two tasks and without Spark."""
     plain = clusters(None, SEEDS)
     assert plain.schema.equals(CLUSTERS.arrow)
     rows = rows_of(plain)
@@ -64,14 +64,14 @@ def test_spark_walks_what_one_process_walks(spark: Any) -> None:
     assert steps_of(frame).equals(steps_of(plain))
 
 
-def test_reports_add_up() -> None:
-    """Edges that no walk took are told, too; each kind of operation has its steps."""
+def test_the_reports_on_walks_add_up() -> None:
+    """Edges that no walk took count 0; each kind of operation has its requests and most steps."""
     table = clusters(None, SEEDS)
     rows = rows_of(table)
     assert coverage_of(rows).equals(coverage_of(table.to_pandas()))
     covered = coverage_of(table).set_index("transition")["walks"]
     for name, count in covered.items():
-        assert count == sum(name in row["coverage"] for row in rows)
+        assert count == sum(name in row["coverage"] for row in rows), name
     assert 0 in set(covered)
     kinds = steps_of(table).set_index("operation")
     for kind, report in kinds.iterrows():
@@ -83,13 +83,13 @@ def test_reports_add_up() -> None:
             )
             if words.split()[0] == kind and outcome != "not asked"
         ]
-        assert report["asked"] == len(asked)
+        assert report["asked"] == len(asked), kind
         ended = [took for _, took in asked if took is not None]
-        assert not ended or report["most"] == max(ended)
+        assert not ended or report["most"] == max(ended), kind
 
 
-def test_a_safeguard_that_is_off_is_found() -> None:
-    """Without the state id a walk breaks a promise: its row is a violation, and is made small."""
+def test_walks_without_the_state_id_break_a_promise() -> None:
+    """The row is a violation, and its run is made small."""
     table = clusters(None, range(4), off=("S-59",))
     broken = [row for row in rows_of(table) if row["verdict"] != "clean"]
     assert [row["verdict"] for row in violations(table).to_pylist()] == [
@@ -112,7 +112,7 @@ def test_a_safeguard_that_is_off_is_found() -> None:
     ],
     ids=str,
 )
-def test_bad_input_is_told_before_any_task(given: dict[str, Any], said: str) -> None:
+def test_an_impossible_sweep_is_refused_before_any_task(given: dict[str, Any], said: str) -> None:
     """What cannot be drawn is refused at once."""
     words: dict[str, Any] = {"seeds": range(3), **given}
     with pytest.raises(BadInput, match=like(said)):
@@ -128,14 +128,14 @@ def test_bad_input_is_told_before_any_task(given: dict[str, Any], said: str) -> 
     ],
     ids=["edition", "edge", "lists"],
 )
-def test_a_row_that_was_changed_is_told(report: Any, column: str, value: Any, said: str) -> None:
-    """What no walk could have made: an edition or edge that is not, lists of unequal length."""
+def test_a_report_refuses_impossible_rows(report: Any, column: str, value: Any, said: str) -> None:
+    """An unknown edition or edge, lists of unequal length."""
     rows = rows_of(clusters(None, range(1)))
     with pytest.raises(BadInput, match=like(said)):
         report([{**rows[0], column: value}])
 
 
-def test_reports_are_of_clusters_only() -> None:
+def test_a_report_refuses_another_table() -> None:
     """Another table is refused."""
     for report in (coverage_of, steps_of):
         with pytest.raises(BadInput, match=like("rows | | a table of clusters")):

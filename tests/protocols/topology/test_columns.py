@@ -70,8 +70,10 @@ LIVE = [
 
 @pytest.mark.spec("D-038")
 @pytest.mark.parametrize(("words", "given", "cell"), LIVE, ids=str)
-def test_cells_are_live(words: str, given: dict[str, Any], cell: tuple[str, str, str]) -> None:
-    """What a node tells of itself, and what a request says, is in the columns of the document."""
+def test_a_column_shows_its_live_cell(
+    words: str, given: dict[str, Any], cell: tuple[str, str, str]
+) -> None:
+    """What a node tells of itself, and what a request says, at some step of the run."""
     timeline = starting(words, **given)
     shown = set[tuple[str, str, str]]()
     while True:
@@ -112,7 +114,7 @@ def test_balancing_that_is_off_moves_no_tablet() -> None:
         "keyspace_rf_change ks dc1=2 --zero-token",
     ],
 )
-def test_options_that_no_request_has(words: str) -> None:
+def test_an_option_that_does_not_fit_its_request_is_refused(words: str) -> None:
     """An option of another request, or a value that it cannot have, is one clear error."""
     with pytest.raises(BadInput, match="operations"):
         starting(words)
@@ -120,8 +122,8 @@ def test_options_that_no_request_has(words: str) -> None:
 
 @pytest.mark.spec("D-038")
 @pytest.mark.parametrize(("edition", "kind"), [("documents", "set<uuid>"), ("server", "set<text>")])
-def test_types_are_shown_and_static_columns_are_shaded(edition: str, kind: str) -> None:
-    """All 33 columns stand there with their types; the 16 static ones are in a shaded table."""
+def test_the_table_shows_types_and_shades_static_columns(edition: str, kind: str) -> None:
+    """All 33 columns with their types; the 16 static ones are in a shaded table."""
     timeline = starting("join D", edition=edition)
     scene = scene_of(timeline, timeline.at)
     static, _, rows = tables(scene, TABLE)
@@ -167,10 +169,10 @@ SAID_BY = {
 
 @pytest.mark.spec("D-040")
 @pytest.mark.parametrize(("words", "waiting", "running"), ASKED)
-def test_a_pending_request_is_found_by_its_id(
+def test_the_panel_joins_a_request_with_the_topology_by_its_id(
     words: str, waiting: list[tuple[str, ...]], running: list[tuple[str, ...]]
 ) -> None:
-    """The join shows the id, the type and the parameters, while it waits and while it runs."""
+    """Its id, type and parameters are there while it waits and while it runs."""
     timeline = press(starting(words, on_tablets=("A",)), words)
     seen = []
     while True:
@@ -192,10 +194,8 @@ def test_a_pending_request_is_found_by_its_id(
 @pytest.mark.parametrize(
     "name", [f"{model}/{each.name}" for model in MODELS for each in entries()[model].scenarios]
 )
-def test_what_a_server_answers_is_a_table_that_can_be(name: str) -> None:
-    """At each moment its rows have the columns that a dump needs, and no impossible cell; tokens,
-    datacenter and rack are where the model has them.
-    """
+def test_a_server_answers_with_possible_cells_alone(name: str) -> None:
+    """At each moment, with tokens, datacenter and rack as the model has them."""
     timeline = played_out(open_source(name).timeline)
     for moment in timeline.path():
         timeline.goto(moment)
@@ -209,7 +209,8 @@ def test_what_a_server_answers_is_a_table_that_can_be(name: str) -> None:
         assert not [*impossible(table, edition)], moment
         state = SERVERS.control(now).topology.transition
         stored = state if edition == "documents" else state.replace("_", " ")
-        assert {row["transition_state"] for row in rows} == {stored or None}
+        assert {row["transition_state"] for row in rows} == {stored or None}, moment
         nodes = SERVERS.control(now).topology.nodes
         there = {(bool(row["tokens"]), f"{row['datacenter']}/{row['rack']}") for row in rows}
-        assert there == {(node.tokens, node.rack or "dc1/r1") for node in nodes if node.state}
+        had = {(node.tokens, node.rack or "dc1/r1") for node in nodes if node.state}
+        assert there == had, moment

@@ -47,10 +47,8 @@ CLEANUP = OperationRequest("cleanup")
 
 
 @pytest.mark.spec("D-034")
-def test_requests_are_taken_by_id_or_by_kind() -> None:
-    """Edition ``documents`` takes the oldest, edition ``server`` a replace, join, removal, leaving,
-    rebuild in this order, and requests of the whole cluster after all of them.
-    """
+def test_requests_are_taken_by_age_or_by_kind() -> None:
+    """The documents take the oldest; the server goes by kind, nodes before the cluster."""
     asked_for = cluster(CLEANUP, REBUILD, LEAVE, JOIN)
     assert standings(asked_for, ALL, SEED) == [
         ("cleanup", "next"),
@@ -69,10 +67,8 @@ def test_requests_are_taken_by_id_or_by_kind() -> None:
     assert decide(asked_for, ALL, SEED).number == 1
 
 
-def test_a_leaving_node_with_tablets_is_paused() -> None:
-    """In edition ``server`` its tablets are moved first; in ``documents`` it begins and drains
-    then.
-    """
+def test_the_server_pauses_the_leave_of_a_node_with_tablets() -> None:
+    """Its tablets are moved first; in edition ``documents`` the leave is next."""
     holds = cluster(LEAVE, tablets_on=0b100)
     assert standings(holds, ALL, CODE) == [("leave", "paused")]
     begins = decide(holds, ALL, CODE)
@@ -82,10 +78,8 @@ def test_a_leaving_node_with_tablets_is_paused() -> None:
     assert standings(holds, ALL, SEED) == [("leave", "next")]
 
 
-def test_no_request_may_begin_while_nodes_are_down() -> None:
-    """Edition ``server`` cancels all requests when a node that each needs is down; one that needs
-    only its own node keeps the others waiting.
-    """
+def test_the_server_cancels_requests_when_a_node_is_down() -> None:
+    """A request that needs only its own node runs, and the others wait; the documents begin."""
     without_b = ALL & ~0b10
     stuck = cluster(JOIN, LEAVE)
     assert standings(stuck, without_b, CODE) == [("join", "cancelled"), ("leave", "cancelled")]
@@ -96,7 +90,7 @@ def test_no_request_may_begin_while_nodes_are_down() -> None:
     assert standings(stuck, without_b, SEED)[0] == ("join", "next")
 
 
-def test_ignored_nodes_hold_up_removals_only() -> None:
+def test_a_removal_begins_beside_an_ignored_node_and_a_join_waits() -> None:
     """A removal passes over ignored nodes, a join does not."""
     down = ALL & ~0b110
     ignoring = cluster(JOIN, REMOVE, ignored=0b010)
@@ -104,8 +98,8 @@ def test_ignored_nodes_hold_up_removals_only() -> None:
 
 
 @pytest.mark.spec("F-017")
-def test_cleanup_comes_before_who_gains_ranges_back() -> None:
-    """A leaving waits for cleanup of the others; a join does not. Off, nothing waits (S-41)."""
+def test_a_leave_waits_for_the_cleanup_of_other_nodes() -> None:
+    """Without S-41 it does not."""
     needed = replace(cluster(LEAVE).nodes[0], cleanup="needed")
     dirty = cluster(LEAVE, nodes=(needed, *cluster(LEAVE).nodes[1:]))
     [entry] = queue(dirty, ALL, CODE)
@@ -121,8 +115,8 @@ def test_cleanup_comes_before_who_gains_ranges_back() -> None:
 @pytest.mark.parametrize(
     ("edition", "later"), [("documents", JOIN), ("documents", CLEANUP), ("server", REBUILD)]
 )
-def test_nothing_overtakes_who_waits_for_cleanup(edition: Edition, later: OperationRequest) -> None:
-    """The first request keeps its place: the cleanup is done for it, those behind it wait."""
+def test_no_request_overtakes_a_waiting_leave(edition: Edition, later: OperationRequest) -> None:
+    """The leave waits for cleanup, which is done first."""
     asked_for = cluster(LEAVE, later)
     needed = replace(asked_for.nodes[0], cleanup="needed")
     dirty = replace(asked_for, nodes=(needed, *asked_for.nodes[1:]))
@@ -135,7 +129,7 @@ def test_nothing_overtakes_who_waits_for_cleanup(edition: Edition, later: Operat
     assert (decision.operation.machine, decision.number) == ("cleanup", 0)
 
 
-def test_the_queue_is_cancelled_before_requests_of_the_cluster() -> None:
+def test_requests_of_nodes_are_cancelled_before_requests_of_the_cluster_run() -> None:
     """The published coordinator looks at requests of nodes first, and then only at the others."""
     stuck = cluster(CLEANUP, LEAVE)
     without_b = ALL & ~0b10
@@ -147,10 +141,8 @@ def test_the_queue_is_cancelled_before_requests_of_the_cluster() -> None:
 
 
 @pytest.mark.spec("D-055")
-def test_features_and_joins_do_not_race() -> None:
-    """A feature is enabled when all normal nodes support it and nothing is under way; a node that
-    lacks an enabled one is turned away before it is in group 0.
-    """
+def test_a_joiner_without_an_enabled_feature_is_rejected() -> None:
+    """A feature is enabled once every node supports it; a joiner that has it may begin."""
     has = NodeEntry(state="normal", tokens=True, supported=1)
     every = cluster(nodes=(has, has, has, NodeEntry()))
     assert decide(every, ALL, CODE) == Decision(
@@ -186,10 +178,8 @@ ELSEWHERE = ("members", "nonvoters", "tablets", "tablets_on", "keyspaces", "rf")
 @pytest.mark.parametrize(
     "words", ["join D", "replace D C", "leave C", "remove C", "cleanup", "truncate_table ks.t"]
 )
-def test_the_tables_give_back_all_that_was_in_memory(edition: Edition, words: str) -> None:
-    """In every state a coordinator that knows nothing loads, from ``system.topology`` and
-    ``system.topology_requests``, each row, request and static cell that the former one had.
-    """
+def test_the_tables_give_back_all_that_a_coordinator_knows(edition: Edition, words: str) -> None:
+    """In every state: each row, request and static cell is loaded from the two tables."""
     for model, state in reached({"edition": edition, "operations": (words,), "failures": 1}):
         topology = state.topology
         loaded, _ = load(*store(topology, tuple(model.names)))
@@ -199,18 +189,19 @@ def test_the_tables_give_back_all_that_was_in_memory(edition: Edition, words: st
             # The id of a session is no number of the table's; a truncate that runs may wait (Q-20).
             cells["session"] = bool(cells["session"])
             cells["asked"] = {*cells.pop("queue"), cells.pop("running")} - {0}
-        assert all(had[name] == has[name] for name in had if name not in ELSEWHERE)
+        lost = [name for name in had if name not in ELSEWHERE and had[name] != has[name]]
+        assert not lost, state
 
 
 @pytest.mark.spec("D-048")
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("words", ["join D", "replace D C", "leave C", "remove C", "rebuild C"])
-def test_a_new_coordinator_decides_the_same(edition: Edition, words: str) -> None:
-    """With all that is volatile gone, the tables give the same next decision in every state."""
+def test_a_new_coordinator_decides_as_the_former_would(edition: Edition, words: str) -> None:
+    """In every state, with all that is volatile gone."""
     parameters = {"edition": edition, "operations": (words,), "failures": 1}
     count = 0
     for model, state in reached(parameters):
         bare = replace(state, attempted=NOTHING_DONE, deposed=None, coordinator=1)
-        assert decision_of(bare, model.setting) == decision_of(state, model.setting)
+        assert decision_of(bare, model.setting) == decision_of(state, model.setting), state
         count += 1
     assert count > 30

@@ -47,11 +47,8 @@ def generations(timeline: Timeline) -> str:
 
 @pytest.mark.spec("G-044")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_an_old_driver_reads_the_nodes_as_ever(edition: Any) -> None:
-    """One node is in ``system.local``, the others that serve in ``system.peers``, each with
-    address, host id, datacenter, rack and tokens. Who joins is there once it is normal, who leaves
-    until it has left.
-    """
+def test_an_old_driver_sees_exactly_the_normal_and_the_leaving_nodes(edition: Any) -> None:
+    """In ``system.local`` and ``system.peers``, with address, datacenter, rack and tokens."""
     timeline = starting("join D", "leave B", edition=edition, racks=RACKS)
     assert rows(timeline) == {
         name: [f"system.{table}", f"10.0.0.{n + 10}", name, *rack.split("/"), f"t:{name}"]
@@ -72,10 +69,8 @@ def test_an_old_driver_reads_the_nodes_as_ever(edition: Any) -> None:
     assert seen == {"ABC", "ABCD", "ACD"}
 
 
-def test_a_driver_finds_a_node_at_its_new_address() -> None:
-    """The tables of group 0 have host ids alone; the driver's row has the address that its contact
-    has heard of, and all else stays.
-    """
+def test_a_driver_sees_a_new_address_once_its_contact_has_heard_of_it() -> None:
+    """Nothing else in the row changes."""
     timeline = starting(addresses=1)
     options = (a for a, refusal in timeline.model.options(timeline.state) if refusal is None)
     moved = next(a for a in options if isinstance(a, act.RestartElsewhere) and a.node == "C")
@@ -88,12 +83,8 @@ def test_a_driver_finds_a_node_at_its_new_address() -> None:
 
 @pytest.mark.spec("D-028", "D-030")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_a_driver_learns_of_a_generation_by_group_0_alone(edition: Any) -> None:
-    """A generation travels in the command that commits it. From then on it can be published, by
-    one command more and whatever nodes have heard: the driver sees it while the joiner still
-    boots, with the time of the state that committed it. No step of gossip and no wait comes
-    between.
-    """
+def test_a_committed_generation_is_published_by_a_single_command(edition: Any) -> None:
+    """While the joiner still boots and whatever nodes have heard: no step of gossip is needed."""
     timeline = until(
         starting("join D", publishing=True, edition=edition), in_state("commit_cdc_generation")
     )
@@ -114,9 +105,7 @@ def test_a_driver_learns_of_a_generation_by_group_0_alone(edition: Any) -> None:
 @pytest.mark.spec("D-069")
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_a_joiner_knows_the_token_of_a_node_that_is_down(edition: Any) -> None:
-    """B dies before D, which joins, has heard of any token. D applies the topology all the same:
-    its ring has the token of B, with the ranges beside it, and the sign that B is down.
-    """
+    """B died before D joined: D's ring has the token of B, and the sign that B is down."""
     timeline = until(starting("join D", crashes=1, edition=edition), in_state("join_group0"))
     press(timeline, "crash B")
     until(timeline, lambda s: s.topology.nodes[3].tokens)
@@ -156,7 +145,7 @@ WALKS: list[tuple[tuple[str, ...], set[str]]] = [
 
 
 @pytest.mark.parametrize(("lines", "wrong"), WALKS)
-def test_only_the_node_that_holds_it_up_is_restarted(
+def test_the_drill_wants_only_the_node_that_holds_the_barrier_restarted(
     lines: tuple[str, ...], wrong: set[str]
 ) -> None:
     """A rolling restart ends the wait as well, and is graded as wrong."""
@@ -165,22 +154,22 @@ def test_only_the_node_that_holds_it_up_is_restarted(
     assert drill.grade() == replayed(drill, NAME).grade()
 
 
-def test_the_logs_say_whom_it_waits_for() -> None:
+def test_the_logs_name_the_node_and_the_request_that_hold_the_barrier() -> None:
     """The coordinator names B; B tells of a request of an older version; C tells of nothing."""
     assert "no answer from B" in printed(typed(NAME, LOG))
     assert "waits for a request at version" in printed(typed(NAME, *LOOK))
     assert printed(typed(NAME, "on C", "cat /var/log/scylla.log")) == ""
 
 
-def test_the_table_and_status_show_no_cause() -> None:
-    """Every node is up; the row says where the operation stands."""
+def test_status_and_table_show_no_cause_of_a_stuck_barrier() -> None:
+    """Every node is up; the row says where the operation is."""
     drill = typed(NAME, "nodetool status")
     assert printed(drill).count("UN ") == 3
     assert printed(drill).count("UJ ") == 1
     assert "write_both_read_old" in printed(typed(NAME, "SELECT * FROM system.topology"))
 
 
-def test_the_checklist_is_ticked_by_what_was_looked_at() -> None:
+def test_the_checklist_is_ticked_by_looks_and_by_the_restart() -> None:
     """The coordinator's log, that of the node, the restart."""
     steps = typed(NAME, *LOOK).checklist()
     assert [step.done for step in steps] == [True, True, False]
@@ -196,6 +185,6 @@ def test_the_checklist_is_ticked_by_what_was_looked_at() -> None:
         (("restart B", *LOOK), ["coordinator", "node", "restart"]),
     ],
 )
-def test_what_was_printed_is_what_was_seen(lines: tuple[str, ...], ticked: list[str]) -> None:
-    """A search without a line is no look; a log keeps its lines after the restart."""
+def test_a_look_without_a_line_is_not_ticked(lines: tuple[str, ...], ticked: list[str]) -> None:
+    """A log keeps its lines after the restart."""
     assert [step.name for step in typed(NAME, *lines).checklist() if step.done] == ticked

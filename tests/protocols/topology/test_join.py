@@ -42,15 +42,12 @@ def searched(**given: Any) -> Any:
     return result
 
 
-# -- tables and promises by hand -------------------------------------------------------------------
-
-
 # -- searches --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: guard.name)
-def test_a_safeguard_protects_its_invariant(guard: Safeguard) -> None:
-    """Off, its smallest configuration breaks one of its invariants; on, nothing is broken there."""
+def test_each_safeguard_protects_its_invariant(guard: Safeguard) -> None:
+    """Off, its smallest configuration breaks an invariant that it names; on, nothing is broken."""
     missing = check(build("join", guard.smallest, (guard.name,))).violation
     assert missing is not None
     assert INVARIANTS[missing.property] in guard.protects
@@ -70,19 +67,14 @@ def test_a_safeguard_protects_its_invariant(guard: Safeguard) -> None:
     ],
     ids=str,
 )
-def test_every_order_of_a_join_with_faults(edition: Edition, given: dict[str, Any]) -> None:
-    """Messages lost, copied and late, the joiner and members restarted: nothing is broken, and
-    every join can come to its end.
-    """
+def test_no_join_with_faults_breaks_a_promise(edition: Edition, given: dict[str, Any]) -> None:
+    """Messages lost, copied or late, nodes restarted, in any order: every join can end."""
     searched(edition=edition, **given)
 
 
 @pytest.mark.spec("D-058", "D-059")
-def test_edition_documents_tries_for_ever_and_code_gives_up() -> None:
-    """A joiner that was wiped after its request was placed: its first host id holds the queue for
-    good in edition documents, which tries again for ever; edition server moves it to left, and the
-    second host id gets in.
-    """
+def test_a_wiped_joiner_holds_the_queue_in_edition_documents_alone() -> None:
+    """A known cost: there the coordinator tries for ever. The server gives up."""
     given = {"restarts": 1, "wipes": 1}
     model = build("join", {"edition": "documents", **given})
     result = check(model)
@@ -97,15 +89,15 @@ def test_edition_documents_tries_for_ever_and_code_gives_up() -> None:
 
 
 @pytest.mark.parametrize("nodes", [1, 2])
-def test_where_nothing_is_wiped_no_join_costs_anything(nodes: int) -> None:
-    """The cost is that of a request whose joiner is gone: of any other the promise is judged."""
+def test_a_join_that_is_not_wiped_has_no_cost(nodes: int) -> None:
+    """In edition documents, with any other fault."""
     for budget in ("restarts", "outages", "losses", "copies"):
         result = check(build("join", {"nodes": nodes, budget: 1}))
         assert (result.verdict, result.costs) == ("complete", ()), budget
 
 
-def test_edition_server_may_give_up_whom_it_has_accepted() -> None:
-    """Its answer was lost: the joiner goes on as accepted, and sees in group 0 that it has left."""
+def test_the_server_may_give_up_an_accepted_joiner_whose_answer_is_lost() -> None:
+    """The joiner goes on as accepted, and sees in group 0 that it has left."""
     timeline = played(
         *("deliver N>B query N1 1", "deliver B>N mode 1 raft"),
         *("deliver N>B request N1 1 prod simple f -", "place B", "deliver B>N placed 1"),
@@ -118,8 +110,8 @@ def test_edition_server_may_give_up_whom_it_has_accepted() -> None:
     assert joiner(timeline.state).reason == "not-accepted"
 
 
-def test_the_host_id_handshake_makes_the_refusal_of_left_ids_redundant() -> None:
-    """S-56 in edition server: whoever has left is not heard, as the published code has it."""
+def test_the_host_id_handshake_alone_keeps_left_nodes_out() -> None:
+    """Edition server without S-56: nothing breaks; without the handshake as well, it does."""
     given = {"edition": "server", "nodes": 1, "removed": True}
     assert check(build("join", given, ("refuse-left",))).violation is None
     off = check(build("join", given, ("refuse-left", "host-id-handshake"))).violation
@@ -127,8 +119,8 @@ def test_the_host_id_handshake_makes_the_refusal_of_left_ids_redundant() -> None
     assert off.property == "left-final"
 
 
-def test_walks_take_every_rule() -> None:
-    """Random walks with all faults break nothing and leave no rule untaken."""
+def test_random_walks_break_nothing_and_take_every_rule() -> None:
+    """With all faults."""
     fuzzing = entry_of("join").fuzzing
     model = build("join", fuzzing.parameters)
     result = fuzz(model, seeds=range(30), steps=150, weights=fuzzing.weights)
@@ -144,7 +136,7 @@ def test_walks_take_every_rule() -> None:
     ],
     ids=str,
 )
-def test_two_attempts_with_all_faults(given: dict[str, Any]) -> None:
+def test_a_join_with_two_attempts_and_all_faults_breaks_no_promise(given: dict[str, Any]) -> None:
     """More of everything in edition server."""
     result = check(build("join", {**given, "edition": "server"}))
     assert (result.violation, result.complete) == (None, True)
@@ -166,8 +158,8 @@ def test_two_attempts_with_all_faults(given: dict[str, Any]) -> None:
         ("features", "left", {"supports": False}),
     ],
 )
-def test_each_reason_to_be_turned_away(reason: str, state: str, given: dict[str, Any]) -> None:
-    """The joiner stops and knows why; whom the coordinator turns away has a row in state left."""
+def test_a_rejected_joiner_knows_the_reason(reason: str, state: str, given: dict[str, Any]) -> None:
+    """It is no member; a joiner rejected by the coordinator has a row in state left."""
     timeline = played(**given)
     row = tables(timeline.state).row("N1")
     assert (joiner(timeline.state).status, joiner(timeline.state).reason) == ("stopped", reason)
@@ -205,8 +197,8 @@ REPLACES: tuple[tuple[dict[str, Any], str], ...] = (
 
 
 @pytest.mark.parametrize(("given", "reason"), REPLACES, ids=str)
-def test_the_server_checks_a_replace(given: dict[str, Any], reason: str) -> None:
-    """The receiver refuses it with its words, and no row is left; edition documents does not."""
+def test_the_server_refuses_a_replace_that_does_not_fit(given: dict[str, Any], reason: str) -> None:
+    """In its words, without a row; edition documents lets the same node in."""
     parameters = {"nodes": 3, **REPLACED, **given}
     timeline = played(**parameters, edition="server")
     status = "stopped" if reason else "normal"
@@ -219,15 +211,15 @@ def test_the_server_checks_a_replace(given: dict[str, Any], reason: str) -> None
     assert joiner(played(**parameters, edition="documents").state).status == "normal"
 
 
-def test_a_node_that_replaces_nobody_joins_beside_one_that_is_down() -> None:
-    """Only who replaces has to name all who are down, and nobody else who is up."""
+def test_a_plain_join_needs_no_list_of_ignored_nodes() -> None:
+    """Beside a node that is down, or with an ignored node that is up."""
     for given in ({"down": ("C",)}, {"ignores": ("C",)}):
         timeline = played(nodes=3, edition="server", **given)
         assert joiner(timeline.state).status == "normal"
 
 
 @pytest.mark.spec("D-055")
-def test_the_table_of_checks_has_no_tick_at_a_missing_feature() -> None:
+def test_the_table_of_checks_warns_of_a_missing_feature_from_the_start() -> None:
     """What the coordinator will find is shown from the start."""
     timeline = played("deliver N>B query N1 1", supports=False)
     assert shown(timeline, "checks", "check:features") == "features the coordinator !"
@@ -235,8 +227,8 @@ def test_the_table_of_checks_has_no_tick_at_a_missing_feature() -> None:
 
 
 @pytest.mark.spec("D-058")
-def test_who_asks_twice_has_to_clear_its_data_first() -> None:
-    """Crash, restart, rejection, wipe, acceptance: the scenario shows each of them."""
+def test_a_joiner_that_crashed_gets_in_only_under_a_new_host_id() -> None:
+    """Its first host id is rejected as unfinished; its data are wiped, and it joins as N2."""
     [scenario] = [one for one in entry_of("join").scenarios if one.name == "crash-and-wipe"]
     timeline = Timeline(build("join", scenario.parameters), scenario.script)
     while timeline.forward() is not None:
@@ -259,7 +251,7 @@ def both_normal(s: Any) -> str | None:
 
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_a_replaced_node_leaves_as_the_joiner_becomes_normal(edition: Edition) -> None:
-    """A replacing node, once it is normal: who it replaces has left, in every order."""
+    """In every order of messages and faults."""
     given = {"edition": edition, "replaces": "B", "down": ("B",), "nodes": 3}
     model = build("join", {**given, "restarts": 1, "losses": 1, "outages": 1})
     model.properties += (always("replaced", "One of both is there", both_normal, "INV-MEMBER"),)
@@ -279,7 +271,7 @@ def test_a_replaced_node_leaves_as_the_joiner_becomes_normal(edition: Edition) -
     ("given", "field"),
     [({"replaces": "Q"}, "replaces"), ({"down": ("A",)}, "down"), ({"nodes": 9}, "nodes")],
 )
-def test_bad_parameters_are_told_in_one_line(given: dict[str, Any], field: str) -> None:
+def test_parameters_of_no_possible_join_are_refused(given: dict[str, Any], field: str) -> None:
     """No such member, a coordinator that is down, too many."""
     with pytest.raises(BadInput) as error:
         build("join", given)
@@ -302,7 +294,9 @@ def made(**given: Any) -> Any:
         ({"down": ("A", "B", "C")}, 0b1000, NOBODY),  # D is no member: it does not lead
     ],
 )
-def test_who_is_up_and_leads_at_first(given: dict[str, Any], up: int, coordinator: int) -> None:
+def test_the_first_member_up_leads_at_first(
+    given: dict[str, Any], up: int, coordinator: int
+) -> None:
     """The first member that is up leads."""
     start = made(**given).start()
     assert (start.up, start.coordinator) == (up, coordinator)
@@ -322,7 +316,7 @@ def test_who_is_up_and_leads_at_first(given: dict[str, Any], up: int, coordinato
         ({"on_tablets": ("Q",)}, "on_tablets: got 'Q'; allowed: one of A, B, C, D"),
     ],
 )
-def test_names_of_no_node_are_refused(given: dict[str, Any], said: str) -> None:
+def test_unknown_names_of_nodes_are_refused(given: dict[str, Any], said: str) -> None:
     """With those that are allowed."""
     with pytest.raises(BadInput, match=f"^{said}$"):
         made(**given).start()
@@ -335,7 +329,7 @@ def test_names_of_no_node_are_refused(given: dict[str, Any], said: str) -> None:
 def test_a_feature_is_enabled_once_all_members_support_it(
     newer: tuple[str, ...], enabled: int
 ) -> None:
-    """Whatever D supports, which is none yet."""
+    """Whatever D supports, which is no member yet."""
     start = made(newer=newer).start()
     assert start.topology.enabled == enabled
     assert [row.supported for row in start.topology.nodes] == [
@@ -349,7 +343,7 @@ def electable(timeline: Timeline) -> str:
     return "".join(each.node for each in actions if isinstance(each, act.ElectCoordinator))
 
 
-def test_the_others_may_be_elected() -> None:
+def test_every_node_but_the_coordinator_may_be_elected() -> None:
     """Whoever coordinates, the first node or another one, is not elected again."""
     model: Any = build("topology", {"nodes": 3, "operations": (), "changes": 3})
     timeline = Timeline(model)
@@ -419,11 +413,11 @@ REPORTED: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("name", REPORTED)
-def test_a_search_reports_it(name: str) -> None:
-    """Judged alone, each promise is broken by what was broken for it."""
+def test_a_search_reports_each_promise_broken_on_purpose(name: str) -> None:
+    """Each promise is judged alone, on a model that was broken for it."""
     assert_reported(REPORTED[name](), name)
 
 
-def test_every_judge_has_a_broken_variant() -> None:
+def test_every_property_has_a_broken_variant() -> None:
     """The table names all properties."""
     assert set(REPORTED) == set(judges(build("join")))

@@ -24,10 +24,8 @@ def travelled(timeline: Timeline) -> str:
 
 
 @pytest.mark.spec("D-060")
-def test_discovery_tells_who_founds_and_who_joins() -> None:
-    """Of two new nodes A founds a group and asks nobody; B hears of it. A later one, N, hears of
-    the same group, and begins with the query.
-    """
+def test_a_node_that_discovers_a_group_begins_with_the_join_query() -> None:
+    """Of two new nodes A founds a group and B is in it; N's first message is the query."""
     found = Timeline(build("discovery", {"seeds": ("A", "A")}))
     while found.forward() is not None:
         pass
@@ -38,8 +36,8 @@ def test_discovery_tells_who_founds_and_who_joins() -> None:
 
 @pytest.mark.spec("D-050")
 @pytest.mark.parametrize("contact", ["A", "B", "C"])
-def test_a_joiner_asks_any_member_how_and_then_to_be_let_in(contact: str) -> None:
-    """The coordinator, A, or another one: arrows of the picture; each of them lets it in."""
+def test_any_member_answers_how_to_join_and_takes_the_request(contact: str) -> None:
+    """The arrows show both, and the joiner gets in."""
     given = {"nodes": "ABC".index(contact) + 1}
     timeline = played(*asked(contact), **given)
     said = [moment.say for moment in timeline.moments[1:]]
@@ -68,10 +66,10 @@ def test_a_joiner_asks_any_member_how_and_then_to_be_let_in(contact: str) -> Non
     ],
     ids=["asked-before", "member", "removed"],
 )
-def test_the_receiver_turns_away_whom_group_0_knows(
+def test_the_receiver_rejects_a_host_id_that_group_0_knows(
     reason: str, verbs: tuple[str, ...], given: dict[str, Any]
 ) -> None:
-    """Who has asked before, who is a member (a copy of its request is late), who was removed."""
+    """One that has asked before, that is a member, or that was removed."""
     copy = ["duplicate " + PLACED[2].removeprefix("deliver ")] if "copies" in given else []
     timeline = played(*PLACED[:2], *copy, *PLACED[2:], *verbs, **given)
     assert timeline.now.say == f"B rejects the request: {REASONS[reason]}."
@@ -88,12 +86,10 @@ def test_the_receiver_turns_away_whom_group_0_knows(
         ("f", "all enabled features", {"nodes": 3}),
     ],
 )
-def test_a_member_verifies_and_stores_before_the_verdict(
+def test_a_member_verifies_and_stores_a_join_before_the_coordinators_verdict(
     features: str, lacks: str, given: dict[str, Any]
 ) -> None:
-    """Edition documents: cluster name, snitch and feature set are verified by the member that takes
-    the request, and are in the row before the coordinator's verdict, which is its own.
-    """
+    """Cluster name, snitch and features are in the row; then the coordinator accepts or rejects."""
     contact = "C" if "nodes" in given else "B"
     asks = [verb.replace(" f -", f" {features} -") for verb in asked(contact)]
     timeline = played(*asks, f"place {contact}", edition="documents", **given)
@@ -109,8 +105,8 @@ def test_a_member_verifies_and_stores_before_the_verdict(
 
 
 @pytest.mark.spec("D-057")
-def test_a_rejected_node_has_left_before_it_gets_the_response() -> None:
-    """First its row, with nothing on its way to it; then the response, which ends its waiting."""
+def test_a_rejected_joiner_is_left_in_its_row_before_the_response_arrives() -> None:
+    """Until the response, it waits."""
     without = tuple(verb.replace(" f -", " - -") for verb in PLACED)
     timeline = played(*without, "deliver B>N placed 1", supports=False)
     assert refused(timeline, "respond") == "no verdict is due"
@@ -125,8 +121,8 @@ def test_a_rejected_node_has_left_before_it_gets_the_response() -> None:
 
 
 @pytest.mark.spec("D-053", "D-054")
-def test_nothing_is_handled_before_the_joiner_was_told_to_wait() -> None:
-    """A response that overtakes the answer waits for it; so does the group 0 server."""
+def test_a_response_that_overtakes_the_answer_is_held_until_the_answer() -> None:
+    """So is the start of the group 0 server."""
     timeline = played(*PLACED, "take", "add", "respond", "deliver A>N response N1 accepted")
     assert "no group 0 server; a response is held" in shown(timeline, "processes", "process:N")
     do(timeline, "deliver B>N placed 1")
@@ -137,9 +133,7 @@ def test_nothing_is_handled_before_the_joiner_was_told_to_wait() -> None:
 
 @pytest.mark.spec("D-053")
 def test_a_response_to_an_old_attempt_is_dropped() -> None:
-    """N starts again, and asks B again. The response to its first request comes before B's answer
-    and waits for it; the answer is a refusal, so that nothing is left of the response.
-    """
+    """It is held until B answers the second request; that answer is a refusal."""
     timeline = played(
         *(*PLACED, "start-again", "deliver B>N placed 1", *asked("B", 2)),
         *("take", "add", "respond", "deliver A>N response N1 accepted"),
@@ -156,7 +150,7 @@ def test_a_response_to_an_old_attempt_is_dropped() -> None:
 
 
 @pytest.mark.spec("D-056")
-def test_the_accepting_response_follows_the_change_of_configuration() -> None:
+def test_a_joiner_is_accepted_only_after_it_is_in_group_0() -> None:
     """No verdict is due before the joiner is in group 0; then one is sent to it."""
     timeline = played(*PLACED, "take")
     assert refused(timeline, "respond") == "no verdict is due"
@@ -167,10 +161,8 @@ def test_the_accepting_response_follows_the_change_of_configuration() -> None:
 
 
 @pytest.mark.spec("D-063")
-def test_enabling_a_feature_waits_for_the_join_and_for_every_node() -> None:
-    """Of the join and the feature one is refused, whichever comes second; a node that is in, and
-    lacks the feature, keeps it from being enabled.
-    """
+def test_a_feature_is_not_enabled_during_a_join_or_without_every_nodes_support() -> None:
+    """Enabled first, it turns the joiner away."""
     given = {"enabled": False, "supports": False}
     without = tuple(verb.replace(" f -", " - -") for verb in PLACED)
     timeline = played(*without, "take", **given)
@@ -187,10 +179,8 @@ def test_enabling_a_feature_waits_for_the_join_and_for_every_node() -> None:
 
 
 @pytest.mark.spec("D-059")
-def test_a_counter_shows_how_often_each_call_was_made() -> None:
-    """The response is lost, its call fails, and the coordinator of edition documents sends it
-    again.
-    """
+def test_the_panel_counts_each_call_of_the_handshake() -> None:
+    """A lost response is sent again, and counted again."""
     verbs = (*PLACED, "deliver B>N placed 1", "take", "add", "respond")
     lost = "drop A>N response N1 accepted"
     timeline = played(*verbs, edition="documents", losses=1)
@@ -203,8 +193,8 @@ def test_a_counter_shows_how_often_each_call_was_made() -> None:
     assert shown(again, "processes", "tried").startswith("Calls so far: JOIN_NODE_QUERY 2,")
 
 
-def test_a_join_is_rows_of_tables() -> None:
-    """Host ids step by step, as the model's facts have them; calls only grow."""
+def test_the_tables_of_a_join_have_the_models_facts() -> None:
+    """Host ids step by step, and how often each call was made."""
     timeline = played()
     tables = as_tables(timeline, "one")
     states = [timeline.moments[moment].state for moment in timeline.path()]
@@ -219,8 +209,8 @@ def test_a_join_is_rows_of_tables() -> None:
 
 
 @pytest.mark.spec("G-037")
-def test_the_write_of_a_removed_node_is_refused() -> None:
-    """Z's old write travels to A, which answers that it is banned and stores nothing."""
+def test_a_removed_node_is_told_that_it_is_banned() -> None:
+    """Z's old write travels to A, and Z learns that it was removed."""
     timeline = played("wake-up", "deliver Z>A write Z", zombie=True)
     [flow] = scene_at(timeline, timeline.at).flows()
     assert (flow.label, flow.text) == ("old write", "Z → A: an old write")
@@ -230,10 +220,8 @@ def test_the_write_of_a_removed_node_is_refused() -> None:
 
 
 @pytest.mark.spec("F-006", "F-007")
-def test_guards_are_counted_per_session_and_node() -> None:
-    """Who streams holds one of the open session. A late part gets one while that is open, and
-    keeps the barrier waiting behind it; with the session closed it gets none.
-    """
+def test_topology_guards_are_counted_per_session_and_node() -> None:
+    """A late part of a stream gets one only while its session is open, and holds the barrier."""
     timeline = until(starting("join D", late=1), lambda s: s.attempted.streaming)
     session = timeline.state.topology.session
     assert _sessions(timeline) == {"D": f"{session} open, 1 topology_guard"}
@@ -254,10 +242,8 @@ def test_guards_are_counted_per_session_and_node() -> None:
 
 @pytest.mark.spec("D-025")
 @pytest.mark.parametrize("edition", ["documents", "server"])
-def test_reads_of_the_version_before_end_first(edition: str) -> None:
-    """What began by write_both_read_old on B is counted there until it ends; so long B does not
-    answer, and the operation does not leave write_both_read_new.
-    """
+def test_a_barrier_waits_for_requests_of_the_version_before(edition: str) -> None:
+    """B is counted with its request, so write_both_read_new is not left until that ends."""
     timeline = until(
         starting("join D", edition=edition, clients=1),
         lambda s: in_state("write_both_read_old")(s) and s.attempted.streaming,
@@ -287,8 +273,8 @@ def _sessions(timeline: Timeline) -> dict[str, str]:
 
 
 @pytest.mark.spec("F-007")
-def test_a_barrier_empties_the_list_of_sessions() -> None:
-    """Once the state is left, each node still has the session until it answers the barrier."""
+def test_sessions_are_shown_only_until_their_state_is_left() -> None:
+    """Three nodes have the session open in write_both_read_new, and none afterwards."""
     timeline = until(starting("join D", edition="server"), in_state("write_both_read_new"))
     open_at = [line for line in seen(timeline)["Barrier by node"] if "open" in line]
     assert len(open_at) == 3
@@ -297,7 +283,7 @@ def test_a_barrier_empties_the_list_of_sessions() -> None:
 
 
 @pytest.mark.spec("F-004")
-def test_vnode_operations_have_one_session_for_all() -> None:
+def test_a_vnode_operation_has_a_single_session_in_a_static_column() -> None:
     """It is a static column: one value, whatever the node."""
     timeline = until(starting("join D", edition="server"), lambda s: s.attempted.streaming)
     sessions = [x for x in seen(timeline)["system.topology"] if "session" in x]

@@ -25,14 +25,14 @@ def cluster(nodes: int, *operations: str) -> Any:
 
 
 def test_members_beyond_the_alphabet_have_numbers() -> None:
-    """The first 26 members have letters; the others are called by their number."""
+    """And no more than MOST_NODES are allowed."""
     assert cluster(28, "leave N28").names == (*"ABCDEFGHIJKLMNOPQRSTUVWXYZ", "N27", "N28")
     with pytest.raises(BadInput, match=f"nodes: got {MOST_NODES + 1}"):
         cluster(MOST_NODES + 1, "cleanup")
 
 
-def test_a_join_takes_as_many_steps_a_node_in_any_cluster() -> None:
-    """Each node answers three barriers: so many steps per node more, and the join is done."""
+def test_the_barriers_of_a_join_take_three_answers_a_node() -> None:
+    """In a cluster of any size."""
     steps = []
     for nodes in (20, 40, 80):
         timeline = Timeline(cluster(nodes, "join X1"))
@@ -53,7 +53,7 @@ def middle() -> Timeline:
 
 @pytest.mark.parametrize("name", ["nodes", "barrier", "table", "configuration"])
 def test_a_panel_lists_few_rows_and_counts_the_others(name: str) -> None:
-    """All nodes are there: singly, or among those counted; the picture and its words agree."""
+    """Every node is listed or counted; the picture and its words agree."""
     timeline = middle()
     [panel] = [panel for panel in RenderedTimeline(timeline).panels if panel.name == name]
     scene = scene_at(timeline, timeline.at)
@@ -81,7 +81,7 @@ def test_a_panel_lists_few_rows_and_counts_the_others(name: str) -> None:
         (MOST_NODES, ("replace X1 B",), True),
     ],
 )
-def test_who_joins_counts_among_the_nodes(
+def test_members_and_joiners_together_are_limited(
     members: int, operations: tuple[str, ...], refused: bool
 ) -> None:
     """Members and those that a request brings are limited together."""

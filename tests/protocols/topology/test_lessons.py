@@ -47,7 +47,7 @@ def at(state: str, **parameters: Any) -> Timeline:
         ("write_both_read_new", "null: nothing is under way"),
     ],
 )
-def test_what_comes_next(state: str, answer: str) -> None:
+def test_the_lesson_knows_the_next_transition_state(state: str, answer: str) -> None:
     """The next transition state, when nothing fails."""
     assert next_transition(at(state)).question.right == (answer,)
 
@@ -61,14 +61,14 @@ def test_what_comes_next(state: str, answer: str) -> None:
         ("commit_cdc_generation", "documents", "left_token_ring"),
     ],
 )
-def test_where_a_failure_leads(state: str, edition: str, answer: str) -> None:
-    """Back, as long as the table has a way back; later on, or again, by edition."""
+def test_the_lesson_knows_where_a_failure_leads(state: str, edition: str, answer: str) -> None:
+    """Back where the table has a way back; else the editions differ."""
     question = after_failure(at(state, edition=edition)).question
     assert question.right == (answer,)
     assert answer in question.choices
 
 
-def test_whose_answer_is_missing() -> None:
+def test_the_lesson_knows_whose_answer_a_barrier_misses() -> None:
     """Those that the barrier needs and that have not answered."""
     timeline = at("write_both_read_old")
     assert barrier_waits(timeline).question.right == ("A", "B", "C", "D")
@@ -76,8 +76,8 @@ def test_whose_answer_is_missing() -> None:
     assert barrier_waits(timeline).question.right == ("B", "C", "D")
 
 
-def test_the_command_of_the_deposed() -> None:
-    """Once the next coordinator has committed something, it has no effect."""
+def test_the_lesson_knows_whether_a_deposed_command_takes_effect() -> None:
+    """Until the next coordinator has committed something, it does."""
     timeline = Timeline(build("topology", {"operations": ("join D",), "changes": 1}))
     after(timeline, (act.MakeRequest, act.TakeDecision, act.ElectCoordinator))
     assert of_the_deposed(timeline).question.right == ("it takes effect",)
@@ -99,7 +99,7 @@ def finish(timeline: Timeline) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", ["join", "leave", "remove", "replace", "rebuild"])
-def test_who_must_be_up(kind: str) -> None:
+def test_the_solution_on_nodes_that_must_be_up_agrees_with_the_queue(kind: str) -> None:
     """The judge is the coordinator's own queue; it agrees with the rule in plain words."""
     for down in ([], ["B"], ["A", "B"], ["C"]):
         for ignored in ([], ["B"], ["A", "B"]):
@@ -116,8 +116,8 @@ def test_who_must_be_up(kind: str) -> None:
         ("two-late-parts", "no late part of a stream was let in"),
     ],
 )
-def test_a_run_without_a_fault_is_not_what_was_asked_for(name: str, lacks: str) -> None:
-    """Each exercise on faults says what a calm run lacks."""
+def test_an_exercise_on_a_fault_rejects_a_run_without_it(name: str, lacks: str) -> None:
+    """And says what the run lacks."""
     task: Any = task_named(name)
     timeline = Timeline(GROUNDS[name].model())
     marks = task.judge(finish(timeline))
@@ -135,12 +135,12 @@ def test_a_run_without_a_fault_is_not_what_was_asked_for(name: str, lacks: str) 
         ({"removed": True, "edition": "server"}, BANNED),
     ],
 )
-def test_who_turns_a_joiner_away(given: dict[str, Any], answer: str) -> None:
+def test_the_lesson_knows_where_a_joiner_is_turned_away(given: dict[str, Any], answer: str) -> None:
     """It is let in, or one place says no: the first that can see what is wrong."""
     assert predict(build("join", given), who_decides).right == (answer,)
 
 
-def test_the_server_checks_all_that_the_documents_check() -> None:
+def test_the_servers_table_of_checks_has_all_of_the_documents_and_more() -> None:
     """Its table has their rows, and more; another edition is refused."""
     own, server = ({row[0] for row in checks_table(e).rows} for e in ("documents", "server"))
     assert own < server
@@ -149,7 +149,7 @@ def test_the_server_checks_all_that_the_documents_check() -> None:
 
 
 @pytest.mark.parametrize(("edition", "answer"), [("documents", "rebuild A"), ("server", "join D")])
-def test_which_request_is_next(edition: str, answer: str) -> None:
+def test_the_lesson_knows_the_next_request(edition: str, answer: str) -> None:
     """By age in the documents, by kind in the server."""
     requests = ("rebuild A", "leave C", "join D")
     timeline = Timeline(build("topology", {"edition": edition, "operations": requests}))
@@ -157,8 +157,8 @@ def test_which_request_is_next(edition: str, answer: str) -> None:
     assert predict(timeline, next_request).right == (answer,)
 
 
-def test_behind_a_lock_all_requests_wait() -> None:
-    """None is next; before the first request there is nothing to ask."""
+def test_the_lesson_knows_that_a_lock_lets_no_request_begin() -> None:
+    """Before the first request there is nothing to ask."""
     timeline = Timeline(build("topology", {"operations": ("lock", "join D")}))
     with pytest.raises(KitError, match="no request waits"):
         predict(timeline, next_request)
@@ -182,21 +182,19 @@ def variant_of(model: str, id_: str) -> Variant:
 
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize(("model", "id_"), EVERY)
-def test_every_variant_is_broken_and_every_wrong_name_is_refuted(model: str, id_: str) -> None:
-    """A search finds what is broken; the right name passes, and any other of the hunt is refuted by
-    a run that stops or leads elsewhere in the variant; S-57 takes a search of its own.
-    """
+def test_a_hunt_refutes_every_name_but_the_missing_safeguards(model: str, id_: str) -> None:
+    """A search finds each variant broken; a run refutes each wrong name."""
     variant = variant_of(model, id_)
     assert check(variant.build(), max_states=20_000).violation is not None
     for other in (guard.id for guard in suspected(variant) if guard.id != "S-57"):
         verdict = judged(variant, 1, other)
-        assert verdict.passed == (other == id_)
+        assert verdict.passed == (other == id_), other
         if other != id_:
             assert f"With only {other} missing" in " ".join(verdict.lines)
 
 
-def test_a_seed_draws_from_all_three_models() -> None:
-    """Eight different variants, of each model at least two; its draws do not touch CEP-21's."""
+def test_a_hunt_draws_different_variants_from_all_three_models() -> None:
+    """Its draws do not touch CEP-21's."""
     for seed in range(20):
         variants = drawn(seed, OF)
         assert len({(v.model, v.missing.id) for v in variants}) == len(variants) == VARIANTS
@@ -204,8 +202,8 @@ def test_a_seed_draws_from_all_three_models() -> None:
     assert {v.model for v in drawn(1)} == {"tcm", "dataplane"}
 
 
-def test_a_hunt_is_named_searched_and_checked() -> None:
-    """Its table says what may be under way; all eight names pass in a process of their own."""
+def test_the_right_names_of_a_hunt_score_eight_of_eight() -> None:
+    """And pass the exercise."""
     found = hunt(3, OF)
     assert repr(found).startswith("Eight broken variants of group 0, seed 3")
     for number, variant in enumerate(drawn(3, OF), 1):
@@ -215,14 +213,14 @@ def test_a_hunt_is_named_searched_and_checked() -> None:
     assert exercise("find-the-bug").check(found).passed
 
 
-def test_an_unknown_protocol_is_told() -> None:
+def test_a_hunt_of_an_unknown_protocol_is_refused() -> None:
     """In one line, with those that there are."""
     with pytest.raises(BadInput, match=like("of | 'raft' | CEP-21")):
         hunt(1, "raft")
 
 
-def test_what_no_run_shows_is_no_suspect() -> None:
-    """Redundant, or only ever a cluster that rests: it is neither listed nor taken as a word."""
+def test_a_safeguard_that_no_run_shows_is_no_suspect() -> None:
+    """Redundant, or only about a cluster at rest: neither listed nor accepted as a name."""
     variant = variant_of("topology", "S-20")
     assert not {"S-53", "S-58"} & {guard.id for guard in suspected(variant)}
     with pytest.raises(BadInput, match=like("safeguard | 'S-58'")):

@@ -48,10 +48,8 @@ def ended(model: Any, state: ControlState, seeds: range, where: str) -> Iterator
     ids=str,
 )
 @pytest.mark.parametrize("words", OPERATIONS.values(), ids=OPERATIONS)
-def test_one_fault_at_each_step(edition: Edition, seeds: range, words: str) -> None:
-    """After one fault at any step each schedule comes to rest with the operation done or rolled
-    back, and breaks no property on its way. Each fault meets some step and the others say why not.
-    """
+def test_an_operation_ends_after_a_single_fault(edition: Edition, seeds: range, words: str) -> None:
+    """At any step: every request is done and no property breaks. An impossible fault says why."""
     model = built(edition, words)
     for fault in FAULTS:
         walked_cells = 0
@@ -62,8 +60,8 @@ def test_one_fault_at_each_step(edition: Edition, seeds: range, words: str) -> N
                 continue
             walked_cells += 1
             for end in ended(model, state, seeds, f"{edition} {words}, {fault} at {point.name}"):
-                assert all(request.done for request in end.topology.requests)
-        assert walked_cells or (words, fault) in NOWHERE
+                assert all(request.done for request in end.topology.requests), point.name
+        assert walked_cells or (words, fault) in NOWHERE, fault
 
 
 # Who is removed is dead already.
@@ -79,7 +77,7 @@ NOWHERE = {
 @pytest.mark.parametrize("seeds", [FEW, pytest.param(MANY, marks=DEEP)], ids=str)
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("words", OPERATIONS.values(), ids=OPERATIONS)
-def test_a_change_of_coordinator_leaves_the_same_tables(
+def test_a_change_of_coordinator_at_any_step_leaves_the_same_tables(
     edition: Edition, seeds: range, words: str
 ) -> None:
     """Whoever takes over, and wherever, the tables in the end are those without a change."""
@@ -91,4 +89,4 @@ def test_a_change_of_coordinator_leaves_the_same_tables(
         after, reason = injected(model, point, "coordinator changes")
         assert after is not None, f"{point.name}: {reason}"
         for end in ended(model, after, seeds, f"{edition} {words}, a change at {point.name}"):
-            assert end.topology == state.topology
+            assert end.topology == state.topology, point.name

@@ -68,8 +68,8 @@ def beside_the_dead(most: int, edition: Edition, nodes: int, asks: str, what: st
 @pytest.mark.spec("D-080", "D-042")
 @pytest.mark.parametrize("what", BESIDE)
 @pytest.mark.parametrize("asks", OPERATIONS)
-def test_each_operation_beside_a_dead_node(asks: str, what: str) -> None:
-    """In the documents' edition each run with a dead node ends, whatever else is under way."""
+def test_no_operation_hangs_beside_a_dead_node(asks: str, what: str) -> None:
+    """In edition documents, whatever else is under way: each run ends, or awaits its operator."""
     beside_the_dead(FEW, "documents", 3, asks, what)
 
 
@@ -78,7 +78,7 @@ def test_each_operation_beside_a_dead_node(asks: str, what: str) -> None:
 @pytest.mark.parametrize("asks", OPERATIONS)
 @pytest.mark.parametrize("nodes", [3, 4])
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_each_operation_beside_a_dead_node_at_length(
+def test_no_operation_hangs_beside_a_dead_node_in_longer_searches(
     edition: Edition, nodes: int, asks: str, what: str
 ) -> None:
     """In both editions, among three nodes and four."""
@@ -94,7 +94,7 @@ def test_each_operation_beside_a_dead_node_at_length(
         *("truncate_table ks.t", "keyspace_rf_change ks dc1=3", "join F --zero-token"),
     ],
 )
-def test_each_state_and_failure_ends(asks: str, edition: Edition) -> None:
+def test_every_cell_of_the_grid_is_success_or_rollback(asks: str, edition: Edition) -> None:
     """Each cell of the grid of state and failure is "succeeded" or "rolled back", and whoever died
     beside the operation has left by then.
     """
@@ -104,10 +104,8 @@ def test_each_state_and_failure_ends(asks: str, edition: Edition) -> None:
     assert {cell for row in grid.rows for cell in row[1:]} <= {"succeeded", "rolled back"}
 
 
-def test_the_grid_shows_where_the_way_back_ends() -> None:
-    """In the documents a leave is rolled back before reads use the new replicas, and never after:
-    by then it goes on past who is removed.
-    """
+def test_the_grid_rolls_a_leave_back_only_before_the_read_switch() -> None:
+    """In edition documents."""
     rows = {row[0]: row[1:] for row in failure_grid("leave E").rows}
     assert rows["write_both_read_old: barrier"][0] == "rolled back"
     assert set(rows["write_both_read_new: barrier"]) == {"succeeded"}
@@ -119,10 +117,8 @@ STUCK: dict[str, Any] = {"operations": ("truncate_table ks.t",), "down": ("A",),
 STEPS = ("truncate_table ks.t", "decide", "commit", "answer B", "answer C")
 
 
-def test_a_run_that_nobody_helps_waits_for_its_operator() -> None:
-    """With A dead and nothing asked about it, the barrier waits: that is no deadlock, and the
-    board says what it waits for.
-    """
+def test_a_barrier_that_misses_a_dead_node_waits_for_the_operator() -> None:
+    """No deadlock: the board says that nobody was told to do anything about the node."""
     timeline = after("topology", STUCK, *STEPS)
     assert check(timeline.model).verdict == "complete"
     assert next(timeline.model.actions(timeline.state), None) is None
@@ -130,7 +126,7 @@ def test_a_run_that_nobody_helps_waits_for_its_operator() -> None:
     assert SAID in end_words(scene_of(timeline, timeline.at))
 
 
-def test_the_request_to_remove_it_ends_the_wait() -> None:
+def test_removing_the_dead_node_ends_the_wait_of_a_barrier() -> None:
     """Asked to remove A, the coordinator goes on past it, and says no such thing at the end."""
     asked = (*STUCK["operations"], "remove A")
     timeline = after("topology", {**STUCK, "operations": asked}, *STEPS, "remove A")
@@ -141,9 +137,7 @@ def test_the_request_to_remove_it_ends_the_wait() -> None:
     assert SAID not in end_words(scene_of(timeline, timeline.at))
 
 
-def test_the_command_line_says_what_a_run_waits_for(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_play_says_what_a_run_waits_for(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """A run that is played ends with the same words."""
     saved = tmp_path / "waits.json"
     saved.write_text(dumps(after("topology", STUCK, *STEPS).save()), encoding="utf-8")
@@ -175,7 +169,7 @@ def judged(edition: str, nodes: int, asks: str, *, helped: bool = True) -> Any:
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize(("edition", "nodes", "asks"), CASES)
 def test_an_operation_ends_without_a_restart(edition: str, nodes: int, asks: str) -> None:
-    """Whoever dies, whenever: once it is ignored the operation succeeds, or is rolled back."""
+    """Any node dies, at any step; once it is ignored, the operation succeeds or is rolled back."""
     found = judged(edition, nodes, asks)
     assert found.complete
     assert found.violation is None
@@ -191,13 +185,10 @@ HELD_UP = [
 
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize(("edition", "nodes", "asks"), CASES)
-def test_where_only_a_restart_would_help_progress_is_red(
+def test_without_an_operator_the_held_up_operations_never_end(
     edition: str, nodes: int, asks: str
 ) -> None:
-    """Without an operator who has the dead node ignored, these wait for its restart: no progress.
-
-    The others go on by themselves, or are rolled back.
-    """
+    """Those of HELD_UP; all others go on, or are rolled back."""
     found = judged(edition, nodes, asks, helped=False)
     assert (found.violation is not None) == ((edition, nodes, asks) in HELD_UP)
     assert found.violation is None or found.violation.property == "ends"
@@ -224,8 +215,8 @@ commit
 """
 
 
-def test_a_rollback_of_the_documents_passes_an_ignored_node() -> None:
-    """The barrier of ``left_token_ring`` waits for B, until B is in ``ignore_nodes``."""
+def test_a_rollback_in_edition_documents_does_not_wait_for_an_ignored_node() -> None:
+    """The barrier of ``left_token_ring`` waits for B until B is in ``ignore_nodes``."""
     given = {"edition": "documents", "crashes": 1, "exclusions": 1, "lag": False}
     model: Any = build("topology", given)
     s = model.start()

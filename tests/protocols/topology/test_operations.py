@@ -69,7 +69,7 @@ def node_states(steps: list[Step], node: int) -> list[str]:
 
 
 @pytest.mark.spec("D-026", "D-031", "D-036", "D-027")
-def test_each_operation_has_its_path() -> None:
+def test_each_operation_passes_the_transition_states_of_its_edition() -> None:
     """Only a bootstrap commits a generation; a rebuild has no transition state; a node without
     tokens is done in ``join_group0``; a new generation passes its one state alone.
     """
@@ -88,24 +88,22 @@ def test_each_operation_has_its_path() -> None:
 
 @pytest.mark.spec("D-003", "D-010", "D-011", "D-012", "D-014", "D-022")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_failures_lead_back(edition: Edition) -> None:
-    """A failed join or replace ends in ``left``, by ``left_token_ring`` once it was accepted; a
-    failed leaving or removal ends in ``normal``. Rows stay; the request is done, with its error.
-    """
+def test_a_failed_join_ends_in_left_and_a_failed_leave_in_normal(edition: Edition) -> None:
+    """Replacements and removals likewise; the request is done, with its error."""
     joins = [("join D", s) for s in ("join_group0", "commit_cdc_generation", SWITCH[0])]
     joins += [("replace D C", s) for s in ("join_group0", SWITCH[0])]
     for words, where in joins:
         steps = run(words, edition, where)
         assert path(steps)[-1] == "left_token_ring", (words, where)
-        assert node_states(steps, 3)[-1] == "left"
-        assert not steps[-1][2].topology.nodes[3].tokens
-        assert ended_with_error(steps)
+        assert node_states(steps, 3)[-1] == "left", (words, where)
+        assert not steps[-1][2].topology.nodes[3].tokens, (words, where)
+        assert ended_with_error(steps), (words, where)
     for words in ("leave C", "remove C"):
         steps = run(words, edition, SWITCH[0])
-        assert path(steps)[-2:] == ["rollback_to_normal", "tablet_migration"]
-        assert node_states(steps, 2)[-1] == "normal"
-        assert steps[-1][2].topology.nodes[2].tokens
-        assert ended_with_error(steps)
+        assert path(steps)[-2:] == ["rollback_to_normal", "tablet_migration"], words
+        assert node_states(steps, 2)[-1] == "normal", words
+        assert steps[-1][2].topology.nodes[2].tokens, words
+        assert ended_with_error(steps), words
 
 
 def ended_with_error(steps: list[Step]) -> bool:
@@ -115,8 +113,8 @@ def ended_with_error(steps: list[Step]) -> bool:
 
 
 @pytest.mark.spec("D-010", "D-014")
-def test_a_join_that_is_not_accepted_was_never_in_the_ring() -> None:
-    """It goes from ``join_group0`` to ``left`` at once, and out of group 0 after that."""
+def test_a_joiner_that_does_not_accept_never_gets_tokens() -> None:
+    """It ends in ``left``, and is no member of group 0."""
     model: Any = build("topology", {"edition": "documents", "failures": 1})
     state = model.start()
     while True:
@@ -134,10 +132,8 @@ def test_a_join_that_is_not_accepted_was_never_in_the_ring() -> None:
 
 
 @pytest.mark.spec("D-017", "D-041")
-def test_tokens_and_requests_in_the_rows() -> None:
-    """A bootstrap gets its tokens on leaving ``join_group0``, before anything is written to it;
-    the id of its request stays in its row.
-    """
+def test_a_bootstrap_gets_its_tokens_on_leaving_join_group0() -> None:
+    """Its row keeps the request's id; a replacement takes the tokens of the replaced node."""
     steps = run("join D")
     first = next(after for _, _, after in steps if after.topology.nodes[3].tokens)
     assert first.topology.transition == "commit_cdc_generation"
@@ -149,10 +145,8 @@ def test_tokens_and_requests_in_the_rows() -> None:
 
 
 @pytest.mark.spec("D-042", "D-046")
-def test_ignored_nodes_are_not_asked_and_dead_ones_fail_a_barrier() -> None:
-    """The barriers of a removal pass over the ignored node; with it not ignored they fail, in
-    edition ``server`` nobody takes the request.
-    """
+def test_a_barrier_asks_no_ignored_node_and_fails_for_a_dead_node() -> None:
+    """The server does not even take the removal unless the other dead node is ignored."""
     given: dict[str, Any] = {"nodes": 5, "down": ("D", "E"), "failures": 0}
     steps = run("remove E", "documents", ignored=("D",), **given)
     assert node_states(steps, 4)[-1] == "left"
@@ -176,12 +170,10 @@ def test_ignored_nodes_are_not_asked_and_dead_ones_fail_a_barrier() -> None:
     ("words", "sent"),
     [("join F", {"command_barrier", "barrier"}), ("remove E", {"stream", "barrier"})],
 )
-def test_a_command_that_does_not_reach_a_normal_node_fails(
+def test_work_that_needs_a_dead_node_fails_without_a_fault_of_its_own(
     edition: Edition, words: str, sent: set[str]
 ) -> None:
-    """B dies before a command or a barrier that is for it, too: neither can succeed now, and it
-    fails without a fault of its own, or is tried again where the table knows no way on.
-    """
+    """Or is tried again where the documents' table has no way on."""
     given = {"edition": edition, "nodes": 5, "operations": (words,), "crashes": 1}
     model: Any = build("topology", given)
     state, tried = model.start(), set[str]()
@@ -194,20 +186,18 @@ def test_a_command_that_does_not_reach_a_normal_node_fails(
             tried.add(work.name)
             does = act.AnswerBarrier("B") if work.barrier else act.DoWork()
             refused = model.refusal(dead, does)
-            assert refused is not None
-            assert refused.missing == ("B",)
+            assert refused is not None, work
+            assert refused.missing == ("B",), work
             fails = model.refusal(dead, act.FailWork())
-            assert (fails is None) == (edition == "server" or work.on_failure != "retry")
+            assert (fails is None) == (edition == "server" or work.on_failure != "retry"), work
         state = model.act(state, action)
     assert tried >= sent
 
 
 @pytest.mark.spec("D-043", "F-003")
 @pytest.mark.parametrize("words", ["join D", "replace D C", "leave C", "remove C", "rebuild C"])
-def test_a_session_spans_the_streaming_and_is_named_by_its_command(words: str) -> None:
-    """The session opens with the command that begins streaming's state and closes with the next
-    edge; it is named after that command, so that no two have one id. Versions grow by one.
-    """
+def test_a_single_session_spans_the_streaming_of_an_operation(words: str) -> None:
+    """Its id is the state of the command that opened it; versions grow by one."""
     steps = run(words)
     opened = [b for a, _, b in steps if a.topology.session == 0 != b.topology.session]
     closed = [b for a, _, b in steps if a.topology.session != 0 == b.topology.session]
@@ -221,7 +211,7 @@ def test_a_session_spans_the_streaming_and_is_named_by_its_command(words: str) -
 
 @pytest.mark.spec("F-011", "D-049")
 def test_a_deposed_coordinator_opens_no_session() -> None:
-    """What it decided before the other began does nothing afterwards, sessions included."""
+    """Its decision, which would open one, changes nothing once another coordinator has begun."""
     model: Any = build("topology", {"operations": ("rebuild C",), "changes": 1})
     state = model.start()
     for verb in ("rebuild C", "decide", "elect B", "decide", "commit"):
@@ -232,10 +222,8 @@ def test_a_deposed_coordinator_opens_no_session() -> None:
 
 
 @pytest.mark.spec("F-016", "F-019")
-def test_cleanup_goes_from_needed_to_clean() -> None:
-    """After a join the other owners need cleanup; the request starts it once nobody writes by an
-    older version, each node reports when it is clean.
-    """
+def test_a_join_leaves_cleanup_to_its_neighbours_until_the_request_runs() -> None:
+    """It runs once the fence is at the newest version, until every node is clean."""
     model: Any = build("topology", {"operations": ("join D", "cleanup")})
     state, seen = model.start(), []
     while (action := model.suggest(state)) is not None:
@@ -251,7 +239,7 @@ def test_cleanup_goes_from_needed_to_clean() -> None:
 
 
 @pytest.mark.spec("D-023")
-def test_nothing_begins_while_the_topology_is_locked() -> None:
+def test_no_request_begins_while_the_topology_is_locked() -> None:
     """The lock stays until it is taken away; requests queue and say so."""
     model: Any = build("topology", {"operations": ("lock", "join D")})
     state = model.start()
@@ -266,7 +254,7 @@ def test_nothing_begins_while_the_topology_is_locked() -> None:
 
 
 @pytest.mark.spec("D-028")
-def test_generations_are_published_beside_the_operation() -> None:
+def test_publishing_a_generation_delays_no_step_of_the_operation() -> None:
     """Publishing is offered as soon as a generation is committed, and delays no step."""
     model: Any = build("topology", {"publishing": True})
     state = model.start()
@@ -279,8 +267,8 @@ def test_generations_are_published_beside_the_operation() -> None:
 
 
 @pytest.mark.spec("G-038")
-def test_a_live_node_is_not_removed() -> None:
-    """The button says why, and acting is refused with the same words; decommission is offered."""
+def test_removing_a_live_node_is_refused() -> None:
+    """By the button and by the action, in the same words; decommission is offered."""
     given = {"operations": ("remove C",), "down": ()}
     model: Any = build("topology", given)
     asks = act.MakeRequest(0)
@@ -305,10 +293,8 @@ def _from_its_disk(before: ControlState, action: act.RestartMember, after: Any) 
 
 
 @pytest.mark.spec("D-070")
-def test_a_node_restarts_from_what_it_stored_without_a_majority() -> None:
-    """Whoever is down may restart whenever it likes. Without a majority its row shows the version
-    that it had applied; with one it catches up. Every state of a rebuild with two crashes is seen.
-    """
+def test_a_node_restarted_without_a_majority_knows_only_what_it_had_stored() -> None:
+    """In every state of a rebuild with two crashes; with a majority it catches up."""
     model: Any = build("topology", {"operations": ("rebuild B",), "crashes": 2, "nodes": 2})
     extra = step("disk", "From its disk", _from_its_disk, on=(act.RestartMember,))
     reached = sometimes(
@@ -336,8 +322,8 @@ def test_a_node_restarts_from_what_it_stored_without_a_majority() -> None:
         ("removenode C", "remove C"),
     ],
 )
-def test_an_operators_word_is_read_as_the_tables(operators: str, stored: str) -> None:
-    """As a parameter and as a line of a script; the button names the real command."""
+def test_an_operators_word_asks_for_the_same_as_the_tables(operators: str, stored: str) -> None:
+    """As a parameter and as a line of a script."""
     ours = build("topology", {"operations": (operators,), "changes": 1, "release": "2025.3"})
     theirs = build("topology", {"operations": (stored,), "changes": 1, "release": "2025.3"})
     state = ours.start()
@@ -351,8 +337,8 @@ def test_an_operators_word_is_read_as_the_tables(operators: str, stored: str) ->
         assert ours.verb(moment.action) == verb
 
 
-def test_a_rebuild_streams_beside_a_request_of_the_version_before() -> None:
-    """A removal has just ended: who still goes by its last state writes to all that count now."""
+def test_a_rebuild_may_stream_beside_a_request_of_the_version_before() -> None:
+    """A removal has just ended, and its last state writes to all that count now."""
     given = {"edition": "documents", "operations": ("removenode C", "rebuild B"), "clients": 1}
     run = Timeline(build("topology", {**given, "nodes": 3, "ignored": ("C",)}))
     while run.state.topology.nodes[2].state != "left":
@@ -367,26 +353,26 @@ def test_a_rebuild_streams_beside_a_request_of_the_version_before() -> None:
 
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("words", [*OPERATIONS.values(), "lock", "new_cdc_generation"])
-def test_the_cells_of_a_command_make_its_state(edition: Edition, words: str) -> None:
-    """From each state of an operation to each later one, and of two equal ones nothing."""
+def test_the_cells_of_a_command_make_the_state_after_it(edition: Edition, words: str) -> None:
+    """From each state of an operation to each later one; equal states have no cells."""
     steps = run(words, edition)
     states = [state.topology for state, _, _ in steps] + [steps[-1][2].topology]
     for at, before in enumerate(states):
         for after in states[at:]:
             cells = difference(before, after)
-            assert mutated(before, cells) == after
-            assert (cells == difference(before, before)) is (before == after)
+            assert mutated(before, cells) == after, cells
+            assert (cells == difference(before, before)) is (before == after), cells
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("words", OPERATIONS.values())
-def test_edges_that_are_taken_leave_the_state_that_there_was(edition: Edition, words: str) -> None:
-    """Of all edges of the operation those alone; each change of the transition state is one."""
+def test_a_step_takes_only_edges_out_of_the_state_before_it(edition: Edition, words: str) -> None:
+    """Each change of the transition state takes one."""
     for before, _, after in run(words, edition):
         old = under_way(before.topology)
         taken = list(taken_edges(before.topology, after.topology, edition))
         if old is not None and before.topology != after.topology:
             same = [edge for machine, edge in taken if machine == old.machine]
-            assert all(edge.source in (old.state, BOUNDARY) for edge in same)
+            assert all(edge.source in (old.state, BOUNDARY) for edge in same), (old.state, same)
         if before.topology.transition != after.topology.transition:
-            assert taken
+            assert taken, before.topology.transition

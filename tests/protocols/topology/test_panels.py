@@ -54,21 +54,21 @@ def after(timeline: Timeline, kinds: Iterable[type]) -> Timeline:
     return timeline
 
 
-def test_every_machine_is_drawn_edge_for_edge() -> None:
-    """Each drawing has the edges of its table, and those that lead back are known."""
+def test_the_drawing_of_a_machine_has_every_edge_of_its_table() -> None:
+    """And knows those that lead back."""
     drawn = {one.name: one for one in diagrams()}
     for edition in EDITIONS:
         for name, machine in MACHINES[edition].items():
             if name in UNDRAWN:
                 continue
             one = drawn.get(f"state-topology-{name}") or drawn[f"state-topology-{name}-{edition}"]
-            assert len(one.transitions) == len(machine.edges)
+            assert len(one.transitions) == len(machine.edges), one.name
             back = [event for _, event, _ in one.transitions if event in one.rollbacks]
-            assert len(back) == sum(edge.kind != "happy" for edge in machine.edges)
+            assert len(back) == sum(edge.kind != "happy" for edge in machine.edges), one.name
 
 
 @pytest.mark.spec("D-038")
-def test_the_table_is_the_table() -> None:
+def test_the_table_has_every_column_and_marks_changed_cells() -> None:
     """All 33 columns but the key are there; a cell is marked when the step changed it."""
     timeline = _played(0)
     for scene in scenes(timeline)[1:]:
@@ -83,15 +83,15 @@ def test_the_table_is_the_table() -> None:
         static = [name for host, name in changed if not host]
         for name in static:
             row = part(drawn, f"column:{name}")
-            assert row is not None
-            assert len(classed(row, "changed")) == 1
-        assert bool(classed(drawn, "changed")) == bool(changed)
+            assert row is not None, name
+            assert len(classed(row, "changed")) == 1, name
+        assert bool(classed(drawn, "changed")) == bool(changed), changed
 
 
 @pytest.mark.spec("D-016")
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_the_legend_has_every_transition_state(edition: Edition) -> None:
-    """Those of nodes, of tablets and of the lock, each with what passes it, and which it is now."""
+    """With what passes it, and which it is now."""
     timeline = Timeline(build("topology", {"operations": ("leave C",), "edition": edition}))
     seen = set()
     while True:

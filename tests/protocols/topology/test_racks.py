@@ -55,8 +55,8 @@ CASES = read_cases(Path(__file__).parent / "published" / "racks.txt")
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_published_cases(name: str) -> None:
-    """Each request is taken or refused as it is made; then the cluster goes on to its end."""
+def test_a_request_is_taken_or_refused_by_racks_as_published(name: str) -> None:
+    """Each case goes on to its end."""
     (given, *requests, end) = CASES[name]
     kind, _, rest = given.partition(": ")
     said: dict[str, list[str]] = {}
@@ -80,7 +80,7 @@ def test_published_cases(name: str) -> None:
         request = Topology.make_request(number)
         refusal = model.refusal(timeline.state, request)
         reason = None if answer == "taken" else f"{RACK_INVALID}: {answer}"
-        assert (refusal and refusal.reason) == reason
+        assert (refusal and refusal.reason) == reason, asked[number]
         if refusal is None:
             timeline.do(request)
     while timeline.forward() is not None:
@@ -92,8 +92,8 @@ def test_published_cases(name: str) -> None:
     assert end == f"end: {', '.join(states)}"
 
 
-def test_a_rack_too_many_rolls_a_join_back() -> None:
-    """In ``join_group0``, where tokens are assigned; with one of the racks there, D joins."""
+def test_a_join_in_a_rack_too_many_rolls_back() -> None:
+    """Where tokens are assigned; in a known rack, or without tokens, D joins."""
     given = {"operations": ("join D",), "rf": 3, "lag": False}
     timeline = played(**given, racks=(*THREE, "dc1/r4"))
     assert ended(timeline) == ([(True, True)], ["normal"] * 3 + ["left"])
@@ -108,8 +108,8 @@ def test_a_rack_too_many_rolls_a_join_back() -> None:
 @pytest.mark.parametrize(
     ("words", "racks"), [("leave C", THREE), ("join D", (*THREE, "dc1/r4"))], ids=str
 )
-def test_refused_requests_break_nothing(words: str, racks: tuple[str, ...]) -> None:
-    """Whatever fails and whoever coordinates: the request ends with its error."""
+def test_requests_refused_by_racks_break_no_promise(words: str, racks: tuple[str, ...]) -> None:
+    """Whatever fails and whoever coordinates."""
     given = {"operations": (words,), "racks": racks, "rf": 3, "failures": 1, "changes": 1}
     model: Any = build("topology", SERVER | given)
     model.properties = tuple(p for p in model.properties if p.name != "success")
@@ -126,8 +126,8 @@ def voters_of(timeline: Timeline) -> str:
     return "".join(timeline.model.names[i] for i in nodes_in(voting(state)))
 
 
-def test_five_vote_in_edition_server() -> None:
-    """Of seven members five vote; the others are shown to follow. In edition documents all vote."""
+def test_five_of_seven_nodes_vote_in_edition_server() -> None:
+    """The others are shown without a vote; in edition documents all vote."""
     given = {"nodes": 7, "operations": ("rebuild A",)}
     timeline = Timeline(build("topology", SERVER | given))
     assert voters_of(timeline) == "ABCDE"
@@ -137,8 +137,8 @@ def test_five_vote_in_edition_server() -> None:
     assert voters_of(Timeline(build("topology", {**given, "edition": "documents"}))) == "ABCDEFG"
 
 
-def test_a_dead_voter_is_replaced() -> None:
-    """B dies and F votes in its place, then C and G; when nobody is left, D keeps its vote."""
+def test_a_voter_that_dies_is_replaced_while_another_node_is_left() -> None:
+    """F votes for B, G for C; D keeps its vote."""
     timeline = Timeline(
         build("topology", SERVER | {"nodes": 7, "operations": ("rebuild A",), "crashes": 3})
     )
@@ -146,12 +146,12 @@ def test_a_dead_voter_is_replaced() -> None:
         option = timeline.model.find(timeline.state, verb)
         assert option is not None
         timeline.do(option[0])
-        assert voters_of(timeline) == voters
+        assert voters_of(timeline) == voters, verb
     assert has_majority(timeline.state)
 
 
-def test_who_is_to_be_removed_has_no_vote() -> None:
-    """The removal of C fails and rolls back: C is normal again, and a member that does not vote."""
+def test_a_node_whose_removal_rolled_back_has_no_vote() -> None:
+    """It is normal again, and a member."""
     given = {"operations": ("remove C",), "failures": 1, "nodes": 4, "lag": False}
     timeline = Timeline(build("topology", SERVER | given))
     while "stream" not in timeline.now.say:
@@ -196,18 +196,16 @@ def act(timeline: Timeline, verb: str) -> None:
     timeline.do(option[0])
 
 
-def test_who_was_to_be_removed_is_banned_for_good() -> None:
-    """The removal was rolled back: C stays a normal node, ignored and without a vote, and no start
-    brings it back (``ignore_nodes``; published ``topology_state_load``).
-    """
+def test_a_node_whose_removal_rolled_back_stays_banned() -> None:
+    """No start brings it back (``ignore_nodes``; published ``topology_state_load``)."""
     timeline = rolled_back()
     topology = timeline.state.topology
     assert (topology.nodes[2].state, topology.ignored) == ("normal", 0b100)
     assert timeline.model.find(timeline.state, "restart C") is None
 
 
-def test_no_restart_gives_a_vote_that_no_majority_committed() -> None:
-    """A dies as well: B alone is no majority of A and B, until A is back."""
+def test_a_restart_gives_no_vote_that_no_majority_committed() -> None:
+    """B alone is no majority of A and B; with A back the same two vote."""
     timeline = rolled_back()
     act(timeline, "crash A")
     assert not has_majority(timeline.state)

@@ -39,10 +39,10 @@ ASKED_BESIDE_THE_DEAD = [
 
 @pytest.mark.parametrize("release", SUPPORTED)
 @pytest.mark.parametrize(("kind", "down", "ignored", "first", "why"), ASKED_BESIDE_THE_DEAD)
-def test_a_removal_beside_the_dead(
+def test_a_removal_beside_a_dead_node_is_refused_from_2026_3(
     release: Supported, kind: str, down: str, ignored: str, first: Release, why: str
 ) -> None:
-    """Until 2026.2 a removal waits in the queue while somebody else is down (commit e9abb31e8d)."""
+    """Before, it waits in the queue (commit e9abb31e8d)."""
     given = {"nodes": 5, "down": tuple(down), "ignored": tuple(ignored), "operations": ("leave A",)}
     model = build("topology", {"edition": "server", "release": release, **given})
     state = model.start()
@@ -54,7 +54,7 @@ def test_a_removal_beside_the_dead(
 
 @pytest.mark.parametrize("release", SUPPORTED)
 def test_a_join_goes_before_tablets_from_2026_3(release: Supported) -> None:
-    """While tablets move, the join's row is written first, or once their track has ended."""
+    """Earlier, the join begins once the tablet track has ended. No promise breaks either way."""
     given = {"operations": ("join D",), "tablets": 1, "edition": "server", "release": release}
     first = any(
         state.topology.transition == "tablet_migration"
@@ -75,15 +75,13 @@ DRAINED = [
 
 @pytest.mark.parametrize("release", ["2025.1", "2025.4", "2026.1", "2026.3"])
 @pytest.mark.parametrize(("operations", "on_tablets", "given"), DRAINED)
-def test_tablets_are_drained_before_or_within_the_operation(
+def test_tablets_are_drained_within_the_operation_before_2026_1(
     release: Supported,
     operations: tuple[str, ...],
     on_tablets: tuple[str, ...],
     given: dict[str, int],
 ) -> None:
-    """Before 2026.1 in ``tablet_draining``, since then while the request is paused; and no promise
-    breaks on either way.
-    """
+    """Since then while the request is paused; no promise breaks either way."""
     server = {"edition": "server", "release": release, "operations": operations, "tablets": 1}
     model = build("topology", {**server, "on_tablets": on_tablets, **given})
     found = check(model, max_states=60_000)
@@ -95,8 +93,8 @@ def test_tablets_are_drained_before_or_within_the_operation(
     assert drains is not has("paused-drain", release)
 
 
-def test_a_patch_release_is_read_exactly() -> None:
-    """Its line is answered for, and what it lacks is said where it was asked about."""
+def test_a_patch_release_lacks_a_change_that_came_with_a_later_patch() -> None:
+    """Unknown releases are refused."""
     assert release_of("2026.2.1", "last-node")[0] == "2026.2"
     assert "the last node" in release_of("2026.2.1", "last-node")[1][0]
     assert release_of("2026.2.2", "last-node") == ("2026.2", ())
@@ -106,8 +104,8 @@ def test_a_patch_release_is_read_exactly() -> None:
             release_of(text)
 
 
-def test_the_command_says_what_a_release_does() -> None:
-    """All changes with both sides, or one release's own side of each."""
+def test_releases_prints_what_each_release_does() -> None:
+    """All changes, or one release's own side of each."""
     every = call("releases").out
     assert all(name in every for name in CHANGES)
     told = call("releases", "2026.2.2", "--json").json["does"]
@@ -123,8 +121,8 @@ ENDS_AT_ONCE = {"2025.1", "2025.3", "2025.4", "2026.1", "2026.2", "2026.3", "mas
 
 @pytest.mark.parametrize("asked", ["leave C", "remove C", "rebuild C"])
 @pytest.mark.parametrize("release", SUPPORTED)
-def test_a_replacement_ends_what_waits_for_the_dead_node(asked: str, release: Supported) -> None:
-    """With an error, as soon as the replacement is asked for, which is done."""
+def test_a_replacement_ends_older_requests_of_its_node(asked: str, release: Supported) -> None:
+    """With an error, at once on the releases of ENDS_AT_ONCE; the replacement is done."""
     words = (asked, "replace D C")
     given = {"edition": "server", "release": release, "operations": words, "crashes": 1}
     model = build("topology", {**given, "down": ("C",) if asked == "remove C" else ()})
@@ -149,7 +147,7 @@ rack-checks         | 2026.1 | last-node
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_a_release_says_nothing_of_what_builds_on_what_it_lacks(release: Release) -> None:
+def test_a_release_is_silent_on_what_builds_on_what_it_lacks(release: Release) -> None:
     """5.4 has no tablets, so it neither counts nor moves them; what it lacks is said once."""
     told = call("releases", release, "--json").json
     rows = [[cell.strip() for cell in row.split("|")] for row in BUILDS_ON.strip().splitlines()]
@@ -159,15 +157,15 @@ def test_a_release_says_nothing_of_what_builds_on_what_it_lacks(release: Release
     assert {*CHANGES} - {*told["does"]} == left_out
 
 
-def test_a_search_plays_a_release() -> None:
-    """``--release`` is the server of that release; a model that has none says so."""
+def test_check_plays_the_server_of_a_release() -> None:
+    """A model without releases says so."""
     assert "edition server 2026.1" in call("check", "topology", "--release", "2026.1").out
     assert "tcm has no parameter release" in call("check", "tcm", "--release", "2026.1").err
 
 
 @pytest.mark.parametrize("release", ["2025.4", "2026.2"])
 @pytest.mark.parametrize("operation", ["leave C", "remove C", "replace D C"])
-def test_real_tablets_are_drained_on_each_release(release: Supported, operation: str) -> None:
+def test_draining_real_tablets_breaks_no_promise(release: Supported, operation: str) -> None:
     """With each tablet and its stages, too, every promise holds and every request ends."""
     given = {"operations": (operation,), "nodes": 4 if operation == "leave C" else 3}
     found = check(build("tablets", {"edition": "server", "release": release, **given}))

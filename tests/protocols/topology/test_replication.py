@@ -88,8 +88,8 @@ CHANGES: tuple[Change, ...] = (
 
 
 @pytest.mark.parametrize("words", READ)
-def test_it_is_read_and_written(words: str) -> None:
-    """Numbers and racks, by datacenter; what is written is read as the same again."""
+def test_a_replication_is_read_and_written_as_the_same(words: str) -> None:
+    """Numbers and racks, by datacenter."""
     found = replication_in(words.split(), "operations")
     assert found == READ[words]
     again = [f"{datacenter}={factor_text(factor)}" for datacenter, factor in found]
@@ -98,15 +98,15 @@ def test_it_is_read_and_written(words: str) -> None:
 
 
 @pytest.mark.parametrize("words", UNREAD)
-def test_what_cannot_be_read_is_told(words: str) -> None:
+def test_a_malformed_replication_is_refused_with_what_is_allowed(words: str) -> None:
     """The field, and what would be allowed."""
     with pytest.raises(BadInput, match=f"^given: .*{UNREAD[words]}"):
         replication_in(words.split(), "given")
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=str)
-def test_a_change_is_refused_with_its_reason(change: Change) -> None:
-    """Four normal nodes in three racks of dc1 and one in dc2; other nodes count for nothing."""
+def test_a_change_of_replication_is_refused_by_racks_and_nodes(change: Change) -> None:
+    """Four normal nodes in three racks of dc1 and one in dc2; other nodes do not count."""
     before, words, edition, rf, why = change
     nodes = [NodeEntry(state="normal", tokens=True, rack=rack) for rack in RACKS]
     nodes += [NodeEntry(state="normal", rack="dc9/r1"), NodeEntry(state="left", rack="dc1/r9")]
@@ -143,7 +143,7 @@ def replicas_of(words: str) -> Any:
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("release", SUPPORTED)
-def test_published_statements(name: str, release: Supported) -> None:
+def test_each_release_accepts_the_published_statements(name: str, release: Supported) -> None:
     """Each is accepted on the releases that the table names, and on no others."""
     there, *rows = CASES[name]
     said = dict(part.partition(" ")[::2] for part in there.split("; "))
@@ -164,9 +164,8 @@ def test_published_statements(name: str, release: Supported) -> None:
         )
         when, _, line = accepted.partition(" ")
         newer = bool(line) and release >= line
-        assert (not refused) == {"all": True, "none": False, "from": newer, "before": not newer}[
-            when
-        ], (row, refused)
+        accepts = {"all": True, "none": False, "from": newer, "before": not newer}[when]
+        assert (not refused) == accepts, (row, refused)
 
 
 def len_of(factor: int | tuple[str, ...]) -> int:
@@ -174,7 +173,7 @@ def len_of(factor: int | tuple[str, ...]) -> int:
     return factor if isinstance(factor, int) else len(factor)
 
 
-def test_a_conversion_is_allowed_and_not_played() -> None:
+def test_a_conversion_to_racks_is_allowed_and_not_played() -> None:
     """Servers move replicas to the racks first; models refuse it, and say why."""
     nodes = tuple(NodeEntry(state="normal", tokens=True, rack=rack) for rack in RACKS)
     topology = ClusterTopology(nodes=nodes, keyspaces=(("ks", (("dc1", 2),)),))
@@ -182,13 +181,13 @@ def test_a_conversion_is_allowed_and_not_played() -> None:
         request = RequestEntry(
             "keyspace_rf_change", -1, keyspace="ks", replication=replicas_of(words)
         )
-        assert refused_change(topology, request, Setting()) == ""
-        assert (not_played(topology, request) == "") == played
+        assert refused_change(topology, request, Setting()) == "", words
+        assert (not_played(topology, request) == "") == played, words
 
 
 @pytest.mark.parametrize("release", SUPPORTED)
-def test_a_second_change_is_refused_while_one_is_pending(release: Supported) -> None:
-    """Of the same keyspace from 2026.1 on; at first servers had no queue of such requests."""
+def test_a_second_change_is_refused_beside_a_pending_one(release: Supported) -> None:
+    """Of the same keyspace from 2026.1 on; before 2025.3 of anything."""
     nodes = tuple(NodeEntry(state="normal", tokens=True, rack=rack) for rack in RACKS)
     first = OperationRequest("keyspace_rf_change", keyspace="ks", replication=(("dc1", 2),))
     topology = requested(ClusterTopology(nodes=nodes), first)
@@ -205,7 +204,7 @@ def test_a_second_change_is_refused_while_one_is_pending(release: Supported) -> 
     assert refusal(ClusterTopology(nodes=nodes), first, 0b11111, setting) is None
 
 
-def test_words_that_are_none_are_told_in_one_line() -> None:
+def test_unknown_requests_editions_releases_and_changes_are_refused() -> None:
     """An operator's word for a request, an edition, a release, the name of a change."""
     with pytest.raises(BadInput, match=r"kind: got 'decommission'; allowed: one of .*leave"):
         OperationRequest("decommission", 1)
@@ -235,10 +234,10 @@ ROW = SystemTopologyRow(host_id="a")
         ((("a:b", "2"),), (("a:b", 2),)),
     ],
 )
-def test_replicas_of_a_change(
+def test_a_change_is_loaded_from_the_options_of_a_keyspace(
     options: tuple[tuple[str, str], ...], replication: Replication
 ) -> None:
-    """Options of a keyspace: a number for each datacenter, or its racks one by one."""
+    """A number for each datacenter, or its racks one by one."""
     request = SystemTopologyRequest(id="1", new_keyspace_rf_change_data=options)
     topology, _ = load(SystemTopology(rows=(ROW,)), (request,))
     assert topology.requests[0].replication == replication

@@ -41,7 +41,7 @@ def refused(topology: ClusterTopology, asks: OperationRequest, alive: int) -> st
     return "" if found is None else found.reason
 
 
-def test_who_is_replaced_is_normal_and_down() -> None:
+def test_a_replace_is_refused_unless_its_node_is_normal_and_down() -> None:
     """A replacing node stands in for a member that is down, and for nobody else."""
     replaces = OperationRequest("replace", 2, replaced=1)
     assert refused(cluster(NORMAL, NORMAL), replaces, 0b101) == ""
@@ -55,8 +55,8 @@ def test_who_is_replaced_is_normal_and_down() -> None:
 
 
 @pytest.mark.parametrize(("second", "alive"), [(DIRTY, 0b101), (replace(DIRTY, state="left"), 7)])
-def test_who_is_down_or_gone_holds_up_no_leaving(second: NodeEntry, alive: int) -> None:
-    """Cleanup comes before a change that gives ranges back: on nodes that get them, and live."""
+def test_a_leave_does_not_wait_for_cleanup_on_a_dead_node(second: NodeEntry, alive: int) -> None:
+    """Nor on one that has left; on a live node it does."""
     leave = OperationRequest("leave", 0)
     [waits] = queue(requested(cluster(NORMAL, DIRTY), leave), 0b111, CODE)
     assert (waits.reason, waits.waits_for) == ("cleanup comes first", 0b10)
@@ -64,8 +64,8 @@ def test_who_is_down_or_gone_holds_up_no_leaving(second: NodeEntry, alive: int) 
     assert entry.reason != "cleanup comes first"
 
 
-def test_a_request_of_the_cluster_is_played_if_somebody_may_ask_for_it() -> None:
-    """An operator's words name just those, and all of the documents' are among them."""
+def test_every_request_of_the_cluster_is_played_or_refused() -> None:
+    """All of the documents' are played."""
     words = {"keyspace_rf_change": " ks dc1=3", "truncate_table": " ks.t"}
     for request in GLOBAL_REQUESTS:
         told = f"{request.name}{words.get(request.name, '')}"
@@ -82,8 +82,8 @@ def test_a_request_of_the_cluster_is_played_if_somebody_may_ask_for_it() -> None
     ("kind", "why"),
     [("leave", LAST_OWNER), ("remove", "the node is up, so decommission it"), ("rebuild", "")],
 )
-def test_the_last_owner_of_tokens_stays(kind: str, why: str) -> None:
-    """The other node, which owns none, is no other owner; alone, it has nobody to rebuild from."""
+def test_the_last_owner_of_tokens_cannot_leave(kind: str, why: str) -> None:
+    """A node without tokens is no other owner; alone, there is nobody to rebuild from."""
     alone = why or "there is no other node to rebuild it from"
     assert refused(cluster(NORMAL), OperationRequest(kind, 0), 0b1) == alone
     tokenless = replace(NORMAL, tokens=False)
@@ -99,7 +99,7 @@ def test_the_last_owner_of_tokens_stays(kind: str, why: str) -> None:
         *("keyspace_rf_change", "keyspace_rf_change ks dc1"),
     ],
 )
-def test_what_names_no_table_is_refused(text: str) -> None:
+def test_a_request_without_a_full_table_or_replication_is_refused(text: str) -> None:
     """One table, by its keyspace and its name; a keyspace with what it is to have."""
     with pytest.raises(BadInput, match=r"^operations: got "):
         build("topology", {"operations": (text,)})
@@ -112,13 +112,13 @@ NEEDED = tuple(guard for guard in Topology.safeguards if guard.name != REDUNDANT
 
 
 @pytest.mark.parametrize("guard", NEEDED, ids=lambda guard: guard.name)
-def test_a_safeguard_protects_its_invariant(guard: Safeguard) -> None:
+def test_each_safeguard_protects_its_invariant(guard: Safeguard) -> None:
     """Off, its smallest configuration breaks one of its invariants; on, nothing is broken there."""
     assert_protects("topology", guard)
 
 
-def test_streaming_is_where_an_older_request_harms_first() -> None:
-    """Without the drain the shortest run ends as streaming begins, long before the read switch."""
+def test_without_the_drain_streaming_begins_beside_an_older_request() -> None:
+    """In the shortest run, long before the read switch."""
     guard = next(guard for guard in Topology.safeguards if guard.name == "barrier-drains")
     violation = check(build("topology", guard.smallest, (guard.name,))).violation
     assert violation is not None
@@ -139,21 +139,19 @@ TWO_VOTERS = {"nodes": 2, "changes": 1, "release": "2025.3"}
     ],
     ids=str,
 )
-def test_the_start_marker_is_redundant_given_the_guard(given: dict[str, object]) -> None:
-    """S-58 is found to be redundant: two coordinators on one state id break nothing, since of two
-    commands built on one state only one takes effect.
-    """
+def test_the_start_marker_is_redundant_beside_the_state_id(given: dict[str, object]) -> None:
+    """Without S-58 two coordinators on one state id break nothing."""
     found_none = check(build("topology", given, (REDUNDANT,)), symmetry=True)
     assert found_none.violation is None
     assert found_none.complete
 
 
-def test_without_guard_and_marker_a_deposed_coordinator_is_heard() -> None:
-    """With S-59 off the marker does not help: a command decided on an older state takes effect."""
+def test_without_the_state_id_a_deposed_coordinator_takes_effect() -> None:
+    """S-59 off, with the start marker (S-58) and without."""
     for off in (("commit-with-guard",), ("commit-with-guard", "start-marker")):
         violation = check(build("topology", TWO_VOTERS, off)).violation
-        assert violation is not None
-        assert violation.property == "guarded"
+        assert violation is not None, off
+        assert violation.property == "guarded", off
 
 
 CASES = [
@@ -167,8 +165,8 @@ KINDS, NAMED = ({each: each for each in every} for every in (STEPS, RELEASES))
 
 
 @pytest.mark.parametrize("lines", CASES, ids=[lines[0] for lines in CASES])
-def test_the_steps_of_the_manuals(lines: list[str]) -> None:
-    """Each says what it has to, in this order, and nothing that is not for this release."""
+def test_the_remedies_are_those_of_the_manuals_in_order(lines: list[str]) -> None:
+    """And nothing that is not for the release."""
     kind, release, node, dead, place, *bare = ("" if w == "." else w for w in lines[0].split())
     others = dead.split(",") if dead else []
     steps = remedy_steps(KINDS[kind], node, others, NAMED[release], place=place, tokens=not bare)
@@ -182,15 +180,15 @@ def test_the_steps_of_the_manuals(lines: list[str]) -> None:
             assert at >= 0, words
 
 
-def test_a_node_without_tokens_is_replaced_by_one_without() -> None:
+def test_a_node_without_tokens_is_replaced_without_join_ring() -> None:
     """Neither takes the other's place."""
     for tokens in (True, False):
         steps = remedy_steps("replace", "A", tokens=tokens)
-        assert any("join_ring: false" in step.what for step in steps) is not tokens
+        assert any("join_ring: false" in step.what for step in steps) is not tokens, tokens
 
 
-def test_what_must_not_be_done_has_no_number() -> None:
-    """It comes last, also where steps of two nodes follow each other."""
+def test_a_warning_in_the_remedies_comes_last_without_a_number() -> None:
+    """Also where steps of two nodes follow each other."""
     rows = numbered((*remedy_steps("replace", "A", "B"), *remedy_steps("replace", "B")))
     numbers = [number for number, _, _ in rows]
     steps = [number for number in numbers if number]

@@ -58,10 +58,8 @@ def searched(edition: Edition, words: str, **given: Any) -> Any:
 @pytest.mark.spec("D-033", "D-049")
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("words", [*OPERATIONS, *SMALL])
-def test_each_operation_with_a_failure_and_a_new_coordinator(edition: Edition, words: str) -> None:
-    """Any piece of work fails, and the coordinator changes, anywhere: nothing is broken, and the
-    operation can always come to its end.
-    """
+def test_a_failure_and_a_new_coordinator_break_no_promise(edition: Edition, words: str) -> None:
+    """Anywhere in each operation, which can always end."""
     zero = ("C",) if words.startswith("replace") and "zero" in words else ()
     searched(edition, words, failures=1, changes=1, zero_tokens=zero)
 
@@ -80,23 +78,23 @@ LONG = (*LONGEST, *(("replace D C", edition) for edition in EDITIONS))
         for pair in product(OPERATIONS, EDITIONS)
     ],
 )
-def test_each_operation_with_a_crash_and_a_new_coordinator(words: str, edition: Edition) -> None:
-    """Any node dies, and the coordinator changes, anywhere: the operation can always end."""
+def test_a_crash_and_a_new_coordinator_break_no_promise(words: str, edition: Edition) -> None:
+    """Anywhere in each operation, which can always end."""
     searched(edition, words, crashes=1, changes=1)
 
 
 @pytest.mark.sweep(3)
 @pytest.mark.spec("D-048", "D-049")
 @pytest.mark.parametrize(("words", "edition"), LONG)
-def test_the_longest_operations_with_a_crash(words: str, edition: Edition) -> None:
-    """Any node dies anywhere in them; another coordinator only follows one that died."""
+def test_the_longest_operations_with_a_crash_break_no_promise(words: str, edition: Edition) -> None:
+    """Another coordinator only follows one that died."""
     searched(edition, words, crashes=1)
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("words", ["join D", "leave C"])
-def test_a_crash_a_failure_and_a_new_coordinator_at_once(edition: Edition, words: str) -> None:
+def test_a_crash_a_failure_and_a_new_leader_break_nothing(edition: Edition, words: str) -> None:
     """All three anywhere in the two longest operations."""
     searched(edition, words, crashes=1, changes=1, failures=1)
 
@@ -105,20 +103,18 @@ def test_a_crash_a_failure_and_a_new_coordinator_at_once(edition: Edition, words
 @pytest.mark.spec("D-024", "D-025", "D-045", "F-008")
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("words", OPERATIONS)
-def test_each_operation_with_a_late_stream_and_a_client(edition: Edition, words: str) -> None:
-    """A stream that was left behind and a client's request run by what their nodes have applied:
-    neither outlives the barrier that follows, and at most two versions are served.
-    """
+def test_late_streams_and_clients_never_outlive_a_barrier(edition: Edition, words: str) -> None:
+    """And at most two versions are served."""
     searched(edition, words, late=1, clients=1)
 
 
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("words", OPERATIONS)
 @pytest.mark.parametrize("given", [{"late": 1}, {"clients": 1}], ids=str)
-def test_a_failure_in_edition_documents_keeps_versions_and_sessions(
+def test_a_failed_barrier_of_the_documents_breaks_no_promise(
     words: str, given: dict[str, int]
 ) -> None:
-    """A barrier that fails rolls back or is tried again: nothing older outlives one that passed."""
+    """With a late stream, or with a client's request of an older version."""
     searched("documents", words, failures=1, **given)
 
 
@@ -126,10 +122,10 @@ def test_a_failure_in_edition_documents_keeps_versions_and_sessions(
 @pytest.mark.parametrize("given", [{"tablets": 1}, {"tablets": 1, "on_tablets": ("C",)}], ids=str)
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("words", ["join D", "leave C", "remove C"])
-def test_operations_beside_the_tablet_track(
+def test_operations_and_the_tablet_track_exclude_each_other(
     edition: Edition, words: str, given: dict[str, Any]
 ) -> None:
-    """Tablets that move, or cannot be moved, beside a node operation: they exclude each other."""
+    """Tablets that move, or cannot be moved, beside a node operation."""
     searched(edition, words, failures=1, **given)
 
 
@@ -147,10 +143,7 @@ COSTS = (
 def test_a_failed_drain_costs_edition_server_a_promise(
     broken: str, words: str, given: dict[str, Any]
 ) -> None:
-    """The published server goes on once the plain barrier passes, or after a pause: work of a
-    closed session may run on, a request may still write to who is shut down, a node that is cut off
-    may be served at an old version. Edition documents waits, and keeps all three.
-    """
+    """A known cost: the server goes on. Edition documents waits, and keeps the promise."""
     parameters = {"operations": (words,), **given}
     code = check(build("topology", {"edition": "server", **parameters}), symmetry=True)
     assert (code.violation, code.complete) == (None, True)
@@ -158,10 +151,8 @@ def test_a_failed_drain_costs_edition_server_a_promise(
     assert searched("documents", words, **given)
 
 
-def test_only_a_coordinator_gives_a_vote() -> None:
-    """A node that has joined does not vote before the published server's coordinator chose it, as
-    where the command that made it normal came through after the coordinator had died.
-    """
+def test_no_vote_is_given_without_a_coordinator() -> None:
+    """As where the coordinator died before the command that made the joiner normal came through."""
 
     def given(before: Any, action: Any, after: Any) -> str | None:
         new = voting(after) & ~voting(before)
@@ -172,7 +163,7 @@ def test_only_a_coordinator_gives_a_vote() -> None:
     assert (result.violation, result.complete) == (None, True)
 
 
-def test_a_failure_that_a_dead_node_forces_is_not_counted() -> None:
+def test_a_failure_forced_by_a_dead_node_spends_no_budget() -> None:
     """No failure is allowed, yet work fails that needs a dead node: the count stays what it was."""
     model = build("topology", {"operations": ("leave C",), "crashes": 1})
 
@@ -189,11 +180,8 @@ def test_a_failure_that_a_dead_node_forces_is_not_counted() -> None:
 
 
 @pytest.mark.parametrize(("edition", "off"), [("documents", ""), ("server", "refuse-live-removal")])
-def test_ignoring_a_node_that_lives_is_unsafe(edition: Edition, off: str) -> None:
-    """Barriers pass over an ignored node: if it lives, what it serves by an older version is lost
-    to the stream, in spite of fences that not all have applied yet. The server refuses such a
-    removal (S-40).
-    """
+def test_ignoring_a_live_node_lets_an_older_request_run_on(edition: Edition, off: str) -> None:
+    """The documents allow it; the server refuses such a removal (S-40)."""
     given = {"nodes": 4, "operations": ("remove D",), "ignored": ("C",), "clients": 1}
     model = build("topology", {"edition": edition, **given}, off=(off,) if off else ())
     violation = check(model, symmetry=True).violation
@@ -235,8 +223,8 @@ def walks(edition: Edition, seeds: int) -> Iterator[Any]:
 
 @pytest.mark.parametrize("seeds", [50, pytest.param(150, marks=pytest.mark.deep)])
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_walks_take_every_row_of_every_table(edition: Edition, seeds: int) -> None:
-    """Walks over every operation, with work that fails, take each edge of each machine."""
+def test_random_walks_take_every_edge_of_every_machine(edition: Edition, seeds: int) -> None:
+    """Over every operation, with work that fails; they break nothing."""
     drawn = {
         row_name(name, edge)
         for name, machine in MACHINES[edition].items()
@@ -251,14 +239,14 @@ def test_walks_take_every_row_of_every_table(edition: Edition, seeds: int) -> No
     assert not untaken
 
 
-def test_rows_are_those_of_the_requested_operations() -> None:
+def test_a_model_is_covered_by_the_machines_of_its_requests() -> None:
     """A model is covered by the machines that its requests may begin, and no others."""
     names = rows_of(build("topology", {"operations": ("join D", "leave C")})).names
     machines = {name.partition(":")[0] for name in names}
     assert machines == {"bootstrapping", "decommissioning"}
 
 
-def test_what_a_run_takes_beside_its_machines_is_no_row() -> None:
+def test_the_tablet_track_of_an_rf_change_is_no_row_to_cover() -> None:
     """The tablets' track, which an RF change goes over to, belongs to no request of its own."""
     model: Any = build("topology", {"operations": ("keyspace_rf_change ks dc1=3",)})
     rows, timeline = rows_of(model), played_out(Timeline(model))
@@ -288,8 +276,8 @@ def test_what_a_run_takes_beside_its_machines_is_no_row() -> None:
     ],
     ids=str,
 )
-def test_who_stands_out_is_not_interchangeable(given: dict[str, Any], alike: str) -> None:
-    """Whom an operation names, who is down or ignored, who holds tablets: each differs."""
+def test_a_node_that_stands_out_is_not_interchangeable(given: dict[str, Any], alike: str) -> None:
+    """It is named, down, ignored, newer, without tokens, or has tablets."""
     model: Any = build("topology", {"nodes": 4, **given})
     assert "".join(model.names[node] for node in bystanders(model)) == alike
 
@@ -307,10 +295,10 @@ TIES: list[tuple[tuple[str, ...], Release, bool, bool]] = [
 
 
 @pytest.mark.parametrize(("racks", "release", "leaves", "ties"), TIES)
-def test_where_voters_may_tie(
+def test_voters_tie_only_where_equal_nodes_may_be_chosen(
     racks: tuple[str, ...], release: Release, leaves: bool, ties: bool
 ) -> None:
-    """Where all vote, or who votes keeps the vote, it does not matter which node is which."""
+    """Where all vote, or voters keep their votes, it does not matter which node is which."""
     assert may_tie(racks, VoterRules(release), leaves=leaves) is ties
 
 
@@ -329,7 +317,7 @@ NAMED = {"nodes": 4, "operations": ("leave D",), "edition": "documents"}
     ],
     ids=str,
 )
-def test_names_of_bystanders_do_not_matter(faults: dict[str, Any]) -> None:
+def test_two_bystanders_that_change_places_make_the_same_state(faults: dict[str, Any]) -> None:
     """A state in which two of them change places is stood for by the same one."""
     model: Any = build("topology", {**NAMED, **faults})
     stands_for = ControlSymmetry(model)
@@ -345,7 +333,8 @@ def test_names_of_bystanders_do_not_matter(faults: dict[str, Any]) -> None:
         for first, second in combinations(stands_for.alike, 2):
             places = list(range(len(state.applied)))
             places[first], places[second] = second, first
-            assert stands_for(renamed(state, tuple(places)))[0] == stands_for(state)[0]
+            other = renamed(state, tuple(places))
+            assert stands_for(other)[0] == stands_for(state)[0], (first, second, state)
 
 
 Broken = Callable[[], Model[Any, Any]]
@@ -405,8 +394,8 @@ REPORTED: dict[str, Broken] = {
 
 
 @pytest.mark.parametrize("name", REPORTED)
-def test_a_search_reports_it(name: str) -> None:
-    """Judged alone, each promise is broken by what was broken for it."""
+def test_a_search_reports_each_promise_broken_on_purpose(name: str) -> None:
+    """Each promise is judged alone, on a model that was broken for it."""
     assert_reported(REPORTED[name](), name)
 
 

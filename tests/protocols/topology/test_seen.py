@@ -99,23 +99,18 @@ PATHS = {
 
 @pytest.mark.spec("D-006", "D-007", "D-008", "D-009", "D-026", "D-036")
 @pytest.mark.parametrize("words", PATHS)
-def test_the_picture_lights_the_state_of_now(words: str) -> None:
-    """At each step the diagram of the operation ends at the state that the table has, and in the
-    end the whole path stands there; only a bootstrap's has the CDC generation.
-    """
+def test_the_diagram_lights_the_path_to_the_present_state(words: str) -> None:
+    """At each step, and the whole path at the end."""
     timeline = starting(words)
     while timeline.forward() is not None:
         transition = timeline.state.topology.transition
-        if transition:
-            assert way(timeline)[-1] == transition
+        assert not transition or way(timeline)[-1] == transition
     assert tuple(way(timeline)) == PATHS[words]
 
 
 @pytest.mark.spec("D-001", "D-002", "D-005")
-def test_the_diagram_of_nodes_names_all_states() -> None:
-    """Each state is in it; a newcomer is in none, without tokens in its row; what no edge leads to
-    is refused with its reason.
-    """
+def test_the_diagram_has_every_node_state() -> None:
+    """A newcomer is in none, without tokens; a leave of it is refused."""
     timeline = starting("join D", "leave D")
     timeline.forward()
     shown = seen(timeline)
@@ -159,19 +154,17 @@ def failed_in(words: str, state: str) -> Timeline:
 
 @pytest.mark.spec("D-010", "D-011", "D-012", "D-013", "D-014", "D-022")
 @pytest.mark.parametrize("words", BACK)
-def test_a_press_that_fails_the_step_lights_the_way_back(words: str) -> None:
-    """In each state before the read switch the press is there, and the way back is drawn to the
-    node's last state, whose row stays; after the switch it is not there, and the table says why.
-    """
+def test_a_failed_step_lights_the_way_back_before_the_read_switch(words: str) -> None:
+    """To the node's last state; after the switch failing is refused."""
     states, through, becomes = BACK[words]
     node = words.split()[1]
     for state in states:
         timeline = failed_in(words, state)
-        assert way(timeline)[-1] == becomes
+        assert way(timeline)[-1] == becomes, state
         assert way(timeline)[-2] in (through, state)
         shown = seen(timeline)
-        assert any(line.startswith(f"  {node}: {becomes}") for line in shown["Nodes"])
-        assert any(f"{node}.node_state = {becomes}" in x for x in shown["system.topology"])
+        assert any(line.startswith(f"  {node}: {becomes}") for line in shown["Nodes"]), state
+        assert any(f"{node}.node_state = {becomes}" in x for x in shown["system.topology"]), state
     switched = until(starting(words, failures=1), in_state("write_both_read_new"))
     refusal = switched.model.refusal(switched.state, act.FailWork())
     assert refusal is not None
@@ -179,8 +172,8 @@ def test_a_press_that_fails_the_step_lights_the_way_back(words: str) -> None:
 
 
 @pytest.mark.spec("D-003")
-def test_who_has_left_stays_in_the_table_and_in_the_picture() -> None:
-    """From its last state on, through the next operation to the end: grey, with its row."""
+def test_a_node_that_has_left_stays_grey_in_picture_and_table() -> None:
+    """To the end of the next operation."""
     timeline = until(
         starting("leave C", "rebuild A"), lambda s: s.topology.nodes[2].state == "left"
     )
@@ -190,13 +183,13 @@ def test_who_has_left_stays_in_the_table_and_in_the_picture() -> None:
     for at in range(left, timeline.at + 1):
         timeline.goto(at)
         shown = seen(timeline)
-        assert any(line.startswith("  C: left") for line in shown["Nodes"])
-        assert any("C.node_state = left" in line for line in shown["system.topology"])
-        assert character(timeline, "C").get("class") == "character gone"
+        assert any(line.startswith("  C: left") for line in shown["Nodes"]), at
+        assert any("C.node_state = left" in line for line in shown["system.topology"]), at
+        assert character(timeline, "C").get("class") == "character gone", at
 
 
 @pytest.mark.spec("D-028")
-def test_generations_are_published_while_the_operation_goes_on() -> None:
+def test_publishing_a_generation_empties_its_list_and_leaves_the_join_alone() -> None:
     """The list fills as a generation is committed. Whenever it is published the list is empty, and
     the join is in the state in which it was; it ends all the same, published or not.
     """
@@ -217,7 +210,7 @@ def test_generations_are_published_while_the_operation_goes_on() -> None:
 
 
 @pytest.mark.spec("D-015", "D-017")
-def test_the_row_says_who_is_replaced_and_which_tokens() -> None:
+def test_a_row_shows_the_replaced_node_and_the_tokens_once_assigned() -> None:
     """The replacing node's card names the other one; tokens come to a bootstrap in join_group0."""
     replaces = until(starting("replace D C"), in_state("write_both_read_old"))
     assert any("D: replacing" in x and "replaces C" in x for x in seen(replaces)["Nodes"])
@@ -233,10 +226,8 @@ def test_the_row_says_who_is_replaced_and_which_tokens() -> None:
 @pytest.mark.spec("D-018")
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("words", ["join D", "new_cdc_generation", "bootstrap E"])
-def test_a_prepared_generation_is_committed_and_used(edition: Edition, words: str) -> None:
-    """In ``commit_cdc_generation`` the next generation is prepared, without a time. The command
-    that leaves the state gives it one; each node uses it once it has applied that command.
-    """
+def test_a_generation_is_used_once_its_commit_is_applied(edition: Edition, words: str) -> None:
+    """Until then it has no time."""
     timeline = until(starting(words, edition=edition), in_state("commit_cdc_generation"))
 
     def rows() -> list[str]:
@@ -263,8 +254,8 @@ def test_a_prepared_generation_is_committed_and_used(edition: Edition, words: st
 
 @pytest.mark.spec("D-018")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_a_generation_that_is_not_committed_is_used_by_nobody(edition: Edition) -> None:
-    """The barrier fails: the join rolls back, and all go on with the first generation."""
+def test_a_generation_is_not_used_when_its_join_rolls_back(edition: Edition) -> None:
+    """All go on with the first generation."""
     timeline = starting("join D", edition=edition, failures=1)
     until(timeline, in_state("commit_cdc_generation"))
     press(timeline, "fail")
@@ -274,10 +265,8 @@ def test_a_generation_that_is_not_committed_is_used_by_nobody(edition: Edition) 
 
 
 @pytest.mark.spec("D-021", "D-024", "D-043", "D-045")
-def test_the_barrier_has_a_meter_per_node() -> None:
-    """Each node has its version, what older still runs there and whether it has answered; the work
-    behind it, streaming or the order to shut down, comes after the last answer.
-    """
+def test_the_barrier_shows_what_each_node_still_runs() -> None:
+    """The work behind it waits for the last answer."""
     timeline = press(starting("join D", edition="server", clients=1), "begin B")
     until(timeline, lambda s: in_state("write_both_read_old")(s) and s.attempted.answered)
     lines = seen(timeline)["Barrier by node"]
@@ -291,10 +280,8 @@ def test_the_barrier_has_a_meter_per_node() -> None:
 
 @pytest.mark.spec("D-021")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_a_leaving_node_is_shut_down_last_and_then_removed_from_group_0(edition: Edition) -> None:
-    """In left_token_ring the others answer that they write to it no more, then the order to shut
-    down goes to it, and after that it is no member of group 0 any more; before, it is.
-    """
+def test_a_leaving_node_is_shut_down_before_it_is_removed_from_group_0(edition: Edition) -> None:
+    """After the others have answered that they write to it no more."""
     leaves = until(starting("leave C", edition=edition), in_state("left_token_ring"))
     told: list[str] = []
     while (moment := leaves.forward()) is not None:
@@ -313,7 +300,7 @@ def test_a_leaving_node_is_shut_down_last_and_then_removed_from_group_0(edition:
 
 
 @pytest.mark.spec("D-042", "D-046")
-def test_a_barrier_passes_over_the_ignored_and_fails_for_the_dead() -> None:
+def test_a_barrier_shows_ignored_nodes_as_not_asked_and_dead_ones_as_deaf() -> None:
     """Who is ignored is not asked, and says so; who is dead does not hear it."""
     timeline = starting("remove C", nodes=5, ignored=("B",), down=("B", "C"))
     until(timeline, lambda s: in_state("write_both_read_old")(s) and s.attempted.answered)
@@ -329,9 +316,7 @@ def test_a_barrier_passes_over_the_ignored_and_fails_for_the_dead() -> None:
 
 @pytest.mark.spec("D-023", "D-027", "D-031", "D-033", "D-034")
 def test_the_queue_says_why_each_request_waits() -> None:
-    """Five requests stand in it with reasons, one at a time runs; a lock holds all of them; a
-    rebuild streams without a transition state, a new generation has one state.
-    """
+    """One at a time runs, and a lock holds all of them."""
     words = ("rebuild A", "leave C", "join D", "cleanup", "new_cdc_generation")
     timeline = starting(*words, edition="server")
     for number in range(5):
@@ -371,10 +356,10 @@ NODES_FIRST = ["join D", "leave C", "rebuild A"]
 @pytest.mark.spec("D-034")
 @pytest.mark.parametrize("asked_for", [FIVE, FIVE[::-1], (*FIVE[2:], *FIVE[:2])])
 @pytest.mark.parametrize("edition", ["documents", "server"])
-def test_five_requests_are_worked_off_in_the_order_of_the_queue(
+def test_requests_are_done_in_the_order_of_the_queue(
     asked_for: tuple[str, ...], edition: str
 ) -> None:
-    """The oldest first by the documents; by the server those of nodes first, in order of kind."""
+    """The oldest first by the documents; by the server those of nodes first, by kind."""
     timeline = starting(*asked_for, edition=edition)
     for number in range(5):
         timeline.do(act.MakeRequest(number))
@@ -389,7 +374,7 @@ def test_five_requests_are_worked_off_in_the_order_of_the_queue(
 
 
 @pytest.mark.spec("D-035")
-def test_a_node_without_tokens_has_none_in_the_table() -> None:
+def test_a_node_without_tokens_is_normal_with_no_tokens_in_its_row() -> None:
     """It is normal, its card says so, and its row has no tokens."""
     timeline = ended(starting("join D --zero-token"))
     assert any("D: normal" in x and "no tokens" in x for x in seen(timeline)["Nodes"])
@@ -397,7 +382,7 @@ def test_a_node_without_tokens_has_none_in_the_table() -> None:
 
 
 @pytest.mark.spec("D-029")
-def test_a_request_is_in_its_nodes_row() -> None:
+def test_a_request_is_in_the_row_of_its_node_with_its_parameter() -> None:
     """What each node asks for stands in its row, whichever of the five kinds it is, and its
     parameter beside it and on its card.
     """
@@ -409,8 +394,8 @@ def test_a_request_is_in_its_nodes_row() -> None:
         timeline.do(act.MakeRequest(0))
         kind, node = words.split()[:2]
         cells = seen(timeline)["system.topology"]
-        assert any(f"{node}.topology_request = {kind}" in line for line in cells)
-        assert any(parameter in line for line in cells)
+        assert any(f"{node}.topology_request = {kind}" in line for line in cells), words
+        assert any(parameter in line for line in cells), words
     timeline = starting("rebuild A", "replace D C")
     timeline.do(act.MakeRequest(0))
     timeline.do(act.MakeRequest(1))
@@ -425,10 +410,8 @@ def test_a_request_is_in_its_nodes_row() -> None:
 
 
 @pytest.mark.spec("D-047", "D-048", "F-001")
-def test_another_coordinator_goes_on_from_the_same_table() -> None:
-    """The crown moves with the lead; the table is the one before, the session in it as well: a
-    UUID of its own, which the status line has, too.
-    """
+def test_another_coordinator_goes_on_from_the_same_tables() -> None:
+    """The crown moves; the session, a UUID, is the one before."""
     timeline = until(
         starting("join D", edition="server", crashes=1), lambda s: s.attempted.streaming
     )
@@ -454,9 +437,7 @@ def test_another_coordinator_goes_on_from_the_same_table() -> None:
 @pytest.mark.spec("F-001")
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_each_session_and_request_has_a_uuid_of_its_own(edition: Edition) -> None:
-    """Of five operations one after the other, no two share the id of a session or of a request;
-    that of a session is the id of the group 0 state in which it was opened.
-    """
+    """A session's is the id of the group 0 state in which it was opened."""
     timeline = starting("rebuild A", "leave C", "join D", "rebuild B", edition=edition)
     sessions, requests = dict[str, int](), set[str]()
     while timeline.forward() is not None:
@@ -472,10 +453,8 @@ def test_each_session_and_request_has_a_uuid_of_its_own(edition: Edition) -> Non
 
 
 @pytest.mark.spec("D-049", "F-011")
-def test_the_command_of_the_deposed_is_a_no_op() -> None:
-    """Another coordinator has begun: the old command stands in the history as a no-op, and opens no
-    session.
-    """
+def test_the_command_of_a_deposed_coordinator_is_shown_as_a_no_op() -> None:
+    """The table stays as it is, without a session."""
     timeline = starting("leave C", edition="server", changes=1)
     while " is open" not in timeline.moments[timeline.at].say:
         assert timeline.forward() is not None
@@ -491,8 +470,8 @@ def test_the_command_of_the_deposed_is_a_no_op() -> None:
 
 
 @pytest.mark.spec("F-016", "F-017", "F-019")
-def test_cleanup_goes_through_its_words() -> None:
-    """clean, needed, running, clean: before D leaves again its ranges are cleaned up."""
+def test_the_cleanup_status_goes_from_clean_over_needed_and_running_to_clean() -> None:
+    """Before D leaves again."""
     timeline = starting("join D", "leave D", edition="server")
     words: list[str] = []
     queue: set[str] = set()
@@ -522,10 +501,8 @@ def test_cleanup_goes_through_its_words() -> None:
         "truncate_table ks.t",
     ],
 )
-def test_the_requests_of_the_whole_cluster_are_known(edition: str, words: str) -> None:
-    """All four of the documents, and the other name of one: each is among the steps that are
-    offered, stands in the queue, is taken from it and done; what only the server has is refused.
-    """
+def test_each_request_of_the_whole_cluster_is_queued_and_done(edition: str, words: str) -> None:
+    """What only the server has is refused."""
     timeline = starting(words, edition=edition, on_tablets=("A", "B"))
     kind = "new_cdc_generation" if "cdc" in words else words.partition(" ")[0]
     press(timeline, words)
@@ -539,8 +516,8 @@ def test_the_requests_of_the_whole_cluster_are_known(edition: str, words: str) -
 
 
 @pytest.mark.spec("D-041")
-def test_the_id_of_a_request_is_the_state_that_it_made() -> None:
-    """As a UUID of its own; that of a global request is in its own column while it runs."""
+def test_the_id_of_a_request_is_the_state_id_that_it_made() -> None:
+    """That of a global request is in its own column while it runs."""
     timeline = until(starting("new_cdc_generation"), in_state("commit_cdc_generation"))
     [row] = [x for x in seen(timeline)["system.topology"] if "topology_request_id" in x]
     assert row.endswith(f"= {as_timeuuid(2)}")
@@ -554,8 +531,8 @@ def test_the_id_of_a_request_is_the_state_that_it_made() -> None:
 
 
 @pytest.mark.spec("D-016", "D-037")
-def test_the_table_keeps_what_was_asked_for() -> None:
-    """One partition with a row per host; the id of a request stays when it is done."""
+def test_the_table_keeps_the_id_of_a_request_that_is_done() -> None:
+    """One row per host; the runs together pass every transition state of the documents."""
     timeline = ended(starting("join D"))
     rows = seen(timeline)["system.topology"]
     assert any(f"D.request_id = {as_timeuuid(2)}" in line for line in rows)
@@ -579,8 +556,8 @@ def test_the_table_keeps_what_was_asked_for() -> None:
 
 @pytest.mark.spec("F-016")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_a_change_that_failed_leaves_cleanup_to_be_done(edition: Edition) -> None:
-    """C does not leave after all: whoever took writes in its place needs cleanup, C does not."""
+def test_a_failed_leave_leaves_cleanup_to_the_nodes_that_took_writes(edition: Edition) -> None:
+    """C itself is clean."""
     timeline = until(
         starting("leave C", edition=edition, failures=1),
         lambda s: in_state("write_both_read_old")(s) and s.attempted.streaming,

@@ -50,8 +50,8 @@ def machines() -> Iterator[tuple[Edition, Machine]]:
 
 
 @pytest.mark.spec("D-005", "D-006", "D-007", "D-008", "D-009")
-def test_the_documents_edition_has_exactly_the_edges_of_the_documents() -> None:
-    """Each diagram of the documents is one machine of edition ``documents``, edge for edge."""
+def test_edition_documents_has_exactly_the_edges_of_the_documents() -> None:
+    """Each diagram of the documents is a machine of edition ``documents``."""
     ours = {
         (name, edge.source, edge.target, edge.label)
         for name in ("node", *OPERATIONS)
@@ -68,7 +68,7 @@ def test_the_documents_edition_has_exactly_the_edges_of_the_documents() -> None:
 
 @pytest.mark.spec("D-037", "D-038")
 def test_the_columns_are_those_of_the_documents() -> None:
-    """33 columns with their types, 16 of them static; the structs have a field for each."""
+    """33 with their types, 16 of them static; the structs have a field for each."""
     scopes = {"key": "pk", "host_id": "ck", **dict.fromkeys(STATIC, "static")}
     assert [
         (name, column_type(name, "documents"), scopes.get(name, "row")) for name in TOPOLOGY
@@ -80,8 +80,8 @@ def test_the_columns_are_those_of_the_documents() -> None:
 
 
 @pytest.mark.spec("D-001", "D-016")
-def test_the_states_are_those_of_the_documents() -> None:
-    """The node states are those of the diagram; each transition state of a machine is known."""
+def test_the_node_states_are_those_of_the_documents() -> None:
+    """Each transition state of a machine is known."""
     drawn = {state for edge in NODE.edges for state in (edge.source, edge.target)}
     assert drawn == set(NODE_STATES)
     assert set(NODE_STATE_OF) == set(NODE_REQUESTS)
@@ -90,27 +90,12 @@ def test_the_states_are_those_of_the_documents() -> None:
     assert used == played | {""}
 
 
-def test_both_spellings_of_a_transition_state_are_read() -> None:
+def test_a_transition_state_is_read_with_spaces_and_with_underscores() -> None:
     """As the table stores it, with spaces, and as the text has it; other words are unknown."""
     for each in TRANSITION_STATES:
-        assert transition_state(each.name) == transition_state(each.stored) == each
+        assert transition_state(each.name) == transition_state(each.stored) == each, each.name
     assert TRANSITION_STATE["write_both_read_old"].stored == "write both read old"
     assert transition_state("write both read") is None
-
-
-MOVES = """
-moving
-  start | old | both | command_barrier:rollback wait
-D end | new | both | barrier:proceed
-S end | new | new |
-  * | start | | happy | version opens becomes:moving
-D start | end | copied | happy | closes when:copied cleanup done
-S start | * | failed | rejected | error done
-
-# What it is about is no row.
-resting
-  * | * | | happy |
-"""
 
 
 def ends(edge: EdgeRow) -> bool:
@@ -118,10 +103,8 @@ def ends(edge: EdgeRow) -> bool:
     return edge.source != BOUNDARY and edge.becomes != ""
 
 
-def test_tables_hold_together() -> None:
-    """Edges join states that there are, at most one of a kind leaves a state, every failure that
-    takes an edge has one, and what a node becomes is an edge of the diagram of nodes.
-    """
+def test_the_edges_of_each_machine_join_its_states_without_ambiguity() -> None:
+    """Every failure that takes an edge has one, which the diagram of nodes knows."""
     node_edges = {(edge.source, edge.target) for edge in NODE.edges}
     for edition, machine in machines():
         if machine is NODE:
@@ -142,7 +125,7 @@ def test_tables_hold_together() -> None:
                 assert (begun, edge.becomes) in node_edges, f"{where}: {edge}"
 
 
-def test_every_state_is_reached_and_left() -> None:
+def test_every_state_of_a_machine_is_reached_and_can_end() -> None:
     """From its beginning a machine reaches each of its states, and from each it can end."""
     for edition, machine in machines():
         if machine is NODE:
@@ -169,20 +152,17 @@ def closure(start: str, forth: dict[str, set[str]]) -> set[str]:
 
 
 @pytest.mark.spec("D-013", "D-019", "D-020", "D-026", "F-001", "F-002")
-def test_selectors_and_sessions_follow_the_states() -> None:
-    """Writes go to both sets before reads move; the way back ends there; a session spans streaming.
-
-    The version rises with every edge that changes which replicas requests use.
-    """
+def test_selectors_sessions_and_versions_follow_the_states() -> None:
+    """Writes go to both sets before reads move, and the way back ends there."""
     for edition in EDITIONS:
         for name in OPERATIONS:
             machine = MACHINES[edition][name]
             chosen = {BOUNDARY: ("old", "old"), "tablet_migration": ("old", "old")}
             chosen |= {state.name: (state.reads, state.writes) for state in machine.states}
-            assert chosen["write_both_read_old"] == ("old", "both")
-            assert chosen["write_both_read_new"] == ("new", "both")
-            assert machine.edge("write_both_read_new", "rollback") is None
-            assert (name == "bootstrapping") == ("commit_cdc_generation" in chosen)
+            assert chosen["write_both_read_old"] == ("old", "both"), (edition, name)
+            assert chosen["write_both_read_new"] == ("new", "both"), (edition, name)
+            assert machine.edge("write_both_read_new", "rollback") is None, (edition, name)
+            assert (name == "bootstrapping") == ("commit_cdc_generation" in chosen), edition
             for edge in machine.edges:
                 where = f"{edition} {name}: {edge}"
                 opens = edge.target == "write_both_read_old"
@@ -218,8 +198,8 @@ def data(tables: Tables, name: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_run_is_told_by_its_own_facts(seed: int) -> None:
-    """Versions, operations, the static cells, commands: step by step as the states have them."""
+def test_the_tables_of_a_run_have_the_models_facts(seed: int) -> None:
+    """Versions, operations, static cells and commands, step by step."""
     timeline = run_of(seed)
     tables, model = as_tables(timeline, "one"), timeline.model
     states: list[Any] = [timeline.moments[moment].state for moment in timeline.path()]
@@ -243,7 +223,7 @@ def test_a_run_is_told_by_its_own_facts(seed: int) -> None:
     ] == [(s.topology.transition or None, s.topology.fence_version, s.state_id) for s in states]
 
 
-def test_commands_without_effect_are_told_as_such() -> None:
+def test_a_command_without_effect_has_a_row_without_a_state_id() -> None:
     """A command has a state id where it took effect, and a row where it did not."""
     told = [run_of(seed) for seed in range(8)]
     no_ops = 0
@@ -261,8 +241,8 @@ def test_commands_without_effect_are_told_as_such() -> None:
 
 
 @pytest.mark.spec("H-018", "H-020")
-def test_spark_adds_up_what_one_process_does(spark: Any, tmp_path: Path) -> None:
-    """Lag, and how many steps an operation stays in each state, are the same on both engines."""
+def test_spark_and_pandas_report_the_same_on_runs(spark: Any, tmp_path: Path) -> None:
+    """Lag, and how many steps an operation stays in each state."""
     runs = [as_tables(run_of(seed), f"seed-{seed}") for seed in range(3)]
     ours, theirs = Traces(spark, store(tmp_path / "runs", *runs)), PlainTraces(*runs)
     for report in ("lag", "time_in_steps"):

@@ -37,10 +37,8 @@ def character(scene: Scene, key: str) -> Frag:
     return found
 
 
-def test_nobody_waits_for_what_cannot_come() -> None:
-    """In every state: who is missing can still come, a disk promises only what is still to be done,
-    and a decision that was carried out stands in the table.
-    """
+def test_no_gate_or_refusal_waits_for_an_aborted_rm() -> None:
+    """In every state; and a disk says promised, unread or carried out only where it is so."""
     m: Any = build("twophase", {"rms": 2})
     every = Visit(m)
     assert [*every.lines()]
@@ -51,10 +49,11 @@ def test_nobody_waits_for_what_cannot_come() -> None:
         waited += [why.missing for _, why in scene.options() if why]
         assert not aborted.intersection(name for names in waited for name in names)
         for name, state, _, follows in managers(scene):
-            assert ("carried out" in follows) == (s.tm > 0 and state in ("committed", "aborted"))
+            ended = s.tm > 0 and state in ("committed", "aborted")
+            assert ("carried out" in follows) == ended, (name, s)
             said = character(scene, f"n:{name}").text()
-            assert ("has yet to read" in said) == ("unread" in follows)
-            assert said.endswith("promised") == (state == "prepared")
+            assert ("has yet to read" in said) == ("unread" in follows), (name, s)
+            assert said.endswith("promised") == (state == "prepared"), (name, s)
 
 
 COMMIT = ("prepare RM0", "receive-prepared RM0", "decide commit", "receive-decision RM0")
@@ -70,8 +69,8 @@ ABORT = ("give-up RM0", "decide abort", "receive-decision RM0")
         (ABORT[1:], ["transaction manager → RM0: abort"]),
     ],
 )
-def test_a_message_travels_when_it_is_read(verbs: tuple[str, ...], told: list[str]) -> None:
-    """Until then it is in the network; the decision says what was decided."""
+def test_a_message_travels_in_the_step_that_reads(verbs: tuple[str, ...], told: list[str]) -> None:
+    """The flow of a decision says what was decided."""
     model = TwoPhase(TwoPhaseParameters(1))
     state, sentences = model.start(), []
     for verb in verbs:

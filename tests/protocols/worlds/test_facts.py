@@ -66,8 +66,10 @@ def story(name: str) -> tuple[Now, ...]:
         (coordinator.says_voters, NO_MAJORITY, 10, "group 2: 1 of 1 voter up, 1 needed."),
     ],
 )  # fmt: skip
-def test_a_moment_is_told(says: Callable[[Now], str], name: str, step: int, said: str) -> None:
-    """In a sentence of its world, made of what is so: other moments than those that rows show."""
+def test_a_moment_is_described_truly(
+    says: Callable[[Now], str], name: str, step: int, said: str
+) -> None:
+    """By each sentence of each world, at other moments than those of the rows."""
     assert says(story(name)[step]) == said
 
 
@@ -87,14 +89,16 @@ def test_a_moment_is_told(says: Callable[[Now], str], name: str, step: int, said
         (coordinator.opens, C_DIES, {36}),
     ],
 )
-def test_when_something_is_so(is_it: Callable[[Now], bool], name: str, steps: set[int]) -> None:
-    """At which steps of a story, the start among them."""
+def test_a_condition_holds_at_known_steps(
+    is_it: Callable[[Now], bool], name: str, steps: set[int]
+) -> None:
+    """The start is step 0."""
     assert {step for step, now in enumerate(story(name)) if is_it(now)} == steps
 
 
 @pytest.mark.parametrize(("step", "loses"), [(0, False), (2, False)])
-def test_who_begins_without_a_quorum_does_not_lose_it(step: int, loses: bool) -> None:
-    """A story may start where the CMS has none, or has it."""
+def test_a_first_moment_is_without_a_quorum_if_the_cms_has_none(step: int, loses: bool) -> None:
+    """NO_CMS begins with a quorum, and has lost it at step 2."""
     now: Any = story(NO_CMS)[step]
     assert epochs.has_no_quorum(Now(now.m, None, None, now.after)) is loses
 
@@ -121,8 +125,8 @@ def still(model: Model[Any, Any]) -> Model[Any, Any]:
 
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", PROMISES)
-def test_a_search_reports_it(name: str) -> None:
-    """A world breaks its promise while the other one stands still; where both do, no story ends."""
+def test_a_search_reports_each_promise_broken_in_a_single_world(name: str) -> None:
+    """The other world stands still; where neither moves, no story ends."""
     broken, given = REPORTED[name], aligned(JOIN)
     models = tuple(
         broken() if name.startswith(f"{world}:") else still(model)

@@ -43,18 +43,19 @@ every_pair = pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
 
 
 @every_pair
-def test_each_row_is_true_of_its_moments(pair: Pair) -> None:
+def test_the_claim_of_each_row_holds_at_its_moments(pair: Pair) -> None:
     """What a row claims holds in the two states that were found for it."""
     for met in aligned(pair).met:
         assert is_true(pair.name, met.row, *met.nows), met.row.title
 
 
 @every_pair
-def test_a_claim_is_not_true_of_any_two_moments(pair: Pair) -> None:
-    """Each claim is false of some moments of the same two stories, so it says something."""
+def test_the_claim_of_each_row_is_false_at_some_moments(pair: Pair) -> None:
+    """Of the same two stories; else it would say nothing."""
     stories = [[*moments(open_file(file_named(story)))] for story in pair.stories]
     for row in pair.rows:
-        assert not all(_holds(pair, row, *nows) for nows in product(*(s[1:] for s in stories)))
+        at_any = (_holds(pair, row, *nows) for nows in product(*(s[1:] for s in stories)))
+        assert not all(at_any), row.title
 
 
 def _holds(pair: Pair, row: Row, a: Now, b: Now) -> bool:
@@ -65,17 +66,15 @@ def _holds(pair: Pair, row: Row, a: Now, b: Now) -> bool:
 
 
 @every_pair
-def test_what_is_alike_is_said_of_both_worlds_at_once(pair: Pair) -> None:
+def test_a_claim_names_a_world_only_where_the_worlds_differ(pair: Pair) -> None:
     """What differs is told of each world by its name, or of one in contrast to the other."""
     for row in pair.rows:
         named = any(world in row.claim.lower() for world in ("with epochs", "over raft"))
         assert row.alike is not named, row.title
 
 
-def test_both_pictures_say_who_is_missing() -> None:
-    """Five stand before a gate one by one where its name leaves room, and all gates that the board
-    tells of say in which world they are.
-    """
+def test_the_gate_of_a_world_shows_each_missing_node() -> None:
+    """Up to five stand before it, and each gate says in which world it is."""
     timeline = open_named("worlds/bootstrap-in-both").timeline
     views = for_model(timeline.model)
     [right] = [panel for panel in views.panels if panel.name == "topology"]
@@ -90,10 +89,8 @@ def test_both_pictures_say_who_is_missing() -> None:
     assert most == 5
 
 
-def test_whom_barriers_ask_is_what_the_models_need() -> None:
-    """Each set of answers opens the barrier of epochs that has a majority of each range, and over
-    Raft only all of them do: tried in the models, one set after the other.
-    """
+def test_a_barrier_opens_by_majorities_with_epochs_and_by_all_answers_over_raft() -> None:
+    """Each set of answers is tried in both models."""
     met = next(met for met in aligned(JOIN).met if met.row.title == "writes go to both")
     a, b = met.nows
     asked = sorted(coordinator.addressed(b))
@@ -117,19 +114,18 @@ def _subsets(names: list[str]) -> list[tuple[str, ...]]:
 
 
 @every_pair
-def test_both_stories_are_woven_step_by_step(pair: Pair) -> None:
-    """Each step of each story once and in its order; up to a row all steps of both worlds."""
+def test_the_two_stories_are_woven_in_the_order_of_their_steps(pair: Pair) -> None:
+    """Up to a row, all steps of both worlds."""
     given = aligned(pair)
     told = [*woven(given)]
     for world, story in enumerate(given.ways):
         assert [step for each, step in told if each == world] == [*range(1, len(story))]
     for met in given.met:
-        assert {*told[: sum(met.steps)]} == {
-            (world, step) for world in (0, 1) for step in range(1, met.steps[world] + 1)
-        }
+        wanted = {(world, step) for world in (0, 1) for step in range(1, met.steps[world] + 1)}
+        assert {*told[: sum(met.steps)]} == wanted, met.row.title
 
 
-def test_a_pair_is_named_or_the_nearest_names_are() -> None:
+def test_an_unknown_pair_is_refused_with_the_nearest_name() -> None:
     """By its own name, not by that of its scenario."""
     assert pair_named("death") is PAIRS[2]
     with pytest.raises(BadInput, match=r"^pair: got 'deaht'.*death"):
@@ -137,10 +133,8 @@ def test_a_pair_is_named_or_the_nearest_names_are() -> None:
 
 
 @every_pair
-def test_both_stories_are_told_whole_with_a_milestone_a_row(pair: Pair) -> None:
-    """The run has every step of both stories, stops at each row when both worlds are there, and
-    then goes on until both are at rest.
-    """
+def test_a_run_tells_the_two_stories_whole_with_a_milestone_a_row(pair: Pair) -> None:
+    """It ends when both worlds are at rest."""
     run, given = side_by_side_run(pair.name), aligned(pair)
     assert run.at == 0
     assert [run.model.suggest(run.moments[tip].state) for tip in run.branches()] == [None]
@@ -152,8 +146,8 @@ def test_both_stories_are_told_whole_with_a_milestone_a_row(pair: Pair) -> None:
         moment = run.moments[number]
         assert moment.milestone == met.row.title
         states = tuple(getattr(moment.state, world) for world in WORLDS)
-        assert states == tuple(now.after for now in met.nows)
-        assert run.why(number).endswith(met.row.claim)
+        assert states == tuple(now.after for now in met.nows), met.row.title
+        assert run.why(number).endswith(met.row.claim), met.row.title
     assert sum(m.milestone is not None for m in run.moments) == len(given.met)
 
 
@@ -164,8 +158,8 @@ def test_no_story_comes_to_a_state_twice(pair: Pair) -> None:
         assert len({now.after for now in story}) == len(story)
 
 
-def test_one_steps_on_along_the_stories() -> None:
-    """From the start the Player's milestones are the rows; a world that is ahead is waited for."""
+def test_the_milestones_of_a_player_are_the_rows() -> None:
+    """From the start; a world that is ahead is waited for."""
     player = kit.side_by_side("death")
     assert player.controls is None  # what to do next is told by the rows
     titles = [player.milestone().milestone for _ in player.model.aligned.met]
@@ -178,7 +172,7 @@ def test_one_steps_on_along_the_stories() -> None:
 
 @pytest.mark.sweep(3)
 @every_pair
-def test_a_run_is_saved_linked_and_opened_again_like_any_other(pair: Pair, tmp_path: Path) -> None:
+def test_a_run_of_two_worlds_is_saved_linked_and_opened_again(pair: Pair, tmp_path: Path) -> None:
     """As a trace, as a link to any story of the model, and as what a notebook keeps."""
     player = kit.side_by_side(pair.name)
     run = player.timeline
@@ -197,8 +191,8 @@ def test_a_run_is_saved_linked_and_opened_again_like_any_other(pair: Pair, tmp_p
     assert kept.timeline().actions() == run.actions()
 
 
-def test_a_row_opens_its_moment_wherever_it_was_met() -> None:
-    """A run that was opened again has its own numbers; a row that it did not meet has no button."""
+def test_a_row_has_a_button_only_if_the_run_met_its_moment() -> None:
+    """A run that was cut after two rows and opened again has two buttons."""
     story = build("worlds")
     met = runs("bootstrap").model.moments[1]
     cut = _at(side_by_side_run("bootstrap"), met)
@@ -215,8 +209,8 @@ def _at(run: Timeline, moment: int) -> Timeline:
     return run
 
 
-def test_a_branch_changes_one_world_alone() -> None:
-    """What is done in one world leaves the other as it was, and is named by its world."""
+def test_an_action_changes_its_own_world_alone() -> None:
+    """Its sentence names the world; a verb without a world is refused."""
     player = kit.side_by_side("bootstrap")
     player.goto(player.model.moments[2])
     before = player.state
@@ -228,8 +222,8 @@ def test_a_branch_changes_one_world_alone() -> None:
         player.act("apply D")
 
 
-def test_promises_of_both_worlds_are_judged() -> None:
-    """A promise that breaks in one world is named by its world; steps of the other say nothing."""
+def test_the_promises_of_each_world_are_judged_on_its_own_steps() -> None:
+    """A step of the other world is none of their steps."""
     run = runs("bootstrap")
     names = {prop.name for prop in run.model.properties}
     assert {"epochs:quorums", "epochs:locks"} <= names
@@ -242,8 +236,8 @@ def test_promises_of_both_worlds_are_judged() -> None:
         assert not any(prop.of_step(step.before, step.action, step.after) for prop in others)
 
 
-def test_a_promise_that_breaks_is_named_by_its_world() -> None:
-    """Without locks two operations of one world take the same range; the other keeps all."""
+def test_a_broken_promise_is_named_by_its_world() -> None:
+    """Without locks two operations of the epochs take the same range; no other promise breaks."""
     model = build("worlds", {"pair": BOTH.name}, ("S-09",))
     run = Timeline(model)
     for verb in ("epochs bootstrap E --tokens 150", "topology join E", "epochs decommission B"):
@@ -262,10 +256,10 @@ def test_a_promise_that_breaks_is_named_by_its_world() -> None:
         ("two-at-once", "topology:cleanup-first", "A node that gets ranges back is clean"),
     ],
 )
-def test_a_safeguard_of_either_world_can_be_off(pair: str, word: str, broken: str) -> None:
-    """Each story goes on as far as it can, and a promise of that world alone breaks: in a run from
-    the start, in a branch, and in that branch when it was saved; not with the safeguard on.
-    """
+def test_without_a_safeguard_its_own_world_breaks_a_promise(
+    pair: str, word: str, broken: str
+) -> None:
+    """No promise of the other world; from the start, in a branch, and in the saved branch."""
     told = side_by_side_run(pair)
     told.goto(told.tip)
     assert not told.breaches(told.tip)
@@ -282,10 +276,8 @@ def test_a_safeguard_of_either_world_can_be_off(pair: str, word: str, broken: st
     assert f"{world}: {broken}" in RenderedTimeline(told).html(broke)
 
 
-def test_safeguards_of_both_worlds_have_names_of_their_own() -> None:
-    """An entry names those of all pairs, a Player switches those of its own; another one, such as
-    the id of another pair's, is refused.
-    """
+def test_each_safeguard_of_a_pair_has_a_name_of_its_own() -> None:
+    """The entry has those of all pairs; a safeguard of another pair is refused."""
     own = [entry_of("worlds").safeguards] + [
         build("worlds", {"pair": pair.name}).safeguards for pair in PAIRS
     ]
@@ -302,8 +294,8 @@ def test_safeguards_of_both_worlds_have_names_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("word", ["S-05", "epochs:one-at-a-time"])
-def test_the_command_searches_a_pair_without_a_safeguard(word: str, tmp_path: Path) -> None:
-    """The first pair that has it; what breaks is a trace of the pair without it, and plays."""
+def test_check_searches_a_pair_that_has_the_safeguard(word: str, tmp_path: Path) -> None:
+    """What breaks is saved as a trace of the pair without it, which plays."""
     file = str(tmp_path / "run.json")
     status, out, _ = call("check", "worlds", "--off", word, "--trace", file)
     [off] = Timeline.load(read(file)).model.off
@@ -312,7 +304,7 @@ def test_the_command_searches_a_pair_without_a_safeguard(word: str, tmp_path: Pa
 
 
 @every_pair
-def test_the_board_shows_both_and_no_key_twice(pair: Pair) -> None:
+def test_the_board_draws_the_two_worlds_without_a_repeated_key(pair: Pair) -> None:
     """Every moment has a picture of each world; of parts that move there is one of each key."""
     run = runs(pair.name)
     views = for_model(run.model)
@@ -324,7 +316,7 @@ def test_the_board_shows_both_and_no_key_twice(pair: Pair) -> None:
 
 
 def test_the_picture_of_a_world_that_does_not_act_is_pale() -> None:
-    """So one sees which of the two a step is of; at the start both are as they are."""
+    """At the start neither picture is."""
     timeline, gates = runs("bootstrap"), 0
     for at in timeline.path()[:24:6]:
         scene = scene_at(timeline, at)
@@ -340,7 +332,7 @@ def test_the_picture_of_a_world_that_does_not_act_is_pale() -> None:
     assert gates
 
 
-def test_what_corresponds_is_one_thing() -> None:
+def test_log_gate_and_nodes_are_the_same_things_in_the_two_pictures() -> None:
     """The log, the gate, and each node are about the same thing on both sides."""
     run = runs("bootstrap")
     scene = scene_at(run, run.model.moments[2])
@@ -349,7 +341,7 @@ def test_what_corresponds_is_one_thing() -> None:
     assert {"A", "B", "C", "D", "E", "log", "gate"} <= things[0] & things[1]
 
 
-def test_controls_of_a_world_are_those_of_the_board() -> None:
+def test_a_node_before_a_gate_acts_in_its_own_world() -> None:
     """Who stands before a gate does its own step on the board, in its own world."""
     player = kit.side_by_side("bootstrap")
     player.goto(player.model.moments[2])
@@ -362,8 +354,8 @@ def test_controls_of_a_world_are_those_of_the_board() -> None:
         assert player.model.verb(action).startswith(done)
 
 
-def test_rows_open_their_moments() -> None:
-    """The table has a button for each row, and it leads to the row's moment."""
+def test_each_row_has_a_button_to_its_moment() -> None:
+    """The row of now is marked, and every claim is there."""
     run = runs("majority")
     rows = next(panel for panel in for_model(run.model).panels if panel.name == "rows")
     drawn = rows.draw(scene_at(run, run.model.moments[1]))
@@ -374,10 +366,10 @@ def test_rows_open_their_moments() -> None:
     assert all(met.row.claim in drawn.text() for met in run.model.aligned.met)
 
 
-def test_the_command_tells_rows_and_writes_a_page(
+def test_side_by_side_prints_rows_and_writes_a_page(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Text, JSON and a page say the same; a wrong name is refused with what there is."""
+    """As JSON, text and HTML; a wrong name is refused with what there is."""
     assert commands.SIDE_BY_SIDE(["cancel", "--json"]) == 0
     [told] = json.loads(capsys.readouterr().out)["pairs"]
     [pair] = [pair for pair in PAIRS if pair.name == "cancel"]
@@ -396,8 +388,8 @@ def test_the_command_tells_rows_and_writes_a_page(
         kit.side_by_side("nothing")
 
 
-def test_questions_are_answered_by_the_models() -> None:
-    """Whom each barrier asks, and which one is open; elsewhere there is nothing to ask."""
+def test_the_lesson_knows_whom_each_barrier_asks_and_which_is_open() -> None:
+    """Where no barrier runs in both worlds there is nothing to ask."""
     player = kit.side_by_side("bootstrap")
     player.goto(player.model.moments[2])
     assert predict(player, who_is_asked, "epochs").right == ("A", "B", "C", "E")
