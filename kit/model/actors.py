@@ -259,7 +259,6 @@ class NetworkModel(NodeModel[ActorState]):
     @action(
         struct=DeliverMessage,
         each=lambda m, s: m.carrier.messages(s.network),
-        sure=lambda m: m.carrier.free,
         pace="prompt",
         says="{received}",
         travels=_travels,

@@ -232,26 +232,25 @@ class action(_Unfinished, frozen=True, kw_only=True):  # noqa: N801  # it is rea
 
     ``each(model, state)`` narrows the actions that one could think of: a bit mask over the values
     of its only parameter, or all arguments that there are, one by one (tuples of several).
-    ``when(model)`` says whether the model has the action at all, ``sure(model)`` that nothing ever
-    refuses it there. What ``spends`` a budget cannot happen once that is used up. ``says`` takes
-    the docstring's place: a template, or a function of model, state before, action and state after
-    that gives one. ``travels`` and ``logs`` are what moves and what servers write, or functions of
-    the same four that give it. ``verb`` may be a function of model and action, ``label``, the text
-    of the button, one of model, state and action. What is ``unasked`` is never suggested; nor is a
-    ``fault``. Where progress is judged, what is ``relied`` on (a function of model, state and
-    action may say so) helps: what nodes and the network do by themselves, and operators in time.
-    A ``fault``, or what spends a budget, is not, unless it says so; nor is the restart of a node
-    that may be gone for good. ``pace`` says whether it has to happen (``prompt``, ``slow``, or a
-    function of these three that says so): ``kit.model.liveness``. What an operator is
-    ``instructed`` to do helps beyond its budget: the clause says why, of a run that waits for it.
-    ``struct`` is the type of the action where that stands elsewhere, such as one with a message.
-    ``hand(model, state, action)`` is what the hand does for it in the picture: a ``Gesture``.
-    ``by`` names who takes the step where its parameters do not; or it is a function of these three.
+    ``when(model)`` says whether the model has the action at all. What ``spends`` a budget cannot
+    happen once that is used up. ``says`` takes the docstring's place: a template, or a function of
+    model, state before, action and state after that gives one. ``travels`` and ``logs`` are what
+    moves and what servers write, or functions of the same four that give it. ``verb`` may be a
+    function of model and action, ``label``, the text of the button, one of model, state and action.
+    What is ``unasked`` is never suggested; nor is a ``fault``. Where progress is judged, what is
+    ``relied`` on (a function of model, state and action may say so) helps: what nodes and the
+    network do by themselves, and operators in time. A ``fault``, or what spends a budget, is not,
+    unless it says so; nor is the restart of a node that may be gone for good. ``pace`` says whether
+    it has to happen (``prompt``, ``slow``, or a function of these three that says so):
+    ``kit.model.liveness``. What an operator is ``instructed`` to do helps beyond its budget: the
+    clause says why, of a run that waits for it. ``struct`` is the type of the action where that
+    stands elsewhere, such as one with a message. ``hand(model, state, action)`` is what the hand
+    does for it in the picture: a ``Gesture``. ``by`` names who takes the step where its parameters
+    do not; or it is a function of these three.
     """
 
     each: Callable[[Any, Any], int | Iterable[Any]] | None = None
     when: Callable[[Any], bool] | None = None
-    sure: Callable[[Any], bool] | None = None
     spends: str = ""
     says: str | Callable[..., str] = ""
     travels: Sequence[Travel] | Callable[..., Iterable[Travel]] = ()
@@ -377,8 +376,7 @@ class Act:
             check_call(f"each of action {self.name}", self.said.each, "model", "state")
         made = _Made(self, m)
         choices, outcome = self._choices(m, made), self._outcome(m)
-        sure = bool(said_of(f"sure of action {self.name}", self.said.sure, m))
-        return Rule(self.struct, self.kind, choices, outcome, made.given, sure)
+        return Rule(self.struct, self.kind, choices, outcome, made.given)
 
     def with_body(self, body: Any, owner: type) -> Act:
         """The same with another method. Raises BadInput for what is none, or promises something."""

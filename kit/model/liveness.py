@@ -118,7 +118,6 @@ class Lassos:
         """``nodes`` are all that a search visited, in that order."""
         self.model, self.successors, self.state_of = model, successors, state_of
         self.is_plain = type(model).recurring is Model.recurring
-        self.rests: dict[Any, None] = {}
         self.bounds: dict[str, None] = {}
         self.turns: dict[Any, Turn] = {}
         self.at: dict[Any, list[Any]] = {}
@@ -139,35 +138,21 @@ class Lassos:
         if node not in self.turns:
             state = self.state_of(node)
             self.turns[node] = turn_of(self.model, state, self.successors(node))
+            self.bounds.update((why, None) for _, why in self.model.horizon(state))
         return self.turns[node]
 
     def ways(self, place: Any) -> list[tuple[Any, Any]]:
         """The steps from a place that do not keep the promise, each with the place after it."""
-        steps = [step for node in self.at[place] for step in self.turn(node).steps]
-        return self._kept_from(steps)
-
-    def _kept_from(self, steps: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+        steps = (step for node in self.at[place] for step in self.turn(node).steps)
         ends = ((action, self.place(after)) for action, after in steps)
         return [(action, end) for action, end in ends if end in self.at]
-
-    def _at_first_sight(self, place: Any) -> list[tuple[Any, Any]]:
-        pace, ways = self.model.pace, list[tuple[Any, Any]]()
-        for node in self.at[place]:
-            state = self.state_of(node)
-            self.bounds.update((why, None) for _, why in self.model.horizon(state))
-            paced = [(pace(state, a), a, after) for a, after in self.successors(node)]
-            paces = {each[0] for each in paced}
-            if not paces - {""} and self.turn(node).is_rest:
-                self.rests[node] = None
-            hurries = "prompt" in paces
-            ways += [(a, after) for each, a, after in paced if each != "slow" or not hurries]
-        return self._kept_from(ways)
 
     def loops(self) -> Iterator[tuple[Any, tuple[Any, ...]]]:
         """The nodes of the first loop, each with its way round from there (nothing: a rest)."""
         order = {place: number for number, place in enumerate(self.at)}
         loops = sorted(self._fair(), key=lambda loop: min(map(order.__getitem__, loop)))
-        yield from ((node, ()) for node in [*self.rests][:1])
+        rests = [node for node, turn in self.turns.items() if turn.is_rest]
+        yield from ((node, ()) for node in rests[:1])
         for loop in loops:
             starts = sorted(loop, key=order.__getitem__)[:TRIED]
             rounds = [(start, self._round(start, loop)) for start in starts]
@@ -177,21 +162,15 @@ class Lassos:
                 return
 
     def _fair(self) -> Iterator[dict[Any, list[tuple[Any, Any]]]]:
-        for wide in strongly_connected(self.at, self._at_first_sight):
-            if len(wide) == 1 and all(end != wide[0] for _, end in self._at_first_sight(wide[0])):
+        for places in strongly_connected(self.at, self.ways):
+            inside = self._among(places)
+            if self._is_fair(inside):
+                yield inside
                 continue
-            narrow = self._among(wide)
-            for places in strongly_connected(narrow, narrow.__getitem__):
-                yield from self._fair_in(self._among(places))
-
-    def _fair_in(self, inside: dict[Any, Any]) -> Iterator[dict[Any, list[tuple[Any, Any]]]]:
-        if self._is_fair(inside):
-            yield inside
-            return
-        stormy = self._among([p for p in inside if self._first(p).prompt])
-        for part in strongly_connected(stormy, stormy.__getitem__):  # no timer has its turn
-            if self._is_fair(inner := self._among(part)):
-                yield inner
+            stormy = self._among([p for p in inside if self._first(p).prompt])
+            for part in strongly_connected(stormy, stormy.__getitem__):  # no timer has its turn
+                if self._is_fair(inner := self._among(part)):
+                    yield inner
 
     def _among(self, places: Collection[Any]) -> dict[Any, list[tuple[Any, Any]]]:
         known = {*places}

@@ -126,8 +126,6 @@ class MachineModel(NetworkModel):
             if number is not None and number < 0:
                 raise BadInput(name, number, "a number from 0 up, or None for no bound")
         self.writes_apart = given.get("writes_apart", False)
-        befallen = self.budget.crashes, self.budget.cuts, self.writes_apart
-        self.carrier.free = self.carrier.free and not any(each != 0 for each in befallen)
         pairs = [(a, b) for a in names for b in names if a != b]
         bits = {f"{a}>{b}": self._link(a, b) for a, b in pairs}
         both = {f"{a}<>{b}": self._link(a, b) | self._link(b, a) for a, b in pairs if a < b}

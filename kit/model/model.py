@@ -277,7 +277,6 @@ class Rule(Struct, Generic[S, A], frozen=True):
     ``choices(state)`` gives those actions, each with what ``outcome`` is told of it (its arguments,
     or the action itself); ``given(action)`` finds that for an action that comes from elsewhere.
     ``outcome(state, given)`` is the next state, a ``Refusal``, or None: nobody would think of it.
-    Where a rule is ``sure`` it is always a state: a walk counts its choices without trying them.
     """
 
     action: type[A]
@@ -285,7 +284,6 @@ class Rule(Struct, Generic[S, A], frozen=True):
     choices: Callable[[S], Iterable[tuple[A, Any]]]
     outcome: Callable[[S, Any], S | Refusal | None]
     given: Callable[[A], Any]
-    sure: bool = False
 
     def ready(self, s: S) -> list[tuple[A, S]]:
         """The actions of this kind that may happen in ``s``, each with the state after it."""

@@ -210,8 +210,6 @@ class Carrier:
         self.nodes, self.options = nodes, options
         self.lasting = options.duplicates is None
         self._fifo = options.fifo
-        bounded = options.fifo or options.most_in_flight
-        self.free = not bounded and options.holds == 0 == options.partitions
         self._bits = {name: 1 << i for i, name in enumerate(nodes)}
         self._key: Callable[[Envelope[Any]], Any] = _by_link if options.fifo else by_content
         self.splits = tuple(self._sides()) if options.partitions != 0 else ()

@@ -428,15 +428,11 @@ class Walker:
                 if point < option[0]:
                     break
             _, outcome, ready, rest = option
-            if ready:
-                for action, given in rest:
-                    after = outcome(state, given)
-                    if after is not None and type(after) is not Refusal:
-                        ready.append((action, after))
-                action, after = ready[int(chance() * len(ready))]
-            else:
-                action, given = rest[int(chance() * len(rest))]
+            for action, given in rest:
                 after = outcome(state, given)
+                if after is not None and type(after) is not Refusal:
+                    ready.append((action, after))
+            action, after = ready[int(chance() * len(ready))]
             actions.append(action)
             if missing:
                 missing.difference_update(taken_by(state, action, after))
@@ -457,17 +453,11 @@ class Walker:
     def _options(self, state: Any) -> list[tuple[float, Any, list[Any], Any]]:
         """The rules that have something to do in a state, each with the weights so far.
 
-        What it does first is known, unless the rule is sure; whether it can do the rest is asked
-        where it is drawn.
+        What it does first is known; whether it can do the rest is asked where it is drawn.
         """
         options, total = list[tuple[float, Any, list[Any], Any]](), 0.0
         for weight, rule in self._table:
             outcome = rule.outcome
-            if rule.sure:
-                if every := tuple(rule.choices(state)):
-                    total += weight
-                    options.append((total, outcome, [], every))
-                continue
             rest = iter(rule.choices(state))
             for action, given in rest:
                 end = outcome(state, given)

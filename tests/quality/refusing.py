@@ -52,7 +52,7 @@ class Limited(Struct, frozen=True):
                 beyond = end is not None and not isinstance(end, Refusal) and not self.inside(end)
                 return None if beyond else end
 
-            return replace(rule, outcome=outcome, sure=False)
+            return replace(rule, outcome=outcome)
 
         model.rules = tuple(map(limited, model.rules))
 

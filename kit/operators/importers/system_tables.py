@@ -15,6 +15,7 @@ and those of the system keyspace; ``supported_features`` holds texts, as ``enabl
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from msgspec import Struct, field
@@ -183,10 +184,7 @@ def moment(timeuuid: str) -> tuple[int, str]:
 
 
 def _rows(text: str, source: str, table: cql.SystemTable) -> Iterator[tuple[str, Cells]]:
-    """The rows with their values, each with the words that name it.
-
-    A value that is the same as in the row before, such as the features of a version, is read once.
-    """
+    """The rows with their values, each with the words that name it."""
     is_json = dumps.is_json(text)
     read: Read = cql.from_json if is_json else cql.from_csv
     if not is_json:
@@ -195,25 +193,19 @@ def _rows(text: str, source: str, table: cql.SystemTable) -> Iterator[tuple[str,
     if not is_json and dumps.delimiter(text) != dumps.COPY:
         read = cql.from_driver
         rows = _readable(rows, table)
-    before: dumps.Row = {}
-    cells: dict[str, Any] = {}
-    names: tuple[str, ...] = ()
-    known: tuple[str, ...] = ()
+    first = rows[0][1] if rows else {}
+    readers = {
+        name: _remembered(partial(_cell, column, name, read))
+        for name, column in table.columns.items()
+        if name in first
+    }
     for where, row in rows:
-        if not names:
+        if row is first:
             _check_names(row, where, table)
-            names = tuple(row)
-            known = tuple(name for name in names if name in table.columns)
-        if tuple(row) != names and set(row) != set(names):
+        if row.keys() != first.keys():
             raise BadInput(where, ", ".join(row), "the same columns in every row")
-        former, cells = cells, dict(row)
-        for name in known:
-            given = row[name]
-            if name in before and type(given) is type(before[name]) and given == before[name]:
-                cells[name] = former[name]
-            else:
-                cells[name] = _cell(table.columns[name], name, given, read, where)
-        before = row
+        cells: dict[str, Any] = {**row}
+        cells |= {name: read_cell(row[name], where) for name, read_cell in readers.items()}
         yield where, cells
 
 
@@ -233,7 +225,7 @@ def _readable(rows: list[tuple[str, dumps.Row]], table: cql.SystemTable) -> list
 
 
 def _cell(
-    column: cql.ColumnType, name: str, given: object, read: Read, where: str
+    column: cql.ColumnType, name: str, read: Read, given: object, where: str
 ) -> cql.Cell | None:
     value = None if given in NULL else read(column, given, f"{where} {name}")
     if name == SPELT_WITH_BLANKS and isinstance(value, str):
@@ -573,19 +565,10 @@ def _check_names(names: Collection[str], where: str, table: cql.SystemTable) -> 
 
 
 def _reader(column: cql.ColumnType, as_csv: Read) -> Callable[[str, str], Any]:
-    """The reader of a column's field; replicas by one pattern each, in either spelling.
-
-    What is the same as in the row before, as most of it is, is read once.
-    """
+    """The reader of a column's field; replicas by one pattern each, in either spelling."""
     whole, part = _FORMS.get(column.type, (None, None))
-    before: list[Any] = ["", None]
 
     def read(given: str, where: str) -> Any:
-        if given != before[0]:
-            before[:] = given, read_new(given, where)
-        return before[1]
-
-    def read_new(given: str, where: str) -> Any:
         if whole is None or part is None or given in ("[]", "{}"):
             return as_csv(column, given, where)
         if whole.fullmatch(given) is None:
@@ -597,4 +580,16 @@ def _reader(column: cql.ColumnType, as_csv: Read) -> Callable[[str, str], Any]:
             raise BadInput(where, given, "each host once")
         return dict(pairs)
 
-    return read
+    return _remembered(read)
+
+
+def _remembered(read: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
+    """The same reader; what is the same as in the row before, as most of it is, is read once."""
+    before: list[Any] = [_remembered, None]
+
+    def read_new(given: Any, where: str) -> Any:
+        if type(given) is not type(before[0]) or given != before[0]:
+            before[:] = given, read(given, where)
+        return before[1]
+
+    return read_new
