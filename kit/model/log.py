@@ -15,17 +15,8 @@ from typing import Annotated, Any
 from msgspec import Struct, field
 
 from kit.errors import Refusal
-from kit.model.declared import (
-    Each,
-    Node,
-    NodeModel,
-    Travel,
-    action,
-    always,
-    parameter,
-    purpose,
-    refused,
-)
+from kit.model import declared
+from kit.model.declared import Each, Node, NodeModel, Travel, action, parameter, purpose, refused
 from kit.model.model import Refinement, content
 
 _CHUNK = 64
@@ -282,7 +273,7 @@ class AtomicLog(NodeModel[LogState]):
             return f"edit epoch {self.epoch_of(action.index + 1)}"
         return super().verb(action)
 
-    @always()
+    @declared.always()
     def log_prefix(self, s: LogState) -> str | None:
         """Each node's applied log is a prefix of the one log: no gap, and never ahead of it."""
         if max(set(s.applied)) > len(s.entries):  # few differ: twice as quick for a thousand nodes

@@ -19,26 +19,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from kit.errors import BadInput, Refusal
 from kit.masks import chosen, is_majority, nodes_in, union
-from kit.model.declared import (
-    Each,
-    Node,
-    NodeModel,
-    State,
-    Travel,
-    action,
-    always,
-    budget,
-    entry,
-    goal,
-    off_stage,
-    parameter,
-    purpose,
-    refused,
-    safeguard,
-    sometimes,
-    step,
-    there_and_back,
-)
+from kit.model import declared
+from kit.model.declared import Node, State, Travel, action, entry, parameter, purpose, refused
 from kit.model.model import KeptAnyhow
 from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.cms.refining import refined_by
@@ -50,10 +32,10 @@ from kit.ring.topology import Node as RingNode
 
 MOST_NODES, MOST = 6, 4
 Health = Literal["up", "down", "lost", "left"]
-Size: TypeAlias = Annotated[int, Each(())]
-Sizes: TypeAlias = Annotated[str, Each(())]
-By: TypeAlias = Annotated[tuple[str, ...], Each((), " ".join)]
-Ignored: TypeAlias = Annotated[tuple[str, ...], Each((), ", ".join)]
+Size: TypeAlias = Annotated[int, declared.Each(())]
+Sizes: TypeAlias = Annotated[str, declared.Each(())]
+By: TypeAlias = Annotated[tuple[str, ...], declared.Each((), " ".join)]
+Ignored: TypeAlias = Annotated[tuple[str, ...], declared.Each((), ", ".join)]
 OPERATOR = "operator"
 """Who submits what is forced: the mark of such an entry."""
 
@@ -170,7 +152,7 @@ forcing = partial(action, when=lambda m: m.has_override, unasked=True)
 """An action of the override."""
 
 
-class Cms(NodeModel[CmsState]):
+class Cms(declared.NodeModel[CmsState]):
     """A cluster, some of whose nodes are the members of the metadata service."""
 
     name, title, State = "cms", "The members of the CMS: who keeps the log", CmsState
@@ -211,15 +193,17 @@ class Cms(NodeModel[CmsState]):
     racks: int = parameter(
         1, "how many racks each of them has, also filled in turn (server)", ge=1, le=3
     )
-    changes: int = budget(1, "how many other events are submitted", title="other events", le=9)
-    orders: int = budget(
+    changes: int = declared.budget(
+        1, "how many other events are submitted", title="other events", le=9
+    )
+    orders: int = declared.budget(
         1, "how many times an operator does something", title="operator's acts", le=9
     )
-    requests: int = budget(0, "how many times a client reads or writes data", le=2)
-    crashes: int = budget(0, "how many times a node goes down", le=MOST)
-    losses: int = budget(0, "how many nodes are lost for good", le=MOST)
-    corruptions: int = budget(0, "how many nodes get a corrupt state", le=MOST)
-    addresses: int = budget(
+    requests: int = declared.budget(0, "how many times a client reads or writes data", le=2)
+    crashes: int = declared.budget(0, "how many times a node goes down", le=MOST)
+    losses: int = declared.budget(0, "how many nodes are lost for good", le=MOST)
+    corruptions: int = declared.budget(0, "how many nodes get a corrupt state", le=MOST)
+    addresses: int = declared.budget(
         0, "how many nodes restart with a new address (server)", title="new addresses", le=MOST
     )
     edition: Edition = parameter(
@@ -229,25 +213,25 @@ class Cms(NodeModel[CmsState]):
     )
 
     # fmt: off
-    one_at_a_time: bool = safeguard(
+    one_at_a_time: bool = declared.safeguard(
         "S-13", "Each epoch changes the CMS by at most one node", ("INV-CMSQI", "INV-LOG"),
         smallest={"nodes": 2, "members": 1, "changes": 0},
         wider={"INV-LOG": {"electorate": "heard", "changes": 1}})
-    log_transfer: bool = safeguard(
+    log_transfer: bool = declared.safeguard(
         "S-14", "A new member has the whole log before anyone reads from it",
         ("INV-CMSQI", "INV-LOG"),
         smallest={"nodes": 2, "members": 1, "changes": 0},
         wider={"INV-LOG": {"electorate": "heard", "changes": 1, "edition": "server"}})
-    paxos_repair: bool = safeguard(
+    paxos_repair: bool = declared.safeguard(
         "S-70", "Before members change again, the new one gets everything accepted meanwhile",
         ("INV-CMSQI",), smallest={"nodes": 4, "members": 3, "changes": 0},
         kept=(KeptAnyhow(
             "INV-LOG", {"nodes": 4, "members": 3, "electorate": "heard"}, 23840,
             "most of the write set has already stored the event that makes a member count"),))
-    hand_over: bool = safeguard(
+    hand_over: bool = declared.safeguard(
         "S-15", "A member leaves the cluster only after it has left the CMS", ("INV-PROGRESS",),
         smallest={"nodes": 2, "members": 1, "changes": 0})
-    seeds_by_name: bool = safeguard(
+    seeds_by_name: bool = declared.safeguard(
         "S-74", "Nodes that reach nobody at the addresses in the log find each other through their "
         "seeds", ("INV-PROGRESS",),
         smallest={"nodes": 2, "members": 2, "changes": 0, "edition": "server", "addresses": 2})
@@ -558,7 +542,8 @@ class Cms(NodeModel[CmsState]):
         return self.begins_to_go(s, member, node, by, rules.LEAVE)
 
     @order(
-        each=lambda m, s: m.votes_on(s, lambda known: known.staying & gone(m, s)), hand=off_stage
+        each=lambda m, s: m.votes_on(s, lambda known: known.staying & gone(m, s)),
+        hand=declared.off_stage,
     )
     @purpose("A node that is gone can't leave by itself. If it was a member, its place is filled.")
     def removenode(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
@@ -585,7 +570,7 @@ class Cms(NodeModel[CmsState]):
     @voted(
         tag="depart",
         each=lambda m, s: m.votes_on(s, lambda known: known.leaving & alive(m, s) | known.given_up),
-        hand=off_stage,
+        hand=declared.off_stage,
     )
     @purpose("The node's disk leaves with it, so enough other nodes must have the log.")
     def complete_leave(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
@@ -601,7 +586,8 @@ class Cms(NodeModel[CmsState]):
         return end.at(node, health="left") if isinstance(end, CmsState) else end
 
     @order(
-        each=lambda m, s: m.votes_on(s, lambda known: known.cluster & gone(m, s)), hand=off_stage
+        each=lambda m, s: m.votes_on(s, lambda known: known.cluster & gone(m, s)),
+        hand=declared.off_stage,
     )
     @purpose("A node that is gone can't hand anything over, so the others take it out.")
     def assassinate(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
@@ -626,7 +612,7 @@ class Cms(NodeModel[CmsState]):
             gone = self.directory(s.nodes[member].log) & ~self.known(s, member).cluster
             yield from ((member, node, by) for node in nodes_in(gone))
 
-    @order(each=forgettable, when=lambda m: m.edition == "server", hand=off_stage)
+    @order(each=forgettable, when=lambda m: m.edition == "server", hand=declared.off_stage)
     @purpose("After a node has left, the log keeps its number until an operator removes it.")
     def unregister(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
         """{node} has left and is unregistered: {member} commits this as epoch {epoch}, stored
@@ -777,7 +763,7 @@ class Cms(NodeModel[CmsState]):
             return s
         return refused("no quorum of the replicas answers", self.named(replicas & ~able))
 
-    @action(each=alive, spends="crashes", fault=True, hand=off_stage)
+    @action(each=alive, spends="crashes", fault=True, hand=declared.off_stage)
     @purpose("The others have to manage without a member that is down.")
     def crash(self, s: CmsState, node: Node) -> Next:
         """{node} goes down. Its log stays on its disk."""
@@ -789,7 +775,7 @@ class Cms(NodeModel[CmsState]):
         """{node} is up again, with its log."""
         return s.at(node, health="up")
 
-    @action(each=expendable, spends="losses", fault=True, hand=off_stage)
+    @action(each=expendable, spends="losses", fault=True, hand=declared.off_stage)
     @purpose("Anything that was only on the lost disk is gone.")
     def lose(self, s: CmsState, node: Node) -> Next:
         """{node} is lost for good, with its disk."""
@@ -823,7 +809,7 @@ class Cms(NodeModel[CmsState]):
         tag="discover",
         each=apart,
         when=lambda m: m.addresses and m.seeds_by_name,
-        travels=there_and_back("{node}", "{peer}", "who is there?", "addresses"),
+        travels=declared.there_and_back("{node}", "{peer}", "who is there?", "addresses"),
     )
     @purpose("Seeds are host names, and these resolve to wherever a node is now.")
     def discover(self, s: CmsState, node: Node, peer: Node) -> Next:
@@ -942,12 +928,12 @@ class Cms(NodeModel[CmsState]):
 
     # -- what must hold ----------------------------------------------------------------------------
 
-    @always("INV-LOG")
+    @declared.always("INV-LOG")
     def one_event_an_epoch(self, s: CmsState) -> str | None:
         """No two nodes have different events at one epoch, unless an operator forced one."""
         return None if was_forced(s) else self.disagreement(s, (1 << self.nodes) - 1)
 
-    @step("INV-CMSQI")
+    @declared.step("INV-CMSQI")
     def quorums_meet(self, before: CmsState, action: Any, after: CmsState) -> str | None:
         """Each quorum of the CMS meets each quorum of the CMS one epoch later."""
         if not hasattr(action, "member") or was_forced(after):
@@ -959,7 +945,7 @@ class Cms(NodeModel[CmsState]):
             return f"{some} and {others} are quorums of neighbouring epochs with no common member"
         return None
 
-    @step("INV-CMSQI", on=(advance,))
+    @declared.step("INV-CMSQI", on=(advance,))
     def informed(self, before: CmsState, action: Any, after: CmsState) -> str | None:
         """A new member has the log before its vote counts, and the rest before the next change."""
         log = before.nodes[self.number(action.member)].log
@@ -973,7 +959,7 @@ class Cms(NodeModel[CmsState]):
             return f"{letters(late)} might lack entries that were accepted before its vote counted"
         return None
 
-    @always("INV-MEMBER")
+    @declared.always("INV-MEMBER")
     def somebody(self, s: CmsState) -> str | None:
         """No node believes that the CMS has no members."""
         for number, name in enumerate(self.names):
@@ -981,36 +967,36 @@ class Cms(NodeModel[CmsState]):
                 return f"{name} knows of no members"
         return None
 
-    @always("INV-PROGRESS")
+    @declared.always("INV-PROGRESS")
     def within(self, s: CmsState) -> str | None:
         """Each member of the CMS is in the cluster, where it can answer."""
         members = self.newest(s)
         gone = self.named(members.writers & ~members.cluster)
         return f"{', '.join(gone)} has left the cluster with its part of the log" if gone else None
 
-    @sometimes(when=lambda m: m.requests and (m.losses or m.crashes))
+    @declared.sometimes(when=lambda m: m.requests and (m.losses or m.crashes))
     def serves_without(self, s: CmsState) -> bool:
         """Data is read and written while no event can be committed."""
         return s.requests < self.requests and not self.has_quorum(s)
 
-    @sometimes(when=lambda m: m.addresses)
+    @declared.sometimes(when=lambda m: m.addresses)
     def finds_again(self, s: CmsState) -> bool:
         """A new address is in the log."""
         return bool(self.newest(s).moved)
 
-    @sometimes()
+    @declared.sometimes()
     def changes_members(self, s: CmsState) -> bool:
         """The CMS has changed."""
         return self.newest(s).readers != (1 << self.members) - 1
 
-    @goal("INV-PROGRESS")
+    @declared.goal("INV-PROGRESS")
     def commits(self, s: CmsState) -> bool:
         """An event can be committed again."""
         epochs = [self.epoch(s, node) for node in nodes_in(alive(self, s))]
         able = self.quorate(s, working(self, s))
         return any(self.epoch(s, node) == max(epochs) for node in able)
 
-    @goal("INV-SAMESTATE")
+    @declared.goal("INV-SAMESTATE")
     def alike(self, s: CmsState) -> bool:
         """All nodes that are up can get to the same state."""
         up = alive(self, s)

@@ -26,25 +26,8 @@ from msgspec.structs import replace
 
 from kit.errors import BadInput, Refusal
 from kit.masks import majority, nodes_in
-from kit.model.declared import (
-    Each,
-    Node,
-    NodeModel,
-    Travel,
-    Words,
-    action,
-    always,
-    budget,
-    entry,
-    goal,
-    off_stage,
-    parameter,
-    purpose,
-    refused,
-    safeguard,
-    sometimes,
-    there_and_back,
-)
+from kit.model import declared
+from kit.model.declared import Node, Travel, action, always, parameter, purpose, refused, safeguard
 from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.cms.refining import refined_by
 from kit.protocols.cms.rules import log as logs
@@ -67,9 +50,9 @@ RACE = {"nodes": 2, "members": 2, "events": ("drop table t at A", "drop table t 
 
 Next: TypeAlias = CommitState | Refusal | None
 Request: TypeAlias = Annotated[
-    int, Each(lambda m: range(len(m.submissions)), lambda at: f"r{at + 1}")
+    int, declared.Each(lambda m: range(len(m.submissions)), lambda at: f"r{at + 1}")
 ]
-Epoch: TypeAlias = Annotated[int, Each(())]
+Epoch: TypeAlias = Annotated[int, declared.Each(())]
 
 
 def at_work(fits: Callable[[Handling], Any] = bool) -> Any:
@@ -112,7 +95,7 @@ asks = partial(action, when=lambda m: m.size > 1, travels=_round_trip)
 """An action by which a member asks an acceptor."""
 
 
-class Commit(NodeModel[CommitState]):
+class Commit(declared.NodeModel[CommitState]):
     """A metadata service of some nodes of a cluster, to which events are submitted."""
 
     name, title, State = "commit", "Submitting an event to the metadata service", CommitState
@@ -156,9 +139,9 @@ class Commit(NodeModel[CommitState]):
         ge=0,
         le=4,
     )
-    crashes: int = budget(0, "how many times a member can go down", le=MOST)
-    losses: int = budget(0, "how many times an answer to a submitter is lost", le=MOST)
-    replies: int = budget(
+    crashes: int = declared.budget(0, "how many times a member can go down", le=MOST)
+    losses: int = declared.budget(0, "how many times an answer to a submitter is lost", le=MOST)
+    replies: int = declared.budget(
         0, "how many times a reply between members is lost", title="lost replies", le=MOST
     )
 
@@ -557,7 +540,7 @@ class Commit(NodeModel[CommitState]):
     @action(
         verb="ask {peer} for {node}",
         each=behind,
-        travels=there_and_back(
+        travels=declared.there_and_back(
             "{node}", "{peer}", "above {known}?", "{sent}", ("request", "entry")
         ),
     )
@@ -584,7 +567,7 @@ class Commit(NodeModel[CommitState]):
         """A submitter does not know the outcome of its request."""
         return s.answered(request, s.requests[request].but(stage="unknown"))
 
-    @action(each=live, spends="crashes", fault=True, hand=off_stage)
+    @action(each=live, spends="crashes", fault=True, hand=declared.off_stage)
     @purpose("A crash loses what a member was doing, but not what it promised.")
     def crash(self, s: CommitState, node: Node) -> CommitState:
         """{node} goes down. Its log, its promises and what it accepted stay on its disk."""
@@ -683,12 +666,12 @@ class Commit(NodeModel[CommitState]):
                 return f"only a minority stores epoch {new.epoch}"
         return None
 
-    @sometimes()
+    @declared.sometimes()
     def committed(self, s: CommitState) -> bool:
         """An event is committed, and its submitter knows."""
         return any(each.stage == "committed" for each in s.requests)
 
-    @goal("INV-PROGRESS")
+    @declared.goal("INV-PROGRESS")
     def all_answered(self, s: CommitState) -> bool:
         """Each submitter can still get its answer."""
         given = s.requests[: len(self.events)]
@@ -696,7 +679,7 @@ class Commit(NodeModel[CommitState]):
 
     # -- words -------------------------------------------------------------------------------------
 
-    def words(self, before: Any, action: Any, after: Any) -> Words:
+    def words(self, before: Any, action: Any, after: Any) -> declared.Words:
         """The names that sentences use besides: ballot, epoch, event, submitter, outcome."""
         said: dict[str, Any] = {"members": ", ".join(self.named(self.cms))}
         request = getattr(action, "request", None)
@@ -760,7 +743,7 @@ SCENARIOS = (
     Scenario("by-counter", "A single node gives out epochs from a counter", {"backend": "atomic"}),
 )
 
-ENTRY = entry(
+ENTRY = declared.entry(
     Commit,
     scenarios=SCENARIOS,
     refinement=partial(

@@ -26,26 +26,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from kit.errors import BadInput, Refusal
 from kit.masks import chosen, is_majority, nodes_in, where
-from kit.model.declared import (
-    Each,
-    Node,
-    NodeModel,
-    Travel,
-    Words,
-    action,
-    always,
-    budget,
-    entry,
-    goal,
-    off_stage,
-    parameter,
-    purpose,
-    refused,
-    safeguard,
-    sometimes,
-    step,
-    there_and_back,
-)
+from kit.model import declared
+from kit.model.declared import Node, Travel, action, parameter, purpose, refused, safeguard
 from kit.model.log import refined_by_logs
 from kit.model.model import Refinement
 from kit.model.registry import Fuzzing, Scenario
@@ -63,13 +45,13 @@ CHANGES = {
 """What changes metadata, and what the switch stops. Source: CEP-21, "Migration Plan"."""
 KINDS = tuple(CHANGES)
 
-Version: TypeAlias = Annotated[str, Each(("old", "new"))]
-ChangeKind: TypeAlias = Annotated[str, Each(lambda m: m.kinds)]
-Ignored: TypeAlias = Annotated[str, Each(lambda m: (NOBODY, *m.names))]
+Version: TypeAlias = Annotated[str, declared.Each(("old", "new"))]
+ChangeKind: TypeAlias = Annotated[str, declared.Each(lambda m: m.kinds)]
+Ignored: TypeAlias = Annotated[str, declared.Each(lambda m: (NOBODY, *m.names))]
 Next: TypeAlias = MigratingCluster | Refusal | None
 
 
-class Migration(NodeModel[MigratingCluster]):
+class Migration(declared.NodeModel[MigratingCluster]):
     """A cluster of ``nodes`` on its way from gossip to the metadata log."""
 
     name, title, State = "migration", "From gossip to the metadata log", MigratingCluster
@@ -95,9 +77,9 @@ class Migration(NodeModel[MigratingCluster]):
     requested: Literal["schema", "every"] = parameter(
         "schema", "what clients and operators ask for: schema changes, or every kind of change"
     )
-    changes: int = budget(1, "how many changes of metadata are asked for", le=MOST)
-    crashes: int = budget(0, "how many times a node can go down", le=MOST)
-    deaths: int = budget(0, "how many nodes can be lost for good", le=1)
+    changes: int = declared.budget(1, "how many changes of metadata are asked for", le=MOST)
+    crashes: int = declared.budget(0, "how many times a node can go down", le=MOST)
+    deaths: int = declared.budget(0, "how many nodes can be lost for good", le=1)
 
     # fmt: off
     metadata_switch: bool = safeguard(
@@ -204,7 +186,9 @@ class Migration(NodeModel[MigratingCluster]):
             for pair in combinations(nodes_in(s.old & s.up), 2)
             if s.nodes[pair[0]].facts != s.nodes[pair[1]].facts
         ),
-        travels=there_and_back("{node}", "{target}", "gossip", "gossip", ("message", "message")),
+        travels=declared.there_and_back(
+            "{node}", "{target}", "gossip", "gossip", ("message", "message")
+        ),
     )
     @purpose("Old nodes learn of changes from each other, in no fixed order.")
     def gossip(self, s: MigratingCluster, node: Node, target: Node) -> Next:
@@ -225,7 +209,7 @@ class Migration(NodeModel[MigratingCluster]):
             nodes_in(s.up & ~s.old), nodes_in(s.up & s.old & s.where(lambda n: not n.frozen))
         ),
         when=lambda m: m.edition == "documents" and m.metadata_switch,
-        travels=there_and_back("{node}", "{old}", "no changes", "set"),
+        travels=declared.there_and_back("{node}", "{old}", "no changes", "set"),
     )
     @purpose("Anything that old nodes change from now on would not get into the log.")
     def freeze(self, s: MigratingCluster, node: Node, old: Node) -> Next:
@@ -299,7 +283,7 @@ class Migration(NodeModel[MigratingCluster]):
     @action(
         each=finding,
         when=lambda m: m.fresh,
-        travels=there_and_back("{node}", "{peer}", "who is there?", "whom it knows"),
+        travels=declared.there_and_back("{node}", "{peer}", "who is there?", "whom it knows"),
     )
     @purpose("A new node knows only a seed, and there must be one log for all nodes.")
     def discover(self, s: MigratingCluster, node: Node, peer: Node) -> Next:
@@ -369,7 +353,7 @@ class Migration(NodeModel[MigratingCluster]):
             else "{peer} records that {node} migrates, and answers with its metadata, which is "
             + ("different." if m.differs(before, act.node, act.peer) else "the same.")
         ),
-        travels=there_and_back("{node}", "{peer}", "take part?", "metadata"),
+        travels=declared.there_and_back("{node}", "{peer}", "take part?", "metadata"),
     )
     @purpose("All nodes must begin with the same state, so their states are compared first.")
     def answer(self, s: MigratingCluster, node: Node, peer: Node) -> Next:
@@ -541,7 +525,7 @@ class Migration(NodeModel[MigratingCluster]):
 
     # -- faults ----------------------------------------------------------------------------------
 
-    @action(fault=True, spends="crashes", each=lambda m, s: s.up, hand=off_stage)
+    @action(fault=True, spends="crashes", each=lambda m, s: s.up, hand=declared.off_stage)
     @purpose("Any step of a migration can be the last one before a crash.")
     def crash(self, s: MigratingCluster, node: Node) -> Next:
         """{node} goes down but keeps its disk."""
@@ -560,7 +544,7 @@ class Migration(NodeModel[MigratingCluster]):
         fault=True,
         spends="deaths",
         each=lambda m, s: s.there if s.there.bit_count() > 1 else 0,
-        hand=off_stage,
+        hand=declared.off_stage,
     )
     @purpose("A node that never comes back must not stop the others.")
     def die(self, s: MigratingCluster, node: Node) -> Next:
@@ -570,14 +554,14 @@ class Migration(NodeModel[MigratingCluster]):
 
     # -- what must hold --------------------------------------------------------------------------
 
-    @always("INV-LOG")
+    @declared.always("INV-LOG")
     def one_log(self, s: MigratingCluster) -> str | None:
         """The cluster has one log, and each epoch has one entry."""
         logs = {n.log: name for name, n in zip(self.names, s.nodes, strict=True)
                 if n.is_there and n.log != cluster.NO_LOG}  # fmt: skip
         return f"{' and '.join(logs.values())} follow separate logs" if len(logs) > 1 else None
 
-    @always("INV-SCHEMA")
+    @declared.always("INV-SCHEMA")
     def one_metadata(self, s: MigratingCluster) -> str | None:
         """Once there is a log, every node has the log's metadata."""
         living = [n for n in s.nodes if n.is_there and n.log != cluster.NO_LOG]
@@ -591,7 +575,7 @@ class Migration(NodeModel[MigratingCluster]):
                     return f"{name} has changes from gossip, but the log has others"
         return None
 
-    @always("INV-LIN")
+    @declared.always("INV-LIN")
     def nothing_lost(self, s: MigratingCluster) -> str | None:
         """Once all nodes follow the log, it holds every acknowledged change."""
         logs = [s.log_of(n) for n in s.nodes if n.is_there]
@@ -601,7 +585,9 @@ class Migration(NodeModel[MigratingCluster]):
         lost = s.owed & ~held
         return f"change {lost.bit_length()} was acknowledged, but no node has it" if lost else None
 
-    @step(on=(gossip, inject), title="Gossip changes nothing on a node that follows the log")
+    @declared.step(
+        on=(gossip, inject), title="Gossip changes nothing on a node that follows the log"
+    )
     def deaf_to_gossip(
         self, before: MigratingCluster, act: Any, after: MigratingCluster
     ) -> str | None:
@@ -611,7 +597,9 @@ class Migration(NodeModel[MigratingCluster]):
                 return f"gossip changed {name}"
         return None
 
-    @step(on=(abort, begin_log, catch_up, restart), title="There is no way back from the log")
+    @declared.step(
+        on=(abort, begin_log, catch_up, restart), title="There is no way back from the log"
+    )
     def no_return(self, before: MigratingCluster, act: Any, after: MigratingCluster) -> str | None:
         """A node that follows the log does so for ever, and its epoch never goes back."""
         for name, was, now in zip(self.names, before.nodes, after.nodes, strict=True):
@@ -619,7 +607,7 @@ class Migration(NodeModel[MigratingCluster]):
                 return f"{name} went back"
         return None
 
-    @sometimes()
+    @declared.sometimes()
     def migrated(self, s: MigratingCluster) -> bool:
         """All nodes follow the log, and the CMS has grown."""
         if any(n.log == cluster.NO_LOG for n in s.nodes if n.is_there):
@@ -627,17 +615,17 @@ class Migration(NodeModel[MigratingCluster]):
         log = s.logs[-1]
         return log.members_at(log.top).bit_count() == min(self.size, self.nodes)
 
-    @sometimes(when=lambda m: m.edition == "documents" and not m.fresh)
+    @declared.sometimes(when=lambda m: m.edition == "documents" and not m.fresh)
     def mixed_log(self, s: MigratingCluster) -> bool:
         """The log has begun while a node runs the old version."""
         return bool(s.logs and s.old)
 
-    @sometimes(when=lambda m: m.changes and not m.fresh)
+    @declared.sometimes(when=lambda m: m.changes and not m.fresh)
     def found_unlike(self, s: MigratingCluster) -> bool:
         """An initiator finds a node with different metadata."""
         return any(n.unlike for n in s.nodes)
 
-    @goal("INV-PROGRESS")
+    @declared.goal("INV-PROGRESS")
     def ends(self, s: MigratingCluster) -> bool:
         """All nodes follow the log to its end, or the CMS is lost and has to be recovered."""
         there = chosen(s.nodes, s.there)
@@ -649,7 +637,7 @@ class Migration(NodeModel[MigratingCluster]):
 
     # -- words -----------------------------------------------------------------------------------
 
-    def words(self, before: Any, action: Any, after: Any) -> Words:
+    def words(self, before: Any, action: Any, after: Any) -> declared.Words:
         """Where its node is after a step, whom it knows, who had asked it, who sent the log."""
         place = self.number(action.node)
         former, node = before.nodes[place], after.nodes[place]
@@ -734,7 +722,7 @@ def _refinement(parameters: Any) -> Refinement:
     return refined_by_logs(fine, known, (*begins, *follow), (Migration.die.struct,))
 
 
-ENTRY = entry(
+ENTRY = declared.entry(
     Migration,
     refinement=_refinement,
     scenarios=(

@@ -29,28 +29,8 @@ from msgspec.structs import replace
 
 from kit.errors import Refusal, counted
 from kit.masks import nodes_in, union, where
-from kit.model.declared import (
-    Each,
-    Node,
-    NodeModel,
-    State,
-    Travel,
-    Words,
-    action,
-    always,
-    budget,
-    entry,
-    goal,
-    off_stage,
-    parameter,
-    purpose,
-    refused,
-    safeguard,
-    sometimes,
-    step,
-    there_and_back,
-    verbatim,
-)
+from kit.model import declared
+from kit.model.declared import Node, State, Travel, action, always, budget, purpose, refused
 from kit.model.flows import FlowKind
 from kit.model.log import refined_by_logs
 from kit.model.model import Refinement
@@ -170,9 +150,9 @@ class SchemaState(State, frozen=True, cache_hash=True):
 
 
 Next: TypeAlias = SchemaState | Refusal | None
-Change = Annotated[int, Each(lambda m: range(len(m.planned)))]
+Change = Annotated[int, declared.Each(lambda m: range(len(m.planned)))]
 BEGUN = {LEAVE: "begins to leave", MOVE: "begins to move", REPLACE: "begins to be replaced"}
-Operation = Annotated[str, Each(tuple(BEGUN))]
+Operation = Annotated[str, declared.Each(tuple(BEGUN))]
 
 
 def serving(s: SchemaState) -> tuple[SchemaNode, ...]:
@@ -201,7 +181,7 @@ STARTS = {
 }
 
 
-class Schema(NodeModel[SchemaState]):
+class Schema(declared.NodeModel[SchemaState]):
     """Clients that change a schema at different nodes, and perhaps a node that joins."""
 
     name, title, State = "schema", "A schema: ordered by the log, or by gossip", SchemaState
@@ -213,11 +193,13 @@ class Schema(NodeModel[SchemaState]):
     )
     about = "The nodes, what clients ask of them, who joins, and what can go wrong."
 
-    nodes: int = parameter(3, "how many nodes the cluster has, named A, B, C, …", ge=2, le=5)
-    race: Race = parameter(
+    nodes: int = declared.parameter(
+        3, "how many nodes the cluster has, named A, B, C, …", ge=2, le=5
+    )
+    race: Race = declared.parameter(
         "type", "which two changes meet: a type is used and dropped, a table is created twice, …"
     )
-    changes: tuple[str, ...] = parameter(
+    changes: tuple[str, ...] = declared.parameter(
         (), "what else clients ask for: create table ks.t at B", title="more changes", written=True
     )
     joins: int = budget(0, "how many times X can begin to join", le=MOST)
@@ -230,27 +212,27 @@ class Schema(NodeModel[SchemaState]):
     injections: int = budget(0, "how many times somebody injects a gossip message", le=MOST)
 
     # fmt: off
-    ordered: bool = safeguard(
+    ordered: bool = declared.safeguard(
         "S-80", "All metadata changes go through one log; nodes make none on their own",
         ("INV-SCHEMA", "INV-VISIBLE", "INV-STREAM", "INV-RF", "INV-SAMESTATE"),
         smallest={"nodes": 2},
         wider={"INV-VISIBLE": {"nodes": 3, "race": "table", "writes": 1},
                "INV-STREAM": {"race": "none", "joins": 1, "writes": 1},
                "INV-RF": {"race": "replication", "joins": 1}})
-    validate_committed: bool = safeguard(
+    validate_committed: bool = declared.safeguard(
         "S-10", "A proposed change must make sense in the committed state", ("INV-VALID",),
         smallest={"nodes": 2})
-    operator_cancel: bool = safeguard(
+    operator_cancel: bool = declared.safeguard(
         "S-17", "Only an operator cancels, never a timeout", ("INV-CANCEL",),
         smallest={"nodes": 2, "race": "none", "joins": 1, "cuts": 1})
-    log_decides: bool = safeguard(
+    log_decides: bool = declared.safeguard(
         "S-81", "The log says which nodes own data; nothing that gossip says can change that",
         ("INV-SAMESTATE",), smallest={"nodes": 2, "race": "none", "injections": 1})
-    schema_first: bool = safeguard(
+    schema_first: bool = declared.safeguard(
         "S-82", "A joiner streams only once it has applied the epoch at which it began",
         ("INV-SCHEMA", "INV-STREAM"), smallest={"nodes": 2, "race": "none", "joins": 1},
         wider={"INV-STREAM": {"writes": 1}})
-    ranges_stay: bool = safeguard(
+    ranges_stay: bool = declared.safeguard(
         "S-83", "While ranges are locked, no statement changes replication", ("INV-RF",),
         smallest={"nodes": 2, "race": "replication", "joins": 1})
     # fmt: on
@@ -391,7 +373,9 @@ class Schema(NodeModel[SchemaState]):
         known = self.latest(before)
         why = rules.objection(known, self.planned[a.number].text)
         winner = next((each.event for each in before.log if each.epoch == lost), "")
-        return "“{what}” is rejected: " + verbatim(f"{why}. It lost to epoch {lost}, “{winner}”.")
+        return "“{what}” is rejected: " + declared.verbatim(
+            f"{why}. It lost to epoch {lost}, “{winner}”."
+        )
 
     def _decide_travels(self, before: SchemaState, a: Any, after: SchemaState) -> Iterator[Travel]:
         node = after.nodes[self.planned[a.number].node]
@@ -449,14 +433,14 @@ class Schema(NodeModel[SchemaState]):
             "{node} and {source} gossip and pull each other's schema: the newest cells win.",
         ),
         travels=either(
-            there_and_back(
+            declared.there_and_back(
                 "{node}",
                 "{source}",
                 "log from {from_epoch}",
                 "up to epoch {epoch}",
                 ("request", "data"),
             ),
-            there_and_back(
+            declared.there_and_back(
                 "{node}", "{source}", "states, schema", "states, schema", ("message", "message")
             ),
         ),
@@ -494,8 +478,8 @@ class Schema(NodeModel[SchemaState]):
             "{node} asks {seed} which nodes there are, in a shadow round: no node hears of {node}.",
         ),
         travels=either(
-            there_and_back("{node}", "{seed}", "which nodes are the CMS?", "{members}"),
-            there_and_back("{node}", "{seed}", "shadow round", "states"),
+            declared.there_and_back("{node}", "{seed}", "which nodes are the CMS?", "{members}"),
+            declared.there_and_back("{node}", "{seed}", "shadow round", "states"),
         ),
     )
     @purpose("Before a newcomer shows itself, it finds out about the cluster.")
@@ -724,7 +708,7 @@ class Schema(NodeModel[SchemaState]):
     @action(
         each=lambda m, s: s.where(lambda n: n.is_up and n.is_there),
         spends="restarts",
-        hand=off_stage,
+        hand=declared.off_stage,
         fault=True,
     )
     @purpose("A node that is down does not hear what the others do.")
@@ -751,7 +735,7 @@ class Schema(NodeModel[SchemaState]):
     @action(
         each=lambda m, s: m.contacts(s, s.where(lambda n: n.health == "back")),
         when=lambda m: m.ordered and m.restarts,
-        travels=there_and_back("{node}", "{peer}", "is {listed} the CMS?", "{members}"),
+        travels=declared.there_and_back("{node}", "{peer}", "is {listed} the CMS?", "{members}"),
     )
     @purpose("Any peer that the node knows can say whether its list is out of date.")
     def check_list(self, s: SchemaState, node: Node, peer: Node) -> Next:
@@ -883,7 +867,7 @@ class Schema(NodeModel[SchemaState]):
             return [self.metadata(s, epoch).cells]
         return [node.cells for node in serving(s)]
 
-    @step("INV-SCHEMA", on=(stream,), when=lambda m: m.joins)
+    @declared.step("INV-SCHEMA", on=(stream,), when=lambda m: m.joins)
     def whole_schema(self, before: SchemaState, action: Any, after: SchemaState) -> str | None:
         """A joiner has the whole schema before it streams."""
         mine = before.nodes[-1].cells
@@ -893,7 +877,7 @@ class Schema(NodeModel[SchemaState]):
                 return f"{JOINER} streams although it lacks {min(lacks)}"
         return None
 
-    @step("INV-STREAM", on=(finish,), when=lambda m: m.joins and not m.restarts)
+    @declared.step("INV-STREAM", on=(finish,), when=lambda m: m.joins and not m.restarts)
     def streamed(self, before: SchemaState, action: Any, after: SchemaState) -> str | None:
         """A node that has joined has every acknowledged write."""
         if self.was_dropped(after):
@@ -905,7 +889,7 @@ class Schema(NodeModel[SchemaState]):
         """The acknowledged writes that the joiner does not have, as a mask."""
         return (1 << len(s.written)) - 1 & ~s.nodes[-1].data
 
-    @step("INV-RF", on=(finish, complete), when=lambda m: m.joins or m.operations)
+    @declared.step("INV-RF", on=(finish, complete), when=lambda m: m.joins or m.operations)
     def replicated(self, before: SchemaState, action: Any, after: SchemaState) -> str | None:
         """An operation ends with as many replicas as it has placed data for."""
         plan = dict(after.nodes[self.number(action.node)].plan)
@@ -918,29 +902,29 @@ class Schema(NodeModel[SchemaState]):
                     return f"{done}, but its RF is now {rf}"
         return None
 
-    @sometimes()
+    @declared.sometimes()
     def changed(self, s: SchemaState) -> bool:
         """A change is done."""
         return bool(s.done)
 
-    @sometimes(when=lambda m: m.ordered and len(m.planned) > 1)
+    @declared.sometimes(when=lambda m: m.ordered and len(m.planned) > 1)
     def refused_one(self, s: SchemaState) -> bool:
         """One of two changes that race is rejected."""
         return bool(s.rejected)
 
-    @sometimes(when=lambda m: m.joins)
+    @declared.sometimes(when=lambda m: m.joins)
     def has_joined(self, s: SchemaState) -> bool:
         """X has joined."""
         return s.nodes[-1].phase == "member"
 
-    @goal()
+    @declared.goal()
     def agreement(self, s: SchemaState) -> bool:
         """All nodes that serve can end with one schema, and each change can be answered."""
         return not s.sent and len({(node.epoch, node.cells) for node in serving(s)}) <= 1
 
     # -- words -------------------------------------------------------------------------------------
 
-    def words(self, before: SchemaState, action: Any, after: SchemaState) -> Words:
+    def words(self, before: SchemaState, action: Any, after: SchemaState) -> declared.Words:
         """Epochs before and after, what a change is, what a node knows, stores and has ended."""
         change = self.planned[action.number] if hasattr(action, "number") else None
         place = change.node if change else self.number(getattr(action, "node", self.names[0]))
@@ -1055,7 +1039,7 @@ def _refinement(parameters: Any) -> Refinement:
     return refined_by_logs(fine, known, (Entry(at, *each) for at in epochs for each in events))
 
 
-ENTRY = entry(
+ENTRY = declared.entry(
     Schema,
     scenarios=SCENARIOS,
     refinement=_refinement,

@@ -18,23 +18,9 @@ from typing import Annotated, Any, ClassVar
 from msgspec import Meta, Struct
 
 from kit.errors import BadInput, Refusal, counted
+from kit.model import declared
 from kit.model.actors import ActorState, NetworkModel, Next, Post, Turn, receives
-from kit.model.declared import (
-    Cost,
-    Each,
-    Node,
-    State,
-    Words,
-    action,
-    always,
-    budget,
-    entry,
-    goal,
-    parameter,
-    purpose,
-    refused,
-    sometimes,
-)
+from kit.model.declared import Cost, Node, action, always, budget, parameter, purpose, refused
 from kit.model.flows import FlowKind
 from kit.model.model import Monitor
 from kit.model.network import DeliverMessage, Envelope, Heal, NetworkOptions, Partition
@@ -46,7 +32,7 @@ MOST_FAULTS = 5
 MOST_AHEAD = 99
 
 
-class LegacyNode(State, frozen=True, cache_hash=True):
+class LegacyNode(declared.State, frozen=True, cache_hash=True):
     """A node: its cells, its view of all endpoints, and what it has done.
 
     ``past`` are versions whose cells it has: those that it had, and those that it has merged. It
@@ -119,7 +105,7 @@ class PullAnswer(Struct, frozen=True, tag="cells", cache_hash=True):
 OF_A_ROUND = (Syn, Ack, Ack2)
 OF_A_PULL = (PullRequest, PullAnswer)
 KINDS: dict[type, FlowKind] = {PullRequest: "request", PullAnswer: "data"}
-Change = Annotated[int, Each(lambda m: range(len(m.planned)))]
+Change = Annotated[int, declared.Each(lambda m: range(len(m.planned)))]
 
 
 MANUAL, CEP_21 = "manual on Raft, Schema with Raft", "CEP-21, Schema Management"
@@ -363,17 +349,17 @@ class Gossip(NetworkModel):
                 return f"{node.name} has {orphan}, but the definition that it needs is missing"
         return None
 
-    @sometimes()
+    @declared.sometimes()
     def differ(self, s: ActorState) -> bool:
         """Two nodes have different schema versions."""
         return not agreed(s)
 
-    @sometimes()
+    @declared.sometimes()
     def again(self, s: ActorState) -> bool:
         """All nodes have the same version again after a change."""
         return agreed(s) and all(node.past for node in s.nodes)
 
-    @goal()
+    @declared.goal()
     def agreement(self, s: ActorState) -> bool:
         """All nodes can still agree on one version."""
         return agreed(s)
@@ -390,7 +376,7 @@ class Gossip(NetworkModel):
 
     # -- words -------------------------------------------------------------------------------------
 
-    def words(self, before: Any, action: Any, after: Any) -> Words:
+    def words(self, before: Any, action: Any, after: Any) -> declared.Words:
         """Of a pull both versions; of a change what it is, when it is done, what comes of it."""
         if isinstance(action, PullCells):
             node, source = map(self.number, (action.node, action.source))
@@ -581,7 +567,7 @@ SCENARIOS = (
         ),
     ),
 )
-ENTRY = entry(
+ENTRY = declared.entry(
     Gossip,
     scenarios=SCENARIOS,
     fuzzing=Fuzzing(

@@ -23,26 +23,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from kit.errors import BadInput, Refusal, counted
 from kit.masks import majority, union, where
-from kit.model.declared import (
-    Cost,
-    Each,
-    Node,
-    NodeModel,
-    State,
-    Travel,
-    Words,
-    action,
-    always,
-    budget,
-    entry,
-    goal,
-    parameter,
-    purpose,
-    refused,
-    safeguard,
-    sometimes,
-    step,
-)
+from kit.model import declared
+from kit.model.declared import Node, State, Travel, action, always, parameter, purpose, refused
 from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.gossip import rules
 
@@ -88,7 +70,7 @@ class RingState(State, frozen=True, cache_hash=True):
 
 
 Next: TypeAlias = RingState | Refusal
-Replicas: TypeAlias = Annotated[tuple[str, ...], Each((), ", ".join)]
+Replicas: TypeAlias = Annotated[tuple[str, ...], declared.Each((), ", ".join)]
 
 
 def members(s: RingState) -> tuple[ViewNode, ...]:
@@ -149,7 +131,7 @@ def _restore_says(m: GossipJoin, before: RingState, a: Any, after: RingState) ->
     )
 
 
-class GossipJoin(NodeModel[RingState]):
+class GossipJoin(declared.NodeModel[RingState]):
     """A cluster that nodes join, each on its own, or whose dead member a live one removes."""
 
     name, title = "gossip_join", "A join or a removal by gossip: no coordinator drives it"
@@ -161,7 +143,7 @@ class GossipJoin(NodeModel[RingState]):
     State = RingState
     rests_at_goals = True
     costs = tuple(
-        Cost(name, harm, "CEP-21, Motivation", when=lambda m: m.cuts > 0)
+        declared.Cost(name, harm, "CEP-21, Motivation", when=lambda m: m.cuts > 0)
         for name, harm in (
             (
                 "kept",
@@ -180,18 +162,20 @@ class GossipJoin(NodeModel[RingState]):
         1, "nodes that join next to the key, named X and Y (only for join)", ge=1, le=2
     )
     rf: int = parameter(1, "replicas of the key", ge=1, le=3)
-    writes: int = budget(1, "how many times the key is written", le=3, own=False)
-    crashes: int = budget(0, "how many times a node that drives an operation dies", le=MOST_FAULTS)
-    cuts: int = budget(0, "how many times the network cuts a node off", le=MOST_FAULTS)
+    writes: int = declared.budget(1, "how many times the key is written", le=3, own=False)
+    crashes: int = declared.budget(
+        0, "how many times a node that drives an operation dies", le=MOST_FAULTS
+    )
+    cuts: int = declared.budget(0, "how many times the network cuts a node off", le=MOST_FAULTS)
 
-    ring_delay: bool = safeguard(
+    ring_delay: bool = declared.safeguard(
         "S-08",
         "Streaming begins only when all reachable nodes know which node is joining or "
         "being removed",
         ("INV-STREAM", "INV-VISIBLE"),
         smallest={"nodes": 2},
     )
-    one_at_a_time: bool = safeguard(
+    one_at_a_time: bool = declared.safeguard(
         "S-09",
         "A node begins to join only when all nodes know that the previous one has joined",
         ("INV-LOCK", "INV-VISIBLE"),
@@ -579,7 +563,7 @@ class GossipJoin(NodeModel[RingState]):
                     return f"{taker} takes the place of {self.dead}, but it lacks write {number}"
         return None
 
-    @step("INV-STREAM", on=(announce_normal,), when=lambda m: m.newcomers and not m.cuts)
+    @declared.step("INV-STREAM", on=(announce_normal,), when=lambda m: m.newcomers and not m.cuts)
     def streamed(self, before: RingState, action: Any, after: RingState) -> str | None:
         """When a node becomes a replica, no quorum of replicas lacks an acknowledged write."""
         owners = rules.replicas(self.node(after, action.node).view, self.walk, self.rf)
@@ -597,29 +581,29 @@ class GossipJoin(NodeModel[RingState]):
         joining = [node.name for node in s.nodes if node.phase in ("boot", "streamed")]
         return f"{' and '.join(joining)} are joining at the same time" if len(joining) > 1 else None
 
-    @sometimes(when=lambda m: m.dead)
+    @declared.sometimes(when=lambda m: m.dead)
     def removed(self, s: RingState) -> bool:
         """The dead node has been removed."""
         return self.is_through(s)
 
-    @goal(when=lambda m: m.dead)
+    @declared.goal(when=lambda m: m.dead)
     def all_out(self, s: RingState) -> bool:
         """The dead node can still be removed, and every node can hear of its removal."""
         return self.is_through(s) and self.is_at_rest(s)
 
-    @sometimes(when=lambda m: m.newcomers)
+    @declared.sometimes(when=lambda m: m.newcomers)
     def joined(self, s: RingState) -> bool:
         """A node has joined."""
         return s.nodes[-1].phase == "member"
 
-    @goal(when=lambda m: m.newcomers)
+    @declared.goal(when=lambda m: m.newcomers)
     def all_in(self, s: RingState) -> bool:
         """All newcomers can still join, and every node can hear of them."""
         return self.is_at_rest(s)
 
     # -- words -------------------------------------------------------------------------------------
 
-    def words(self, before: Any, action: Any, after: Any) -> Words:
+    def words(self, before: Any, action: Any, after: Any) -> declared.Words:
         """A joiner's generation, the dead node, and to whom a coordinator writes."""
         if isinstance(action, AnnounceBoot):
             return {"generation": self.node(after, action.node).generation}
@@ -675,7 +659,7 @@ SCENARIOS = (
 )
 
 
-ENTRY = entry(
+ENTRY = declared.entry(
     GossipJoin,
     scenarios=SCENARIOS,
     fuzzing=Fuzzing(

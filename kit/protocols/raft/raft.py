@@ -17,18 +17,9 @@ from msgspec import convert
 
 from kit.errors import BadInput, Refusal
 from kit.masks import majority
+from kit.model import declared
 from kit.model.actors import STILL, Post, receives
-from kit.model.declared import (
-    always,
-    budget,
-    entry,
-    live,
-    parameter,
-    refused,
-    safeguard,
-    sometimes,
-    step,
-)
+from kit.model.declared import always, budget, entry, parameter, refused, safeguard, sometimes, step
 from kit.model.log import refined_by_logs
 from kit.model.machines import Answer, MachineModel, MachineState, Turn
 from kit.model.model import CommutingDeliveries, Refinement
@@ -464,7 +455,7 @@ class Raft(MachineModel):
             return f"{now.id} cannot reach a majority, but begins term {now.term}"
         return None
 
-    @live("INV-PROGRESS")
+    @declared.live("INV-PROGRESS")
     def led_again(self, s: MachineState) -> bool:
         """While a majority is up and hears one another, a leader is elected."""
         ears = tuple(frozenset(self.heard(s, i)) for i in range(self.nodes))

@@ -15,19 +15,8 @@ from typing import Any, TypeAlias
 from msgspec.structs import replace
 
 from kit.errors import BadInput, Refusal
-from kit.model.declared import (
-    State,
-    Travel,
-    action,
-    always,
-    entry,
-    goal,
-    parameter,
-    purpose,
-    refused,
-    sometimes,
-    step,
-)
+from kit.model import declared
+from kit.model.declared import State, Travel, action, always, entry, goal, parameter, purpose
 from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.tablets.hosts import WRITTEN, Hosts, replica_spot, shard_spot
 from kit.protocols.tablets.rules.balance import cluster
@@ -255,7 +244,7 @@ class Balance(Hosts[BalanceState]):
         """A replica of a tablet goes to another shard; both are written ``A:0``."""
         forbids = self.loads(s).refusal(*self.place(s, tablet, source, target))
         if forbids is not None:
-            return refused(reason_said(forbids, self.edition))
+            return declared.refused(reason_said(forbids, self.edition))
         gone, come = replica_of(source), replica_of(target)
         held = tuple(come if each == gone else each for each in s.replicas[tablet])
         return s.but(replicas=(*s.replicas[:tablet], held, *s.replicas[tablet + 1 :]))
@@ -286,7 +275,7 @@ class Balance(Hosts[BalanceState]):
         every = ((table, fault) for table, given in self.maps(s).items() for fault in faults(given))
         return next((f"{table}, tablet {f.tablet}: {f.value} twice" for table, f in every), None)
 
-    @step(name="racks", on=(move,))
+    @declared.step(name="racks", on=(move,))
     def stays_spread(self, before: BalanceState, action: Any, after: BalanceState) -> str | None:
         """Replicas stay spread across racks."""
         was, now = (self.most_in_a_rack(s.replicas[action.tablet]) for s in (before, after))
@@ -303,7 +292,7 @@ class Balance(Hosts[BalanceState]):
         return max(map(racks.count, racks))
 
     @goal("INV-PROGRESS", name="ends", title="Loads can still be evened out")
-    @sometimes(name="even", title="No move is left")
+    @declared.sometimes(name="even", title="No move is left")
     def is_even(self, s: BalanceState) -> bool:
         """Whether the planner has nothing to do, and knows all sizes."""
         return not (self.plan(s).moves or s.unreported)

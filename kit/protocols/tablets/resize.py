@@ -20,22 +20,8 @@ from typing import Any, Literal, TypeAlias
 from msgspec.structs import replace
 
 from kit.errors import BadInput, Refusal, counted
-from kit.model.declared import (
-    Node,
-    State,
-    Travel,
-    action,
-    always,
-    budget,
-    entry,
-    goal,
-    parameter,
-    purpose,
-    refused,
-    safeguard,
-    sometimes,
-    step,
-)
+from kit.model import declared
+from kit.model.declared import State, Travel, action, always, budget, parameter, purpose, refused
 from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.tablets.hosts import LOG, WRITTEN, Hosts, barrier, replica_spot, shard_spot
 from kit.protocols.tablets.rules import maps, resize
@@ -230,19 +216,19 @@ class Resize(Hosts[ResizeState]):
         **WRITTEN,
     )
 
-    split_readiness: bool = safeguard(
+    split_readiness: bool = declared.safeguard(
         "S-43",
         "A split waits until every replica reports the split's number",
         ("INV-VISIBLE",),
         smallest={"tablets": ("A B",), "nodes": 2, "grows": 1},
     )
-    barrier_before_map: bool = safeguard(
+    barrier_before_map: bool = declared.safeguard(
         "S-44",
         "A new map waits until no node holds the previous one",
         ("INV-MAP",),
         smallest={"tablets": ("A",), "nodes": 1, "grows": 1, "repairs": 1},
     )
-    colocation_test: bool = safeguard(
+    colocation_test: bool = declared.safeguard(
         "S-45",
         "Siblings are merged only when they have the same replicas",
         ("INV-COLOC", "INV-VISIBLE"),
@@ -447,7 +433,7 @@ class Resize(Hosts[ResizeState]):
         ],
     )
     @purpose("A node routes by the map that it has applied.")
-    def apply_map(self, s: ResizeState, node: Node) -> Next:
+    def apply_map(self, s: ResizeState, node: declared.Node) -> Next:
         """{node} applies a map of {count} with resize_type {after.map.resize_type}{remaps}."""
         views = (*s.views[:node], s.view, *s.views[node + 1 :])
         same = s.views[node].count == s.map.count
@@ -616,7 +602,7 @@ class Resize(Hosts[ResizeState]):
 
     @action(tag="repair", kind="client", spends="repairs", each=repairable, unasked=True)
     @purpose("A replica that missed writes gets them from the others.")
-    def begin_repair(self, s: ResizeState, node: Node, tablet: int) -> Next:
+    def begin_repair(self, s: ResizeState, node: declared.Node, tablet: int) -> Next:
         """{node} begins to repair tablet {tablet}."""
         view = s.views[node]
         return BUSY if view.finalizing else s.but(repair=RepairRun(node, tablet, view.count))
@@ -660,7 +646,7 @@ class Resize(Hosts[ResizeState]):
             return None
         return f"tablet {s.moving[0]} is in transition in {FINALIZATION}"
 
-    @step("INV-COLOC", on=(commit_map,))
+    @declared.step("INV-COLOC", on=(commit_map,))
     def co_located(self, before: ResizeState, action: Any, after: ResizeState) -> str | None:
         """Siblings are merged in one place."""
         if after.map.count >= before.map.count:
@@ -668,7 +654,7 @@ class Resize(Hosts[ResizeState]):
         apart = [f"tablets {pair.even} and {pair.odd}" for pair in self.apart(before.map)]
         return f"{apart[0]} are merged, but their replicas differ" if apart else None
 
-    @step("INV-MAP", on=(end_repair,))
+    @declared.step("INV-MAP", on=(end_repair,))
     def repair_map(self, before: ResizeState, action: Any, after: ResizeState) -> str | None:
         """A repair marks the range that it repaired."""
         run, count = before.repair, before.map.count
@@ -676,7 +662,7 @@ class Resize(Hosts[ResizeState]):
             return None
         return f"tablet {run.tablet} of {run.count} is marked repaired in a map of {count} tablets"
 
-    @step()
+    @declared.step()
     def numbers(self, before: ResizeState, action: Any, after: ResizeState) -> str | None:
         """Each decision takes the next number."""
         old, new = before.map, after.map
@@ -686,12 +672,12 @@ class Resize(Hosts[ResizeState]):
         changed = new.resize_type != old.resize_type and old.count == new.count
         return "another decision has the same number" if changed and not rose else None
 
-    @sometimes()
+    @declared.sometimes()
     def resized(self, s: ResizeState) -> bool:
         """The number of tablets changes."""
         return not (self.grows or self.shrinks) or s.map.count != self.first_map.count
 
-    @goal("INV-PROGRESS")
+    @declared.goal("INV-PROGRESS")
     def ends(self, s: ResizeState) -> bool:
         """Every resize can end, unless a merge waits for an operator to give up a dead node."""
         if s.phase == s.transition == "" and self.stranded(s):
@@ -768,7 +754,7 @@ def together(stores: Iterable[Store]) -> Iterator[Store]:
             yield Store(tablet // 2, replica, (group | held.get((tablet + 1, replica), 0),))
 
 
-ENTRY = entry(
+ENTRY = declared.entry(
     Resize,
     scenarios=(
         Scenario(

@@ -16,19 +16,9 @@ from typing import Any
 
 from kit.errors import Refusal
 from kit.masks import nodes_in
+from kit.model import declared
 from kit.model.compose import lifted
-from kit.model.declared import (
-    Cost,
-    Travel,
-    action,
-    always,
-    entry,
-    goal,
-    purpose,
-    refused,
-    sometimes,
-    step,
-)
+from kit.model.declared import Cost, Travel, action, always, entry, goal, purpose, refused, step
 from kit.model.model import Refinement, TransitionRows
 from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.tablets import cluster
@@ -609,7 +599,7 @@ class Tablets(Plans, Stages):
                 return f"{name(tablet)} has two replicas on one node: {words(row.replicas)}"
         return None
 
-    @sometimes()
+    @declared.sometimes()
     def moved(self, s: TabletsState) -> bool:
         """A transition ends with the new replicas."""
         if not (self.moves or self.operations):

@@ -11,22 +11,8 @@ from string import ascii_uppercase
 from typing import Any, Literal, TypeAlias
 
 from kit.errors import BadInput, Refusal
-from kit.model.declared import (
-    Node,
-    State,
-    Travel,
-    action,
-    always,
-    budget,
-    entry,
-    goal,
-    parameter,
-    purpose,
-    refused,
-    safeguard,
-    sometimes,
-    step,
-)
+from kit.model import declared
+from kit.model.declared import Node, State, Travel, action, always, budget, purpose, refused
 from kit.model.flows import FlowKind
 from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.tablets.hosts import LOG, NETWORK, WRITTEN, Hosts, barrier
@@ -89,8 +75,10 @@ class Truncate(Hosts[TruncateState]):
     about = "A table with its replicas, and what can go wrong while it is truncated."
     rests_at_goals = True
 
-    nodes: int = parameter(3, "how many nodes there are", ge=1, le=26)
-    replicas: str = parameter("A B", "the nodes that hold replicas of the table", **WRITTEN)
+    nodes: int = declared.parameter(3, "how many nodes there are", ge=1, le=26)
+    replicas: str = declared.parameter(
+        "A B", "the nodes that hold replicas of the table", **WRITTEN
+    )
     late: int = budget(1, "how many truncate RPCs may be late", title="late RPCs", le=9, own=False)
     changes: int = budget(
         0,
@@ -101,7 +89,7 @@ class Truncate(Hosts[TruncateState]):
     )
     moves: int = budget(0, "how many times tablets can begin to move", le=9, own=False)
 
-    truncate_session: bool = safeguard(
+    truncate_session: bool = declared.safeguard(
         "S-42",
         "A TRUNCATE takes effect only within its session",
         ("INV-SESSION", "INV-VISIBLE"),
@@ -305,18 +293,18 @@ class Truncate(Hosts[TruncateState]):
         both = s.moving and s.phase in UNDER_WAY
         return "tablets move while the table is being truncated" if both else None
 
-    @step("INV-SESSION", on=(arrive,))
+    @declared.step("INV-SESSION", on=(arrive,))
     def in_session(self, before: TruncateState, action: Any, after: TruncateState) -> str | None:
         """A TRUNCATE takes effect only in its session."""
         late = before.rows != after.rows and before.phase == "done"
         return "a TRUNCATE takes effect after its session's barrier" if late else None
 
-    @sometimes()
+    @declared.sometimes()
     def done(self, s: TruncateState) -> bool:
         """The TRUNCATE is done."""
         return s.phase == "done"
 
-    @goal("INV-PROGRESS")
+    @declared.goal("INV-PROGRESS")
     def ends(self, s: TruncateState) -> bool:
         """The TRUNCATE can end."""
         return s.phase == "done" and not s.moving
@@ -351,7 +339,7 @@ class Truncate(Hosts[TruncateState]):
         }
 
 
-ENTRY = entry(
+ENTRY = declared.entry(
     Truncate,
     scenarios=(
         Scenario(

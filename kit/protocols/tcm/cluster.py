@@ -18,19 +18,9 @@ from typing import Annotated, Any, get_args
 from msgspec.structs import replace
 
 from kit.errors import Awaited, Refusal, are, counted
+from kit.model import declared
 from kit.model.compose import Linked, Product, needs, together
-from kit.model.declared import (
-    Cost,
-    Declared,
-    Each,
-    State,
-    action,
-    always,
-    purpose,
-    refused,
-    step,
-    verbatim,
-)
+from kit.model.declared import Cost, Declared, Each, State, action, always, purpose, refused, step
 from kit.model.log import Append, Apply, AtomicLog, CatchUp, Deliver, Log, LogParameters, gaps
 from kit.model.model import Kind
 from kit.protocols.tcm.parameters import TcmParameters
@@ -163,11 +153,13 @@ class BarrierLevels(Declared[LevelState]):
     def _words(self, before: LevelState, action: Any, after: LevelState) -> str:
         old, new = (self.level(s, action.node) for s in (before, after))
         change = f"falls back from {old} to {new}: {LEVELS[new]}"
-        return verbatim(f"The barrier of {action.node} got too few answers in time and {change}.")
+        return declared.verbatim(
+            f"The barrier of {action.node} got too few answers in time and {change}."
+        )
 
     @action(
         each=relaxable,
-        label=lambda m, s, action: verbatim(
+        label=lambda m, s, action: declared.verbatim(
             f"relax the barrier of {action.node} to {weaker(m.level(s, action.node))}"
         ),
         says=_words,

@@ -16,20 +16,8 @@ from itertools import combinations
 from typing import Annotated, Any, TypeAlias
 
 from kit.errors import BadInput, Refusal, counted, first_of
-from kit.model.declared import (
-    Declared,
-    Each,
-    State,
-    Travel,
-    action,
-    always,
-    goal,
-    purpose,
-    refused,
-    safeguard,
-    sometimes,
-    verbatim,
-)
+from kit.model import declared
+from kit.model.declared import State, Travel, action, always, purpose, refused, safeguard, verbatim
 from kit.model.log import Log
 from kit.model.model import KeptAnyhow
 from kit.protocols.tcm.parameters import TcmParameters, cluster, level_of
@@ -66,10 +54,10 @@ class TcmState(State, frozen=True, cache_hash=True):
 
 Next: TypeAlias = TcmState | Refusal
 Listed = Annotated[
-    ops.Operation, Each(lambda m: m.cluster.operations, lambda operation: operation.text)
+    ops.Operation, declared.Each(lambda m: m.cluster.operations, lambda operation: operation.text)
 ]
 """One of the operations at hand; shown as the line that asks for it."""
-Displaced = Annotated[str | None, Each((), lambda name: name or "quorum")]
+Displaced = Annotated[str | None, declared.Each((), lambda name: name or "quorum")]
 """The replica whose place another one takes; None where a quorum of the old replicas streams."""
 
 
@@ -83,7 +71,7 @@ def of_events(judge: Callable[[Any, Log], str | None]) -> Callable[[Any, TcmStat
     return kept
 
 
-class Tcm(Declared[TcmState]):
+class Tcm(declared.Declared[TcmState]):
     """The metadata service and the nodes that carry operations out."""
 
     name = "tcm"
@@ -710,18 +698,18 @@ class Tcm(Declared[TcmState]):
         undoing = f"undone: {undone}, cancelled by an operator: {commands}"
         return f"no operator cancelled the operation of {node} ({undoing})"
 
-    @sometimes()
+    @declared.sometimes()
     def in_transition(self, s: TcmState) -> bool:
         """Some range is read by one group and written by another."""
         return any(p.reads != p.writes for p in self.snapshot(s.events).placements)
 
-    @sometimes()
+    @declared.sometimes()
     def done(self, s: TcmState) -> bool:
         """An operation is finished."""
         metadata = self.snapshot(s.events).metadata
         return bool(s.events) and not metadata.sequences and not metadata.cancels
 
-    @goal("INV-PROGRESS", title="Nothing is in flight")
+    @declared.goal("INV-PROGRESS", title="Nothing is in flight")
     def stable(self, s: TcmState) -> bool:
         """No operation is under way, counting those that nobody remembers."""
         return not self.snapshot(s.events).metadata.sequences

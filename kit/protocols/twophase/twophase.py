@@ -10,19 +10,8 @@ from functools import cache
 from typing import Annotated, Any, TypeAlias
 
 from kit.errors import Refusal
-from kit.model.declared import (
-    Declared,
-    Each,
-    State,
-    Travel,
-    action,
-    always,
-    entry,
-    parameter,
-    purpose,
-    refused,
-    sometimes,
-)
+from kit.model import declared
+from kit.model.declared import Declared, Each, State, Travel, action, purpose, refused, sometimes
 from kit.model.model import TransitionRows
 from kit.model.registry import Diagram, Scenario
 
@@ -63,7 +52,7 @@ class TwoPhase(Declared[TwoPhaseState]):
         "the transaction manager (TM) decides for all of them."
     )
     about = "Who takes part."
-    rms: int = parameter(3, "how many resource managers take part", ge=1, le=MOST_MANAGERS)
+    rms: int = declared.parameter(3, "how many resource managers take part", ge=1, le=MOST_MANAGERS)
 
     def set_up(self) -> None:
         """All managers, as a bit mask."""
@@ -128,7 +117,7 @@ class TwoPhase(Declared[TwoPhaseState]):
             return s.but(committed=s.committed | 1 << rm)
         return s.but(aborted=s.aborted | 1 << rm)
 
-    @always()
+    @declared.always()
     def consistent(self, s: TwoPhaseState) -> str | None:
         """No manager commits while another aborts."""
         if s.committed and s.aborted:
@@ -228,7 +217,7 @@ def _rows(m: TwoPhase) -> TransitionRows:
     return TransitionRows((*kinds, *(row(state, event) for state, event, _ in MANAGER)), taken)
 
 
-ENTRY = entry(
+ENTRY = declared.entry(
     TwoPhase,
     scenarios=(
         Scenario("commit", "Three managers prepare and commit"),
