@@ -100,7 +100,7 @@ def guards(m: Group0, s: Group0State) -> tuple[GuardRow, ...]:
         if held is not None:
             results = (
                 "held",
-                "done" if m.switches.read_barrier else "left out",
+                "done" if m.read_barrier else "left out",
                 str(held.observed),
                 str(held.new),
                 "makes sense",

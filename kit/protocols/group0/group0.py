@@ -97,44 +97,28 @@ class Group0(guards.Guards, raft.RaftLog, serving.Serving):
         "documents", "documents: as specified; server: one hour of history and few voters"
     )
 
+    # fmt: off
     read_barrier: bool = safeguard(
-        "S-29",
-        "A node applies all committed commands before it reads the state for a change",
+        "S-29", "A node applies all committed commands before it reads the state for a change",
         ("INV-LIN",),
-        smallest={
-            "operations": ("create keyspace ks at A", "create table ks.t at B"),
-            "earlier": (),
-        },
-    )
+        smallest={"operations": ("create keyspace ks at A", "create table ks.t at B"),
+                  "earlier": ()})
     state_id_check: bool = safeguard(
-        "S-30",
-        "A command does nothing unless the state is still the one it was built on",
-        ("INV-ONCE", "INV-LIN"),
-        smallest={"nodes": 2},
-    )
+        "S-30", "A command does nothing unless the state is still the one it was built on",
+        ("INV-ONCE", "INV-LIN"), smallest={"nodes": 2})
     same_id_on_retry: bool = safeguard(
-        "S-31",
-        "A command is submitted again with the same state id",
-        ("INV-ONCE",),
-        smallest={"operations": ("create table ks.t at A",), "elections": 1},
-    )
+        "S-31", "A command is submitted again with the same state id", ("INV-ONCE",),
+        smallest={"operations": ("create table ks.t at A",), "elections": 1})
     commit_with_guard: bool = safeguard(
-        "S-59",
-        "A command names the state that it was built on",
-        ("INV-ONCE", "INV-LIN"),
-        smallest={"nodes": 2},
-    )
+        "S-59", "A command names the state that it was built on", ("INV-ONCE", "INV-LIN"),
+        smallest={"nodes": 2})
     schema_version_check: bool = safeguard(
-        "S-51",
-        "A replica serves requests with a schema at least as new as its coordinator's",
+        "S-51", "A replica serves requests with a schema at least as new as its coordinator's",
         ("INV-SCHEMA",),
-        smallest={
-            "nodes": 2,
-            "operations": ("alter table ks.t add c at A",),
-            "earlier": ("create keyspace ks at A", "create table ks.t at A"),
-            "requests": ("write ks.t at A to B",),
-        },
-    )
+        smallest={"nodes": 2, "operations": ("alter table ks.t add c at A",),
+                  "earlier": ("create keyspace ks at A", "create table ks.t at A"),
+                  "requests": ("write ks.t at A to B",)})
+    # fmt: on
 
     def set_up(self) -> None:
         """The nodes, the first of which leads, and what clients ask of them.

@@ -1,7 +1,5 @@
 """One moment of Paxos as rows: acceptors, proposers, epochs; and what scenario files show."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from kit.model.machines import MachineState

@@ -14,8 +14,6 @@ Sources: Paxos Made Simple, 2.2 to 2.5; CEP-21, "Event Submission Protocol"; pub
 ``PaxosBackedProcessor``, ``PaxosRepair``.
 """
 
-from __future__ import annotations
-
 from functools import partial, partialmethod
 from string import ascii_uppercase
 from typing import Any
@@ -65,7 +63,7 @@ class Paxos(MachineModel):
     )
     epochs: int = parameter(1, "how many epochs of the log can be filled", ge=1, le=99, counts=True)
     ballots: int = parameter(
-        2, ("how many ballots a member can open for one epoch"), ge=1, le=4, counts=True
+        2, "how many ballots a member can open for one epoch", ge=1, le=4, counts=True
     )
     given_names: tuple[str, ...] = parameter(
         (), "names of the members; empty: A, B, C, …", title="names", written=True
@@ -497,9 +495,9 @@ def refined_by(parameters: Any) -> Refinement:
 
 SCENARIOS = (
     Scenario(
-        "one-value", (
-            "A majority promises and accepts, and all nodes learn the value"
-        ), {"values": ("x at A",)}
+        "one-value",
+        "A majority promises and accepts, and all nodes learn the value",
+        {"values": ("x at A",)},
     ),
     Scenario(
         "two-proposers",

@@ -6,8 +6,6 @@ taken by compare-and-set: who comes second finds it taken.
 Sources: Paxos Made Simple, 2.2 to 2.4; CEP-21, "Event Submission Protocol".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Generic, TypeVar
 

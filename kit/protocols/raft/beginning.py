@@ -1,7 +1,5 @@
 """How the servers of a model begin: with logs, terms and a leader that a text says."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from kit.errors import BadInput

@@ -10,8 +10,6 @@ replays the segments that it finds.
 Source: blog post on 6.0, "Dedicated Metadata Commit Log on shard 0".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal, TypeAlias
 

@@ -6,8 +6,6 @@ committed (``apply``), and gives clients their answers. A refused request is a `
 Sources: Raft paper, figures 2, 13; Ongaro's thesis, chapters 3, 4, 6, 9; Scylla, Raft in Scylla.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from inspect import get_annotations, isfunction
 from typing import Any

@@ -1,7 +1,5 @@
 """One moment of a group of servers as rows: who is what, and which entry is where."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct

@@ -4,8 +4,6 @@ Each group has its own log, leader and options. A timeout may run out at any tim
 Source: Scylla, Raft in Scylla, "Raft application in Scylla".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Annotated, Any, TypeAlias
 
@@ -81,7 +79,7 @@ class RaftGroups(NetworkModel):
     about = "How many nodes there are, and how far the groups can get."
     nodes: int = parameter(3, "how many nodes there are", ge=1, le=5)
     terms: int = parameter(
-        1, ("the last term in which a server can ask for votes"), ge=1, le=5, counts=True
+        1, "the last term in which a server can ask for votes", ge=1, le=5, counts=True
     )
     entries: int = parameter(
         3, "the last index that a command from a client can get", ge=1, le=9, counts=True

@@ -1,7 +1,5 @@
 """What the lessons on Raft ask, and their exercises."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

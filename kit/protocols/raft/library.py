@@ -6,8 +6,6 @@ group it works for, so that groups may share one, or have their own and other op
 Source: Scylla, Raft in Scylla, "Raft application in Scylla".
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol

@@ -6,12 +6,10 @@ speed of clocks and messages.
 Sources: Raft paper; Ongaro's thesis; Scylla, Raft in Scylla.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import lru_cache, partial
 from itertools import combinations, pairwise, product
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from msgspec import convert
 
@@ -30,7 +28,15 @@ from kit.protocols.raft.beginning import NAMES, RaftNode, begun, impossible, mem
 from kit.protocols.raft.messages import Install, Installed, Message
 from kit.protocols.raft.rules.configuration import Configuration, tally
 from kit.protocols.raft.rules.log import Log
-from kit.protocols.raft.state import Leader, Options, Output, RaftSafeguards, Server, Stored
+from kit.protocols.raft.state import (
+    Edition,
+    Leader,
+    Options,
+    Output,
+    RaftSafeguards,
+    Server,
+    Stored,
+)
 from kit.protocols.raft.symmetry import renaming_alike
 
 MOST, FEW = 1 << 16, 9
@@ -61,9 +67,7 @@ class Raft(MachineModel):
     members: str = parameter(
         "A B C", "the first members; lowercase for members without a vote", written=True
     )
-    edition: Literal["documents", "server"] = parameter(
-        "documents", "the documents, or the published server"
-    )
+    edition: Edition = parameter("documents", "the documents, or the published server")
     begins: tuple[str, ...] = parameter(
         (),
         "how each server starts: the terms of its entries, then the rest, such as 1 1 2, leads",
@@ -75,7 +79,7 @@ class Raft(MachineModel):
         written=True,
     )
     terms: int = parameter(
-        3, ("the last term in which a server can ask for votes"), ge=1, le=9, counts=True
+        3, "the last term in which a server can ask for votes", ge=1, le=9, counts=True
     )
     clock: bool = parameter(
         False, "whether timeouts are counted in ticks; if not, they can run out at any time"

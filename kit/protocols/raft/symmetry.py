@@ -1,7 +1,5 @@
 """Which states differ in names of servers only: those of servers that begin alike."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import chain, permutations, product

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct, ValidationError, field
 from msgspec.structs import replace
 
+from kit import errors
 from kit.edge.json_text import located, parse_json
 from kit.edge.paths import Readable
 from kit.edge.reading import read_text
@@ -352,6 +354,7 @@ def node_named(name: str, names: Sequence[str], option: str) -> str:
 
 
 MOST_NAMED = 6
+first_of = partial(errors.first_of, most=MOST_NAMED)
 WHO_VOTES = "which nodes vote in group 0"
 UNDECIDED = "the procedure depends on {}: ask a live node first"
 IF_LIVES = "it is not known whether it lives, so both cases count"
@@ -846,12 +849,6 @@ def _warnings(
 def lives(names: Sequence[str], verb: str = "live") -> str:
     """The verb of one name, or of several."""
     return verb if names[1:] else f"{verb}s"
-
-
-def first_of(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
-    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more
 
 
 def _replicas(cluster: ClusterDescription) -> Iterable[str]:

@@ -88,30 +88,20 @@ class Recovery(lost_majority.LostMajority[RecoveryState]):
     )
     writes: int = budget(0, "how many times a node can store data in a column", le=MOST_FAULTS)
 
+    # fmt: off
     latest_index: bool = declared.safeguard(
-        "S-47",
-        "The recovery leader is a node with the latest commit index",
-        ("INV-CAUSAL",),
-        smallest={"commit_indexes": (1, 2, 2, 2), "dead": "C D", "writes": 1},
-    )
+        "S-47", "The recovery leader is a node with the latest commit index", ("INV-CAUSAL",),
+        smallest={"commit_indexes": (1, 2, 2, 2), "dead": "C D", "writes": 1})
     causality: bool = declared.safeguard(
-        "S-48",
-        "A node stores data only with a schema that it has persisted",
-        ("INV-CAUSAL",),
-        smallest={"commit_indexes": (1, 2, 2), "dead": "B C", "writes": 1},
-    )
+        "S-48", "A node stores data only with a schema that it has persisted", ("INV-CAUSAL",),
+        smallest={"commit_indexes": (1, 2, 2), "dead": "B C", "writes": 1})
     leader_first: bool = declared.safeguard(
-        "S-49",
-        "The recovery leader restarts first",
-        ("INV-ONEGROUP", "INV-PROGRESS"),
-        smallest={"commit_indexes": (1, 1, 1, 1), "dead": "C D"},
-    )
+        "S-49", "The recovery leader restarts first", ("INV-ONEGROUP", "INV-PROGRESS"),
+        smallest={"commit_indexes": (1, 1, 1, 1), "dead": "C D"})
     isolation: bool = declared.safeguard(
-        "S-50",
-        "Nodes that are given up are cut off",
-        ("INV-ONEGROUP", "INV-LIN"),
-        smallest={"commit_indexes": (1, 1, 1, 1, 1), "dead": "C D E", "returns": 3, "changes": 2},
-    )
+        "S-50", "Nodes that are given up are cut off", ("INV-ONEGROUP", "INV-LIN"),
+        smallest={"commit_indexes": (1, 1, 1, 1, 1), "dead": "C D E", "returns": 3, "changes": 2})
+    # fmt: on
 
     def set_up(self) -> None:
         """The steps are in the edition's order; in ``server`` voters are chosen again."""

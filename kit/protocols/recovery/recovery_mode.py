@@ -165,18 +165,14 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         le=MOST_FAULTS,
     )
 
+    # fmt: off
     order: bool = declared.safeguard(
-        "S-98",
-        "The operator takes the steps in the order of the procedure",
-        ("INV-SCHEMA",),
-        smallest={"commit_indexes": (1, 2, 2, 2), "dead": "C D", "returns": 1},
-    )
+        "S-98", "The operator takes the steps in the order of the procedure", ("INV-SCHEMA",),
+        smallest={"commit_indexes": (1, 2, 2, 2), "dead": "C D", "returns": 1})
     isolation: bool = declared.safeguard(
-        "S-50",
-        "Nodes that are given up are cut off",
-        ("INV-LIN",),
-        smallest={"commit_indexes": (1, 1, 1), "dead": "B C", "returns": 2, "changes": 2},
-    )
+        "S-50", "Nodes that are given up are cut off", ("INV-LIN",),
+        smallest={"commit_indexes": (1, 1, 1), "dead": "B C", "returns": 2, "changes": 2})
+    # fmt: on
 
     def set_up(self) -> None:
         """Numbers of groups are no more than names."""

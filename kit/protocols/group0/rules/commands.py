@@ -51,18 +51,14 @@ def next_state_id(newest: int, given: int, place: int, places: int) -> int:
 
 
 class Group0Safeguards(Struct, frozen=True, kw_only=True):
-    """One switch a safeguard; each has the name of its safeguard."""
+    """The switches that rules of commands ask for; each has the name of its safeguard."""
 
-    read_barrier: bool = True
-    """Off, a node reads what it has applied, however far it lags."""
     state_id_check: bool = True
     """Off, a node applies a command whatever state it was built on."""
     commit_with_guard: bool = True
     """Off, a command does not say what state it was built on."""
     same_id_on_retry: bool = True
     """Off, a command that is submitted once more gets a state id of its own."""
-    schema_version_check: bool = True
-    """Off, a replica serves with whatever schema it has."""
 
 
 class Indexes(Struct, frozen=True, cache_hash=True):

@@ -1,7 +1,5 @@
 """How a Raft group is drawn: servers with crowns and ballots, the log above them, majorities."""
 
-from __future__ import annotations
-
 import ast
 from collections import Counter
 from collections.abc import Iterator
