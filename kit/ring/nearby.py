@@ -64,14 +64,6 @@ class Line(Struct, frozen=True):
         return before, np.where(changes, self.after[which], stay)
 
 
-class NearbyRows(Struct, frozen=True):
-    """Rows by the index of the token at which their walk begins, with codes in both rings."""
-
-    starts: Index
-    before: Codes
-    after: Codes
-
-
 def changes(before: Ring, after: Ring, replication: Replication) -> ChangedRows:
     """The rows that the change from one ring to the other may touch; codes must be stable."""
     line = _line(before, after)
@@ -82,15 +74,14 @@ def changes(before: Ring, after: Ring, replication: Replication) -> ChangedRows:
         lefts = np.append(np.int64(before.space.low), rights[:-1])
         old, new = (replicas(ring, replication, rights) for ring in (before, after))
         return ChangedRows(lefts, rights, old, new, cuts, merges)
-    lefts, rights, source = _rows(line.tokens, near.starts, before)
-    return ChangedRows(lefts, rights, near.before[source], near.after[source], cuts, merges)
+    starts, former, latter = near
+    lefts, rights, source = _rows(line.tokens, starts, before)
+    return ChangedRows(lefts, rights, former[source], latter[source], cuts, merges)
 
 
 def _line(before: Ring, after: Ring) -> Line:
-    known, codes = len(before.nodes), list[int]()
-    if before.nodes != after.nodes[:known]:
-        others = compress(count(), map(is_not, before.nodes, after.nodes))
-        codes = [code for code in others if before.nodes[code] != after.nodes[code]]
+    known, others = len(before.nodes), compress(count(), map(is_not, before.nodes, after.nodes))
+    codes = [code for code in others if before.nodes[code] != after.nodes[code]]
     codes += range(known, len(after.nodes))
     old = {t: code for code in codes if code < known for t in before.nodes[code].tokens}
     new = {t: code for code in codes for t in after.nodes[code].tokens}
@@ -132,8 +123,12 @@ def _rows(tokens: Tokens, starts: Index, ring: Ring) -> tuple[Tokens, Tokens, In
     return lefts, rights, source
 
 
-def _nearby(line: Line, before: Ring, after: Ring, replication: Replication) -> NearbyRows | None:
-    """The rows near the changed tokens; None when all have to be looked at."""
+def _nearby(
+    line: Line, before: Ring, after: Ring, replication: Replication
+) -> tuple[Index, Codes, Codes] | None:
+    """The rows near the changed tokens, by where their walks begin, with codes in both rings; None
+    when all rows have to be looked at.
+    """
     former, latter = quotas(before, replication), quotas(after, replication)
     if len(former) != len(latter) or not len(after.tokens):
         return None
@@ -154,7 +149,7 @@ def _nearby(line: Line, before: Ring, after: Ring, replication: Replication) -> 
         slot += new.wanted
     starts = sorted(rows)
     codes = np.array([rows[start] for start in starts], np.int32).reshape(len(starts), 2, width)
-    return NearbyRows(np.array(starts, np.intp), codes[:, 0], codes[:, 1])
+    return np.array(starts, np.intp), codes[:, 0], codes[:, 1]
 
 
 def _one_walk(line: Line, old: ReplicaQuota, new: ReplicaQuota) -> Walks | None:

@@ -155,11 +155,6 @@ def widened(groups: Codes, width: int) -> Codes:
     return copy
 
 
-def as_sets(groups: Codes) -> Codes:
-    """Each group sorted by code, so that equal sets are equal rows; padding comes first."""
-    return np.sort(groups, axis=1)
-
-
 def slots_of(codes: Codes, groups: Codes) -> Codes:
     """In which slot of the group of its row each node stands, -1 where it does not: (n, k)."""
     if groups.shape[1] > WIDE:
@@ -180,8 +175,9 @@ def same_sets(first: Codes, second: Codes) -> Mask:
     same = np.ones(len(first), np.bool_)
     odd = differing(first, second)  # few, as a rule: only these are sorted
     width = max(first.shape[1], second.shape[1])
-    ours, theirs = padded(first[odd], width), padded(second[odd], width)
-    same[odd] = (as_sets(ours) == as_sets(theirs)).all(axis=1)
+    # Sorted by code, padding first, equal sets are equal rows.
+    ours, theirs = (np.sort(padded(each[odd], width), axis=1) for each in (first, second))
+    same[odd] = (ours == theirs).all(axis=1)
     return same
 
 

@@ -109,7 +109,10 @@ def parse_replication(options: object, field: str = "replication") -> Replicatio
         raise BadInput(field, options, "a map with a class, as in CQL")
     for key in (key for key in options if not isinstance(key, str)):
         raise BadInput(field, key, "strings as option names")
-    name = _class_name(options.get("class"), f"{field}.class")
+    given = options.get("class")
+    name = given.removeprefix(PACKAGE) if isinstance(given, str) else ""
+    if name not in CLASSES:
+        raise BadInput(f"{field}.class", given, ", ".join(CLASSES) + nearest(name, CLASSES))
     rest = {key: value for key, value in options.items() if key != "class"}
     if name == "NetworkTopologyStrategy":
         return _network(rest, field)
@@ -120,15 +123,6 @@ def parse_replication(options: object, field: str = "replication") -> Replicatio
         return SimpleStrategy(_factor(rest["replication_factor"], f"{field}.replication_factor", 1))
     _check_options(rest, (), field)
     return EverywhereStrategy() if name == "EverywhereStrategy" else LocalStrategy()
-
-
-def _class_name(given: object, field: str) -> str:
-    if isinstance(given, str):
-        short = given.removeprefix(PACKAGE)
-        if short in CLASSES:
-            return short
-        raise BadInput(field, given, ", ".join(CLASSES) + nearest(short, CLASSES))
-    raise BadInput(field, given, ", ".join(CLASSES))
 
 
 def _check_options(rest: Mapping[str, object], known: tuple[str, ...], field: str) -> None:

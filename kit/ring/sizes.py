@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from kit.ring.columns import np
 from kit.ring.placements import stable_placement
-from kit.ring.replication import Keyspace, LocalStrategy
+from kit.ring.replication import Keyspace
 from kit.ring.topology import Ring
 
 Row = tuple[int, int, int]
@@ -65,8 +65,6 @@ def _widths(ring: Ring, keyspaces: Iterable[Keyspace]) -> dict[str, int]:
     # The width of a range takes all of 64 bits, so it is added up in two halves.
     words = np.zeros((2, len(ring.names)), np.int64)
     for keyspace in keyspaces:
-        if isinstance(keyspace.replication, LocalStrategy):
-            continue
         table = stable_placement(ring, keyspace.replication).reads
         width = table.rights.astype(np.uint64) - table.lefts.astype(np.uint64)
         for slot in table.groups.T:

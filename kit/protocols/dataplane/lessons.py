@@ -70,9 +70,7 @@ def sent_at(epoch: int, level: str = "QUORUM", **parameters: Any) -> Player:
 
 @checked
 def needed(epoch: int) -> Sheet:
-    """Show how many answers each level needs at an epoch, for both ways of counting pending
-    replicas.
-    """
+    """Show how many answers each level needs at an epoch, for both ways to count pending ones."""
     rows = []
     for level in LEVELS:
         players = (sent_at(epoch, level, acknowledgement=rule) for rule in RULES)
@@ -230,10 +228,6 @@ def still_quorum(answered: list[str], group: list[str]) -> bool:
     return len({*answered} & {*group}) > len(group) // 2
 
 
-def _two_groups(chance: random.Random) -> Arguments:
-    return [sorted(chance.sample(NAMES[:5], chance.randint(1, 4))) for _ in range(2)]
-
-
 def _some_answers(chance: random.Random) -> Arguments:
     sizes = chance.randint(0, 5), chance.randint(1, 5)
     return [sorted(chance.sample(NAMES, size)) for size in sizes]
@@ -388,7 +382,7 @@ TASKS = (
             [["A", "B", "C"], ["B", "C", "X"]],
             [["A", "B"], ["B", "C"]],
         ),
-        _two_groups,
+        lambda chance: [sorted(chance.sample(NAMES[:5], chance.randint(1, 4))) for _ in range(2)],
     ),
     run_task(
         "stale-plan",

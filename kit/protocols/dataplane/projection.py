@@ -151,11 +151,7 @@ class _Projection:
         return {*row.tolist()}
 
     def _codes(self) -> tuple[int, ...]:
-        codes = {code for view in self.views for group in view for code in group}
-        for state in self.states:
-            for sequence in self.snapshot(state).metadata.sequences:
-                codes |= {c for b in self._barriers(state, sequence) for c in b.replicas}
-        return tuple(sorted(codes))
+        return tuple(sorted({code for view in self.views for group in view for code in group}))
 
     # -- the history, in the range's own numbers --------------------------------------------------
 

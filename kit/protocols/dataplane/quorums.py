@@ -72,9 +72,7 @@ class Crossing(Struct, frozen=True):
 
 
 class Crossings(Struct, frozen=True):
-    """All pairs of epochs of all ranges that were asked for. ``acknowledgement`` says how pendings
-    count.
-    """
+    """All pairs of epochs of the ranges asked for; ``acknowledgement``: how pending ones count."""
 
     acknowledgement: Acknowledgement
     rows: tuple[Crossing, ...]
@@ -211,10 +209,9 @@ def crossings(
     ways = trails(history)
     passed = _passed(ways)
     for newest, trail in enumerate(ways):
-        last, homes = len(trail.views) - 1, [history.dcs[0]]
-        if "LOCAL_QUORUM" in (write, read):  # each datacenter that has replicas counts
-            reads = trail.newest.view.reads
-            homes = [dc for dc, mask in history.datacenters.items() if mask & reads]
+        last, reads = len(trail.views) - 1, trail.newest.view.reads
+        # Each datacenter that has replicas counts; if no level is local, their rows are the same.
+        homes = [dc for dc, mask in history.datacenters.items() if mask & reads]
         for older in range(last, -1, -1):
             pairs = dict.fromkeys(((older, last), (last, older)))
             for dc in homes:

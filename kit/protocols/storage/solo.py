@@ -39,10 +39,7 @@ class Reply(Struct, frozen=True, tag="reply"):
 
 
 class Coordinator(Coordinating):
-    """A coordinator with one ``request``.
-
-    All events of the history are committed; it may know any.
-    """
+    """A coordinator with one ``request``; all events are committed, and it may know any epoch."""
 
     name = "coordinator"
     title = "One real coordinator; you are the replicas (CEP-21)"

@@ -502,10 +502,10 @@ def _metadata(given: Namespace) -> Answer:
     history = history_of(files)
     if given.html is not None:
         # Pictures take a while to load.
-        from kit.protocols.tcm.dry_run.time_machine import log_timeline
+        from kit.protocols.tcm.dry_run.time_machine import RealLog
         from kit.views.export import export_html
 
-        export_html(log_timeline(history), given.html, field="--html")
+        export_html(RealLog(history).read_through(), given.html, field="--html")
     odd = any(epoch.standing == "out of order" for epoch in history.epochs)
     shown = _at(history, given.at) if given.at is not None else _epochs(history)
     return replace(shown, warnings=history.warnings, status=REFUSED if odd else ACCEPTED)

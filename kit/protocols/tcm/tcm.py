@@ -66,7 +66,8 @@ def of_events(judge: Callable[[Any, Log], str | None]) -> Callable[[Any, TcmStat
 
     @wraps(judge)
     def kept(m: Tcm, s: TcmState) -> str | None:
-        return m.verdict(judge, s.events)
+        said: str | None = m.verdict(judge, s.events)
+        return said
 
     return kept
 
@@ -164,7 +165,10 @@ class Tcm(declared.Declared[TcmState]):
         self.computations = 0
         self.snapshot = lru_cache(MOST_KEPT)(self._enacted)
         self.permission = lru_cache(MOST_KEPT)(self._permit)
-        self.verdict = lru_cache(MOST_KEPT)(self._judged)
+        self.verdict = lru_cache(MOST_KEPT)(lambda judge, events: judge(self, events))
+        self.unsettled = lru_cache(MOST_KEPT)(
+            lambda events, forgotten: quorums.settled(self.snapshot(events), forgotten)
+        )
         self.sensible = lru_cache(MOST_KEPT)(self._sensible)
         self.floor = self._floor()
 
@@ -611,9 +615,6 @@ class Tcm(declared.Declared[TcmState]):
 
     # -- what is promised of the committed events --------------------------------------------------
 
-    def _judged(self, judge: Callable[..., str | None], events: Log, *more: Any) -> str | None:
-        return judge(self, events, *more)
-
     @always("INV-VALID", title="Each event makes sense where it is committed")
     @of_events
     def valid(self, events: Log) -> str | None:
@@ -684,7 +685,7 @@ class Tcm(declared.Declared[TcmState]):
     @always("INV-RESUME", name="settled")
     def whole(self, s: TcmState) -> str | None:
         """No operation is left half done."""
-        return self.verdict(_unsettled, s.events, s.forgotten)
+        return self.unsettled(s.events, s.forgotten)
 
     @always("INV-CANCEL", title="Only operations that an operator cancelled are undone")
     @of_events
@@ -717,10 +718,6 @@ class Tcm(declared.Declared[TcmState]):
 
 _, Stream, _, _, _, Crash, Restart = Tcm.acts
 SAFEGUARD = {each.name: each for each in Tcm.safeguards}
-
-
-def _unsettled(m: Tcm, events: Log, forgotten: tuple[str, ...]) -> str | None:
-    return quorums.settled(m.snapshot(events), forgotten)
 
 
 def driver(operation: ops.Operation) -> str | None:

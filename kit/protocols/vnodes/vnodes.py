@@ -26,8 +26,9 @@ STREAMING = {
     *("streams-before-switch", "known-before-streams", "stream-from-displaced", "barrier-drains")
 }
 """Without one of them, what streaming promises is itself broken."""
-_LOST, _SEEN = ("INV-STREAM", "INV-VISIBLE"), ("INV-VISIBLE",)
+_LOST, _MISSED = ("INV-STREAM", "INV-VISIBLE"), ("INV-QI", "INV-VISIBLE")
 ONE: dict[str, Any] = {"nodes": 3, "rf": 1}
+_usual = partial(safeguard, smallest=ONE)
 # A second operation, and a deletion whose tombstones are forgotten meanwhile.
 AGAIN: dict[str, Any] = {"leaves": True, "collecting": True, "requests": DELETED}
 
@@ -85,26 +86,17 @@ class Vnodes(Fenced):
     slow: bool = storage.SLOW
     collecting: bool = storage.COLLECTING
 
-    write_before_read: bool = safeguard(
-        "S-05",
-        "New replicas are written to before they are read from",
-        ("INV-QI", "INV-VISIBLE"),
-        smallest=ONE,
+    write_before_read: bool = _usual(
+        "S-05", "New replicas are written to before they are read from", _MISSED
     )
-    old_writer_stays: bool = safeguard(
+    old_writer_stays: bool = _usual(
         "S-06",
         "The old replica keeps getting writes until all nodes know of the read switch",
-        ("INV-QI", "INV-VISIBLE"),
-        smallest=ONE,
+        _MISSED,
     )
-    streams_before_switch: bool = safeguard(
-        "S-07", "Reads move only after the data has moved", _LOST, smallest=ONE
-    )
-    known_before_streams: bool = safeguard(
-        "S-08",
-        "Streaming begins only after the barrier of write_both_read_old",
-        _LOST,
-        smallest=ONE,
+    streams_before_switch: bool = _usual("S-07", "Reads move only after the data has moved", _LOST)
+    known_before_streams: bool = _usual(
+        "S-08", "Streaming begins only after the barrier of write_both_read_old", _LOST
     )
     stream_from_displaced: bool = safeguard(
         "S-57",
@@ -120,11 +112,8 @@ class Vnodes(Fenced):
         ("INV-FENCE", "INV-VISIBLE"),
         smallest={**ONE, "edition": "server", "drain_fails": True},
     )
-    barrier_drains: bool = safeguard(
-        "S-21",
-        "A barrier waits until requests from older versions have finished",
-        _LOST,
-        smallest=ONE,
+    barrier_drains: bool = _usual(
+        "S-21", "A barrier waits until requests from older versions have finished", _LOST
     )
     drain_before_leaving: bool = safeguard(
         "S-28",
@@ -144,8 +133,8 @@ class Vnodes(Fenced):
         ("INV-NORES",),
         smallest={**ONE, **AGAIN},
     )
-    no_rollback_after_switch: bool = safeguard(
-        "S-60", "An operation is rolled back only before reads have moved", _SEEN, smallest=ONE
+    no_rollback_after_switch: bool = _usual(
+        "S-60", "An operation is rolled back only before reads have moved", ("INV-VISIBLE",)
     )
 
     def placement_history(self) -> RangeHistory:

@@ -583,9 +583,7 @@ def _points(drawing: Layout) -> Iterator[Frag]:
 
 
 def _met(drawing: Layout, at: float, event: what.Delivered) -> list[Frag]:
-    """The message's epoch left of the point, and the answer's to the right if it is another one;
-    below, what it did.
-    """
+    """The message's epoch left of its point, another of the answer right; below, what it did."""
     y = drawing.y(event.replica)
     parts = [_cross(at, y) if event.error else _dot(at, y)]
     parts.append(_text(at_epoch(event.epoch), at - 8, y - 8, anchor="end"))
@@ -680,9 +678,7 @@ def _beads(x1: float, y1: float, x2: float, y2: float) -> Iterator[Box]:
 
 
 def _beside_start(drawing: Layout, way: Way) -> list[Box]:
-    """To the right of where a copy leaves its source, or to the left, on the side to which it goes
-    first.
-    """
+    """Right or left of where a copy leaves its source, first on the side to which it goes."""
     width, (x1, y, x2, y2) = wide(way.copied, LETTERS), _copied(drawing, way)
     at, toward = leaves(x1, x2), 1 if y2 > y else -1
     end = drawing.left + drawing.width

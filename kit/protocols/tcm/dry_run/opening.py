@@ -117,9 +117,7 @@ SHARED = (
 
 
 def as_it_stands(given: Imported) -> tuple[rules.Snapshot, bool]:
-    """The ring with the operations in flight: begun, and with their pending replicas; and whether
-    some of them share ranges.
-    """
+    """The ring with its operations in flight and pending replicas; whether some share ranges."""
     ring, operations = enter(given.ring, operations_of(given))
     snapshot = rules.initial(ring, given.keyspaces, given.epoch)
     for resolved in operations:

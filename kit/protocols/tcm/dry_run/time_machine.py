@@ -4,9 +4,7 @@ Nothing is computed while it is read: what happened is in the log. A fork at an 
 the tcm model: the ring as it was then, with every operation at the step that it had reached.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator
 
 from msgspec import structs
 
@@ -145,19 +143,6 @@ VIEWS = Views(
     table="nodes",
     badges="badges",
 )
-
-
-def log_timeline(history: logs.MetadataHistory) -> Timeline:
-    """The whole log as a timeline, looked at from its start."""
-    return RealLog(history).read_through()
-
-
-LogSource: TypeAlias = logs.MetadataHistory | str | Path | Sequence[str | Path]
-
-
-def history_in(log: LogSource) -> logs.MetadataHistory:
-    """A history, read where it is given by its files."""
-    return log if isinstance(log, logs.MetadataHistory) else logs.metadata_history(log)
 
 
 def ring_of(

@@ -71,10 +71,7 @@ def kept_rows(*parts: str) -> Callable[[Callable[P, Iterable[T]]], Callable[P, t
     """The same of a function that gives rows one by one."""
 
     def keeping(work: Callable[P, Iterable[T]]) -> Callable[P, tuple[T, ...]]:
-        def rows(*args: P.args, **kwargs: P.kwargs) -> tuple[T, ...]:
-            return tuple(work(*args, **kwargs))
-
-        return kept(*parts)(wraps(work)(rows))
+        return kept(*parts)(wraps(work)(lambda *args, **kwargs: tuple(work(*args, **kwargs))))
 
     return keeping
 

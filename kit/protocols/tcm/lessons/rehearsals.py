@@ -4,7 +4,7 @@ A step is a copy of a Player, brought to where a cell wants it; the Player itsel
 so that *Run all* leaves each Player that is shown as the text beside it describes.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,6 +20,7 @@ from kit.operators.importers import ringfile
 from kit.operators.importers.opening import Imported
 from kit.operators.workload import PLAYER, check_work
 from kit.protocols.tcm.dry_run import history, opening, time_machine
+from kit.protocols.tcm.dry_run.metadata_log import MetadataHistory, metadata_history
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.lessons import cluster_of
 from kit.protocols.tcm.panels.dry_run import MOST_NODES
@@ -31,6 +32,7 @@ from kit.views.parts import volume
 from kit.widgets.player import Player
 from kit.widgets.rehearsing import Rehearsal
 
+LogSource: TypeAlias = MetadataHistory | str | Path | Sequence[str | Path]
 SizesSource: TypeAlias = Stored | Mapping[str, int] | str | Path | None
 HEADS = ("epoch", "what is committed", "to copy", "most loaded source", "must not die")
 
@@ -144,22 +146,23 @@ def _cells(step: history.StepSummary) -> tuple[str, str, str, str, str]:
     return str(step.epoch), step.say, copied, step.busiest or "–", f"{broken}{who}"
 
 
+def _history_in(log: LogSource) -> MetadataHistory:
+    return log if isinstance(log, MetadataHistory) else metadata_history(log)
+
+
 @checked
-def replay_log(log: time_machine.LogSource) -> Rehearsal:
+def replay_log(log: LogSource) -> Rehearsal:
     """Open a Player on the history in a real log's files, and say what is missing from it.
 
     Raises BadInput for files that ``metadata_history`` does not take.
     """
-    known = time_machine.history_in(log)
-    return Rehearsal(time_machine.log_timeline(known), known.warnings)
+    known = _history_in(log)
+    return Rehearsal(time_machine.RealLog(known).read_through(), known.warnings)
 
 
 @checked
 def what_if(
-    log: time_machine.LogSource,
-    epoch: int,
-    keyspaces: opening.Keyspaces,
-    operations: str | Iterable[str] = (),
+    log: LogSource, epoch: int, keyspaces: opening.Keyspaces, operations: str | Iterable[str] = ()
 ) -> Rehearsal:
     """Open a Player on the tcm model with the cluster at an epoch: continue from there, or cancel.
 
@@ -170,7 +173,7 @@ def what_if(
     Raises BadInput for an epoch that the log does not have or at which somebody's tokens are not
     known, and where the published rules would have refused what the log has.
     """
-    known = time_machine.history_in(log)
+    known = _history_in(log)
     timeline = time_machine.forked(known, epoch, keyspaces, operations)
     return Rehearsal(timeline, known.warnings, controls=True)
 

@@ -272,9 +272,7 @@ def _acknowledged(row: facts.BarrierRow) -> str:
 def _pairs(
     scene: Scene, operation: facts.OperationRow, step: facts.StepRow
 ) -> Iterator[tuple[int, str, bool]]:
-    """Where neighbours meet, what a merge to come would make of them, and whether it leaves them
-    apart, as they are now.
-    """
+    """Where neighbours meet, what a merge would make of them, and whether it leaves them apart."""
     m, s, name = scene.model, scene.state, facts.keyspaces(scene.model)[0]
     group = m.snapshot(s).metadata.group_of(name)
     if step.name != "merge" or step.status == "done" or group is None:

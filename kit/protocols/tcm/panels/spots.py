@@ -319,9 +319,7 @@ def _spot(
 
 
 def disks(spots: Sequence[TokenPlace]) -> Mapping[str, Box]:
-    """The disk of each node that receives a stream: inside of the ring, deeper where
-    its neighbour's disk or name is.
-    """
+    """The disk of each node that receives a stream: inside of the ring, clear of its neighbours."""
 
     def seats(place: TokenPlace) -> Iterator[Box]:
         for deeper in DISKS_DEEPER:

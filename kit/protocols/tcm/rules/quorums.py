@@ -148,9 +148,7 @@ def _counted(members: Mask) -> Counts:
 
 
 def _answers(counts: Counts, factor: int | None, late: Mask | None) -> Counts:
-    """How many must answer: a majority of a factor and whoever is pending, or of each group; of
-    none nobody.
-    """
+    """How many must answer: a majority of the factor or of each group, and whoever is pending."""
     if factor is None:
         return np.asarray((counts // 2 + 1) * (counts > 0), np.int32)
     return _and_late(np.full_like(counts, majority(factor) if factor else 0), late)

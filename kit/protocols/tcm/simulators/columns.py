@@ -182,9 +182,7 @@ class Columns:
 def followed(plain: simple.PlainCluster, event: Event) -> simple.PlainCluster | str:
     """The simplified model after one more event of the log."""
     if isinstance(event, Begin):
-        own = event.operation
-        change = simple.PlainOperation(own.kind, own.node, own.tokens, own.target, own.dc, own.rack)
-        return plain.begin(change)
+        return plain.begin(event.operation)
     if event.node not in plain.flights:
         return f"in the simple model, {event.node} has nothing left to do"
     return plain.advance(event.node) if isinstance(event, Advance) else plain.cancel(event.node)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 Line = tuple[tuple[int, str], ...]
 """Who owns which token, in the order of the tokens."""
@@ -50,22 +51,6 @@ def replicas(line: Line, places: Mapping[str, Place], factors: Factors, token: i
         rest = [name for name in here if name not in firsts]
         group.update([*firsts, *rest][:factor])
     return frozenset(group)
-
-
-@dataclass(frozen=True)
-class PlainOperation:
-    """An operation in plain words: who, on which tokens (join, move), in whose place (replace).
-
-    ``dc`` and ``rack`` say where a newcomer stands; else it stands beside the node that it
-    replaces, or the first one.
-    """
-
-    kind: str
-    node: str
-    tokens: tuple[int, ...] = ()
-    instead: str | None = None
-    dc: str | None = None
-    rack: str | None = None
 
 
 @dataclass(frozen=True)
@@ -110,10 +95,14 @@ class PlainCluster:
 
     # -- events -----------------------------------------------------------------------------------
 
-    def begin(self, change: PlainOperation) -> PlainCluster:
-        """An operation begins with its first event."""
+    def begin(self, change: Any) -> PlainCluster:
+        """An operation begins with its first event.
+
+        Its ``dc`` and ``rack`` say where a newcomer stands; else it stands beside its ``target``,
+        which it replaces, or the first node.
+        """
         first = next(iter(self.places.values()))
-        dc, rack = self.places.get(change.instead or change.node, first)
+        dc, rack = self.places.get(change.target or change.node, first)
         place = change.dc or dc, change.rack or rack
         now = replace(self, places={**self.places, change.node: place})
         flight = Flight(self.line, changed(self.line, change), ())
@@ -198,10 +187,10 @@ def stable_cluster(
     return replace(now, tables=now.settled())
 
 
-def changed(line: Line, change: PlainOperation) -> Line:
+def changed(line: Line, change: Any) -> Line:
     """The line after an operation."""
     if change.kind == "replace":
-        return tuple((t, change.node if n == change.instead else n) for t, n in line)
+        return tuple((t, change.node if n == change.target else n) for t, n in line)
     kept = ((t, n) for t, n in line if n != change.node)
     return tuple(sorted((*kept, *((t, change.node) for t in change.tokens))))
 

@@ -150,9 +150,7 @@ JOBS = {
 
 
 class SharedValue:
-    """A value that travels inside each task, in place of a broadcast one; equal ones are unpacked
-    once by a worker.
-    """
+    """A value that travels inside each task, not broadcast; a worker unpacks equal ones once."""
 
     def __init__(self, value: Any) -> None:
         self.packed = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)

@@ -13,7 +13,7 @@ datacenter):
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from itertools import product
 
 import numpy as np
@@ -55,14 +55,12 @@ class Frame(Struct, frozen=True, eq=False):
     dead: Mask
     factors: dict[str, int]
 
-    def like(self, other: Frame) -> bool:
-        """Whether ranges measure the same against both."""
-        ours, theirs = ({**f.units, **f.local, "dead ": f.dead} for f in (self, other))
-        return (
-            (self.wanted, self.factors) == (other.wanted, other.factors)
-            and ours.keys() == theirs.keys()
-            and all(np.array_equal(ours[name], theirs[name]) for name in ours)
-        )
+    @property
+    def key(self) -> Hashable:
+        """Frames against which ranges measure the same have equal ones."""
+        columns = {**self.units, **self.local, "dead ": self.dead}
+        contents = ((name, column.tobytes()) for name, column in columns.items())
+        return self.wanted, frozenset(self.factors.items()), frozenset(contents)
 
 
 def frame(history: History, group: int, step: int) -> Frame:
@@ -81,15 +79,11 @@ def frame(history: History, group: int, step: int) -> Frame:
 
 def alike(history: History, group: int) -> list[tuple[Frame, list[int]]]:
     """All steps, those together at which ranges measure the same, and against what."""
-    kinds: list[tuple[Frame, list[int]]] = []
+    kinds: dict[Hashable, tuple[Frame, list[int]]] = {}
     for step in range(len(history.stages)):
         made = frame(history, group, step)
-        steps = next((steps for known, steps in kinds if known.like(made)), None)
-        if steps is None:
-            kinds.append((made, [step]))
-        else:
-            steps.append(step)
-    return kinds
+        kinds.setdefault(made.key, (made, []))[1].append(step)
+    return list(kinds.values())
 
 
 class Tally:
