@@ -27,7 +27,7 @@ def covered(name: str, **parameters: Any) -> tuple[set[str], set[str]]:
 
 
 def test_a_bootstrap_takes_every_edge_but_cancel() -> None:
-    """Each commit takes the edge that leads where it led; steps of other kinds take none."""
+    """Of its own diagram, along the run that the model suggests."""
     names, taken = covered("tcm", operations=("bootstrap X --tokens 150",))
     edges = {name for name in names if name.startswith("bootstrap: ")}
     assert taken <= names

@@ -136,7 +136,7 @@ def recorded() -> dict[str, str]:
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("story", recorded())
 def test_each_panel_draws_a_story_as_on_record(story: str) -> None:
-    """What differs is the panel whose digest changed: look whether the new picture is right."""
+    """A digest that differs names the panel: look whether the new picture is right."""
     assert digests(story).split() == recorded()[story].split()
 
 

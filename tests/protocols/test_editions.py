@@ -45,7 +45,7 @@ LESSONS = (machine_table, stage_table, decisions)
 
 
 def test_the_models_of_topology_tablets_and_recovery_have_two_editions() -> None:
-    """Those of the topology, of tablets and of recovery among them."""
+    """Other models may have two as well."""
     assert {"tcm", "group0", "topology", "join", "vnodes", "tablets", "tablet"} < set(TWO_EDITIONS)
     assert {"resize", "balance", "recovery", "recovery_mode", "failures"} < set(TWO_EDITIONS)
 
@@ -63,7 +63,7 @@ def test_a_model_of_two_editions_begins_with_documents_and_says_so(name: str) ->
 
 @pytest.mark.parametrize("name", TWO_EDITIONS)
 def test_a_search_prints_the_edition_searched(name: str) -> None:
-    """Whether they were asked for or not."""
+    """In its configuration, even if no edition was asked for."""
     answer = call("check", name, "--max-states", "5")
     assert answer.out.splitlines()[1].startswith("configuration: edition documents, ")
 
@@ -93,20 +93,20 @@ def test_a_scenario_of_edition_server_mentions_the_server(name: str) -> None:
 
 
 @pytest.mark.parametrize("opens", OPERATORS_FILES, ids=lambda opens: opens.__name__)
-def test_what_reads_cluster_files_defaults_to_edition_server(opens: Callable[..., Any]) -> None:
-    """That is what runs there."""
+def test_readers_of_cluster_files_default_to_edition_server(opens: Callable[..., Any]) -> None:
+    """Operators' clusters run the server."""
     assert inspect.signature(opens).parameters["edition"].default == "server"
 
 
 @pytest.mark.parametrize("asked", DRAWN, ids=lambda asked: asked.__qualname__)
 def test_drawn_clusters_default_to_edition_documents(asked: Callable[..., Any]) -> None:
-    """Nobody runs them: they are as made up as a scenario is."""
+    """Nobody operates a drawn cluster."""
     assert inspect.signature(asked).parameters["edition"].default == "documents"
 
 
 @pytest.mark.parametrize("asked", LESSONS, ids=lambda asked: asked.__name__)
 def test_lessons_default_to_edition_documents(asked: Callable[..., Any]) -> None:
-    """As the models do of which they speak."""
+    """As models do."""
     assert inspect.signature(asked).parameters["edition"].default == "documents"
 
 
@@ -148,7 +148,7 @@ def test_the_table_has_a_row_for_each_state_and_edge(name: str, edition: Edition
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_a_row_is_marked_if_and_only_if_the_editions_differ(name: str) -> None:
-    """A row is marked if and only if one edition lacks it, or has it otherwise."""
+    """Unmarked rows are as many as states and edges that the two editions share."""
     documents, server = (WHOLE[name](edition) for edition in EDITIONS)
     same = {*documents.states, *documents.edges} & {*server.states, *server.edges}
     assert sum(not row.differs for row in TABLES[name].rows) == len(same)

@@ -101,7 +101,7 @@ def searched(name: str, off: str, invariant: str) -> Result:
 
 
 @pytest.mark.parametrize(("name", "guard"), [(n, g) for n, g in GUARDS if g.kept])
-def test_a_safeguard_says_which_invariant_holds_without_it(name: str, guard: Any) -> None:
+def test_a_safeguard_names_the_invariants_kept_anyhow(name: str, guard: Any) -> None:
     """Beside its switch, where a search finds nothing, and in ``kit show``."""
     said = [each.sentence for each in guard.kept]
     switch = _switch(guard, on=True)

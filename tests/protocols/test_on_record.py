@@ -110,7 +110,7 @@ def test_panels_and_tools_say_what_is_on_record(what: str, head: str) -> None:
 
 
 def test_every_model_and_every_server_is_on_record() -> None:
-    """By the longest of its stories when the record was written; of equals by the first."""
+    """A missing model is added by KIT_REWRITE=1, with its longest story."""
     if os.environ.get("KIT_REWRITE") == "1":
         longest: dict[str, tuple[int, str]] = {}
         for model, story in stories():

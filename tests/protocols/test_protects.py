@@ -107,5 +107,5 @@ def test_rules_and_judges_work_behind_a_violation(name: str, guard: Safeguard) -
 @pytest.mark.deep
 @pytest.mark.parametrize(("name", "guard"), HARMFUL)
 def test_rules_and_judges_work_far_behind_a_violation(name: str, guard: Safeguard) -> None:
-    """The same for many more states."""
+    """Through many more states."""
     harmed(build(name, guard.smallest, (guard.name,)), MOST)

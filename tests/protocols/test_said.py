@@ -110,7 +110,7 @@ WORDS = [
 
 
 def test_every_request_and_command_has_a_word_here() -> None:
-    """No request of the tables, and no command of an operator, is left out."""
+    """A request of the tables or an operator's command without a word would not be searched."""
     said = {word.split(" ")[0] for word in CONTROL}
     played = {each.name for each in GLOBAL_REQUESTS if each.played}
     assert {*NODE_REQUESTS, *REQUEST_OF, *played} <= said

@@ -73,7 +73,7 @@ def test_each_claim_and_each_safeguard_has_a_scenario() -> None:
 
 @pytest.mark.parametrize("path", files().values(), ids=lambda path: path.stem)
 def test_a_scenario_says_why_and_is_short(path: Path) -> None:
-    """A file says in its first sentences why it is worth seeing, and is short."""
+    """The lines above it give the reason; LONGEST is what a lecturer still shows."""
     script = parse(read(path), path.name)
     assert script.why.endswith((".", "103."))
     assert len(script.why) > 40
@@ -109,7 +109,7 @@ def test_a_promise_breaks_in_a_scenario_only_for_a_known_reason(path: Path) -> N
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("path", files().values(), ids=lambda path: path.stem)
 def test_a_scenario_opens_at_its_start_and_is_saved_and_loaded(path: Path) -> None:
-    """A file gives a history to walk through, at its start, that can be saved and loaded."""
+    """The loaded history says the same at each moment."""
     timeline = open_file(path)
     assert timeline.at == 0
     assert len(timeline.moments) > 1 or path.stem == "too-few-left"
@@ -118,7 +118,7 @@ def test_a_scenario_opens_at_its_start_and_is_saved_and_loaded(path: Path) -> No
 
 
 def test_the_scenario_of_a_bootstrap_ends_in_epoch_4_with_x_as_a_replica() -> None:
-    """The four steps of the bootstrap file lead to epoch 4, with X a replica."""
+    """At its last moment."""
     timeline = open_file(file_named("tcm/bootstrap"))
     timeline.goto(timeline.tip)
     assert isinstance(timeline.model, TcmCluster)
@@ -174,7 +174,7 @@ def test_an_unreadable_scenario_is_refused(tmp_path: Path, content: bytes | None
 
 
 def test_next_back_milestone_enabled_and_waiting_move_and_show() -> None:
-    """Next, back and milestone walk along; enabled and waiting show what begins with a word."""
+    """The first three move along the run; the others list steps that begin with a word."""
     text = HEAD + "\nnext\nnext\nback\nnext\nmilestone\nenabled commit\nwaiting commit\n----\n"
     timeline, (shown,) = run(parse(text))
     assert shown[0].startswith("“Bootstrap X at 150” begins")
@@ -199,7 +199,7 @@ def test_a_move_without_a_step_left_says_so() -> None:
 
 
 def test_a_scenario_of_a_model_without_texts_shows_steps_and_promises() -> None:
-    """A scenario of a model that has no texts of its own can act, and show lamps and what waits."""
+    """Two-phase commit: enabled steps, the promises, and which model it is."""
     text = "# Why.\nmodel twophase\n\nenabled prepare\nprepare RM1\nverdicts\nwaiting\n----\n"
     script = parse(text)
     _, (shown,) = run(script)

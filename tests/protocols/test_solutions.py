@@ -176,7 +176,7 @@ def test_the_solution_counts_acknowledgements_by_edition(
     ],
 )
 def test_the_solution_knows_whether_majorities_meet(readers: str, writers: str, meet: bool) -> None:
-    """It agrees with trying every pair of smallest majorities."""
+    """The answer is that of trying every pair of smallest majorities."""
     sets = [
         [{*each} for each in combinations(group, len(group) // 2 + 1)]
         for group in (readers, writers)
@@ -204,7 +204,7 @@ def test_the_solution_knows_whether_majorities_meet(readers: str, writers: str, 
 def test_the_solution_knows_how_many_may_be_unaware(
     group: str, answers: str, needed: int, may: bool
 ) -> None:
-    """So many of those who answer may be outside of the majority that knows."""
+    """As many as may answer from outside of the majority that knows."""
     assert unaware([*group], [*answers], needed) is may
 
 
@@ -213,7 +213,7 @@ def test_the_solution_knows_how_many_may_be_unaware(
     [(0, "BC", "BC"), (1, "BC", "ABC"), (2, "AB", "ABC"), (3, "AB", "AB")],
 )
 def test_the_solution_sorts_readers_and_writers(done: int, reads: str, writes: str) -> None:
-    """In order, whatever the order of what is given."""
+    """In whatever order the nodes are given."""
     assert groups([*"CB"], [*"BA"], done) == [[*reads], [*writes]]
 
 

@@ -186,7 +186,7 @@ def test_the_log_is_refused_where_nodes_only_gossip(line: str) -> None:
 
 
 def test_a_removed_node_without_a_replica_is_down() -> None:
-    """A node that is removed is dead, as all know from then on; it may be far from the range."""
+    """B, far from the range: up before the removal is committed, down after."""
     given = {"nodes": 6, "token": 300, "rf": 3, "operations": ("removenode B",)}
     timeline = Timeline(build("dataplane", given))
     model, tools = timeline.model, servers(timeline)
@@ -202,7 +202,7 @@ def test_a_removed_node_without_a_replica_is_down() -> None:
 
 
 def test_a_crashed_replica_is_down_and_no_other_node_is() -> None:
-    """In the ring it stands as before; all others are up."""
+    """B crashed; the metadata say nothing of it."""
     timeline = after("dataplane", {"crashes": 1}, "crash B")
     run = tuple(timeline.moments[at] for at in timeline.path())
     now, tools = DrillMoment(timeline.model, run, "A"), servers(timeline)
@@ -244,7 +244,7 @@ def test_a_node_with_a_new_address_is_down_where_the_old_address_is_known() -> N
 
 @pytest.mark.parametrize("name", server_places())
 def test_every_command_of_nodetool_is_understood_by_every_model(name: str) -> None:
-    """What is not modelled says so, and is not offered."""
+    """A command that is not modelled says so, and is not offered."""
     family, place = server_places()[name]
     forms = family.load(place).understood("nodetool")
     timeline = Timeline(build(name, {}, ()))
@@ -375,7 +375,7 @@ def test_nodetool_shows_a_migration_from_gossip_to_the_log() -> None:
 
 
 def test_a_command_that_is_not_modelled_says_so_whatever_its_number() -> None:
-    """Where the model has nothing like that that is said first, whatever was asked for."""
+    """Before the number is looked at."""
     timeline = Timeline(build("schema", {"nodes": 2}, ()))
     now = DrillMoment(timeline.model, (timeline.moments[0],), "A")
     for line in ("reconfigure 9", "reconfigure dc7:1", "unregister 7"):
@@ -384,7 +384,7 @@ def test_a_command_that_is_not_modelled_says_so_whatever_its_number() -> None:
 
 
 def test_only_a_node_that_has_left_is_unregistered() -> None:
-    """Until then it is in the directory as LEFT; afterwards it cannot be named."""
+    """The directory has D as LEFT before; afterwards D cannot be named."""
     given = {"nodes": 4, "members": 3, "edition": "server", "orders": 2, "longest": 9}
     timeline = Timeline(build("cms", given, ()))
     tools = servers(timeline)
@@ -422,7 +422,7 @@ def test_only_a_node_that_has_left_is_unregistered() -> None:
 def test_the_server_reconfigures_the_cms_before_a_member_leaves(
     edition: str, node: str, kind: str, state: str
 ) -> None:
-    """It would reject the leave of a member; the documents do not."""
+    """The server would reject the leave of a member; the documents do not."""
     given = {"nodes": 4, "members": 3, "edition": edition, "orders": 1, "longest": 9}
     timeline = Timeline(build("cms", given, ()))
     option = timeline.model.find(timeline.state, f"decommission A {node} A B")
@@ -438,7 +438,7 @@ def test_the_server_reconfigures_the_cms_before_a_member_leaves(
 
 
 def test_a_snapshot_is_refused_where_the_run_has_none_left() -> None:
-    """Snapshots are submitted as the events of a run name them, each once."""
+    """A run has the snapshots that its events name, each once."""
     timeline = Timeline(build("commit", {"events": ("snapshot at B",)}, ()))
     tools, [first] = servers(timeline), timeline.moments
     with pytest.raises(Refused, match="no “snapshot at A” left"):
@@ -484,7 +484,7 @@ def test_a_bootstrap_of_a_live_node_is_not_aborted() -> None:
 
 
 def test_a_command_that_the_model_refuses_gives_the_models_reason() -> None:
-    """One that is permitted comes first; where none is, the model's reason is told."""
+    """At once, or when the action is done."""
     timeline = Timeline(build("cms", {"nodes": 1}, ()))
     now = DrillMoment(timeline.model, (timeline.moments[0],), "A")
     [action] = answer(servers(timeline), now, "nodetool decommission").actions
@@ -622,7 +622,7 @@ REAL = {
 
 
 def test_every_word_of_no_real_tool_is_marked_as_the_kits_own() -> None:
-    """Of every drill: an operator doesn't look for them on a real server."""
+    """In every drill: operators shouldn't look for such a word on a real server."""
     forms = {form for name in drills() for form in open_drill(name).grammar.forms}
     own = {form.text.split()[0] for form in forms if form.own}
     assert own >= {"upgrade", "install", "restart", "happen"}

@@ -249,9 +249,7 @@ def test_an_operation_heals_after_a_fault(row: FaultRow) -> None:
 @pytest.mark.deep
 @pytest.mark.parametrize("row", MATRIX, ids=named)
 def test_an_operation_heals_after_two_faults_at_any_steps(row: FaultRow) -> None:
-    """Each fault of each kind at each step of each operation, and a second one at each step of all
-    those runs.
-    """
+    """Each fault at each step of the operation, and a second one at each step after that."""
     healing = Healing(row)
     healing.run(2)
     print(healing.figures)

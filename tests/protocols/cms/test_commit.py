@@ -104,7 +104,7 @@ def test_a_race_ends_as_if_its_events_came_in_turn(given: dict[str, Any]) -> Non
 
 @pytest.mark.spec("B-083")
 def test_counter_and_paxos_are_judged_by_the_same_properties() -> None:
-    """What a search judges does not depend on who gives out epochs."""
+    """Invariants are among them."""
     judged = [
         check(build("commit", {**RACES[0], "backend": each})).scope.judged for each in BACKENDS
     ]
@@ -157,7 +157,7 @@ def test_each_safeguard_is_needed_and_enough(guard: Any) -> None:
     "given", [{}, {"window": 2, "members": 1, "nodes": 3, "events": THREE["events"]}]
 )
 def test_each_step_refines_the_log_of_tcm(given: dict[str, Any]) -> None:
-    """It is a step of that log, or changes nothing."""
+    """A step appends the same entry there, or changes nothing."""
     refinement = entry_of("commit").refinement
     assert refinement is not None
     result = check_refinement(refinement(build("commit", given).parameters))
@@ -165,7 +165,7 @@ def test_each_step_refines_the_log_of_tcm(given: dict[str, Any]) -> None:
 
 
 def test_a_search_that_the_window_cuts_is_called_bounded() -> None:
-    """It names the window that left out the second epoch coming first."""
+    """The search names the window, which lets no second epoch come first."""
     given = {"members": 1, "nodes": 2, "events": ("drop table t at A", "alter table u at A")}
     cut, whole = (check(build("commit", {**given, "window": n})) for n in (1, 2))
     assert (cut.complete, cut.verdict, cut.bound.partition(",")[0]) == (True, "bounded", "window=1")
@@ -209,8 +209,8 @@ def test_a_malformed_event_is_refused_with_its_whole_text(text: str, allowed: st
     assert wrong.value.allowed == allowed
 
 
-def test_a_client_gets_its_answer_from_the_node_it_asked() -> None:
-    """The member answers that node, unless it is that node."""
+def test_a_client_is_answered_by_the_node_that_took_its_event() -> None:
+    """The member's answer goes by that node, unless the member is that node."""
     given: dict[str, Any] = {"members": 1, "nodes": 2, "events": ("drop table t at B",)}
     timeline = after("commit", given, "submit r1 A", "ballot A", "propose A", "learn A",
                      "answer A")  # fmt: skip
@@ -239,7 +239,7 @@ def test_the_loser_of_a_race_is_committed_as_the_next_epoch() -> None:
 
 @pytest.mark.spec("B-005", "B-012")
 def test_a_rejected_event_names_the_epoch_that_it_lost_to() -> None:
-    """Its table was dropped as epoch 1."""
+    """B's table was dropped as epoch 1."""
     timeline = after("commit", {}, "submit r1 A", "submit r2 B", *ROUND, "ballot B")
     go_on(timeline, "prepare B A", "ballot B", "prepare B C", "propose B", "answer B")
     rejected = "rejected because table t has been dropped (epoch 1)"
@@ -256,7 +256,7 @@ def _last(timeline: Any) -> tuple[Any, Any, Any]:
 
 @pytest.mark.spec("B-013")
 def test_an_event_submitted_again_is_committed_once() -> None:
-    """Its answer was lost; the next member finds the id in the log."""
+    """The answer was lost; the next member finds the event's id in the log."""
     given = {"events": ("alter table t at D",), "losses": 1}
     timeline = after("commit", given, "submit r1 A", *ROUND, "lose-answer A")
     assert timeline.state.requests[0].stage == "unknown"
@@ -290,7 +290,7 @@ def test_without_replication_every_submitter_still_gets_its_answer() -> None:
 
 @pytest.mark.spec("B-010")
 def test_a_round_shows_its_messages_in_order_and_refuses_a_lower_ballot() -> None:
-    """Prepare and promise, accept and accepted, in order; a lower ballot is refused after that."""
+    """Prepare, promise, and the prepare of a higher ballot; the lower accept is refused."""
     timeline = after("commit", {}, "submit r1 A", "submit r2 B", *ROUND[:2], "ballot B")
     go_on(timeline, "prepare B C")
     said = panel_text(timeline, "rounds")

@@ -82,7 +82,7 @@ def test_no_walk_passes_with_fewer_commands(name: str) -> None:
     ],
 )
 def test_a_command_is_accepted_in_other_real_spellings(line: str) -> None:
-    """Other ways to say what the forms say."""
+    """With comments, quotes, options or sudo."""
     assert not errors(typed(MEMBER, line))
 
 
@@ -95,7 +95,7 @@ def test_a_command_is_accepted_in_other_real_spellings(line: str) -> None:
     ],
 )
 def test_the_replication_factor_follows_a_reconfiguration(lines: list[str], size: int) -> None:
-    """As the server prints it; a CMS that cannot be that large does not change it."""
+    """In the server's words; a CMS that cannot be that large does not change it."""
     row = f"ReplicationParams{{class=org.apache.cassandra.locator.MetaStrategy, dc1={size}}}"
     walked = typed(MEMBER, *lines, LIST, "nodetool cms dumplog")
     assert f"Replication factor: {row}" in walked.transcript[-2].lines

@@ -60,7 +60,7 @@ def test_the_lesson_knows_which_members_decide() -> None:
 
 
 def test_a_question_about_an_unknown_node_or_model_is_refused() -> None:
-    """Another model, an unknown request, an unknown node."""
+    """Or about an unknown request."""
     race = story("cms/race-rejected")
     for question, about in ((answer_to, ["r9"]), (fetched, ["A", "Z"]), (deciding, [])):
         with pytest.raises(BadInput):

@@ -138,7 +138,7 @@ def why_not(timeline: Timeline, action: Any) -> str:
 
 @pytest.mark.spec("B-067")
 def test_a_node_with_its_switch_set_refuses_every_kind_of_change() -> None:
-    """That node alone; a lock in the picture shows it."""
+    """Other nodes do not; a lock in the picture shows the switch."""
     timeline = played("requested=every spares=1", "upgrade A", "freeze A B")
     assert {"schema", "move", "decommission", "bootstrap"} <= {*KINDS}
     for kind in KINDS:
@@ -150,7 +150,7 @@ def test_a_node_with_its_switch_set_refuses_every_kind_of_change() -> None:
 
 @pytest.mark.spec("B-068")
 def test_an_old_node_ignores_messages_on_the_cms_and_its_epochs() -> None:
-    """Its state stays as it was since its switch was set."""
+    """C's state stays as it was when its switch was set."""
     timeline = played("", "upgrade A", "freeze A B", "freeze A C", "initialize A", "begin-log A",
                       "upgrade B", "ask-members B", "catch-up B", "grow B")  # fmt: skip
     said = {flow.text for flow in flows_of(timeline, 7)}
@@ -185,7 +185,7 @@ def test_a_set_switch_keeps_old_nodes_out_after_the_upgraded_node_is_lost() -> N
 
 
 def test_without_the_switch_old_nodes_join_and_come_back() -> None:
-    """Where versions are mixed, and where a log has begun without the node."""
+    """While versions are mixed, and after a log has begun without the node."""
     timeline = played("spares=1 crashes=1", "upgrade A", off=("metadata-switch",))
     assert why_not(timeline, Migration.bring("X", "old")) == ""
     go(timeline, "crash C", "upgrade B", "initialize A C", "answer A B", "begin-log A")
@@ -194,7 +194,7 @@ def test_without_the_switch_old_nodes_join_and_come_back() -> None:
 
 @pytest.mark.spec("B-070")
 def test_a_node_upgraded_later_learns_the_members_and_fetches_the_log() -> None:
-    """It asks its peers, an upgraded one answers, and it gets the log from a member."""
+    """C asks its peers, A answers, and the log comes from a member."""
     timeline = played("", "upgrade A", "freeze A B", "freeze A C", "initialize A", "begin-log A",
                       "upgrade C", "ask-members C")  # fmt: skip
     assert timeline.model.named(timeline.state.nodes[2].knows) == ("A",)
@@ -236,7 +236,7 @@ def test_an_injected_gossip_message_changes_only_nodes_without_the_log() -> None
 
 
 def test_the_log_begins_only_after_a_mismatch_is_mended() -> None:
-    """Until then the refusal names the node that differs."""
+    """Before, the refusal names the node that differs."""
     lines = ("upgrade A", "change C schema", "upgrade B", "upgrade C", "initialize A",
              "answer A B", "answer A C")  # fmt: skip
     timeline = played("edition=server", *lines)
@@ -261,7 +261,7 @@ def test_an_aborted_initialization_changes_no_node() -> None:
 
 @pytest.mark.spec("B-040")
 def test_only_the_node_with_the_flag_begins_a_fresh_cluster() -> None:
-    """It is the CMS, and another node finds it."""
+    """That node is the CMS, and another node finds it."""
     for flag in "ABC":
         timeline = played(f"begins=fresh contact={flag}")
         enabled = timeline.model.actions(timeline.state)
@@ -302,7 +302,7 @@ def test_on_the_server_fresh_nodes_take_part_in_a_single_election() -> None:
 
 @pytest.mark.parametrize("given", ["begins=fresh spares=1", "begins=fresh deaths=1", "contact=E"])
 def test_a_fresh_cluster_with_spares_deaths_or_an_unknown_seed_is_refused(given: str) -> None:
-    """Nobody is added to it or lost by it, and the first one is a node."""
+    """Such a cluster could not begin fresh."""
     with pytest.raises(BadInput):
         played(given)
 

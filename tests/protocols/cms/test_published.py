@@ -212,7 +212,7 @@ def plain(cells: tuple[str, ...]) -> str:
 
 @pytest.mark.parametrize(("name", "row"), CASES)
 def test_a_rule_gives_the_answer_worked_out_by_hand(name: str, row: tuple[str, ...]) -> None:
-    """The rule that stands in the kit gives what was worked out by hand."""
+    """Each row is a published case."""
     answer: Any = ANSWERS[name]
     given = answer.__code__.co_argcount
     assert answer(*row[:given]) == plain(row[given:])
@@ -220,7 +220,7 @@ def test_a_rule_gives_the_answer_worked_out_by_hand(name: str, row: tuple[str, .
 
 @pytest.mark.parametrize("name", FILES)
 def test_each_published_rule_has_cases_and_is_in_the_index(name: str) -> None:
-    """Its function is there, too."""
+    """The function that answers them exists."""
     assert len([*rows(FILES[name])]) > LEAST
     [line] = (line for line in FILES[name].splitlines() if line.startswith("# answered by"))
     for function in line.removeprefix("# answered by ").split(", "):
@@ -294,7 +294,7 @@ def test_members_are_added_one_by_one_and_then_removed(
     ],
 )
 def test_an_event_names_its_kind_its_size_and_its_nodes(event: str, kind: str, named: int) -> None:
-    """It names its kind and its nodes; a number is a size."""
+    """Nodes are letters; only a reconfiguration has a size."""
     assert parsed(event) == (kind, named)
     assert sizes_in(event) == (3 * (kind == "reconfigure"), "")
     assert letters(0b101) == "A C"
@@ -355,7 +355,7 @@ def test_the_rule_on_meeting_agrees_with_trying_all_pairs(size: int) -> None:
 
 @pytest.mark.parametrize(("before", "after"), [(0b1, 0b10), (0b111, 0b1110), (0b111, 0b11100)])
 def test_replacing_several_members_at_once_parts_the_quorums(before: int, after: int) -> None:
-    """Replacing members in one event leaves quorums that share nobody."""
+    """Some quorum before shares nobody with one after."""
     assert strangers(members(before), members(after)) is not None
 
 

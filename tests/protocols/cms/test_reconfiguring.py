@@ -262,7 +262,7 @@ def test_an_operator_forces_an_event_or_a_state_on_chosen_nodes() -> None:
 
 @pytest.mark.spec("B-056")
 def test_an_override_is_confirmed_first_and_its_entry_stays_marked() -> None:
-    """Nothing is forced before a press on the box of the override; what is, stands out for good."""
+    """In the log, and on the disk of the node that has it."""
     given = {"nodes": 4, "members": 3, "crashes": 0, "losses": 2, "longest": 8}
     timeline = after("cms", given)
     assert "enough members can come back" in drawn(timeline, "override")
@@ -322,7 +322,7 @@ def test_stage_and_ring_mark_exactly_the_members_while_they_change(after_steps: 
     ("lost", "removed", "stuck"), [("C", "B", True), ("B", "B", False), ("A", "A", False)]
 )
 def test_shrinking_may_keep_a_lost_member_too_long(lost: str, removed: str, stuck: bool) -> None:
-    """Where the lost one is last, no quorum is left; assassinated first, it does no harm."""
+    """A lost member that is last leaves no quorum; assassinated first, that does no harm."""
     given = {"nodes": 3, "members": 3, "edition": "server", "crashes": 0, "losses": 1, "orders": 2}
     survivor = "A" if lost != "A" else "B"
     others = " ".join(name for name in "ABC" if name != lost)

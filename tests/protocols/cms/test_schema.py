@@ -81,7 +81,7 @@ def test_the_log_commits_the_first_of_two_changes_and_rejects_the_other(race: st
 )
 @pytest.mark.spec("B-072")
 def test_by_gossip_a_node_with_a_raced_schema_cannot_restart(race: str, orphan: str) -> None:
-    """Both clients heard that their change is done."""
+    """The two clients heard that their changes are done."""
     parameters = {"nodes": 2, "race": race, "restarts": 1}
     timeline = played(parameters, BY_GOSSIP, *both(race), "learn A B", "stop A", "start-again A")
     assert {row.became for row in changes(timeline.model, timeline.state)} == {
@@ -107,7 +107,7 @@ def test_by_gossip_a_table_gets_two_ids_and_loses_a_write() -> None:
 
 
 @pytest.mark.spec("B-076")
-def test_by_gossip_a_joiner_lacks_a_write_of_a_node_that_has_not_heard_of_it() -> None:
+def test_by_gossip_a_joiner_lacks_a_write_of_a_node_unaware_of_the_join() -> None:
     """B wrote after the joiner had streamed; with the log it lacks nothing."""
     given = {"race": "none", "joins": 1, "writes": 1}
     start = ("ask-seed X A", "bootstrap X", "learn A X", "stream X A")
@@ -209,7 +209,7 @@ def test_a_join_beside_another_operation_breaks_no_promise() -> None:
 
 @pytest.mark.spec("B-075")
 def test_a_joiner_streams_only_with_the_schema_of_its_start() -> None:
-    """Until it has applied epoch 3, streaming is refused."""
+    """Streaming is refused until X has applied epoch 3."""
     given = {**JOINING, "writes": 1}
     timeline = played(given, (), "ask-seed X A", "bootstrap X")
     x = known(timeline.model, timeline.state)[-1]
@@ -275,14 +275,14 @@ def test_an_injected_gossip_message_changes_no_table_of_the_log() -> None:
 
 
 def test_by_gossip_an_injected_message_takes_a_node_out_of_the_tables() -> None:
-    """The same message takes a node out of the tables of who hears it."""
+    """Out of those of the node that heard it, while another node keeps it."""
     timeline = played({"nodes": 2, "injections": 1}, BY_GOSSIP, "inject A B")
     assert [row.owners for row in known(timeline.model, timeline.state)] == [("A",), ("A", "B")]
 
 
 @pytest.mark.spec("B-063")
 def test_gossipinfo_changes_when_a_node_applies_an_epoch() -> None:
-    """What it says of the node itself and of the joiner; not before."""
+    """On the node itself and on the joiner; not before."""
     start = ("ask-seed X A", "bootstrap X")
     given = {"nodes": 2, "joins": 1}
 
@@ -303,7 +303,7 @@ def test_gossipinfo_changes_when_a_node_applies_an_epoch() -> None:
     ]
 
 
-def test_the_answer_to_a_client_comes_from_the_node_it_asked() -> None:
+def test_a_client_is_answered_by_the_node_that_took_its_change() -> None:
     """In the log by way of the CMS; by gossip at once."""
     first, second = both("type")
     timeline = played({"nodes": 2, "race": "type"}, (), first, second, f"decide {first}")
@@ -339,7 +339,7 @@ def test_a_joiner_asks_a_seed_for_the_cms_and_fetches_the_log_from_a_member() ->
 
 @pytest.mark.spec("B-065")
 def test_a_restarted_node_learns_the_new_members_from_any_peer() -> None:
-    """It starts with the list on its disk."""
+    """B starts with the list on its disk, and asks A or C."""
     given = {"race": "none", "restarts": 1, "reconfigurations": 1}
     timeline = played(given, (), "stop B", "reconfigure C", "start-again B")
     row = known(timeline.model, timeline.state)[1]

@@ -52,7 +52,7 @@ def history_of(commands: Iterable[Command], safeguards: Group0Safeguards) -> Sta
 def test_a_new_state_id_is_above_the_newest_and_unique_to_its_node(
     newest: int, other: int, places: int
 ) -> None:
-    """It is above its node's last id, and no larger than needed."""
+    """And above the node's own last id, by no more than the number of nodes."""
     ids = [next_state_id(newest, given, i, places) for i, given in enumerate((0, other))]
     assert min(ids) > newest
     assert ids[1] > other
@@ -72,7 +72,7 @@ def test_each_state_was_built_on_the_state_before(entries: list[tuple[int, int]]
 
 @given(ENTRIES)
 def test_a_command_repeated_in_the_log_is_a_no_op(entries: list[tuple[int, int]]) -> None:
-    """The same command, later in the log once more, is a no-op."""
+    """Its row is in the history once."""
     commands = [built(previous, previous + more) for previous, more in entries]
     once = history_of(commands, ON)
     for command in commands:
@@ -136,13 +136,13 @@ def test_a_node_stores_before_it_knows_and_knows_before_it_applies() -> None:
 
 @given(st.integers(1, 63), st.integers(0, 63), st.integers(0, 63))
 def test_any_two_majorities_share_a_voter(voters: int, some: int, other: int) -> None:
-    """More than half and more than half have somebody in common."""
+    """Of the same voters."""
     if is_majority(some, voters) and is_majority(other, voters):
         assert some & other & voters
 
 
 def test_the_smallest_majorities_have_the_leader_and_just_enough_live_voters() -> None:
-    """Each has the leader and just enough others; nodes that are down or do not vote count not."""
+    """Nodes that are down or do not vote count for none."""
     assert majorities_with(0, 0b111, 0b111) == (0b011, 0b101)
     assert majorities_with(1, 0b110, 0b111) == (0b110,)
     assert majorities_with(1, 0b010, 0b111) == ()
@@ -275,7 +275,7 @@ def test_an_older_statement_coming_late_changes_no_newer_definition(statement: S
 
 
 def test_an_elected_leader_leads_the_next_term() -> None:
-    """Its live predecessors are deposed, and each election is spent."""
+    """Leaders before that are deposed if they are up; each election is spent."""
     driven = Driven(elections=2).do("elect B")
     state = driven.state
     assert (state.leader, state.term, state.deposed, state.left.elections) == (1, 2, 0b001, 1)

@@ -95,7 +95,7 @@ FOUR = up_to_renaming(connected_graphs(4))
 
 
 def test_four_nodes_have_697_graphs_up_to_renaming() -> None:
-    """So many differ in more than the names of nodes other than the lowest."""
+    """Of nodes other than the lowest."""
     assert len(FOUR) == 697
 
 
@@ -161,7 +161,7 @@ JOINED = (
 
 @pytest.mark.spec("C-017", "C-018")
 def test_a_restarted_member_skips_discovery() -> None:
-    """Its ``raft_group0_id`` is there, and it sends nothing."""
+    """The member finds its ``raft_group0_id`` and sends nothing."""
     timeline = played(("A", "A"), *JOINED, "crash-and-start B", restarts=1)
     assert part(timeline, "tables", "tables:B") == "B A, B – A saved state"
     assert timeline.state.network.in_flight == ()
@@ -223,7 +223,7 @@ def test_only_the_node_with_the_lowest_id_founds_the_group() -> None:
 
 @pytest.mark.spec("C-025")
 def test_twelve_nodes_with_one_contact_point_found_a_single_group() -> None:
-    """Twelve nodes with one contact point end up in one group, of which all are members."""
+    """All are members of it."""
     timeline = played(("A",) * 12)
     while timeline.forward() is not None:
         pass
@@ -237,7 +237,7 @@ def test_twelve_nodes_with_one_contact_point_found_a_single_group() -> None:
     [((), "contact points for 1 to 12 nodes"), (("A", "Z"), "seeds of B: got 'Z'")],
 )
 def test_seeds_without_known_nodes_are_refused(seeds: tuple[str, ...], words: str) -> None:
-    """No node at all, or a contact point that is no node."""
+    """No seeds at all, or a seed that is no node."""
     with pytest.raises(BadInput, match=words):
         build("discovery", {"seeds": seeds})
 

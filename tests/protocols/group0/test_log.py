@@ -44,7 +44,7 @@ def test_a_deposed_leader_steps_down_only_by_hearing_of_the_new_term() -> None:
 
 
 def test_a_crash_ends_the_change_that_a_node_was_making() -> None:
-    """Its client gets no answer; an idle node's crash ends no change."""
+    """The client gets no answer; an idle node's crash ends no change."""
     driven = Driven(operations=(CHANGE, OTHER), crashes=1).do(CHANGE, OTHER, "crash B")
     assert driven.state.answers == ("running", "no answer")
     assert [guard is None for guard in driven.state.guards] == [False, True, True]
@@ -102,7 +102,7 @@ def test_a_deposed_leader_ends_no_read_barrier(elected: str, deposed: str) -> No
 
 @pytest.mark.parametrize("applied", [1, 2])
 def test_a_read_barrier_waits_until_all_that_is_committed_is_applied(applied: int) -> None:
-    """What was committed when the node asked."""
+    """With one of two committed commands applied, B is refused."""
     driven = Driven(operations=(f"{TABLE} A", "create table ks.u at B")).submitted(f"{TABLE} A")
     driven.do("commit 4 by A B", "create table ks.u at B", "replicate B")
     if applied == 1:
@@ -117,7 +117,7 @@ def race() -> Timeline:
 
 
 def test_the_tables_of_a_run_have_the_models_facts() -> None:
-    """Who has stored, committed and applied how much; what clients were told."""
+    """Entries stored, committed and applied by each node, and the clients' answers."""
     timeline = race()
     model: Any = timeline.model
     tables = {name: table.to_pylist() for name, table in as_tables(timeline, "one").items()}
@@ -137,7 +137,7 @@ def test_the_tables_of_a_run_have_the_models_facts() -> None:
 
 
 def test_a_command_without_effect_has_a_row_without_a_state_id() -> None:
-    """In the race both commands are rows, and one of them made a state."""
+    """The loser of a race."""
     commands = as_tables(race())["commands"].to_pylist()
     assert [row["creator"] for row in commands] in (["A", "B"], ["B", "A"])
     assert [row["state_id"] is None for row in commands] == [False, True]

@@ -38,7 +38,7 @@ def test_the_lesson_accepts_only_the_entries_that_took_effect() -> None:
 def test_the_lesson_searches_which_nodes_may_found_a_group(
     seeds: tuple[str, ...], right: tuple[str, ...]
 ) -> None:
-    """Whoever founds one in some run of the messages is right, and nobody else."""
+    """The right nodes are those that found a group in some run."""
     prediction = predict(Discovery(Discovery.Parameters(seeds)), founders)
     assert prediction.right == right
     assert prediction.answer(*right).passed

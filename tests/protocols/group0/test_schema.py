@@ -80,7 +80,7 @@ def test_a_changed_table_has_the_senders_version_on_every_node() -> None:
 @pytest.mark.spec("C-050")
 @given(st.lists(STATEMENTS, max_size=12))
 def test_the_schema_version_grows_with_every_change(statements: list[Statement]) -> None:
-    """It is the change's timestamp; no table has a version that no change gave."""
+    """The version is the change's timestamp; no table has a version that no change gave."""
     schema, last = SchemaState(), 0
     for timestamp, statement in enumerate(statements, start=1):
         if objection(schema, statement) is None:
@@ -167,7 +167,7 @@ def test_a_request_is_served_only_with_a_schema_as_new_as_its_own(
 @pytest.mark.spec("C-041")
 @pytest.mark.parametrize("kind", ["read", "write"])
 def test_a_replica_with_a_newer_schema_serves_at_once(kind: str) -> None:
-    """A coordinator that lags is no reason to fetch: the replica's schema is newer."""
+    """A coordinator that lags is no reason to fetch."""
     requests = (f"{kind} ks.t at B to A",)
     driven = Driven(operations=(ALTER,), earlier=TABLE, requests=requests).submitted(ALTER)
     driven.do("commit 7 by A C", "apply A", requests[0], f"serve: {requests[0]}")
@@ -175,7 +175,7 @@ def test_a_replica_with_a_newer_schema_serves_at_once(kind: str) -> None:
 
 
 def test_an_unknown_table_has_the_version_of_the_whole_schema() -> None:
-    """Of a table that a node lacks it knows that its whole schema is too old, or new enough."""
+    """So a node knows whether its schema is too old for the table."""
     empty, schema = SchemaState(), merged(SchemaState(), Statement("create", "ks"), 5)
     assert [each.version_of("ks", "t") for each in (empty, schema)] == [0, 5]
 
@@ -235,7 +235,7 @@ def test_a_statement_is_refused_for_foreign_parts(line: str, statement: Statemen
 @pytest.mark.parametrize("table", ["", "t"])
 @pytest.mark.parametrize(("timestamp", "newer"), [(4, False), (5, True), (6, True)])
 def test_an_older_statement_changes_nothing(table: str, timestamp: int, newer: bool) -> None:
-    """What is there was made at 5; of two equally new ones the later to be merged counts."""
+    """The schema was made at 5; of two equally new statements the later to be merged counts."""
     schema = merged(SchemaState(), Statement("create", "ks", replication=2), 5)
     schema = merged(schema, Statement("create", "ks", "t"), 5)
     schema = merged(schema, Statement("alter", "ks", "t", "c"), 5)
@@ -251,7 +251,7 @@ def test_an_older_statement_changes_nothing(table: str, timestamp: int, newer: b
 
 @pytest.mark.parametrize("tables", [0, 1_000_001])
 def test_a_chart_of_no_or_too_many_tables_is_refused(tables: int) -> None:
-    """One line says what is allowed."""
+    """The error says how many are allowed."""
     with pytest.raises(BadInput, match="a number from 1 to 1000000"):
         schema_costs(tables)
 
@@ -328,7 +328,7 @@ def test_a_statement_is_refused_by_what_the_schema_has(line: str, why: str | Non
          "a.u(b,pk) ks.t(c,d,pk)"),
     ],
 )  # fmt: skip
-def test_each_statement_changes_what_it_names(
+def test_a_statement_changes_only_the_named_object(
     more: tuple[str, ...], keyspaces: str, tables: str
 ) -> None:
     """A keyspace goes with its tables and no other; all are in order."""

@@ -88,7 +88,7 @@ AGAIN = "create table ks.t at A"
 
 @pytest.mark.parametrize("dropped", [False, True])
 def test_a_change_asked_for_once_before_is_judged_anew(dropped: bool) -> None:
-    """It is refused, or done again since the table was dropped; only then can it be done twice."""
+    """Refused, or done again since the table was dropped; only then can it be done twice."""
     earlier = ("create keyspace ks at A", AGAIN, *["drop table ks.t at B"] * dropped)
     given = {"nodes": 2, "operations": (AGAIN,), "earlier": earlier}
     result = check(build("group0", given))
@@ -128,7 +128,7 @@ def without(name: str, only: str | None = None, **parameters: Any) -> Result:
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_promise_breaks_without_each_safeguard(name: str) -> None:
-    """It is of an invariant that the safeguard protects, in a shortest run."""
+    """A promise of an invariant that the safeguard protects, in a shortest run."""
     violation = without(name).violation
     assert violation is not None
     assert (violation.property, len(violation.actions)) == BROKEN[name]
@@ -141,14 +141,14 @@ def test_a_promise_breaks_without_each_safeguard(name: str) -> None:
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_each_safeguard_is_enough_in_its_smallest_configuration(name: str) -> None:
-    """Switched on, the same configuration holds in every reachable state."""
+    """Where a promise breaks without it."""
     guard = next(guard for guard in Group0.safeguards if guard.name == name)
     result = check(build("group0", guard.smallest))
     assert (result.violation, result.complete) == (None, True)
 
 
 def test_every_safeguard_has_a_test() -> None:
-    """The list above names all safeguards that the model has."""
+    """BROKEN names each, under the ids of the documents."""
     assert sorted(BROKEN) == sorted(guard.name for guard in Group0.safeguards)
     assert [guard.id for guard in Group0.safeguards] == ["S-29", "S-30", "S-31", "S-59", "S-51"]
 
@@ -176,7 +176,7 @@ def test_each_harm_has_its_witness(
 
 
 def test_random_walks_of_seven_nodes_break_nothing_and_take_every_rule() -> None:
-    """Random walks with every fault break nothing, and take every rule of the table."""
+    """With every fault."""
     fuzzing = entry_of("group0").fuzzing
     model = build("group0", fuzzing.parameters)
     result = fuzz(model, seeds=range(30), steps=200, weights=fuzzing.weights)
@@ -261,6 +261,6 @@ def test_a_search_reports_each_promise_of_discovery_broken_on_purpose(name: str)
 
 
 def test_every_property_and_monitor_has_a_broken_variant() -> None:
-    """The tables name all properties and monitors of the two models."""
+    """Of group 0 and of discovery."""
     assert set(GROUP0) == set(judges(build("group0")))
     assert set(DISCOVERY) == set(judges(build("discovery")))

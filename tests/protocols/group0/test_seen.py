@@ -71,21 +71,21 @@ def test_a_member_that_lacks_dropped_entries_gets_a_snapshot_first(who: str) -> 
 
 
 def test_a_member_without_its_snapshot_stores_no_new_command() -> None:
-    """C lacks what the leader has dropped: it stores no new command before its snapshot."""
+    """C lacks entries that the leader has dropped, and cannot be part of a majority."""
     driven = Driven(operations=ONE, earlier=EARLIER, kept=1, newcomers=1).submitted(ONE[0])
     assert "needs a snapshot first" in driven.refused("commit 10 by A C")
     driven.do("snapshot C", "commit 10 by A C")
 
 
 def test_as_many_newcomers_as_half_the_nodes_are_refused() -> None:
-    """Else nobody could know what was done before."""
+    """Nobody could know what was done before."""
     with pytest.raises(BadInput, match="newcomers: got 2"):
         build("group0", {"newcomers": 2})
 
 
 @pytest.mark.spec("C-026")
 def test_the_card_of_a_command_shows_its_change_and_its_old_and_new_state_id() -> None:
-    """The card of a command on its way, and its row in the log, have change, old id and new id."""
+    """On its way to the leader."""
     driven = Driven(operations=ONE).submitted(ONE[0])
     assert "1 → 4 “create table ks.t” by A" in driven.part("matrix", "sent:4:0").text()
     [command] = driven.state.in_flight
@@ -120,7 +120,7 @@ def test_the_history_lists_state_ids_in_growing_order() -> None:
 
 
 def test_the_history_shows_the_step_that_a_change_has_reached() -> None:
-    """The node, its change, the step of eight that it has done last, and what that found."""
+    """Of eight, with the node and what the step found."""
     driven = Driven(operations=ONE).submitted(ONE[0])
     rows = [part for part in driven.drawn("history").walk() if (part.key or "")[:5] == "held:"]
     assert [row.text() for row in rows] == ["A create table ks.t 6 submitted 1 → 4"]
@@ -151,7 +151,7 @@ def test_a_read_barrier_waits_until_the_node_has_applied_the_log() -> None:
 
 @pytest.mark.spec("C-031")
 def test_the_guard_shows_the_id_read_and_the_greater_id_made() -> None:
-    """The guard's tab has the id that was read, and the greater one that was made."""
+    """As steps 3 and 4, done."""
     driven = Driven(operations=ONE).do(ONE[0], "barrier A", "read A", "make-id A")
     assert driven.part("guards", "guard:A:3").text() == "✓ read the newest state id : 1"
     assert driven.part("guards", "guard:A:4").text() == "✓ make a greater one : 4"
@@ -268,7 +268,7 @@ def test_a_restarted_node_runs_group_0_on_its_first_shard_from_its_applied_index
 
 
 def test_a_deposed_leader_cannot_read_until_it_steps_down() -> None:
-    """Its badge says that it is deposed."""
+    """The badge says that A is deposed."""
     driven = Driven(operations=ONE, elections=1).do(ONE[0], "elect B")
     assert driven.flows() == ["A → B: vote"]
     assert "A believes that it leads" in driven.refused("barrier A")
@@ -278,7 +278,7 @@ def test_a_deposed_leader_cannot_read_until_it_steps_down() -> None:
 
 
 def test_a_node_that_lacks_a_committed_command_is_not_elected() -> None:
-    """C lacks a committed command, so that no majority votes for it."""
+    """No majority votes for C."""
     driven = Driven(operations=ONE, elections=1).submitted(ONE[0]).do("commit 4 by A B")
     assert line_with(driven.refused("elect C"), "C", "1 of 2", "committed")
 
@@ -289,7 +289,7 @@ def test_at_most_five_nodes_vote_in_edition_server() -> None:
     assert "no vote" not in Driven(nodes=7, dcs=2).words("configuration")
 
 
-def test_the_question_at_a_commit_knows_the_no_op() -> None:
+def test_the_question_at_a_commit_expects_the_no_op() -> None:
     """At the start there is no question."""
     driven = raced()
     ask = for_model(driven.model).question

@@ -81,7 +81,7 @@ def test_the_number_of_voters_is_that_of_the_release(
     ("release", "size"), [("2025.1", 4), ("2025.2", 3), ("2025.3", 3), ("2025.4", 3)]
 )
 def test_two_equal_datacenters_get_an_odd_number_of_voters(release: Release, size: int) -> None:
-    """Where voters are limited at all; two single nodes stay two until 2025.4."""
+    """From 2025.2 on; two single nodes stay two before 2025.4."""
     assert VoterRules(release).size((2, 2)) == size
     assert VoterRules(release).size((1, 1)) == (1 if release == "2025.4" else 2)
 
@@ -128,13 +128,13 @@ WHO = [
 
 
 def test_without_a_limit_nodes_that_are_down_vote() -> None:
-    """All are to vote, be they candidates of newer servers or not."""
+    """As in 2025.1."""
     assert chosen("1a*! 1a- 2a", "2025.1") == 0b111
 
 
 @pytest.mark.parametrize("release", SUPPORTED)
 def test_the_limit_of_voters_and_recovery_leader_came_with_2025_2(release: Release) -> None:
-    """The limit of voters, and the option that names a recovery leader."""
+    """Earlier servers have neither."""
     rules = VoterRules(release)
     assert rules.limits == rules.knows_recovery_leader == (release != "2025.1")
 
@@ -175,14 +175,14 @@ LEAVING = [
 def test_only_the_newest_release_counts_a_leaving_leader(
     nodes: str, newest: str, odd: str, even: str
 ) -> None:
-    """Until then it keeps its vote, and chooses as if it were not there."""
+    """Before, the leader keeps its vote, and chooses as if it were not there."""
     for release, voters in (("master", newest), ("2026.1", odd), ("2025.4", odd), ("2025.2", even)):
         found = chosen(nodes, release, leaving=True)  # type: ignore[arg-type]  # a release
         assert list(nodes_in(found)) == list(map(int, voters.split())), release
 
 
 def test_an_unknown_release_and_a_limit_of_no_voters_are_refused() -> None:
-    """The release and the limit are named, with what is allowed."""
+    """The errors say what is allowed."""
     with pytest.raises(BadInput, match=r"release: got '4\.6'; allowed: one of 5\.2"):
         VoterRules("4.6")  # type: ignore[arg-type]  # that is what is refused
     with pytest.raises(BadInput, match="limit of voters: got 0"):
@@ -215,7 +215,7 @@ def test_unknown_voters_are_bounded_by_the_worst_and_the_best_case(
     worst: tuple[int, int],
     best: tuple[int, int],
 ) -> None:
-    """What deaths one after another leave."""
+    """After deaths in turn."""
     places = [(f"dc{dc}", "r1") for dc in dcs]
     ends = extremes(places, members, down, lost, VoterRules(release))
     assert ends == (Quorum(*worst), Quorum(*best))
@@ -251,7 +251,7 @@ def test_the_choice_of_voters_takes_candidates_within_the_limit(
 def test_live_voters_lie_between_the_bounds_after_any_history(
     nodes: list[tuple[int, str, str]], rules: VoterRules, data: st.DataObject
 ) -> None:
-    """Whoever led and voted before, if voters are chosen while all are up."""
+    """Any leader and voters before, if voters are chosen while all nodes are up."""
     dcs, racks, up, _, _ = cluster(" ".join(f"{dc}{rack}{mark}" for dc, rack, mark in nodes))
     everybody = (1 << len(nodes)) - 1
     before = data.draw(st.integers(0, everybody), "voters")
@@ -264,7 +264,7 @@ def test_live_voters_lie_between_the_bounds_after_any_history(
 
 
 def test_each_bound_on_voters_is_met_by_some_history() -> None:
-    """In small clusters the bounds are met: they say no more than may be."""
+    """In a small cluster."""
     dcs, racks = (1, 1, 1, 1), (1, 2, 3, 1)
     sets = {
         chosen_voters(dcs, 0b1111, leader, before, racks)

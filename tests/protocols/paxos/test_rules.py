@@ -36,7 +36,7 @@ X1, Y2, Z5 = Accepted(1, "x"), Accepted(2, "y"), Accepted(5, "z")
 def test_an_acceptor_refuses_only_ballots_below_its_promise(
     promised: int, ballot: int, is_refused: bool, then: int
 ) -> None:
-    """It promises the others; what is accepted stays as it is."""
+    """Other ballots are promised; an accepted value stays as it is."""
     slot = Slot(1, promised, X1)
     assert refuses(slot, ballot) is is_refused
     assert promise(slot, ballot) == Slot(1, then, X1)
@@ -115,7 +115,7 @@ def test_a_value_is_chosen_once_a_majority_accepts_its_ballot(
 def test_an_entry_is_appended_for_the_next_epoch_only(
     log: tuple[str, ...], epoch: int, after: tuple[str, ...]
 ) -> None:
-    """An entry is appended for the next epoch only."""
+    """A taken epoch fails the compare-and-set, and an epoch above a gap does, too."""
     assert appended(log, epoch, "v") == after
 
 
@@ -135,7 +135,7 @@ def test_an_entry_is_appended_for_the_next_epoch_only(
 def test_a_repair_proposes_only_what_may_be_decided(
     log: tuple[str, ...], epoch: int, newest: Accepted[str] | None, value: str | None
 ) -> None:
-    """What is decided, else the newest accepted value, and nothing of its own."""
+    """A decided value, else the newest accepted one, and no value of its own."""
     assert to_repair(log, epoch, newest) == value
 
 

@@ -160,7 +160,7 @@ def test_a_search_without_useless_messages_finds_the_same_harm(
     ],
 )
 def test_each_step_refines_the_log_that_commits_in_one_step(given: dict[str, Any]) -> None:
-    """It is a step of that log, or changes nothing."""
+    """A step appends the same entry there, or changes nothing."""
     refines = entry_of("paxos").refinement
     assert refines is not None
     result = check_refinement(refines(build("paxos", given).parameters))
@@ -255,7 +255,7 @@ def test_an_epoch_zooms_into_its_submission_and_further_into_messages() -> None:
 
 
 def test_a_commit_by_a_counter_has_no_finer_view() -> None:
-    """A log by one node's counter has nothing finer."""
+    """A single node's counter sends no messages."""
     player = Player("commit/by-counter", controls=False)
     player.goto(commits(player)[0])
     with pytest.raises(KitError, match="no finer view"):

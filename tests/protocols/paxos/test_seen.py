@@ -22,7 +22,7 @@ ASKED = [
 
 @pytest.mark.parametrize(("name", "verb", "reply"), ASKED)
 def test_the_lesson_knows_each_answer_of_an_acceptor(name: str, verb: str, reply: str) -> None:
-    """Each of the four answers is that of the model."""
+    """Promise, acceptance, refusal, or the value of the epoch."""
     question = reply_to(before(story(f"paxos/{name}"), verb).timeline, verb)
     assert question.question.right == (reply,)
 
@@ -53,6 +53,6 @@ def test_the_lesson_knows_which_values_can_still_be_chosen() -> None:
 
 @pytest.mark.parametrize("asked", [reply_to, proposal])
 def test_the_lesson_refuses_a_message_that_is_not_on_its_way(asked: Any) -> None:
-    """A message that is not on its way is an error with its remedy."""
+    """The error says which can be received."""
     with pytest.raises(BadInput, match="can be received"):
         asked(story("paxos/duel").timeline, "deliver A>C accept 1 9A x")

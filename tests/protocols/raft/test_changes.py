@@ -206,7 +206,7 @@ def test_an_answer_to_a_read_barrier_answers_all_earlier_reads() -> None:
 
 
 def test_without_the_read_quorum_a_leader_answers_reads_at_once() -> None:
-    """Whoever leads by now."""
+    """Even if another leader has been elected."""
     options = Options(timers=False, safeguards=RaftSafeguards(read_quorum=False))
     output = core.read_barrier(leading().servers["A"], options, "r")
     assert isinstance(output, Output)

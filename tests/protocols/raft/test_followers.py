@@ -150,7 +150,7 @@ def test_a_later_answer_frees_the_window_of_lost_ones() -> None:
 
 
 def test_an_append_against_committed_entries_is_refused() -> None:
-    """It differs from what B knows to be committed."""
+    """B has four committed entries, and the append has another first entry."""
     group = led()
     for command in "xyz":
         ask(group, core.submit, "A", command=command)
@@ -162,14 +162,14 @@ def test_an_append_against_committed_entries_is_refused() -> None:
 
 
 def test_applying_an_index_that_is_not_committed_is_refused() -> None:
-    """The state machine says that it has applied index 100, of which nobody has heard."""
+    """The error names the last index that may be applied."""
     with pytest.raises(BadInput, match=r"^index: got 100; allowed: an index up to 1, the last"):
         core.apply(led().servers["B"], 100, UNTIMED)
 
 
 @pytest.mark.parametrize("what", ["members A A B", "members A Z", "members a A at B"])
 def test_a_malformed_request_for_members_is_refused_at_the_start(what: str) -> None:
-    """And not in the middle of a run."""
+    """Members are named twice, or unknown."""
     with pytest.raises(
         BadInput, match=r"^requests: got .*; allowed: some of A B C, each at most once"
     ):
@@ -177,7 +177,7 @@ def test_a_malformed_request_for_members_is_refused_at_the_start(what: str) -> N
 
 
 def test_a_beginning_that_names_a_member_twice_is_refused() -> None:
-    """So does the log with which a server begins."""
+    """The error says: each at most once."""
     with pytest.raises(BadInput, match=r"^begins: got 'A A'; allowed: .*each at most once"):
         build("raft", {"begins": ("1 1=AA",)}).start()
 
@@ -213,7 +213,7 @@ def test_a_group_with_repeated_or_unknown_members_is_refused(text: str) -> None:
     ],
 )
 def test_a_malformed_beginning_is_refused_with_what_is_allowed(text: str, allowed: str) -> None:
-    """They are refused with what may be said."""
+    """The error's field is begins."""
     stored = core.first_stored(members("A B C"))
     with pytest.raises(BadInput) as caught:
         begun("A", stored, {"A": text})
@@ -222,7 +222,7 @@ def test_a_malformed_beginning_is_refused_with_what_is_allowed(text: str, allowe
 
 
 def test_a_beginning_sets_log_members_commit_term_vote_and_role() -> None:
-    """Entries and members, what is committed and applied, term, vote, and whom it follows."""
+    """A follower's vote is for its leader in the same term."""
     stored = core.first_stored(members("A B C"))
     texts = {"A": "1 1 2=Ab, commit 2, term 3, votes B, follows B", "B": "1 1, term 3, leads"}
     first, second = (begun(name, stored, texts) for name in "AB")
@@ -241,7 +241,7 @@ def test_a_beginning_sets_log_members_commit_term_vote_and_role() -> None:
 
 @pytest.mark.parametrize(("count", "refused"), [(2, False), (3, False), (4, True)])
 def test_more_beginnings_than_nodes_are_refused(count: int, refused: bool) -> None:
-    """One for each, or fewer."""
+    """As many as nodes are not."""
     given = {"nodes": 3, "begins": ("1",) * count}
     if not refused:
         assert build("raft", given).start()
@@ -256,12 +256,12 @@ def test_more_beginnings_than_nodes_are_refused(count: int, refused: bool) -> No
      ({"fifo": True}, False), ({"writes_apart": True}, False), ({"drops": 1}, True)],
 )  # fmt: skip
 def test_symmetry_is_used_only_where_servers_are_alike(given: dict[str, Any], alike: bool) -> None:
-    """Not where a state names links, or messages that are held back."""
+    """Not where a state names links or holds messages back."""
     assert (build("raft", given).symmetry is not None) is alike
 
 
 def test_the_tables_give_back_a_log_that_was_cut_or_compacted() -> None:
-    """Also once entries were cut and others stored in their place, and behind a snapshot."""
+    """In its order."""
     tables, was = RaftTables(), Stored(1, "A", core.first_stored(members("A B C")).log)
     begins = core.Output(Server("A"), Server("A", was), (), (), False)
     tables.store("g", begins.written, was)
@@ -298,7 +298,7 @@ def test_every_step_of_the_commit_log_is_drawn_whole(name: str) -> None:
 
 @pytest.mark.spec("C-049")
 def test_a_crash_right_after_a_commit_keeps_the_definition() -> None:
-    """It is replayed into SSTables; a write answered from the data log's buffer is lost here."""
+    """After the replay it is in SSTables; a write from the data log's buffer is lost here."""
     verbs = ("write D0", "change definition", "disk", "answer", "crash")
     timeline = after("commit_log", {}, *verbs)
     text = panel_text(timeline, "segments")
@@ -319,7 +319,7 @@ def test_a_crash_right_after_a_commit_keeps_the_definition() -> None:
 
 @pytest.mark.spec("C-049")
 def test_a_definition_is_synced_before_saturated_data_logs() -> None:
-    """It fits the metadata log, and no segment of a data log."""
+    """The definition fits the metadata log, and no segment of a data log."""
     full = [f"write D{shard}" for shard in (0, 1)] * 4
     queue = [f"{what} D{shard}" for what in ("timer", "flush") for shard in (0, 1)]
     timeline = after("commit_log", {"writes": 9, "crashes": 0}, *full, *queue)

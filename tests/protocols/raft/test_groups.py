@@ -124,7 +124,7 @@ def test_the_table_of_members_shows_addresses_of_any_format() -> None:
 
 @pytest.mark.spec("C-008")
 def test_the_registry_finds_each_group_on_every_shard() -> None:
-    """What a cell would ask: the registry of a node, a group id, any shard."""
+    """By the group's id."""
     registry, network = GroupRegistry(shards=4), Network()
     for group in (SCHEMA, DATA):
         registry.add(RaftServer(group, "A", RaftTables(), network, Commands()))
@@ -150,8 +150,8 @@ def test_a_golden_run_shows_what_a_new_run_shows(path: Path) -> None:
     assert len(RenderedTimeline(timeline).moments) == len(timeline.moments)
 
 
-def test_forty_golden_runs_and_stories_are_there() -> None:
-    """Elections, repair, snapshots, members, reads, hand-over: forty runs and more."""
+def test_at_least_forty_golden_runs_and_stories_exist() -> None:
+    """Of elections, repair, snapshots, members, reads and transfers."""
     assert len(GOLDEN) + len(TOLD) >= 40
 
 

@@ -87,7 +87,7 @@ class Cluster:
 
 @pytest.mark.spec("C-001")
 def test_a_command_is_stored_and_run_on_each_node_through_the_interfaces() -> None:
-    """What is stored, sent and run goes through what the user supplies, and nothing else."""
+    """The tables and the state machine of each node have the command."""
     cluster = Cluster({SCHEMA: UNTIMED})
     cluster.elect("A", SCHEMA)
     cluster.write("A", SCHEMA, "create table t")
@@ -132,7 +132,7 @@ class Trace:
 
 
 def test_a_server_stores_before_sending_and_applies_last() -> None:
-    """What cannot be stored is not sent."""
+    """A server that cannot store sends nothing."""
     trace = Trace()
     server = RaftServer(SCHEMA, "A", trace, trace, trace, UNTIMED, MEMBERS[:2])
     server.do(core.campaign)
@@ -161,7 +161,7 @@ def test_a_refusal_of_the_core_is_raised() -> None:
 
 
 def test_two_groups_on_the_same_disks_keep_their_logs_and_options_apart() -> None:
-    """Two groups on the same disks and network: other leaders, other options, other logs."""
+    """And have leaders of their own."""
     cluster = Cluster({SCHEMA: UNTIMED, DATA: Options(timers=False, edition="documents")})
     cluster.elect("A", SCHEMA)
     cluster.elect("B", DATA)
@@ -175,7 +175,7 @@ def test_two_groups_on_the_same_disks_keep_their_logs_and_options_apart() -> Non
 
 @pytest.mark.spec("C-004")
 def test_a_message_arrives_only_at_the_server_of_its_group() -> None:
-    """A message says whose it is, and arrives at the server of that group alone."""
+    """Other groups of the same node see nothing of it."""
     cluster = Cluster({SCHEMA: UNTIMED, DATA: UNTIMED})
     cluster.at("A", DATA).do(core.campaign)
     before = cluster.at("B", SCHEMA).server
@@ -197,7 +197,7 @@ def test_the_registry_finds_a_server_on_any_shard() -> None:
 
 
 def test_an_unknown_shard_and_an_empty_network_are_refused() -> None:
-    """One clear line each, and no error of Python's."""
+    """In one line each."""
     for shard in (-1, 2):
         with pytest.raises(BadInput, match=f"^shard: got {shard}; allowed: a number from 0 to 1"):
             GroupRegistry(2).find(uuid5(UUID(int=0), "group"), shard)
@@ -223,7 +223,7 @@ def test_a_restarted_node_goes_on_from_its_tables() -> None:
 
 
 def test_a_restarted_node_has_the_members_of_its_log_and_not_of_its_snapshot() -> None:
-    """A change behind the snapshot is in the log only, and it counts after a restart."""
+    """The log behind the snapshot removed C."""
     cluster = Cluster({SCHEMA: UNTIMED})
     cluster.elect("A", SCHEMA)
     cluster.write("A", SCHEMA, "one")
@@ -237,7 +237,7 @@ def test_a_restarted_node_has_the_members_of_its_log_and_not_of_its_snapshot() -
 
 
 def test_an_address_is_stored_beside_its_member_as_given() -> None:
-    """It stands beside the id, and nobody reads it but the one who sends there."""
+    """In any format."""
     members = rows_of("raft_snapshot_config", SCHEMA, core.first_stored(MEMBERS))
     assert [(row.server_id, row.address) for row in members] == [(m.id, m.address) for m in MEMBERS]
 
@@ -273,7 +273,7 @@ def stored(draw: st.DrawFn) -> Stored:
 
 @given(stored())
 def test_the_tables_give_back_all_that_a_server_has_stored(given_stored: Stored) -> None:
-    """Whatever a server has stored comes back from the rows of its three tables."""
+    """From the rows of its three tables."""
     tables, log = RaftTables(), given_stored.log
     tables.store(DATA, Written(snapshot=log.snapshot, entries=tuple(log)), given_stored)
     assert tables.load(DATA) == given_stored

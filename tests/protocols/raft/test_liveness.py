@@ -117,7 +117,7 @@ def test_larger_groups_with_old_terms_wait_for_ever(edition: str, given: dict[st
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("fault", ["", "crashes", "drops", "duplicates", "holds", "partitions"])
 def test_a_group_of_two_finds_a_leader_after_any_single_fault(edition: str, fault: str) -> None:
-    """With every safeguard on no single fault leaves it without one for ever."""
+    """With every safeguard on."""
     given = {
         **PAIR,
         "terms": 1,
@@ -169,7 +169,7 @@ def test_without_waiting_for_its_disk_a_single_voter_commits_too_early() -> None
     ],
 )
 def test_a_beginning_that_no_run_leads_to_is_refused(begins: Any, reason: str) -> None:
-    """It says what cannot be."""
+    """With the reason."""
     with pytest.raises(BadInput, match=reason):
         build("raft", {"begins": begins, "terms": 4})
 
@@ -202,7 +202,7 @@ def _refinement(given: dict[str, Any], off: tuple[str, ...] = ()) -> Any:
 
 @pytest.mark.parametrize(("given", "states"), COARSE)
 def test_each_step_refines_the_log_of_single_steps(given: dict[str, Any], states: int) -> None:
-    """Two slots at most; each step appends and applies there what it does here, or nothing."""
+    """A step appends and applies there what it does here, or nothing."""
     result = check_refinement(_refinement(given))
     assert (result.complete, result.violation, result.states) == (True, None, states)
 
@@ -225,7 +225,7 @@ def test_a_commit_of_group_0_zooms_into_messages_of_raft() -> None:
 
 
 def test_a_snapshot_behind_a_change_of_members_gives_the_same_machine() -> None:
-    """Whoever gets it has applied what the others have: no search finds another machine."""
+    """No search finds a server whose machine differs from the others'."""
     given = {"begins": ("1, commit 1, leads", "1"), "members": "A B", "terms": 1}
     wishes = {"requests": ("members A B C", "snapshot at A"), "most_in_flight": 2}
     assert check(build("raft", given | wishes)).violation is None
@@ -239,7 +239,7 @@ def test_a_command_that_looks_like_an_entry_is_refused() -> None:
 
 @pytest.mark.parametrize(("nodes", "opens"), [(1, True), (6, True), (7, True), (8, False)])
 def test_a_commit_of_up_to_seven_members_has_a_finer_view(nodes: int, opens: bool) -> None:
-    """As many as the finer model has; of more members no finer view is known."""
+    """Of a larger group no finer view is known."""
     given = {"nodes": nodes, "operations": ("create keyspace kt at A",)}
     timeline = played_out(Timeline(build("group0", given)))
     finer = [at for at in timeline.path()[1:] if finer_run(timeline, at)]

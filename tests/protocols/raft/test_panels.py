@@ -58,7 +58,7 @@ def test_a_candidate_has_a_ballot_and_a_leader_a_crown() -> None:
 
 @pytest.mark.spec("C-012")
 def test_the_table_of_terms_shows_a_vote_per_server_and_term() -> None:
-    """Each server with its term and whom it has voted for: one vote a term."""
+    """C, asked by A and by B in term 1, has voted for A alone."""
     timeline = at("one-vote-a-term", 8)
     known = {row.name: (row.term, row.vote) for row in rows(timeline, facts.servers)}
     assert known == {"A": (1, "A"), "B": (1, "B"), "C": (1, "A")}
@@ -83,7 +83,7 @@ def test_the_log_draws_a_line_below_its_last_committed_entry() -> None:
 
 @pytest.mark.spec("C-048")
 def test_an_entry_of_a_joint_change_shows_the_majorities_of_old_and_new_members() -> None:
-    """From A, B, C to A, D, E: the old group has a majority first, and that is not enough."""
+    """2 of 3 old members have it, and 1 of 3 new ones."""
     timeline = at("two-members-of-three-change", 4)
     second = rows(timeline, facts.entries)[1]
     assert [*second.quorums] == ["■■□ 2 of 3", "■□□ 1 of 3"]
@@ -160,7 +160,7 @@ def test_the_lesson_counts_no_entry_of_an_older_term_as_committed() -> None:
 
 
 def test_a_question_without_a_leader_or_of_an_unknown_server_is_refused() -> None:
-    """Without a leader, and of a server that there is not."""
+    """The error says what is needed."""
     start = story("raft/election").timeline
     with pytest.raises(BadInput, match="a server leads"):
         known_to_commit(start)
@@ -170,7 +170,7 @@ def test_a_question_without_a_leader_or_of_an_unknown_server_is_refused() -> Non
 
 @pytest.mark.parametrize("name", ["three-candidates", "figure-8", "stale-read"])
 def test_the_known_run_of_an_exercise_passes(name: str) -> None:
-    """Where no run is looked for, the one that is given passes."""
+    """Of each exercise whose answer is not searched for."""
     judge = tasks()[name].judge
     assert isinstance(judge, ReplayJudge)
     assert judge.known

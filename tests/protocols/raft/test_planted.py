@@ -403,7 +403,7 @@ def name_of(mistake: Mistake) -> str:
 
 
 def test_at_least_twenty_different_mistakes_are_planted() -> None:
-    """No two of them are the same."""
+    """By name, and by what is exchanged where."""
     assert len({each.name for each in MISTAKES}) == len(MISTAKES) >= 20
     assert len({(each.where, each.wrong) for each in MISTAKES}) == len(MISTAKES)
 
@@ -423,7 +423,7 @@ def test_a_planted_mistake_is_found_and_shrunk(mistake: Mistake) -> None:
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("mistake", MISTAKES, ids=name_of)
 def test_the_right_code_passes_the_search_that_finds_the_mistake(mistake: Mistake) -> None:
-    """So it is the mistake that was found."""
+    """Within the same budget."""
     assert mistake.found() == (CLEAN, ())
 
 

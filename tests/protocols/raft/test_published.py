@@ -70,7 +70,7 @@ def test_a_vote_for_a_newer_term_is_given_in_any_role(begins: Any, trial: bool, 
 
 @pytest.mark.parametrize("order", ["ABCA", "CBAB"])
 def test_each_server_can_be_elected_in_a_term_of_its_own(order: str) -> None:
-    """Every election begins a term, whose only leader is the one that asked for it."""
+    """Nobody else leads then."""
     group = Group("A B C")
     for term, name in enumerate(order, 1):
         group.elect(name)
@@ -101,7 +101,7 @@ def test_a_pre_vote_after_a_cut_has_no_newer_term(options: Options, leads: str) 
 
 
 def test_a_candidate_stuck_in_a_newer_term_takes_part_in_the_next_election() -> None:
-    """It tells A of term 2, A steps down, and B is elected."""
+    """C tells A of term 2, A steps down, and B is elected."""
     group = led(options=DOCUMENTS)
     receive(group, "C", "A", say.TimeoutNow(1))
     assert (role(group, "C"), group.servers["C"].term) == ("candidate", 2)
@@ -124,7 +124,7 @@ def test_a_candidate_stuck_in_a_newer_term_takes_part_in_the_next_election() -> 
     ],
 )
 def test_a_leader_ignores_messages_of_another_leader_of_its_term(message: Any, answer: Any) -> None:
-    """There can be none: it takes no entry, refuses snapshot and vote, and leads on."""
+    """No entry is taken, snapshot and vote are refused, and the leader leads on."""
     group = led()
     was = group.servers["A"]
     assert receive(group, "A", "B", message) == [answer] * (answer is not None)
@@ -164,7 +164,7 @@ def test_an_entry_that_only_a_minority_has_is_overwritten() -> None:
 
 
 def test_a_command_is_committed_once_the_member_that_is_down_is_removed() -> None:
-    """A command waits for B, which is down; once B is removed A alone is a majority."""
+    """Then A alone is a majority."""
     group = led("A B", DOCUMENTS)
     ask(group, core.submit, "A", command="x", request="r")
     group.run(lost="B")
@@ -174,7 +174,7 @@ def test_a_command_is_committed_once_the_member_that_is_down_is_removed() -> Non
 
 
 def test_a_message_with_a_lower_commit_index_changes_nothing() -> None:
-    """A heartbeat that knows less changes nothing."""
+    """Neither a heartbeat nor a read barrier."""
     group = led()
     for told in (1, 0):
         receive(group, "B", "A", say.Append(1, 1, 1, told))
@@ -186,7 +186,7 @@ def test_a_message_with_a_lower_commit_index_changes_nothing() -> None:
 
 
 def test_a_second_rejection_of_the_same_probe_changes_nothing() -> None:
-    """It arrives after an answer that agrees already."""
+    """The second comes after an answer that agrees already."""
     group = led("A")
     ask(group, core.submit, "A", command="x")
     ask(group, core.configure, "A", members=members("A B"))
@@ -221,7 +221,7 @@ def test_a_leader_sends_no_more_than_the_window_until_an_answer(room: int, sent:
 
 @pytest.mark.parametrize("vote", ["A b", "A B"])
 def test_a_follower_that_gains_or_loses_its_vote_stays_in_its_pipeline(vote: str) -> None:
-    """B gets its vote, or loses it; what A knows of its log does not begin again."""
+    """With the same matching index."""
     group = led("A B" if vote == "A b" else "A b")
     ask(group, core.submit, "A", command="x")
     group.run()
@@ -236,7 +236,7 @@ def test_a_follower_that_gains_or_loses_its_vote_stays_in_its_pipeline(vote: str
     "late", [say.Accepted(1, 9, 9), say.Rejected(1, 1, 3, 1), say.Installed(1, True)]
 )
 def test_an_answer_of_a_removed_follower_changes_nothing(late: Any) -> None:
-    """B is no member any more: the leader neither commits by it nor answers it."""
+    """The leader does not answer it either."""
     group = led()
     ask(group, core.configure, "A", members=members("A C"))
     group.run()
@@ -249,7 +249,7 @@ def test_an_answer_of_a_removed_follower_changes_nothing(late: Any) -> None:
 
 
 def test_a_server_without_a_configuration_asks_for_no_vote() -> None:
-    """It gets its configuration by appends."""
+    """B gets its configuration by appends."""
     group = led("A", more="B")
     quiet = core.campaign(group.servers["B"], UNTIMED)
     assert (quiet.messages, quiet.server.term) == ((), 0)
@@ -288,7 +288,7 @@ def test_a_new_leader_finishes_the_joint_change_of_the_former() -> None:
 
 
 def test_a_new_leader_refuses_a_change_until_the_change_in_its_log_is_committed() -> None:
-    """B leads with a change in its log that nobody knows to be committed."""
+    """B found that change in its log."""
     log = core.first_stored(members("A B C")).log.appended(Entry(1, 1, "x"))
     log = log.appended(Entry(1, 2, Configuration(members("A B C D")))).appended(Entry(2, 3))
     leader = Server("B", Stored(2, "B", log, 1), Leader(tuple(Progress(n, 4) for n in "ACD")))
@@ -330,7 +330,7 @@ def test_a_server_that_does_not_know_of_its_vote_still_gives_it() -> None:
 
 
 def test_a_snapshot_gives_or_takes_a_vote_by_its_configuration() -> None:
-    """What C may do once it has taken the snapshot is what the configuration in there says."""
+    """C may campaign if and only if the configuration in the snapshot gives C a vote."""
     for names, may in (("A B c", False), ("A B C", True)):
         held = Snapshot(5, 1, Configuration(members(names)))
         begun = Server("C", core.first_stored(members("A B c" if may else "A B C")))
@@ -355,7 +355,7 @@ def test_a_transfer_waits_until_its_target_has_the_whole_log() -> None:
 
 
 def test_a_second_transfer_replaces_the_first() -> None:
-    """B was told and did not hear of it; C is wanted now, and C leads."""
+    """B was told and did not hear of it; C is wanted now, and leads."""
     group = led()
     ask(group, core.transfer, "A", target="B")
     group.in_flight.clear()
@@ -385,7 +385,7 @@ def test_only_a_voter_can_be_told_to_lead(name: str) -> None:
 
 @pytest.mark.parametrize("lost", [say.TimeoutNow, say.VoteRequest])
 def test_a_leader_that_left_is_replaced_even_if_its_last_message_is_lost(lost: type) -> None:
-    """A is no member any more; whether its word or the heir's requests are lost, B is elected."""
+    """Or the vote requests of its heir."""
     group = led()
     ask(group, core.configure, "A", members=members("B C"))
     while role(group, "A") == "leader":
@@ -401,7 +401,7 @@ def test_a_leader_that_left_is_replaced_even_if_its_last_message_is_lost(lost: t
 
 
 def test_a_leader_that_leaves_first_replicates_later_commands() -> None:
-    """What a client asks for behind the change is in the log of the next leader."""
+    """A command behind the change is in the log of the next leader."""
     group = led()
     ask(group, core.configure, "A", members=members("B C"))
     while group.servers["A"].configuration.is_joint:
@@ -419,7 +419,7 @@ def test_a_leader_that_leaves_first_replicates_later_commands() -> None:
 
 
 def test_an_append_that_begins_within_a_snapshot_is_accepted() -> None:
-    """C has made a snapshot of all it has; an append that begins within it still fits."""
+    """Only what is above the snapshot is appended."""
     log = Log(Snapshot(3, 1, Configuration(members("A B C"))))
     server = Server("C", Stored(1, "", log, 3), Follower("A"), applied=3)
     entries = tuple(Entry(1, index, "x") for index in (2, 3, 4))
@@ -430,7 +430,7 @@ def test_an_append_that_begins_within_a_snapshot_is_accepted() -> None:
 
 @pytest.mark.parametrize(("next_", "kind"), [(3, say.Install), (4, say.Append), (5, say.Append)])
 def test_only_a_follower_that_lacks_dropped_entries_gets_a_snapshot(next_: int, kind: type) -> None:
-    """The log begins at 4: only who needs an entry before that, or its term, gets the snapshot."""
+    """The log begins at 4; the term of entry 3 is in the snapshot."""
     log = Log(Snapshot(3, 1, Configuration(members("A B"))))
     log = log.appended(Entry(1, 4, "x")).appended(Entry(1, 5, "y"))
     leader = Server("A", Stored(1, "A", log, 3), Leader((Progress("B", next_, 0),)), applied=3)
@@ -442,7 +442,7 @@ def test_only_a_follower_that_lacks_dropped_entries_gets_a_snapshot(next_: int, 
 
 
 def test_a_read_counts_each_voter_once_in_each_group_of_a_joint_change() -> None:
-    """Of A, B, C, D two more are needed; while E comes and B, C, D go, E is needed, too."""
+    """Two others of A, B, C, D; while B, C, D go and E comes, E as well."""
     group = led("A B C D", more="E")
     asked = ask(group, core.read_barrier, "A", request="r").messages
     assert {m.target for m in asked} == {"B", "C", "D"}
@@ -461,7 +461,7 @@ def test_a_read_counts_each_voter_once_in_each_group_of_a_joint_change() -> None
 
 
 def test_a_single_voter_answers_a_read_without_asking_members_without_a_vote() -> None:
-    """A alone is its majority; C may read, and is never counted."""
+    """C, without a vote, may read."""
     group = led("A c")
     alone = ask(group, core.read_barrier, "A", request="r")
     assert group.answers["r"].outcome == "read"
@@ -472,7 +472,7 @@ def test_a_single_voter_answers_a_read_without_asking_members_without_a_vote() -
 
 
 def test_a_leader_that_steps_down_refuses_its_pending_reads() -> None:
-    """Its own client's, and that of C."""
+    """Its client's, and a read of C."""
     group = led()
     ask(group, core.read_barrier, "A", request="here")
     answers = receive(group, "A", "C", say.ReadRequest("there"))
@@ -517,7 +517,7 @@ def test_a_forwarded_command_has_at_most_a_single_outcome(
 
 
 def test_a_server_without_a_leader_refuses_every_request() -> None:
-    """There is nobody to ask."""
+    """Commands, reads, changes of members and transfers."""
     alone = Server("B", core.first_stored(members("A B C")))
     asked = {
         "command": core.submit(alone, "x", UNTIMED),

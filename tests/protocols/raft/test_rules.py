@@ -123,7 +123,7 @@ def test_a_candidate_counts_its_own_votes(trial: bool, reply: Any, role: str, te
 
 
 def test_refusals_of_a_majority_end_an_election() -> None:
-    """Of three, two voters that refuse leave no majority."""
+    """Two of three."""
     asking = server("1", 1, vote="B", role=Candidate(False, ("B",)))
     once = core.receive(asking, "A", say.VoteReply(1, False), UNTIMED).server
     assert isinstance(once.role, Candidate)
@@ -185,12 +185,12 @@ def test_a_follower_commits_only_what_is_known_to_agree(
     ],
 )
 def test_a_leader_of_an_older_term_is_told_the_newer_term(message: Any, reply: Any) -> None:
-    """In term 2 whoever still leads in term 1 hears of it."""
+    """In the answer to its append, barrier or snapshot."""
     assert answer(core.receive(server("1", 2), "A", message, UNTIMED)) == reply
 
 
 def test_a_long_log_is_cut_merged_and_compacted_across_chunks() -> None:
-    """A log of 200 entries is cut, appended to and read at any place."""
+    """200 entries."""
     log = log_of("1" * 200)
     assert [e.index for e in log.cut(150).part(60, 10)] == list(range(60, 70))
     assert log.cut(150).last_index == 149
@@ -205,7 +205,7 @@ def test_a_long_log_is_cut_merged_and_compacted_across_chunks() -> None:
 
 
 def test_a_probe_carries_a_single_entry_and_its_answer_the_rest() -> None:
-    """B leads with three entries: A gets the one that it may lack, then all others at once."""
+    """B leads with three entries, of which A may lack two."""
     leader = server("111", 1, role=Leader((Progress("A", 2), Progress("C", 4, 3, "pipeline"))))
     probe = core.remind(leader, UNTIMED)
     probes: list[Any] = [m.message for m in probe.messages if m.target == "A"]
@@ -418,7 +418,7 @@ ANSWERS: dict[str, Callable[..., str]] = {
 
 @pytest.mark.parametrize(("name", "row"), CASES)
 def test_a_rule_gives_the_answer_worked_out_by_hand(name: str, row: tuple[str, ...]) -> None:
-    """The rule that stands in the kit gives what was worked out by hand."""
+    """Each row is a published case."""
     answer: Any = ANSWERS[name]
     given = answer.__code__.co_argcount
     assert answer(*row[:given]) == "; ".join(row[given:])
@@ -426,7 +426,7 @@ def test_a_rule_gives_the_answer_worked_out_by_hand(name: str, row: tuple[str, .
 
 @pytest.mark.parametrize("name", FILES)
 def test_each_published_rule_has_cases_and_is_in_the_index(name: str) -> None:
-    """Five cases at least; the index of rules leads to what answers them."""
+    """Five cases at least."""
     assert len([*rows(FILES[name])]) > LEAST
     [line] = (line for line in FILES[name].splitlines() if line.startswith("# answered by"))
     for function in line.removeprefix("# answered by ").split(", "):

@@ -130,14 +130,14 @@ def test_a_symmetric_search_agrees_in_fewer_states(
     ],
 )
 def test_each_safeguard_is_enough_in_its_smallest_configuration(guard: Any) -> None:
-    """The other half of each pair: with the safeguard on, a complete search finds nothing."""
+    """Where a promise breaks without it."""
     smallest: Mapping[str, Any] = guard.smallest
     result = check(build("raft", smallest))
     assert (result.complete, result.violation) == (True, None)
 
 
 def test_the_state_that_stands_for_others_has_the_same_terms_and_crashes() -> None:
-    """It stands for itself, and has the oldest term under the first name."""
+    """Its own image is itself, and the oldest term is under the first name."""
     model = build("raft", {"requests": (), "terms": 2, "crashes": 2})
     assert model.symmetry is not None
     chance, state, down = Random(1), model.start(), 0
@@ -175,7 +175,7 @@ def test_a_symmetric_search_finds_the_same_violation() -> None:
 def test_a_search_that_leaves_messages_out_is_called_bounded(
     given: dict[str, Any], bound: str
 ) -> None:
-    """Its sentence names the bound."""
+    """The search's sentence names the bound."""
     result = check(build("raft", {"requests": (), "terms": 1, **given}))
     assert result.complete
     assert result.bound.partition(":")[0] == bound
@@ -194,7 +194,7 @@ def test_a_search_that_leaves_messages_out_is_called_bounded(
 def test_a_timer_that_would_change_nothing_is_refused_with_its_reason(
     verbs: tuple[str, ...], timer: str, why: str
 ) -> None:
-    """A server without a vote sends nothing; one whose messages are still there waits for them."""
+    """A server without a vote sends nothing; a message on its way is not sent again."""
     model = build("raft", {"members": "A B c"})
     state = model.start()
     for verb in verbs:

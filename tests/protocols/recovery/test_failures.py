@@ -157,7 +157,7 @@ def test_stopping_nodes_fills_the_rows_of_the_documents_tables() -> None:
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("edition", ["documents", "server"])
 def test_voters_after_deaths_in_turn_follow_the_advisers_rule(edition: Edition, seed: int) -> None:
-    """So is the verdict on the quorum."""
+    """And the rule knows whether a quorum holds."""
     random = Random(seed)
     given = {"edition": edition, "datacenters": [(3, 3), (3, 3, 3), (5,), (2, 4)][seed % 4]}
     model: Any = build("failures", given)

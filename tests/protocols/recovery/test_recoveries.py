@@ -98,7 +98,7 @@ def test_questions_about_a_recovery_are_refused_for_another_model() -> None:
 
 
 def test_the_exercise_grades_a_typed_recovery_by_its_run() -> None:
-    """It names a step left out, an option left set, and a line that was refused."""
+    """The grade names a step left out, an option left set, and a line that was refused."""
     task = exercise("typed-recovery")
     lines = typed_recovery()
     assert task.check(lines).passed
@@ -111,7 +111,7 @@ def test_the_exercise_grades_a_typed_recovery_by_its_run() -> None:
 
 @pytest.mark.parametrize("name", ["typed-recovery", "lead-after-the-leader"])
 def test_the_judge_accepts_its_own_answer_and_rejects_a_shorter_run(name: str) -> None:
-    """The judge accepts what it says itself."""
+    """The last step is needed."""
     judge = tasks()[name].judge
     lines = list(judge.answers())  # type: ignore[attr-defined]  # every judge has it
     verbs = lines if name == "typed-recovery" else lines[0].split(", ")
@@ -153,7 +153,7 @@ def test_a_node_restarts_by_the_row_in_its_table(verbs: tuple[str, ...], mode: s
 
 
 def test_the_lesson_refuses_to_ask_about_a_dead_or_unknown_node() -> None:
-    """A dead node is not started, and an unknown one is refused with the names."""
+    """With the reason, or with the names of nodes."""
     timeline = Timeline(build("recovery_mode"))
     with pytest.raises(KitError, match="C cannot be started"):
         predict(timeline, runs_after_restart, "C")

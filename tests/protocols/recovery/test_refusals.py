@@ -127,7 +127,7 @@ def test_a_harmless_rule_breaks_nothing_without_its_refusals(name: str, rule: st
 
 
 def test_every_rule_that_refuses_is_tried_without_its_refusals() -> None:
-    """It is listed in BREAKS or in HARMLESS."""
+    """BREAKS or HARMLESS lists the rule."""
     for family in ("recovery", "mode", "failures"):
         names = [name for name in MODELS if name.partition(",")[0] == family]
         listed = {rule for name, rule, _ in BREAKS if name in names}

@@ -77,7 +77,7 @@ def drawn(seed: int, most: int) -> tuple[tuple[Place, ...], int]:
 
 
 def test_the_rows_of_failures_are_those_of_the_documents() -> None:
-    """Who fails, what then is possible, and how many must come back."""
+    """Number and kind of failures, what is possible then, and how many must come back."""
     told = [
         (
             *(str(row.datacenters), row.failure),
@@ -384,7 +384,7 @@ def test_each_procedure_that_is_not_offered_says_why(
 
 
 def test_a_stuck_upgrade_is_not_helped_by_a_restart_when_a_node_is_lost() -> None:
-    """Those that are down may come back, but one that is lost is needed."""
+    """The upgrade needs every node."""
     [row] = [
         each
         for each in choices(Quorum(0b111, 0b001), 0b010, 0b100, True, "documents")
@@ -422,7 +422,7 @@ def test_the_procedure_fits_the_cluster_and_gives_its_reason(
 
 
 def test_a_procedure_that_depends_on_the_voters_is_not_offered() -> None:
-    """Its reason names the voters with which the answer would be another."""
+    """The reason names the voters with which the answer would be another."""
 
     def rows(*offered: tuple[bool, str]) -> list[ProcedureChoice]:
         names: tuple[Procedure, ...] = ("restart", "replace", "recovery leader", "recovery mode")

@@ -118,7 +118,7 @@ def test_each_invariant_breaks_without_its_safeguard(name: str, invariant: str) 
 
 @pytest.mark.parametrize("name", GUARDS)
 def test_each_smallest_configuration_is_searched_with_its_safeguard_on(name: str) -> None:
-    """It is that of CLEAN, in which no promise breaks."""
+    """CLEAN has that configuration, in which no promise breaks."""
     assert CLEAN[name][0] == GUARDS[name].smallest
 
 
@@ -226,7 +226,7 @@ def test_every_property_has_a_broken_variant() -> None:
 
 
 def test_without_causality_data_stored_too_early_are_a_sign_and_no_violation() -> None:
-    """With the switch off data that come too early are a sign, judged where it is asked for."""
+    """A search judges the sign only if asked."""
     model = without("causality")
     assert [sign.name for sign in model.signs] == ["persist-in-order"]
 

@@ -63,7 +63,7 @@ def test_a_node_that_is_heard_is_neither_removed_nor_replaced(verb: str) -> None
 
 
 def test_a_replacement_has_the_new_groups_schema_and_no_old_data() -> None:
-    """It runs in the new group with its schema, and has no data and no rows of an old one."""
+    """C runs in the new group, without rows of its own old group."""
     model, state = played({**FIVE, "writes": 1}, *SEED_STEPS, "restart B", "restart A", "replace C")
     fresh, leader = node(model, state, "C"), node(model, state, "B")
     assert (fresh.status, fresh.group, fresh.columns) == ("up", leader.group, leader.columns)
@@ -217,7 +217,7 @@ def test_a_removal_needs_the_other_dead_to_be_ignored() -> None:
 
 
 def test_an_operation_under_way_ends_before_a_dead_node_is_removed() -> None:
-    """Its barrier fails for the dead, so it rolls back; removal is refused until then."""
+    """The operation rolls back, as the dead answer no barrier; removal is refused at first."""
     model, state = played({**FIVE, "operation": True}, *SEED_STEPS, "restart B", "restart A")
     assert "in progress" in refused(model, state, "removenode C")
     for operation in ("rollback_to_normal", "tablet_migration", "rolled back"):

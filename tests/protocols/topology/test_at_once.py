@@ -95,7 +95,7 @@ def test_the_server_refuses_a_request_at_once_with_its_reason(
 def test_edition_documents_takes_every_request_that_the_server_refuses_at_once(
     words: str, given: dict[str, Any], reason: str, nodes: tuple[str, ...]
 ) -> None:
-    """There the request is taken, and waits or fails later."""
+    """Such a request waits or fails later."""
     parameters = {"edition": "documents", "nodes": 5, **given, "operations": (words,)}
     model: Any = build("topology", parameters)
     assert model.refusal(model.start(), MakeRequest(0)) is None
@@ -115,7 +115,7 @@ def test_two_dead_nodes_are_removed_in_turn() -> None:
 
 
 def test_a_joiner_cannot_be_listed_as_a_member_without_tokens() -> None:
-    """Who joins says so in its request."""
+    """A joiner without tokens says so in its request (``--zero-token``)."""
     with pytest.raises(BadInput, match="zero_tokens"):
         build("topology", {"operations": ("join D",), "zero_tokens": ("D",)})
 
@@ -186,7 +186,7 @@ def test_a_failed_drain_commits_the_fence_before_the_plain_barrier_runs(
 @pytest.mark.parametrize("edition", ["documents", "server"])
 @pytest.mark.parametrize(("words", "where"), [row[:2] for row in BARRIERS])
 def test_a_drain_that_all_nodes_answered_cannot_fail(words: str, where: str, edition: str) -> None:
-    """Its fence is due, in either edition."""
+    """Next comes the fence, or the retry that edition documents repeats for ever."""
     model, state = at_barrier(words, where, edition=edition)
     while model.unanswered(state):
         state = acted_until(model, state, act.AnswerBarrier)
@@ -229,7 +229,7 @@ def test_a_node_is_taken_out_only_once(model: str, edition: Edition, pair: tuple
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("pair", PAIRS, ids=" then ".join)
 def test_a_node_is_taken_out_once_beside_a_crash(edition: Edition, pair: tuple[str, str]) -> None:
-    """The same with a node that dies, or comes back, anywhere."""
+    """Any node dies, or comes back, anywhere."""
     complete("topology", edition, pair, crashes=1)
 
 
@@ -323,7 +323,7 @@ def test_the_map_of_tablets_changes_after_the_finalizations_barrier(edition: Edi
 
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_the_barrier_of_the_finalization_does_not_ask_an_ignored_node(edition: Edition) -> None:
-    """The barrier passes over it, as that of the tablet track does."""
+    """Two of three nodes are asked, and the finalization ends."""
     given: dict[str, Any] = {"edition": edition, "resizes": 1, "down": ("C",), "ignored": ("C",)}
     timeline = until(press(starting(**given), "resize"), in_state(FINALIZATION))
     lines = seen(timeline)["Barrier by node"]

@@ -113,7 +113,7 @@ def test_walks_without_the_state_id_break_a_promise() -> None:
     ids=str,
 )
 def test_an_impossible_sweep_is_refused_before_any_task(given: dict[str, Any], said: str) -> None:
-    """What cannot be drawn is refused at once."""
+    """The error names the parameter and its value."""
     words: dict[str, Any] = {"seeds": range(3), **given}
     with pytest.raises(BadInput, match=like(said)):
         clusters(object(), words.pop("seeds"), **words)
@@ -136,7 +136,7 @@ def test_a_report_refuses_impossible_rows(report: Any, column: str, value: Any, 
 
 
 def test_a_report_refuses_another_table() -> None:
-    """Another table is refused."""
+    """Only rows of clusters have what it adds up."""
     for report in (coverage_of, steps_of):
         with pytest.raises(BadInput, match=like("rows | | a table of clusters")):
             report(object())

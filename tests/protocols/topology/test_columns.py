@@ -73,7 +73,7 @@ LIVE = [
 def test_a_column_shows_its_live_cell(
     words: str, given: dict[str, Any], cell: tuple[str, str, str]
 ) -> None:
-    """What a node tells of itself, and what a request says, at some step of the run."""
+    """At some step of the run, the column has what a node or a request says."""
     timeline = starting(words, **given)
     shown = set[tuple[str, str, str]]()
     while True:
@@ -115,7 +115,7 @@ def test_balancing_that_is_off_moves_no_tablet() -> None:
     ],
 )
 def test_an_option_that_does_not_fit_its_request_is_refused(words: str) -> None:
-    """An option of another request, or a value that it cannot have, is one clear error."""
+    """An option of another request, or an impossible value."""
     with pytest.raises(BadInput, match="operations"):
         starting(words)
 
@@ -172,7 +172,7 @@ SAID_BY = {
 def test_the_panel_joins_a_request_with_the_topology_by_its_id(
     words: str, waiting: list[tuple[str, ...]], running: list[tuple[str, ...]]
 ) -> None:
-    """Its id, type and parameters are there while it waits and while it runs."""
+    """Id, type and parameters are shown while the request waits and while it runs."""
     timeline = press(starting(words, on_tablets=("A",)), words)
     seen = []
     while True:
@@ -194,7 +194,7 @@ def test_the_panel_joins_a_request_with_the_topology_by_its_id(
 @pytest.mark.parametrize(
     "name", [f"{model}/{each.name}" for model in MODELS for each in entries()[model].scenarios]
 )
-def test_a_server_answers_with_possible_cells_alone(name: str) -> None:
+def test_a_server_answers_with_possible_cells_only(name: str) -> None:
     """At each moment, with tokens, datacenter and rack as the model has them."""
     timeline = played_out(open_source(name).timeline)
     for moment in timeline.path():

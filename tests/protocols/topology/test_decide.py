@@ -68,7 +68,7 @@ def test_requests_are_taken_by_age_or_by_kind() -> None:
 
 
 def test_the_server_pauses_the_leave_of_a_node_with_tablets() -> None:
-    """Its tablets are moved first; in edition ``documents`` the leave is next."""
+    """The tablets are moved first; in edition ``documents`` the leave is next."""
     holds = cluster(LEAVE, tablets_on=0b100)
     assert standings(holds, ALL, CODE) == [("leave", "paused")]
     begins = decide(holds, ALL, CODE)
@@ -91,7 +91,7 @@ def test_the_server_cancels_requests_when_a_node_is_down() -> None:
 
 
 def test_a_removal_begins_beside_an_ignored_node_and_a_join_waits() -> None:
-    """A removal passes over ignored nodes, a join does not."""
+    """The ignored node is down."""
     down = ALL & ~0b110
     ignoring = cluster(JOIN, REMOVE, ignored=0b010)
     assert standings(ignoring, down, CODE) == [("join", "waits"), ("remove", "next")]
@@ -130,7 +130,7 @@ def test_no_request_overtakes_a_waiting_leave(edition: Edition, later: Operation
 
 
 def test_requests_of_nodes_are_cancelled_before_requests_of_the_cluster_run() -> None:
-    """The published coordinator looks at requests of nodes first, and then only at the others."""
+    """A cleanup that was asked for first is next once the leave is cancelled."""
     stuck = cluster(CLEANUP, LEAVE)
     without_b = ALL & ~0b10
     assert standings(stuck, without_b, CODE) == [("leave", "cancelled"), ("cleanup", "waits")]

@@ -170,7 +170,7 @@ def test_status_and_table_show_no_cause_of_a_stuck_barrier() -> None:
 
 
 def test_the_checklist_is_ticked_by_looks_and_by_the_restart() -> None:
-    """The coordinator's log, that of the node, the restart."""
+    """A look at the coordinator's log, one at the node's, and the restart."""
     steps = typed(NAME, *LOOK).checklist()
     assert [step.done for step in steps] == [True, True, False]
     assert all(step.done for step in typed(NAME, *LOOK, "restart B").checklist())

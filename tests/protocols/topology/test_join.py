@@ -137,7 +137,7 @@ def test_random_walks_break_nothing_and_take_every_rule() -> None:
     ids=str,
 )
 def test_a_join_with_two_attempts_and_all_faults_breaks_no_promise(given: dict[str, Any]) -> None:
-    """More of everything in edition server."""
+    """Edition server; the search is complete."""
     result = check(build("join", {**given, "edition": "server"}))
     assert (result.violation, result.complete) == (None, True)
 
@@ -159,7 +159,7 @@ def test_a_join_with_two_attempts_and_all_faults_breaks_no_promise(given: dict[s
     ],
 )
 def test_a_rejected_joiner_knows_the_reason(reason: str, state: str, given: dict[str, Any]) -> None:
-    """It is no member; a joiner rejected by the coordinator has a row in state left."""
+    """The joiner is no member; the coordinator's own rejection leaves a row in state left."""
     timeline = played(**given)
     row = tables(timeline.state).row("N1")
     assert (joiner(timeline.state).status, joiner(timeline.state).reason) == ("stopped", reason)
@@ -220,7 +220,7 @@ def test_a_plain_join_needs_no_list_of_ignored_nodes() -> None:
 
 @pytest.mark.spec("D-055")
 def test_the_table_of_checks_warns_of_a_missing_feature_from_the_start() -> None:
-    """What the coordinator will find is shown from the start."""
+    """Before the coordinator has looked; checks that pass have a tick."""
     timeline = played("deliver N>B query N1 1", supports=False)
     assert shown(timeline, "checks", "check:features") == "features the coordinator !"
     assert shown(timeline, "checks", "check:snitch").endswith("✓")
@@ -228,7 +228,7 @@ def test_the_table_of_checks_warns_of_a_missing_feature_from_the_start() -> None
 
 @pytest.mark.spec("D-058")
 def test_a_joiner_that_crashed_gets_in_only_under_a_new_host_id() -> None:
-    """Its first host id is rejected as unfinished; its data are wiped, and it joins as N2."""
+    """N1 is rejected as unfinished; with its data wiped, the node joins as N2."""
     [scenario] = [one for one in entry_of("join").scenarios if one.name == "crash-and-wipe"]
     timeline = Timeline(build("join", scenario.parameters), scenario.script)
     while timeline.forward() is not None:
@@ -272,7 +272,7 @@ def test_a_replaced_node_leaves_as_the_joiner_becomes_normal(edition: Edition) -
     [({"replaces": "Q"}, "replaces"), ({"down": ("A",)}, "down"), ({"nodes": 9}, "nodes")],
 )
 def test_parameters_of_no_possible_join_are_refused(given: dict[str, Any], field: str) -> None:
-    """No such member, a coordinator that is down, too many."""
+    """No such member, a coordinator that is down, too many nodes."""
     with pytest.raises(BadInput) as error:
         build("join", given)
     assert error.value.field.endswith(field)
@@ -297,7 +297,7 @@ def made(**given: Any) -> Any:
 def test_the_first_member_up_leads_at_first(
     given: dict[str, Any], up: int, coordinator: int
 ) -> None:
-    """The first member that is up leads."""
+    """Nobody leads where no member is up."""
     start = made(**given).start()
     assert (start.up, start.coordinator) == (up, coordinator)
 
@@ -317,7 +317,7 @@ def test_the_first_member_up_leads_at_first(
     ],
 )
 def test_unknown_names_of_nodes_are_refused(given: dict[str, Any], said: str) -> None:
-    """With those that are allowed."""
+    """The error lists the names that are allowed."""
     with pytest.raises(BadInput, match=f"^{said}$"):
         made(**given).start()
 
@@ -344,7 +344,7 @@ def electable(timeline: Timeline) -> str:
 
 
 def test_every_node_but_the_coordinator_may_be_elected() -> None:
-    """Whoever coordinates, the first node or another one, is not elected again."""
+    """Before and after each of two elections."""
     model: Any = build("topology", {"nodes": 3, "operations": (), "changes": 3})
     timeline = Timeline(model)
     assert electable(timeline) == "BC"

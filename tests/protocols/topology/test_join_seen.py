@@ -106,7 +106,7 @@ def test_a_member_verifies_and_stores_a_join_before_the_coordinators_verdict(
 
 @pytest.mark.spec("D-057")
 def test_a_rejected_joiner_is_left_in_its_row_before_the_response_arrives() -> None:
-    """Until the response, it waits."""
+    """The joiner waits until the response arrives, then stops."""
     without = tuple(verb.replace(" f -", " - -") for verb in PLACED)
     timeline = played(*without, "deliver B>N placed 1", supports=False)
     assert refused(timeline, "respond") == "no verdict is due"
@@ -122,7 +122,7 @@ def test_a_rejected_joiner_is_left_in_its_row_before_the_response_arrives() -> N
 
 @pytest.mark.spec("D-053", "D-054")
 def test_a_response_that_overtakes_the_answer_is_held_until_the_answer() -> None:
-    """So is the start of the group 0 server."""
+    """The group 0 server of the joiner does not start before the answer either."""
     timeline = played(*PLACED, "take", "add", "respond", "deliver A>N response N1 accepted")
     assert "no group 0 server; a response is held" in shown(timeline, "processes", "process:N")
     do(timeline, "deliver B>N placed 1")
@@ -133,7 +133,7 @@ def test_a_response_that_overtakes_the_answer_is_held_until_the_answer() -> None
 
 @pytest.mark.spec("D-053")
 def test_a_response_to_an_old_attempt_is_dropped() -> None:
-    """It is held until B answers the second request; that answer is a refusal."""
+    """N has started again: B's answer to the second request is a refusal, and ends the wait."""
     timeline = played(
         *(*PLACED, "start-again", "deliver B>N placed 1", *asked("B", 2)),
         *("take", "add", "respond", "deliver A>N response N1 accepted"),
@@ -151,7 +151,7 @@ def test_a_response_to_an_old_attempt_is_dropped() -> None:
 
 @pytest.mark.spec("D-056")
 def test_a_joiner_is_accepted_only_after_it_is_in_group_0() -> None:
-    """No verdict is due before the joiner is in group 0; then one is sent to it."""
+    """Before, no verdict is due."""
     timeline = played(*PLACED, "take")
     assert refused(timeline, "respond") == "no verdict is due"
     timeline = played(*PLACED, "take", "add", "respond")
@@ -284,7 +284,7 @@ def test_sessions_are_shown_only_until_their_state_is_left() -> None:
 
 @pytest.mark.spec("F-004")
 def test_a_vnode_operation_has_a_single_session_in_a_static_column() -> None:
-    """It is a static column: one value, whatever the node."""
+    """The table has a single row of it, whatever the node."""
     timeline = until(starting("join D", edition="server"), lambda s: s.attempted.streaming)
     sessions = [x for x in seen(timeline)["system.topology"] if "session" in x]
     assert len(sessions) == 1

@@ -84,7 +84,7 @@ def test_a_panel_lists_few_rows_and_counts_the_others(name: str) -> None:
 def test_members_and_joiners_together_are_limited(
     members: int, operations: tuple[str, ...], refused: bool
 ) -> None:
-    """Members and those that a request brings are limited together."""
+    """Even for a replacement."""
     given = TopologyParameters(nodes=members, operations=operations)
     if not refused:
         joiners = sum(not each.startswith("leave") for each in operations)

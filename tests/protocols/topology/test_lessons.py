@@ -48,7 +48,7 @@ def at(state: str, **parameters: Any) -> Timeline:
     ],
 )
 def test_the_lesson_knows_the_next_transition_state(state: str, answer: str) -> None:
-    """The next transition state, when nothing fails."""
+    """Of a bootstrap in which nothing fails."""
     assert next_transition(at(state)).question.right == (answer,)
 
 
@@ -69,7 +69,7 @@ def test_the_lesson_knows_where_a_failure_leads(state: str, edition: str, answer
 
 
 def test_the_lesson_knows_whose_answer_a_barrier_misses() -> None:
-    """Those that the barrier needs and that have not answered."""
+    """All four nodes', then those of three."""
     timeline = at("write_both_read_old")
     assert barrier_waits(timeline).question.right == ("A", "B", "C", "D")
     timeline.forward()
@@ -77,7 +77,7 @@ def test_the_lesson_knows_whose_answer_a_barrier_misses() -> None:
 
 
 def test_the_lesson_knows_whether_a_deposed_command_takes_effect() -> None:
-    """Until the next coordinator has committed something, it does."""
+    """It does, unless the next coordinator has committed something before."""
     timeline = Timeline(build("topology", {"operations": ("join D",), "changes": 1}))
     after(timeline, (act.MakeRequest, act.TakeDecision, act.ElectCoordinator))
     assert of_the_deposed(timeline).question.right == ("it takes effect",)
@@ -100,7 +100,7 @@ def finish(timeline: Timeline) -> list[str]:
 
 @pytest.mark.parametrize("kind", ["join", "leave", "remove", "replace", "rebuild"])
 def test_the_solution_on_nodes_that_must_be_up_agrees_with_the_queue(kind: str) -> None:
-    """The judge is the coordinator's own queue; it agrees with the rule in plain words."""
+    """For each set of nodes that are down or ignored."""
     for down in ([], ["B"], ["A", "B"], ["C"]):
         for ignored in ([], ["B"], ["A", "B"]):
             case = (kind, "A", "B", down, ignored)
@@ -116,7 +116,7 @@ def test_the_solution_on_nodes_that_must_be_up_agrees_with_the_queue(kind: str) 
         ("two-late-parts", "no late part of a stream was let in"),
     ],
 )
-def test_an_exercise_on_a_fault_rejects_a_run_without_it(name: str, lacks: str) -> None:
+def test_an_exercise_on_a_fault_rejects_a_calm_run(name: str, lacks: str) -> None:
     """And says what the run lacks."""
     task: Any = task_named(name)
     timeline = Timeline(GROUNDS[name].model())
@@ -136,12 +136,12 @@ def test_an_exercise_on_a_fault_rejects_a_run_without_it(name: str, lacks: str) 
     ],
 )
 def test_the_lesson_knows_where_a_joiner_is_turned_away(given: dict[str, Any], answer: str) -> None:
-    """It is let in, or one place says no: the first that can see what is wrong."""
+    """At the first place that can see what is wrong."""
     assert predict(build("join", given), who_decides).right == (answer,)
 
 
 def test_the_servers_table_of_checks_has_all_of_the_documents_and_more() -> None:
-    """Its table has their rows, and more; another edition is refused."""
+    """An unknown edition is refused."""
     own, server = ({row[0] for row in checks_table(e).rows} for e in ("documents", "server"))
     assert own < server
     with pytest.raises(BadInput, match=like("edition | documents or server")):
@@ -194,7 +194,7 @@ def test_a_hunt_refutes_every_name_but_the_missing_safeguards(model: str, id_: s
 
 
 def test_a_hunt_draws_different_variants_from_all_three_models() -> None:
-    """Its draws do not touch CEP-21's."""
+    """CEP-21's hunt draws from its own models."""
     for seed in range(20):
         variants = drawn(seed, OF)
         assert len({(v.model, v.missing.id) for v in variants}) == len(variants) == VARIANTS
@@ -214,7 +214,7 @@ def test_the_right_names_of_a_hunt_score_eight_of_eight() -> None:
 
 
 def test_a_hunt_of_an_unknown_protocol_is_refused() -> None:
-    """In one line, with those that there are."""
+    """The error lists the protocols."""
     with pytest.raises(BadInput, match=like("of | 'raft' | CEP-21")):
         hunt(1, "raft")
 

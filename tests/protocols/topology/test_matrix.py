@@ -80,7 +80,7 @@ NOWHERE = {
 def test_a_change_of_coordinator_at_any_step_leaves_the_same_tables(
     edition: Edition, seeds: range, words: str
 ) -> None:
-    """Whoever takes over, and wherever, the tables in the end are those without a change."""
+    """As a run without a change, whoever takes over."""
     model = built(edition, words)
     state = model.start()
     while (action := model.suggest(state)) is not None:

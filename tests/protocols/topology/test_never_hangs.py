@@ -95,9 +95,7 @@ def test_no_operation_hangs_beside_a_dead_node_in_longer_searches(
     ],
 )
 def test_every_cell_of_the_grid_is_success_or_rollback(asks: str, edition: Edition) -> None:
-    """Each cell of the grid of state and failure is "succeeded" or "rolled back", and whoever died
-    beside the operation has left by then.
-    """
+    """For each state and each failure."""
     grid = failure_grid(asks, edition)
     assert grid.rows
     assert {len(row) for row in grid.rows} == {1 + len(FAILURES)}
@@ -127,7 +125,7 @@ def test_a_barrier_that_misses_a_dead_node_waits_for_the_operator() -> None:
 
 
 def test_removing_the_dead_node_ends_the_wait_of_a_barrier() -> None:
-    """Asked to remove A, the coordinator goes on past it, and says no such thing at the end."""
+    """A has left, both requests are done, and the board no longer says that it waits."""
     asked = (*STUCK["operations"], "remove A")
     timeline = after("topology", {**STUCK, "operations": asked}, *STEPS, "remove A")
     while timeline.forward() is not None:
@@ -138,7 +136,7 @@ def test_removing_the_dead_node_ends_the_wait_of_a_barrier() -> None:
 
 
 def test_play_says_what_a_run_waits_for(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """A run that is played ends with the same words."""
+    """The command line ends with the words of the board."""
     saved = tmp_path / "waits.json"
     saved.write_text(dumps(after("topology", STUCK, *STEPS).save()), encoding="utf-8")
     assert main(["play", str(saved)]) == 0

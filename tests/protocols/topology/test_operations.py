@@ -70,9 +70,7 @@ def node_states(steps: list[Step], node: int) -> list[str]:
 
 @pytest.mark.spec("D-026", "D-031", "D-036", "D-027")
 def test_each_operation_passes_the_transition_states_of_its_edition() -> None:
-    """Only a bootstrap commits a generation; a rebuild has no transition state; a node without
-    tokens is done in ``join_group0``; a new generation passes its one state alone.
-    """
+    """Only a bootstrap commits a generation; a rebuild streams without a transition state."""
     assert path(run("join D")) == ["join_group0", "commit_cdc_generation", *SWITCH]
     assert path(run("replace D C")) == ["join_group0", "tablet_draining", *SWITCH]
     assert path(run("replace D C", "server")) == ["join_group0", *SWITCH]
@@ -114,7 +112,7 @@ def ended_with_error(steps: list[Step]) -> bool:
 
 @pytest.mark.spec("D-010", "D-014")
 def test_a_joiner_that_does_not_accept_never_gets_tokens() -> None:
-    """It ends in ``left``, and is no member of group 0."""
+    """The joiner ends in ``left``, and is no member of group 0."""
     model: Any = build("topology", {"edition": "documents", "failures": 1})
     state = model.start()
     while True:
@@ -133,7 +131,7 @@ def test_a_joiner_that_does_not_accept_never_gets_tokens() -> None:
 
 @pytest.mark.spec("D-017", "D-041")
 def test_a_bootstrap_gets_its_tokens_on_leaving_join_group0() -> None:
-    """Its row keeps the request's id; a replacement takes the tokens of the replaced node."""
+    """The row keeps the request's id; a replacement takes over the tokens of the replaced node."""
     steps = run("join D")
     first = next(after for _, _, after in steps if after.topology.nodes[3].tokens)
     assert first.topology.transition == "commit_cdc_generation"
@@ -197,7 +195,7 @@ def test_work_that_needs_a_dead_node_fails_without_a_fault_of_its_own(
 @pytest.mark.spec("D-043", "F-003")
 @pytest.mark.parametrize("words", ["join D", "replace D C", "leave C", "remove C", "rebuild C"])
 def test_a_single_session_spans_the_streaming_of_an_operation(words: str) -> None:
-    """Its id is the state of the command that opened it; versions grow by one."""
+    """The session's id is the state of the command that opened it; versions grow by one."""
     steps = run(words)
     opened = [b for a, _, b in steps if a.topology.session == 0 != b.topology.session]
     closed = [b for a, _, b in steps if a.topology.session != 0 == b.topology.session]
@@ -211,7 +209,7 @@ def test_a_single_session_spans_the_streaming_of_an_operation(words: str) -> Non
 
 @pytest.mark.spec("F-011", "D-049")
 def test_a_deposed_coordinator_opens_no_session() -> None:
-    """Its decision, which would open one, changes nothing once another coordinator has begun."""
+    """A decision that would open a session has no effect once another coordinator has committed."""
     model: Any = build("topology", {"operations": ("rebuild C",), "changes": 1})
     state = model.start()
     for verb in ("rebuild C", "decide", "elect B", "decide", "commit"):
@@ -223,7 +221,7 @@ def test_a_deposed_coordinator_opens_no_session() -> None:
 
 @pytest.mark.spec("F-016", "F-019")
 def test_a_join_leaves_cleanup_to_its_neighbours_until_the_request_runs() -> None:
-    """It runs once the fence is at the newest version, until every node is clean."""
+    """Cleanup runs once the fence is at the newest version, until every node is clean."""
     model: Any = build("topology", {"operations": ("join D", "cleanup")})
     state, seen = model.start(), []
     while (action := model.suggest(state)) is not None:
@@ -240,7 +238,7 @@ def test_a_join_leaves_cleanup_to_its_neighbours_until_the_request_runs() -> Non
 
 @pytest.mark.spec("D-023")
 def test_no_request_begins_while_the_topology_is_locked() -> None:
-    """The lock stays until it is taken away; requests queue and say so."""
+    """The refusal says so, until the lock is taken away."""
     model: Any = build("topology", {"operations": ("lock", "join D")})
     state = model.start()
     for _ in range(2):
@@ -255,7 +253,7 @@ def test_no_request_begins_while_the_topology_is_locked() -> None:
 
 @pytest.mark.spec("D-028")
 def test_publishing_a_generation_delays_no_step_of_the_operation() -> None:
-    """Publishing is offered as soon as a generation is committed, and delays no step."""
+    """The same kinds of action are enabled before and after."""
     model: Any = build("topology", {"publishing": True})
     state = model.start()
     while not state.topology.unpublished:

@@ -69,7 +69,7 @@ def test_the_drawing_of_a_machine_has_every_edge_of_its_table() -> None:
 
 @pytest.mark.spec("D-038")
 def test_the_table_has_every_column_and_marks_changed_cells() -> None:
-    """All 33 columns but the key are there; a cell is marked when the step changed it."""
+    """At each moment of a bootstrap."""
     timeline = _played(0)
     for scene in scenes(timeline)[1:]:
         ids = run_ids(scene.way())

@@ -93,7 +93,7 @@ def test_a_request_is_taken_or_refused_by_racks_as_published(name: str) -> None:
 
 
 def test_a_join_in_a_rack_too_many_rolls_back() -> None:
-    """Where tokens are assigned; in a known rack, or without tokens, D joins."""
+    """In ``join_group0``, which assigns tokens; in a known rack, or without tokens, D joins."""
     given = {"operations": ("join D",), "rf": 3, "lag": False}
     timeline = played(**given, racks=(*THREE, "dc1/r4"))
     assert ended(timeline) == ([(True, True)], ["normal"] * 3 + ["left"])
@@ -151,7 +151,7 @@ def test_a_voter_that_dies_is_replaced_while_another_node_is_left() -> None:
 
 
 def test_a_node_whose_removal_rolled_back_has_no_vote() -> None:
-    """It is normal again, and a member."""
+    """The node is normal again, and a member."""
     given = {"operations": ("remove C",), "failures": 1, "nodes": 4, "lag": False}
     timeline = Timeline(build("topology", SERVER | given))
     while "stream" not in timeline.now.say:

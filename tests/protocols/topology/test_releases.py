@@ -148,7 +148,7 @@ rack-checks         | 2026.1 | last-node
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_release_is_silent_on_what_builds_on_what_it_lacks(release: Release) -> None:
-    """5.4 has no tablets, so it neither counts nor moves them; what it lacks is said once."""
+    """5.4 has no tablets, so neither side of a change to tablets is told."""
     told = call("releases", release, "--json").json
     rows = [[cell.strip() for cell in row.split("|")] for row in BUILDS_ON.strip().splitlines()]
     lacks = {name: first for name, first, _ in rows if not CHANGES[name].holds(release)}
@@ -166,7 +166,7 @@ def test_check_plays_the_server_of_a_release() -> None:
 @pytest.mark.parametrize("release", ["2025.4", "2026.2"])
 @pytest.mark.parametrize("operation", ["leave C", "remove C", "replace D C"])
 def test_draining_real_tablets_breaks_no_promise(release: Supported, operation: str) -> None:
-    """With each tablet and its stages, too, every promise holds and every request ends."""
+    """With each tablet and its stages, on a release before and after the paused drain."""
     given = {"operations": (operation,), "nodes": 4 if operation == "leave C" else 3}
     found = check(build("tablets", {"edition": "server", "release": release, **given}))
     assert (found.violation, found.complete) == (None, True)

@@ -99,7 +99,7 @@ def test_a_replication_is_read_and_written_as_the_same(words: str) -> None:
 
 @pytest.mark.parametrize("words", UNREAD)
 def test_a_malformed_replication_is_refused_with_what_is_allowed(words: str) -> None:
-    """The field, and what would be allowed."""
+    """The error names the field."""
     with pytest.raises(BadInput, match=f"^given: .*{UNREAD[words]}"):
         replication_in(words.split(), "given")
 
@@ -144,7 +144,7 @@ def replicas_of(words: str) -> Any:
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("release", SUPPORTED)
 def test_each_release_accepts_the_published_statements(name: str, release: Supported) -> None:
-    """Each is accepted on the releases that the table names, and on no others."""
+    """Those that the table names for it, and no others."""
     there, *rows = CASES[name]
     said = dict(part.partition(" ")[::2] for part in there.split("; "))
     nodes = [NodeEntry(state="normal", tokens=True, rack=rack) for rack in said["nodes"].split()]
@@ -174,7 +174,7 @@ def len_of(factor: int | tuple[str, ...]) -> int:
 
 
 def test_a_conversion_to_racks_is_allowed_and_not_played() -> None:
-    """Servers move replicas to the racks first; models refuse it, and say why."""
+    """Servers move replicas to the racks first, which models do not."""
     nodes = tuple(NodeEntry(state="normal", tokens=True, rack=rack) for rack in RACKS)
     topology = ClusterTopology(nodes=nodes, keyspaces=(("ks", (("dc1", 2),)),))
     for words, played in (("dc1=r1,r2", False), ("dc1=3", True)):
@@ -186,7 +186,7 @@ def test_a_conversion_to_racks_is_allowed_and_not_played() -> None:
 
 
 @pytest.mark.parametrize("release", SUPPORTED)
-def test_a_second_change_is_refused_beside_a_pending_one(release: Supported) -> None:
+def test_a_second_change_is_refused_beside_a_pending_change(release: Supported) -> None:
     """Of the same keyspace from 2026.1 on; before 2025.3 of anything."""
     nodes = tuple(NodeEntry(state="normal", tokens=True, rack=rack) for rack in RACKS)
     first = OperationRequest("keyspace_rf_change", keyspace="ks", replication=(("dc1", 2),))
@@ -205,7 +205,7 @@ def test_a_second_change_is_refused_beside_a_pending_one(release: Supported) -> 
 
 
 def test_unknown_requests_editions_releases_and_changes_are_refused() -> None:
-    """An operator's word for a request, an edition, a release, the name of a change."""
+    """Patch releases are compared as numbers."""
     with pytest.raises(BadInput, match=r"kind: got 'decommission'; allowed: one of .*leave"):
         OperationRequest("decommission", 1)
     with pytest.raises(BadInput, match="edition: got 'servers'"):

@@ -42,7 +42,7 @@ def refused(topology: ClusterTopology, asks: OperationRequest, alive: int) -> st
 
 
 def test_a_replace_is_refused_unless_its_node_is_normal_and_down() -> None:
-    """A replacing node stands in for a member that is down, and for nobody else."""
+    """With the reason."""
     replaces = OperationRequest("replace", 2, replaced=1)
     assert refused(cluster(NORMAL, NORMAL), replaces, 0b101) == ""
     assert refused(cluster(NORMAL, NORMAL), replaces, 0b111) == (
@@ -100,7 +100,7 @@ def test_the_last_owner_of_tokens_cannot_leave(kind: str, why: str) -> None:
     ],
 )
 def test_a_request_without_a_full_table_or_replication_is_refused(text: str) -> None:
-    """One table, by its keyspace and its name; a keyspace with what it is to have."""
+    """The error names the parameter."""
     with pytest.raises(BadInput, match=r"^operations: got "):
         build("topology", {"operations": (text,)})
 
@@ -181,7 +181,7 @@ def test_the_remedies_are_those_of_the_manuals_in_order(lines: list[str]) -> Non
 
 
 def test_a_node_without_tokens_is_replaced_without_join_ring() -> None:
-    """Neither takes the other's place."""
+    """A node with tokens is not."""
     for tokens in (True, False):
         steps = remedy_steps("replace", "A", tokens=tokens)
         assert any("join_ring: false" in step.what for step in steps) is not tokens, tokens

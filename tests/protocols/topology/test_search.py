@@ -164,7 +164,7 @@ def test_no_vote_is_given_without_a_coordinator() -> None:
 
 
 def test_a_failure_forced_by_a_dead_node_spends_no_budget() -> None:
-    """No failure is allowed, yet work fails that needs a dead node: the count stays what it was."""
+    """No failure is allowed; the leave still fails in some run."""
     model = build("topology", {"operations": ("leave C",), "crashes": 1})
 
     def spent(s: Any) -> str | None:
@@ -240,14 +240,14 @@ def test_random_walks_take_every_edge_of_every_machine(edition: Edition, seeds: 
 
 
 def test_a_model_is_covered_by_the_machines_of_its_requests() -> None:
-    """A model is covered by the machines that its requests may begin, and no others."""
+    """And by no others."""
     names = rows_of(build("topology", {"operations": ("join D", "leave C")})).names
     machines = {name.partition(":")[0] for name in names}
     assert machines == {"bootstrapping", "decommissioning"}
 
 
 def test_the_tablet_track_of_an_rf_change_is_no_row_to_cover() -> None:
-    """The tablets' track, which an RF change goes over to, belongs to no request of its own."""
+    """The run goes on to the track, and takes only the row that leads there."""
     model: Any = build("topology", {"operations": ("keyspace_rf_change ks dc1=3",)})
     rows, timeline = rows_of(model), played_out(Timeline(model))
     taken = {
@@ -277,7 +277,7 @@ def test_the_tablet_track_of_an_rf_change_is_no_row_to_cover() -> None:
     ids=str,
 )
 def test_a_node_that_stands_out_is_not_interchangeable(given: dict[str, Any], alike: str) -> None:
-    """It is named, down, ignored, newer, without tokens, or has tablets."""
+    """By its name in a request, by being down, ignored or newer, by tokens, or by tablets."""
     model: Any = build("topology", {"nodes": 4, **given})
     assert "".join(model.names[node] for node in bystanders(model)) == alike
 
@@ -318,7 +318,7 @@ NAMED = {"nodes": 4, "operations": ("leave D",), "edition": "documents"}
     ids=str,
 )
 def test_two_bystanders_that_change_places_make_the_same_state(faults: dict[str, Any]) -> None:
-    """A state in which two of them change places is stood for by the same one."""
+    """A search visits a single state for them."""
     model: Any = build("topology", {**NAMED, **faults})
     stands_for = ControlSymmetry(model)
     states, known = [model.start()], {model.start()}

@@ -190,9 +190,7 @@ def test_a_node_that_has_left_stays_grey_in_picture_and_table() -> None:
 
 @pytest.mark.spec("D-028")
 def test_publishing_a_generation_empties_its_list_and_leaves_the_join_alone() -> None:
-    """The list fills as a generation is committed. Whenever it is published the list is empty, and
-    the join is in the state in which it was; it ends all the same, published or not.
-    """
+    """The join keeps its state, and ends whether the generation is published early or late."""
     timeline = until(starting("join D", publishing=True), in_state("write_both_read_old"))
     [line] = [x for x in seen(timeline)["system.topology"] if "unpublished" in x]
     assert line.endswith("static.unpublished_cdc_generations = {(t5, 2)}")
@@ -211,7 +209,7 @@ def test_publishing_a_generation_empties_its_list_and_leaves_the_join_alone() ->
 
 @pytest.mark.spec("D-015", "D-017")
 def test_a_row_shows_the_replaced_node_and_the_tokens_once_assigned() -> None:
-    """The replacing node's card names the other one; tokens come to a bootstrap in join_group0."""
+    """Tokens come to a bootstrap on leaving join_group0."""
     replaces = until(starting("replace D C"), in_state("write_both_read_old"))
     assert any("D: replacing" in x and "replaces C" in x for x in seen(replaces)["Nodes"])
     assert any("D.replaced_id = C" in line for line in seen(replaces)["system.topology"])
@@ -227,7 +225,7 @@ def test_a_row_shows_the_replaced_node_and_the_tokens_once_assigned() -> None:
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("words", ["join D", "new_cdc_generation", "bootstrap E"])
 def test_a_generation_is_used_once_its_commit_is_applied(edition: Edition, words: str) -> None:
-    """Until then it has no time."""
+    """On each node; a generation that is only prepared has no time."""
     timeline = until(starting(words, edition=edition), in_state("commit_cdc_generation"))
 
     def rows() -> list[str]:
@@ -301,7 +299,7 @@ def test_a_leaving_node_is_shut_down_before_it_is_removed_from_group_0(edition: 
 
 @pytest.mark.spec("D-042", "D-046")
 def test_a_barrier_shows_ignored_nodes_as_not_asked_and_dead_ones_as_deaf() -> None:
-    """Who is ignored is not asked, and says so; who is dead does not hear it."""
+    """As not asked, and as not receiving the barrier."""
     timeline = starting("remove C", nodes=5, ignored=("B",), down=("B", "C"))
     until(timeline, lambda s: in_state("write_both_read_old")(s) and s.attempted.answered)
     assert "  B  version 1  –  –  not asked" in seen(timeline)["Barrier by node"]
@@ -375,7 +373,7 @@ def test_requests_are_done_in_the_order_of_the_queue(
 
 @pytest.mark.spec("D-035")
 def test_a_node_without_tokens_is_normal_with_no_tokens_in_its_row() -> None:
-    """It is normal, its card says so, and its row has no tokens."""
+    """The card says so."""
     timeline = ended(starting("join D --zero-token"))
     assert any("D: normal" in x and "no tokens" in x for x in seen(timeline)["Nodes"])
     assert not any("D.tokens" in line for line in seen(timeline)["system.topology"])
@@ -383,9 +381,7 @@ def test_a_node_without_tokens_is_normal_with_no_tokens_in_its_row() -> None:
 
 @pytest.mark.spec("D-029")
 def test_a_request_is_in_the_row_of_its_node_with_its_parameter() -> None:
-    """What each node asks for stands in its row, whichever of the five kinds it is, and its
-    parameter beside it and on its card.
-    """
+    """For each kind of request; the queue has them as well."""
     of_node = {"join D": "D.tokens_string = 7", "leave C": "", "remove C": "", "rebuild C": ""}
     of_node |= {"replace D C": "D.replaced_id = C", "rebuild C --source-dc=dc1": "C.rebuild_option"}
     for words, parameter in of_node.items():
@@ -502,7 +498,7 @@ def test_the_cleanup_status_goes_from_clean_over_needed_and_running_to_clean() -
     ],
 )
 def test_each_request_of_the_whole_cluster_is_queued_and_done(edition: str, words: str) -> None:
-    """What only the server has is refused."""
+    """A request that only the server has is refused."""
     timeline = starting(words, edition=edition, on_tablets=("A", "B"))
     kind = "new_cdc_generation" if "cdc" in words else words.partition(" ")[0]
     press(timeline, words)
@@ -516,8 +512,8 @@ def test_each_request_of_the_whole_cluster_is_queued_and_done(edition: str, word
 
 
 @pytest.mark.spec("D-041")
-def test_the_id_of_a_request_is_the_state_id_that_it_made() -> None:
-    """That of a global request is in its own column while it runs."""
+def test_the_id_of_a_request_is_the_id_of_its_group_0_state() -> None:
+    """The id of a global request is in its own column while the request runs."""
     timeline = until(starting("new_cdc_generation"), in_state("commit_cdc_generation"))
     [row] = [x for x in seen(timeline)["system.topology"] if "topology_request_id" in x]
     assert row.endswith(f"= {as_timeuuid(2)}")

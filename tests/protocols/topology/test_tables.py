@@ -91,7 +91,7 @@ def test_the_node_states_are_those_of_the_documents() -> None:
 
 
 def test_a_transition_state_is_read_with_spaces_and_with_underscores() -> None:
-    """As the table stores it, with spaces, and as the text has it; other words are unknown."""
+    """Other words are unknown."""
     for each in TRANSITION_STATES:
         assert transition_state(each.name) == transition_state(each.stored) == each, each.name
     assert TRANSITION_STATE["write_both_read_old"].stored == "write both read old"
@@ -126,7 +126,7 @@ def test_the_edges_of_each_machine_join_its_states_without_ambiguity() -> None:
 
 
 def test_every_state_of_a_machine_is_reached_and_can_end() -> None:
-    """From its beginning a machine reaches each of its states, and from each it can end."""
+    """By the edges of its table."""
     for edition, machine in machines():
         if machine is NODE:
             continue
@@ -224,7 +224,7 @@ def test_the_tables_of_a_run_have_the_models_facts(seed: int) -> None:
 
 
 def test_a_command_without_effect_has_a_row_without_a_state_id() -> None:
-    """A command has a state id where it took effect, and a row where it did not."""
+    """Other commands have the state id that they made."""
     told = [run_of(seed) for seed in range(8)]
     no_ops = 0
     for timeline in told:

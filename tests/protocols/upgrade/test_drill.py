@@ -95,7 +95,7 @@ def test_the_upgrade_waits_while_a_pair_has_no_connection() -> None:
 
 @pytest.mark.spec("G-007")
 def test_a_node_lost_during_the_upgrade_holds_it_for_good() -> None:
-    """Its machine has no route. Lost after the upgrade, it does not stop a schema change."""
+    """C's machine has no route. A node lost after the upgrade does not stop a schema change."""
     drill = walked(*BEGUN, "happen die C", "on C", "restart C")
     assert [entry.error for entry in drill.transcript[-2:]] == [
         "ssh: connect to host 127.90.69.3: no route to host"
@@ -144,7 +144,7 @@ def test_a_bad_line_gets_a_one_line_error_and_changes_nothing(line: str, said: s
 
 
 def test_a_server_that_is_down_refuses_nodetool_and_cqlsh() -> None:
-    """Its configuration file can still be read."""
+    """The configuration file can still be read."""
     drill = walked("happen crash A", "nodetool status", f"{QUERY};", f"cat {CONFIGURATION}")
     assert [entry.error for entry in drill.transcript[1:3]] == [
         "nodetool on A: connection refused, the server is down",

@@ -197,7 +197,7 @@ def test_without_synchronization_different_schemas_show_the_same_version() -> No
 
 @pytest.mark.spec("G-002")
 def test_an_unknown_value_written_by_hand_means_recovery_at_the_next_restart() -> None:
-    """Until then the node runs on; the query has a diagnosis for what it finds."""
+    """The node runs on before that; the query has a diagnosis of each value."""
     timeline = raft({"edits": 1})
     assert "A  (0 rows)  no row: the Raft upgrade has not finished here" in panel_text(
         timeline, "query"

@@ -62,7 +62,7 @@ def test_post_is_refused_for_an_older_node_for_a_join_and_twice() -> None:
 
 @pytest.mark.spec("D-068")
 def test_a_join_requested_during_the_build_waits_until_done() -> None:
-    """Until then its row has a request and no state; in the end four rows are there."""
+    """D's row has a request and no state; in the end four rows are there."""
     drill = walked("upgrade A", POST, "start D", "on D", "nodetool status")
     assert host(3).host_id not in printed(drill)
     assert failed(drill)["upgrade done"].endswith("D: queued")
@@ -135,7 +135,7 @@ def test_steps_before_a_drill_begins_are_not_counted() -> None:
     ],
 )
 def test_a_member_comes_back_and_a_joiner_starts_anew(lines: list[str], said: str) -> None:
-    """Both by systemctl and by the drill's own words."""
+    """By systemctl, or by the drill's own words."""
     drill = walked("upgrade A", *lines)
     assert errors(drill) == []
     assert any(each.startswith(said) for each in drill.transcript[-1].said)

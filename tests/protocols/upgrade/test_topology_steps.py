@@ -93,7 +93,7 @@ def test_the_coordinator_fills_the_topology_table_from_gossip() -> None:
 
 @pytest.mark.spec("D-068")
 def test_a_join_requested_during_the_build_is_served_after_done() -> None:
-    """Until then the request waits with its reason."""
+    """The request waits with its reason."""
     timeline = topology({}, "post A", "build A", "bootstrap D")
     why = "upgrade_state is build_coordinator_state: requests wait until it is done"
     assert refused(timeline, "serve D") == why

@@ -44,7 +44,7 @@ every_pair = pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
 
 @every_pair
 def test_the_claim_of_each_row_holds_at_its_moments(pair: Pair) -> None:
-    """What a row claims holds in the two states that were found for it."""
+    """In the two states that were found for the row."""
     for met in aligned(pair).met:
         assert is_true(pair.name, met.row, *met.nows), met.row.title
 
@@ -67,7 +67,7 @@ def _holds(pair: Pair, row: Row, a: Now, b: Now) -> bool:
 
 @every_pair
 def test_a_claim_names_a_world_only_where_the_worlds_differ(pair: Pair) -> None:
-    """What differs is told of each world by its name, or of one in contrast to the other."""
+    """A row that is alike names neither."""
     for row in pair.rows:
         named = any(world in row.claim.lower() for world in ("with epochs", "over raft"))
         assert row.alike is not named, row.title
@@ -134,7 +134,7 @@ def test_an_unknown_pair_is_refused_with_the_nearest_name() -> None:
 
 @every_pair
 def test_a_run_tells_the_two_stories_whole_with_a_milestone_a_row(pair: Pair) -> None:
-    """It ends when both worlds are at rest."""
+    """The run ends when the two worlds are at rest."""
     run, given = side_by_side_run(pair.name), aligned(pair)
     assert run.at == 0
     assert [run.model.suggest(run.moments[tip].state) for tip in run.branches()] == [None]
@@ -153,7 +153,7 @@ def test_a_run_tells_the_two_stories_whole_with_a_milestone_a_row(pair: Pair) ->
 
 @every_pair
 def test_no_story_comes_to_a_state_twice(pair: Pair) -> None:
-    """So a state says how far its world has told its story."""
+    """Else a state could not say how far its world has told its story."""
     for story in aligned(pair).ways:
         assert len({now.after for now in story}) == len(story)
 
@@ -210,7 +210,7 @@ def _at(run: Timeline, moment: int) -> Timeline:
 
 
 def test_an_action_changes_its_own_world_alone() -> None:
-    """Its sentence names the world; a verb without a world is refused."""
+    """The sentence names the world; a verb without a world is refused."""
     player = kit.side_by_side("bootstrap")
     player.goto(player.model.moments[2])
     before = player.state
@@ -295,7 +295,7 @@ def test_each_safeguard_of_a_pair_has_a_name_of_its_own() -> None:
 
 @pytest.mark.parametrize("word", ["S-05", "epochs:one-at-a-time"])
 def test_check_searches_a_pair_that_has_the_safeguard(word: str, tmp_path: Path) -> None:
-    """What breaks is saved as a trace of the pair without it, which plays."""
+    """The violation is saved as a trace of the pair without the safeguard, and plays."""
     file = str(tmp_path / "run.json")
     status, out, _ = call("check", "worlds", "--off", word, "--trace", file)
     [off] = Timeline.load(read(file)).model.off
@@ -305,7 +305,7 @@ def test_check_searches_a_pair_that_has_the_safeguard(word: str, tmp_path: Path)
 
 @every_pair
 def test_the_board_draws_the_two_worlds_without_a_repeated_key(pair: Pair) -> None:
-    """Every moment has a picture of each world; of parts that move there is one of each key."""
+    """At about twenty moments of each pair."""
     run = runs(pair.name)
     views = for_model(run.model)
     for moment in run.path()[:: max(1, len(run.moments) // 20)]:
@@ -333,7 +333,7 @@ def test_the_picture_of_a_world_that_does_not_act_is_pale() -> None:
 
 
 def test_log_gate_and_nodes_are_the_same_things_in_the_two_pictures() -> None:
-    """The log, the gate, and each node are about the same thing on both sides."""
+    """So a press on a thing lights it in each."""
     run = runs("bootstrap")
     scene = scene_at(run, run.model.moments[2])
     views = {panel.name: panel for panel in for_model(run.model).panels}
@@ -342,7 +342,7 @@ def test_log_gate_and_nodes_are_the_same_things_in_the_two_pictures() -> None:
 
 
 def test_a_node_before_a_gate_acts_in_its_own_world() -> None:
-    """Who stands before a gate does its own step on the board, in its own world."""
+    """By a press on the node on the board."""
     player = kit.side_by_side("bootstrap")
     player.goto(player.model.moments[2])
     scene = player.rendered.scene(player.timeline.at)
@@ -389,7 +389,7 @@ def test_side_by_side_prints_rows_and_writes_a_page(
 
 
 def test_the_lesson_knows_whom_each_barrier_asks_and_which_is_open() -> None:
-    """Where no barrier runs in both worlds there is nothing to ask."""
+    """Without a barrier in each world there is nothing to ask."""
     player = kit.side_by_side("bootstrap")
     player.goto(player.model.moments[2])
     assert predict(player, who_is_asked, "epochs").right == ("A", "B", "C", "E")
