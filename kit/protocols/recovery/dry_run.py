@@ -389,6 +389,10 @@ NO_RAFT = (
 )
 NO_IDS = "nodetool status on a live node has the host ids: commands want these in place of {}"
 RESTORE = "data of {} may be lost: restore what is missing from a backup, at the end"
+NO_FACTORS = (
+    "no replication factors are given (--rf, or keyspaces in the file), so it is not known whether "
+    "data is lost: DESCRIBE SCHEMA on a live node shows them"
+)
 NO_UPGRADE = (
     "done: since 2025.2 the published server has neither a Raft upgrade nor RECOVERY mode; "
     "--release names an older one, and edition documents covers those"
@@ -580,6 +584,7 @@ def advise(
             *_warnings(cluster, procedure, chosen),
             *(NO_ZERO.format(first_of(bare), release) for _ in bare[:1]),
             *(NO_RAFT.format(release) for _ in lost[:1] if old),
+            *(NO_FACTORS for _ in having.named("lost")[:1] if not cluster.keyspaces),
             *(GOSSIPED for _ in dead[:1]),
         ),
         choices=procedures.choices_between(tables[0], tables[1], (if_worst, if_best)),

@@ -512,6 +512,8 @@ def _metadata(given: Namespace) -> Answer:
 
 
 def _service(view: metadata_log.ServiceView, down: set[str]) -> Answer:
+    for name in sorted(each for each in down if "," in each):
+        raise BadInput("--down", name, "one address; give --down once for each node")
     known = {each: {each, each.rpartition(":")[0].strip("[]")} for each in view.members}
     dead = tuple(each for each, names in known.items() if names & down)
     up, needed = len(known) - len(dead), majority(len(known)) if known else 0

@@ -141,29 +141,32 @@ def dry_run(
         return _refused(m, start, operation, refusal)
     opening, ids = timeline.at, getattr(ring_file, "host_ids", {})  # of what tools printed
     timeline.do(begin)
-    halt = None
+    halt, awaited = None, frozenset[str]()
     while m.tcm.sequence(timeline.state.tcm, operation.node) is not None:
         before = timeline.at
         turn(timeline, operation.node)
         if timeline.at == before:
-            halt = _halt(m, timeline.state, operation.node)
+            halt, awaited = _halt(m, timeline.state, operation.node)
             break
-    return _accepted(timeline, operation, opening, halt, down, ids)
+    return _accepted(timeline, operation, opening, halt, awaited.intersection(down), down, ids)
 
 
-def _halt(m: TcmCluster, s: Any, node: str) -> str:
+def _halt(m: TcmCluster, s: Any, node: str) -> tuple[str, frozenset[str]]:
     """Why an operation does not go on, though everybody who is up has answered.
+
+    With it come the nodes for which a barrier waits.
 
     BadInput for a level that some barrier can never meet, whoever is up.
     """
     actions = (*schedule.stream(m, s, node), *schedule.commit(m, s, node))
-    refused = filter(None, (m.refusal(s, action) for action in actions))
+    refused = [*filter(None, (m.refusal(s, action) for action in actions))]
     lines = [line for refusal in refused for line in (refusal.reason, *refusal.evidence)]
     why = next((line for line in lines if "no replica" in line), "")
     if why:
         allowed = f"a level that each range can meet ({why})"
         raise BadInput("barrier", m.tcm.switches.first_level, allowed)
-    return lines[0]
+    barriers = (refusal for refusal in refused if refusal.awaited)
+    return lines[0], frozenset(name for each in barriers for name in each.missing)
 
 
 def _accepted(
@@ -171,6 +174,7 @@ def _accepted(
     operation: operations.Operation,
     opening: int,
     halt: str | None,
+    awaited: Collection[str],
     down: Collection[str],
     ids: Mapping[str, str],
 ) -> PlanReport:
@@ -205,8 +209,10 @@ def _accepted(
         if ends:
             halt = f"{barrier}; and {ends}" if unmet else ends
         receive = gone & {t.target for t in planned.transfers}
-        absent = _listed(m, strict.union(receive, *(asleep for _, asleep in unheld)))
-        typed = tuple(remedy(operation, ids, absent, lost=bool(lost), waits=bool(waits)))
+        late = map(m.names.index, awaited if unmet else ())
+        absent = _listed(m, strict.union(receive, late, *(asleep for _, asleep in unheld)))
+        risks = {"lost": bool(lost), "waits": bool(waits), "strict": bool(strict)}
+        typed = tuple(remedy(operation, ids, absent, **risks))
     warnings = (*_warnings(metadata, planned.resolved, switches), *said, *waits, *lost)
     locks = _locks(m, metadata, planned)
     return PlanReport(operation.text, True, halt, warnings, locks, (), steps, shown, pending, typed)
@@ -414,12 +420,19 @@ RELAXED = "-Dcassandra.consistent.rangemovement=false"
 
 
 def remedy(
-    operation: operations.Operation, ids: Mapping[str, str], absent: str, *, lost: bool, waits: bool
+    operation: operations.Operation,
+    ids: Mapping[str, str],
+    absent: str,
+    *,
+    lost: bool,
+    waits: bool,
+    strict: bool,
 ) -> Iterator[str]:
     """The lines for the published server, in order; those that forbid something come last.
 
     ``absent`` names the nodes that are down and without which the operation does not end; ``lost``:
-    some ranges are only on the node that is given up; ``waits``: some are only on those ``absent``.
+    some ranges are only on the node that is given up; ``waits``: some are only on those ``absent``;
+    ``strict``: some of these would hand over ranges.
 
     Sources: published ``nodetool`` (``removenode``, ``assassinate``, ``repair``,
     ``abortbootstrap``, ``move``), ``BootstrapAndReplace``, ``SingleNodeSequences``.
@@ -449,7 +462,7 @@ def remedy(
         yield f"on a live node: nodetool assassinate {node}"
         yield REPAIR
         yield f"never while {node} is up, nor where removenode works: this one copies nothing"
-    elif absent and kind != "decommission":
+    elif (waits or strict) and kind != "decommission":
         risk = "leaves ranges empty" if waits else "copies from a replica that may lack writes"
         yield f"don't set {RELAXED} to get past this: it {risk}"
 

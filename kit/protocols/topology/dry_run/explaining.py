@@ -252,6 +252,7 @@ def _models(
     backs = sum(stay.edge in ("rollback", "rejected") for stay in stays)
     rows = [*islice(product(*fitting), MOST_WAYS)]
     deaths = max(row.count("replacing") + row.count("removing") for row in rows)
+    drains = any(stay.state == "tablet_draining" for stay in stays)
     for row in rows:
         wanted = [OPERATIONS[name] for name in row if name in OPERATIONS]
         leaving = sum("{old}" in each for each in wanted)
@@ -271,6 +272,7 @@ def _models(
             tablets=row.count(TRACK),
             resizes=min(MOST_FAULTS, sum(stay.state == RESIZE for stay in stays)),
             failures=min(MOST_FAULTS, backs),
+            on_tablets=tuple(ascii_uppercase[STAY : STAY + leaving]) if drains else (),
             down=(),
             crashes=deaths,
         )

@@ -9,7 +9,13 @@ from typing import Any
 import pytest
 
 from kit.errors import BadInput
-from kit.protocols.recovery.dry_run import RecoveryAdvice, advise, open_cluster, parse_cluster
+from kit.protocols.recovery.dry_run import (
+    NO_FACTORS,
+    RecoveryAdvice,
+    advise,
+    open_cluster,
+    parse_cluster,
+)
 from kit.protocols.topology.rules.machines import Edition
 from tests.saying import says
 
@@ -123,7 +129,7 @@ def test_a_description_may_tell_of_states_and_votes() -> None:
         {"name": "D", "status": "lost", "votes": False},
     ]
     advice = advise(parse_cluster(json.dumps({"nodes": nodes})), "x")
-    assert (voting(advice), advice.leader, advice.warnings) == ((3, 1), "A", ())
+    assert (voting(advice), advice.leader, advice.warnings) == ((3, 1), "A", (NO_FACTORS,))
 
 
 @pytest.mark.parametrize(
