@@ -60,8 +60,10 @@ RUNS = [
 
 
 @pytest.mark.parametrize(("name", "verbs"), RUNS)
-def test_frames_are_sound(name: str, verbs: tuple[str, ...]) -> None:
-    """Keys are unique and every panel has words, at the start, on the way and at the end."""
+def test_each_frame_of_the_role_play_has_unique_keys_and_words_in_every_panel(
+    name: str, verbs: tuple[str, ...]
+) -> None:
+    """The start, the way and the end of either board are drawn."""
     player, scene = played(name, *verbs)
     panels = for_model(player.model).panels
     check_keys(frame(scene, panels))
@@ -70,8 +72,8 @@ def test_frames_are_sound(name: str, verbs: tuple[str, ...]) -> None:
 
 
 @pytest.mark.spec("B-080")
-def test_the_board_offers_every_answer_there_is() -> None:
-    """Each answer that the coordinator may get is one button; one it may not get says why."""
+def test_the_coordinator_board_has_one_button_for_each_possible_answer() -> None:
+    """A button that is not possible now says why."""
     _, scene = played("coordinator", *ASKED)
     drawn = draw_answers(scene)
     replies = [one for row in facts.answers(scene.model, scene.state) for one in row.choices]
@@ -84,8 +86,8 @@ def test_the_board_offers_every_answer_there_is() -> None:
 
 
 @pytest.mark.spec("B-080", "B-034")
-def test_a_button_of_the_board_answers() -> None:
-    """Pressing a button of the board does what it says, by the way that all buttons take."""
+def test_a_button_of_the_coordinator_board_performs_its_answer() -> None:
+    """The answer of epoch 101 makes the plan invalid, so the client is told of failure."""
     player, scene = played("coordinator", *ASKED)
     choice = next(
         one
@@ -109,8 +111,8 @@ def test_a_button_of_the_board_answers() -> None:
     assert "failed" in REQUESTS.text(scene_at(player.timeline, player.timeline.at))
 
 
-def test_without_the_recheck_your_answers_make_it_lie() -> None:
-    """With S-03 off the same answers make the coordinator tell of a success that is none."""
+def test_without_plan_revalidation_a_coordinator_tells_of_a_false_success() -> None:
+    """Two answers suffice by the plan of epoch 100, and not by the epoch that they tell of."""
     player, _ = played(
         "coordinator", *ASKED, "B answers ok at epoch 101", "answer the client", off=("S-03",)
     )
@@ -120,8 +122,8 @@ def test_without_the_recheck_your_answers_make_it_lie() -> None:
 
 
 @pytest.mark.spec("B-080", "B-029", "B-031")
-def test_the_real_replica_catches_up_and_refuses() -> None:
-    """Sent a newer message it catches up; once it is no member it answers with an error."""
+def test_the_board_shows_a_replica_catch_up_and_later_refuse_a_read() -> None:
+    """Once the replica is no member its answer is drawn as an error."""
     _, scene = played("replica", "write at epoch 100", "apply A", "apply A", "read at epoch 101")
     words = spacetime_text(scene)
     assert "planned at epoch 100, catches up to epoch 100, and answers ok at epoch 100" in words
@@ -132,8 +134,10 @@ def test_the_real_replica_catches_up_and_refuses() -> None:
 
 
 @pytest.mark.parametrize(("name", "verbs"), RUNS)
-def test_whatever_was_said_can_be_tried_again(name: str, verbs: tuple[str, ...]) -> None:
-    """Each answer has a button that goes back to before it: so many steps from here."""
+def test_every_answer_given_on_a_board_has_a_button_back_to_before(
+    name: str, verbs: tuple[str, ...]
+) -> None:
+    """The button counts the steps from here."""
     player, scene = played(name, *verbs)
     drawn = (draw_answers if name == "coordinator" else draw_sends)(scene)
     back = [int(one.get("data-steps") or 0) for one in classed(drawn, "again")]
@@ -154,8 +158,10 @@ def play(timeline: Timeline, *verbs: str) -> None:
 @pytest.mark.spec("B-080")
 @pytest.mark.parametrize("kind", ["write", "read"])
 @pytest.mark.parametrize("given", [{}, {"rf": 2}, {"acknowledgement": "joint"}, {"retry": True}])
-def test_no_answers_make_a_coordinator_lie(kind: str, given: dict[str, Any]) -> None:
-    """Whatever the replicas are made to say, success means enough members of the newest plan."""
+def test_no_answers_of_replicas_make_a_coordinator_report_a_false_success(
+    kind: str, given: dict[str, Any]
+) -> None:
+    """The search over all answers is complete, and success is reached."""
     found = check(build("coordinator", {"request": f"K1 {kind} QUORUM", **given}))
     assert found.violation is None
     assert found.complete
@@ -170,8 +176,10 @@ def test_no_answers_make_a_coordinator_lie(kind: str, given: dict[str, Any]) -> 
         ("read", ("ok", "ok, write found", "error")),
     ],
 )
-def test_only_to_a_read_a_replica_returns_something(kind: str, answers: tuple[str, ...]) -> None:
-    """Of any epoch that is not older than the message; nobody answers who is not asked."""
+def test_a_replica_returns_a_found_write_to_reads_alone(
+    kind: str, answers: tuple[str, ...]
+) -> None:
+    """A replica that was not asked cannot answer."""
     timeline = Timeline(build("coordinator", {"request": f"K1 {kind} QUORUM"}))
     model, start = timeline.model, timeline.state
     begun = {model.verb(action): after for action, after in model.successors(start)}
@@ -182,8 +190,8 @@ def test_only_to_a_read_a_replica_returns_something(kind: str, answers: tuple[st
     assert {re.sub(r" at epoch \d+", "", said) for said in words} == {*answers}
 
 
-def test_a_read_returns_what_its_replicas_are_made_to_find() -> None:
-    """A write of before; its client, the list of requests and the run say so."""
+def test_a_read_returns_the_write_that_its_replicas_answer() -> None:
+    """The sentence and the list of requests say so."""
     timeline = Timeline(build("coordinator", {"request": "K1 read QUORUM"}))
     play(
         timeline,
@@ -196,8 +204,8 @@ def test_a_read_returns_what_its_replicas_are_made_to_find() -> None:
 
 
 @pytest.mark.spec("B-080", "B-034")
-def test_without_judging_anew_it_does() -> None:
-    """Two answers that tell of epoch 101 are counted by the plan of epoch 100 all the same."""
+def test_without_plan_revalidation_a_search_finds_a_false_success_in_four_steps() -> None:
+    """Two answers that tell of epoch 101 are counted by the plan of epoch 100."""
     found = check(build("coordinator", {}, ("plan-revalidation",)))
     assert found.violation is not None
     assert found.violation.property == "consistency-level"
@@ -205,8 +213,8 @@ def test_without_judging_anew_it_does() -> None:
 
 
 @pytest.mark.spec("B-080", "B-027", "B-033", "B-034")
-def test_a_pending_replica_in_mid_flight() -> None:
-    """A scripted coordinator: the plan of epoch 100, an answer of 101, and the write fails."""
+def test_a_write_fails_when_an_answer_tells_of_a_pending_replica() -> None:
+    """The coordinator catches up, and two of four are no quorum."""
     timeline = Timeline(build("coordinator"))
     play(timeline, "write 1 at epoch 100", "A answers ok at epoch 100", "B answers ok at epoch 101")
     assert "catches up" in timeline.now.say
@@ -218,8 +226,8 @@ def test_a_pending_replica_in_mid_flight() -> None:
 
 
 @pytest.mark.spec("B-080", "B-029", "B-031")
-def test_a_scripted_replica() -> None:
-    """A catches up with a newer message, and refuses what an old plan wants of it afterwards."""
+def test_a_replica_catches_up_with_a_newer_message_and_refuses_an_older_one() -> None:
+    """At epoch 103 A is no replica, so a write planned at 101 gets an error."""
     timeline = Timeline(build("replica"))
     play(timeline, "write at epoch 101")
     assert "catches up to epoch 101, and answers ok" in timeline.now.say
@@ -227,8 +235,8 @@ def test_a_scripted_replica() -> None:
     assert timeline.now.say.endswith("answers with an error at epoch 103: it is not a replica.")
 
 
-def test_a_replica_keeps_to_its_range() -> None:
-    """No message makes it store what is not its own; without the check one does."""
+def test_no_message_makes_a_replica_store_a_range_that_is_not_its_own() -> None:
+    """Without the membership check a search finds one that does."""
     found = check(build("replica"))
     assert found.violation is None
     assert found.complete
@@ -251,10 +259,9 @@ def test_a_replica_keeps_to_its_range() -> None:
         ("coordinator", {"exchange": "none"}, "exchange"),
     ],
 )
-def test_bad_parameters(model: str, given: dict[str, Any], said: str) -> None:
-    """One clear error each."""
+def test_a_role_play_refuses_parameters_that_do_not_fit(
+    model: str, given: dict[str, Any], said: str
+) -> None:
+    """The error names the parameter, its value and what is allowed."""
     with pytest.raises(BadInput, match=like(said)):
         build(model, given)
-
-
-ERROR, REFUSES = "no replica", "answers with an error"

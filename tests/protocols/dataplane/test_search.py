@@ -37,8 +37,8 @@ MOST_STATES = 1_000_000
 @pytest.mark.sweep(3)
 @pytest.mark.spec("B-025", "B-039", "A-020", "A-043")
 @pytest.mark.parametrize("name", CLEAN)
-def test_no_run_breaks_a_promise(name: str) -> None:
-    """The search is complete, finds no harm from any schedule, and no property is vacuous."""
+def test_requests_during_a_plan_break_no_promise(name: str) -> None:
+    """The search is complete, and every goal is reached."""
     parameters, states, depth = CLEAN[name]
     found, _ = search(parameters)
     assert_holds(found, states, depth)
@@ -48,8 +48,8 @@ def test_no_run_breaks_a_promise(name: str) -> None:
 
 @pytest.mark.deep
 @pytest.mark.parametrize("name", LARGE)
-def test_no_large_run_breaks_a_promise(name: str) -> None:
-    """The same for configurations that take longer."""
+def test_requests_during_a_large_plan_break_no_promise(name: str) -> None:
+    """The search is complete."""
     parameters, states, depth = LARGE[name]
     found, _ = search(parameters)
     assert_holds(found, states, depth)
@@ -57,8 +57,8 @@ def test_no_large_run_breaks_a_promise(name: str) -> None:
 
 @pytest.mark.deep
 @pytest.mark.parametrize("name", BOUNDED)
-def test_short_runs_of_what_is_too_large_break_nothing(name: str) -> None:
-    """A million states hold every run of so many steps; the verdict proves no more than that."""
+def test_a_bounded_search_breaks_no_promise_within_its_steps(name: str) -> None:
+    """A million states hold every run of so many steps. Longer runs are not judged."""
     parameters, steps = BOUNDED[name]
     found, _ = search(parameters, most=BOUND)
     assert found.violation is None
@@ -67,22 +67,22 @@ def test_short_runs_of_what_is_too_large_break_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BROKEN, ids=lambda name: f"{name}: {BROKEN[name][0]} breaks")
-def test_without_a_safeguard_the_search_finds_its_harm(name: str) -> None:
-    """Switched off, the promise named beside it breaks, in a shortest run that replays to it."""
+def test_requests_without_one_safeguard_break_the_promise_of_that_safeguard(name: str) -> None:
+    """The shortest run has as many steps as the table says, and replays to the same violation."""
     found, model = search(smallest(name), name)
     guard = next(guard for guard in Dataplane.safeguards if guard.name == name)
     assert_needed(found, model, guard, BROKEN[name])
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_each_safeguard_is_enough(name: str) -> None:
-    """Switched on, the same configuration is among those that are searched without harm."""
+def test_the_smallest_configuration_of_each_safeguard_is_searched_with_all_on(name: str) -> None:
+    """So that safeguard, and nothing else, keeps the promise there."""
     wanted = {"rf": 3, **smallest(name)}
     assert wanted in [parameters for parameters, _, _ in (*CLEAN.values(), *LARGE.values())]
 
 
-def test_every_safeguard_has_a_test() -> None:
-    """The list of runs names all safeguards that the model has, with their ids."""
+def test_the_table_of_broken_plans_names_every_safeguard() -> None:
+    """A new safeguard needs a run that breaks without it."""
     assert sorted(BROKEN) == sorted(guard.name for guard in Dataplane.safeguards)
     assert sorted(guard.id for guard in Dataplane.safeguards) == [
         "S-01", "S-02", "S-03", "S-04", "S-05", "S-06", "S-07", "S-08", "S-18", "S-57",
@@ -110,11 +110,10 @@ RF_3 = [
 
 @pytest.mark.spec("B-022", "B-023")
 @pytest.mark.parametrize(("name", "parameters"), [*LOST.items(), *RF_3])
-def test_a_client_loses_a_write(name: str, parameters: dict[str, Any]) -> None:
-    """Judged by what clients alone can see, each safeguard but one is needed, also at RF 3.
-
-    (The membership check keeps data from where it does not belong; no write is lost for it.)
-    """
+def test_requests_without_one_safeguard_lose_a_write_of_a_client(
+    name: str, parameters: dict[str, Any]
+) -> None:
+    """Judged by what clients alone see. The membership check keeps no write, so it is not here."""
     found, _ = search(parameters, name, lost=True)
     assert found.violation is not None
     assert found.violation.property == "visible"
@@ -147,8 +146,10 @@ ANOMALIES = [
 
 @pytest.mark.spec("B-022", "B-023")
 @pytest.mark.parametrize(("rf", "written", "read"), ANOMALIES)
-def test_the_search_finds_both_anomalies_unaided(rf: int, written: int, read: int) -> None:
-    """Without the barrier a write by 103 is missed by a read of 101, one by 100 by one of 102."""
+def test_without_the_barrier_a_read_misses_a_write_planned_two_epochs_apart(
+    rf: int, written: int, read: int
+) -> None:
+    """A read at 101 misses a write at 103, or one at 102 a write at 100. With the barrier none."""
     model = build("dataplane", {"rf": rf}, ("progress-barrier",))
     found = check(model, (), monitors=(missed_between(model, written, read),))
     assert found.violation is not None
@@ -163,34 +164,31 @@ def test_the_search_finds_both_anomalies_unaided(rf: int, written: int, read: in
 
 @pytest.mark.deep
 def test_no_write_is_lost_without_the_membership_check() -> None:
-    """Its harm is data in the wrong place; clients of one operation see nothing of it."""
+    """Its harm is data in the wrong place, which clients of one operation don't see."""
     found, _ = search({}, "membership-check", lost=True)
     assert found.violation is None
     assert found.complete
 
 
 @pytest.mark.spec("B-028")
-def test_the_last_relevant_epoch_gives_the_same_verdicts() -> None:
-    """Messages that carry the last epoch that changed the row lose nothing, and find the same."""
+def test_with_the_last_relevant_epoch_each_missing_safeguard_breaks_the_same_promise() -> None:
+    """Barrier, exchange and revalidation are switched off in turn."""
     for name in ("progress-barrier", "epoch-exchange", "plan-revalidation"):
         found, _ = search({**smallest(name), "exchange": "relevant"}, name)
-        assert found.violation is not None
+        assert found.violation is not None, name
         assert found.violation.property == BROKEN[name][0]
 
 
 @pytest.mark.spec("B-017")
 def test_a_majority_of_all_datacenters_does_not_protect_local_quorums() -> None:
-    """Local quorums need the barrier that counts each datacenter, as the published code's does.
-
-    With a majority of all, quorums in use miss one another, and a client misses what it wrote.
-    """
+    """A client misses a write. The server's barrier counts each datacenter, and none is missed."""
     parameters = {
         "nodes": 4, "dcs": 2, "rf": 1, "strategy": "network",
         "requests": ("K1@dc1 write LOCAL_QUORUM", "K2@dc1 read LOCAL_QUORUM"),
     }  # fmt: skip
     for lost, harm in ((False, "quorums-in-use"), (True, "visible")):
         found, _ = search(parameters, lost=lost)
-        assert found.broken is not None
+        assert found.broken is not None, harm
         assert found.broken.property == harm
     found, _ = search({**parameters, "edition": "server"})
     assert found.violation is None
@@ -198,34 +196,34 @@ def test_a_majority_of_all_datacenters_does_not_protect_local_quorums() -> None:
 
 
 @pytest.mark.deep
-def test_catching_up_later_is_not_enough() -> None:
-    """A coordinator that hears of a newer epoch and answers before it catches up misses a write."""
+def test_a_coordinator_that_answers_before_it_catches_up_misses_a_write() -> None:
+    """The exchange "background" breaks "visible"."""
     found, _ = search({"exchange": "background"})
     assert found.violation is not None
     assert found.violation.property == "visible"
 
 
 @pytest.mark.spec("B-026", "B-036")
-def test_gossip_loses_writes_whatever_it_waits() -> None:
-    """Guarded by waiting alone, both harms are found: success below the level, and a lost write."""
+def test_a_plan_by_gossip_loses_writes_whatever_its_ring_delay() -> None:
+    """A request may also succeed below its level."""
     for delay in (1, 3):
         found, _ = search({"mode": "gossip", "ring_delay": delay})
-        assert found.broken is not None
-        assert found.broken.property == "consistency-level"
+        assert found.broken is not None, delay
+        assert found.broken.property == "consistency-level", delay
         found, _ = search({"rf": 1, "mode": "gossip", "ring_delay": delay}, lost=True)
-        assert found.broken is not None
-        assert found.broken.property == "visible"
+        assert found.broken is not None, delay
+        assert found.broken.property == "visible", delay
 
 
-def test_a_bound_that_nobody_reaches_changes_nothing() -> None:
-    """With a lag as long as the longest way, the graph has the states that the tree has."""
+def test_a_bound_on_lag_beyond_every_run_leaves_the_states_unchanged() -> None:
+    """With a lag as long as the longest way, the graph has as many states as the tree."""
     parameters, states, depth = CLEAN["cancel, RF 1"]
     found, _ = search({**parameters, "lag": 50})
     assert (found.states, found.depth) == (states, depth)
 
 
-def test_what_leads_back_is_searched_with_a_bounded_lag() -> None:
-    """Without a bound it is refused, and the error says what to do; rules are needed as ever."""
+def test_a_plan_that_leads_back_needs_a_bounded_lag() -> None:
+    """Without a bound it is refused. With one, a missing barrier still loses a write."""
     with pytest.raises(BadInput, match="or a bounded lag"):
         build("dataplane", {**JOIN_LEAVE, "rf": 1})
     found, _ = search({**JOIN_LEAVE, "rf": 1, "lag": 4}, "progress-barrier")
@@ -235,11 +233,8 @@ def test_what_leads_back_is_searched_with_a_bounded_lag() -> None:
 
 @pytest.mark.spec("B-082")
 @pytest.mark.parametrize("repair", ["none", "blocking"])
-def test_random_runs_with_tracked_operations(repair: str) -> None:
-    """Seeded walks of reads, writes and topology events: each promised quorum is kept.
-
-    Clients side by side see one order of their requests when each read waits for its repair.
-    """
+def test_random_walks_of_requests_during_a_plan_break_no_promise(repair: str) -> None:
+    """Clients side by side are judged by one order when each read waits for its repair."""
     asks = ("K1 write QUORUM", "K2 read QUORUM", "K1 write QUORUM", "K2 read QUORUM")
     beside = repair == "blocking"
     given = {"requests": asks, "together": beside, "repair": repair, "cancels": 1, "crashes": 1}
@@ -259,10 +254,10 @@ def test_random_runs_with_tracked_operations(repair: str) -> None:
         (("write-before-read", "epoch-exchange"), True),
     ],
 )
-def test_quorums_that_miss_one_another_are_harm_or_a_sign(
+def test_disjoint_quorums_are_only_a_sign_without_exchange_or_barrier(
     off: tuple[str, ...], is_sign: bool
 ) -> None:
-    """The harm of who gets writes when; without any other safeguard, a sign on the way to it."""
+    """With exchange and barrier on, "quorums-in-use" is a property."""
     model: Any = build("dataplane", {"rf": 1}, off)
     assert ("INV-QI" in {each.invariant for each in model.signs}) is is_sign
     assert ("INV-QI" in {each.invariant for each in model.properties}) is not is_sign
@@ -271,18 +266,18 @@ def test_quorums_that_miss_one_another_are_harm_or_a_sign(
 MOST_SECONDS = 180
 
 
-def test_the_table_is_current() -> None:
-    """It holds every configuration with its states and steps, and which target runs it."""
+def test_the_table_of_dataplane_searches_is_current() -> None:
+    """It holds every configuration with its states and steps, and the target that runs it."""
     assert_current(PLACE, CLEAN, LARGE)
 
 
-def test_what_is_not_proved_is_told() -> None:
-    """Below stands what was searched in part only, and how far."""
+def test_the_table_of_searches_ends_with_what_was_searched_in_part() -> None:
+    """The steps that a bounded search covers are named."""
     assert PLACE.read_text(encoding="utf-8").endswith(f"{TAIL}{BEYOND}")
 
 
-def test_what_every_landing_searches_is_small() -> None:
-    """Each run of ``make test`` has at most a million states; all took less than three minutes."""
+def test_the_searches_of_make_test_stay_below_their_limits() -> None:
+    """A million states each, and three minutes together."""
     rows = [row for row in parsed(PLACE.read_text(encoding="utf-8")) if row.target == "make test"]
     assert max(row.states for row in rows) <= MOST_STATES
     assert sum(row.seconds for row in rows) < MOST_SECONDS
@@ -335,7 +330,7 @@ def reported(found: Result) -> tuple[str | None, tuple[str, ...]]:
     return found.violation and found.violation.property, tuple(sorted(found.unreached))
 
 
-def test_every_judge_has_a_broken_variant() -> None:
+def test_every_property_of_dataplane_has_a_broken_model() -> None:
     """The two tables name all properties and monitors that a model of requests can have."""
     whole = build("dataplane", {"requests": DELETED, "together": True})
     assert judges(whole) == {*VARIANTS, *UNREACHED}
@@ -343,23 +338,23 @@ def test_every_judge_has_a_broken_variant() -> None:
 
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", VARIANTS)
-def test_a_search_reports_what_is_broken(name: str) -> None:
-    """With all judges looking, the one that the variant breaks is the one that is reported."""
+def test_a_search_of_dataplane_reports_the_property_that_was_broken(name: str) -> None:
+    """All properties are judged, and the broken one is reported first."""
     given, off = VARIANTS[name]
     broken, _ = reported(check(build("dataplane", given, (off,) * bool(off))))
     assert broken == name
 
 
 @pytest.mark.parametrize("name", UNREACHED)
-def test_a_search_reports_what_is_never_reached(name: str) -> None:
-    """It is complete, nothing is broken, and the one thing is named."""
+def test_a_search_of_dataplane_names_the_goal_that_is_never_reached(name: str) -> None:
+    """The search is complete, and nothing is broken."""
     found = check(build("dataplane", UNREACHED[name]))
     assert found.complete
     assert reported(found) == (None, (name,))
 
 
-def test_the_judges_of_a_coordinator_alone() -> None:
-    """Success below the level, no success at all, and no failure: each is reported."""
+def test_each_property_of_a_lone_coordinator_is_reported_when_broken() -> None:
+    """Success below the level, no success at all, and no failure."""
     whole = build("coordinator")
     assert judges(whole) == SOLO["coordinator"]
     assert reported(check(build("coordinator", {}, ("plan-revalidation",))))[0] == (
@@ -373,8 +368,8 @@ def test_the_judges_of_a_coordinator_alone() -> None:
     assert reported(check(patient, reachable)) == (None, ("failed",))
 
 
-def test_the_judges_of_a_replica_alone() -> None:
-    """What is not its own, no success, and no refusal: each is reported."""
+def test_each_property_of_a_lone_replica_is_reported_when_broken() -> None:
+    """A write that is not its own, no success, and no refusal."""
     whole = build("replica")
     assert judges(whole) == SOLO["replica"]
     assert reported(check(build("replica", {}, ("membership-check",))))[0] == "owners-store"

@@ -49,10 +49,10 @@ def words(drawn: Frag | None) -> list[str]:
 @pytest.mark.sweep(3)
 @pytest.mark.spec("A-005")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_requests_compute_no_placement(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While requests are served no replicas are worked out, and the counter beside the epoch does
-    not move; it moves by one with each committed epoch.
-    """
+def test_serving_requests_computes_no_placement(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The badge counts one computation for the start and one for each committed epoch."""
     timeline = open_file(path)
     asked: list[int] = []
     monkeypatch.setattr(natural, "clockwise", lambda *_: asked.append(1))
@@ -65,7 +65,7 @@ def test_requests_compute_no_placement(path: Path, monkeypatch: pytest.MonkeyPat
         times = 1 + epochs
         badge = part(STATUS.draw(scene), "badge:computed")
         assert badge is not None
-        assert badge.text() == f"placements: {times}"
+        assert badge.text() == f"placements: {times}", moment
 
 
 def _steps(timeline: Timeline) -> list[Any]:
@@ -75,12 +75,8 @@ def _steps(timeline: Timeline) -> list[Any]:
 @pytest.mark.sweep(3)
 @pytest.mark.spec("A-015", "B-027", "B-032")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_every_arrow_has_the_epoch_of_its_sender(path: Path) -> None:
-    """In every picture of every scenario each arrow between two nodes, message, answer or copy, has
-    a label: the epoch of the node that sends it, where it is on its way after whom it goes to; an
-    answer of the same epoch as its message shares its label. By gossip, or with that safeguard off,
-    messages carry none, and the label says so with a dash.
-    """
+def test_every_arrow_of_a_story_carries_the_epoch_of_its_sender(path: Path) -> None:
+    """So do answers and copies. Where epochs are not exchanged the label is a dash."""
     for scene in scenes(path):
         found, drawn = layout(scene), draw_spacetime(scene)
         label = "@" if scene.model.switches.safeguards.epoch_exchange else "–"
@@ -113,10 +109,8 @@ def test_every_arrow_has_the_epoch_of_its_sender(path: Path) -> None:
 @pytest.mark.sweep(3)
 @pytest.mark.spec("A-016", "B-033", "B-038")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_a_coordinator_catches_up_with_the_replica_that_told_it(path: Path) -> None:
-    """Whenever an answer tells of a newer epoch, the coordinator gets to just that epoch, from just
-    that replica: an arrow leads back to its lifeline, and the line names it.
-    """
+def test_a_coordinator_catches_up_to_the_epoch_of_the_replica_that_answers(path: Path) -> None:
+    """The sentence names replica and epoch, and the arrow starts at that replica's lifeline."""
     last = scenes(path)[-1]
     timeline = open_file(path)
     for step in timeline.path(timeline.tip)[1:]:
@@ -143,17 +137,15 @@ def test_a_coordinator_catches_up_with_the_replica_that_told_it(path: Path) -> N
         assert float(end[1]) == found.y(one.replica)
 
 
-def test_catching_up_is_seen_in_some_scenario() -> None:
-    """The test above does not pass for lack of such answers."""
+def test_the_story_plan_revalidated_shows_a_coordinator_catch_up() -> None:
+    """So the test above has an answer with a newer epoch to judge."""
     text = spacetime_text(scenes(file_named("dataplane/plan-revalidated"))[-1])
     assert "B, at epoch 101, takes write 1; K1 hears of epoch 101 and catches up." in text
 
 
 @pytest.mark.spec("A-027")
-def test_the_worked_bootstrap_leaves_data_on_c() -> None:
-    """After the bootstrap of the worked example C is no replica of (100, 150], still holds what was
-    written there, and nothing but a cleanup by hand takes it away; its card says so.
-    """
+def test_the_worked_bootstrap_leaves_data_on_its_former_replica() -> None:
+    """C is no replica of (100, 150], and no step but a cleanup by hand removes the write."""
     path = file_named("dataplane/not-owned-worked-example")
     last = scenes(path)[-1]
     model: Any = last.model
@@ -179,8 +171,10 @@ def test_the_worked_bootstrap_leaves_data_on_c() -> None:
 @pytest.mark.spec("B-026")
 @pytest.mark.parametrize(("written", "read"), [(103, 101), (100, 102)])
 @pytest.mark.parametrize("delay", [1, 4])
-def test_both_anomalies_happen_by_gossip(written: int, read: int, delay: int) -> None:
-    """However long the wait: a read by 101 misses a write by 103, one by 102 a write by 100."""
+def test_by_gossip_a_read_misses_a_write_planned_two_epochs_apart(
+    written: int, read: int, delay: int
+) -> None:
+    """A longer RING_DELAY does not help: the run just has more ticks."""
     model = build("dataplane", {"rf": 1, "mode": "gossip", "ring_delay": delay})
     found = check(model, (), monitors=(missed_between(model, written, read),))
     assert found.violation is not None
@@ -198,10 +192,10 @@ def test_both_anomalies_happen_by_gossip(written: int, read: int, delay: int) ->
         ("gossip-lost-write", (100, {"A", "B"}), (102, {"C", "X"})),
     ],
 )
-def test_the_named_anomalies_are_told_by_gossip(name: str, write: Any, read: Any) -> None:
-    """With three replicas, in their own files: the epochs and quorums of the text, and both say
-    that they succeed; the mode and the delay are controls of the Player.
-    """
+def test_the_gossip_stories_show_both_anomalies_with_their_epochs_and_quorums(
+    name: str, write: Any, read: Any
+) -> None:
+    """Write and read both succeed. Mode and delay are controls of the Player."""
     timeline = open_file(file_named(f"dataplane/{name}"))
     timeline.goto(timeline.tip)
     assert [verdict.name for verdict in timeline.verdicts() if not verdict.ok] == ["visible"]
@@ -223,8 +217,8 @@ def _events(scene: Scene) -> tuple[Any, ...]:
 
 
 @pytest.mark.spec("B-028", "B-035")
-def test_epochs_in_messages_and_a_retry_are_controls() -> None:
-    """The last relevant epoch is one of the choices, and a retry a box that is not ticked."""
+def test_the_player_offers_the_last_relevant_epoch_and_a_retry_as_controls() -> None:
+    """The default is the newest epoch, and no retry."""
     controls = Player(Timeline(build("dataplane"))).controls
     assert controls is not None
     exchange, retry = controls.fields["exchange"], controls.fields["retry"]
@@ -234,10 +228,8 @@ def test_epochs_in_messages_and_a_retry_are_controls() -> None:
 
 
 @pytest.mark.spec("B-036")
-def test_the_same_request_side_by_side() -> None:
-    """One story in both worlds: with the log the request fails, by gossip it says that it is done
-    with two answers of the three that its coordinator knows to be needed; that side is wrong.
-    """
+def test_a_request_fails_with_a_log_and_succeeds_below_its_level_by_gossip() -> None:
+    """Both worlds answer the same commands. Only the one by gossip breaks a promise."""
     worlds = both_worlds("gossip-below-its-level")
     rows = {command: (log, gossip) for command, log, gossip in worlds.rows}
     both = [command for command in rows if command.startswith("write 1")]
@@ -259,9 +251,7 @@ def test_the_same_request_side_by_side() -> None:
 @pytest.mark.spec("B-039")
 @pytest.mark.parametrize("lag", range(5))
 def test_no_lag_of_a_coordinator_breaks_a_promise(lag: int) -> None:
-    """Coordinators up to 0, 1, … 4 epochs behind, all that there are: every state is searched and
-    nothing breaks. How far they may lag is a control of the Player.
-    """
+    """Coordinators plan up to "lag" epochs behind, and the search is complete."""
     model: Any = build("dataplane", {"rf": 2, "lag": lag})
     found = check(model)
     assert found.violation is None
@@ -293,21 +283,19 @@ def _planned(model: Any) -> list[Any]:
 
 
 @pytest.mark.spec("B-039")
-def test_the_lag_is_what_hurts_without_the_barrier() -> None:
-    """The same control with the barrier off: the anomaly of two epochs needs a lag of two."""
+def test_without_the_barrier_the_anomaly_needs_a_lag_of_two_epochs() -> None:
+    """With a lag of one a read at 101 misses no write at 103."""
     for lag in (1, 2):
         model = build("dataplane", {"rf": 1, "lag": lag}, ("progress-barrier",))
         found = check(model, (), monitors=(missed_between(model, 103, 101),))
-        assert (found.violation is not None) is (lag == 2)
+        assert (found.violation is not None) is (lag == 2), lag
 
 
 @pytest.mark.sweep(4)
 @pytest.mark.spec("B-082")
 @pytest.mark.parametrize("seed", range(40))
-def test_each_answer_of_a_random_run_has_its_plan(seed: int) -> None:
-    """Random reads, writes and topology events: each answer of success comes with its replica plan,
-    and counted from the messages alone, so many of the plan's replicas did what was asked.
-    """
+def test_each_success_of_a_random_run_counts_enough_replicas_of_its_plan(seed: int) -> None:
+    """The counted replicas are in the plan, and have done what was asked."""
     asks = ("K1 write QUORUM", "K2 read QUORUM", "K1 write ALL", "K2 read ONE")
     given = {"requests": asks, "cancels": 1, "crashes": 1, "together": True}
     model: Any = build("dataplane", given)
@@ -328,10 +316,10 @@ def test_each_answer_of_a_random_run_has_its_plan(seed: int) -> None:
 
 
 @pytest.mark.spec("B-082")
-def test_seeds_have_a_table_of_verdicts() -> None:
-    """A row per seed with its verdict: all clean with every safeguard, some not without one."""
+def test_a_sweep_of_seeds_is_clean_only_with_every_safeguard() -> None:
+    """Each seed has one row with its verdict."""
     seeds = range(5, 105)
     for off, clean in (((), True), (("write-before-read",), False)):
         rows = sweep(None, "dataplane", seeds, parameters={"rf": 1}, off=off).to_pylist()
         assert [row["seed"] for row in rows] == list(seeds)
-        assert all(row["verdict"] == "clean" for row in rows) is clean
+        assert all(row["verdict"] == "clean" for row in rows) is clean, off

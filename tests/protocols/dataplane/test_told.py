@@ -39,8 +39,8 @@ def red(timeline: Any) -> list[str]:
 
 
 @pytest.mark.spec("B-022")
-def test_the_invisible_write() -> None:
-    """Coordinators at 101 and 103 both succeed, one with A and B, the other with C and X."""
+def test_the_story_of_the_invisible_write_has_two_disjoint_quorums_that_succeed() -> None:
+    """The write at 103 is on C and X, and the read at 101 asks A and B and returns nothing."""
     timeline = told("anomaly-invisible-write")
     state = at(timeline, "write 1 reaches X")
     assert timeline.model.epoch(state, state.requests[0].epoch) == 103
@@ -55,8 +55,8 @@ def test_the_invisible_write() -> None:
 
 
 @pytest.mark.spec("B-023", "B-024")
-def test_the_lost_write() -> None:
-    """A write by 100 to A and B, reads by 102 from C and X; when B fails, it is lost for good."""
+def test_the_story_of_the_lost_write_ends_with_no_live_replica_holding_the_write() -> None:
+    """The write at 100 is on A and B. A drops the range, and B crashes."""
     timeline = told("anomaly-lost-write")
     state = at(timeline, "write 1 reaches B")
     assert timeline.model.epoch(state, state.requests[0].epoch) == 100
@@ -77,10 +77,8 @@ def test_the_lost_write() -> None:
 
 
 @pytest.mark.spec("B-024")
-def test_every_later_quorum_misses_the_lost_write() -> None:
-    """A has dropped the range and B fails, and the write's message to C never arrives: however a
-    third read goes on, at whichever epoch, C and X answer it, and it returns nothing.
-    """
+def test_every_later_read_of_the_lost_write_returns_nothing() -> None:
+    """At whichever epoch, C and X answer, unless the message to C still arrives."""
     timeline = told("anomaly-lost-write")
     model, state = timeline.model, at(timeline, "crash B")
     seen, ends = {state}, set[tuple[int, tuple[str, ...], int]]()
@@ -99,8 +97,8 @@ def test_every_later_quorum_misses_the_lost_write() -> None:
 
 
 @pytest.mark.spec("B-017", "B-018", "B-019")
-def test_the_barrier_refuses_both() -> None:
-    """The same steps with the barrier: none is committed before three of A, B, C and X know."""
+def test_the_barrier_commits_no_epoch_before_three_of_four_replicas_know_the_last() -> None:
+    """So the steps of the two anomalies are not possible."""
     model: Any = build("dataplane", {"requests": ("K3 write QUORUM", "K4 read QUORUM")})
     timeline: Any = Timeline(model)
     verbs = {model.verb(action): action for action in model.actions(timeline.state)}
@@ -115,8 +113,8 @@ def test_the_barrier_refuses_both() -> None:
 
 
 @pytest.mark.spec("B-016")
-def test_an_epoch_may_be_used_at_once() -> None:
-    """As soon as an event is committed a coordinator may plan by it, though nobody else knows."""
+def test_a_coordinator_may_plan_at_an_epoch_as_soon_as_it_is_committed() -> None:
+    """No replica has applied the epoch yet."""
     model: Any = build("dataplane")
     state = model.start()
     state = model.act(
@@ -127,8 +125,8 @@ def test_an_epoch_may_be_used_at_once() -> None:
 
 
 @pytest.mark.spec("A-015", "A-016", "B-027", "B-029")
-def test_who_is_behind_catches_up() -> None:
-    """The message carries epoch 100; A, at 99, applies it before it takes the write."""
+def test_a_replica_behind_a_message_applies_its_epoch_before_the_write() -> None:
+    """The message carries epoch 100, and A is at 99."""
     timeline = told("behind-catches-up")
     state = at(timeline, "write 1 reaches A")
     code = timeline.model.code["A"]
@@ -137,8 +135,8 @@ def test_who_is_behind_catches_up() -> None:
 
 
 @pytest.mark.spec("B-030", "B-032", "B-033")
-def test_who_is_ahead_tells_of_it() -> None:
-    """A, at 100, takes a write of epoch 99, and the coordinator learns of 100 from its answer."""
+def test_a_coordinator_learns_a_newer_epoch_from_a_replica_that_is_ahead() -> None:
+    """A, at 100, takes a write of epoch 99, and its answer counts."""
     timeline = told("ahead-and-member")
     state = at(timeline, "write 1 reaches A")
     assert state.requests[0].coordinator_epoch == 1
@@ -146,8 +144,8 @@ def test_who_is_ahead_tells_of_it() -> None:
 
 
 @pytest.mark.spec("B-034", "B-035")
-def test_a_plan_is_judged_anew() -> None:
-    """Two of three are too few by epoch 101: the request fails, or is sent anew if so wished."""
+def test_a_stale_plan_fails_its_request_or_is_retried() -> None:
+    """By default it is not retried."""
     assert told("plan-revalidated").state.requests[0].phase == FAILED
     timeline = told("plan-retried")
     answers = [m for m in timeline.moments if m.id and "answer" in timeline.model.verb(m.action)]
@@ -157,16 +155,16 @@ def test_a_plan_is_judged_anew() -> None:
 
 
 @pytest.mark.spec("B-031")
-def test_who_is_no_member_answers_an_error() -> None:
-    """A, at 102, serves no read of epoch 101; two others are enough."""
+def test_an_error_of_a_former_replica_counts_for_no_read_quorum() -> None:
+    """A, at 102, serves no read of epoch 101, so the quorum is B and C."""
     timeline = told("no-longer-a-member")
     state = at(timeline, "read 1 reaches C")
     assert timeline.model.history.names(state.requests[0].acked) == ("B", "C")
 
 
 @pytest.mark.spec("A-027")
-def test_leftovers_stay_until_somebody_cleans() -> None:
-    """After the bootstrap A is no replica any more, and holds the write; nothing removes it."""
+def test_a_former_replica_keeps_its_data_until_cleanup() -> None:
+    """After the bootstrap A takes no writes, and still holds the old one."""
     timeline = told("data-not-owned")
     model, code = timeline.model, timeline.model.code["A"]
     state = at(timeline, "commit X")
@@ -176,7 +174,7 @@ def test_leftovers_stay_until_somebody_cleans() -> None:
 
 
 def test_deleted_data_returns_without_the_membership_check() -> None:
-    """D stored a slow write that was none of its business; it gets the range back and serves it."""
+    """A replica stores a write for a range it left, gets the range back, and serves the write."""
     timeline = told("deleted-data-returns")
     assert value(timeline.state.requests[2].newest_seen) == 1
     assert "no-resurrection" in red(timeline)
@@ -195,21 +193,20 @@ def test_deleted_data_returns_without_the_membership_check() -> None:
         ({"rf": 3, "operations": ("move B --tokens 250",)}, "| moves replicas | here none moves"),
     ],
 )
-def test_what_no_range_can_be_followed_through_is_refused(
+def test_a_plan_that_moves_no_range_or_has_no_source_is_refused(
     model: str, given: dict[str, Any], said: str
 ) -> None:
-    """Nobody has the data of a dead only replica, and what cannot begin moves nothing: the reason
-    is the model's own.
-    """
+    """The reason is the model's own."""
     with pytest.raises(BadInput) as error:
         build(model, given)
     assert says(error.value, said)
 
 
 @pytest.mark.parametrize("given", [{"rf": 9}, {"nodes": 1}, {"strategy": "everywhere"}])
-def test_odd_clusters_are_no_error(given: dict[str, Any]) -> None:
-    """More replicas than nodes, a ring of one, replicas everywhere: a model all the same."""
+def test_requests_complete_in_odd_clusters(given: dict[str, Any]) -> None:
+    """More replicas than nodes, a ring of one node, and replicas everywhere."""
     model = build("dataplane", {**given, "requests": ("K1 write", "K2 read")})
     state = model.start()
     while (action := model.suggest(state)) is not None:
         state = model.act(state, action)
+    assert {request.phase for request in state.requests} == {DONE}

@@ -36,8 +36,8 @@ LEAVE_OR_REPLACE = {"nodes": 4, "operations": ("decommission D", "replace D Y")}
 
 
 @pytest.mark.spec("B-003", "B-004")
-def test_a_proposal_is_checked_against_what_is_committed() -> None:
-    """Once the leave of D is committed, D cannot be replaced, though Y has not heard of it."""
+def test_a_proposal_is_checked_against_the_committed_log() -> None:
+    """Once the leave of D is committed D cannot be replaced, though Y has not applied it."""
     timeline = play(LEAVE_OR_REPLACE, "decommission D")
     assert timeline.state.log.applied[timeline.model.codes["Y"]] == 0
     with pytest.raises(Refused, match="D already takes part in an operation: decommission D"):
@@ -46,8 +46,10 @@ def test_a_proposal_is_checked_against_what_is_committed() -> None:
 
 @pytest.mark.spec("B-006")
 @pytest.mark.parametrize(("nodes", "rf"), [(3, 3), (5, 5), (2, 2)])
-def test_too_few_may_not_be_left(nodes: int, rf: int) -> None:
-    """With as many nodes as replicas no node may leave; with one more it may."""
+def test_a_leave_is_refused_when_fewer_nodes_than_replicas_would_be_left(
+    nodes: int, rf: int
+) -> None:
+    """With one node more it is possible."""
     last = "ABCDEF"[nodes - 1]
     operations = {"rf": rf, "operations": (f"decommission {last}",)}
     with pytest.raises(Refused, match=f"only {nodes - 1} nodes? "):
@@ -64,7 +66,7 @@ APART = {
 
 @pytest.mark.spec("B-020", "B-008")
 def test_a_slow_range_holds_back_only_its_own_operation() -> None:
-    """With the replicas of X's ranges silent, Y's join goes on to its end, and X's does not."""
+    """While the replicas of X's ranges are silent, Y's join ends, and X's waits."""
     timeline = play(APART, "bootstrap X --tokens 250", "bootstrap Y --tokens 750")
     model = timeline.model
     sequence = model.tcm.sequence(timeline.state.tcm, "X")
@@ -88,8 +90,8 @@ def test_a_slow_range_holds_back_only_its_own_operation() -> None:
 
 
 @pytest.mark.spec("B-021")
-def test_only_who_has_applied_acknowledges() -> None:
-    """An entry that waits above a gap acknowledges nothing; applied, it does."""
+def test_only_a_node_that_has_applied_an_epoch_acknowledges_it() -> None:
+    """An entry that waits above a gap acknowledges nothing."""
     given = {"rf": 1, "window": 2, "holds": True}
     timeline = play(given, "bootstrap X --tokens 150", "apply X", "apply B", "commit X", "apply X")
     with pytest.raises(Refused, match=r"1 of 2 replicas of \(.*\] applied epoch 2"):
@@ -99,8 +101,8 @@ def test_only_who_has_applied_acknowledges() -> None:
 
 
 @pytest.mark.spec("B-037")
-def test_any_peer_serves_a_part_of_the_one_log() -> None:
-    """Asking in any order, with peers that lag, nobody ever has anything but a prefix."""
+def test_a_peer_that_lags_serves_a_prefix_of_the_log() -> None:
+    """In every reachable state each node has a prefix, whichever peer it asks."""
     model: Any = AtomicLog(LogParameters(("A", "B", "C"), epoch=100, peers=True))
     entries = log_of(f"event {i}" for i in range(4))
     start = model.start()
@@ -127,8 +129,8 @@ def test_any_peer_serves_a_part_of_the_one_log() -> None:
 
 @pytest.mark.spec("B-057", "B-058")
 @pytest.mark.parametrize("steps", [1, 2, 3])
-def test_a_cancel_adds_events_and_restores(steps: int) -> None:
-    """After each step: nothing leaves the log, and every range is as before the bootstrap."""
+def test_a_cancel_adds_events_to_the_log_and_restores_every_range(steps: int) -> None:
+    """After each of three steps of a bootstrap."""
     timeline = play({"rf": 3, "cancels": 1}, "bootstrap X --tokens 150")
     before = rows(timeline.model, timeline.model.start())
     while len(timeline.state.tcm.events) < steps:
@@ -144,8 +146,8 @@ def test_a_cancel_adds_events_and_restores(steps: int) -> None:
 
 
 @pytest.mark.spec("B-059")
-def test_no_opinion_cancels() -> None:
-    """However long X is silent its join stays pending; the wish to give it up is refused."""
+def test_no_node_can_cancel_the_operation_of_a_silent_node() -> None:
+    """The join stays pending, and only an operator cancels it."""
     timeline = play({"crashes": 1, "cancels": 1}, "bootstrap X --tokens 150", "crash X")
     with pytest.raises(Refused, match="only an operator can cancel"):
         do(timeline, "give-up X by A")
@@ -160,8 +162,8 @@ def test_no_opinion_cancels() -> None:
 
 
 @pytest.mark.spec("B-081")
-def test_a_test_holds_any_commit_and_any_way_back() -> None:
-    """What is held is refused with that reason, for each node and commit; released, it goes on."""
+def test_a_test_can_hold_back_each_commit_and_each_delivery() -> None:
+    """What is held is refused with that reason. Released, it goes on."""
     given = {"holds": True, "rf": 1}
     timeline = play(given, "bootstrap X --tokens 150", "hold apply B", "hold commit X", "apply X")
     for verb in ("apply B", "commit X"):

@@ -61,10 +61,8 @@ def owners(timeline: Timeline, tokens: range) -> list[Any]:
 @pytest.mark.spec("B-060")
 @pytest.mark.parametrize("edition", ["documents", "server"])
 @pytest.mark.parametrize("kind", OPERATIONS)
-def test_an_operator_undoes_each_operation_at_each_step(kind: str, edition: str) -> None:
-    """Its command is an event of the log, and at the end all is as it was before; once the old
-    writers are gone it is refused.
-    """
+def test_an_operators_command_cancels_each_operation_at_each_step(kind: str, edition: str) -> None:
+    """At the end owners are as before. Once old writers are dropped it is refused."""
     run = ended(kind, edition)
     model: Any = run.model
     _, node, own = OPERATIONS[kind]
@@ -88,16 +86,18 @@ def test_an_operator_undoes_each_operation_at_each_step(kind: str, edition: str)
         assert facts.log(model, twin.state)[-1].text.startswith("cancel")
         while model.tcm.sequence(twin.state.tcm, node) is not None:
             assert twin.forward() is not None
-        assert owners(twin, tokens) == before
-        assert all(verdict.ok for verdict in twin.verdicts())
+        assert owners(twin, tokens) == before, epochs
+        assert all(verdict.ok for verdict in twin.verdicts()), epochs
         done.add(epochs)
     assert len(done) >= 2
     assert not done & refused
 
 
 @pytest.mark.spec("B-060")
-def test_a_cell_cancels_and_the_log_has_it(capsys: pytest.CaptureFixture[str]) -> None:
-    """The command's cell says what it does, and the next one shows the event in the log."""
+def test_a_cancel_typed_in_a_notebook_is_an_event_of_the_log(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The cell says what it does, and dumplog has CANCEL_SEQUENCE."""
     player = Player(build("tcm", {"cancels": 1}, ()), controls=False)
     names = {"cluster": player}
     player.step()
@@ -122,8 +122,8 @@ def test_a_cell_cancels_and_the_log_has_it(capsys: pytest.CaptureFixture[str]) -
         ("jmx cancelInProgressSequences 4 LEAVE", "X has no decommission under way"),
     ],
 )
-def test_a_command_undoes_what_it_names_and_nothing_else(line: str, reason: str) -> None:
-    """Another operation of the node, or another node, is told in one line, and nothing changes."""
+def test_a_cancel_that_names_another_operation_or_node_is_refused(line: str, reason: str) -> None:
+    """The reason is one line, and nothing changes."""
     timeline = Timeline(build("tcm", {"cancels": 1}, ()))
     timeline.forward()
     with pytest.raises(Refused, match=reason):
@@ -147,23 +147,25 @@ def steps_before_the_drop(edition: str, text: str) -> int:
 
 
 @pytest.mark.parametrize(("edition", "text"), SEQUENCES)
-def test_a_cancel_restores_what_was_before(edition: str, text: str) -> None:
-    """Whenever it is cancelled, an operation leaves the tables, ring and locks that it found."""
+def test_a_cancel_at_any_step_restores_tables_ring_and_locks(edition: str, text: str) -> None:
+    """The operation can then be done anew."""
     before = Drive(nodes=5).table()
     for steps in range(1, steps_before_the_drop(edition, text) + 1):
         drive, node = begun(edition, text, steps)
         drive.act(f"cancel {node}").finish(node)
-        assert drive.table() == before
-        assert drive.stable()
-        assert facts.operations(drive.model, drive.state) == ()
-        assert drive.dark() == []
+        assert drive.table() == before, steps
+        assert drive.stable(), steps
+        assert facts.operations(drive.model, drive.state) == (), steps
+        assert drive.dark() == [], steps
         drive.complete(text)
-        assert drive.stable()
+        assert drive.stable(), steps
 
 
 @pytest.mark.parametrize(("edition", "text"), SEQUENCES)
-def test_one_event_before_the_read_switch_two_after(edition: str, text: str) -> None:
-    """Before the read switch one epoch undoes all; after it reads go back first, then writes."""
+def test_a_cancel_takes_one_event_before_the_read_switch_and_two_after(
+    edition: str, text: str
+) -> None:
+    """After it reads go back first, then writes."""
     last = steps_before_the_drop(edition, text)
     for steps in range(1, last + 1):
         drive, node = begun(edition, text, steps)
@@ -177,9 +179,9 @@ def test_one_event_before_the_read_switch_two_after(edition: str, text: str) -> 
         assert drive.operation().cancelling
         reads = {left: reads for left, _, reads, _ in drive.table()}
         writes = {left: set(writes) for left, _, _, writes in drive.table()}
-        assert writes == {left: set(group) for left, _, _, group in before_cancel}
+        assert writes == {left: set(group) for left, _, _, group in before_cancel}, steps
         old = {left: r for left, _, r, _ in begun(edition, text, steps - 1)[0].table()}
-        assert reads == old
+        assert reads == old, steps
         drive.commit(node)
         assert facts.epoch(drive.model, drive.state) == epoch + 2
         words = [line.text for line in facts.log(drive.model, drive.state)][-2:]
@@ -187,10 +189,8 @@ def test_one_event_before_the_read_switch_two_after(edition: str, text: str) -> 
             assert says(line, f"cancel | {side} back")
 
 
-def test_what_was_copied_for_nothing_does_not_count() -> None:
-    """From the first event that undoes an operation on, nothing of its streaming is remembered;
-    begun again, it copies everything again.
-    """
+def test_a_cancel_forgets_what_was_streamed() -> None:
+    """Begun again, the join streams everything again."""
     join = "bootstrap X --tokens 150"
     drive = Drive(rf=3, cancels=1, operations=(join,)).act(join).commit("X", 2)
     assert drive.state.tcm.streamed
@@ -202,8 +202,8 @@ def test_what_was_copied_for_nothing_does_not_count() -> None:
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_the_barrier_between_the_two_events(edition: str) -> None:
-    """Writes go back only when a majority knows that reads have: 3 of {A, B, C, X} with RF 3."""
+def test_a_majority_must_know_that_reads_are_back_before_a_cancel_ends(edition: str) -> None:
+    """With RF 3 that is 3 of {A, B, C, X}."""
     join = "bootstrap X --tokens 150"
     drive = Drive(rf=3, edition=edition, cancels=1, operations=(join,)).act(join).commit("X", 2)
     drive.ready().act("cancel X", "apply A", "apply B")
@@ -214,8 +214,8 @@ def test_the_barrier_between_the_two_events(edition: str) -> None:
     drive.act("commit X")
 
 
-def test_anybody_carries_a_cancel_out() -> None:
-    """The joiner whose operation is undone need not live: that is why an operator cancels."""
+def test_a_cancel_does_not_need_the_node_whose_operation_is_undone() -> None:
+    """X is down, and its join is undone."""
     join = "bootstrap X --tokens 150"
     drive = Drive(rf=3, cancels=1, crashes=1, operations=(join,)).act(join).commit("X", 2)
     drive.act("crash X", "cancel X").repeat("apply ").act("commit X")
@@ -223,16 +223,16 @@ def test_anybody_carries_a_cancel_out() -> None:
 
 
 @pytest.mark.parametrize("text", ["decommission B", "move B --tokens 450", "removenode B"])
-def test_no_way_back_once_writes_are_dropped(text: str) -> None:
-    """When old write replicas are dropped they lag for good, so that a cancel is refused."""
+def test_a_cancel_is_refused_once_old_writers_are_dropped(text: str) -> None:
+    """They lag for good by then."""
     drive, node = begun("documents", text, EDITIONS["documents"][text].index("drop-writes") + 1)
     assert says(
         drive.refusal(f"cancel {node}").reason, "no longer get writes | too late to go back"
     )
 
 
-def test_others_go_on() -> None:
-    """Cancelling one operation leaves another in flight as it is."""
+def test_a_cancel_leaves_other_operations_in_flight_unchanged() -> None:
+    """The rows that Y holds stay, and Y's join ends."""
     joins = ("bootstrap X --tokens 550", "bootstrap Y --tokens 850")
     drive = Drive(nodes=10, rf=3, cancels=1, operations=joins).act(*joins).commit("Y", 2)
     rows = {
@@ -249,8 +249,10 @@ def test_others_go_on() -> None:
 
 
 @pytest.mark.parametrize(("edition", "text"), SEQUENCES)
-def test_the_diagram_has_the_cancel_edges(edition: str, text: str) -> None:
-    """The diagram's cancel edges leave exactly the states in which a cancel is possible."""
+def test_the_diagrams_cancel_edges_leave_the_states_that_can_be_cancelled(
+    edition: str, text: str
+) -> None:
+    """Neither an edge nor a state is missing."""
     kind = text.split(maxsplit=1)[0]
     table = transitions(kind, edition)  # type: ignore[arg-type]  # plain texts of the parameters
     edges = {start for start, event, _ in table if event in ("cancel", "cancel-reads")}

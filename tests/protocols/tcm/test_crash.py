@@ -30,8 +30,8 @@ OPERATIONS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.spec("A-038")
-def test_resuming_at_the_next_step() -> None:
-    """X crashes between two steps; when it is back it commits the next one, none a second time."""
+def test_a_node_that_restarts_resumes_its_operation_at_the_next_step() -> None:
+    """No step is committed twice."""
     join = "bootstrap X --tokens 150"
     drive = Drive(crashes=1, operations=(join,)).act(join).commit("X").ready().act("crash X")
     assert drive.refusal("commit X").missing == ("X",)
@@ -48,8 +48,8 @@ def test_resuming_at_the_next_step() -> None:
 
 
 @pytest.mark.spec("A-038")
-def test_a_node_that_was_down_catches_up_first() -> None:
-    """What was committed meanwhile must be applied before the node may drive its own next step."""
+def test_a_restarted_node_catches_up_before_its_next_step() -> None:
+    """It must apply what was committed while it was down."""
     join, other = "bootstrap X --tokens 550", "bootstrap Y --tokens 850"
     drive = Drive(nodes=10, rf=3, crashes=1, operations=(join, other)).act(join, "crash X", other)
     drive.commit("Y").act("restart X")
@@ -64,8 +64,8 @@ def test_a_node_that_was_down_catches_up_first() -> None:
 @pytest.mark.spec("A-038")
 @pytest.mark.parametrize("text", OPERATIONS)
 @pytest.mark.parametrize("edition", ["documents", "server"])
-def test_a_crash_anywhere_leads_to_the_same_metadata(text: str, edition: str) -> None:
-    """Searching every run with a crash at any point, all that end have one final metadata."""
+def test_a_crash_at_any_point_leads_to_the_same_final_metadata(text: str, edition: str) -> None:
+    """All runs are searched, with the log and the tables at their ends."""
     given: dict[str, Any] = {"operations": (text,), "edition": edition, **OPERATIONS[text]}
     calm, rough = Drive(**given), Drive(crashes=1, **given)
     ((log, final),) = {outcome(calm, state) for state in ends(calm.model)}
@@ -82,32 +82,32 @@ def outcome(drive: Drive, state: object) -> tuple[object, object]:
     return tuple(log), table
 
 
-def test_an_operator_drives_for_the_dead() -> None:
-    """Removing a dead node is driven by others: its own being down does not hold it up."""
+def test_the_removal_of_a_dead_node_is_driven_by_other_nodes() -> None:
+    """The dead node does not hold it up."""
     drive = Drive(nodes=4, rf=3, crashes=1, operations=("removenode B",)).act(
         "crash B", "removenode B"
     )
     assert drive.finish("B").stable()
 
 
-def test_a_dead_node_stays_dead() -> None:
-    """While it is being removed a node cannot come back; after a cancel it may."""
+def test_a_node_cannot_restart_while_its_removal_is_under_way() -> None:
+    """After a cancel it may."""
     drive = Drive(nodes=4, rf=3, cancels=1, operations=("removenode B",)).act("removenode B")
     assert not [verb for verb in drive.verbs() if verb == "restart B"]
     drive.act("cancel B", "restart B")
 
 
 @pytest.mark.parametrize("text", ["decommission B", "move B --tokens 350"])
-def test_what_is_down_cannot_begin(text: str) -> None:
-    """A member that is down cannot begin to leave or move: it would have to do so itself."""
+def test_a_member_that_is_down_cannot_begin_to_leave_or_move(text: str) -> None:
+    """It drives the operation itself."""
     drive = Drive(nodes=4, crashes=1, operations=(text,)).act("crash B")
     assert drive.refusal(text).missing == ("B",)
     drive.act("restart B", text)
 
 
 @pytest.mark.spec("A-037", "A-038")
-def test_without_pending_steps_a_crash_is_the_end() -> None:
-    """When the plan dies with its driver (S-53 off) ranges stay half done, and a lamp says so."""
+def test_without_pending_steps_in_the_metadata_a_crash_leaves_ranges_half_done() -> None:
+    """The lamp "settled" goes out."""
     join = "bootstrap X --tokens 150"
     drive = Drive(crashes=1, off=("pending-in-metadata",), operations=(join,)).act(join)
     drive.commit("X").act("crash X", "restart X").repeat("apply ")
@@ -139,8 +139,8 @@ SENSIBLE = (
 
 
 @pytest.mark.parametrize("text", [*SENSELESS, *SENSIBLE])
-def test_an_operation_is_judged_before_it_begins(text: str) -> None:
-    """Newcomers, members, datacenters, and tokens one by one."""
+def test_an_operation_with_impossible_names_or_tokens_is_refused(text: str) -> None:
+    """Sensible ones are accepted, and each refusal names the field."""
     operation = parse_operation(text)
     ring = register(FIVE, (operation,))
     given = resolve(ring, operation)
@@ -162,7 +162,9 @@ def test_an_operation_is_judged_before_it_begins(text: str) -> None:
         ({"epoch": 2**63}, "epoch | 9223372036854775808"),
     ],
 )
-def test_a_parameter_out_of_its_limits_is_named(given: dict[str, Any], message: str) -> None:
+def test_a_cluster_refuses_a_parameter_out_of_its_limits(
+    given: dict[str, Any], message: str
+) -> None:
     """The error names the parameter, its value and what is allowed."""
     with pytest.raises(BadInput) as raised:
         build("tcm", given)
@@ -188,10 +190,10 @@ JOINED = {"A": (1,), "B": (2,), "C": (3,), "X": (5,)}
         ("assassinate B", ("dc1", "r2"), {"A": (1,), "B": (), "C": (3,)}),
     ],
 )  # fmt: skip
-def test_the_ring_after_an_operation(
+def test_each_operation_gives_the_ring_its_new_tokens_and_places(
     text: str, where: tuple[str, str], tokens: dict[str, tuple[int, ...]]
 ) -> None:
-    """A newcomer is where its operation says, else where the one is whose place it takes."""
+    """A joiner is where its operation says, and a replacement by default where the old node was."""
     operation = parse_operation(text)
     ring = register(THREE, (operation,))
     given = resolve(ring, operation)
@@ -218,23 +220,23 @@ def sixteen(*operations: str, **parameters: Any) -> Drive:
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_any_order_of_finishing_gives_the_same_placements(edition: str) -> None:
-    """Three operations begun together, finished in each of the six orders, lead to one ring."""
+def test_operations_finished_in_any_order_lead_to_the_same_placements(edition: str) -> None:
+    """Three operations that begin together end in each of six orders."""
     results = []
     for order in permutations(("X", "n8", "n12")):
         drive = sixteen(*APART, edition=edition).act(*APART)
         for node in order:
             drive.finish(node)
-            assert drive.dark() == []
-        assert drive.stable()
+            assert drive.dark() == [], order
+        assert drive.stable(), order
         results.append(drive.table())
     assert len(set(results)) == 1
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("seed", range(3))
-def test_any_interleaving_gives_the_same_placements(edition: str, seed: int) -> None:
-    """Steps of three operations, shuffled, never disturb each other: rows of each are its own."""
+def test_interleaved_operations_change_their_own_ranges_alone(edition: str, seed: int) -> None:
+    """Shuffled steps of three operations end as each would by itself, token by token."""
     chance = random.Random(seed)
     drive = sixteen(*APART, edition=edition)
     alone = {text: sixteen(text, edition=edition).complete(text).table() for text in APART}
@@ -257,8 +259,8 @@ def test_any_interleaving_gives_the_same_placements(edition: str, seed: int) -> 
             table for table in alone.values() if groups_in(table, token) != groups_in(before, token)
         ]
         wanted = changed[0] if changed else before
-        assert len(changed) <= 1
-        assert groups_in(drive.table(), token) == groups_in(wanted, token)
+        assert len(changed) <= 1, token
+        assert groups_in(drive.table(), token) == groups_in(wanted, token), token
 
 
 def groups_in(table: Any, token: int) -> Any:
@@ -266,8 +268,8 @@ def groups_in(table: Any, token: int) -> Any:
     return next((reads, writes) for left, right, reads, writes in table if left < token <= right)
 
 
-def test_every_interleaving_of_two_joins() -> None:
-    """Of all interleavings of two disjoint joins, each that comes to rest is at its ring's rest."""
+def test_every_interleaving_of_two_joins_rests_at_a_stable_placement() -> None:
+    """Four rings are met: neither node joined, either, or both."""
     joins = ("bootstrap X --tokens 450", "bootstrap Y --tokens 1250")
     model = sixteen(*joins).model.tcm  # without the log: who knows what plays no part here
     together, rings = 0, set()
@@ -283,8 +285,8 @@ def test_every_interleaving_of_two_joins() -> None:
     assert len(rings) == 4  # neither joined, either, or both
 
 
-def test_a_join_and_a_leave_undo_each_other() -> None:
-    """What one operation leaves behind is where the next one begins."""
+def test_a_leave_after_a_join_restores_the_placements() -> None:
+    """The leave begins with the placements that the join left."""
     drive = Drive(operations=("bootstrap X --tokens 150",)).complete("bootstrap X --tokens 150")
     members = tuple(
         Node(n.name, n.tokens) for n in facts.nodes(drive.model, drive.state) if n.tokens

@@ -44,30 +44,32 @@ WRONG: list[tuple[str, list[str], set[str], str]] = [
 
 
 @pytest.mark.parametrize("name", PASSING)
-def test_the_procedure_passes(name: str) -> None:
-    """Each step is ticked, and the commands that change something are the fewest."""
+def test_the_shortest_procedure_passes_its_drill(name: str) -> None:
+    """Every step is ticked, and only the fewest changing commands are needed."""
     assert passing(name, *PASSING[name]) == LEAST[name]
 
 
 @pytest.mark.parametrize("name", PASSING)
-def test_no_walk_is_shorter(name: str) -> None:
-    """A search of all that can be typed finds none with fewer changing commands."""
+def test_no_procedure_of_a_drill_has_fewer_changing_commands(name: str) -> None:
+    """The search of all that can be typed is complete."""
     shortest = par(typed(name), seconds=3600)
     assert shortest.fewest
     assert shortest.least == LEAST[name]
 
 
 @pytest.mark.parametrize(("name", "lines", "wrong", "said"), WRONG)
-def test_a_wrong_way_is_named(name: str, lines: list[str], wrong: set[str], said: str) -> None:
-    """What is refused says why; what is not is graded."""
+def test_a_wrong_procedure_fails_its_drill_with_the_broken_criteria(
+    name: str, lines: list[str], wrong: set[str], said: str
+) -> None:
+    """A refused command says why."""
     walked = typed(name, *lines)
     assert set(failed(walked)) == wrong
     assert said in " ".join(errors(walked))
     assert bool(errors(walked)) == bool(said)
 
 
-def test_the_log_of_the_driver_names_who_is_waited_for() -> None:
-    """The file can be read while the server is down; other nodes drive nothing."""
+def test_the_drivers_log_names_the_replica_that_its_barrier_misses() -> None:
+    """It can be read while the server is down. Other nodes log nothing."""
     lines = printed(typed(STUCK, "on X", LOG)).splitlines()
     assert lines
     assert all("in dc2: needs 2; applied by B; missing D" in line for line in lines)
@@ -79,15 +81,17 @@ def test_the_log_of_the_driver_names_who_is_waited_for() -> None:
     ("words", "lines"),
     [("missing.D", 3), ("MISSING", 0), ("-i MISSING", 3), ("'^Prog.*D$'", 3), ("'(1'", 2)],
 )
-def test_the_log_is_searched_as_grep_does(words: str, lines: int) -> None:
-    """A basic regular expression, by case unless it is told otherwise; a bracket is itself."""
+def test_grep_in_a_drill_searches_the_log_by_basic_regular_expressions(
+    words: str, lines: int
+) -> None:
+    """Case counts unless -i is given, and a bracket is itself."""
     walked = typed(STUCK, "on X", f"grep {words} {LOG[4:]}")
     assert not errors(walked)
     assert len(walked.transcript[-1].lines) == lines
 
 
-def test_a_log_keeps_what_was_written() -> None:
-    """Whoever acts first still finds there whom the join waited for; an aborted one, too."""
+def test_a_log_keeps_its_lines_after_the_join_ends_or_is_aborted() -> None:
+    """A student who acts first still finds which node was missing."""
     for first in (["on D", START, "on X", START], [*ABORT, "on X"]):
         walked = typed(STUCK, *first, LOG)
         assert "missing D" in printed(walked)
@@ -95,23 +99,23 @@ def test_a_log_keeps_what_was_written() -> None:
     assert all(step.done for step in typed(STUCK, "on D", START, "on X", START, LOG).checklist())
 
 
-def test_after_the_join_is_undone_nothing_is_next() -> None:
-    """The hint and the grade say that it cannot be brought back."""
+def test_after_an_abort_the_drill_says_to_start_over() -> None:
+    """The hint and the grade say that the join was undone."""
     walked = typed(STUCK, *ABORT, "hint")
     assert printed(walked).startswith("next, start over: the join of X was undone")
     assert "the join of X was undone" in failed(walked)[WHOLE]
     assert "start over" not in {step.name for step in typed(STUCK).checklist()}
 
 
-def test_a_server_that_is_stopped_does_not_crash() -> None:
-    """The words are those of an operator's stop."""
+def test_a_stopped_server_is_said_to_stop_and_not_to_crash() -> None:
+    """Stop and restart use the words of an operator's stop."""
     for line in (STOP, "systemctl restart cassandra"):
         [_, entry] = typed(STUCK, "on B", line).transcript
         assert entry.said[0] == "The server on B stops. Its disk stays."
 
 
-def test_what_is_printed_can_be_rehearsed(tmp_path: Path) -> None:
-    """The tokens of the joiner are among those of ring and status, as the server has them."""
+def test_the_ring_and_status_of_a_drill_can_be_read_by_survive(tmp_path: Path) -> None:
+    """The joiner's operation in flight is recognized with its token."""
     for line in ("ring", "status"):
         text = printed(typed(STUCK, "on A", f"nodetool {line}"))
         (tmp_path / f"{line}.txt").write_text(f"{text}\n", encoding="utf-8")
@@ -124,8 +128,8 @@ def test_what_is_printed_can_be_rehearsed(tmp_path: Path) -> None:
     assert any("bootstrap 10.0.0.15 at 150 is in flight" in line for line in warnings), warnings
 
 
-def test_only_its_own_view_shows_that_a_node_lags() -> None:
-    """Every node dumps the same log; the one that lags has an older epoch, and three wait there."""
+def test_a_lagging_node_shows_an_older_epoch_in_its_own_view_alone() -> None:
+    """The dumped log is the same on every node."""
     dumps = {printed(typed(LAGS, f"on {name}", "nodetool cms dumplog")) for name in "ABCDX"}
     assert len(dumps) == 1
     views = [typed(LAGS, f"on {name}", EPOCH).transcript[-1].lines for name in "AB"]
@@ -137,8 +141,8 @@ def test_only_its_own_view_shows_that_a_node_lags() -> None:
 
 
 @pytest.mark.parametrize("name", "ABCD")
-def test_whoever_coordinates_a_request_tells_the_replica(name: str) -> None:
-    """A replica that gets a write with a newer epoch asks for what it lacks."""
+def test_a_write_by_any_coordinator_makes_the_lagging_replica_catch_up(name: str) -> None:
+    """The drill then passes."""
     assert not failed(typed(LAGS, f"on {name}", INSERT))
 
 
@@ -150,6 +154,6 @@ def test_whoever_coordinates_a_request_tells_the_replica(name: str) -> None:
         max_size=10,
     ),
 )
-def test_nothing_that_is_typed_loses_anything(name: str, lines: list[str]) -> None:
-    """Whatever a line is: text, or a command out of its place."""
+def test_no_line_typed_in_a_drill_loses_anything(name: str, lines: list[str]) -> None:
+    """Random texts and commands out of their place are tried."""
     keeps_all(name, lines)

@@ -60,8 +60,10 @@ def played(text: str, edition: str, **given: Any) -> Drive:
 @pytest.mark.parametrize(
     "text", ["decommission A", "decommission D", "move A --tokens 300", "move D --tokens 50"]
 )
-def test_owners_of_the_ends(text: str, rf: int, edition: str) -> None:
-    """The owners of the first and of the last token of the line come and go like any other."""
+def test_the_owners_of_the_ends_of_the_line_leave_and_move_like_any_other(
+    text: str, rf: int, edition: str
+) -> None:
+    """Rows cover the line without a gap in every state."""
     drive = played(text, edition, rf=rf, **LINE)
     for state in drive.states:
         rows = facts.rows(drive.model, state)
@@ -72,8 +74,8 @@ def test_owners_of_the_ends(text: str, rf: int, edition: str) -> None:
 @pytest.mark.spec("A-042")
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("token", [0, 400])
-def test_a_joiner_at_an_end(token: int, edition: str) -> None:
-    """A joiner may own the first token, which closes no row of its own, or the last one."""
+def test_a_joiner_may_own_the_first_or_the_last_token_of_the_line(token: int, edition: str) -> None:
+    """The first token closes no row of its own."""
     members = (Node("A", (100,)), Node("B", (200,)), Node("C", (300,)))
     drive = played(f"bootstrap X --tokens {token}", edition, members=members, low=0, high=400, rf=2)
     assert drive.table()[-1] == (300, 400, ("X", "A"), ("X", "A"))
@@ -83,20 +85,22 @@ def test_a_joiner_at_an_end(token: int, edition: str) -> None:
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("token", [150, 250, 299, 101])
 @pytest.mark.parametrize("rf", [1, 2, 3])
-def test_a_move_next_door(token: int, rf: int, edition: str) -> None:
-    """A node may move within its own neighbourhood, where it is old and new replica at once."""
+def test_a_move_between_its_neighbours_keeps_rf_or_one_more_writers(
+    token: int, rf: int, edition: str
+) -> None:
+    """The moving node is old and new replica at once."""
     drive = played(f"move B --tokens {token}", edition, nodes=4, rf=rf)
     assert token in {right for _, right, _, _ in drive.table()}
     assert 200 not in {right for _, right, _, _ in drive.table()}
     for state in drive.states:
         for row in facts.rows(drive.model, state):
-            assert rf <= len(row.writes) <= rf + 1
+            assert rf <= len(row.writes) <= rf + 1, row.label
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("rack", ["r1", "r2", "r9"])
-def test_a_replacement_in_another_rack(rack: str, edition: str) -> None:
-    """In another rack a replacement may gain and lose ranges beside those it takes over."""
+def test_a_replacement_in_another_rack_keeps_replicas_on_two_racks(rack: str, edition: str) -> None:
+    """It may gain and lose ranges beside those it takes over."""
     drive = played(f"replace B Z --rack {rack}", edition, **RACKS)
     place = {node.name: node.rack for node in facts.nodes(drive.model, drive.state)}
     assert place["Z"] == rack
@@ -105,20 +109,20 @@ def test_a_replacement_in_another_rack(rack: str, edition: str) -> None:
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_a_ring_of_one(edition: str) -> None:
-    """One node owns the line; another may join it, or take its place, but it may not just go."""
+def test_a_ring_of_one_node_may_be_joined_or_replaced_and_not_left(edition: str) -> None:
+    """A removal, an assassination and a forced leave are refused as well."""
     drive = played("bootstrap X --tokens 150", edition, nodes=1, rf=1)
     assert len(drive.table()) == 3
     replaced = played("replace A Z", edition, nodes=1, rf=1)
     assert replaced.table() == ((0, 100, ("Z",), ("Z",)), (100, 200, ("Z",), ("Z",)))
     for text in ("decommission A", "removenode A", "assassinate A", "decommission A --force"):
         lonely = Drive(nodes=1, rf=1, operations=(text,), edition=edition)
-        assert "last node" in lonely.refusal(text).reason
+        assert "last node" in lonely.refusal(text).reason, text
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_murmur3(edition: str) -> None:
-    """On Murmur3's line tokens are signed, and its ends are called min and max."""
+def test_ranges_of_murmur3_call_their_ends_min_and_max(edition: str) -> None:
+    """Tokens are signed."""
     members = (Node("A", (-(2**62),)), Node("B", (0,)), Node("C", (2**62,)))
     drive = played("bootstrap X --tokens 1", edition, members=members, rf=2)
     rows = facts.rows(drive.model, drive.state)
@@ -133,8 +137,8 @@ def streams(drive: Drive) -> dict[str, tuple[tuple[str, ...], str]]:
 
 
 @pytest.mark.spec("A-043")
-def test_a_joiner_streams_from_those_it_displaces() -> None:
-    """X takes each range from the replica that gives it up there."""
+def test_a_joiner_streams_each_range_from_the_replica_it_displaces() -> None:
+    """With RF 2 and with RF 3."""
     drive = Drive(operations=("bootstrap X --tokens 150",)).act("bootstrap X --tokens 150")
     assert streams(drive) == {
         "(0, 100]": (("B",), "X"),
@@ -146,16 +150,16 @@ def test_a_joiner_streams_from_those_it_displaces() -> None:
 
 
 @pytest.mark.spec("A-043")
-def test_a_leaver_streams_what_it_has() -> None:
-    """The leaving node gives each of its ranges to the one that takes its place."""
+def test_a_leaver_streams_its_ranges_to_the_nodes_that_take_its_place() -> None:
+    """No other node is a source."""
     drive = Drive(nodes=5, operations=("decommission B",)).act("decommission B")
     assert {givers for givers, _ in streams(drive).values()} == {("B",)}
     assert {target for _, target in streams(drive).values()} == {"C", "D"}
 
 
 @pytest.mark.spec("A-043")
-def test_a_mover_takes_and_gives() -> None:
-    """A moving node receives its new ranges and hands its old ones over."""
+def test_a_moving_node_receives_its_new_ranges_and_streams_its_old_ones() -> None:
+    """The streams of one move have both."""
     drive = Drive(nodes=5, operations=("move B --tokens 450",)).act("move B --tokens 450")
     found = streams(drive).values()
     assert any(target == "B" for _, target in found)
@@ -164,8 +168,8 @@ def test_a_mover_takes_and_gives() -> None:
 
 @pytest.mark.spec("A-043")
 @pytest.mark.parametrize("text", ["removenode B", "replace B Z"])
-def test_a_quorum_streams_for_the_dead(text: str) -> None:
-    """Nobody can take from a dead node: a majority of the old replicas streams in its place."""
+def test_a_quorum_of_the_old_replicas_streams_in_place_of_a_dead_node(text: str) -> None:
+    """Neither the dead node nor the target is among its two sources."""
     drive = Drive(nodes=5, rf=3, operations=(text,)).act(text)
     for givers, target in streams(drive).values():
         assert len(givers) == 2
@@ -174,8 +178,8 @@ def test_a_quorum_streams_for_the_dead(text: str) -> None:
 
 
 @pytest.mark.spec("A-043")
-def test_a_quorum_streams_for_one_that_is_down() -> None:
-    """Where the displaced replica is down a quorum of the others serves; too few must wait."""
+def test_a_quorum_streams_in_place_of_a_displaced_replica_that_is_down() -> None:
+    """With too few of the old replicas up the stream must wait."""
     drive = Drive(rf=3, crashes=2, operations=("bootstrap X --tokens 150",))
     drive.act("bootstrap X --tokens 150").commit("X").act("crash A").repeat("apply ")
     assert streams(drive)["(100, 150]"] == (("B", "C"), "X")
@@ -187,15 +191,15 @@ def test_a_quorum_streams_for_one_that_is_down() -> None:
     drive.act("restart A").repeat("apply ").act("stream X: A to X")
 
 
-def test_too_few_are_left_for_a_quorum() -> None:
-    """With RF 2 and a dead replica the only one left has every write that both acknowledged."""
+def test_the_only_old_replica_left_streams_alone() -> None:
+    """With RF 2 it has every write that both acknowledged."""
     drive = Drive(nodes=4, rf=2, operations=("removenode B",)).act("removenode B")
     assert all(len(givers) == 1 for givers, _ in streams(drive).values())
     assert drive.finish("B").stable()
 
 
-def test_nobody_is_left_to_stream() -> None:
-    """With RF 1 the dead node's data is gone: the ranges get an owner, and no source is claimed."""
+def test_a_range_whose_only_replica_is_dead_gets_an_owner_without_a_source() -> None:
+    """With RF 1 its data is gone."""
     drive = Drive(nodes=4, rf=1, operations=("removenode B",)).act("removenode B")
     assert {givers for givers, _ in streams(drive).values()} == {()}
     assert drive.finish("B").stable()
@@ -213,8 +217,8 @@ def test_nobody_is_left_to_stream() -> None:
         "removenode B",
     ],
 )
-def test_reads_switch_only_when_all_is_streamed(edition: str, text: str) -> None:
-    """The read switch is refused, with what is missing, until the last stream is complete."""
+def test_the_read_switch_is_refused_until_the_last_stream_ends(edition: str, text: str) -> None:
+    """The refusal counts the streams, and lists those that are missing."""
     drive = Drive(nodes=5, rf=3, edition=edition, operations=(text,)).act(text)
     node = drive.operation().node
     before_switch = {"documents": "switch-reads", "server": "mid"}[edition]
@@ -234,8 +238,8 @@ def test_reads_switch_only_when_all_is_streamed(edition: str, text: str) -> None
     assert drive.operation().streams == ()
 
 
-def test_a_target_that_is_down_cannot_receive() -> None:
-    """Streaming to a crashed joiner waits for its restart; what it has received stays."""
+def test_streaming_to_a_joiner_that_is_down_waits_for_its_restart() -> None:
+    """What it has received stays."""
     drive = Drive(crashes=1, operations=("bootstrap X --tokens 150",)).act(
         "bootstrap X --tokens 150"
     )
@@ -244,8 +248,8 @@ def test_a_target_that_is_down_cannot_receive() -> None:
     drive.act("restart X", "stream X: C to X", "commit X")
 
 
-def test_streams_of_a_cancelled_operation_do_not_count_again() -> None:
-    """When an operation is begun anew after a cancel, all must be streamed again."""
+def test_a_join_begun_anew_after_a_cancel_streams_everything_again() -> None:
+    """None of its three streams is done."""
     join = "bootstrap X --tokens 150"
     drive = Drive(cancels=1, operations=(join,)).act(join).commit("X").ready().act("cancel X")
     drive.act(join).commit("X").repeat("apply ")
@@ -278,8 +282,10 @@ def alike(one: Table, other: Table) -> bool:
 
 @pytest.mark.parametrize("operations", TOGETHER)
 @pytest.mark.parametrize("ring", RINGS)
-def test_the_whole_table_is_in_order(operations: tuple[str, ...], ring: dict[str, int]) -> None:
-    """With two operations in any turn every group stands in the order of the walk."""
+def test_every_group_stays_in_the_order_of_the_ring_walk(
+    operations: tuple[str, ...], ring: dict[str, int]
+) -> None:
+    """Two operations take their steps in random turns."""
     model: Any = build("tcm", {**ring, "operations": list(operations)})
     timeline, chance, epochs = Timeline(model), random.Random(str((operations, ring))), set()
     for _ in range(STEPS):

@@ -54,20 +54,20 @@ def natural(
 
 
 @pytest.mark.spec("A-008", "A-014")
-def test_several_keyspaces_at_one_epoch() -> None:
-    """Keyspaces with different replication have their own tables at the same epoch, all stable."""
+def test_keyspaces_with_different_replication_have_tables_of_their_own() -> None:
+    """At one epoch all of them are stable."""
     drive = ring()
     assert facts.keyspaces(drive.model) == ("one", "three", "same", "wide", "all", "own")
     for keyspace in SEVERAL[:-1]:
         for token in (1, 120, 260, 444, 999):
             wanted = natural(facts.nodes(drive.model, drive.state), keyspace, token, drive)
-            assert drive.groups(token, keyspace.name) == (wanted, wanted)
+            assert drive.groups(token, keyspace.name) == (wanted, wanted), (keyspace.name, token)
     assert facts.stable(drive.model, drive.state)
 
 
 @pytest.mark.spec("A-014")
-def test_equal_replication_shares_placements() -> None:
-    """Keyspaces with equal replication share one computed placement; rows name all of them."""
+def test_keyspaces_with_equal_replication_share_one_placement() -> None:
+    """Rows and barriers name all of them."""
     drive = ring(operations=("bootstrap X --tokens 170",))
     assert len(drive.metadata.groups) == 4
     assert drive.table("three") == drive.table("same")
@@ -80,8 +80,8 @@ def test_equal_replication_shares_placements() -> None:
 @pytest.mark.parametrize(
     "text", ["bootstrap X --tokens 150", "decommission B", "removenode B", "replace B Z"]
 )
-def test_only_local_keyspaces(text: str) -> None:
-    """With nothing replicated an operation is one event of its own last step; the ring changes."""
+def test_an_operation_on_local_keyspaces_alone_is_one_event(text: str) -> None:
+    """Nothing is streamed, and the ring changes at once."""
     drive = Drive(keyspaces=(Keyspace("own", LocalStrategy()),), operations=(text,)).act(text)
     kind = text.split(maxsplit=1)[0]
     last = {"bootstrap": "drop old write replicas", "replace": "drop old write replicas"}
@@ -91,8 +91,8 @@ def test_only_local_keyspaces(text: str) -> None:
     assert not facts.operations(drive.model, drive.state)
 
 
-def test_the_last_two_do_not_both_leave() -> None:
-    """Where no factor protects the ring, the last node that stays may still not go."""
+def test_the_last_node_of_a_ring_cannot_leave() -> None:
+    """A keyspace that is everywhere has no factor that would protect it."""
     keyspaces = (Keyspace("all", EverywhereStrategy()),)
     members = (Node("A", (0,)), Node("B", (200,)))
     both = ("decommission A", "decommission B")
@@ -107,8 +107,8 @@ def test_the_last_two_do_not_both_leave() -> None:
 
 @pytest.mark.spec("A-012")
 @pytest.mark.parametrize("edition", ["documents", "server"])
-def test_racks_are_spread(edition: str) -> None:
-    """With two replicas in a datacenter of two racks each range has one on either rack, always."""
+def test_the_two_replicas_of_a_datacenter_stay_on_two_racks(edition: str) -> None:
+    """In every state of a join, in both editions."""
     place = {node.name: node.rack for node in RACKS} | {"X": "r1"}
     text = "bootstrap X --tokens 170 --dc dc1 --rack r1"
     drive = ring(operations=(text,), edition=edition)
@@ -116,23 +116,23 @@ def test_racks_are_spread(edition: str) -> None:
     for state in drive.states:
         for row in facts.rows(drive.model, state, "wide"):
             in_dc1 = [name for name in row.reads if not name.startswith("b")]
-            assert sorted(place[name] for name in in_dc1) == ["r1", "r2"]
+            assert sorted(place[name] for name in in_dc1) == ["r1", "r2"], row.label
     assert drive.dark() == []
 
 
 @pytest.mark.spec("A-013")
-def test_each_datacenter_has_its_factor() -> None:
-    """A factor a datacenter is kept in each of them, at every epoch of an operation."""
+def test_each_datacenter_keeps_its_replication_factor_at_every_epoch() -> None:
+    """Reads are counted in every state of a join."""
     text = "bootstrap X --tokens 170 --dc dc1 --rack r1"
     drive = ring(operations=(text,)).complete(text)
     for state in drive.states:
         for row in facts.rows(drive.model, state, "wide"):
-            assert sum(name.startswith("b") for name in row.reads) == 1
-            assert sum(not name.startswith("b") for name in row.reads) == 2
+            assert sum(name.startswith("b") for name in row.reads) == 1, row.label
+            assert sum(not name.startswith("b") for name in row.reads) == 2, row.label
 
 
-def test_too_few_left() -> None:
-    """A node may not go when too few would be left; those leaving already count as gone."""
+def test_an_operation_is_refused_when_too_few_nodes_would_be_left() -> None:
+    """Nodes that are leaving count as gone."""
     assert (
         "2 nodes are left"
         in Drive(rf=3, operations=("decommission C",)).refusal("decommission C").reason
@@ -155,17 +155,17 @@ def test_too_few_left() -> None:
         ("assassinate C --force", "documents"),
     ],
 )
-def test_force_overrides_the_check_and_the_lamp_says_so(operation: str, edition: str) -> None:
-    """Forced, the node goes; that ranges have fewer replicas than they had stays visible. The
-    server always forces an assassination.
-    """
+def test_a_forced_operation_leaves_too_few_replicas_and_puts_out_a_lamp(
+    operation: str, edition: str
+) -> None:
+    """The server always forces an assassination."""
     drive = Drive(rf=3, operations=(operation,), edition=edition).complete(operation)
     assert drive.stable()
     assert [witness.split(":")[0] for witness in drive.dark()] == ["replicas"]
 
 
-def test_the_check_counts_each_datacenter() -> None:
-    """A factor of a datacenter is judged by that datacenter's nodes alone."""
+def test_the_replication_check_counts_nodes_of_each_datacenter() -> None:
+    """dc2 has as many nodes as replicas, and dc1 has more."""
     keyspaces = (Keyspace("ks", NetworkTopologyStrategy((("dc1", 2), ("dc2", 4)))),)
     drive = ring(keyspaces=keyspaces, operations=("decommission a1", "decommission b1"))
     assert "in dc2" in drive.refusal("decommission b1").reason
@@ -177,30 +177,30 @@ def test_the_check_counts_each_datacenter() -> None:
 @pytest.mark.parametrize(
     "text", ["bootstrap X --tokens 150", "decommission B", "move B --tokens 650", "removenode B"]
 )
-def test_majorities_meet_at_every_epoch(rf: int, text: str) -> None:
-    """Trying all pairs: at each epoch each read majority shares a node with each write majority."""
+def test_every_read_majority_meets_every_write_majority_at_every_epoch(rf: int, text: str) -> None:
+    """All pairs are tried, in every state of four operations."""
     drive = Drive(nodes=6, rf=rf, operations=(text,)).complete(text)
     gone = {"B"} if text.startswith("removenode") else set()
     for state in drive.states:
         for row in facts.rows(drive.model, state):
             for reads in combinations(set(row.reads) - gone, majority(len(row.reads))):
                 for writes in combinations(set(row.writes) - gone, majority(len(row.writes))):
-                    assert set(reads) & set(writes)
+                    assert set(reads) & set(writes), (row.label, reads, writes)
     assert drive.dark() == []
 
 
 @pytest.mark.spec("A-011")
 @pytest.mark.parametrize("rf", [1, 2, 3])
-def test_nearest_nodes_clockwise(rf: int) -> None:
-    """At rest a range's replicas are the owner of its closing token and the next ones clockwise."""
+def test_the_replicas_of_a_range_are_the_next_nodes_clockwise(rf: int) -> None:
+    """The owner of the token that closes the range comes first."""
     drive = Drive(nodes=4, rf=rf)
     order = "ABCD"
     for place, (_, _, reads, _) in enumerate(drive.table()):
-        assert reads == tuple(order[(place + i) % 4] for i in range(rf))
+        assert reads == tuple(order[(place + i) % 4] for i in range(rf)), place
 
 
-def test_two_leaves_do_not_shrink_one_group() -> None:
-    """Where all replicate, nodes leave one at a time: majorities of 7 and of 9 need not meet."""
+def test_two_leaves_cannot_shrink_one_group_at_once() -> None:
+    """Majorities of seven and of nine need not meet."""
     keyspaces = (Keyspace("all", EverywhereStrategy()),)
     drive = Drive(
         nodes=9, keyspaces=keyspaces, operations=("decommission B", "decommission F")
@@ -210,8 +210,8 @@ def test_two_leaves_do_not_shrink_one_group() -> None:
     assert drive.dark() == []
 
 
-def test_majorities_of_one_datacenter_must_meet() -> None:
-    """A local majority that misses a local write is seen, though majorities over all still meet."""
+def test_a_local_majority_that_misses_a_local_write_puts_out_a_lamp() -> None:
+    """Majorities over all datacenters still meet."""
     nodes = [Node(f"a{i}", (i * 100,), "dc1") for i in range(1, 4)]
     nodes += [Node(f"b{i}", (i * 100 + 50,), "dc2") for i in range(1, 4)]
     given: dict[str, Any] = {

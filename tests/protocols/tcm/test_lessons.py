@@ -23,8 +23,8 @@ def places(job: Pipeline) -> dict[str, str]:
     return {row.node: f"{row.dc}/{row.rack}" for row in job.ownership(0).itertuples()}
 
 
-def test_the_spread_is_that_of_the_rows(job: Pipeline) -> None:
-    """The largest share, added up over the stable rows, lies between the bounds of the answer."""
+def test_the_right_answer_on_spread_has_the_largest_share_of_the_rows(job: Pipeline) -> None:
+    """The reply gives the ratio to the mean."""
     names, held = job.history.ring.names, dict.fromkeys(job.history.ring.names, 0)
     for row in job.table("replicas").to_pylist():
         if row["step"] == 0:
@@ -40,8 +40,8 @@ def test_the_spread_is_that_of_the_rows(job: Pipeline) -> None:
     assert not asked.answer("none of these").passed
 
 
-def test_senders_stand_where_the_streams_begin(job: Pipeline) -> None:
-    """The racks are those of the nodes in the table of streams; where none is, none are asked."""
+def test_the_right_answer_on_senders_has_the_racks_of_the_stream_sources(job: Pipeline) -> None:
+    """Without a stream the question is refused."""
     racks, names = places(job), job.history.ring.names
     rows = job.table("streams").to_pylist()
     sending = {racks[names[row["source"]]] for row in rows}
@@ -51,8 +51,8 @@ def test_senders_stand_where_the_streams_begin(job: Pipeline) -> None:
         predict(pipeline(None, history(still.ring, still.keyspaces)), senders)
 
 
-def test_losses_are_tried_one_by_one(job: Pipeline) -> None:
-    """A loss is right when some range, at some step, has too few replicas left for a level."""
+def test_the_right_answer_on_losses_agrees_with_trying_each_loss(job: Pipeline) -> None:
+    """Nodes, racks and datacenters, at each level."""
     racks, names = places(job), job.history.ring.names
     right = set()
     for row in job.table("replicas").to_pylist():
@@ -81,10 +81,8 @@ def fewest(racks: list[str]) -> dict[str, int]:
     }
 
 
-def test_pairs_that_miss_are_named_with_a_range() -> None:
-    """With all safeguards no pair misses; with old writers dropped early one does, and the verdict
-    shows the first such range.
-    """
+def test_the_right_answer_on_misses_names_the_pair_of_epochs_and_a_range() -> None:
+    """With all safeguards no pair misses."""
     town = sample(30, 4, dcs=1)
     whole, broken = (
         pipeline(None, history(town.ring, town.keyspaces, [town.bootstrap()], off=off), parts=2)
@@ -96,8 +94,8 @@ def test_pairs_that_miss_are_named_with_a_range() -> None:
     assert "reads {" in repr(verdict)
 
 
-def test_late_nodes_are_those_of_the_epochs() -> None:
-    """The nodes two epochs behind are those in the rows of epochs."""
+def test_the_right_answer_on_late_nodes_has_the_rows_two_epochs_behind() -> None:
+    """Four random runs are read."""
     runs = [as_tables(drawn(seed, nodes=7), f"seed-{seed}") for seed in range(4)]
     rows = [row for run in runs for row in run["epochs"].to_pylist()]
     behind = {row["node"] for row in rows if row["newest"] - row["applied"] >= 2}
@@ -105,8 +103,8 @@ def test_late_nodes_are_those_of_the_epochs() -> None:
     assert predict(PlainTraces(*runs), late).answer(*behind).passed
 
 
-def test_a_ring_is_a_picture_with_few_words() -> None:
-    """The picture stands in the output; its text names sizes, not tokens."""
+def test_a_drawn_ring_has_a_text_that_names_its_sizes() -> None:
+    """Its tokens are not listed."""
     drawn = ring_picture(sample(nodes=40, tokens=5))
     told = drawn._repr_mimebundle_()
     words = "A ring of 40 nodes with 200 tokens, and bootstrap x with 5 tokens"
@@ -114,8 +112,8 @@ def test_a_ring_is_a_picture_with_few_words() -> None:
     assert "<img" in told["text/html"]
 
 
-def test_estimates_grow_with_the_ranges() -> None:
-    """Ten times the ranges are ten times the work; the sheet tells seconds and memory."""
+def test_ten_times_the_ranges_are_estimated_as_ten_times_the_seconds() -> None:
+    """The sheet gives memory in MiB."""
     small, large = estimates(sample(), (1000, 16), (1000, 160)).rows
     assert small[2:4] == ("16,000", "0.5")
     assert large[2:4] == ("160,000", "5.4")

@@ -72,10 +72,10 @@ ANSWERS = (("X", "a1", "a2"), ("a3", "b1"), ("b2", "c1", "c2", "c3"))
 @pytest.mark.spec("B-017", "B-020")
 @pytest.mark.parametrize("edition", ["documents", "server"])
 @pytest.mark.parametrize(("level", "asked", "enough"), LEVELS)
-def test_whom_a_level_asks(
+def test_a_barrier_level_asks_its_replicas_over_all_or_in_each_datacenter(
     edition: str, level: str, asked: list[tuple[str | None, int, int]], enough: tuple[bool, ...]
 ) -> None:
-    """Old and new replicas together, over the datacenters or in each of them."""
+    """Old and new replicas count together."""
     drive = started(edition=edition, level=level)
     assert rows(drive) == asked
     for names, expected in zip(ANSWERS, enough, strict=True):
@@ -86,8 +86,10 @@ def test_whom_a_level_asks(
 @pytest.mark.parametrize(
     ("edition", "streams"), [("documents", [False, True, True]), ("server", [False, False, True])]
 )
-def test_streams_wait_at_the_level_of_the_edition(edition: str, streams: list[bool]) -> None:
-    """For a majority of all, or in each datacenter; that of the newcomer's is not enough."""
+def test_streams_wait_for_a_majority_of_all_or_in_each_datacenter_by_edition(
+    edition: str, streams: list[bool]
+) -> None:
+    """The majority of the joiner's datacenter is not enough for either."""
     drive = started(edition=edition)
     may = []
     for names in ANSWERS:
@@ -97,8 +99,8 @@ def test_streams_wait_at_the_level_of_the_edition(edition: str, streams: list[bo
 
 
 @pytest.mark.parametrize("edition", ["documents", "server"])
-def test_between_the_events_of_a_cancel_is_a_barrier(edition: str) -> None:
-    """Reads are back, and a majority has to know it before the newcomer gets no writes."""
+def test_the_second_event_of_a_cancel_waits_at_a_barrier(edition: str) -> None:
+    """A majority has to know that reads are back."""
     drive = started(edition=edition, cancels=1).commit("X").act("cancel X")
     assert drive.operation().state == "reads back"
     assert rows(drive)
@@ -111,8 +113,8 @@ CHAIN = ("EACH_QUORUM", "QUORUM", "LOCAL_QUORUM", "ONE", "NODE_LOCAL")
 
 
 @pytest.mark.parametrize("last", CHAIN[1:])
-def test_a_barrier_falls_back_level_by_level(last: str) -> None:
-    """Down to the weakest level that is allowed; the next step begins at the first one again."""
+def test_a_barrier_relaxes_level_by_level_down_to_its_limit(last: str) -> None:
+    """The next step begins at the first level again."""
     drive = started(edition="server", relax=last)
     for level, weaker in pairwise(CHAIN):
         if level == last:
@@ -128,8 +130,8 @@ def test_a_barrier_falls_back_level_by_level(last: str) -> None:
     assert "relax X" in drive.verbs()
 
 
-def test_a_barrier_that_fell_back_lets_the_step_go() -> None:
-    """Nobody in dc2 and dc3 answers: at LOCAL_QUORUM the join goes on, and says why."""
+def test_a_barrier_relaxed_to_local_quorum_lets_the_step_go() -> None:
+    """No node of dc2 or dc3 answers, and the text says what is asked."""
     drive = started(edition="server", relax="LOCAL_QUORUM")
     drive.act(*(f"apply {name}" for name in ("X", "a1", "a2", "a3")))
     assert "stream X" not in " ".join(drive.verbs())
@@ -155,8 +157,10 @@ def test_a_barrier_that_fell_back_lets_the_step_go() -> None:
         ({"level": "ALL", "relax": "QUORUM"}, None),
     ],
 )
-def test_what_a_level_costs(given: dict[str, Any], found: str | None) -> None:
-    """In one datacenter LOCAL_QUORUM is a majority; below it, a step goes on without one."""
+def test_a_barrier_below_a_majority_breaks_one_step(
+    given: dict[str, Any], found: str | None
+) -> None:
+    """In one datacenter LOCAL_QUORUM is a majority."""
     model = build("tcm", {"rf": 3, "nodes": 3, **given})
     violation = check(model, max_states=20_000).broken
     assert (None if violation is None else violation.property) == found
@@ -173,8 +177,10 @@ def test_what_a_level_costs(given: dict[str, Any], found: str | None) -> None:
         ({"relax": "none"}, "relax"),
     ],
 )
-def test_a_barrier_falls_back_downwards_only(given: dict[str, Any], field: str) -> None:
-    """No level twice, none above the first one, none that is no barrier's."""
+def test_a_barrier_refuses_to_relax_to_an_equal_or_stronger_level(
+    given: dict[str, Any], field: str
+) -> None:
+    """An unknown level is refused as well."""
     with pytest.raises(BadInput) as error:
         build("tcm", given)
     assert field in error.value.field
@@ -203,10 +209,10 @@ RING = {
         ("ONE", "1 of"),
     ],
 )
-def test_the_command_takes_a_level(
+def test_plan_with_a_barrier_level_says_how_many_answers_each_step_needs(
     level: str, line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """``plan --barrier`` says whom each step waits for; NODE_LOCAL waits for nobody."""
+    """At NODE_LOCAL no step waits."""
     ring = tmp_path / "ring.json"
     ring.write_text(json.dumps(RING))
     words = [str(ring), "bootstrap", "X", "--tokens", "110", "--dc", "dc1", "--rack", "r1"]
@@ -230,10 +236,10 @@ ACROSS = {
 
 
 @pytest.mark.parametrize("edition", ["documents", "server"])
-def test_a_plan_at_a_level_that_nobody_can_meet_ends(edition: str, tmp_path: Path) -> None:
-    """Where the datacenter that is asked has no replica, the range is named; who removes a dead
-    node is in another one.
-    """
+def test_a_plan_at_a_level_without_replicas_is_refused_with_its_range(
+    edition: str, tmp_path: Path
+) -> None:
+    """A removal is driven in the other datacenter, so its plan is accepted."""
     ring = tmp_path / "ring.json"
     ring.write_text(json.dumps(ACROSS), encoding="utf-8")
     level = ("--barrier", "LOCAL_QUORUM", "--edition", edition)

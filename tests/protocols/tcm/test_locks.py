@@ -30,8 +30,8 @@ def ten(*operations: str, **parameters: Any) -> Drive:
 
 @pytest.mark.spec("B-008")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_joins_that_are_far_apart_go_together(edition: str) -> None:
-    """On ten nodes with RF 3, joins at 550 and 850 pass; one at 750 collides with either."""
+def test_joins_far_apart_run_together_and_a_join_between_is_refused(edition: str) -> None:
+    """The refusal names range and holders."""
     joins = ("bootstrap X --tokens 550", "bootstrap Y --tokens 850", "bootstrap Z --tokens 750")
     drive = ten(*joins, edition=edition).act(*joins[:2])
     assert {row.node for row in map(drive.operation, "XY")} == {"X", "Y"}
@@ -47,7 +47,7 @@ def test_joins_that_are_far_apart_go_together(edition: str) -> None:
 @pytest.mark.spec("B-007")
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_leaves_collide_in_the_range_that_will_be_merged(edition: str) -> None:
-    """Leaves of n3 and n6 share one range only: the one that grows when n3's token is given up."""
+    """n3 and n6 share only the range that grows when n3's token is given up."""
     drive = ten("decommission n3", "decommission n6", edition=edition).act("decommission n3")
     refusal = drive.refusal("decommission n6")
     (line,) = refusal.evidence
@@ -60,8 +60,8 @@ def test_leaves_collide_in_the_range_that_will_be_merged(edition: str) -> None:
     assert far.dark() == []
 
 
-def test_ends_of_the_line_are_neighbours_in_the_implementation() -> None:
-    """Ranges at the two ends share no token, yet clash in the edition whose ring wraps at MIN."""
+def test_in_the_server_joins_at_the_two_ends_of_the_line_collide() -> None:
+    """By the documents they share no token, and run together."""
     members = (Node("n0", (0,)), *(Node(f"n{i}", (i * 100,)) for i in range(1, 11)))
     ends = ("bootstrap X --tokens 1500", "bootstrap Y --tokens 50")
     given: dict[str, Any] = {
@@ -79,8 +79,8 @@ def test_ends_of_the_line_are_neighbours_in_the_implementation() -> None:
 
 @pytest.mark.spec("B-009")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_locks_are_released_by_the_last_step(edition: str) -> None:
-    """What collides must wait for the whole of the other operation, and may begin right after."""
+def test_the_locks_of_an_operation_are_released_by_its_last_step(edition: str) -> None:
+    """What collides may begin right after it."""
     joins = ("bootstrap X --tokens 550", "bootstrap Z --tokens 750")
     drive = ten(*joins, edition=edition).act(joins[0])
     while drive.metadata.sequence("X") is not None:
@@ -92,7 +92,7 @@ def test_locks_are_released_by_the_last_step(edition: str) -> None:
 
 @pytest.mark.spec("B-009")
 def test_a_cancel_releases_locks_with_its_last_event() -> None:
-    """After the read switch a cancel takes two events, and the ranges stay locked between them."""
+    """Between the two events of a cancel the ranges stay locked."""
     joins = ("bootstrap X --tokens 550", "bootstrap Z --tokens 750")
     drive = ten(*joins, cancels=1).act(joins[0]).commit("X", 2).act("cancel X")
     assert drive.refusal(joins[1]).missing == ("X",)
@@ -101,8 +101,8 @@ def test_a_cancel_releases_locks_with_its_last_event() -> None:
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_a_node_takes_part_in_one_operation(edition: str) -> None:
-    """A node that leaves cannot be replaced meanwhile, whatever ranges are concerned."""
+def test_a_node_takes_part_in_one_operation_at_a_time(edition: str) -> None:
+    """The refusal names that operation."""
     drive = ten("decommission n3", "replace n3 Z", edition=edition).act("decommission n3")
     reason = drive.refusal("replace n3 Z").reason
     assert says(reason, "n3 already takes part")
@@ -113,8 +113,8 @@ def test_a_node_takes_part_in_one_operation(edition: str) -> None:
     assert "n3 already takes part" in other.refusal("removenode n3").reason
 
 
-def test_a_refusal_is_the_error() -> None:
-    """Acting on what must wait raises the very reason that is shown, and changes nothing."""
+def test_acting_on_a_refused_operation_raises_its_reason_and_changes_nothing() -> None:
+    """The reason is one line."""
     joins = ("bootstrap X --tokens 550", "bootstrap Z --tokens 750")
     drive = ten(*joins).act(joins[0])
     before = drive.state
@@ -125,8 +125,8 @@ def test_a_refusal_is_the_error() -> None:
     assert drive.state == before
 
 
-def test_keyspaces_lock_for_themselves() -> None:
-    """A conflict in one keyspace is enough, and the refusal names the keyspace."""
+def test_a_conflict_in_one_keyspace_is_enough_for_a_refusal() -> None:
+    """The refusal names that keyspace."""
     keyspaces = (Keyspace("one", SimpleStrategy(1)), Keyspace("three", SimpleStrategy(3)))
     joins = ("bootstrap X --tokens 550", "bootstrap Z --tokens 750")
     drive = ten(*joins, keyspaces=keyspaces).act(joins[0])
@@ -135,8 +135,8 @@ def test_keyspaces_lock_for_themselves() -> None:
     assert alone.dark() == []
 
 
-def test_a_token_is_promised_to_one_node() -> None:
-    """A token that one operation is about to hand out is refused to another, locks or no locks."""
+def test_a_token_promised_to_a_joiner_is_refused_to_another() -> None:
+    """With range locks and without."""
     both = ("bootstrap X --tokens 550", "bootstrap Y --tokens 550")
     for off in ((), ("range-locks",)):
         drive = ten(*both, off=off).act(both[0])
@@ -147,10 +147,10 @@ def test_a_token_is_promised_to_one_node() -> None:
 
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize(("other", "high"), [("n1", 1000), ("n5", 500)])
-def test_giving_up_the_first_token_of_the_line(edition: str, other: str, high: int) -> None:
-    """On the circle MIN has neighbours: its owner may not leave together with the one behind it,
-    or with the owner of the line's last token, though no range of the line shows that.
-    """
+def test_the_owner_of_the_first_token_cannot_leave_with_a_neighbour_on_the_circle(
+    edition: str, other: str, high: int
+) -> None:
+    """No range of the line shows that these two are neighbours."""
     members = tuple(Node(f"n{i}", (i * 100,)) for i in range(6))
     both = (f"decommission {other}", "decommission n0")
     drive = Drive(members=members, low=0, high=high, rf=1, operations=both, edition=edition)
@@ -163,8 +163,10 @@ def test_giving_up_the_first_token_of_the_line(edition: str, other: str, high: i
 
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("token", [50, 550])
-def test_a_split_beside_the_first_token_of_the_line(edition: str, token: int) -> None:
-    """Who owns MIN may not leave while the range before or behind it is cut; elsewhere it may."""
+def test_the_owner_of_the_first_token_cannot_leave_while_a_range_beside_is_cut(
+    edition: str, token: int
+) -> None:
+    """While a range elsewhere is cut it can."""
     members = tuple(Node(f"n{i}", (i * 100,)) for i in range(6))
     both = (f"bootstrap X --tokens {token}", "decommission n0", "bootstrap Y --tokens 250")
     given: dict[str, Any] = {"members": members, "low": 0, "high": 600, "rf": 1}
@@ -177,8 +179,10 @@ NAMES = st.sets(st.sampled_from("ABCDE"), min_size=1).map(lambda names: tuple(so
 
 
 @given(NAMES, NAMES)
-def test_the_first_majorities_that_do_not_meet(readers: Any, writers: Any) -> None:
-    """None where each two meet; else two that do not, of the smallest, the first in order."""
+def test_first_missed_gives_the_first_two_majorities_that_do_not_meet(
+    readers: Any, writers: Any
+) -> None:
+    """Where each two meet it gives none."""
     ways = [
         (r, w)
         for r in combinations(readers, len(readers) // 2 + 1)
@@ -192,8 +196,10 @@ def test_the_first_majorities_that_do_not_meet(readers: Any, writers: Any) -> No
     ("token", "said"),
     [(0, "a token above 0 in a replicated keyspace"), (401, "from 0 to 400"), (-1, "from 0 to")],
 )
-def test_a_token_that_nobody_serves_is_refused(token: int, said: str) -> None:
-    """At the lowest end, and outside of the line."""
+def test_the_owners_of_a_token_outside_the_replicated_line_are_refused(
+    token: int, said: str
+) -> None:
+    """The lowest end is not replicated."""
     run = Drive()
     with pytest.raises(BadInput, match=said):
         facts.owners(run.model, run.state, token)
@@ -206,15 +212,15 @@ def test_a_token_that_nobody_serves_is_refused(token: int, said: str) -> None:
         *(("decommission", "LEAVE"), ("removenode", "LEAVE")),
     ],
 )
-def test_steps_have_the_names_of_the_published_log(kind: Any, word: str) -> None:
-    """Of either edition; a removal is a leave there, and what is undone has one name."""
+def test_each_step_of_either_edition_has_the_published_logs_name(kind: Any, word: str) -> None:
+    """A removal is a leave there, and every event of a cancel is CANCEL_SEQUENCE."""
     for begins, steps in {
         "PREPARE": ("split", "prepare"),
         "START": ("add-writes", "start"),
         "MID": ("switch-reads", "mid"),
         "FINISH": ("drop-writes", "merge", "finish"),
     }.items():
-        assert {kind_of(kind, step) for step in steps} == {f"{begins}_{word}"}
+        assert {kind_of(kind, step) for step in steps} == {f"{begins}_{word}"}, steps
     undone = ("cancel", "cancel-reads", "cancel-writes")
     assert {kind_of(kind, step) for step in undone} == {"CANCEL_SEQUENCE"}
     assert kind_of("assassinate", "assassinate") == "ASSASSINATE"

@@ -19,8 +19,8 @@ JOIN = "bootstrap X --tokens 150"
 
 @pytest.mark.spec("A-001")
 @pytest.mark.parametrize("epoch", [0, 99])
-def test_every_event_has_its_epoch(epoch: int) -> None:
-    """Each committed event takes the next whole number; nothing else moves the epoch."""
+def test_every_committed_event_takes_the_next_epoch(epoch: int) -> None:
+    """Nothing else moves the epoch."""
     drive = Drive(epoch=epoch, cancels=1, crashes=1, operations=(JOIN,)).act(JOIN)
     drive.commit("X").ready().act("crash X", "restart X", "cancel X")
     assert [line.epoch for line in facts.log(drive.model, drive.state)] == [
@@ -33,7 +33,7 @@ def test_every_event_has_its_epoch(epoch: int) -> None:
 
 @pytest.mark.spec("A-002")
 def test_committed_entries_cannot_be_edited() -> None:
-    """An attempt to change an entry is refused, and no action of the log takes one away."""
+    """No action of the log takes an entry away, either."""
     drive = Drive(operations=(JOIN,)).act(JOIN).commit("X")
     assert drive.refusal("edit epoch 2").reason == (
         "epoch 2 is committed: an entry never changes, moves or disappears"
@@ -46,8 +46,8 @@ def test_committed_entries_cannot_be_edited() -> None:
 
 
 @pytest.mark.spec("A-002")
-def test_a_log_is_told_by_its_content() -> None:
-    """Two logs are equal exactly when they hold the same events in the same order."""
+def test_two_logs_are_equal_exactly_when_their_events_are() -> None:
+    """The order of the events counts."""
     drive = Drive(operations=(JOIN,)).act(JOIN).commit("X")
     log = drive.state.log.entries
     assert log.shorter().append(log[1]) == log
@@ -56,8 +56,8 @@ def test_a_log_is_told_by_its_content() -> None:
 
 
 @pytest.mark.spec("A-003")
-def test_an_entry_above_a_gap_waits() -> None:
-    """An epoch that arrives too early is held back, and applied as soon as the gap is filled."""
+def test_an_entry_above_a_gap_is_applied_when_the_gap_is_filled() -> None:
+    """Until then the node holds it back."""
     drive = Drive(window=2, barrier=False, operations=(JOIN,)).act(JOIN, "apply X", "commit X")
     drive.act("deliver 2 to A")
     (row,) = (row for row in facts.applied(drive.model, drive.state) if row.node == "A")
@@ -69,8 +69,8 @@ def test_an_entry_above_a_gap_waits() -> None:
 
 
 @pytest.mark.spec("A-003")
-def test_what_is_held_back_does_not_count_at_a_barrier() -> None:
-    """Only what is applied counts: a node that holds an epoch back has not acknowledged it."""
+def test_an_entry_that_is_held_back_does_not_count_at_a_barrier() -> None:
+    """Applied, it does."""
     drive = Drive(window=2, rf=3, operations=(JOIN,)).act(JOIN, "apply A", "apply B", "apply X")
     drive.act("commit X", "deliver 2 to C")
     row = next(row for row in drive.operation().barriers if row.right == 150)
@@ -81,8 +81,8 @@ def test_what_is_held_back_does_not_count_at_a_barrier() -> None:
 
 
 @pytest.mark.spec("A-003")
-def test_nodes_apply_in_order() -> None:
-    """Without early arrivals a node applies one epoch after the other, and none twice."""
+def test_a_node_applies_epochs_in_order_and_none_twice() -> None:
+    """Here no entry arrives early."""
     drive = Drive(barrier=False, operations=(JOIN,)).act(JOIN, "apply X", "commit X", "apply X")
     assert [row.epoch for row in facts.applied(drive.model, drive.state)] == [0, 0, 0, 2]
     drive.act("apply A")
@@ -92,8 +92,8 @@ def test_nodes_apply_in_order() -> None:
 
 
 @pytest.mark.spec("A-004")
-def test_older_metadata_stays_readable() -> None:
-    """After the whole bootstrap every earlier epoch still has the tables that it had."""
+def test_the_tables_of_every_earlier_epoch_stay_readable() -> None:
+    """After a whole bootstrap they are the tables that there were."""
     drive = Drive(operations=(JOIN,))
     tables = [facts.rows(drive.model, drive.state)]
     drive.act(JOIN)
@@ -108,8 +108,8 @@ def test_older_metadata_stays_readable() -> None:
 
 
 @pytest.mark.spec("A-004")
-def test_nothing_of_a_state_can_be_changed() -> None:
-    """States, metadata and the columns of placements refuse assignment."""
+def test_states_metadata_and_placement_columns_refuse_assignment() -> None:
+    """The fingerprint stays."""
     drive = Drive(operations=(JOIN,)).act(JOIN)
     before = fingerprint(drive.state)
     snapshot = drive.model.snapshot(drive.state)
@@ -130,8 +130,8 @@ def test_nothing_of_a_state_can_be_changed() -> None:
 
 
 @pytest.mark.spec("A-004")
-def test_applying_builds_a_new_value() -> None:
-    """A commit leaves the state that it started from as it was."""
+def test_a_commit_leaves_the_state_before_unchanged() -> None:
+    """Its fingerprint and its tables stay."""
     drive = Drive(operations=(JOIN,)).act(JOIN).ready()
     before, table = drive.state, drive.table()
     digest = fingerprint(before)
@@ -143,8 +143,8 @@ def test_applying_builds_a_new_value() -> None:
 
 
 @pytest.mark.spec("A-005")
-def test_placements_are_computed_once_an_epoch() -> None:
-    """One computation at each commit; requests, barriers, streams and lamps add none."""
+def test_placements_are_computed_once_for_each_epoch() -> None:
+    """Lookups, operations and lamps add no computation."""
     drive = Drive(operations=(JOIN,))
     assert drive.table()
     assert drive.model.tcm.computations == 1
@@ -162,8 +162,8 @@ def test_placements_are_computed_once_an_epoch() -> None:
 
 
 @pytest.mark.spec("A-010")
-def test_placements_are_a_pure_function() -> None:
-    """Two engines given the same events have the same metadata and placements, epoch by epoch."""
+def test_two_engines_compute_equal_placements_from_the_same_events() -> None:
+    """They are compared epoch by epoch."""
     one, two = (Drive(rf=3, operations=(JOIN,)).complete(JOIN) for _ in range(2))
     assert fingerprint(one.state) == fingerprint(two.state)
     for epoch in range(5):
@@ -176,8 +176,8 @@ def test_placements_are_a_pure_function() -> None:
         assert np.array_equal(ours.writes.groups, theirs.writes.groups)
 
 
-def test_a_state_does_not_grow_with_its_tables() -> None:
-    """A state holds protocol facts only: its encoding has the same size on a ring of any size."""
+def test_the_size_of_a_state_does_not_depend_on_the_size_of_the_ring() -> None:
+    """Placement tables are no part of it."""
     sizes = []
     for nodes in (4, 20):
         drive = Drive(nodes=nodes, operations=("decommission B",)).act("decommission B")

@@ -32,7 +32,7 @@ from tests.views.frames import classed, milestones, part, scenes, table, walk
 
 @pytest.mark.spec("H-006", "A-018", "A-006", "A-007")
 def test_the_read_switch_changes_the_read_table_in_one_frame() -> None:
-    """In one frame the joiner comes with a plus and the outgoing replicas go with a minus."""
+    """The joiner has a plus, and the outgoing replicas have a minus."""
     start, _, _, switch, _ = milestones(walk("tcm/bootstrap"))
     drawn = draw_placements(switch)
     assert table(drawn, "reads") == {
@@ -49,7 +49,7 @@ def test_the_read_switch_changes_the_read_table_in_one_frame() -> None:
 
 @pytest.mark.spec("A-019")
 def test_the_outgoing_replica_stays_in_the_write_table_for_an_epoch() -> None:
-    """After the read switch B is only in the write table, and drawn as written only."""
+    """It is drawn as a replica that only gets writes."""
     *_, switch, drop = milestones(walk("tcm/bootstrap"))
     assert table(draw_placements(switch), "writes")["(0, 100]"] == ["A", "B", "X"]
     lone = [chip.text() for chip in classed(draw_placements(switch), "pending")]
@@ -58,16 +58,16 @@ def test_the_outgoing_replica_stays_in_the_write_table_for_an_epoch() -> None:
 
 
 @pytest.mark.spec("A-008")
-def test_the_badge_says_stable_only_when_stable() -> None:
-    """The badge is green before and after the operation and never during it."""
+def test_the_badge_says_stable_before_and_after_an_operation_and_never_during() -> None:
+    """Each epoch of a bootstrap is looked at."""
     rest = ["stable" in (STATUS.draw(scene).text()) for scene in milestones(walk("tcm/bootstrap"))]
     assert rest == [True, False, False, False, True]
     assert "stable" in STATUS.text(milestones(walk("tcm/bootstrap"))[0])
 
 
 @pytest.mark.spec("A-001")
-def test_the_counter_beside_the_log_grows_by_one_a_commit() -> None:
-    """Each committed event adds one line to the log and one to the epoch beside it."""
+def test_the_epoch_counter_and_the_log_grow_by_one_with_each_commit() -> None:
+    """The log has one entry for each commit."""
     for i, scene in enumerate(milestones(walk("tcm/rf3"))):
         drawn = LOG.draw(scene)
         assert classed(drawn, "counter")[0].text() == f"epoch {99 + i} · {i} committed"
@@ -76,7 +76,7 @@ def test_the_counter_beside_the_log_grows_by_one_a_commit() -> None:
 
 @pytest.mark.spec("A-003")
 def test_an_entry_above_a_gap_is_drawn_as_held_back() -> None:
-    """The strip shows a greyed entry until the gap is filled, and then both as applied."""
+    """Once the gap is filled both epochs are drawn as applied."""
     found = scenes(walk("tcm/gap"))
     held = [scene for scene in found if classed(draw_epochs(scene), "held")]
     assert held
@@ -86,8 +86,8 @@ def test_an_entry_above_a_gap_is_drawn_as_held_back() -> None:
 
 
 @pytest.mark.spec("A-004", "H-005")
-def test_an_older_epoch_is_drawn_as_it_was() -> None:
-    """Going on and coming back shows exactly the former frame."""
+def test_going_back_to_an_older_epoch_draws_the_same_frame() -> None:
+    """The frame in between was another one."""
     timeline = walk("tcm/bootstrap")
     timeline.to_milestone()
     views = for_model(timeline.model)
@@ -106,8 +106,8 @@ def test_an_older_epoch_is_drawn_as_it_was() -> None:
 
 
 @pytest.mark.spec("A-009")
-def test_a_broken_property_lights_its_lamp_and_names_the_witness() -> None:
-    """With the order of steps switched off, the lamp of the reads goes out and says where."""
+def test_a_broken_property_puts_its_lamp_out_and_names_the_witness() -> None:
+    """The badge names the step."""
     found = scenes(walk("tcm/bootstrap", off=("write-before-read",)))
     broken = [scene for scene in found if not promises_badge(scene)[1]]
     assert "broken at step" in promises_badge(broken[0])[0]
@@ -120,15 +120,15 @@ def test_a_broken_property_lights_its_lamp_and_names_the_witness() -> None:
 
 
 @pytest.mark.spec("A-041")
-def test_a_moving_replica_counts_as_both_its_nodes() -> None:
-    """In the logical view the replica under way lists the node it leaves and the one it goes to."""
+def test_the_logical_view_lists_a_moving_replica_with_both_its_nodes() -> None:
+    """One logical writer is "B and X"."""
     scene = milestones(walk("tcm/bootstrap"))[2]
     assert "(0, 100]  A B  A B and X" in LOGICAL.draw(scene).lines()
 
 
 @pytest.mark.spec("A-042")
-def test_ring_and_line_show_the_same_tokens_and_nothing_wraps() -> None:
-    """Both pictures hold the same tokens; the line runs from its first token to its last."""
+def test_the_ring_and_the_line_show_the_same_tokens_and_no_range_wraps() -> None:
+    """The line runs from its first token to its last."""
     scene = milestones(walk("tcm/bootstrap"))[1]
     ring = {one.key for one in draw_ring(scene).walk() if (one.key or "").startswith("n:")}
     line = {one.key for one in draw_line(scene).walk() if (one.key or "").startswith("at:")}
@@ -140,7 +140,7 @@ def test_ring_and_line_show_the_same_tokens_and_nothing_wraps() -> None:
 
 @pytest.mark.spec("H-007")
 def test_the_diagram_lights_the_current_state_and_the_path_taken() -> None:
-    """The state of the operation is lit in its diagram, and the edges so far are marked."""
+    """The text marks the next event."""
     scene = milestones(walk("tcm/bootstrap"))[2]
     drawn = draw_operations(scene)
     lit = classed(drawn, "lit")
@@ -150,8 +150,8 @@ def test_the_diagram_lights_the_current_state_and_the_path_taken() -> None:
 
 
 @pytest.mark.spec("A-020")
-def test_the_read_switch_waits_for_its_streams_in_the_open() -> None:
-    """Its button is disabled with the reason, beside a bar of what is streamed already."""
+def test_the_read_switch_button_counts_the_streams_that_it_waits_for() -> None:
+    """A bar has the same figures."""
     timeline = walk("tcm/bootstrap")
     while not any(row.done for row in _streams(timeline)):
         timeline.forward()
@@ -172,8 +172,8 @@ def _streams(timeline: Timeline) -> tuple[StreamRow, ...]:
 
 
 @pytest.mark.spec("A-002")
-def test_a_committed_entry_cannot_be_edited() -> None:
-    """Beside the log stands a button to edit it; it is refused, and says that entries stay."""
+def test_the_button_that_edits_a_log_entry_is_refused() -> None:
+    """The reason says that an entry never changes."""
     scene = milestones(walk("tcm/bootstrap"))[1]
     parts = [each for each in action_board(scene).walk() if each.tag == "button"]
     button = next(each for each in parts if each.text() == "edit epoch 1")
@@ -181,8 +181,8 @@ def test_a_committed_entry_cannot_be_edited() -> None:
 
 
 @pytest.mark.spec("A-037")
-def test_pending_steps_are_shown_with_the_metadata() -> None:
-    """The panel of operations lists what is done, what is next and what is still to come."""
+def test_the_operation_panel_lists_done_next_and_pending_steps() -> None:
+    """After two of four events of a bootstrap."""
     scene = milestones(walk("tcm/bootstrap"))[2]
     drawn = draw_operations(scene).walk()
     steps = [one for one in drawn if one.tag == "li" and ":step:" in (one.key or "")]
@@ -190,8 +190,8 @@ def test_pending_steps_are_shown_with_the_metadata() -> None:
 
 
 @pytest.mark.spec("A-014")
-def test_several_keyspaces_have_a_drop_down() -> None:
-    """Each keyspace has its tables; the first is shown until another is chosen."""
+def test_the_placement_tables_of_keyspaces_are_chosen_in_a_drop_down() -> None:
+    """The first is shown, and names are escaped."""
     names = ["one", "<img src=x onerror=alert(1)>"]
     spaces = tuple(Keyspace(name, SimpleStrategy(i + 1)) for i, name in enumerate(names))
     model = TcmCluster(TcmParameters(keyspaces=spaces))
@@ -203,8 +203,8 @@ def test_several_keyspaces_have_a_drop_down() -> None:
     assert "<img" not in drawn.html()
 
 
-def test_a_large_table_is_never_cut_in_silence() -> None:
-    """Above 200 ranges the frame shows the changed ones and lists all the others for the search."""
+def test_a_large_table_lists_every_unchanged_range_for_its_search() -> None:
+    """The text says how many ranges are not listed."""
     timeline = Timeline(build("tcm", {"nodes": 64, "tokens": 16, "rf": 3}))
     timeline.to_milestone()
     scene = Scene(timeline.model, timeline.state, timeline.before, timeline.now.action)
@@ -220,8 +220,8 @@ def test_a_large_table_is_never_cut_in_silence() -> None:
 @pytest.mark.parametrize(
     ("name", "off"), [("tcm/rf3", "old-writer-stays"), ("tcm/two-bootstraps", "write-before-read")]
 )
-def test_a_broken_promise_lights_its_range_and_nodes(name: str, off: str) -> None:
-    """The arc, the row and the nodes that a witness names are marked; others are not."""
+def test_quorums_that_miss_mark_their_range_and_nodes_on_the_ring(name: str, off: str) -> None:
+    """Both quorums are outlined. Before anything is broken nothing is marked."""
     found = scenes(walk(name, off=(off,)))
     broken = next(one for one in found if missed(one.model, one.state))
     apart = missed(broken.model, broken.state)
@@ -262,10 +262,8 @@ def commits(timeline: Timeline) -> list[int]:
 
 
 @pytest.mark.parametrize("scenario", ["tcm/bootstrap", "tcm/cancel", "tcm/crash-and-resume"])
-def test_each_commit_is_the_append_that_the_finer_run_refines(scenario: str) -> None:
-    """The finer run refines the log step by step; where it ends, the log is as long, and its last
-    entry is what was committed.
-    """
+def test_each_commit_opens_a_finer_run_that_refines_its_append(scenario: str) -> None:
+    """Where the finer run ends, its log has the entry that was committed."""
     timeline = ended(scenario)
     for count, moment in enumerate(commits(timeline), 1):
         run = zoomed(timeline, moment)
@@ -281,8 +279,8 @@ def test_each_commit_is_the_append_that_the_finer_run_refines(scenario: str) -> 
         assert entries[count - 1].event == f"{row.operation.title}: {row.text}"
 
 
-def test_one_looks_at_it_from_its_submission_on() -> None:
-    """The next step is the submission by the node that drives the operation, by its own name."""
+def test_the_finer_run_of_a_commit_starts_with_the_submission_by_its_driver() -> None:
+    """The story names the epoch."""
     timeline = ended("tcm/bootstrap")
     finer = zoomed(timeline, commits(timeline)[2])
     assert finer.model.verb(finer.forward().action) == "submit r3 A"  # type: ignore[union-attr]  # there is a step
@@ -290,8 +288,8 @@ def test_one_looks_at_it_from_its_submission_on() -> None:
     assert "epoch 3" in finer.story
 
 
-def test_the_last_commit_of_a_long_log_opens_down_to_its_round() -> None:
-    """Two bootstraps take more than eight epochs: the last one is a submission, and a round."""
+def test_the_last_commit_of_a_long_log_opens_down_to_its_paxos_round() -> None:
+    """The round knows all earlier entries of more than eight epochs."""
     timeline = ended("tcm/two-bootstraps")
     found = commits(timeline)
     assert len(found) > 8
@@ -301,8 +299,8 @@ def test_the_last_commit_of_a_long_log_opens_down_to_its_round() -> None:
     assert len(round_.model.history(round_.moments[round_.tip].state)) == len(found)  # type: ignore[attr-defined]  # of paxos
 
 
-def test_who_was_down_is_no_member() -> None:
-    """The finer run is one that can have been: a node that crashed on the way answers nobody."""
+def test_a_node_that_was_down_is_no_member_of_the_finer_run() -> None:
+    """It could not have answered."""
     timeline = Timeline(Player("tcm/crash-and-resume", controls=False).model)
     timeline.do(timeline.model.find(timeline.state, "crash A")[0])  # type: ignore[index]  # it may crash
     played_out(timeline)
@@ -310,11 +308,8 @@ def test_who_was_down_is_no_member() -> None:
     assert "A" not in run.model.names  # type: ignore[attr-defined]  # names of nodes
 
 
-def test_a_button_opens_it_below_the_stage() -> None:
-    """Once pressed at a commit, the finer Player is there; pressed again, another one in its place.
-
-    At a step that commits nothing it is off, and says why.
-    """
+def test_the_zoom_button_opens_one_finer_player_at_a_commit() -> None:
+    """At a step that commits nothing it is off, and says why."""
     player = Player("tcm/bootstrap")
     [zoom] = [each for each in player.controls.row.children if each.description == "Zoom in"]  # type: ignore[union-attr]  # with controls
     player.goto(0)

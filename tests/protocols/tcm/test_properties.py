@@ -142,10 +142,10 @@ def compare(plain: OrderedPlain, model: TcmCluster, state: Any) -> None:
 @pytest.mark.spec("A-007", "A-008", "A-011", "A-012", "A-013", "A-014", "A-034", "A-039")
 @examples(30)
 @given(configurations(), CHOICES)
-def test_tables_are_those_of_the_plain_model(
+def test_tables_of_random_runs_are_those_of_the_plain_model(
     parameters: dict[str, Any], choices: list[tuple[int, int]]
 ) -> None:
-    """After every event of any run all tables of all keyspaces are the plain model's, in order."""
+    """After every event, in order, and stable when nothing is under way."""
     model = TcmCluster(TcmParameters(**parameters))
     ring = model.tcm.cluster.ring
     plain = OrderedPlain(ring.nodes, parameters["keyspaces"], ring.space, parameters["edition"])
@@ -162,11 +162,10 @@ def test_tables_are_those_of_the_plain_model(
 @pytest.mark.spec("A-009", "A-018", "A-019")
 @examples(30)
 @given(configurations(), CHOICES)
-def test_lamps_stay_lit(parameters: dict[str, Any], choices: list[tuple[int, int]]) -> None:
-    """With all safeguards on no run puts out a lamp, and each ends in a stable ring.
-
-    But the server assassinates whatever remains, and with fewer nodes there are fewer replicas.
-    """
+def test_no_random_run_with_all_safeguards_puts_out_a_lamp(
+    parameters: dict[str, Any], choices: list[tuple[int, int]]
+) -> None:
+    """Each ends in a stable ring. The server's assassinations may leave fewer replicas."""
     drive = Drive(**parameters)
     excused: set[str] = set()
     for action, state in walked(drive.model, drive.state, choices):
@@ -188,10 +187,10 @@ def test_lamps_stay_lit(parameters: dict[str, Any], choices: list[tuple[int, int
 
 @examples(30)
 @given(configurations(), CHOICES)
-def test_who_may_and_who_must_wait(
+def test_no_action_of_a_random_state_is_both_enabled_and_refused(
     parameters: dict[str, Any], choices: list[tuple[int, int]]
 ) -> None:
-    """In any state what is enabled does not wait; suggestions are enabled, refusals are raised."""
+    """A suggestion is enabled, and acting on a refusal raises its reason."""
     model = TcmCluster(TcmParameters(**parameters))
     for _, state in walked(model, model.start(), choices[:25]):
         enabled, waiting = list(model.actions(state)), dict(model.waiting(state))
@@ -207,10 +206,10 @@ def test_who_may_and_who_must_wait(
 
 @examples(20)
 @given(configurations(), CHOICES)
-def test_groups_keep_their_bounds(
+def test_a_write_group_of_a_random_run_has_its_readers_and_affected_nodes_alone(
     parameters: dict[str, Any], choices: list[tuple[int, int]]
 ) -> None:
-    """A write group holds its read group and, beyond it, only who comes or goes in that range."""
+    """A node comes or goes only in the ranges that its operation locks."""
     model = TcmCluster(TcmParameters(**parameters))
     for action, state in walked(model, model.start(), choices):
         if not isinstance(action.action, Begin | Advance | Cancel | Stream):
@@ -239,10 +238,10 @@ def test_groups_keep_their_bounds(
 
 @examples(30)
 @given(configurations(), CHOICES)
-def test_random_runs_are_refined(
+def test_every_step_of_a_random_run_by_the_documents_is_one_of_the_server(
     parameters: dict[str, Any], choices: list[tuple[int, int]]
 ) -> None:
-    """Every step of a random run of the text's edition is its image in the implementation's."""
+    """Locks at both ends of the line, which only the server has, are left out."""
     both = refinement(TcmParameters(**{**parameters, "window": 1}))
     state = both.fine.start()
     for kind, which in choices:

@@ -25,19 +25,17 @@ def columns(groups: Groups) -> np.ndarray:
 @given(
     st.lists(st.tuples(GROUPS, GROUPS), min_size=1, max_size=20), st.frozensets(st.integers(0, 6))
 )
-def test_columns_say_what_single_groups_say(
+def test_majorities_by_columns_meet_where_no_two_disjoint_ones_exist(
     pairs: list[tuple[tuple[int, ...], tuple[int, ...]]], gone: frozenset[int]
 ) -> None:
-    """Row by row, majorities meet exactly where no two disjoint ones can be picked."""
+    """Random groups and dead nodes are compared row by row."""
     reads, writes = zip(*pairs, strict=True)
     found = majorities_meet(columns(reads), columns(writes), gone)
     assert found.tolist() == [disjoint_majorities(r, w, gone) is None for r, w in pairs]
 
 
-def test_a_surplus_on_one_side_is_no_help_to_the_other() -> None:
-    """Where the dead leave one side without a majority there are no two that could miss each
-    other, however many the other side has to spare.
-    """
+def test_a_side_without_a_live_majority_cannot_miss_the_other_side() -> None:
+    """However many replicas the other side has to spare."""
     reads, writes = ((0, 1, 2),), ((3,),)
     assert not majorities_meet(columns(reads), columns(writes))[0]
     assert majorities_meet(columns(reads), columns(writes), frozenset({3}))[0]
@@ -45,10 +43,10 @@ def test_a_surplus_on_one_side_is_no_help_to_the_other() -> None:
 
 
 @given(st.lists(GROUPS, min_size=1, max_size=8), st.frozensets(st.integers(0, 6)))
-def test_what_each_level_has_to_spare(groups: list[tuple[int, ...]], down: frozenset[int]) -> None:
-    """ONE needs one replica that answers, QUORUM a majority of all, LOCAL_QUORUM one of its own
-    datacenter's; of a group without members nobody is needed.
-    """
+def test_spare_replicas_by_columns_agree_with_counting_each_group(
+    groups: list[tuple[int, ...]], down: frozenset[int]
+) -> None:
+    """ONE, QUORUM and LOCAL_QUORUM are compared. An empty group needs none."""
     there = {"dc1": [0, 2, 4, 6], "dc2": [1, 3, 5]}
     local = {dc: np.isin(np.arange(7), codes) for dc, codes in there.items()}
     dead = np.isin(np.arange(7), list(down))
@@ -80,15 +78,13 @@ NEEDED: tuple[tuple[dict[str, int], tuple[int, ...], tuple[int, ...], tuple[int,
 
 
 @pytest.mark.parametrize(("factors", "reads", "writes", "needed"), NEEDED)
-def test_how_many_must_answer_a_write(
+def test_a_write_needs_a_majority_of_the_factor_and_each_pending_replica(
     factors: dict[str, int],
     reads: tuple[int, ...],
     writes: tuple[int, ...],
     needed: tuple[int, ...],
 ) -> None:
-    """One, or a majority of the factor, of all or of the datacenter, and whoever is not read from
-    yet.
-    """
+    """Over all replicas, in dc1 and in dc2. ONE does not count pending ones."""
     local = {dc: np.isin(np.arange(7), codes) for dc, codes in SEVEN.items()}
     late = quorums.pending(columns((writes,)), columns((reads,)))
     found = levels(columns((writes,)).T, local, np.zeros(7, bool), factors, late)
@@ -108,12 +104,10 @@ UNITS = {
 
 @pytest.mark.parametrize("kind", UNITS)
 @given(st.lists(GROUPS, min_size=1, max_size=8), st.frozensets(st.integers(0, 6)))
-def test_whose_loss_takes_a_quorum(
+def test_units_whose_loss_takes_a_quorum_agree_with_trying_each_loss(
     kind: str, groups: list[tuple[int, ...]], down: frozenset[int]
 ) -> None:
-    """Every unit with so many of the replicas that answer that the rest are too few; of ranges
-    without a quorum nobody's.
-    """
+    """A range without a quorum has none to lose."""
     unit_of, dead = UNITS[kind], np.isin(np.arange(7), list(down))
     slots, everywhere = columns(tuple(groups)).T, {"dc1": np.ones(7, bool)}
     for level in levels(slots, everywhere, dead):

@@ -53,8 +53,8 @@ SMALL = [name for name, (_, states, _) in CONFIGURATIONS.items() if states < 200
 @pytest.mark.sweep(3)
 @pytest.mark.spec("A-009")
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_all_holds_in_every_reachable_state(name: str) -> None:
-    """The search is complete, all lamps stay lit, rest stays in reach, and no lamp is vacuous."""
+def test_no_reachable_state_of_a_small_cluster_breaks_a_promise(name: str) -> None:
+    """The search is complete with the counts of the table, and every goal is reached."""
     parameters, states, depth = CONFIGURATIONS[name]
     found = check(build("tcm", parameters))
     assert found.violation is None
@@ -70,9 +70,7 @@ FORCED = ["assassinate B", "decommission B --force", "removenode B --force"]
 @pytest.mark.parametrize("edition", ["documents", "server"])
 @pytest.mark.parametrize("line", FORCED)
 def test_a_forced_operation_that_leaves_too_few_is_a_known_cost(line: str, edition: str) -> None:
-    """The server always forces an assassination, and --force any other operation: replicas are then
-    missing, all else holds. Nobody else may leave too few, and nothing is lost where enough stay.
-    """
+    """Only "replicas" breaks. With enough nodes, or without force, nothing does."""
     found = check(build("tcm", {"nodes": 2, "edition": edition, "operations": (line,)}))
     refused = line == "assassinate B" and edition == "documents"
     assert (found.violation, found.complete) == (None, True)
@@ -81,8 +79,8 @@ def test_a_forced_operation_that_leaves_too_few_is_a_known_cost(line: str, editi
     assert (enough.violation, enough.complete, enough.costs) == (None, True, ())
 
 
-def test_two_that_are_forced_may_leave_too_few_together() -> None:
-    """One assassination leaves three of four nodes, and two leave too few for three replicas."""
+def test_two_assassinations_together_may_leave_too_few_replicas() -> None:
+    """One of them leaves three of four nodes, which is enough."""
     given = {"nodes": 4, "rf": 3, "edition": "server"}
     one = check(build("tcm", {**given, "operations": ("assassinate B",)}))
     assert (one.violation, one.costs) == (None, ())
@@ -117,8 +115,8 @@ def without(name: str, only: str | None = None, **parameters: Any) -> tuple[Resu
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_each_safeguard_is_needed(name: str) -> None:
-    """Switched off, the search finds the harm, with a shortest run that replays to it."""
+def test_a_cluster_without_one_safeguard_breaks_the_promise_of_that_safeguard(name: str) -> None:
+    """The shortest run has as many steps as the table says, and replays to the same violation."""
     found, model = without(name)
     assert found.violation is not None
     assert (found.violation.property, len(found.violation.actions)) == BROKEN[name]
@@ -135,16 +133,16 @@ def test_each_safeguard_is_needed(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_each_safeguard_is_enough(name: str) -> None:
-    """Switched on, the same configuration holds in every reachable state."""
+def test_the_smallest_configuration_of_each_safeguard_holds_with_all_on(name: str) -> None:
+    """The search is complete."""
     guard = next(guard for guard in SAFEGUARDS if guard.name == name)
     found = check(build("tcm", guard.smallest))
     assert found.violation is None
     assert found.complete
 
 
-def test_every_safeguard_has_a_test() -> None:
-    """The list above names all safeguards that the model has."""
+def test_the_table_of_broken_clusters_names_every_safeguard() -> None:
+    """A new safeguard needs a run that breaks without it."""
     assert sorted(BROKEN) == sorted(guard.name for guard in SAFEGUARDS)
     assert sorted(guard.id for guard in SAFEGUARDS) == [
         "S-01", "S-05", "S-06", "S-09", "S-10", "S-11", "S-16", "S-17", "S-18",
@@ -178,24 +176,25 @@ HARM = [
         for harm in HARM
     ],
 )
-def test_the_harm_has_a_witness(name: str, only: str, given: dict[str, Any], witness: str) -> None:
-    """What each safeguard protects breaks by itself, in the way that the minimal traces tell."""
+def test_each_harm_of_a_missing_safeguard_has_its_witness(
+    name: str, only: str, given: dict[str, Any], witness: str
+) -> None:
+    """The named property is judged alone."""
     found, _ = without(name, only, **given)
     assert found.violation is not None
     assert witness in found.violation.witness
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_an_action_is_enabled_or_waits(name: str) -> None:
-    """In every state what is enabled does not wait, and what waits is refused with its reason."""
+def test_no_action_of_a_reachable_state_is_both_enabled_and_refused(name: str) -> None:
+    """Verbs are unique, and acting on a refusal raises its reason."""
     model = build("tcm", CONFIGURATIONS[name][0])
     for state in reachable(model):
         enabled = list(model.actions(state))
         waiting = dict(model.waiting(state))
         assert not set(enabled) & set(waiting)
-        assert len({model.verb(action) for action in (*enabled, *waiting)}) == (
-            len(enabled) + len(waiting)
-        )
+        verbs = [model.verb(action) for action in (*enabled, *waiting)]
+        assert len({*verbs}) == len(verbs), verbs
         suggested = model.suggest(state)
         assert suggested is None or suggested in enabled
         for action, refusal in waiting.items():
@@ -206,8 +205,8 @@ def test_an_action_is_enabled_or_waits(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_suggestions_lead_to_rest(name: str) -> None:
-    """Following the suggestions alone finishes every operation that is listed, and then stops."""
+def test_following_the_suggestions_ends_every_operation(name: str) -> None:
+    """Each listed operation has begun by then."""
     model: Any = build("tcm", CONFIGURATIONS[name][0])
     state, steps = model.start(), 0
     while (action := model.suggest(state)) is not None:
@@ -252,22 +251,22 @@ def missing(given: dict[str, Any], *off: str, exchange: bool = True) -> tuple[in
 @pytest.mark.parametrize(
     "given", [{}, {"rf": 1}, {"rf": 3}, {"rf": 3, "cancels": 1}, DECOMMISSION], ids=str
 )
-def test_with_both_none_misses_another(given: dict[str, Any]) -> None:
-    """With every safeguard on no two majorities of any two epochs in use miss each other."""
+def test_with_every_safeguard_no_two_majorities_in_use_miss(given: dict[str, Any]) -> None:
+    """Every reachable state is counted."""
     assert missing(given)[0] == 0
 
 
-def test_the_barrier_alone_is_not_enough() -> None:
-    """Without the exchange of epochs majorities of older epochs would miss those of newer ones;
-    without the barrier, too, many more.
-    """
+def test_the_barrier_without_the_epoch_exchange_lets_majorities_miss() -> None:
+    """In 21 of 138 states, and without the barrier in 313 of 827."""
     assert missing({"rf": 3}, exchange=False) == (21, 138)
     assert missing({"rf": 3}, "progress-barrier", exchange=False) == (313, 827)
 
 
 @pytest.mark.parametrize(("given", "steps"), [({"rf": 1}, 6), ({"rf": 3}, 8)], ids=str)
-def test_the_exchange_alone_is_not_enough(given: dict[str, Any], steps: int) -> None:
-    """Without the barrier they miss one another although epochs are compared: the lamp goes out."""
+def test_the_epoch_exchange_without_the_barrier_lets_majorities_miss(
+    given: dict[str, Any], steps: int
+) -> None:
+    """The lamp "quorums" goes out."""
     model = build("tcm", given, ("progress-barrier",))
     lamp = tuple(prop for prop in model.properties if prop.name == "quorums")
     violation = check(model, lamp, monitors=()).violation

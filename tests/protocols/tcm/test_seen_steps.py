@@ -27,10 +27,8 @@ STEPS = {
 
 @pytest.mark.spec("A-017", "A-028", "B-019")
 @pytest.mark.parametrize("name", STEPS)
-def test_four_numbered_buttons_unlock_one_after_the_other(name: str) -> None:
-    """Each step has its numbered button; only the next one can be pressed, once its barrier is met
-    and its data is there; pressed, it commits the event that it names.
-    """
+def test_the_four_step_buttons_of_an_operation_unlock_one_after_the_other(name: str) -> None:
+    """Once its barrier is met and its data is there, the button commits the event that it names."""
     begin, texts = STEPS[name]
     drive = watched(name).act(begin)
     for done in range(1, 4):
@@ -54,11 +52,8 @@ def test_four_numbered_buttons_unlock_one_after_the_other(name: str) -> None:
 @pytest.mark.parametrize(
     "given", [{"rf": 2}, {"rf": 3}, {"rf": 3, "operations": ("decommission B",)}]
 )
-def test_each_step_waits_for_a_majority_of_old_and_new(given: dict) -> None:
-    """Before each step, and for every range that the operation changes: not with one replica too
-    few, then with exactly a majority of those before and after together. The meter below the
-    step's button counts along.
-    """
+def test_each_step_waits_for_exactly_a_majority_of_old_and_new_replicas(given: dict) -> None:
+    """With one replica too few it is refused. The meter counts along."""
     operations = given.get("operations", (JOIN,))
     drive = Watched(nodes=5, **{**given, "operations": operations}).act(operations[0])
     node = operations[0].split()[1]
@@ -83,8 +78,8 @@ def test_each_step_waits_for_a_majority_of_old_and_new(given: dict) -> None:
 
 
 @pytest.mark.spec("B-018")
-def test_three_of_four_unlock_a_step() -> None:
-    """For {A,B,C} to {B,C,X} the meter shows 2 of 4 and waits, then 3 of 4 and is met."""
+def test_the_meter_of_a_barrier_is_met_by_three_of_four() -> None:
+    """For {A, B, C} to {B, C, X} it waits with 2 of 4."""
     drive = watched("rf3").act(JOIN)
     for name, word in (("X", "waits"), ("A", "waits"), ("B", "met")):
         drive.act(f"apply {name}")
@@ -104,8 +99,8 @@ APART = ("bootstrap X --tokens 250", "bootstrap Y --tokens 750")
 
 
 @pytest.mark.spec("B-020", "B-008")
-def test_two_meters_and_one_is_blocked() -> None:
-    """Two joins side by side: with X's replicas silent its step is blocked, Y's goes on."""
+def test_a_join_whose_replicas_are_silent_does_not_block_another_join() -> None:
+    """X's meter stays at 0 of 4, and Y's step is committed."""
     drive = Watched(nodes=10, rf=3, operations=APART).act(*APART)
     silent = {name for row in drive.operation("X").barriers for name in row.replicas}
     for name in ("Y", *drive.model.names):
@@ -124,8 +119,8 @@ def test_two_meters_and_one_is_blocked() -> None:
 
 
 @pytest.mark.spec("A-029")
-def test_the_leavers_read_switch_waits_for_its_streams() -> None:
-    """Its button says how much of the leaver's data is there, beside a bar of the same figures."""
+def test_a_leavers_read_switch_button_counts_the_streams_it_waits_for() -> None:
+    """A bar has the same figures."""
     drive = watched("decommission").act("decommission X").repeat("apply ")
     streams = [verb for verb in drive.verbs() if verb.startswith("stream")]
     assert len(streams) == 2
@@ -142,8 +137,8 @@ def test_the_leavers_read_switch_waits_for_its_streams() -> None:
 
 @pytest.mark.spec("A-038")
 @pytest.mark.parametrize("after", [1, 2, 3])
-def test_a_crash_button_and_the_step_after(after: int) -> None:
-    """Crashed between two steps and back, the node goes on at the next one and repeats none."""
+def test_a_node_that_crashed_and_restarted_shows_its_next_step(after: int) -> None:
+    """No step is repeated in the log."""
     drive = watched("crash-and-resume").act(JOIN).commit("X", after - 1)
     crash = drive.button("crash X")
     assert crash.get("aria-disabled") is None
@@ -163,7 +158,7 @@ KINDS = {"move B --tokens 450": 5, "replace B Z": 3, "removenode B": 4}
 
 @pytest.mark.spec("A-039")
 def test_the_list_of_actions_offers_every_operation() -> None:
-    """Where all operations are offered, one list holds them; each then has its step list."""
+    """Each operation then has its numbered steps. An assassination has none."""
     offered = Watched(nodes=5, rf=2, menu=True)
     options = [one.text() for one in action_board(offered.scene).walk() if one.tag == "button"]
     kinds = {option.split()[0].lower() for option in options}
@@ -181,10 +176,8 @@ def test_the_list_of_actions_offers_every_operation() -> None:
 
 @pytest.mark.spec("B-007", "B-009")
 @pytest.mark.parametrize("cancelled", [False, True])
-def test_locks_are_drawn_while_they_are_held(cancelled: bool) -> None:
-    """Locked ranges have a lock that names its holder; an overlapping join is refused with that;
-    after the last step, or the cancel, the locks are gone and the join may begin.
-    """
+def test_locked_ranges_are_drawn_until_the_operation_ends_or_is_cancelled(cancelled: bool) -> None:
+    """A sign names the holder, and an overlapping join is refused with that name."""
     joins = ("bootstrap X --tokens 550", "bootstrap Z --tokens 750")
     drive = Watched(nodes=10, rf=3, operations=joins, cancels=1).act(joins[0])
     locked = {row.label for row in facts.rows(drive.model, drive.state) if row.locked_by}
@@ -210,8 +203,8 @@ def test_locks_are_drawn_while_they_are_held(cancelled: bool) -> None:
 
 @pytest.mark.spec("B-057", "B-058")
 @pytest.mark.parametrize("after", [1, 2, 3])
-def test_a_cancel_is_one_more_row_and_an_empty_difference(after: int) -> None:
-    """The log keeps its rows and gets new ones; the tables are those from before the first step."""
+def test_a_cancel_adds_a_row_to_the_log_and_leaves_no_difference_in_the_tables(after: int) -> None:
+    """The earlier rows of the log stay."""
     drive = Watched(rf=3, cancels=1, operations=(JOIN,))
     before = drive.words("placements")
     drive.act(JOIN).commit("X", after - 1)
@@ -227,10 +220,8 @@ def test_a_cancel_is_one_more_row_and_an_empty_difference(after: int) -> None:
 
 
 @pytest.mark.spec("B-081")
-def test_every_commit_and_every_way_has_hold_and_release() -> None:
-    """There is a hold button for each commit and for the way of events to each node; what is held
-    is refused with that reason, and has a release button instead.
-    """
+def test_each_commit_and_delivery_has_a_hold_and_a_release_button() -> None:
+    """What is held is refused with that reason."""
     drive = Watched(holds=True, rf=1, operations=(JOIN,)).act(JOIN)
     whats = ["commit X", *(f"apply {name}" for name in drive.model.names)]
     for what in whats:
@@ -246,10 +237,8 @@ def test_every_commit_and_every_way_has_hold_and_release() -> None:
 
 
 @pytest.mark.spec("B-003", "B-004")
-def test_the_second_of_two_buttons_is_refused() -> None:
-    """D may be replaced until its leave is committed; then the button says which operation it is
-    in, though the node that would take its place has heard of nothing.
-    """
+def test_the_button_that_replaces_a_leaving_node_is_refused() -> None:
+    """The reason names the leave."""
     words = ("decommission D", "replace D Y")
     drive = Watched(nodes=4, operations=words)
     assert drive.button("decommission D").get("aria-disabled") is None
@@ -261,8 +250,10 @@ def test_the_second_of_two_buttons_is_refused() -> None:
 
 @pytest.mark.spec("B-006")
 @pytest.mark.parametrize(("nodes", "rf"), [(3, 3), (5, 5)])
-def test_the_button_of_a_leave_counts_what_would_be_left(nodes: int, rf: int) -> None:
-    """With as many nodes as replicas it is greyed, and says so; with one more it is not."""
+def test_the_button_of_a_leave_is_refused_with_the_number_of_nodes_left(
+    nodes: int, rf: int
+) -> None:
+    """With one node more than replicas it is free."""
     for count, reason in ((nodes, f"only {nodes - 1} nodes are left"), (nodes + 1, "")):
         node = "ABCDEF"[count - 1]
         drive = Watched(nodes=count, rf=rf, operations=(f"decommission {node}",))
@@ -272,10 +263,8 @@ def test_the_button_of_a_leave_counts_what_would_be_left(nodes: int, rf: int) ->
 
 
 @pytest.mark.spec("B-021")
-def test_the_meter_counts_who_has_applied_alone() -> None:
-    """C holds epoch 2 back, which came before epoch 1: its strip stands, and the meter does, too.
-    Once epoch 1 is there both move.
-    """
+def test_the_meter_of_a_barrier_does_not_count_an_epoch_that_is_held_back() -> None:
+    """Once the gap is filled strip and meter both move."""
     drive = Watched(window=2, rf=3, operations=(JOIN,)).act(JOIN, "apply A", "apply B", "apply X")
     drive.act("commit X")
     for verb, epoch, counted in (("deliver 2 to C", 0, "0 of 4"), ("apply C", 2, "1 of 4")):
@@ -287,10 +276,8 @@ def test_the_meter_counts_who_has_applied_alone() -> None:
 
 
 @pytest.mark.spec("B-059")
-def test_who_is_silent_stays_pending_on_the_screen() -> None:
-    """X is down while all others go on: its operation keeps its steps; the wish of a node that has
-    lost sight of it is greyed, the operator's button is not.
-    """
+def test_the_steps_of_a_silent_joiner_stay_on_the_screen() -> None:
+    """A node's wish to give the join up is refused, and the operator's cancel is free."""
     drive = Watched(crashes=1, cancels=1, operations=(JOIN,)).act(JOIN, "crash X")
     before = [line for line in drive.words("operation") if "    [" in line]
     for verb in ("apply A", "apply B", "apply C"):
@@ -302,8 +289,8 @@ def test_who_is_silent_stays_pending_on_the_screen() -> None:
 
 
 @pytest.mark.spec("B-037")
-def test_an_arrow_has_what_a_peer_sends() -> None:
-    """A has one of two entries and B none: B gets that one, and stays behind with just that."""
+def test_the_arrow_from_a_lagging_peer_names_the_epochs_that_it_sends() -> None:
+    """B gets epoch 1, and stays behind epoch 2."""
     given = {"peers": True, "barrier": False, "operations": (JOIN,)}
     verbs = (JOIN, "apply X", "commit X", "apply A")
     timeline = after("tcm", given, *verbs, "ask A for B")

@@ -28,10 +28,8 @@ def majorities(names: tuple[str, ...]) -> list[set[str]]:
 
 
 @pytest.mark.spec("A-005")
-def test_the_counter_of_computations_moves_with_epochs_only() -> None:
-    """Beside the log stands how often placements were computed: it moves when an event is
-    committed and applied to the metadata, pending ranges included, and with nothing else.
-    """
+def test_the_counter_of_placement_computations_moves_with_each_epoch_alone() -> None:
+    """Text and picture of the log show it in every state."""
     drive = watched("bootstrap")
     drive.complete(JOIN)
     for number, state in enumerate(drive.states):
@@ -55,10 +53,8 @@ def matrix(drawn: Frag, key: str) -> tuple[list[str], list[list[str]]]:
 
 @pytest.mark.spec("A-009")
 @pytest.mark.parametrize("name", ["bootstrap", "decommission", "rf3"])
-def test_a_matrix_of_majorities_stands_under_the_tables(name: str) -> None:
-    """At every epoch, for every range that is shown, each read majority stands against each write
-    majority with the nodes in both: never nobody.
-    """
+def test_the_matrix_of_majorities_has_a_shared_node_in_every_cell(name: str) -> None:
+    """Every range that is shown has its read and write majorities, at every epoch."""
     drive = watched(name)
     operation = "decommission X" if name == "decommission" else JOIN
     places = [one.name for one in drive.panels()]
@@ -86,8 +82,8 @@ def test_a_matrix_of_majorities_stands_under_the_tables(name: str) -> None:
 
 
 @pytest.mark.spec("A-009")
-def test_majorities_that_miss_one_another_are_named() -> None:
-    """With the order of steps switched off, one cell says *nobody*, and the lamp is out."""
+def test_majorities_that_miss_are_shown_as_nobody_in_the_matrix() -> None:
+    """The lamp "quorums" is out."""
     drive = watched("bootstrap", rf=1, off=("write-before-read",)).act(JOIN).commit("X")
     assert "nobody" in drive.drawn("majorities").text()
     assert any(says(line, "share no node") for line in drive.words("majorities"))
@@ -96,10 +92,8 @@ def test_majorities_that_miss_one_another_are_named() -> None:
 
 @pytest.mark.spec("A-011")
 @pytest.mark.parametrize("rf", [1, 2, 3])
-def test_arrows_lead_to_the_nearest_nodes_clockwise(rf: int) -> None:
-    """On the stable ring, arrows lead from a range to RF nodes: first the one whose token closes
-    the range, then the next ones clockwise.
-    """
+def test_the_arrows_of_a_range_lead_to_its_next_nodes_clockwise(rf: int) -> None:
+    """The words below the ring name the same nodes."""
     tokens = {"A": 100, "B": 200, "C": 300, "D": 400}
     for left, right in ((0, 100), (100, 200), (200, 300), (300, 400)):
         drive = Watched(nodes=4, rf=rf, focus=(left, right))
@@ -129,10 +123,8 @@ def two_datacenters() -> Watched:
 
 
 @pytest.mark.spec("A-012")
-def test_racks_are_told_apart_on_the_ring() -> None:
-    """Each rack has its shape, and with it its colour, which the legend names; in a datacenter the
-    two replicas of every range are on two racks.
-    """
+def test_each_rack_has_its_shape_on_the_ring() -> None:
+    """The legend names it. Each datacenter has a range's two replicas on two racks."""
     drive = two_datacenters()
     rack = {row.name: row.rack for row in facts.nodes(drive.model, drive.state)}
     drawn = drive.drawn("ring")
@@ -150,10 +142,8 @@ def test_racks_are_told_apart_on_the_ring() -> None:
 
 
 @pytest.mark.spec("A-013")
-def test_each_datacenter_has_its_table() -> None:
-    """A keyspace with a factor a datacenter has a table for each; together they
-    are the groups, and each has its number of replicas in every row.
-    """
+def test_each_datacenter_has_a_placement_table_of_its_own() -> None:
+    """Together they are the groups."""
     drive = two_datacenters().act(JOIN).commit("X")
     captions = [one.text() for one in drive.drawn("placements").walk() if one.tag == "caption"]
     assert captions == ["Placements in dc1", "Placements in dc2"]
@@ -171,8 +161,8 @@ def test_each_datacenter_has_its_table() -> None:
 
 @pytest.mark.spec("A-021")
 @pytest.mark.parametrize("name", ["bootstrap", "rf3", "two-datacenters"])
-def test_the_difference_after_a_split_is_empty(name: str) -> None:
-    """The tables say, token by token, that the split changed no replicas; no chip has a sign."""
+def test_a_split_shows_no_changed_replicas(name: str) -> None:
+    """The text says so, and no chip has a sign."""
     drive = watched(name).act(JOIN)
     drawn = drive.drawn("placements")
     for words in (drive.words("placements")[-1], drawn.text()):
@@ -184,10 +174,8 @@ def test_the_difference_after_a_split_is_empty(name: str) -> None:
 
 
 @pytest.mark.spec("A-035")
-def test_unequal_neighbours_are_greyed_out_at_the_merge() -> None:
-    """Below the merge's button stand the neighbours: equal ones become one range, others are grey
-    and stay apart; the merge then does just that.
-    """
+def test_the_merge_step_lists_equal_neighbours_and_greys_unequal_ones() -> None:
+    """The merge then joins just the equal ones."""
     drive = watched("decommission").act("decommission X").commit("X", 2)
     step = next(one for one in drive.drawn("operation").walk() if (one.key or "").endswith("merge"))
     pairs = [one for one in step.walk() if ":pair:" in (one.key or "")]
@@ -212,10 +200,10 @@ def test_unequal_neighbours_are_greyed_out_at_the_merge() -> None:
 @pytest.mark.spec("A-036")
 @pytest.mark.parametrize("operation", ["decommission B", "move B --tokens 450", "removenode B"])
 @pytest.mark.parametrize("edition", ["documents", "server"])
-def test_with_and_without_the_merge_each_token_has_its_replicas(
+def test_an_operation_without_its_merge_gives_each_token_the_same_replicas(
     operation: str, edition: str
 ) -> None:
-    """The switch *merge* off leaves a bound and changes no token's replicas; all lamps stay lit."""
+    """Only a bound is left over, and no lamp goes out."""
     given = {"nodes": 5, "rf": 3, "operations": (operation,), "edition": edition}
     controls = Player(Timeline(build("tcm", given))).controls
     assert controls is not None
@@ -223,7 +211,7 @@ def test_with_and_without_the_merge_each_token_has_its_replicas(
     merged, kept = (Drive(merge=merge, **given).complete(operation) for merge in (True, False))
     assert len(kept.table()) == len(merged.table()) + 1
     for token in range(1, 600):
-        assert kept.groups(token) == merged.groups(token)
+        assert kept.groups(token) == merged.groups(token), token
     assert kept.dark() == merged.dark() == []
     found = check(build("tcm", {**given, "nodes": 4, "rf": 2, "merge": False}))
     assert found.violation is None
@@ -232,7 +220,7 @@ def test_with_and_without_the_merge_each_token_has_its_replicas(
 
 @pytest.mark.spec("A-040")
 def test_the_log_shows_both_groups_at_epochs_100_to_103() -> None:
-    """In the RF 3 example each row of the log has the groups of the range that X gains."""
+    """They are the groups of the range that X gains in the RF 3 example."""
     drive = watched("rf3").complete(JOIN)
     groups = {}
     for entry in classed(drive.drawn("log"), "entry"):
@@ -249,11 +237,8 @@ def test_the_log_shows_both_groups_at_epochs_100_to_103() -> None:
 
 @pytest.mark.spec("A-041")
 @pytest.mark.parametrize("rf", [1, 2, 3])
-def test_ranges_as_records_of_logical_replicas(rf: int) -> None:
-    """At every epoch each range is a record of its bounds, its readers and its logical writers. Of
-    those there are as many as replicas; one on its way stands for two nodes, the one it leaves and
-    the one it goes to; taken apart they are the write group. The panel says that all must answer.
-    """
+def test_the_logical_view_has_rf_writers_whose_nodes_are_the_write_group(rf: int) -> None:
+    """A writer on its way stands for two nodes, and the panel says that both must answer."""
     drive = Watched(rf=rf, operations=(JOIN,)).complete(JOIN)
     both = 0
     for i in range(len(drive.states)):
@@ -273,8 +258,8 @@ def test_ranges_as_records_of_logical_replicas(rf: int) -> None:
 
 
 @pytest.mark.spec("A-043")
-def test_the_source_stands_on_the_arrow() -> None:
-    """A new replica streams from the one that it displaces; for a dead one, from the others."""
+def test_the_arrow_of_a_stream_names_its_sources() -> None:
+    """The displaced replica, or for a dead one the other old replicas."""
     drive = watched("bootstrap").act(JOIN).commit("X")
     lines = [line.strip() for line in drive.words("streams")]
     assert "… B → X  ks (0, 100]  –" in lines

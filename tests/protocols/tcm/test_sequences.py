@@ -75,8 +75,8 @@ def committed(drive: Drive, node: str) -> list[str]:
 
 @pytest.mark.spec("A-017", "A-028", "A-039")
 @pytest.mark.parametrize(("edition", "text"), CASES)
-def test_steps_of_every_operation(edition: str, text: str) -> None:
-    """Each kind of operation, in each edition, commits its own steps in order, an epoch each."""
+def test_each_operation_commits_the_steps_of_its_edition_in_order(edition: str, text: str) -> None:
+    """Each step is an epoch."""
     drive, node = started(text, edition)
     names = committed(drive, node) or [drive.model.tcm.cluster.operations[0].kind]
     assert names == EDITIONS[edition][text]
@@ -87,8 +87,8 @@ def test_steps_of_every_operation(edition: str, text: str) -> None:
 
 @pytest.mark.spec("A-039")
 @pytest.mark.parametrize(("edition", "text"), CASES)
-def test_both_variants_end_alike(edition: str, text: str) -> None:
-    """The last placements depend on the operation only: the future ring's, whatever the edition."""
+def test_each_operation_ends_at_the_same_tokens_in_either_edition(edition: str, text: str) -> None:
+    """The placements are those of the future ring."""
     drive, node = started(text, edition)
     drive.finish(node)
     owners = {row.name: row.tokens for row in facts.nodes(drive.model, drive.state)}
@@ -100,8 +100,8 @@ def test_both_variants_end_alike(edition: str, text: str) -> None:
 
 
 @pytest.mark.spec("A-037")
-def test_pending_steps_are_in_the_metadata() -> None:
-    """The steps still to do, with their deltas, stand in every epoch's metadata until the last."""
+def test_the_metadata_has_the_pending_steps_with_their_deltas() -> None:
+    """Until the last one is committed."""
     drive, _ = started("bootstrap X --tokens 150")
     for left in (3, 2, 1):
         (sequence,) = drive.metadata.sequences
@@ -113,8 +113,10 @@ def test_pending_steps_are_in_the_metadata() -> None:
 
 
 @pytest.mark.parametrize(("edition", "text"), CASES)
-def test_the_diagram_is_the_run(edition: str, text: str) -> None:
-    """The transition table of the diagram names exactly the states and events that are run."""
+def test_the_diagram_of_an_operation_has_the_states_and_events_of_its_run(
+    edition: str, text: str
+) -> None:
+    """No event of the edition is missing."""
     kind = text.split(maxsplit=1)[0]
     table = transitions(kind, edition)  # type: ignore[arg-type]  # plain texts of the parameters
     drive = Drive(nodes=5, operations=(text,), edition=edition)
@@ -141,18 +143,18 @@ def test_the_diagram_is_the_run(edition: str, text: str) -> None:
 
 @pytest.mark.spec("A-021")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_split_changes_no_owner(edition: str) -> None:
-    """Cutting ranges leaves the groups of every single token as they were."""
+def test_a_split_changes_no_tokens_replicas(edition: str) -> None:
+    """There is one row more."""
     drive, _ = started("bootstrap X --tokens 150", edition)
     before = Drive(nodes=5)
     for token in range(1, 600):
-        assert drive.groups(token) == before.groups(token)
+        assert drive.groups(token) == before.groups(token), token
     assert len(drive.table()) == len(before.table()) + 1
 
 
 @pytest.mark.spec("A-035", "A-036")
-def test_merging_changes_no_owner() -> None:
-    """Skipping the merge leaves the same replicas to each token; only a bound is left over."""
+def test_a_merge_changes_no_tokens_replicas() -> None:
+    """Only the bound of the node that left goes."""
     drive, _ = started("decommission B")
     drive.commit("B", 2)
     unmerged = drive.table()
@@ -168,7 +170,7 @@ def test_merging_changes_no_owner() -> None:
     ("edition", "text"), [case for case in CASES if "assassinate" not in case[1]]
 )
 def test_write_groups_grow_before_reads_switch_and_shrink_after(edition: str, text: str) -> None:
-    """In each range new writers come first, then reads switch in one epoch, then old writers go."""
+    """So in each range old and new replicas overlap at every epoch."""
     drive, node = started(text, edition)
     while drive.metadata.sequence(node) is not None:
         drive.commit(node)
@@ -182,14 +184,15 @@ def test_write_groups_grow_before_reads_switch_and_shrink_after(edition: str, te
         )
         old, new = seen[0][0], seen[-1][0]
         if old == new:
-            assert seen == [(old, old)]
+            assert seen == [(old, old)], token
             continue
-        assert seen == [(old, old), (old, old | new), (new, old | new), (new, new)]
+        wanted = [(old, old), (old, old | new), (new, old | new), (new, new)]
+        assert seen == wanted, token
 
 
 @pytest.mark.spec("A-039")
-def test_assassinate_is_one_event_without_streams() -> None:
-    """A dead node is taken out in one epoch; nothing is streamed and nothing waits."""
+def test_an_assassination_is_one_event_without_streams() -> None:
+    """The dead node is in no group afterwards."""
     drive, _ = started("assassinate B", rf=3)
     assert facts.operations(drive.model, drive.state) == ()
     assert facts.epoch(drive.model, drive.state) == 1
@@ -237,15 +240,15 @@ def told(seed: str) -> bytes:
 
 
 @pytest.mark.deep
-def test_two_hash_seeds_tell_the_same() -> None:
+def test_searches_tell_the_same_under_two_hash_seeds() -> None:
     """Counts, counterexamples, fingerprints, verbs and reasons agree byte for byte."""
     one = told("1")
     assert len(one) > 100_000
     assert told("2") == one
 
 
-def test_a_fingerprint_tells_states_apart() -> None:
-    """Every reachable state of a model has a digest of its own, the same in two models alike."""
+def test_every_reachable_state_has_a_fingerprint_of_its_own() -> None:
+    """A second model gives the same ones."""
     parameters = {"cancels": 1}
     states = list(reachable(build("tcm", parameters)))
     digests = [fingerprint(state) for state in states]
@@ -253,8 +256,8 @@ def test_a_fingerprint_tells_states_apart() -> None:
     assert digests == [fingerprint(state) for state in reachable(build("tcm", parameters))]
 
 
-def test_known_fingerprints() -> None:
-    """Digests do not change between versions by accident: saved traces hold them."""
+def test_the_fingerprints_of_known_states_do_not_change() -> None:
+    """Saved traces hold them."""
     model = build("tcm", {})
     state = model.start()
     found = [fingerprint(state)]
@@ -310,18 +313,16 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_the_text_refines_the_implementation(name: str) -> None:
-    """Every reachable step of edition documents is its image in the other edition, if only a
-    stutter.
-    """
+def test_every_step_by_the_documents_is_a_step_or_stutter_of_the_server(name: str) -> None:
+    """The refinement is checked in every reachable state."""
     found = check_refinement(refinement(TcmParameters(**CONFIGURATIONS[name])))
     assert found.violation is None, found.violation
     assert found.complete
     assert found.states > 4
 
 
-def test_both_come_to_the_same_placements() -> None:
-    """Wherever nothing is under way, both editions have equal tables, metadata and epochs' ends."""
+def test_documents_and_server_rest_at_the_same_placements() -> None:
+    """Their rings are equal in every state."""
     for name in ("bootstrap", "move", "cancel"):
         both = refinement(TcmParameters(**CONFIGURATIONS[name]))
         assert isinstance(both.fine, TcmCluster)
@@ -329,14 +330,14 @@ def test_both_come_to_the_same_placements() -> None:
         for state in reachable(both.fine):
             fine = both.fine.snapshot(state)
             coarse = both.coarse.snapshot(both.project(state))
-            assert fine.metadata.ring == coarse.metadata.ring
+            assert fine.metadata.ring == coarse.metadata.ring, name
             if not fine.metadata.sequences:
-                assert not coarse.metadata.sequences
-                assert fine.placements == coarse.placements
+                assert not coarse.metadata.sequences, name
+                assert fine.placements == coarse.placements, name
 
 
-def test_what_each_event_is() -> None:
-    """A move's five events are the other's four: the drop is a stutter, the merge is finish."""
+def test_a_move_by_the_documents_maps_five_events_to_the_servers_four() -> None:
+    """The drop is a stutter, and the merge is finish."""
     both = refinement(TcmParameters(**CONFIGURATIONS["move"]))
     state, told = both.fine.start(), []
     while (action := both.fine.suggest(state)) is not None:
@@ -347,8 +348,8 @@ def test_what_each_event_is() -> None:
     assert told == [["move B --tokens 350"], ["commit B"], ["commit B"], [], ["commit B"]]
 
 
-def test_a_leave_begins_with_two() -> None:
-    """A leave cuts nothing: its first event is prepare and start, the leaver knowing the first."""
+def test_the_first_event_of_a_leave_maps_to_prepare_and_start() -> None:
+    """In between the leaver applies the first."""
     both = refinement(TcmParameters(**CONFIGURATIONS["decommission"]))
     state = both.fine.start()
     action = both.fine.suggest(state)
@@ -358,8 +359,8 @@ def test_a_leave_begins_with_two() -> None:
     ]  # fmt: skip
 
 
-def test_barriers_are_where_they_differ() -> None:
-    """With barriers kept on both sides a join is still refined, a leave is not: its start waits."""
+def test_with_barriers_a_join_is_refined_and_a_leave_is_not() -> None:
+    """In the server the start of a leave waits."""
     join = refinement(TcmParameters(rf=3), barrier=True)
     assert check_refinement(join).violation is None
     leave = refinement(TcmParameters(**CONFIGURATIONS["decommission"]), barrier=True)
@@ -368,8 +369,8 @@ def test_barriers_are_where_they_differ() -> None:
     assert "waiting at the barrier" in found.witness
 
 
-def test_a_wrong_map_is_found() -> None:
-    """A map in which the drop of writes is already finish is told from the right one."""
+def test_a_refinement_that_maps_the_drop_to_finish_is_refuted() -> None:
+    """So the check does tell maps apart."""
     both = refinement(TcmParameters(**CONFIGURATIONS["decommission"]))
 
     def eager(before: Any, action: Any, after: Any) -> tuple[Any, ...]:

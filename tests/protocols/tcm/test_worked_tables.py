@@ -56,43 +56,29 @@ def shown(drive: Drive, side: str) -> Shown:
 
 
 @pytest.mark.spec("A-017", "A-022", "A-023", "A-024", "A-025", "A-026", "A-034", "A-006", "A-007")
-def test_bootstrap_letter_by_letter() -> None:
-    """X joins at 150: after each of its four events both tables are those of the text."""
-    drive = worked("bootstrap")
+@pytest.mark.spec("A-028", "A-030", "A-031", "A-032", "A-033")
+@pytest.mark.parametrize("begin", ["bootstrap X --tokens 150", "decommission X"])
+def test_an_operation_has_the_worked_tables_letter_by_letter(begin: str) -> None:
+    """After each of its four events both tables are those of the text, and no lamp is out."""
+    operation = begin.split(maxsplit=1)[0]
+    drive = worked(operation)
     for number in range(5):
         if number == 1:
-            drive.act("bootstrap X --tokens 150")
+            drive.act(begin)
         elif number > 1:
             drive.commit("X")
         assert facts.epoch(drive.model, drive.state) == number
         for side in ("read", "write"):
-            assert shown(drive, side) == WORKED["bootstrap", number, side]
+            assert shown(drive, side) == WORKED[operation, number, side], (number, side)
         assert drive.dark() == []
     assert drive.stable()
     words = [line.text for line in facts.log(drive.model, drive.state)]
-    assert words == [SENTENCES[name] for name in STEPS["bootstrap"]]
-
-
-@pytest.mark.spec("A-028", "A-030", "A-031", "A-032", "A-033", "A-034")
-def test_decommission_letter_by_letter() -> None:
-    """X leaves again: after each of its four events both tables are those of the text."""
-    drive = worked("decommission")
-    for number in range(5):
-        if number == 1:
-            drive.act("decommission X")
-        elif number > 1:
-            drive.commit("X")
-        for side in ("read", "write"):
-            assert shown(drive, side) == WORKED["decommission", number, side]
-        assert drive.dark() == []
-    assert drive.stable()
-    words = [line.text for line in facts.log(drive.model, drive.state)]
-    assert words == [SENTENCES[name] for name in STEPS["decommission"]]
+    assert words == [SENTENCES[name] for name in STEPS[operation]]
 
 
 @pytest.mark.spec("A-040")
-def test_epochs_100_to_103() -> None:
-    """With RF 3 the range that X gains has, epoch by epoch, the groups of the text, as sets."""
+def test_the_rf3_example_has_the_groups_of_the_text_at_epochs_100_to_103() -> None:
+    """Groups are compared as sets."""
     drive = worked("rf3")
     drive.act("bootstrap X --tokens 150")
     assert facts.epoch(drive.model, drive.state) == 100
@@ -109,8 +95,8 @@ def test_epochs_100_to_103() -> None:
 
 
 @pytest.mark.spec("A-022", "A-042")
-def test_what_the_tables_leave_out() -> None:
-    """Beyond the rows shown lies the rest of the line, cut at its ends, so that nothing wraps."""
+def test_the_rest_of_the_line_is_cut_at_its_ends() -> None:
+    """Beyond the worked rows nothing wraps."""
     drive = worked("bootstrap")
     assert drive.table()[2:] == (
         (200, 300, ("C", "A"), ("C", "A")),
@@ -158,14 +144,15 @@ def written(text: str, side: str) -> Rows:
 @pytest.mark.spec("A-017", "A-022", "A-023", "A-024", "A-025", "A-026", "A-028", "A-034", "H-006")
 @pytest.mark.spec("A-030", "A-031", "A-032", "A-033")
 def test_the_panel_shows_the_worked_tables_letter_by_letter(operation: str) -> None:
-    """At epochs 0 to 4 both tables, as picture and as words, are those of the text."""
+    """At epochs 0 to 4, as picture and as words, with and without signs of change."""
     scenes = milestones(walk(f"tcm/{operation}"))
     assert [facts.epoch(scene.model, scene.state) for scene in scenes] == [0, 1, 2, 3, 4]
     for step, scene in enumerate(scenes):
         for shown in (scene, Scene(scene.model, scene.state)):  # with and without signs of change
             for side in SIDES:
-                assert drawn(draw_placements(shown), side) == wanted(operation, step, side)
-                assert written(placements_text(shown), side) == wanted(operation, step, side)
+                rows, case = wanted(operation, step, side), (step, side)
+                assert drawn(draw_placements(shown), side) == rows, case
+                assert written(placements_text(shown), side) == rows, case
 
 
 TABLE = """(side) => [
@@ -186,7 +173,7 @@ EPOCH = """(epoch) => [...document.querySelectorAll(".kp-stage .badges *")]
 def test_the_exported_page_shows_the_worked_tables(
     context: BrowserContext, tmp_path: Path, operation: str
 ) -> None:
-    """From milestone to milestone both tables in the page are those of the text."""
+    """From milestone to milestone both tables are those of the text."""
     player = Player(f"tcm/{operation}")
     for _ in range(4):
         player.milestone()

@@ -85,8 +85,10 @@ CASES: dict[str, tuple[list[str], str]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_it_is_said_in_one_line(name: str, tmp_path: Path) -> None:
-    """The command line, a file and a text in a notebook name the same place, value and remedy."""
+def test_a_damaged_output_is_refused_in_one_line_with_place_value_and_remedy(
+    name: str, tmp_path: Path
+) -> None:
+    """The command line, a file and a text in a notebook say the same."""
     texts, said = CASES[name]
     files = [tmp_path / ("ring.txt", "status.txt")[i] for i in range(len(texts))]
     for file, text in zip(files, texts, strict=True):
@@ -132,16 +134,18 @@ def bare() -> RingFile:
         (lambda: kit.rehearse(cluster(), LEAVE, sizes="no.json"), "sizes file | 'no.json'"),
     ],
 )
-def test_what_else_may_be_wrong(call: Callable[[], Any], said: str) -> None:
-    """A ring, keyspace, operation, edition or size that is none is named, with what is allowed."""
+def test_a_rehearsal_refuses_a_wrong_argument_in_one_line(
+    call: Callable[[], Any], said: str
+) -> None:
+    """The line names the argument, its value and what is allowed."""
     with pytest.raises(BadInput) as caught:
         call()
     assert says(caught.value, said), str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_more_of_anything_than_can_be_is_one_line() -> None:
-    """What has no end, or almost none, is neither kept nor counted to its end."""
+def test_an_endless_argument_of_a_rehearsal_is_refused_without_reading_to_its_end() -> None:
+    """The error names the argument."""
     endless: tuple[tuple[Any, Any, Any, str], ...] = (
         (range(10**12), KS, LEAVE, "ring"),
         ([RING], repeat(KS), LEAVE, "keyspaces"),

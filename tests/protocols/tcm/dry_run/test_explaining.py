@@ -168,10 +168,10 @@ def between(random: Random, events: Sequence[tuple[str, str]]) -> list[tuple[str
 
 @examples(25)
 @given(random=st.randoms(use_true_random=False), steps=st.integers(4, 24))
-def test_what_the_model_does_is_explained(
+def test_a_log_of_a_run_of_the_model_is_explained(
     random: Random, steps: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """The whole log with the placements that it leads to, and a log that ends at any moment."""
+    """The whole log is tried with its placements, and a log that ends at any moment."""
     drive = walked(random, steps)
     m, s = drive.model, drive.state
     log = rows(between(random, entries(m, s)))
@@ -190,10 +190,10 @@ def test_what_the_model_does_is_explained(
 
 @examples(25)
 @given(random=st.randoms(use_true_random=False), steps=st.integers(6, 24))
-def test_a_log_whose_beginning_is_gone_is_explained(
+def test_a_log_without_its_beginning_is_explained_or_asks_for_the_directory(
     random: Random, steps: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """From where its ring and what is under way are known; where that is nowhere, it says so."""
+    """Without the ring of its first epoch nothing can be judged."""
     drive = walked(random, steps)
     m, s = drive.model, drive.state
     log = rows(entries(m, s))
@@ -208,10 +208,10 @@ def test_a_log_whose_beginning_is_gone_is_explained(
 
 @examples(12)
 @given(random=st.randoms(use_true_random=False))
-def test_a_spoiled_log_is_judged_as_by_a_search_of_every_step(
+def test_a_spoiled_log_gets_the_verdict_of_a_search_of_every_step(
     random: Random, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """That steps are taken in one order only changes neither the verdict nor the line."""
+    """Taking steps in one order only changes neither the verdict nor the line."""
     drive = Driver(cluster(2, ("bootstrap 10.0.0.11 --tokens 1500",), cancels=1))
     events = [*drive.model.to_begin(drive.state)][:1]
     drive.bring_about(events[0].action)
@@ -302,10 +302,10 @@ LOCKED = (
         ("owned", 0, "got 2000; allowed: a token that no node owns; this one belongs to 10.0.0.2"),
     ],
 )
-def test_what_no_rule_gives_is_refuted_at_its_line(
+def test_an_entry_that_no_rule_allows_is_refuted_at_its_line(
     edit: str, further: int, said: str, tmp_path: Path
 ) -> None:
-    """With the nearest refusal of the model, or what its operation goes on with."""
+    """The sentence has the model's nearest refusal, or the entry that was due."""
     drive = two_joins()
     texts = entries(drive.model, drive.state)
     first = next(at for at, (kind, _) in enumerate(texts, 1) if kind == "PREPARE_JOIN")
@@ -317,8 +317,8 @@ def test_what_no_rule_gives_is_refuted_at_its_line(
     assert said in answers.first.sentence
 
 
-def test_a_placement_that_no_rule_gives_is_refuted_at_its_line(tmp_path: Path) -> None:
-    """Whoever reads and writes the range by the rules is named; parts of a range are right."""
+def test_a_placement_that_no_rule_allows_is_refuted_at_its_line(tmp_path: Path) -> None:
+    """The sentence names the right replicas. A row may be part of a range, not several."""
     drive = two_joins()
     m, s = drive.model, drive.state
     log, nodes, right = rows(entries(m, s)), listed(m, s), placed(m, s)
@@ -335,8 +335,10 @@ def test_a_placement_that_no_rule_gives_is_refuted_at_its_line(tmp_path: Path) -
     assert explained(tmp_path, log, directory=nodes, placements=several).verdict == "refuted"
 
 
-def test_the_published_server_undoes_an_operation_at_once(tmp_path: Path) -> None:
-    """After the read switch, too: that is a run of the model without S-18."""
+def test_a_cancel_after_the_read_switch_is_explained_without_two_event_cancel(
+    tmp_path: Path,
+) -> None:
+    """The published server cancels in one event."""
     drive = two_joins()
     texts = entries(drive.model, drive.state)
     at = next(at for at, (kind, _) in enumerate(texts) if kind == "FINISH_JOIN")
@@ -348,8 +350,8 @@ def test_the_published_server_undoes_an_operation_at_once(tmp_path: Path) -> Non
     )
 
 
-def test_the_log_of_the_lesson(tmp_path: Path) -> None:
-    """It is explained; its run opens as a trace, and what is assumed is said."""
+def test_the_log_of_the_lesson_is_explained(tmp_path: Path) -> None:
+    """Its run opens as a trace, and assumptions are said. With too small a bound it is unknown."""
     path = tmp_path / "run.json"
     answer = call("explain", *FILES, "--save", str(path))
     assert answer.status == 0
@@ -361,8 +363,8 @@ def test_the_log_of_the_lesson(tmp_path: Path) -> None:
     assert kit.explain(FILES, bound=20).verdict == "unknown"
 
 
-def test_a_line_of_nodetool_is_named(tmp_path: Path) -> None:
-    """Line and epoch, as the file has them."""
+def test_a_refuted_nodetool_log_names_line_and_epoch(tmp_path: Path) -> None:
+    """The sentence has the entry that was due."""
     text = Path(FILES[0]).read_text("utf-8")
     spoiled = tmp_path / "log.txt"
     spoiled.write_text(text.replace("FINISH_REPLACE", "START_REPLACE"), "utf-8")
@@ -391,16 +393,16 @@ def spoiled_row(name: str, value: Any) -> list[Row]:
         (("keyspace_name", 7), "row 1 keyspace_name: got 7; allowed: a string"),
     ],
 )
-def test_placements_that_are_none_get_one_line(row: tuple[str, Any], said: str) -> None:
-    """The row, the column, the value and what is allowed."""
+def test_a_malformed_placement_is_refused_in_one_line(row: tuple[str, Any], said: str) -> None:
+    """The line has the row, the column, the value and what is allowed."""
     with pytest.raises(BadInput) as raised:
         parse_placements(json.dumps(spoiled_row(*row)), "placements.json")
     assert said in str(raised.value)
     assert "\n" not in str(raised.value)
 
 
-def test_files_that_do_not_tell_enough_get_one_line(tmp_path: Path) -> None:
-    """A gap, a file of something else, no log, no token, an option for snapshots."""
+def test_explain_refuses_files_that_do_not_tell_enough(tmp_path: Path) -> None:
+    """A gap, no log, another tool's file, a missing directory, and an option for snapshots."""
     lines = Path(FILES[0]).read_text("utf-8").splitlines()
     gap = tmp_path / "gap.txt"
     ends = lines.index("Epoch: 33"), lines.index("Epoch: 34")
@@ -415,8 +417,8 @@ def test_files_that_do_not_tell_enough_get_one_line(tmp_path: Path) -> None:
     assert call("explain", str(cut), FILES[1]).status == 0
 
 
-def test_the_first_node_of_a_datacenter_joins(tmp_path: Path) -> None:
-    """Before any keyspace names it: so a datacenter is added."""
+def test_a_log_in_which_the_first_node_of_a_datacenter_joins_is_explained(tmp_path: Path) -> None:
+    """No keyspace names the datacenter yet."""
     drive = Driver(cluster(3, ("bootstrap 10.0.0.11 --tokens 1500 --dc dc2 --rack r1",)))
     [begin] = (action.action for action in drive.model.to_begin(drive.state))
     for each in (begin, *[Advance("10.0.0.11")] * 3):
@@ -431,7 +433,7 @@ def test_the_first_node_of_a_datacenter_joins(tmp_path: Path) -> None:
 def test_only_a_log_that_lacks_its_beginning_may_begin_in_an_operation(
     first: int, verdict: str, before: list[str], tmp_path: Path
 ) -> None:
-    """A log from the first epoch on has all events: what did not begin in it did not begin."""
+    """A log from the first epoch on that begins with START_LEAVE is refuted."""
     m = cluster(3, ("decommission 10.0.0.2",))
     log = rows([entry(line) for line in (*before, "START_LEAVE 1")], first)
     answers = explained(tmp_path, log, directory=listed(m, m.start()))
@@ -439,10 +441,8 @@ def test_only_a_log_that_lacks_its_beginning_may_begin_in_an_operation(
 
 
 @pytest.mark.parametrize("first", ["CANCEL_SEQUENCE 1", "FINISH_JOIN 4"])
-def test_an_operation_of_which_only_the_end_is_known_is_not_judged(
-    first: str, tmp_path: Path
-) -> None:
-    """What is undone nobody knows, or with which tokens a newcomer came; from then on all is."""
+def test_an_operation_whose_end_alone_is_known_is_not_judged(first: str, tmp_path: Path) -> None:
+    """The epochs after it are."""
     m = cluster(4, ("decommission 10.0.0.2",))
     log = rows([entry(first), entry("PREPARE_LEAVE 2")], 5)
     answers = explained(tmp_path, log, directory=listed(m, m.start()))

@@ -59,19 +59,19 @@ def by_level(timeline: Timeline, moment: int) -> Found:
     return found
 
 
-def test_losses_are_those_of_the_rows() -> None:
-    """At every step, each level and side: the nodes whose death breaks ranges, and how many."""
+def test_fragile_nodes_agree_with_a_plain_count_of_rows_at_every_step() -> None:
+    """For each level and side: the nodes whose death breaks ranges, and the broken ranges."""
     timeline = played(cluster(), "decommission 10.20.0.2", JOIN)
     seen = set()
     for moment in timeline.path():
         wanted = plain_losses(timeline, moment)
-        assert by_level(timeline, moment) == wanted
+        assert by_level(timeline, moment) == wanted, moment
         seen.add(str(wanted))
     assert len(seen) > 3
 
 
-def test_losses_after_a_further_crash() -> None:
-    """Once that node has died, its ranges are counted as broken, and others become fragile."""
+def test_ranges_without_a_quorum_count_as_broken_after_a_further_crash() -> None:
+    """Fragile nodes are then counted among those that are left."""
     timeline = played(cluster(), "decommission 10.20.0.2")
     m: Any = timeline.model
     timeline.do(next(a for a in m.actions(timeline.state) if m.verb(a) == "crash 10.20.0.5"))
@@ -82,8 +82,10 @@ def test_losses_after_a_further_crash() -> None:
 
 @examples(25)
 @given(st.integers(4, 9), st.integers(1, 4), st.sets(st.integers(1, 9), max_size=3))
-def test_losses_with_any_number_of_replicas(count: int, rf: int, down: set[int]) -> None:
-    """With few replicas and many nodes down, too, every row counts the same."""
+def test_fragile_nodes_agree_with_a_plain_count_for_any_rf_and_nodes_down(
+    count: int, rf: int, down: set[int]
+) -> None:
+    """Rings of four to nine nodes with up to three down are tried."""
     states = {f"n{i}": "Down" for i in down if i < count}
     keyspace = f'ks={{"class": "SimpleStrategy", "replication_factor": {min(rf, count - 1)}}}'
     timeline = played(printed(hosts(count, **states), keyspace), f"decommission n{count}")
@@ -94,8 +96,8 @@ def test_losses_with_any_number_of_replicas(count: int, rf: int, down: set[int])
         }
 
 
-def test_traffic_adds_up_to_the_rehearsal_as_data() -> None:
-    """What nodes send and receive is what ``plan`` says of the same operation, copy by copy."""
+def test_the_traffic_of_a_step_equals_the_streams_of_the_plan() -> None:
+    """Copy by copy, and in the sums of what nodes send and receive."""
     given = cluster()
     timeline = played(given, JOIN)
     m: Any = timeline.model
@@ -116,8 +118,8 @@ def test_traffic_adds_up_to_the_rehearsal_as_data() -> None:
     assert loads[0].sends_bytes == max(one.sends_bytes or 0 for one in loads)
 
 
-def test_what_was_copied_stays_in_the_sums() -> None:
-    """Before the streaming nothing is done, after it all is, and so it stays to the end."""
+def test_copied_streams_stay_in_the_sums_until_the_end() -> None:
+    """Before the streaming none of six is done, and after it all are."""
     timeline = played(cluster(), "decommission 10.20.0.2")
     m: Any = timeline.model
     shares = []
@@ -130,8 +132,8 @@ def test_what_was_copied_stays_in_the_sums() -> None:
     assert shares == sorted(shares)
 
 
-def test_unknown_sizes_are_said_to_be_unknown() -> None:
-    """Without loads and sizes the streams are counted, and bytes are None."""
+def test_streams_without_known_sizes_are_counted_and_have_no_bytes() -> None:
+    """The bytes are None, not zero."""
     given = cluster()
     bare = Imported(given.epoch, given.ring, given.keyspaces)
     timeline = played(bare, "decommission 10.20.0.2")
@@ -140,8 +142,8 @@ def test_unknown_sizes_are_said_to_be_unknown() -> None:
     assert steps(timeline)[0].bytes is None
 
 
-def test_pairs_are_what_plan_refuses_beside_the_first() -> None:
-    """Two go together exactly when the second is accepted while the first is in flight."""
+def test_two_operations_pair_exactly_when_plan_accepts_the_second_beside_the_first() -> None:
+    """A refused pair names the first operation as evidence."""
     given = printed(hosts(9))
     lines = [f"decommission n{i}" for i in range(1, 10)]
     timeline = played(given, *lines)
@@ -149,7 +151,7 @@ def test_pairs_are_what_plan_refuses_beside_the_first() -> None:
     assert len(pairs) == 36
     for pair in pairs:
         beside = dry_run(given, pair.second, in_flight=(pair.first,))
-        assert beside.accepted == (pair.refusal is None)
+        assert beside.accepted == (pair.refusal is None), pair
         if pair.refusal is not None:
             assert pair.first.title in pair.refusal.evidence[0]
     assert {pair.refusal is None for pair in pairs} == {True, False}
@@ -161,8 +163,8 @@ def timeline() -> Timeline:
     return played(cluster(), "decommission 10.20.0.2", JOIN)
 
 
-def test_changes_are_those_of_the_rows(timeline: Timeline) -> None:
-    """Row by row and by columns, the same ranges changed in each step, in the same way."""
+def test_changed_ranges_by_columns_agree_with_the_rows(timeline: Timeline) -> None:
+    """In each step the same ranges changed their reads or their writes."""
     for scene in scenes(timeline):
         wanted = [one for one in lines(scene, "shop") if one.changed]
         found = facts_large.changes(scene.model, scene.state, scene.before, "shop", 1000)
@@ -172,10 +174,8 @@ def test_changes_are_those_of_the_rows(timeline: Timeline) -> None:
         assert found.either == len(wanted)
 
 
-def test_a_range_changed_where_any_token_of_it_did(timeline: Timeline) -> None:
-    """A row is marked where a token of it came to other replicas, also where ranges merged; its
-    signs are those of all these tokens.
-    """
+def test_a_range_is_marked_changed_when_any_of_its_tokens_moved(timeline: Timeline) -> None:
+    """Its signs cover all its tokens, also where ranges merged."""
     merged = 0
     for scene in scenes(timeline):
         m: Any = timeline.model
@@ -192,12 +192,12 @@ def test_a_range_changed_where_any_token_of_it_did(timeline: Timeline) -> None:
             ):
                 gone = {name for names in was for name in names} - {*group.order}
                 came = {name for name in group.order if any(name not in names for names in was)}
-                assert (set(group.removed), set(group.added)) == (gone, came)
+                assert (set(group.removed), set(group.added)) == (gone, came), line.row.label
     assert merged
 
 
-def test_counts_and_lists_are_those_of_the_rows(timeline: Timeline) -> None:
-    """How many rows there are, which they are, and how many each node serves."""
+def test_counts_and_lists_by_columns_agree_with_the_rows(timeline: Timeline) -> None:
+    """How many ranges there are, which they are, and how many each node serves."""
     m: Any = timeline.model
     for moment in timeline.path():
         s = timeline.moments[moment].state
@@ -214,11 +214,11 @@ def test_counts_and_lists_are_those_of_the_rows(timeline: Timeline) -> None:
         reads = Counter(name for row in rows for name in row.reads)
         writes = Counter(name for row in rows for name in row.writes)
         served = {node: counts for node, *counts in facts_large.served(m, s, "shop")}
-        assert served == {n: [reads[n], writes[n]] for n in {*reads, *writes}}
+        assert served == {n: [reads[n], writes[n]] for n in {*reads, *writes}}, moment
 
 
-def test_of_many_barriers_those_that_wait_are_told_first(timeline: Timeline) -> None:
-    """A few rows of many: the counts are of all, and none that is met before one that is not."""
+def test_a_short_list_of_barriers_shows_unmet_ones_first_and_counts_all(timeline: Timeline) -> None:
+    """With room for all, the order stays."""
     m: Any = timeline.model
     bounded = 0
     for moment in timeline.path():

@@ -27,8 +27,8 @@ def last(timeline: Timeline) -> Any:
     return timeline.moments[timeline.tip].state
 
 
-def test_the_end_is_the_ring_after_the_operations() -> None:
-    """At the end every table is that of the new, stable ring, and everybody who is up knows it."""
+def test_a_dry_run_ends_with_the_placements_of_the_new_ring() -> None:
+    """Every node that is up knows the last epoch."""
     timeline = played(cluster(), "decommission 10.20.0.2", JOIN)
     m: Any = timeline.model
     snapshot = m.snapshot(last(timeline))
@@ -41,16 +41,16 @@ def test_the_end_is_the_ring_after_the_operations() -> None:
     assert epochs == {facts.epoch(m, last(timeline))}
 
 
-def test_it_stands_where_the_operations_have_begun() -> None:
-    """The history is opened where all that may begin has begun, and goes on from there."""
+def test_a_dry_run_opens_where_its_operations_have_begun() -> None:
+    """The history goes on from there."""
     timeline = played(cluster(), "decommission 10.20.0.2", JOIN)
     assert timeline.now.milestone == "epoch 2"
     assert timeline.tip > timeline.at
     assert [one.moment for one in steps(timeline)][1] == timeline.at
 
 
-def test_nodes_that_are_down_are_down_from_the_start() -> None:
-    """What the tools show as down neither applies nor streams, and nothing waits for it."""
+def test_a_node_that_the_tools_show_down_applies_nothing_and_delays_nothing() -> None:
+    """The operation still ends."""
     timeline = played(cluster(), "decommission 10.20.0.2")
     assert opening_state(timeline).tcm.down == ("10.20.0.6",)
     [row] = [one for one in facts.applied(timeline.model, last(timeline)) if not one.up]
@@ -58,8 +58,8 @@ def test_nodes_that_are_down_are_down_from_the_start() -> None:
     assert [one.status for one in outcome(timeline)] == ["done"]
 
 
-def test_operations_in_flight_come_first() -> None:
-    """A joining node that the tools show is under way before anything is planned."""
+def test_an_operation_in_flight_begins_before_the_planned_ones() -> None:
+    """A joining node of the tools' output is under way at the opening, and ends as well."""
     given = printed(
         [*hosts(8), Host("n9", (350,), state="Joining", load="1 bytes", host_id=host_id(9))]
     )
@@ -71,8 +71,8 @@ def test_operations_in_flight_come_first() -> None:
     assert [one.status for one in outcome(timeline)] == ["done", "done"]
 
 
-def test_what_is_in_the_way_ends_before_the_opening() -> None:
-    """A leave beside a newcomer waits for it: it begins in the ring that has it."""
+def test_a_conflicting_operation_in_flight_ends_before_the_opening() -> None:
+    """The leave begins in the ring that has the newcomer."""
     joins = Host("n9", (350,), state="Joining", load="1 bytes", host_id=host_id(9))
     timeline = played(printed([*hosts(8), joins]), "decommission n4")
     m, before = timeline.model, opening_state(timeline)
@@ -81,8 +81,8 @@ def test_what_is_in_the_way_ends_before_the_opening() -> None:
     assert members == [f"n{at}" for at in range(1, 10)]
 
 
-def test_what_cannot_begin_says_why() -> None:
-    """A node that is down cannot leave; the history has no step and the reason is told."""
+def test_a_dry_run_that_cannot_begin_says_why() -> None:
+    """A node that is down cannot be decommissioned, and the history has no step."""
     timeline = played(cluster(), "decommission 10.20.0.6")
     assert steps(timeline) == ()
     assert opening_state(timeline) == timeline.state
@@ -90,8 +90,8 @@ def test_what_cannot_begin_says_why() -> None:
     assert line.startswith("decommission 10.20.0.6 cannot begin: 10.20.0.6 is down")
 
 
-def test_what_stands_still_says_why() -> None:
-    """With too many nodes down an operation stops at its barrier, and that is told."""
+def test_a_dry_run_that_stops_at_a_barrier_says_so() -> None:
+    """Too many nodes are down for a majority."""
     given = printed(hosts(6, n2="Down", n3="Down"))
     timeline = played(given, "decommission n1")
     [line] = standstill(timeline)
@@ -111,22 +111,24 @@ def test_what_stands_still_says_why() -> None:
         (("decommission n1 --dc x",), "--dc | 'x' | except with bootstrap and replace"),
     ],
 )
-def test_operations_that_do_not_fit_the_ring(lines: tuple[str, ...], said: str) -> None:
-    """An operation that does not speak of this ring is named in one line."""
+def test_a_dry_run_refuses_an_operation_that_does_not_fit_the_ring(
+    lines: tuple[str, ...], said: str
+) -> None:
+    """The error names the argument, its value and what is allowed."""
     with pytest.raises(BadInput) as caught:
         played(printed(hosts(6)), *lines)
     assert says(caught.value, said)
 
 
-def test_operations_in_flight_that_exclude_each_other() -> None:
-    """Two in flight that lock a common range are refused by name."""
+def test_operations_in_flight_that_lock_the_same_range_are_refused() -> None:
+    """The error names the second one."""
     flying = tuple(map(parse_operation, ("decommission n1", "decommission n2")))
     with pytest.raises(BadInput, match=like("operation in flight | 'decommission n2'")):
         played(printed(hosts(6)), "decommission n5", in_flight=flying)
 
 
-def test_a_saved_rehearsal_is_loaded_with_its_sizes() -> None:
-    """A trace of a dry run replays to the same states, and still knows the bytes."""
+def test_a_saved_dry_run_replays_to_the_same_states_and_bytes() -> None:
+    """A trace holds the sizes that came from the files."""
     timeline = played(cluster(), "decommission 10.20.0.2")
     again = Timeline.load(timeline.save())
     assert [m.state for m in again.moments] == [m.state for m in timeline.moments]
@@ -149,10 +151,10 @@ def test_a_saved_rehearsal_is_loaded_with_its_sizes() -> None:
         ("move n1 --tokens 5", "server", {"n1"}, ""),
     ],
 )
-def test_what_a_node_has_against_an_operation(
+def test_the_server_refuses_to_remove_or_replace_a_node_that_is_up(
     line: str, edition: Any, up: set[str], said: str
 ) -> None:
-    """The server removes or replaces nobody who is up; assassinate asks nobody."""
+    """The documents do not, and assassinate asks no node."""
     refusal = elsewhere(parse_operation(line), edition, printed(hosts(6)).ring, up)
     assert (refusal.reason if refusal else "") == said
 
@@ -170,8 +172,8 @@ def test_what_a_node_has_against_an_operation(
         ("decommission n1", "server", ""),
     ],
 )
-def test_the_server_moves_a_node_with_one_token(line: str, edition: Any, said: str) -> None:
-    """Neither one of two, nor anybody by the documents' rules, is turned away."""
+def test_the_server_moves_only_a_node_with_one_token(line: str, edition: Any, said: str) -> None:
+    """By the documents a node with several tokens moves as well."""
     ring = Ring.of([Node("n1", (100, 200)), Node("n2", (300,))], small(400))
     refusal = elsewhere(parse_operation(line), edition, ring, ())
     assert (refusal.reason if refusal else "") == said
@@ -203,10 +205,10 @@ def kept_in(*dcs: str) -> Keyspace:
         ((Keyspace("ks", SimpleStrategy(2)),), True),
     ],
 )
-def test_the_first_node_of_a_datacenter_is_told(
+def test_a_dry_run_warns_of_the_first_node_of_a_datacenter(
     keyspaces: tuple[Keyspace, ...], kept: bool
 ) -> None:
-    """And whether any keyspace keeps replicas there; a local one keeps them nowhere else."""
+    """The warning says whether any keyspace keeps replicas there."""
     newcomer = parse_operation("bootstrap X --tokens 120 --dc dc9 --rack r")
     said = dry_run(Imported(5, LINE, keyspaces), newcomer).warnings
     tail = "" if kept else ", where no keyspace keeps replicas"
@@ -216,8 +218,8 @@ def test_the_first_node_of_a_datacenter_is_told(
 
 
 @pytest.mark.parametrize("line", ["removenode n3", "replace n3 x", "assassinate n3"])
-def test_whose_place_is_taken_may_be_down(line: str) -> None:
-    """The dead hand nothing over."""
+def test_an_operation_that_takes_the_place_of_a_dead_node_is_accepted(line: str) -> None:
+    """A removal, a replacement and an assassination of n3 are tried."""
     report = dry_run(printed(hosts(6)), parse_operation(line), down=("n3",))
     assert (report.accepted, report.reason) == (True, None)
 
@@ -229,8 +231,10 @@ def test_whose_place_is_taken_may_be_down(line: str) -> None:
         ("removenode B", f"{{}}, and the server tries again for ever ({COPIES_NOTHING})"),
     ],
 )
-def test_what_no_live_node_holds_is_lost(line: str, reason: str | None) -> None:
-    """A replacement begins without it; a removal never ends."""
+def test_a_range_that_no_live_node_holds_is_lost_and_blocks_a_removal(
+    line: str, reason: str | None
+) -> None:
+    """A replacement begins without the data."""
     given = Imported(5, LINE, (Keyspace("ks", SimpleStrategy(1)),))
     report = dry_run(given, parse_operation(line))
     lost = "no live node holds ks (100, 200]: its data is lost"
@@ -238,8 +242,8 @@ def test_what_no_live_node_holds_is_lost(line: str, reason: str | None) -> None:
     assert report.reason == (reason and reason.format(lost))
 
 
-def test_where_nobody_hands_a_place_over_the_server_streams_from_one() -> None:
-    """A third node joins two that keep three replicas: a majority of two is both of them."""
+def test_the_server_warns_where_a_joiner_streams_from_one_replica_only() -> None:
+    """By the documents a quorum streams, so no warning is needed."""
     ring = Ring.of([Node("A", (100,)), Node("B", (200,))], small(400))
     given = Imported(5, ring, (Keyspace("ks", SimpleStrategy(3)),))
     joins = parse_operation("bootstrap X --tokens 150")
@@ -253,8 +257,8 @@ def test_where_nobody_hands_a_place_over_the_server_streams_from_one() -> None:
 
 
 @pytest.mark.parametrize("down", [(), ("A",)])
-def test_a_level_that_no_node_can_meet_is_bad_input(down: tuple[str, ...]) -> None:
-    """Whoever is up: in the datacenter of the node that leaves there is no replica."""
+def test_a_level_without_replicas_in_its_datacenter_is_refused(down: tuple[str, ...]) -> None:
+    """It does not matter which nodes are up."""
     leaves, given = parse_operation("decommission D"), Imported(5, LINE, (kept_in(),))
     with pytest.raises(BadInput, match="no replica is there to answer"):
         dry_run(given, leaves, level="LOCAL_QUORUM", down=down)

@@ -33,8 +33,8 @@ def _history() -> MetadataHistory:
     return metadata_history([LOG, DIRECTORY])
 
 
-def test_a_record_has_nothing_to_search(history: MetadataHistory) -> None:
-    """By call and by the button one true line is the answer, and the record stays as it was."""
+def test_a_metadata_log_in_the_player_cannot_be_searched(history: MetadataHistory) -> None:
+    """Call and button answer in one line, and the record stays where it was."""
     rehearsal = replay_log(history)
     at = rehearsal.player.timeline.at
     with pytest.raises(Refused, match="There is nothing to search: this is a record"):
@@ -52,8 +52,8 @@ def states(history: MetadataHistory, epoch: int) -> dict[str, str]:
     return {member.name: member.state for member in history.at(epoch)[0]}
 
 
-def test_states_as_the_log_goes_on(history: MetadataHistory) -> None:
-    """A newcomer from its registration on, a leaver who is called back, a node that moves."""
+def test_a_metadata_log_gives_each_nodes_state_at_each_epoch(history: MetadataHistory) -> None:
+    """A newcomer, a leave that is cancelled, and a move are followed."""
     newcomer = [states(history, epoch).get("10.0.0.5") for epoch in (31, 32, 33, 34, 36)]
     assert newcomer == [None, "REGISTERED", "REGISTERED", "BOOTSTRAPPING", "JOINED"]
     leaver = [states(history, epoch)["10.0.0.3"] for epoch in (37, 38, 39)]
@@ -62,12 +62,10 @@ def test_states_as_the_log_goes_on(history: MetadataHistory) -> None:
     assert mover == ["JOINED", "MOVING", "MOVING"]
 
 
-def test_each_epoch_shows_the_operation_under_way_and_its_last_step(
+def test_each_epoch_of_a_log_shows_the_operation_under_way_and_its_last_step(
     history: MetadataHistory,
 ) -> None:
-    """From prepare on: the bootstrap until it is finished in epoch 36, the decommission until it is
-    cancelled in 39, the move to the end of the log.
-    """
+    """The bootstrap ends in epoch 36, the decommission is cancelled in 39, the move goes on."""
     steps = {
         epoch: [(flight.kind, flight.steps[-1]) for flight in history.at(epoch)[1]]
         for epoch in range(31, 43)
@@ -84,8 +82,8 @@ def test_each_epoch_shows_the_operation_under_way_and_its_last_step(
     }
 
 
-def test_without_a_directory_what_is_not_known_is_said() -> None:
-    """The log alone knows neither the newcomer's number nor the tokens of those who were there."""
+def test_a_log_without_a_directory_says_what_is_not_known() -> None:
+    """Neither the newcomer's number nor the tokens of older nodes are known."""
     alone = metadata_history(LOG)
     (epoch,) = [epoch for epoch in alone.epochs if epoch.epoch == 32]
     assert epoch.standing == "not known"
@@ -97,8 +95,8 @@ def test_without_a_directory_what_is_not_known_is_said() -> None:
     assert says(raised.value, "epoch 41: tokens of node 1 | None | dumpdirectory")
 
 
-def test_a_log_from_the_first_epoch_counts_registrations() -> None:
-    """Numbers are given in turn, so a whole log needs no directory."""
+def test_a_log_from_the_first_epoch_numbers_nodes_by_their_registrations() -> None:
+    """So a whole log needs no directory."""
     texts = [("PRE_INITIALIZE_CMS", "x"), ("INITIALIZE_CMS", "Initialize{Directory{}}")]
     for node in (1, 2, 3):
         address = f"Register{{addresses=NodeAddresses{{broadcastAddress=/10.0.0.{node}:7000}}, "
@@ -131,8 +129,8 @@ def metadata_history_of(texts: list[tuple[str, str]], first: int = 1) -> Metadat
 
 
 @pytest.mark.parametrize("name", ["tcm/bootstrap", "tcm/replace", "tcm/move"])
-def test_what_the_kit_dumps_itself_tells_nodes_and_tokens(name: str) -> None:
-    """The log of a model of the kit is read as one of a real cluster: nothing is out of order."""
+def test_a_log_dumped_by_the_kit_reads_back_with_its_operations_and_tokens(name: str) -> None:
+    """Each epoch stands as expected."""
     timeline = open_file(file_named(name))
     run = tuple(timeline.moments[at] for at in timeline.path())
     now = DrillMoment(timeline.model, run, timeline.model.names[0])
@@ -149,8 +147,8 @@ def test_what_the_kit_dumps_itself_tells_nodes_and_tokens(name: str) -> None:
         assert kept.tokens == (tuple(done.tokens) if kept.kind.startswith("PREPARE_") else ())
 
 
-def test_a_node_may_start_with_a_new_address() -> None:
-    """From that epoch on it is there; an operation under way keeps its node."""
+def test_a_node_has_its_new_address_from_its_startup_on() -> None:
+    """An operation under way keeps its node. A directory with the old address gets a warning."""
     texts = [entry(f"REGISTER {node}") for node in (1, 2)]
     texts += [entry("UNSAFE_JOIN 1 tokens=[100]"), entry("PREPARE_JOIN 2 tokens=[7]")]
     history = metadata_history_of([*texts, startup(2, "10.0.0.99"), entry("START_JOIN 2")])
@@ -199,8 +197,8 @@ def epoch_line(history: MetadataHistory, epoch: Epoch) -> str:
     return f"{epoch.say}{odd} | {'; '.join(there)} | {'; '.join(under_way)}".rstrip()
 
 
-def test_a_log_with_every_sort_of_entry() -> None:
-    """What each says, who is there after it in which state with which tokens, what is under way."""
+def test_each_kind_of_entry_tells_its_sentence_members_and_operations() -> None:
+    """The lines are those of every_sort.txt. An unknown kind gets a warning."""
     lines = WHOLE.replace("\n", ";").split(";")
     history = metadata_history_of([entry(line.strip()) for line in lines if line.strip()])
     found = [epoch_line(history, epoch) for epoch in history.epochs]
@@ -220,8 +218,10 @@ def test_a_log_with_every_sort_of_entry() -> None:
         (["PREPARE_JOIN", "PREPARE_MOVE"], "start of its bootstrap was due next"),
     ],
 )
-def test_steps_out_of_order_are_named(kinds: list[str], odd: str) -> None:
-    """A log may begin in the middle of an operation; from then on its steps have an order."""
+def test_a_step_out_of_order_is_marked_with_the_step_that_was_due(
+    kinds: list[str], odd: str
+) -> None:
+    """A log may begin in the middle of an operation."""
     history = metadata_history_of([(kind, "Step{id=NodeId{id=4}}") for kind in kinds], first=9)
     found = [epoch.say for epoch in history.epochs if epoch.standing == "out of order"]
     assert len(found) == bool(odd)
@@ -238,15 +238,17 @@ def test_steps_out_of_order_are_named(kinds: list[str], odd: str) -> None:
         ([DIRECTORY], "log | 'directory.txt' | at least one log among the files"),
     ],
 )
-def test_a_history_is_of_one_log(files: list[Path], said: str) -> None:
-    """With at most one directory; the file that is too much is named."""
+def test_a_history_is_read_from_one_log_and_at_most_one_directory(
+    files: list[Path], said: str
+) -> None:
+    """The error names the file that is too much."""
     with pytest.raises(BadInput) as raised:
         metadata_history(files)
     assert says(raised.value, said)
 
 
-def test_gaps_and_other_moments_are_said(tmp_path: Path) -> None:
-    """Epochs that are missing, so that no order is judged; a directory that is not of the end."""
+def test_a_gap_or_a_directory_of_another_moment_gets_a_warning(tmp_path: Path) -> None:
+    """After the gap no order is judged."""
     blocks = LOG.read_text().split("Epoch: ")[1:]
     cut, other = tmp_path / "log.txt", tmp_path / "directory.txt"
     cut.write_text("".join(f"Epoch: {block}" for block in (*blocks[:3], *blocks[5:])))
@@ -259,8 +261,8 @@ def test_gaps_and_other_moments_are_said(tmp_path: Path) -> None:
     assert {epoch.standing for epoch in history.epochs} == {"as expected", "not known"}
 
 
-def test_a_player_reads_on(history: MetadataHistory) -> None:
-    """Each epoch is a step; the table shows who was there, the diagram how far it is."""
+def test_the_player_steps_through_a_log_epoch_by_epoch(history: MetadataHistory) -> None:
+    """The text shows each node's state, and how far the operation is."""
     shown = replay_log(history)
     model: Any = shown.timeline.model
     epochs = [model.epoch(moment.state) for moment in shown.timeline.moments]
@@ -274,8 +276,10 @@ def test_a_player_reads_on(history: MetadataHistory) -> None:
     assert rehearse([LOG, DIRECTORY]).text().startswith("warning: kinds")
 
 
-def test_what_if_begins_where_the_log_was(history: MetadataHistory) -> None:
-    """The model stands at the same epoch; its next step is the log's next, and a cancel goes."""
+def test_what_if_starts_at_the_logs_epoch_with_its_operation_under_way(
+    history: MetadataHistory,
+) -> None:
+    """The same steps are done, and a cancel is possible."""
     for epoch in (33, 34, 35, 38, 42):
         timeline = what_if(history, epoch, KS).timeline
         m: Any = timeline.model
@@ -291,8 +295,8 @@ def test_what_if_begins_where_the_log_was(history: MetadataHistory) -> None:
         assert facts.epoch(m, timeline.state) == epoch + 1
 
 
-def test_what_if_with_another_operation(history: MetadataHistory) -> None:
-    """What nobody did then can be tried, or is refused with the published reason."""
+def test_what_if_can_begin_an_operation_that_the_log_lacks(history: MetadataHistory) -> None:
+    """The decommission is among those that may begin at epoch 40."""
     timeline = what_if(history, 40, KS, "decommission 10.0.0.2").timeline
     m: Any = timeline.model
     assert "decommission 10.0.0.2" in map(m.verb, m.to_begin(timeline.state))
@@ -306,17 +310,17 @@ def test_what_if_with_another_operation(history: MetadataHistory) -> None:
         (34, "ks=three", "keyspaces"),
     ],
 )
-def test_bad_input_of_what_if(
+def test_what_if_refuses_an_epoch_outside_the_log_and_wrong_keyspaces(
     history: MetadataHistory, epoch: int, keyspaces: Any, message: str
 ) -> None:
-    """One line that names the field."""
+    """The error names the field."""
     with pytest.raises(BadInput) as raised:
         what_if(history, epoch, keyspaces)
     assert says(raised.value, message)
 
 
-def test_what_the_rules_forbid_is_not_replayed() -> None:
-    """A log in which two operations overlap cannot be gone on from: the rules say why."""
+def test_what_if_refuses_a_log_in_which_locked_ranges_overlap() -> None:
+    """The error names the second operation."""
     rows = [
         *(
             ("UNSAFE_JOIN", f"UnsafeJoin{{id=NodeId{{id={n}}}, tokens=[{n * 100}]}}")
@@ -333,8 +337,8 @@ def test_what_the_rules_forbid_is_not_replayed() -> None:
     assert says(raised.value, "operation in flight | decommission 10.0.0.2 | locked")
 
 
-def test_a_newcomer_whose_preparation_is_not_in_the_log() -> None:
-    """What-if names the node; the history itself may begin in the middle."""
+def test_what_if_refuses_a_joiner_whose_preparation_is_not_in_the_log() -> None:
+    """Its tokens are not known. The history itself may begin in the middle."""
     texts = [entry("INITIALIZE_CMS"), entry("REGISTER 1"), entry("UNSAFE_JOIN 1 tokens=[100]")]
     history = metadata_history_of([*texts, entry("REGISTER 2"), entry("START_JOIN 2")])
     with pytest.raises(BadInput) as raised:
@@ -342,8 +346,8 @@ def test_a_newcomer_whose_preparation_is_not_in_the_log() -> None:
     assert says(raised.value, "tokens of 10.0.0.2 | None | preparation | in the log")
 
 
-def test_the_command(tmp_path: Path) -> None:
-    """Epochs, one moment, a page; two of a kind compared; a view as it is."""
+def test_the_metadata_command_shows_and_compares_logs_and_views(tmp_path: Path) -> None:
+    """Epochs, one moment as JSON, a page, two logs or views compared, and wrong files refused."""
     told = call("metadata", str(LOG), str(DIRECTORY))
     assert told.status == 0
     assert "12 epochs, 31 to 42" in told.out
@@ -375,8 +379,8 @@ SERVICE = Path(__file__).with_name("members_down.txt").read_text("utf-8").split(
 
 
 @pytest.mark.parametrize("line", [line for line in SERVICE if line and line[0] != "#"])
-def test_whether_the_cms_has_a_quorum(line: str, tmp_path: Path) -> None:
-    """With members down: how many are up and needed, what to do, and what not yet."""
+def test_the_metadata_command_says_whether_the_cms_has_a_quorum(line: str, tmp_path: Path) -> None:
+    """Each row of members_down.txt has the exit status, and what is said and not said."""
     members, down, status, says_, never = (cell.strip() for cell in line.split("|"))
     view = VIEW.read_text("utf-8")
     (tmp_path / "describe.txt").write_text(re.sub("(?<=Members: ).*", members, view), "utf-8")

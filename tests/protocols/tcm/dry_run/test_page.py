@@ -47,8 +47,10 @@ def exported(played: tuple[DryRun, int], tmp_path_factory: pytest.TempPathFactor
     return path
 
 
-def test_an_operator_steps_through(friday: DryRun, desk: Callable[..., Desk]) -> None:
-    """From the first begin to the end by the keyboard, every frame as Python drew it."""
+def test_an_operator_steps_through_a_dry_run_by_keyboard(
+    friday: DryRun, desk: Callable[..., Desk]
+) -> None:
+    """Every frame of the page is as Python drew it."""
     found = desk(friday.player)
     page = found.page
     assert "Most loaded source: 10.20.0.2" in page.inner_text(".panel.traffic")
@@ -79,8 +81,10 @@ def _shown(desk: Desk) -> int:
 
 @pytest.mark.sweep(2)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_is_accessible_and_fits(browser: Browser, exported: Path, scheme: Any) -> None:
-    """At 1280 by 720 and on a telephone nothing is cut off; axe finds nothing in either theme."""
+def test_an_exported_dry_run_is_accessible_and_fits_small_screens(
+    browser: Browser, exported: Path, scheme: Any
+) -> None:
+    """Axe finds nothing serious in either theme, and a telephone needs no scrolling sideways."""
     page = browser.new_page(viewport={"width": 1280, "height": 720}, color_scheme=scheme)
     page.goto(exported.as_uri())
     page.click("[data-do=uncover]")
@@ -95,8 +99,10 @@ def test_it_is_accessible_and_fits(browser: Browser, exported: Path, scheme: Any
     page.close()
 
 
-def test_a_thousand_nodes(desk: Callable[..., Desk]) -> None:
-    """Stepping a dry run of 1,000 nodes shows sums in place of rows, and the DOM stays small."""
+def test_a_dry_run_of_a_thousand_nodes_shows_sums_in_place_of_rows(
+    desk: Callable[..., Desk],
+) -> None:
+    """The page has fewer than 2,000 table rows."""
     given = import_texts([("ring.txt", ring_text(1000, 16))], [KEYSPACE])
     rehearsed = kit.rehearse(given, f"decommission {given.ring.names[3]}")
     found = desk(Player(rehearsed.timeline, controls=False))

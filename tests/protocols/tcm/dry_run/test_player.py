@@ -67,29 +67,29 @@ def written(scene: Scene, name: str) -> str:
     return panel.text(scene)
 
 
-def test_whatever_holds_a_ring_is_opened() -> None:
-    """Files, texts, both together and what was imported before give the same ring."""
+def test_files_texts_and_imported_rings_open_as_the_same_ring() -> None:
+    """Loads and nodes that are down are the same as well."""
     texts = [path.read_text(encoding="utf-8") for path in FILES]
     wanted = open_ring(FILES, [SHOP])
     for given in (FILES, [str(path) for path in FILES], tuple(texts), [FILES[0], texts[1]]):
         found = opened(given, SHOP)
-        assert (found.ring, found.keyspaces) == (wanted.ring, wanted.keyspaces)
-        assert (found.loads, found.down) == (wanted.loads, wanted.down)
+        parts = (found.ring, found.keyspaces, found.loads, found.down)
+        assert parts == (wanted.ring, wanted.keyspaces, wanted.loads, wanted.down), given
     assert opened(wanted) is wanted
     keyspace = Keyspace("ks", SimpleStrategy(2))
     assert opened(FILES[0], keyspace) == import_texts([(FILES[0].name, texts[0])], [keyspace])
 
 
-def test_operations_are_lines(friday: DryRun) -> None:
-    """One text with several lines, several texts and operations mean the same."""
+def test_a_rehearsal_takes_its_operations_as_text_lines_or_values(friday: DryRun) -> None:
+    """All three give the same steps."""
     lines = [line for line in FRIDAY.splitlines() if line]
     several = kit.rehearse(cluster(), lines)
     parsed = kit.rehearse(cluster(), map(parse_operation, lines))
     assert several.steps == parsed.steps == friday.steps
 
 
-def test_figures_as_data(friday: DryRun) -> None:
-    """Steps, operations, loads and pairs are data, and agree with each other."""
+def test_the_figures_of_a_rehearsal_agree_with_each_other(friday: DryRun) -> None:
+    """Steps, operations, loads, pairs and warnings of three operations."""
     assert [one.epoch for one in friday.steps] == list(range(1, 13))
     assert [one.status for one in friday.operations] == ["done"] * 3
     assert [one.refusal is None for one in friday.pairs] == [True, False, False]
@@ -101,8 +101,8 @@ def test_figures_as_data(friday: DryRun) -> None:
     )
 
 
-def test_every_step_answers_an_operators_questions(friday: DryRun) -> None:
-    """At each step: bytes and streams a node, the busiest, what a death breaks, what may begin."""
+def test_every_step_of_a_rehearsal_shows_traffic_fragile_nodes_and_plans(friday: DryRun) -> None:
+    """Bytes and streams of a node, what a death breaks, and which operation must wait for which."""
     for scene in scenes(friday):
         views = for_model(scene.model)
         check_keys(frame(scene, views.panels, views.macros))
@@ -122,8 +122,8 @@ def test_every_step_answers_an_operators_questions(friday: DryRun) -> None:
     assert "is locked by decommission 10.20.0.2" in third
 
 
-def test_before_anything_begins_each_two_are_judged(friday: DryRun) -> None:
-    """At the start the panel says of each two whether they may run at once, and who holds what."""
+def test_the_opening_of_a_rehearsal_says_which_operations_may_run_together(friday: DryRun) -> None:
+    """A refused pair names the range that the first one locks."""
     words = written(scenes(friday)[1], "planned")
     assert "decommission 10.20.0.2 and bootstrap 10.20.0.10 at 3000000000000000000: yes" in words
     assert (
@@ -133,8 +133,8 @@ def test_before_anything_begins_each_two_are_judged(friday: DryRun) -> None:
     assert "bootstrap 10.20.0.10 at 3000000000000000000 and decommission 10.20.0.4: no" in words
 
 
-def test_a_cluster_with_nothing_to_fear_says_so() -> None:
-    """With three replicas everywhere and nobody down, any one node may die, in every step."""
+def test_a_rehearsal_says_that_its_cluster_survives_any_one_death() -> None:
+    """In no step a node is fragile or a range broken."""
     found = kit.rehearse(cluster_of_nine(), "decommission n5")
     assert all(one.fragile == () and one.broken == 0 for one in found.steps)
     assert "survives any one death" in found.player.rendered.html(found.timeline.at)
@@ -146,8 +146,8 @@ def cluster_of_nine() -> Any:
 
 
 @pytest.mark.spec("H-014")
-def test_it_is_shown_without_a_browser(friday: DryRun) -> None:
-    """A notebook keeps one line of text, and tables and pictures that survive being untrusted."""
+def test_a_rehearsal_is_stored_as_text_tables_and_pictures_without_scripts(friday: DryRun) -> None:
+    """A notebook shows it untrusted."""
     bundle, kept = friday._repr_mimebundle_()
     assert kept
     assert LIVE in bundle
@@ -164,8 +164,8 @@ def test_it_is_shown_without_a_browser(friday: DryRun) -> None:
         assert words in html
 
 
-def test_it_is_shown_as_text(friday: DryRun) -> None:
-    """As text: warnings first, a line per epoch, then every panel of the moment."""
+def test_the_text_of_a_rehearsal_has_warnings_epochs_and_panels(friday: DryRun) -> None:
+    """Warnings come first, then a line for each epoch, then the panels of the moment."""
     text = friday.text()
     assert text.startswith("warning: 10.20.0.6 is down")
     assert (
@@ -175,8 +175,8 @@ def test_it_is_shown_as_text(friday: DryRun) -> None:
     assert text.index("If one more node dies") < text.index("Bytes and streams\n")
 
 
-def test_one_may_act_and_fork(friday: DryRun) -> None:
-    """A further crash in the past begins a branch; its step shows what is broken now."""
+def test_a_crash_in_the_past_of_a_rehearsal_begins_a_branch(friday: DryRun) -> None:
+    """Only the branch shows ranges without a quorum."""
     player = kit.rehearse(cluster(), "decommission 10.20.0.2").player
     tip = player.timeline.tip
     player.act("crash 10.20.0.5")
@@ -186,8 +186,8 @@ def test_one_may_act_and_fork(friday: DryRun) -> None:
     assert "without a quorum" not in player.rendered.html(tip)
 
 
-def test_other_players_do_not_show_these_panels() -> None:
-    """Rings that nobody owns are played as before."""
+def test_the_player_of_a_worked_example_has_no_rehearsal_panels() -> None:
+    """Planned operations, deaths and traffic belong to imported rings."""
     player = Player("tcm/bootstrap")
     shown = {
         p.name
@@ -198,16 +198,18 @@ def test_other_players_do_not_show_these_panels() -> None:
 
 
 @pytest.mark.parametrize("plan", [JOIN, pytest.param(FRIDAY, marks=pytest.mark.deep)])
-def test_it_is_exported_with_its_panels(plan: str, tmp_path: Path) -> None:
-    """The page to hand out holds the same panels, within its limit."""
+def test_an_exported_rehearsal_has_its_panels_and_stays_within_its_limit(
+    plan: str, tmp_path: Path
+) -> None:
+    """The limit is 500,000 bytes."""
     made = export_html(kit.rehearse(cluster(), plan).timeline, tmp_path / "plan.html")
     page = made.path.read_text(encoding="utf-8")
     assert made.size <= 500_000
     assert "Planned operations" in page
 
 
-def test_names_of_a_cluster_are_only_text() -> None:
-    """A node named like markup changes nothing: it is escaped wherever it stands."""
+def test_a_node_named_like_markup_is_escaped_in_every_view() -> None:
+    """The stored HTML, the frame and the widget are looked at."""
     odd = "<img src=x onerror=alert(1)>"
     text = (
         f'{{"nodes": [{{"name": "{odd}", "tokens": [1]}}, {{"name": "b", "tokens": [9]}}], '
@@ -220,8 +222,8 @@ def test_names_of_a_cluster_are_only_text() -> None:
     assert odd not in found.box.children[0].value
 
 
-def test_large_rehearsals_show_sums() -> None:
-    """Of many rows the changed ones are listed, the others found; long runs are drawn on demand."""
+def test_a_large_rehearsal_shows_sums_and_draws_moments_on_demand() -> None:
+    """Of 725 ranges the changed ones are listed, and a search finds the others."""
     rows = [
         {"name": f"n{i}", "tokens": [1000 * i + 10 * j for j in range(6)], "rack": f"r{i % 3}"}
         for i in range(120)
@@ -243,8 +245,8 @@ def ring_of(rows: list[dict[str, Any]]) -> str:
 
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", ["{0}", "{x}", "a{", "}b", "{0.__class__}", "{name!r}", "%s"])
-def test_a_name_is_no_pattern(name: str) -> None:
-    """Braces in the names of keyspaces, nodes and places stay what they are."""
+def test_braces_in_the_names_of_a_cluster_are_shown_unchanged(name: str) -> None:
+    """Keyspaces, nodes, datacenters and racks are named so, in every frame."""
     nodes = [
         {"name": f"{name}{at}", "tokens": [100 * at], "dc": name, "rack": name}
         for at in range(1, 5)
@@ -275,8 +277,8 @@ def history() -> Timeline:
     return played(printed(hosts), "decommission 10.20.0.2", "decommission 10.20.0.7")
 
 
-def test_each_moment_says_what_the_facts_say(history: Timeline) -> None:
-    """Every operation, the verdict on one more death, the most loaded nodes, the changed ranges."""
+def test_each_frame_of_a_rehearsal_shows_what_the_facts_say(history: Timeline) -> None:
+    """Operations, fragile nodes, loads and changed ranges, by name and number."""
     changed_somewhere = 0
     for moment in history.path():
         scene = scene_at(history, moment)
@@ -308,8 +310,8 @@ def test_each_moment_says_what_the_facts_say(history: Timeline) -> None:
     assert changed_somewhere > 4
 
 
-def test_it_is_the_first_tab_of_a_ring_of_ones_own_only(history: Timeline) -> None:
-    """It stands beside the ring; a worked example has its placements there."""
+def test_the_rehearsal_is_the_first_tab_of_an_imported_ring_alone(history: Timeline) -> None:
+    """A worked example has its placements there."""
     for timeline, first in (
         (history, "rehearsal"),
         (kit.Player("bootstrap").timeline, "placements"),

@@ -61,17 +61,17 @@ def breaks(ring: Ring, replication: Replication, down: set[str]) -> set[str]:
 
 
 def test_a_node_that_owns_nothing_need_not_stay_up() -> None:
-    """Tokens at both ends of the line: no key lies between the last one and the first."""
+    """Between tokens at both ends of the line lies no key."""
     ring = Ring.of([Node("A", (0,)), Node("B", (400,))], small(400))
     report = survival(Imported(0, ring, (Keyspace("ks", SimpleStrategy(1)),)), set())
     assert report.must_stay_up == ("B",)
 
 
 @given(rings(), replications(), st.data())
-def test_it_names_whom_a_plain_count_names(
+def test_the_nodes_that_must_stay_up_agree_with_a_plain_count_of_quorums(
     ring: Ring, kind: Replication, data: st.DataObject
 ) -> None:
-    """Random rings of nodes with tokens, strategies and nodes that are down."""
+    """Random rings, replication strategies and nodes that are down are tried."""
     assume(not isinstance(kind, LocalStrategy))
     ring = Ring.of([node for node in ring.nodes if node.tokens], ring.space)
     down = data.draw(st.sets(st.sampled_from(ring.names)))
@@ -82,7 +82,7 @@ def test_it_names_whom_a_plain_count_names(
     assert bool(report.broken) is lost
 
 
-def test_where_every_node_keeps_its_own_nobody_must_stay_up() -> None:
+def test_a_keyspace_of_local_data_requires_no_node_to_stay_up() -> None:
     """A local keyspace has no quorum that could break."""
     ring = Ring.of([Node("A", (0,)), Node("B", (200,))], small(400))
     report = survival(Imported(0, ring, (Keyspace("own", LocalStrategy()),)), ("A",))
@@ -91,8 +91,8 @@ def test_where_every_node_keeps_its_own_nobody_must_stay_up() -> None:
     assert (report.broken, report.answer().status) == (0, 0)
 
 
-def test_an_operation_in_flight_is_one_that_can_have_begun() -> None:
-    """Nobody joins with a token that is owned, and the last node cannot leave."""
+def test_survive_refuses_an_operation_in_flight_that_cannot_have_begun() -> None:
+    """A join with a token that is owned, and the last node's leave."""
     ring = Ring.of([Node("A", (0,)), Node("B", (200,))], small(400))
     joins = InFlight("bootstrap", "X", "up", (200,), "dc1", "r1")
     given = Imported(0, ring, (Keyspace("ks", SimpleStrategy(1)),), in_flight=(joins,))
@@ -110,8 +110,8 @@ def file(folder: Path, **changes: object) -> str:
     return str(path)
 
 
-def test_the_command_says_it(tmp_path: Path) -> None:
-    """Nobody is down: any one may die. One is: its neighbours on the ring must stay up."""
+def test_the_survive_command_names_the_nodes_that_must_stay_up(tmp_path: Path) -> None:
+    """With n5 down these are its neighbours. With n5 and n6 down two ranges have no quorum."""
     ring = file(tmp_path)
     whole = call("survive", ring)
     assert whole.status == 0
@@ -129,8 +129,8 @@ def test_the_command_says_it(tmp_path: Path) -> None:
     assert " ".join(call("survive", ring, "--down", "n5").out.splitlines()[-1].split()) == row
 
 
-def test_a_notebook_says_it(tmp_path: Path) -> None:
-    """One call; its text, its HTML and its data say the same."""
+def test_survive_in_a_notebook_says_the_same_as_data_text_and_html(tmp_path: Path) -> None:
+    """With n5 down n3, n4, n6 and n7 must stay up."""
     report = kit.survive(file(tmp_path), down="n5")
     assert report.must_stay_up == ("n3", "n4", "n6", "n7")
     assert "n3, n4, n6, n7" in repr(report)
@@ -155,8 +155,8 @@ def rf(number: int) -> str:
     return f'ks={{"class": "SimpleStrategy", "replication_factor": {number}}}'
 
 
-def test_operations_in_flight_count_with_both_groups() -> None:
-    """What the tools show in flight has pending replicas: writes may lack a quorum, reads not."""
+def test_survive_counts_pending_replicas_for_writes_alone() -> None:
+    """A joiner that is down leaves writes without a quorum, and reads with one."""
     report = kit.survive(ring_text(UP, UP, UP, JOINS), keyspaces=rf(3))
     assert report.down == ("10.0.0.4",)
     assert {loss.side for loss in report.losses if not loss.ok} == {"writes"}
@@ -165,16 +165,16 @@ def test_operations_in_flight_count_with_both_groups() -> None:
 
 
 @pytest.mark.parametrize("down", ["N5", "nobody", ""])
-def test_a_name_that_is_none_is_refused(tmp_path: Path, down: str) -> None:
-    """In one line that names the field and the value, with the nearest name."""
+def test_survive_refuses_the_name_of_an_unknown_node(tmp_path: Path, down: str) -> None:
+    """The error names the field and the value."""
     with pytest.raises(BadInput, match="down") as raised:
         kit.survive(file(tmp_path), down=down)
     assert repr(down) in str(raised.value)
     assert "down" in bad("survive", file(tmp_path), "--down", down)
 
 
-def test_a_ring_without_keyspaces_is_refused(tmp_path: Path) -> None:
-    """Without replication nothing can be said."""
+def test_survive_refuses_a_ring_without_keyspaces(tmp_path: Path) -> None:
+    """Without replication no quorum can be counted."""
     assert "--keyspace" in bad("survive", file(tmp_path, keyspaces=[]))
 
 
@@ -187,10 +187,10 @@ def test_a_ring_without_keyspaces_is_refused(tmp_path: Path) -> None:
         ("decommission 10.0.0.2", "server", False),
     ],
 )
-def test_a_rehearsal_warns_of_what_the_server_would_turn_away(
+def test_a_rehearsal_warns_of_an_operation_that_the_server_would_refuse_now(
     operation: str, edition: Any, warns: bool
 ) -> None:
-    """It is played all the same: a node that is up now may be dead when the time has come."""
+    """It is played nevertheless: a node that is up now may be down later."""
     ring = ring_text(UP, UP, UP, ("Down", "Normal"), UP)
     made = kit.rehearse(ring, operation, keyspaces=rf(3), edition=edition)
     said = [line for line in made.warnings if "cannot begin as things are" in line]
@@ -208,8 +208,10 @@ def test_a_rehearsal_warns_of_what_the_server_would_turn_away(
         (550, set[str]()),
     ],
 )
-def test_operations_that_share_ranges_are_those_of_gossip(token: int, pending: set[str]) -> None:
-    """UL and UJ in one range: no log lets both begin, so all that gossip makes pending counts."""
+def test_operations_that_share_ranges_are_pending_as_gossip_counts_them(
+    token: int, pending: set[str]
+) -> None:
+    """No log lets a leave and a join of one range both begin."""
     ring = ring_text(UP, UP, LEAVES, ("Up", "Joining"), UP, UP)
     snapshot, shares = as_it_stands(opened(ring, rf(3)))
     [placement] = snapshot.placements
@@ -241,8 +243,8 @@ def parts(cell: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=" | ".join)
-def test_a_node_that_is_down_is_not_lost(case: tuple[str, ...]) -> None:
-    """What a plan says of it, why it ends, and what an operator can do."""
+def test_a_plan_beside_a_node_that_is_down_says_what_to_do(case: tuple[str, ...]) -> None:
+    """Each row of nodes_down.txt has the reason, and what is said and not said."""
     rf, operation, down, reason, says, never = case
     report = planned(rf, operation, down)
     assert report.accepted
@@ -256,8 +258,8 @@ HOST = printed(hosts(4)).host_ids["n2"]
 
 
 @pytest.mark.parametrize("case", CASES, ids=" | ".join)
-def test_the_documents_know_no_tool(case: tuple[str, ...]) -> None:
-    """Their nodetool has other words, so nothing is to be typed; what is lost is the same."""
+def test_a_plan_by_the_documents_gives_no_command_to_type(case: tuple[str, ...]) -> None:
+    """What it says is lost, or cannot be copied, is the same as by the server."""
     rf, operation, down, *_ = case
     keyspace = f'ks={{"class": "SimpleStrategy", "replication_factor": {rf}}}'
     given, parsed = printed(hosts(4), keyspace), parse_operation(operation)
@@ -270,6 +272,6 @@ def test_the_documents_know_no_tool(case: tuple[str, ...]) -> None:
         )
 
 
-def test_the_host_id_is_that_of_the_files() -> None:
-    """Where status was given, the command can be pasted."""
+def test_the_remedy_of_a_plan_has_the_host_id_of_the_status_file() -> None:
+    """So the command can be pasted."""
     assert f"nodetool removenode {HOST}" in planned("3", "removenode n2", "n2").remedy[0]

@@ -56,11 +56,10 @@ OPERATIONS = {
 
 @pytest.mark.spec("B-078", "B-079")
 @pytest.mark.parametrize(("nodes", "rf", "at_once"), RUNS)
-def test_nodes_come_and_go(nodes: int, rf: int, at_once: int) -> None:
-    """A cluster that grows to so many nodes and shrinks again, some operations at once, keeps every
-    column at every event: RF replicas, pending ones only while a range moves, owners everywhere,
-    and the simple model's reads and writes, row by row; in a stable ring, its own replicas.
-    """
+def test_a_cluster_that_grows_and_shrinks_keeps_every_placement_property(
+    nodes: int, rf: int, at_once: int
+) -> None:
+    """After each event: RF replicas, pending ones only in moving ranges, the plain model's rows."""
     found = simulate(rf, nodes=nodes, rf=rf, parallelism=at_once)
     assert found.ok, (found.verdict, found.witness)
     assert found.most_nodes == nodes
@@ -88,10 +87,10 @@ def test_nodes_come_and_go(nodes: int, rf: int, at_once: int) -> None:
     ],
     ids=str,
 )
-def test_datacenters_racks_and_several_tokens(sizes: dict[str, Any]) -> None:
-    """Racks, datacenters, several tokens per node, many cancels and the published edition of the
-    protocol: the same columns hold.
-    """
+def test_placements_keep_their_properties_with_racks_datacenters_and_cancels(
+    sizes: dict[str, Any],
+) -> None:
+    """Several tokens of a node and the server's edition are among the sizes."""
     for seed in range(2):
         found = simulate(seed, **sizes)
         assert found.ok, (seed, found.verdict, found.witness)
@@ -101,10 +100,10 @@ def test_datacenters_racks_and_several_tokens(sizes: dict[str, Any]) -> None:
 @pytest.mark.spec("B-078")
 @pytest.mark.parametrize("edition", ["documents", "server"])
 @pytest.mark.parametrize("kind", OPERATIONS)
-def test_cancelled_at_every_step(kind: str, edition: str) -> None:
-    """Every operation, cancelled after each of its steps, keeps every column, and the tables end
-    as they began; once writes were dropped nobody may cancel.
-    """
+def test_an_operation_cancelled_at_any_step_restores_its_placements(
+    kind: str, edition: str
+) -> None:
+    """Once old writers are dropped it cannot be cancelled."""
     model = TcmCluster(
         TcmParameters(nodes=7, rf=3, operations=(OPERATIONS[kind],), cancels=1, edition=edition)  # type: ignore[arg-type]  # a plain text of the parameters
     )
@@ -130,8 +129,8 @@ def test_cancelled_at_every_step(kind: str, edition: str) -> None:
 
 
 @pytest.mark.spec("B-078")
-def test_cancels_are_drawn_at_every_step() -> None:
-    """Over two seeds, operations of every kind are cancelled by chance, after every step."""
+def test_simulated_cancels_meet_every_kind_and_step_of_operations() -> None:
+    """Two seeds are enough for all of them."""
     drawn: set[tuple[str, str]] = set()
     for seed in range(2):
         drawn.update(simulate(seed, nodes=16, rf=2, cancelling=0.3).cancelled)
@@ -147,8 +146,8 @@ def test_cancels_are_drawn_at_every_step() -> None:
 
 
 @pytest.mark.spec("B-079")
-def test_every_interleaving_of_a_small_case_agrees() -> None:
-    """The columns are properties: a complete search, cancels included, finds none broken."""
+def test_every_interleaving_of_a_join_and_a_cancel_agrees_with_the_plain_model() -> None:
+    """The search with the columns as properties is complete."""
     parameters = TcmParameters(nodes=4, rf=2, operations=("bootstrap X --tokens 150",), cancels=1)
     model = TcmCluster(parameters)
     found = check(model, Columns(model).properties())
@@ -157,8 +156,8 @@ def test_every_interleaving_of_a_small_case_agrees() -> None:
 
 
 @pytest.mark.spec("B-079")
-def test_the_simple_model_is_independent() -> None:
-    """It imports nothing of the kit: what is wrong in the engine is not wrong in it."""
+def test_the_plain_model_imports_nothing_of_the_kit() -> None:
+    """What is wrong in the engine is not wrong in it by an import."""
     text = (ROOT / "kit/protocols/tcm/simulators/plain.py").read_text(encoding="utf-8")
     nodes = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Import | ast.ImportFrom)]
     named = {n.module if isinstance(n, ast.ImportFrom) else n.names[0].name for n in nodes}
@@ -177,10 +176,10 @@ def test_the_simple_model_is_independent() -> None:
         ("merge-equality", "reads agree"),
     ],
 )
-def test_a_missing_safeguard_is_found(off: str, broken: str) -> None:
-    """With a safeguard of the placements off some step is not as the simple model has it; the run,
-    made small, opens in the player and fails in the same column.
-    """
+def test_the_simulator_finds_the_column_that_a_missing_safeguard_breaks(
+    off: str, broken: str
+) -> None:
+    """The shrunk run opens in the Player and fails in the same column."""
     found = simulate(0, nodes=10, rf=2, off=(off,))
     assert found.verdict == broken
     assert found.turns[-1].looked.faults
@@ -195,8 +194,8 @@ def test_a_missing_safeguard_is_found(off: str, broken: str) -> None:
     assert Player(small).timeline is small
 
 
-def test_a_small_run_needs_all_its_events() -> None:
-    """Of a run of hundreds of steps one join and one leave remain."""
+def test_a_failing_simulation_shrinks_to_one_join_and_one_leave() -> None:
+    """Of more than 300 steps fewer than 40 remain."""
     found = simulate(0, nodes=10, rf=2, off=("merge-equality",))
     assert len(found.actions) > 300
     small = found.timeline(small=True)
@@ -209,8 +208,10 @@ def test_a_small_run_needs_all_its_events() -> None:
 
 @pytest.mark.spec("B-079")
 @pytest.mark.parametrize("planted", ["engine", "simple model"])
-def test_a_planted_bug_is_found(planted: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A mistake in the engine's deltas, or in the simple model's walk, makes the two disagree."""
+def test_the_simulator_finds_a_bug_planted_in_either_model(
+    planted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine forgets a delta, or the plain model walks from the wrong token."""
     if planted == "engine":
         real = rules_history.apply
         calls: list[Any] = []
@@ -231,8 +232,10 @@ def test_a_planted_bug_is_found(planted: str, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("factors", [{"dc1": 2}, {"dc1": 3, "dc2": 1}, {"dc2": 5}, {"": 3}])
-def test_the_simple_walk_is_that_of_the_readable_rules(factors: dict[str, int]) -> None:
-    """Racks come again only where there are too few; only nodes of the datacenter count."""
+def test_the_plain_models_replicas_are_those_of_the_readable_reference(
+    factors: dict[str, int],
+) -> None:
+    """Every token is tried, with racks and two datacenters."""
     nodes = [
         Node(f"n{i}", (10 * i, 500 + 7 * (i * 5 % 12)), f"dc{i % 2 + 1}", f"r{i * i % 7}")
         for i in range(1, 13)
@@ -246,10 +249,8 @@ def test_the_simple_walk_is_that_of_the_readable_rules(factors: dict[str, int]) 
         assert plain.replicas(line, places, factors, token) == frozenset(named), token
 
 
-def test_each_datacenter_is_looked_at_by_itself() -> None:
-    """X joins in dc1: rows that it gains have a writer more there, and none in dc2. A keyspace on
-    all nodes has no factor that could be checked.
-    """
+def test_the_columns_count_replicas_in_each_datacenter_by_itself() -> None:
+    """A join in dc1 adds a writer there and none in dc2. A keyspace on all nodes has no factor."""
     members = tuple(Node(f"n{i}", (100 * i,), f"dc{i % 2 + 1}") for i in range(1, 7))
     both = NetworkTopologyStrategy((("dc1", 2), ("dc2", 1)))
     keyspaces = Keyspace("ks", both), Keyspace("every", EverywhereStrategy())
@@ -266,18 +267,16 @@ def test_each_datacenter_is_looked_at_by_itself() -> None:
 
 
 @pytest.mark.spec("B-078")
-def test_the_same_seed_gives_the_same_run() -> None:
-    """Two simulations of a seed are equal to the last field; another seed is another run."""
+def test_a_simulation_is_determined_by_its_seed() -> None:
+    """Another seed is another run."""
     one, again, other = (simulate(seed, nodes=10, rf=2) for seed in (3, 3, 4))
     assert one == again
     assert one.actions != other.actions
 
 
 @pytest.mark.spec("B-078")
-def test_the_table_says_what_a_student_needs() -> None:
-    """Each event has a row with its counts and a sign for each column; what is left out is told;
-    a failing run shows its end and the witness; all of it is escaped.
-    """
+def test_the_table_of_a_simulation_has_a_row_for_each_event_and_its_witness() -> None:
+    """What is left out is told, and a witness is escaped in HTML."""
     found = simulate(7)
     rows = found.rows()
     assert len(rows) == len(found.turns)
@@ -319,21 +318,21 @@ def test_the_table_says_what_a_student_needs() -> None:
     ],
     ids=str,
 )
-def test_sizes_have_limits(sizes: dict[str, Any], said: str) -> None:
-    """A size out of its limits is refused in one line, before anything runs."""
+def test_a_simulation_refuses_a_size_out_of_its_limits(sizes: dict[str, Any], said: str) -> None:
+    """The error names the size, its value and what is allowed."""
     with pytest.raises(BadInput, match=like(said)):
         simulate(1, **sizes)
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "1", None])
-def test_a_seed_is_a_whole_number(seed: Any) -> None:
-    """Seeds are whole numbers from 0 up."""
+def test_a_simulation_refuses_a_seed_that_is_no_whole_number(seed: Any) -> None:
+    """The error names the seed."""
     with pytest.raises(BadInput, match=like("seed |")):
         simulate(seed)
 
 
-def test_a_newcomer_may_leave_again() -> None:
-    """The list of operations may be about nodes that others of it bring, and not about others."""
+def test_operations_may_name_a_node_that_an_earlier_operation_brings() -> None:
+    """A node that no operation brings is refused by name."""
     operations = ("bootstrap X --tokens 150", "move X --tokens 350", "decommission X")
     model = TcmCluster(TcmParameters(operations=operations))
     driver = Driver(model)
@@ -348,8 +347,8 @@ def test_a_newcomer_may_leave_again() -> None:
         TcmCluster(TcmParameters(operations=("bootstrap X --tokens 150", "decommission Y")))
 
 
-def test_what_is_drawn_fits_the_size() -> None:
-    """No token is drawn twice, and every operation is about a node that there is by then."""
+def test_drawn_operations_use_each_token_once_and_known_nodes() -> None:
+    """So no drawn plan is refused for its names."""
     drawn = draw(5, Size(nodes=20, rf=3, tokens=2))
     tokens = [t for node in drawn.parameters.members for t in node.tokens]
     tokens += [t for x in (*drawn.growing, *drawn.shrinking) for t in x.tokens]
@@ -379,8 +378,8 @@ print(hunt(4), hunt(4).search(2), hunt(4).accuse(2, "S-05"))
 
 
 @pytest.mark.spec("H-013")
-def test_two_hash_seeds_print_the_same() -> None:
-    """A simulation, a shrunk failure, a table of quorums and a hunt are equal to the last byte."""
+def test_simulations_quorums_and_hunts_print_the_same_under_two_hash_seeds() -> None:
+    """A simulation, a shrunk failure, a table of quorums and a hunt are compared byte by byte."""
     printed = [
         subprocess.run(
             [sys.executable, "-c", PROGRAM],

@@ -19,8 +19,8 @@ def job() -> Pipeline:
     return pipeline(None, planned, sizes={"ks": 10**12})
 
 
-def test_ownership_says_how_even_it_is(job: Pipeline) -> None:
-    """The words give the nodes that serve and their spread, before and after."""
+def test_the_ownership_chart_says_how_even_shares_are_before_and_after(job: Pipeline) -> None:
+    """The words give the number of nodes, and the smallest and largest share."""
     chart = charts.ownership(job)
     assert chart.png.startswith(PNG)
     shares = job.ownership(0)["reads_share"]
@@ -30,10 +30,10 @@ def test_ownership_says_how_even_it_is(job: Pipeline) -> None:
     assert "after: 40 nodes" in chart.words  # one came, one went
 
 
-def test_streams_name_senders_and_receivers(job: Pipeline) -> None:
-    """All bytes are in the matrix, also those of nodes that have no row or column of their own."""
+def test_the_streams_chart_names_its_total_and_the_joiner(job: Pipeline) -> None:
+    """Without an operation it says that nothing is streamed."""
     chart = charts.streams(job)
-    assert "others to x: " in chart.words or "to x: " in chart.words
+    assert "to x: " in chart.words
     frame = job.streams()
     total = frame["bytes"].sum()
     assert chart.words.startswith(f"Streams: {total / 10**9:.3g} GB in total")
@@ -42,8 +42,10 @@ def test_streams_name_senders_and_receivers(job: Pipeline) -> None:
     assert charts.streams(nothing).words == "Nothing is streamed."
 
 
-def test_charts_show_their_words_to_every_reader(job: Pipeline) -> None:
-    """A chart is a picture with an alternative text, the text itself, and the same file again."""
+def test_a_chart_has_its_words_as_alternative_text_and_the_same_bytes_each_time(
+    job: Pipeline,
+) -> None:
+    """The words are the text of the notebook as well."""
     chart = charts.availability(job)
     data, extra = chart._repr_mimebundle_()
     assert data["text/plain"] == extra["image/png"]["alt"] == repr(chart) == chart.words

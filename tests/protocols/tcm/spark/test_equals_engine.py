@@ -67,12 +67,10 @@ def ordered(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 @pytest.mark.spec("H-020")
 @pytest.mark.parametrize("parts", PARTS, ids=("one part", "both ends", "many"))
-def test_replicas_are_the_engines(
+def test_sparks_replicas_are_the_engines_rows_at_any_partition_count(
     spark: Any, planned: History, truth: dict[str, list[list[plainly.Line]]], parts: Any
 ) -> None:
-    """At three partition counts, also with bounds inside the first and the last range, every row
-    of every keyspace and step is the engine's, in its order.
-    """
+    """Bounds inside the first and the last range are among the partitions."""
     made = pipeline(spark, planned, parts=parts)
     assert made.history.ring.rights[0] > FIRST
     rows = made.table("replicas").toArrow().to_pylist()
@@ -82,8 +80,10 @@ def test_replicas_are_the_engines(
 
 @pytest.mark.spec("H-016", "H-020")
 @pytest.mark.parametrize("parts", PARTS, ids=("one part", "both ends", "many"))
-def test_reports_do_not_depend_on_the_partitions(spark: Any, planned: History, parts: Any) -> None:
-    """Every report is the same from Spark at any partition count and from this process alone."""
+def test_sparks_reports_are_the_same_at_any_partition_count(
+    spark: Any, planned: History, parts: Any
+) -> None:
+    """They equal those of one process without Spark."""
     alone = PlainPipeline(planned, 1, {"near": 10**9, "near-too": 1})
     made = pipeline(spark, planned, parts=parts, sizes={"near": 10**9, "near-too": 1})
     assert ordered(made.measures) == ordered(alone.measures)
@@ -99,10 +99,10 @@ def test_reports_do_not_depend_on_the_partitions(spark: Any, planned: History, p
 
 
 @pytest.mark.spec("H-016")
-def test_quorums_are_judged_as_in_class(
+def test_missed_quorums_by_columns_agree_with_the_rule_for_one_range(
     planned: History, truth: dict[str, list[list[plainly.Line]]]
 ) -> None:
-    """For every pair of adjacent epochs, ranges are counted as the rule for single ranges does."""
+    """Every pair of adjacent epochs is counted, and no range is missed."""
     report = PlainPipeline(planned, 3).quorums()
     for keyspace, names in (("far", "far"), ("near", "near, near-too")):
         steps = truth[keyspace]
@@ -117,10 +117,8 @@ def test_quorums_are_judged_as_in_class(
 
 
 @pytest.mark.spec("H-016")
-def test_a_missing_safeguard_shows_in_the_quorums(spark: Any) -> None:
-    """With old writers dropped at the read switch, Spark finds the pairs of epochs and the number
-    of ranges in which a majority misses another, as the single-range rule does; and names one.
-    """
+def test_without_old_writer_stays_spark_counts_the_ranges_whose_quorums_miss(spark: Any) -> None:
+    """It finds the pairs of epochs that the single-range rule finds, with a witness for each."""
     off = ("old-writer-stays",)
     keyspaces = (Keyspace("near", SimpleStrategy(3)),)
     planned = history(RING, keyspaces, ["move b --tokens 333,666"], off=off)
@@ -137,10 +135,10 @@ def test_a_missing_safeguard_shows_in_the_quorums(spark: Any) -> None:
     assert bad["witness"].str.contains("reads {").all()
 
 
-def test_ownership_is_what_the_rows_say(
+def test_ownership_shares_are_the_sums_of_the_engines_rows(
     planned: History, truth: dict[str, list[list[plainly.Line]]]
 ) -> None:
-    """Each node's share of the line at each step, summed up over the engine's rows by fractions."""
+    """For each node, step and side."""
     alone = PlainPipeline(planned, 4)
     for group, keyspace in enumerate(("far", "near")):
         for step, lines in enumerate(truth[keyspace]):
@@ -148,13 +146,13 @@ def test_ownership_is_what_the_rows_say(
             for side, column in ((2, "reads_share"), (3, "writes_share")):
                 wanted = plainly.shares(lines, side, 1000)
                 found = {name: v for name, v in report[column].items() if v}
-                assert found == pytest.approx(wanted, rel=1e-12)
+                assert found == pytest.approx(wanted, rel=1e-12), (keyspace, step, column)
 
 
-def test_what_is_affected_is_what_the_rows_say(
+def test_affected_ranges_are_counted_as_the_engines_rows_have_them(
     planned: History, truth: dict[str, list[list[plainly.Line]]]
 ) -> None:
-    """Changed, moving and over-replicated ranges are counted as they stand in the engine's rows."""
+    """Changed, moving and over-replicated ones, at each step."""
     report = PlainPipeline(planned, 3).affected(1)
     for step, lines in enumerate(truth["near"]):
         row = report.iloc[step]
@@ -169,7 +167,7 @@ def test_what_is_affected_is_what_the_rows_say(
 
 
 def test_locked_ranges_are_the_engines(planned: History) -> None:
-    """A row is locked where the engine says that an operation in flight holds it."""
+    """A row is locked where the engine says which operation in flight holds it."""
     model = plainly.engine(RING, KEYSPACES, *OPERATIONS)
     state = plainly.to_rest(model)
     rows = PlainPipeline(planned, 3).table("replicas").to_pylist()
@@ -187,12 +185,10 @@ def test_locked_ranges_are_the_engines(planned: History) -> None:
         assert found == held
 
 
-def test_availability_is_what_the_rows_say(
+def test_availability_names_the_worst_loss_that_trying_each_finds(
     planned: History, truth: dict[str, list[list[plainly.Line]]]
 ) -> None:
-    """For every loss of a node, rack or datacenter, at every level, before the node that is dead
-    counts: the worst unit, and what it costs, are those found by trying each on the engine's rows.
-    """
+    """Nodes, racks and datacenters at every level, before the removed node counts as dead."""
     places = {n.name: (n.dc, n.rack) for n in (*RING.nodes, Node("x", (), "dc2", "r2"))}
     unit_of = {
         "node": {name: name for name in places},
@@ -233,12 +229,10 @@ def test_availability_is_what_the_rows_say(
         (NetworkTopologyStrategy((("dc1", 3),)), 2, ("QUORUM", "LOCAL_QUORUM dc1"), 3),
     ],
 )
-def test_a_factor_counts_where_nodes_are_few(
+def test_availability_counts_by_the_factor_where_nodes_are_few(
     replication: Any, step: int, levels: tuple[str, ...], harmful: int
 ) -> None:
-    """In one datacenter LOCAL_QUORUM is QUORUM, and a node that joins is a unit that can be lost:
-    with three replicas asked of two nodes, a write needs both and the new one.
-    """
+    """With three replicas on two nodes, a write needs both and the joiner."""
     nodes = (Node("n1", (100,), "dc1"), Node("n2", (200,), "dc1"))
     few = history(
         Ring.of(nodes, small(1000)), [Keyspace("ks", replication)], ["bootstrap n4 --tokens 150"]
@@ -252,10 +246,8 @@ def test_a_factor_counts_where_nodes_are_few(
         assert found[level, "none"][1] == no_quorum
 
 
-def test_thousands_of_nodes_have_the_engines_sizes(spark: Any) -> None:
-    """Two thousand nodes, tablets apart: what each node serves, what is streamed, the histogram and
-    its words are the same from Spark as from this process.
-    """
+def test_spark_and_one_process_report_the_same_for_two_thousand_nodes(spark: Any) -> None:
+    """Shares, streams, histogram and words are compared."""
     town = sample(2000, 16)
     planned = history(town.ring, town.keyspaces, [town.bootstrap(), "decommission n7"])
     made, alone = (pipeline(one, planned, parts=6, sizes={"ks": 10**15}) for one in (spark, None))

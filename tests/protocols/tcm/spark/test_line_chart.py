@@ -18,8 +18,8 @@ def job() -> Pipeline:
     return pipeline(None, history(given.ring, given.keyspaces, [given.bootstrap()]))
 
 
-def test_what_is_drawn_is_what_the_report_counts(job: Pipeline) -> None:
-    """At each step as many ranges are changed and locked as the report of the same job says."""
+def test_the_line_chart_draws_as_many_ranges_as_the_report_counts(job: Pipeline) -> None:
+    """Changed and locked ones, at each step."""
     rows, counts = touched(job, 0), job.affected()
     for row in counts.itertuples(index=False):
         of_step = rows[rows["step"] == row.step]
@@ -27,8 +27,8 @@ def test_what_is_drawn_is_what_the_report_counts(job: Pipeline) -> None:
     assert counts["changed"].sum() > 0
 
 
-def test_the_words_say_each_step(job: Pipeline) -> None:
-    """A line for each step, with its counts; the same job gives the same file."""
+def test_the_line_chart_has_a_line_of_words_for_each_step(job: Pipeline) -> None:
+    """The same job gives the same bytes."""
     chart = charts.changes(job)
     counts = job.affected()
     assert len(chart.words.splitlines()) == len(counts) + 1
@@ -36,7 +36,7 @@ def test_the_words_say_each_step(job: Pipeline) -> None:
     assert charts.changes(job).png == chart.png
 
 
-def test_a_group_that_there_is_not_is_told(job: Pipeline) -> None:
-    """A number of a group out of its limits is refused."""
+def test_the_line_chart_refuses_an_unknown_group(job: Pipeline) -> None:
+    """The error names the group."""
     with pytest.raises(BadInput, match="group"):
         charts.changes(job, 5)

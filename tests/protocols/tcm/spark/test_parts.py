@@ -77,10 +77,10 @@ def engine(found: History, operations: tuple[Operation, ...]) -> list[list[plain
 
 @examples(20)
 @given(planned(), st.data())
-def test_any_cut_gives_the_engines_rows(
+def test_the_rows_are_the_engines_wherever_the_line_is_cut(
     case: tuple[History, tuple[Operation, ...], Replication], data: st.DataObject
 ) -> None:
-    """Whatever the ring, the replication, the operations and the bounds: every row, in order."""
+    """Random rings, replications, operations and bounds are tried."""
     found, operations, _ = case
     space = found.ring.space
     inside = st.integers(space.low + 1, space.high - 1)
@@ -93,12 +93,10 @@ def test_any_cut_gives_the_engines_rows(
 
 @examples(20)
 @given(planned(), st.lists(st.integers(1, 9), max_size=3))
-def test_sums_are_those_of_all_rows(
+def test_the_sums_of_a_plan_are_those_of_all_its_rows(
     case: tuple[History, tuple[Operation, ...], Replication], ninths: list[int]
 ) -> None:
-    """Rows that no operation reaches are looked at once for all steps; the sums are the same as
-    when every row of every step is counted.
-    """
+    """Rows that no operation reaches are looked at once for all steps."""
     found, _, _ = case
     space = found.ring.space
     bounds = [space.low + (space.high - space.low) * n // 10 for n in ninths]
@@ -113,8 +111,8 @@ def test_sums_are_those_of_all_rows(
 
 
 @given(rings(), st.integers(1, 40))
-def test_even_parts_cover_the_line(ring: Ring, count: int) -> None:
-    """Parts follow each other from end to end, and each has a range."""
+def test_even_parts_cover_the_line_with_equal_numbers_of_ranges(ring: Ring, count: int) -> None:
+    """No part has two ranges more than another."""
     parts = cut_evenly(ring, count)
     assert len(parts) == min(count, len(ring.rights))
     assert (parts[0].left, parts[-1].right) == (ring.space.low, ring.space.high)
@@ -124,29 +122,27 @@ def test_even_parts_cover_the_line(ring: Ring, count: int) -> None:
 
 
 @pytest.mark.parametrize("bound", [MURMUR3.low, MURMUR3.high, 2**70, "a"])
-def test_bounds_that_make_no_sense_are_refused(bound: Any) -> None:
-    """A bound that is no token within the line is named."""
+def test_a_bound_that_is_no_token_inside_the_line_is_refused(bound: Any) -> None:
+    """The error names the parts."""
     with pytest.raises(BadInput, match="parts: got"):
         cut_at(sample(3, 2).ring, (bound,))
 
 
-def test_more_bounds_than_one_waits_for_are_refused() -> None:
-    """A range of any length is not gone through first."""
+def test_more_than_two_million_bounds_are_refused_without_reading_them() -> None:
+    """An endless range does not hang."""
     with pytest.raises(BadInput, match=like("parts | more than 2000000")):
         cut_at(sample(3, 2).ring, range(10**12))
 
 
 @pytest.mark.parametrize("count", [0, -1, 1.5])
-def test_counts_that_make_no_sense_are_refused(count: Any) -> None:
-    """There is one part at least, and no half ones."""
+def test_a_number_of_parts_below_one_or_broken_is_refused(count: Any) -> None:
+    """The error names the parts."""
     with pytest.raises(BadInput, match="parts: got"):
         cut_evenly(sample(3, 2).ring, count)
 
 
-def test_operations_are_judged_before_anything_runs() -> None:
-    """An unknown node, an operation that must not begin, and a safeguard that cannot go, are said
-    before any worker starts.
-    """
+def test_a_job_refuses_impossible_operations_before_any_worker_starts() -> None:
+    """An unknown node, one leave too many, a safeguard that cannot go, and no keyspaces."""
     drawn = sample(4, 2, dcs=1, racks=1)
     with pytest.raises(BadInput, match=like("node | 'nobody'")):
         history(drawn.ring, drawn.keyspaces, ["decommission nobody"])
@@ -160,8 +156,10 @@ def test_operations_are_judged_before_anything_runs() -> None:
 
 
 @given(st.lists(st.integers(2, 99), min_size=1, max_size=9, unique=True), st.data())
-def test_the_exercise_counts_as_the_engine_cuts(rights: list[int], data: st.DataObject) -> None:
-    """Its judge does without columns, since a page has none."""
+def test_the_parts_exercise_counts_ranges_as_the_engine_cuts_them(
+    rights: list[int], data: st.DataObject
+) -> None:
+    """The judge works without columns, since a page has none."""
     rights = sorted(rights)
     cuts = sorted(data.draw(st.sets(st.integers(1, 99), max_size=4)))
     ring = Ring.of([Node("a", tuple(rights))], small(100))

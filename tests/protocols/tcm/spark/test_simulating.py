@@ -34,10 +34,8 @@ def rows_of(frame: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.spec("H-017", "B-078")
-def test_spark_simulates_what_one_process_does(spark: Any) -> None:
-    """Cut into two tasks, and without Spark, the same seeds give the same rows; all are
-    clean, and every one runs again here to the same result.
-    """
+def test_spark_simulates_the_same_rows_as_one_process(spark: Any) -> None:
+    """Each row replays to the same result, and none is a violation."""
     seeds = range(2, 5)
     plain = simulations(None, seeds, **SMALL)
     assert plain.schema.equals(SIMULATIONS.arrow)
@@ -54,10 +52,8 @@ def test_spark_simulates_what_one_process_does(spark: Any) -> None:
 
 
 @pytest.mark.spec("H-017", "B-079")
-def test_violations_of_simulations_and_walks_are_one_table(spark: Any) -> None:
-    """With a safeguard off the failing seeds of both stand in one table, the same on Spark and
-    without; each row's trace opens as it failed, and a simulation runs again to the same witness.
-    """
+def test_violations_of_simulations_and_walks_are_gathered_in_one_table(spark: Any) -> None:
+    """Each trace opens as it failed, and a simulation replays to the same witness."""
     off = ("merge-equality",)
     operations = ("decommission D",)
     walks: dict[str, Any] = {
@@ -83,12 +79,8 @@ def test_violations_of_simulations_and_walks_are_one_table(spark: Any) -> None:
         assert len(timeline_of({**row, "trace": ""}).path()) == row["steps"] + 1
 
 
-def test_the_run_of_a_row_is_made_small() -> None:
-    """A run of the simulator fails in a column, not in a property: that column is what stays.
-
-    So it is for a row of its table, for the same one among violations, and for one that holds
-    no trace; a walk of the same model is still made small by the property that it breaks.
-    """
+def test_the_run_of_a_violation_row_shrinks_and_keeps_its_failing_column() -> None:
+    """A walk shrinks by the property that it breaks."""
     table = simulations(None, range(2), off=("merge-equality",), nodes=8, rf=2)
     (row, *_) = [row for row in table.to_pylist() if row["verdict"] != "clean"]
     among = [one for one in violations(table).to_pylist() if one["seed"] == row["seed"]]
@@ -103,8 +95,8 @@ def test_the_run_of_a_row_is_made_small() -> None:
     assert broken["verdict"] in [verdict.name for verdict in small.verdicts() if not verdict.ok]
 
 
-def test_a_row_that_was_changed_is_told() -> None:
-    """What is no row is refused; a row whose run ends otherwise here is told so."""
+def test_replay_refuses_a_row_that_is_none_or_ends_otherwise() -> None:
+    """The error says how the run ends here."""
     row = rows_of(simulations(None, range(1), **SMALL))[0]
     with pytest.raises(BadInput, match=like("row |")):
         replay({"seed": 1})
@@ -125,15 +117,17 @@ def test_a_row_that_was_changed_is_told() -> None:
     ],
     ids=str,
 )
-def test_bad_input_is_told_before_any_task(given: dict[str, Any], said: str) -> None:
-    """What cannot be simulated is refused at once."""
+def test_simulations_refuse_wrong_arguments_before_any_task(
+    given: dict[str, Any], said: str
+) -> None:
+    """The error names the argument, its value and what is allowed."""
     words: dict[str, Any] = {"seeds": range(3), **given}
     with pytest.raises(BadInput, match=like(said)):
         simulations(object(), words.pop("seeds"), **words)
 
 
-def test_only_tables_of_one_kind_are_gathered() -> None:
-    """Nothing, a mixture, or another table cannot be gathered."""
+def test_violations_refuse_an_empty_mixed_or_foreign_gathering() -> None:
+    """Only tables of simulations or of a sweep fit."""
     table = simulations(None, range(1), **SMALL)
     for tables in ((), (table, object())):
         with pytest.raises(BadInput, match=like("tables |")):
@@ -143,8 +137,10 @@ def test_only_tables_of_one_kind_are_gathered() -> None:
 
 
 @pytest.mark.spec("H-017", "H-020")
-def test_the_notebook_says_the_same_without_spark(capsys: pytest.CaptureFixture[str]) -> None:
-    """The cells of the lesson that use Spark print what is stored when they run in one process."""
+def test_the_hunt_notebook_prints_the_same_without_spark(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Its cells on Spark run in one process, and print what is stored."""
     notebook = nbformat.read(ROOT / "notebooks" / "09-find-the-bug.ipynb", as_version=4)
     names: dict[str, Any] = {"spark": None}
     exec("from kit.protocols.tcm.spark.simulating import replay, simulations, violations", names)
