@@ -18,7 +18,7 @@ from kit.errors import BadInput, Refusal
 from kit.model import declared
 from kit.model.declared import State, Travel, action, always, entry, goal, parameter, purpose
 from kit.model.registry import Fuzzing, Scenario
-from kit.protocols.tablets.hosts import WRITTEN, Hosts, replica_spot, shard_spot
+from kit.protocols.tablets.hosts import Hosts, replica_spot, shard_spot, written
 from kit.protocols.tablets.rules.balance import cluster
 from kit.protocols.tablets.rules.balance.loads import Loads
 from kit.protocols.tablets.rules.balance.planner import WhyAnswer, plan, why
@@ -61,27 +61,25 @@ class Balance(Hosts[BalanceState]):
     edition: Edition = parameter("documents", "the documents, or the published server")
     nodes: int = parameter(3, "how many nodes there are", ge=1, le=26)
     shards: int = parameter(1, "the shards of each node", ge=1, le=64)
-    tablets: tuple[str, ...] = parameter(
+    tablets: tuple[str, ...] = written(
         ("A", "A", "A"),
         "each tablet's replicas, then (optional) its size as a percentage of the target size and "
         "its table: A:0 B:1, or A B 150 ks.users",
-        **WRITTEN,
     )
-    room: tuple[str, ...] = parameter(
+    room: tuple[str, ...] = written(
         (),
         "how many tablets of the target size each node's disk has room for (default: four per "
         "shard)",
-        **WRITTEN,
     )
-    racks: tuple[str, ...] = parameter(
-        (), "the rack of each node: dc1/r1 dc1/r2 (default: all in one rack)", **WRITTEN
+    racks: tuple[str, ...] = written(
+        (), "the rack of each node: dc1/r1 dc1/r2 (default: all in one rack)"
     )
-    leaving: tuple[str, ...] = parameter((), "the nodes to empty", **WRITTEN)
-    excluded: tuple[str, ...] = parameter(
-        (), "the nodes that are given up: no tablets move to or from them", **WRITTEN
+    leaving: tuple[str, ...] = written((), "the nodes to empty")
+    excluded: tuple[str, ...] = written(
+        (), "the nodes that are given up: no tablets move to or from them"
     )
-    unreported: tuple[str, ...] = parameter(
-        (), "the nodes that have not reported their tablets' sizes (edition server)", **WRITTEN
+    unreported: tuple[str, ...] = written(
+        (), "the nodes that have not reported their tablets' sizes (edition server)"
     )
 
     def set_up(self) -> None:

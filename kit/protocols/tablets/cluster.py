@@ -21,7 +21,7 @@ from kit.model.declared import State, action, budget, parameter, purpose, refuse
 from kit.model.flows import Travels
 from kit.protocols.group0.state import VotingModel
 from kit.protocols.tablets.dump import DumpedTable, TabletDump, holders
-from kit.protocols.tablets.hosts import HIDDEN, LOG, NETWORK, WRITTEN, Hosts, host_spot
+from kit.protocols.tablets.hosts import LOG, NETWORK, Hosts, hidden, host_spot, written
 from kit.protocols.tablets.rules import replica_sets
 from kit.protocols.tablets.rules.maps import Tablet, keyspace_of
 from kit.protocols.tablets.rules.replication import Place, misfits
@@ -226,27 +226,24 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
 
     edition: machines.Edition = parameter("documents", "the documents, or the published server")
     nodes: int = parameter(4, "how many members there are at the start", ge=1, le=MOST_NODES)
-    names: tuple[str, ...] = parameter((), "the names of the members (default: A, B, C)", **HIDDEN)
-    tablets: tuple[str, ...] = parameter(
-        ("A B C",), "the replicas of each tablet: A B C, or with shards A:0 B:1 C:0", **WRITTEN
+    names: tuple[str, ...] = hidden((), "the names of the members (default: A, B, C)")
+    tablets: tuple[str, ...] = written(
+        ("A B C",), "the replicas of each tablet: A B C, or with shards A:0 B:1 C:0"
     )
-    tables: tuple[str, ...] = parameter(
+    tables: tuple[str, ...] = written(
         ("ks.t",),
         "the co-located tables that these tablets belong to, the base table first",
         min_length=1,
-        **WRITTEN,
     )
-    keyspaces: tuple[str, ...] = parameter(
+    keyspaces: tuple[str, ...] = written(
         (),
         "keyspaces with the racks that hold one replica each, as in ks dc1=r1,r2 (default: in each "
         "datacenter, as many replicas as its tablets have there)",
-        **WRITTEN,
     )
     shards: int = parameter(1, "the shards of each node", ge=1, le=64)
-    kinds: tuple[BalancingKind, ...] = parameter(
+    kinds: tuple[BalancingKind, ...] = written(
         ("migration",),
         "which transitions can begin: migration, intranode_migration, repair, add_tablet_replica",
-        **WRITTEN,
     )
     rebuild: Literal["rebuild", "rebuild_v2"] = parameter(
         "rebuild_v2", "how a dead node's replica is rebuilt, and how a replica is added"
@@ -255,22 +252,17 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     moves: int = budget(
         1, "how many transitions the balancer can begin to even out the load", le=MOST_FAULTS
     )
-    operations: tuple[str, ...] = parameter(
+    operations: tuple[str, ...] = written(
         (),
         "requests, in this order: bootstrap E, replace E C, decommission C, removenode C, "
         "keyspace_rf_change ks dc1=3 (or racks: dc1=r1,r2), truncate_table ks.t",
-        **WRITTEN,
     )
-    down: tuple[str, ...] | None = parameter(
-        None,
-        "nodes that are down at the start (default: those that are removed or replaced)",
-        **HIDDEN,
+    down: tuple[str, ...] | None = hidden(
+        None, "nodes that are down at the start (default: those that are removed or replaced)"
     )
-    ignored: tuple[str, ...] = parameter((), "the nodes to ignore", **WRITTEN)
-    racks: tuple[str, ...] = parameter(
-        (),
-        "the rack of each node, members first: dc1/r1 dc1/r2 (default: all in one rack)",
-        **WRITTEN,
+    ignored: tuple[str, ...] = written((), "the nodes to ignore")
+    racks: tuple[str, ...] = written(
+        (), "the rack of each node, members first: dc1/r1 dc1/r2 (default: all in one rack)"
     )
     answering: bool = parameter(False, "nodes apply stages and answer barriers one by one")
     crashes: int = budget(0, "how many times a node may crash", **FAULTS)
@@ -306,8 +298,8 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         title="late RPCs",
         **FAULTS,
     )
-    dump: TabletDump | None = parameter(
-        None, "what a cluster's own tables say besides its tablets; its balancer plans", **HIDDEN
+    dump: TabletDump | None = hidden(
+        None, "what a cluster's own tables say besides its tablets; its balancer plans"
     )
 
     sessions: bool = safeguard(

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from kit.commands.answer import GAP, Answer, Part, Rows, columns, listed, wrap
 from kit.commands.parsing import Command, Word
 from kit.edge.writing import check_place
-from kit.errors import BadInput, counted
+from kit.errors import BadInput, counted, first_of
 from kit.model.registry import check_one_of
 from kit.operators.importers.anonymous import hidden
 from kit.operators.importers.cql import ColumnType, from_json
@@ -21,7 +21,7 @@ from kit.operators.importers.snapshots import is_snapshot
 from kit.protocols.group0.rules.releases import CHANGES, SUPPORTED, Release, has, release_of, spans
 from kit.protocols.tablets.dry_run import report as reports
 from kit.protocols.tablets.dry_run import what_if
-from kit.protocols.tablets.dry_run.opening import SOMEWHERE, OpenedTablets, few, open_tablets
+from kit.protocols.tablets.dry_run.opening import SOMEWHERE, OpenedTablets, open_tablets
 from kit.protocols.tablets.rules.balance.planner import why
 from kit.protocols.tablets.rules.balance.reasons import (
     bytes_said,
@@ -424,7 +424,7 @@ def _waiting(
 ) -> Iterator[str]:
     if hosts:
         them = "it" if len(hosts) == 1 else "them"
-        are = f"{few([short[host] for host in hosts], MOST_HOSTS)}: down, not excluded"
+        are = f"{first_of([short[host] for host in hosts], MOST_HOSTS)}: down, not excluded"
         yield f"{GAP}{are}. Barriers wait for {them}, so moves stall."
         given = sum(takes.get(host, 0) for host in hosts)
         if given:
@@ -443,7 +443,7 @@ def _unknown(
         yield f"{GAP}drain stalls while {tells} null on a node."
     for hosts, what in ((waits_for, "the drain stalls"), (left_out, "the plan leaves it out")):
         if hosts:
-            them = few([short[host] for host in hosts], MOST_HOSTS)
+            them = first_of([short[host] for host in hosts], MOST_HOSTS)
             yield f"{GAP}{them}: the server lacks tablet sizes or the capacity, so {what}."
             yield f"{GAP}Wait until {tells} not null there."
 
@@ -454,7 +454,7 @@ def _stuck(stuck: Sequence[what_if.StuckTablet], short: Short, edition: Edition)
             f"{tablet.table} {' and '.join(map(str, tablet.tablets))}",
             f"on {_place(tablet.source, short)}",
             "; ".join(
-                f"{few([short.get(host, host) for host in hosts], MOST_HOSTS)}: "
+                f"{first_of([short.get(host, host) for host in hosts], MOST_HOSTS)}: "
                 f"{reason_said(reason, edition)}"
                 for reason, hosts in tablet.reasons
             ),
@@ -559,7 +559,7 @@ def _late(line: what_if.RepairLine) -> str:
 
 
 def _numbers(tablets: Sequence[int]) -> str:
-    return f": {few(tablets, MOST_TABLETS)}" if tablets else ""
+    return f": {first_of([*map(str, tablets)], MOST_TABLETS)}" if tablets else ""
 
 
 def _rf(opened: OpenedTablets, words: Sequence[str]) -> Answer:
@@ -576,7 +576,7 @@ def _rf(opened: OpenedTablets, words: Sequence[str]) -> Answer:
         said = "one request in several steps (ongoing_rf_changes), which can be aborted while "
         heading += wrap(said + "replicas are still to come: an abort is not modelled", GAP)
     if report.aborted_by:
-        dead, status = few([short[host] for host in report.aborted_by], MOST_HOSTS), 1
+        dead, status = first_of([short[host] for host in report.aborted_by], MOST_HOSTS), 1
         heading.append(f"{GAP}the server aborts it: {dead} down in a rack where replicas come")
     copied = "size unknown" if report.bytes is None else f"{bytes_said(report.bytes)} to copy"
     hosts = [(short[host], f"gets {count:,}") for host, count in report.gains.items()]

@@ -1,11 +1,12 @@
 """Nodes as rows of a picture: between these, group 0 and the network things of tablets travel."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeVar
+from functools import partial
+from typing import TypeVar
 
 from msgspec import Struct
 
-from kit.model.declared import NodeModel, Travel
+from kit.model.declared import NodeModel, Travel, parameter
 
 S = TypeVar("S", bound=Struct)
 
@@ -26,9 +27,7 @@ def shard_spot(place: str) -> str:
 
 
 LOG, NETWORK = host_spot("group0"), host_spot("network")
-WRITTEN: dict[str, Any] = {"written": True}
-HIDDEN: dict[str, Any] = {"hidden": True}
-"""How a parameter is set: by words that somebody writes, or in no form at all."""
+written, hidden = partial(parameter, written=True), partial(parameter, hidden=True)
 
 
 class Hosts(NodeModel[S]):

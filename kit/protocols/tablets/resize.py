@@ -23,7 +23,7 @@ from kit.errors import BadInput, Refusal, counted
 from kit.model import declared
 from kit.model.declared import State, Travel, action, always, budget, parameter, purpose, refused
 from kit.model.registry import Fuzzing, Scenario
-from kit.protocols.tablets.hosts import LOG, WRITTEN, Hosts, barrier, replica_spot, shard_spot
+from kit.protocols.tablets.hosts import LOG, Hosts, barrier, replica_spot, shard_spot, written
 from kit.protocols.tablets.rules import maps, resize
 from kit.protocols.tablets.rules.replica_sets import TabletReplica, replica_of, replicas_in
 from kit.protocols.topology.rules.editions import MACHINES
@@ -187,10 +187,9 @@ class Resize(Hosts[ResizeState]):
     rests_at_goals = True
 
     edition: Edition = parameter("documents", "the documents, or the published server")
-    tablets: tuple[str, ...] = parameter(
+    tablets: tuple[str, ...] = written(
         ("A B", "A B"),
         "the replicas of each tablet (the number of tablets is a power of two): A B, or A:0 B:1",
-        **WRITTEN,
     )
     nodes: int = parameter(3, "how many nodes there are", ge=1, le=26)
     size: int = parameter(
@@ -210,10 +209,8 @@ class Resize(Hosts[ResizeState]):
     )
     moves: int = budget(0, "how many replicas the balancer can move to even out the load", le=9)
     repairs: int = budget(0, "how many repairs of a tablet can begin", le=9)
-    ignored: tuple[str, ...] = parameter(
-        (),
-        "the nodes that are dead and ignored: nothing waits for them or moves to or from them",
-        **WRITTEN,
+    ignored: tuple[str, ...] = written(
+        (), "the nodes that are dead and ignored: nothing waits for them or moves to or from them"
     )
 
     split_readiness: bool = declared.safeguard(

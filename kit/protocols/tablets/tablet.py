@@ -26,7 +26,7 @@ from kit.protocols.storage.rules.levels import ReadRepair, enough, quotas
 from kit.protocols.storage.rules.requests import AT_WORK, FAILED, NOTHING, Request
 from kit.protocols.storage.rules.view import ShardChoice, View
 from kit.protocols.storage.storage import StorageState
-from kit.protocols.tablets.hosts import WRITTEN
+from kit.protocols.tablets.hosts import written
 from kit.protocols.tablets.rules import tablet_history
 from kit.protocols.tablets.rules.stages import PlayedKind
 from kit.protocols.tablets.rules.tablet_history import NO_TRANSITION, WITHIN_NODE, Second, stage_of
@@ -89,13 +89,12 @@ class Tablet(Fenced):
     repaired: bool = parameter(
         False, "whether the tablet is repaired at the end", title="a repair afterwards"
     )
-    row_key: str = parameter(
+    row_key: str = written(
         "the key",
         "the name of the one key that requests use",
         field="key",
         min_length=1,
         max_length=20,
-        **WRITTEN,
     )
     excluded: str = parameter(
         "",

@@ -15,7 +15,7 @@ from kit.model import declared
 from kit.model.declared import Node, State, Travel, action, always, budget, purpose, refused
 from kit.model.flows import FlowKind
 from kit.model.registry import Fuzzing, Scenario
-from kit.protocols.tablets.hosts import LOG, NETWORK, WRITTEN, Hosts, barrier
+from kit.protocols.tablets.hosts import LOG, NETWORK, Hosts, barrier, written
 
 Phase = Literal["idle", "asked", "opened", "sending", "closed", "done"]
 """*opened* and *closed*: the session is open, or closed, and its barrier has not passed yet."""
@@ -76,9 +76,7 @@ class Truncate(Hosts[TruncateState]):
     rests_at_goals = True
 
     nodes: int = declared.parameter(3, "how many nodes there are", ge=1, le=26)
-    replicas: str = declared.parameter(
-        "A B", "the nodes that hold replicas of the table", **WRITTEN
-    )
+    replicas: str = written("A B", "the nodes that hold replicas of the table")
     late: int = budget(1, "how many truncate RPCs may be late", title="late RPCs", le=9, own=False)
     changes: int = budget(
         0,

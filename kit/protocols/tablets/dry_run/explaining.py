@@ -219,12 +219,6 @@ def _returned(lines: Sequence[TabletLine]) -> bool:
     return any(heading[at] != held[at] and held[at] in heading[at:] for at in range(len(lines)))
 
 
-def _leavers(lines: Sequence[TabletLine], moments: Sequence[Moment]) -> set[str]:
-    last = {node.host: node.role for node in moments[-1].opened.nodes}
-    held = {host for line in lines for host, _ in (*line.replicas, *line.new_replicas)}
-    return {host for host in held if last.get(host, "left") in DRAINED}
-
-
 def _model(lines: Sequence[TabletLine], moments: Sequence[Moment], names: Names) -> Tablets:
     first = moments[0].opened
     gone = {host for moment in moments for host in moment.opened.down}
@@ -235,7 +229,9 @@ def _model(lines: Sequence[TabletLine], moments: Sequence[Moment], names: Names)
     kinds = {line.transition for line in lines} & {*KINDS}
     down = [{host for host, up in moment.up.items() if not up} for moment in moments]
     died = [now - before for before, now in pairwise([set(), *down])]
-    leavers = _leavers(lines, moments)
+    roles = {node.host: node.role for node in moments[-1].opened.nodes}
+    held = {host for line in lines for host, _ in (*line.replicas, *line.new_replicas)}
+    leavers = {host for host in held if roles.get(host, "left") in DRAINED}
     removed = leavers & gone
     # Whoever was down and is there no more was given up, even if no moment shows it.
     left = set().union(*down) - {n.host for n in moments[-1].opened.nodes if n.role != "left"}

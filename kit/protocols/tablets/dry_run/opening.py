@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -19,7 +20,7 @@ from kit.edge.bundles import beginning
 from kit.edge.limits import check_room
 from kit.edge.paths import Readable, source_name
 from kit.edge.reading import read_text
-from kit.errors import BadInput, counted
+from kit.errors import BadInput, counted, first_of
 from kit.model.registry import check_one_of, edition_of, one_of
 from kit.operators.importers import system_tables
 from kit.operators.importers.anonymous import hidden
@@ -51,7 +52,7 @@ SOMEWHERE = "unknown"  # the datacenter and rack of a node of which nothing tell
 
 STRANGE = "a host that the other files name; are all files from one cluster?"
 Place = tuple[str | None, str | None]  # a datacenter and a rack, as far as a file tells
-MOST_HOSTS = 5  # that a line names
+few = partial(first_of, most=5)  # of the hosts that a line names
 BYTES_A_SHARD = 250  # columns of loads, and what is made of them on the way
 _ROLES: dict[str | None, cluster.NodeRole] = {
     "normal": "normal",
@@ -363,12 +364,6 @@ def read_nodes(
         warn(f"no {which} (--loads): 100% is one tablet of the target size per shard")
 
 
-def few(names: Sequence[object], most: int = MOST_HOSTS) -> str:
-    """Some of these by name, and how many more there are."""
-    more = len(names) - most
-    return ", ".join(map(str, names[:most])) + (f" and {more:,} more" if more > 0 else "")
-
-
 def _add_topology(known: KnownNodes, opened: OpenedTopology) -> None:
     known.topology = opened
     known.warnings += opened.warnings
@@ -676,9 +671,8 @@ def strangers(schema: ClusterSchema, maps: Mapping[str, TabletMap]) -> Iterator[
 
 # Of kinds whose columns the next ones have as well, the first counts.
 FILE_KINDS: Mapping[str, Callable[[str], bool]] = {
-    "snapshot": is_listing,
     "sizes": system_tables.is_sizes,
-    "dump": system_tables.is_tablets,
+    "dump": lambda text: is_listing(text) or system_tables.is_tablets(text),
     "topology": system_tables.is_topology,
     "loads": system_tables.is_loads,
     "status": lambda text: LEGEND.search(text) is not None,
@@ -704,12 +698,6 @@ def sorted_out(files: Sequence[PathLike]) -> dict[str, Any]:
             first, second = (source_name(each) for each in several[:2])
             allowed = f"one file of each kind; {first} is already of this kind"
             raise BadInput("file", second, allowed)
-    if "snapshot" in of_kinds:
-        snapshot = of_kinds.pop("snapshot")
-        if "dump" in of_kinds:
-            first, second = source_name(snapshot[0]), source_name(of_kinds["dump"][0])
-            raise BadInput("file", second, f"one file of each kind; {first} already has one")
-        of_kinds["dump"] = snapshot
     if "dump" not in of_kinds:
         raise BadInput("file", f"{len(files)} files", "one of them a dump of system.tablets")
     return {

@@ -137,19 +137,14 @@ def changes(before: Moment, after: Moment, names: Mapping[str, str]) -> Iterator
             continue
         way = "split" if len(new) > len(old) else "merged"
         said = [f"{way}: {counted(len(old), 'tablet')} → {len(new):,}"] * (len(old) != len(new))
-        said += _of_resize(table, before, after)
+        resizes = (each.opened.maps[table] for each in (before, after))
+        was, now = (f"{each.resize_type}, number {each.resize_seq_number}" for each in resizes)
+        said += [f"resize {was} → {now}"] * (was != now)
         if said:
             yield Change(table, "; ".join(said))
         for at, last in enumerate(sorted(new) if len(old) == len(new) else ()):
             if last in old:
                 yield from _of_tablet(f"{table} {at}", old[last], new[last], names)
-
-
-def _of_resize(table: str, before: Moment, after: Moment) -> Iterator[str]:
-    old, new = (each.opened.maps[table] for each in (before, after))
-    was, now = ((each.resize_type, each.resize_seq_number) for each in (old, new))
-    if was != now:
-        yield f"resize {was[0]}, number {was[1]} → {now[0]}, number {now[1]}"
 
 
 def _of_nodes(before: Moment, after: Moment, names: Mapping[str, str]) -> Iterator[Change]:

@@ -17,20 +17,11 @@ from kit.operators.importers.ringfile import place_name
 from kit.protocols.group0.rules.releases import has
 from kit.protocols.tablets.cluster import replication_before
 from kit.protocols.tablets.dry_run.opening import SOMEWHERE, OpenedTablets
-from kit.protocols.tablets.rules import availability
+from kit.protocols.tablets.rules import availability, maps
 from kit.protocols.tablets.rules.balance.cluster import DRAINED, STAYING, NodeRole, TabletSizes
 from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
 from kit.protocols.tablets.rules.balance.planner import DrainFailure, drained, planned
 from kit.protocols.tablets.rules.balance.reasons import Misplaced
-from kit.protocols.tablets.rules.maps import (
-    Tablet,
-    TabletMap,
-    complete,
-    first_token,
-    group,
-    keyspace_of,
-    tablet_of,
-)
 from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.rules.replication import Misfit, RfPlanner, misfits, steps
 from kit.protocols.tablets.rules.stages import TRANSITIONS, ends_well
@@ -231,16 +222,16 @@ def _entries(opened: OpenedTablets, hosts: Sequence[str]) -> tuple[cluster.NodeE
 def _on_their_way(opened: OpenedTablets) -> OpenedTablets:
     tables = TRANSITIONS[opened.edition]
 
-    def towards(tablet: Tablet) -> Tablet:
+    def towards(tablet: maps.Tablet) -> maps.Tablet:
         if not tablet.transition or ends_well(tables[tablet.transition], tablet.stage):
             return tablet
         return replace(tablet, new_replicas=tablet.replicas)
 
-    maps = {
+    tables_then = {
         name: replace(table, tablets=tuple(map(towards, table.tablets)))
         for name, table in opened.maps.items()
     }
-    return replace(opened, maps=maps)
+    return replace(opened, maps=tables_then)
 
 
 def _with_role(opened: OpenedTablets, host: str, role: NodeRole) -> OpenedTablets:
@@ -274,7 +265,7 @@ def lose(opened: OpenedTablets, hosts: Sequence[str]) -> LossReport:
     places = {node.host: node.datacenter for node in opened.nodes}
     lost = []
     for name, table in opened.maps.items():
-        named = opened.replication(keyspace_of(name)).items()
+        named = opened.replication(maps.keyspace_of(name)).items()
         factors = {dc: replication.number_of(factor) for dc, factor in named} or None
         for number, tablet in enumerate(table.tablets):
             if down.isdisjoint(replica.host for replica in tablet.sets.both):
@@ -300,9 +291,9 @@ def serving(opened: OpenedTablets, token: int) -> tuple[ServedToken, ...]:
     shards = {node.host: node.shards for node in opened.nodes}
     answers = []
     for name in opened.maps:
-        table = complete(name, opened.maps)
+        table = maps.complete(name, opened.maps)
         lasts = table.last_tokens
-        number = tablet_of(token, lasts)
+        number = maps.tablet_of(token, lasts)
         tablet = table.tablets[number]
         reads, writes = availability.selectors(tablet, opened.edition)
         read, written = (
@@ -319,7 +310,7 @@ def serving(opened: OpenedTablets, token: int) -> tuple[ServedToken, ...]:
             )
             for host in dict.fromkeys(replica.host for replica in tablet.sets.both)
         )
-        tokens = first_token(number, lasts), lasts[number]
+        tokens = maps.first_token(number, lasts), lasts[number]
         answers.append(ServedToken(name, number, *tokens, tablet.stage, hosts))
     return tuple(answers)
 
@@ -386,7 +377,7 @@ def repair_plan(opened: OpenedTablets, at: datetime) -> RepairReport:
         skipped = availability.skipped_by_primary_repair(given, left, opened.places)
         repairs = opened.repairs.get(base, {})  # those of the base table's tablets
         repaired = {tablet: int(when.timestamp()) for tablet, when in repairs.items()}
-        for table in group(base, opened.maps):
+        for table in maps.group(base, opened.maps):
             described = opened.schema and opened.schema.tables.get(table)
             mode, seconds = "", None
             if described:
@@ -455,12 +446,12 @@ def rf_change(opened: OpenedTablets, keyspace: str, words: Sequence[str]) -> RfR
     tablets = {
         (name, number): tablet.sets.new
         for name, table in opened.bases.items()
-        if keyspace_of(name) == keyspace
+        if maps.keyspace_of(name) == keyspace
         for number, tablet in enumerate(table.tablets)
     }
     described = {} if opened.schema is None else opened.schema.keyspaces
     if not tablets and (keyspace not in described or described[keyspace].tablets is False):
-        known = [*dict.fromkeys(map(keyspace_of, opened.maps))]
+        known = [*dict.fromkeys(map(maps.keyspace_of, opened.maps))]
         raise BadInput("KEYSPACE", keyspace, one_of(keyspace, known))
     places = opened.places
     if SOMEWHERE in {place for each in places.values() for place in each}:
@@ -543,8 +534,8 @@ def _changed(
             yield ChangedTablet(*place, old, tuple(way), new, lacks)
 
 
-def _bytes(sizes: TabletSizes, maps: Mapping[str, TabletMap], changed: ChangedTablet) -> int:
-    columns = [sizes.get(name, ()) for name in group(changed.table, maps)]
+def _bytes(sizes: TabletSizes, tables: Mapping[str, maps.TabletMap], changed: ChangedTablet) -> int:
+    columns = [sizes.get(name, ()) for name in maps.group(changed.table, tables)]
     rows = [column[changed.tablet] for column in columns if changed.tablet < len(column)]
     largest = sum(max(row.values(), default=0) for row in rows)
     return largest * sum(step.startswith(COMES) for step in changed.steps)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msgspec import Struct, structs
 
 from kit.errors import Refusal
@@ -11,17 +9,17 @@ from kit.protocols.tablets.hosts import LOG
 from kit.protocols.tablets.resize import TARGET, Resize, ResizeState
 from kit.protocols.tablets.rules.grid import SIZED, GridHost, PlacedTablet, TabletGrid, grid_of_maps
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
-from kit.protocols.tablets.rules.resize import TARGET_SIZE, ResizeDecision, TableSize
+from kit.protocols.tablets.rules.resize import TARGET_SIZE
 
 
 def grid(m: Resize, s: ResizeState) -> TabletGrid:
     """Who holds which tablet, and how much, on each node by the map that it goes by."""
     places = [each for tablet in s.map.tablets for each in tablet.replicas]
     shards = 1 + max(each.shard for each in places)
-    hosts, (drained, undrained) = [], _drained(m, s)
+    hosts, (there, missing) = [], drained(m, s)
     for name, view in zip(m.names, s.views, strict=True):
         behind = "" if view == s.view else "behind"
-        role = "answered" if name in drained else "asked" if name in undrained else ""
+        role = "answered" if name in there else "asked" if name in missing else ""
         note = behind if name in m.asked else "ignored"
         out = name not in m.asked
         health = "down" if out else "up"
@@ -51,7 +49,10 @@ def grid(m: Resize, s: ResizeState) -> TabletGrid:
     return structs.replace(newest, tablets=(*tablets, *older), divided=ready, led_by=LOG)
 
 
-def _drained(m: Resize, s: ResizeState) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def drained(m: Resize, s: ResizeState) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The nodes that may answer the barrier of a finalization, and the others that it asks; nobody
+    where none runs.
+    """
     return m.drained(s) if s.phase in ("barrier", "after") else ((), ())
 
 
@@ -74,59 +75,32 @@ class Readiness(Struct, frozen=True):
     is_ignored: bool = False
 
 
-class ResizeLine(Struct, frozen=True):
-    """Where a table's resize stands, beside what its map says.
-
-    ``size`` is what the average comes from, in bytes; the model counts in hundredths of the target
-    size. ``due`` is the decision that the sizes ask for. ``blocked`` says why the stored one may
-    not take effect now, ``awaited`` for which nodes it waits; of a split, ``shown`` are the others.
-    ``drained`` are the nodes that may answer the barrier of the finalization, ``undrained`` the
-    others.
-    """
-
-    size: TableSize
-    due: ResizeDecision
-    blocked: Refusal | None
-    awaited: tuple[str, ...]
-    shown: tuple[str, ...]
-    drained: tuple[str, ...]
-    undrained: tuple[str, ...]
-    readiness: tuple[Readiness, ...]
-
-    @property
-    def barred(self) -> int:
-        """How many nodes the barrier asks."""
-        return len(self.drained) + len(self.undrained)
-
-
-def _awaited(m: Resize, s: ResizeState) -> Iterator[str]:
-    for tablet in s.map.tablets:
-        yield from (each.host for each in tablet.sets.pending)
-    if not s.moving:
-        yield from (replica.host for _, replica in m.unready(s))
-        apart = m.apart(s.map) if s.map.resize_type == "merge" else ()
-        yield from (target.host for pair in apart for _, target in pair.moves)
-
-
-def line(m: Resize, s: ResizeState) -> ResizeLine:
-    """The state of a table's resize."""
-    size, kind = m.size_of(s), s.map.resize_type
-    readiness = (
+def readiness(m: Resize, s: ResizeState) -> tuple[Readiness, ...]:
+    """Every replica of the table, in the order of its tablets."""
+    return tuple(
         Readiness(
             *(store.tablet, store.replica, store.names, store.number),
             s.views[m.number(store.replica.host)].count,
-            kind == "split" and store.number == s.map.resize_seq_number,
+            s.map.resize_type == "split" and store.number == s.map.resize_seq_number,
             store.replica.host not in m.asked,
         )
         for store in s.stores
     )
-    waited, holds = {*_awaited(m, s)}, {each.replica.host for each in s.stores if kind == "split"}
-    return ResizeLine(
-        structs.replace(size, bytes=None if size.bytes is None else in_bytes(size.bytes)),
-        m.decision(s),
-        m.blocked(s) if kind != "none" else None,
-        tuple(name for name in m.asked if name in waited),
-        tuple(name for name in m.asked if name in holds - waited),
-        *_drained(m, s),
-        tuple(readiness),
-    )
+
+
+def blocked(m: Resize, s: ResizeState) -> Refusal | None:
+    """Why the resize that is decided may not take effect now, if one is."""
+    return m.blocked(s) if s.map.resize_type != "none" else None
+
+
+def awaited(m: Resize, s: ResizeState) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The other nodes with replicas that a split asks, and those for which the resize waits."""
+    waited = {each.host for tablet in s.map.tablets for each in tablet.sets.pending}
+    if not s.moving:
+        apart = m.apart(s.map) if s.map.resize_type == "merge" else ()
+        waited |= {replica.host for _, replica in m.unready(s)}
+        waited |= {target.host for pair in apart for _, target in pair.moves}
+    splits = s.map.resize_type == "split"
+    others = {each.replica.host for each in s.stores if splits} - waited
+    there, missing = (tuple(n for n in m.asked if n in each) for each in (others, waited))
+    return there, missing

@@ -10,7 +10,7 @@ from functools import partial
 
 from msgspec import Struct
 
-from kit.errors import counted
+from kit.errors import counted, first_of
 from kit.model.timeline import PassedStep
 from kit.protocols.tablets.cluster import TabletsState
 from kit.protocols.tablets.facts.tablets import tablet_map
@@ -196,8 +196,7 @@ def _cost(each: tuple[str, tuple[int, ...]]) -> str:
     _, tablets = each
     if not tablets:
         return "every tablet keeps its quorum"
-    more = len(tablets) - MOST_NAMED
-    names = ", ".join(map(str, tablets[:MOST_NAMED])) + (f" and {more} more" * (more > 0))
+    names = first_of([*map(str, tablets)], MOST_NAMED)
     return f"no quorum: tablet{'s' * (len(tablets) > 1)} {names}"
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.errors import counted
 from kit.protocols.tablets.facts import resize as facts
@@ -40,8 +41,8 @@ BAR_TOP, BAR = 25.0, 16.0
 
 
 def _sizes(scene: Scene) -> Iterator[tuple[str, str]]:
-    now = scene.of(facts.line)
-    size = now.size
+    size = scene.model.size_of(scene.state)
+    size = replace(size, bytes=facts.in_bytes(size.bytes))
     total, table, tablet = map(volume, (size.bytes, size.average_table, size.average_tablet))
     yield "one copy", f"{total} in total ÷ {counted(size.replicas, 'replica')} = {table}"
     yield "one tablet", f"{table} ÷ {counted(size.count, 'tablet')} = {tablet}"
@@ -51,25 +52,31 @@ def _sizes(scene: Scene) -> Iterator[tuple[str, str]]:
 
 
 def _words(scene: Scene) -> Iterator[tuple[str, str]]:
-    s, now = scene.state, scene.of(facts.line)
+    s, due, blocked = scene.state, scene.model.decision(scene.state), scene.of(facts.blocked)
     kind, number = s.map.resize_type, s.map.resize_seq_number
     yield "decision", f"{kind}, number {number}"
-    yield "sizes ask for", f"{now.due.resize_type}: {resize_said(now.due.reason)}"
+    yield "sizes ask for", f"{due.resize_type}: {resize_said(due.reason)}"
     yield "transition", s.transition or "null"
-    drained = f": {len(now.drained)} of {now.barred} drained" if now.barred else ""
+    drained = ": {} of {} drained".format(*_barrier(scene)) if any(_barrier(scene)) else ""
     yield "finalization", PHASES[s.phase] + drained
     if kind == "split":
-        ready = sum(each.is_ready for each in now.readiness)
-        awaited = sum(not each.is_ignored for each in now.readiness)
+        replicas = scene.of(facts.readiness)
+        ready = sum(each.is_ready for each in replicas)
+        awaited = sum(not each.is_ignored for each in replicas)
         yield "ready", f"{ready} of {counted(awaited, 'replica')}"
         seen = f"every replica has reported number {number}"
         yield "polled", seen if s.polled == number else "not every replica has reported it yet"
     if kind == "merge":
         every = pairs(scene)
         yield "pairs apart", f"{sum(bool(pair.moves) for pair in every)} of {len(every)}"
-    if now.blocked:
-        evidence = ", ".join(now.blocked.evidence)
-        yield "waits", ": ".join(filter(None, (now.blocked.reason, evidence)))
+    if blocked:
+        evidence = ", ".join(blocked.evidence)
+        yield "waits", ": ".join(filter(None, (blocked.reason, evidence)))
+
+
+def _barrier(scene: Scene) -> tuple[int, int]:
+    there, missing = scene.of(facts.drained)
+    return len(there), len(there) + len(missing)
 
 
 def _limits(scene: Scene) -> list[str]:
@@ -144,7 +151,7 @@ def _ready(scene: Scene, each: Readiness) -> Frag | None:
 
 
 def _replicas(scene: Scene) -> Iterator[str]:
-    for each in scene.of(facts.line).readiness:
+    for each in scene.of(facts.readiness):
         behind = _behind(scene, each)
         named = f"compaction groups {' and '.join(each.groups)}"
         said = ", ".join(filter(None, (*_look(each), named, behind)))
@@ -237,7 +244,7 @@ def _pair(pair: SiblingPair, left: float, top: float, wide: float) -> Frag:
 
 
 def _badges(scene: Scene) -> declared.Badges:
-    s, now = scene.state, scene.of(facts.line)
+    s = scene.state
     idle = not s.transition  # its names leave room for little else
     yield "tablets", f"tablets {s.map.count}" * idle, "plain"
     kind = s.map.resize_type
@@ -245,7 +252,7 @@ def _badges(scene: Scene) -> declared.Badges:
     yield "number", f"number {s.map.resize_seq_number}" * idle, ""
     yield "growing", "growing mode" * (idle and s.growing), ""
     yield "state", s.transition, "busy"
-    drained = f"barrier {len(now.drained)}/{now.barred}" * bool(now.barred)
+    drained = "barrier {}/{}".format(*_barrier(scene)) * any(_barrier(scene))
     yield "phase", drained or s.phase, "busy"
 
 
@@ -263,15 +270,16 @@ def standing(scene: Scene) -> Standing:
 
 def gates(scene: Scene) -> Iterator[Gate]:
     """What is waited for: the barrier of a finalization, the decision's effect, or the new map."""
-    m, s, now = scene.model, scene.state, scene.of(facts.line)
-    if now.barred:
+    m, s, blocked = scene.model, scene.state, scene.of(facts.blocked)
+    if any(_barrier(scene)):
         verb = m.verb(Resize.pass_barrier())
-        yield Gate("resize:barrier", verb, "drained", now.drained, now.undrained, now.barred)
-    elif now.blocked:
-        verb, reason = m.verb(Resize.finalize()), now.blocked.reason
-        there, missing = (now.shown, now.awaited) if now.awaited else ((), ())
+        yield Gate("resize:barrier", verb, "drained", *scene.of(facts.drained), _barrier(scene)[1])
+    elif blocked:
+        verb, reason = m.verb(Resize.finalize()), blocked.reason
+        others, awaited = scene.of(facts.awaited)
+        there, missing = (others, awaited) if awaited else ((), ())
         if reason == NOT_POLLED.reason:
-            missing = now.shown
+            missing = others
         need = max(1, len(there) + len(missing))
         yield Gate("resize:ready", verb, "", there, missing, need, reason)
     elif behind := m.behind(s):
@@ -314,7 +322,7 @@ RESIZE = Views(
             "readiness",
             "Readiness by replica",
             declared.Table(
-                lambda scene: scene.of(facts.line).readiness,
+                declared.of_state(facts.readiness),
                 "ready:{0.tablet}:{0.replica}",
                 (
                     declared.Column("tablet", "tablet"),

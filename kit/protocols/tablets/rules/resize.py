@@ -407,12 +407,6 @@ def _widths(replication: Replication, shards: Shards) -> Iterator[tuple[int, int
             yield from ((racks.get(rack, 0), 1) for rack in factor)
 
 
-def wanted(rules: Mapping[str, int], options: CountOptions) -> int:
-    """The largest count of all rules, but no more than the schema allows."""
-    most = max(rules.values())
-    return min(most, options.max_tablet_count) if options.max_tablet_count else most
-
-
 def within_goal(
     counts: Mapping[str, int],
     factors: Mapping[str, Replication],
@@ -478,7 +472,9 @@ def target_counts(
         name: rules_of(size, chosen[name], factors[name], shards, limits)
         for name, size in sizes.items()
     }
-    counts = {name: wanted(asks, chosen[name]) for name, asks in rules.items()}
+    # The largest count of all rules, but no more than the schema allows.
+    most = {name: max(asks.values()) for name, asks in rules.items()}
+    counts = {name: min(n, chosen[name].max_tablet_count or n) for name, n in most.items()}
     scaled = within_goal(counts, factors, shards, limits.goal, by_rack=limits.by_rack)
     aligned = {
         name: count if chosen[name].pow2_count is False else power_of_two(count)

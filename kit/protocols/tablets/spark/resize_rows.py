@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from kit.protocols.storage.trace_rows import range_rows
-from kit.protocols.tablets.facts.resize import in_bytes, line
+from kit.protocols.tablets.facts.resize import blocked, in_bytes
 from kit.protocols.tablets.resize import Resize
 from kit.spark.schemas import EVENTS, Makers, Row, events_with, of_states, of_steps
 from kit.spark.traces import Reports, grouped, report_of
@@ -50,10 +50,9 @@ def _sizes(m: Resize, s: Any) -> Iterator[Row]:
 
 
 def _decisions(m: Resize, s: Any) -> Iterator[Row]:
-    now = line(m, s)
-    due, waits = now.due.resize_type, now.blocked.reason if now.blocked else ""
-    stored = s.map.resize_type, s.map.resize_seq_number
-    yield s.map.table, s.map.count, in_bytes(s.average), due, *stored, waits
+    waits, stored = blocked(m, s), (s.map.resize_type, s.map.resize_seq_number)
+    due, why = m.decision(s).resize_type, waits.reason if waits else ""
+    yield s.map.table, s.map.count, in_bytes(s.average), due, *stored, why
 
 
 # The number of the newest decision is what the tables of all families call the epoch.

@@ -13,7 +13,7 @@ import pytest
 
 from kit.errors import BadInput
 from kit.model.timeline import Timeline
-from kit.protocols.tablets.facts.resize import line
+from kit.protocols.tablets.facts.resize import blocked
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, group, last_tokens
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.resize import (
@@ -254,7 +254,7 @@ def run_of(seed: int) -> Timeline:
 
 
 def test_a_run_is_told_by_its_own_facts() -> None:
-    """Each replica of each tablet has its part of a copy; decisions are those of the line."""
+    """Each replica of each tablet has its part of a copy; decisions are the model's."""
     timeline = run_of(3)
     model: Any = timeline.model
     states = [timeline.moments[moment].state for moment in timeline.path()]
@@ -267,10 +267,10 @@ def test_a_run_is_told_by_its_own_facts() -> None:
         for replica in tablet.replicas
     }
     decided = [(r["asks"], r["decided"], r["waits"]) for r in tables["resize_decisions"]]
-    said = [line(model, s) for s in states]
+    waits = [blocked(model, s) for s in states]
     assert decided == [
-        (now.due.resize_type, s.map.resize_type, now.blocked.reason if now.blocked else "")
-        for now, s in zip(said, states, strict=True)
+        (model.decision(s).resize_type, s.map.resize_type, why.reason if why else "")
+        for why, s in zip(waits, states, strict=True)
     ]
     assert {"split", "none"} <= {s.map.resize_type for s in states}
     assert [r["epoch"] for r in tables["events"]] == [s.map.resize_seq_number for s in states]
