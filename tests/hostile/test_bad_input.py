@@ -28,7 +28,7 @@ from kit.model.trace import dumps, loads
 from kit.operators.importers.schema import read_schema
 from kit.operators.importers.system_tables import read_loads, read_tablets, read_topology
 from kit.operators.importers.topology_journals import read_journals
-from kit.protocols.tablets.rules.balance.cluster import gathered
+from kit.protocols.tablets.rules.balance.cluster import balancer_input
 from kit.protocols.tablets.rules.balance.planner import plan
 from kit.protocols.tablets.rules.resize import TableSize, target_counts, thresholds
 from kit.search.check import check
@@ -208,7 +208,7 @@ ANY_TABLE: dict[str, Any] = {"options": {}, "shards": {}, "limits": thresholds("
     ("called", "said"),
     [
         (
-            lambda: plan(gathered((), {}, None), "cassandra"),  # type: ignore[arg-type]  # wrong
+            lambda: plan(balancer_input((), {}, None), "cassandra"),  # type: ignore[arg-type]  # wrong
             "edition: got 'cassandra'; allowed: one of documents, server",
         ),
         (

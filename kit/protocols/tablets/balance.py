@@ -24,7 +24,7 @@ from kit.protocols.tablets.rules.balance.loads import Loads
 from kit.protocols.tablets.rules.balance.planner import WhyAnswer, plan, why
 from kit.protocols.tablets.rules.balance.reasons import load_said, loads_said, reason_said
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, faults, last_tokens
-from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica, replica_of
+from kit.protocols.tablets.rules.replica_sets import Replicas, replica_of, replicas_in
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
 from kit.protocols.topology.rules.machines import Edition
 
@@ -103,7 +103,7 @@ class Balance(Hosts[BalanceState]):
         # A row for each tablet, table by table, in the planner's columns.
         by_table = sorted((known.index(table), i) for i, table in enumerate(tables))
         self.row_of = {tablet: row for row, (_, tablet) in enumerate(by_table)}
-        every = (TabletReplica(n.host, i) for n in self.members for i in range(n.shards))
+        every = (replica_of(f"{n.host}:{i}") for n in self.members for i in range(n.shards))
         self.places = {replica: number for number, replica in enumerate(every)}
         self.given = lru_cache(KEPT)(self.gather)
         self.loads = lru_cache(KEPT)(lambda s: Loads(self.given(s), self.edition))
@@ -168,7 +168,7 @@ class Balance(Hosts[BalanceState]):
             size = self.bytes_of(i)
             known = {each.host: size for each in replicas if each.host not in s.unreported}
             sizes.setdefault(table, []).append(known)
-        given = cluster.gathered(self.members, self.maps(s), sizes)
+        given = cluster.balancer_input(self.members, self.maps(s), sizes)
         return replace(given, incomplete=given.incomplete | {*s.unreported})
 
     def moves_planned(self, s: BalanceState) -> tuple[Any, ...]:
@@ -185,7 +185,7 @@ class Balance(Hosts[BalanceState]):
         source, target = replica_of(move.source), replica_of(move.target)
         return why(self.given(s), table, number, target, source=source, edition=self.edition)
 
-    def held(self, s: BalanceState, move: Any) -> tuple[str, str]:
+    def hand_of(self, s: BalanceState, move: Any) -> tuple[str, str]:
         """The thing that the hand takes for a move, and its target."""
         slot = s.replicas[move.tablet].index(replica_of(move.source))
         held = replica_spot("{}:{}:{}".format(*self.tables[move.tablet], slot))
@@ -205,7 +205,7 @@ class Balance(Hosts[BalanceState]):
             for source in map(str, replicas):
                 yield from ((tablet, source, target) for target in places if target != source)
 
-    def moved(self, before: BalanceState, action: Any, after: BalanceState) -> str:
+    def move_words(self, before: BalanceState, action: Any, after: BalanceState) -> str:
         """The effect of a move on the loads, and whether the plan had it."""
         place = self.place(before, action.tablet, action.source, action.target)
         loads = loads_said(self.edition, *self.loads(before).compared(*place))
@@ -223,18 +223,20 @@ class Balance(Hosts[BalanceState]):
             f"{reason_said(answer.reason, self.edition)}."
         )
 
-    def sent(self, before: BalanceState, action: Any, after: BalanceState) -> Iterator[Travel]:
+    def move_flows(
+        self, before: BalanceState, action: Any, after: BalanceState
+    ) -> Iterator[Travel]:
         """Its data go from its shard to where it is then."""
-        label, (chip, _) = f"tablet {self.labels[action.tablet]}", self.held(before, action)
+        label, (chip, _) = f"tablet {self.labels[action.tablet]}", self.hand_of(before, action)
         ends = shard_spot(action.source), chip
         yield Travel("data", *ends, label, f"{{source}} → {{target}}: {label}")
 
     @action(
         verb=lambda m, a: f"move {m.labels[a.tablet]} {a.source} {a.target}",
         each=everywhere,
-        says=moved,
-        travels=sent,
-        hand=held,
+        says=move_words,
+        travels=move_flows,
+        hand=hand_of,
         relied=lambda m, s, a: a in m.planned(s),  # by hand, tablets may move for ever
     )
     @purpose("All nodes should have about the same load, and so should all shards.")
@@ -318,24 +320,20 @@ class Balance(Hosts[BalanceState]):
 
 def given_tablet(text: str) -> tuple[str, int, Replicas]:
     """The tablet that ``A:0 B:1 150 ks.users`` describes: its table, its percentage, its replicas.
-    BadInput for no replica, two on a host, or a word that is none of these.
+    BadInput for no replica, two on a host, or a size or a replica that cannot be.
     """
-    table, percent, replicas = TABLE, 100, []
+    table, percent, places = TABLE, 100, []
     for word in text.split():
-        host, colon, shard = word.partition(":")
         if word.isascii() and word.isdecimal():
             percent = int(word)
         elif "." in word:
             table = word
-        elif host.isalpha() and ((shard.isascii() and shard.isdecimal()) or not colon):
-            replicas.append(replica_of(word))
         else:
-            raise BadInput("tablets", word, "replicas, a size in percent, a table: A:0 B:1 150")
-    if not replicas or len({each.host for each in replicas}) < len(replicas):
-        raise BadInput("tablets", text, "at least one replica, and no more than one per host")
+            places.append(word)
+    replicas = replicas_in(" ".join(places))
     if not 1 <= percent <= MOST_PERCENT:
         raise BadInput("tablets", text, f"a size of 1 to {MOST_PERCENT} percent of the target")
-    return table, percent, tuple(replicas)
+    return table, percent, replicas
 
 
 ENTRY = entry(

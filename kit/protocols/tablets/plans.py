@@ -21,7 +21,7 @@ from kit.protocols.tablets.rules.balance.cluster import (
     BalancerNode,
     NodeRole,
     TabletSizes,
-    gathered,
+    balancer_input,
 )
 from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
 from kit.protocols.tablets.rules.balance.planner import BalancePlan, planned
@@ -218,7 +218,9 @@ class Plans(cluster.TabletCluster):
         if kind == "repair":
             yield tablet, "repair", "", ""
         elif kind == cluster.ADDITION:
-            yield from self.added(tablet, sorted(self.hosts(able) - {r.host for r in row.replicas}))
+            yield from self.additions(
+                tablet, sorted(self.hosts(able) - {r.host for r in row.replicas})
+            )
         else:
             for source in row.replicas:
                 if able >> self.number(source.host) & 1:
@@ -229,7 +231,7 @@ class Plans(cluster.TabletCluster):
                         places = (TabletReplica(source.host, shard) for shard in others)
                     yield from ((tablet, kind, str(source), str(target)) for target in places)
 
-    def added(self, tablet: int, hosts: Iterable[str]) -> Iterator[Begin]:
+    def additions(self, tablet: int, hosts: Iterable[str]) -> Iterator[Begin]:
         """The transitions that give a tablet one more replica, on a shard of one of some hosts."""
         for host in hosts:
             for shard in range(self.shards_of(host)):
@@ -244,7 +246,7 @@ class Plans(cluster.TabletCluster):
             for tablet, row in self.free_of(s, keyspace):
                 held = tuple(each.host for each in row.replicas)
                 coming, going = self.rf_steps(tablet, held, wanted, able)
-                yield from self.added(tablet, coming)
+                yield from self.additions(tablet, coming)
                 for each in row.replicas:
                     if each.host in going:
                         yield tablet, self.rebuild, str(each), ""
@@ -297,7 +299,7 @@ class Plans(cluster.TabletCluster):
         return steps(number, held, dict(wanted), self.places, names, self.edition)
 
 
-def replaced(row: cluster.TabletRow, source: str, target: str) -> Replicas:
+def replicas_after(row: cluster.TabletRow, source: str, target: str) -> Replicas:
     """The row's replicas with the target in the source's place, where these are given."""
     if not source:
         return (*row.replicas, replica_of(target)) if target else row.replicas
@@ -355,7 +357,7 @@ class DumpPlanner:
         enabled: bool,
         rack_lists: frozenset[tuple[str, str]],
     ) -> StatePlan:
-        given = gathered(
+        given = balancer_input(
             tuple(self._model.balancer_nodes(roles)),
             self._model.maps(rows),
             self._today(self._sizes, rows),

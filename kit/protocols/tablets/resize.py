@@ -310,7 +310,7 @@ class Resize(Hosts[ResizeState]):
         """The balancer's decision on the table by its size."""
         return resize.decide(self.size_of(s), self.limits)
 
-    def shown(self, s: ResizeState) -> dict[tuple[int, TabletReplica], int]:
+    def local_numbers(self, s: ResizeState) -> dict[tuple[int, TabletReplica], int]:
         """The number of each replica as the coordinator counts: it waits for no node that is
         ignored. A node with an older map has none.
 
@@ -328,7 +328,7 @@ class Resize(Hosts[ResizeState]):
 
     def unready(self, s: ResizeState) -> tuple[tuple[int, TabletReplica], ...]:
         """The replicas that have not copied the number of the split that is decided."""
-        return resize.unready(s.map, self.shown(s)) if s.map.resize_type == "split" else ()
+        return resize.unready(s.map, self.local_numbers(s)) if s.map.resize_type == "split" else ()
 
     def stranded(self, s: ResizeState) -> tuple[str, ...]:
         """The ignored nodes from or to which a merge would have to move: it waits for operators."""
@@ -345,7 +345,7 @@ class Resize(Hosts[ResizeState]):
         if not waits:
             return MOVING if s.moving else None
         unseen = NOT_POLLED if kind == "split" and s.polled != s.map.resize_seq_number else None
-        return resize.not_final(s.map, self.shown(s)) or unseen
+        return resize.not_final(s.map, self.local_numbers(s)) or unseen
 
     # Finalization
 
@@ -466,7 +466,7 @@ class Resize(Hosts[ResizeState]):
         if s.map.resize_type != "split" or not self.split_readiness:
             return None
         still = tuple(maps.Tablet(each.last_token, each.replicas) for each in s.map.tablets)
-        waits = resize.not_final(replace(s.map, tablets=still), self.shown(s))
+        waits = resize.not_final(replace(s.map, tablets=still), self.local_numbers(s))
         return waits or s.but(polled=s.map.resize_seq_number)
 
     @action(each=lambda m, s: ((tablet, str(replica)) for tablet, replica in m.unready(s)))
@@ -530,14 +530,14 @@ class Resize(Hosts[ResizeState]):
                     if host not in hosts:
                         yield tablet, str(source), f"{host}:0"
 
-    def sent(self, before: ResizeState, action: Any, after: ResizeState) -> Iterator[Travel]:
+    def move_flows(self, before: ResizeState, action: Any, after: ResizeState) -> Iterator[Travel]:
         """What a replica holds goes from disk to disk."""
-        source, _ = self.held(before, action)
+        source, _ = self.hand_of(before, action)
         text = "{source} → {target}: {moved}"
         target = f"{source}:to:{action.target}"
         yield Travel("data", source, target, "{moved}", text, stays=True)
 
-    def held(self, s: ResizeState, move: Any) -> tuple[str, str]:
+    def hand_of(self, s: ResizeState, move: Any) -> tuple[str, str]:
         """The thing that the hand takes for a move, and its target."""
         slot = s.map.tablets[move.tablet].replicas.index(replica_of(move.source))
         return replica_spot(f"{s.map.table}:{move.tablet}:{slot}"), shard_spot(move.target)
@@ -545,8 +545,8 @@ class Resize(Hosts[ResizeState]):
     @action(
         each=lambda m, s: dict.fromkeys(m.movable(s)),
         says="A replica of {moved} begins to move from {source} to {target}.",
-        travels=sent,
-        hand=held,
+        travels=move_flows,
+        hand=hand_of,
     )
     @purpose("Replicas can move until the number of tablets changes.")
     def move(self, s: ResizeState, tablet: int, source: str, target: str) -> Next:

@@ -185,7 +185,7 @@ class Stages(cluster.TabletCluster):
         used = chosen(stage.reads), chosen(stage.writes)
         return TabletWay(t.kind, t.stage, t.sets, *used, t.session, work)
 
-    def sent(self, s: TabletsState, piece: Piece) -> Iterator[Travel]:
+    def work_flows(self, s: TabletsState, piece: Piece) -> Iterator[Travel]:
         """Data from replica to replica; or an order from the coordinator to whom it concerns."""
         name = piece.work.name
         sources, written = self.involved(s, piece.transition, name)
@@ -213,7 +213,7 @@ class Stages(cluster.TabletCluster):
         label=work_label,
         each=data_tablets,
         says=lambda m, before, a, after: m.work_words(before, a.tablet, "{} is done"),
-        travels=lambda m, before, a, after: m.sent(before, m.piece_of(before, a.tablet)),
+        travels=lambda m, before, a, after: m.work_flows(before, m.piece_of(before, a.tablet)),
     )
     @purpose("The next stage waits until this stage's work is done.")
     def work_on(self, s: TabletsState, tablet: int) -> Next:
@@ -242,19 +242,19 @@ class Stages(cluster.TabletCluster):
         rest = f"; tablets that cannot continue: {left:,}" if left else ""
         return f"Done: {', '.join(words)}{rest}."
 
-    def sent_for_all(
+    def all_work_flows(
         self, before: TabletsState, action: Any, after: TabletsState
     ) -> Iterator[Travel]:
         """The flows of the work; of very much, the first of it."""
         done = self.done_pieces(before, after)
-        return islice((leg for piece in done for leg in self.sent(before, piece)), MOST_SHOWN)
+        return islice((leg for piece in done for leg in self.work_flows(before, piece)), MOST_SHOWN)
 
     @action(
         when=lambda m: m.dump is not None,
         kind="work",
         verb="work on all",
         says=done_on_all,
-        travels=sent_for_all,
+        travels=all_work_flows,
     )
     @purpose("The next stage waits until this stage's work is done.")
     def work_on_all(self, s: TabletsState) -> Next:
@@ -413,23 +413,23 @@ class Stages(cluster.TabletCluster):
                     changes.append(cluster.StageChange(tablet, place, transition.stage, edge.kind))
         return tuple(changes)
 
-    def committed(self, s: TabletsState, command: cluster.TabletCommand) -> TabletsState:
+    def with_command(self, s: TabletsState, command: cluster.TabletCommand) -> TabletsState:
         """The state with a command in the log: with its effect, or with none on another state."""
         if command.stale and self.commit_with_guard:
             return s
         rows: dict[int, TabletRow] = {}
         used, carried = s.sessions(), {s.late.session} if s.late else set[int]()
-        for change, _, edge in reversed([*self.taken(s, command)]):
+        for change, _, edge in reversed([*self.edges_taken(s, command)]):
             row = rows.get(change.tablet, s.tablets[change.tablet])
             rows[change.tablet] = self._changed(row, change.place, edge, used)
             used |= carried
         for tablet, transition in command.begins:
             row = rows.get(tablet, s.tablets[tablet])
-            begun = entered(transition, stages.onward(self.table(transition), BOUNDARY), used)
+            begun = in_stage(transition, stages.onward(self.table(transition), BOUNDARY), used)
             rows[tablet] = row.but(transitions=(*row.transitions, begun))
         return s.with_rows(rows)
 
-    def taken(
+    def edges_taken(
         self, s: TabletsState, command: cluster.TabletCommand
     ) -> Iterator[tuple[cluster.StageChange, TabletTransition, EdgeRow]]:
         """The changes of a command, each with its transition and the edge that this takes.
@@ -450,10 +450,10 @@ class Stages(cluster.TabletCluster):
         if edge.target == BOUNDARY:
             row = row.way(place, None)
             return row.but(replicas=transition.new) if stages.REPLACES in edge.effects else row
-        now = entered(transition, edge, used)
+        now = in_stage(transition, edge, used)
         row = row.way(place, now)
         if self.table(transition).state(now.stage).writes == "both":
-            row = row.but(some=joined(row.some, now.sets.pending))
+            row = row.but(some=union_of(row.some, now.sets.pending))
         return row
 
     # What goes wrong: work that fails, RPCs that are late
@@ -467,7 +467,7 @@ class Stages(cluster.TabletCluster):
         left = not piece.goes(s) or s.failures
         return None if left else refused("this run has no failures of work left")
 
-    def failed(self, s: TabletsState, *pieces: Piece) -> TabletsState:
+    def with_failures(self, s: TabletsState, *pieces: Piece) -> TabletsState:
         """The state once work has failed, which takes a fault where the first piece could go."""
         if pieces[0].goes(s):
             s = s.spend("failures")
@@ -496,7 +496,7 @@ class Stages(cluster.TabletCluster):
             # It leads past who is down, and past nobody else, who could be two stages behind.
             if unheard and any(edge.kind == "proceed" for edge in edges.values()):
                 return refused("live nodes have not all answered", self.named(unheard))
-        return self.failed(s, *edges)
+        return self.with_failures(s, *edges)
 
     def failing(self, s: TabletsState) -> dict[int, None]:
         """The tablets whose data work may fail; of very many, those where it cannot but fail."""
@@ -517,7 +517,7 @@ class Stages(cluster.TabletCluster):
     def fail_tablet(self, s: TabletsState, tablet: int) -> Next:
         """The next piece of a stage's work on a tablet fails."""
         piece = self.piece_of(s, tablet)
-        return self.may_fail(s, piece) or self.failed(s, piece)
+        return self.may_fail(s, piece) or self.with_failures(s, piece)
 
     @action(
         kind="fault",
@@ -589,7 +589,9 @@ class Stages(cluster.TabletCluster):
         over = "; its stage is over, but no barrier has passed since"
         return f"{what} is let in{over * (before.is_over(late) and not late.sealed)}."
 
-    def arrived(self, before: TabletsState, action: Any, after: TabletsState) -> Iterator[Travel]:
+    def late_flows(
+        self, before: TabletsState, action: Any, after: TabletsState
+    ) -> Iterator[Travel]:
         """The flows of a late message that is let in or turned away, for its permit."""
         late = before.late
         assert late is not None
@@ -600,7 +602,7 @@ class Stages(cluster.TabletCluster):
             text = f"network → {target}: {label}, sent in {late.stage}{carries}"
             yield Travel(kind, NETWORK, self.chip(before, late.tablet, target), label, text)
 
-    @action(kind="late", tag="arrive", verb="arrive late", says=late_words, travels=arrived)
+    @action(kind="late", tag="arrive", verb="arrive late", says=late_words, travels=late_flows)
     @purpose("The RPC's session decides whether its work may still run.")
     def arrive_late(self, s: TabletsState) -> Next:
         """The late RPC arrives: its permit decides whether it is let in or refused (S-24)."""
@@ -649,20 +651,20 @@ def effect(
     """
     if name == stages.STREAM:
         complete = sources is not None and any(each in row.whole for each in sources)
-        whole = joined(row.whole, written) if complete else row.whole
-        return row.but(whole=whole, some=joined(row.some, written))
+        whole = union_of(row.whole, written) if complete else row.whole
+        return row.but(whole=whole, some=union_of(row.some, written))
     if name in (stages.CLEANUP_LEAVING, stages.CLEANUP_PENDING):
         some = tuple(each for each in row.some if each not in written)
         return row.but(whole=tuple(r for r in row.whole if r not in written), some=some)
     return row
 
 
-def joined(held: replica_sets.Replicas, more: replica_sets.Replicas) -> replica_sets.Replicas:
+def union_of(held: replica_sets.Replicas, more: replica_sets.Replicas) -> replica_sets.Replicas:
     """Those and these, in order."""
     return tuple(sorted({*held, *more}))
 
 
-def entered(transition: TabletTransition, edge: EdgeRow, used: set[int]) -> TabletTransition:
+def in_stage(transition: TabletTransition, edge: EdgeRow, used: set[int]) -> TabletTransition:
     """The transition in the stage that an edge leads to; ``used`` are sessions, kept true."""
     session = transition.session
     if edge.session:

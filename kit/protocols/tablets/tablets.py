@@ -24,7 +24,7 @@ from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.tablets import cluster
 from kit.protocols.tablets.cluster import Next, TabletCommand, TabletsState, TabletTransition
 from kit.protocols.tablets.hosts import LOG, shard_spot
-from kit.protocols.tablets.plans import Begin, Plans, replaced
+from kit.protocols.tablets.plans import Begin, Plans, replicas_after
 from kit.protocols.tablets.rules.replica_sets import replica_of, words
 from kit.protocols.tablets.rules.stages import REPLACES, TRANSITIONS, TransitionKind, onward
 from kit.protocols.tablets.stage_work import Stages
@@ -123,12 +123,12 @@ class Tablets(Plans, Stages):
         request = s.control.topology.requests[number - 1]
         return TabletCommand(begins=self.rf_begins(s, request), joint=True)
 
-    def decided(self, before: TabletsState, action: Any, after: TabletsState) -> str:
+    def decision_words(self, before: TabletsState, action: Any, after: TabletsState) -> str:
         """The decision about tablets, if there is any."""
-        said = after.command and self.said(before, after.command)
+        said = after.command and self.command_words(before, after.command)
         return f"The coordinator decides: {said}." if said else ""
 
-    @lifted(Topology.take_decision, says=decided)
+    @lifted(Topology.take_decision, says=decision_words)
     def take_decision(self, s: TabletsState) -> Next:
         """The cluster's decision, with whatever an RF change begins; otherwise the stages that are
         due.
@@ -156,7 +156,7 @@ class Tablets(Plans, Stages):
             return end
         pairs = ((each, s.tablets[each[0]]) for each in begins)
         rows = tuple(
-            (tablet, TabletTransition(kind, "", row.replicas, replaced(row, source, target)))
+            (tablet, TabletTransition(kind, "", row.replicas, replicas_after(row, source, target)))
             for (tablet, kind, source, target), row in pairs
         )
         return end.but(command=TabletCommand(begins=rows, joint=joint))
@@ -178,7 +178,7 @@ class Tablets(Plans, Stages):
         verb=begin_verb,
         label=lambda m, s, a: m.verb(a) + f": of {', '.join(m.tables)}" * (len(m.tables) > 1),
         each=beginnings,
-        says=decided,
+        says=decision_words,
         hand=lambda m, s, a: (
             (m.chip(s, a.tablet, replica_of(a.source)), shard_spot(a.target))
             if a.source and a.target
@@ -205,7 +205,7 @@ class Tablets(Plans, Stages):
         balances = not drains and begin not in self.completions(s)
         return end.but(moves=s.moves - balances)
 
-    @action(when=lambda m: m.dump is not None, kind="decide", verb="plan", says=decided)
+    @action(when=lambda m: m.dump is not None, kind="decide", verb="plan", says=decision_words)
     @purpose("The balancer chooses which tablets should move now.")
     def begin_plan(self, s: TabletsState) -> Next:
         """The coordinator decides on all transitions of the balancer's next plan."""
@@ -220,7 +220,7 @@ class Tablets(Plans, Stages):
         """
         if given_up := self.failed_drains(s, command):
             s = s.but(given_up=s.given_up | given_up)
-        s = self.committed(s, command)
+        s = self.with_command(s, command)
         topology, on = s.control.topology, self.owners(s)
         if topology.tablets != "moving" or topology.tablets_on == on:
             return s
@@ -234,7 +234,7 @@ class Tablets(Plans, Stages):
             return 0
         ways = [
             way
-            for change, way, _ in self.taken(s, command)
+            for change, way, _ in self.edges_taken(s, command)
             if change.after == "streaming" and change.kind == "rollback"
         ]
         return sum(1 << node for node in {node for way in ways for node in self.leavers(s, way)})
@@ -245,7 +245,7 @@ class Tablets(Plans, Stages):
             return "Group 0 has changed since the command was decided, so it has no effect."
         names = self.named(self.failed_drains(s, command))
         more = f" Draining {' and '.join(names)} has failed." if names else ""
-        return f"Group 0 stores it: {self.said(s, command)}.{more}"
+        return f"Group 0 stores it: {self.command_words(s, command)}.{more}"
 
     def into_log(
         self, before: TabletsState, command: TabletCommand | None, after: TabletsState
@@ -260,7 +260,7 @@ class Tablets(Plans, Stages):
             elif len(tablets) > MOST_NAMED or self.dump is not None:
                 label = f"{len(tablets):,} tablets"
             effect = "" if after.tablets is not before.tablets else " (no effect)"
-            text = f"coordinator → group 0: {self.said(before, command)}{effect}"
+            text = f"coordinator → group 0: {self.command_words(before, command)}{effect}"
             yield Travel("entry", self.leader_spot(before), LOG, label, text, stays=True)
 
     @lifted(
@@ -311,12 +311,12 @@ class Tablets(Plans, Stages):
 
     # The track of the tablets
 
-    def ended(self, s: TabletsState) -> Iterator[tuple[tuple[str, ...], bool]]:
+    def track_end(self, s: TabletsState) -> Iterator[tuple[tuple[str, ...], bool]]:
         """The places of tablets when their track ends."""
         if s.control.topology.tablets == "moving":
             yield self.named(self.owners(s) if self.drain_tablets_first else 0), False
 
-    @lifted(Topology.move_tablets, each=ended)
+    @lifted(Topology.move_tablets, each=track_end)
     def move_tablets(self, s: TabletsState, on: tuple[str, ...], more: bool) -> Next:
         """The balancer has nothing more to move, and no tablet is in transition: the track ends."""
         if s.in_transition or s.command is not None:
@@ -644,16 +644,16 @@ class Tablets(Plans, Stages):
 
     def leads_to(self, s: TabletsState, command: TabletCommand) -> Iterator[tuple[int, str, str]]:
         """Each tablet that is moved on, the stage that it leaves and where that leads."""
-        for change, _, edge in self.taken(s, command):
+        for change, _, edge in self.edges_taken(s, command):
             yield change.tablet, change.after, "the end" if edge.target == BOUNDARY else edge.target
 
-    def said(self, s: TabletsState, command: TabletCommand) -> str:
+    def command_words(self, s: TabletsState, command: TabletCommand) -> str:
         """The effect of a command on tablets, in words; of very many, on the first of them."""
-        parts = [*islice(self.parts_said(s, command), MOST_SAID)]
+        parts = [*islice(self.command_parts(s, command), MOST_SAID)]
         more = len(command.changes) + len(command.begins) - MOST_SAID
         return "; ".join([*parts, *([f"and {more:,} more"] if more > 0 else [])]) or "nothing"
 
-    def parts_said(self, s: TabletsState, command: TabletCommand) -> Iterator[str]:
+    def command_parts(self, s: TabletsState, command: TabletCommand) -> Iterator[str]:
         """The effect of a command on each tablet."""
         for tablet, source, target in self.leads_to(s, command):
             yield f"{self.tablet_words(tablet)} goes from {source} to {target}"
@@ -676,7 +676,9 @@ class Tablets(Plans, Stages):
         late = s.late
         return {
             **{self.tablet_words(i): row_said(row) for i, row in enumerate(s.tablets)},
-            "decided of tablets": "nothing" if s.command is None else self.said(s, s.command),
+            "decided of tablets": "nothing"
+            if s.command is None
+            else self.command_words(s, s.command),
             "late RPC": "none" if late is None else f"{late.work} sent in {late.stage}",
             **self.control.readable(s.control),
         }
@@ -763,7 +765,7 @@ def rows(m: Tablets) -> TransitionRows:
         command = before.deposed if late else before.command
         if not commits or command is None or (command.stale and m.commit_with_guard):
             return ()
-        edges = [(m.table(way), edge) for _, way, edge in m.taken(before, command)]
+        edges = [(m.table(way), edge) for _, way, edge in m.edges_taken(before, command)]
         begun = (m.table(transition) for _, transition in command.begins)
         edges += [(table, onward(table, BOUNDARY)) for table in begun]
         return tuple(row_name(table.name, edge) for table, edge in edges)

@@ -56,7 +56,7 @@ class TruncateState(State, frozen=True, cache_hash=True, kw_only=True):
         """The nodes that have rows of these kinds (a mask)."""
         return sum(1 << i for i, has in enumerate(self.rows) if has & rows)
 
-    def kept(self, node: int) -> tuple[int, ...]:
+    def without_rows(self, node: int) -> tuple[int, ...]:
         """The rows of all nodes once one has deleted those of the table."""
         return (*self.rows[:node], 0, *self.rows[node + 1 :])
 
@@ -174,7 +174,7 @@ class Truncate(Hosts[TruncateState]):
     @purpose("Each replica must delete its own rows.")
     def send(self, s: TruncateState, node: Node) -> Next:
         """{node} gets the RPC within the session, deletes its rows and answers."""
-        return s.but(rows=s.kept(node), answered=s.answered | 1 << node)
+        return s.but(rows=s.without_rows(node), answered=s.answered | 1 << node)
 
     @action(
         tag="apply",
@@ -213,14 +213,16 @@ class Truncate(Hosts[TruncateState]):
         """Whether a node carries a late RPC out: it knows the session as open (S-42)."""
         return s.views[node] == SESSION or not self.truncate_session
 
-    def met(self, before: TruncateState, action: Any, after: TruncateState) -> str:
+    def late_words(self, before: TruncateState, action: Any, after: TruncateState) -> str:
         """How a late RPC is received."""
         inside = self.let_in(before, self.number(action.node))
         unknown = "does not know the RPC's session and refuses the RPC"
         said = "deletes the rows" if inside else unknown
         return f"The late RPC reaches {{node}}, which {said}."
 
-    def arrived(self, before: TruncateState, action: Any, after: TruncateState) -> Iterator[Travel]:
+    def late_flows(
+        self, before: TruncateState, action: Any, after: TruncateState
+    ) -> Iterator[Travel]:
         """The flows of a late message that is let in or turned away."""
         inside = self.let_in(before, self.number(action.node))
         kind: FlowKind = "data" if inside else "refusal"
@@ -228,11 +230,11 @@ class Truncate(Hosts[TruncateState]):
         text = f"network → {{node}}: late truncate, {words}"
         yield Travel(kind, LOG, "host:{node}", words, text)
 
-    @action(kind="late", each=lambda m, s: s.late, says=met, travels=arrived)
+    @action(kind="late", each=lambda m, s: s.late, says=late_words, travels=late_flows)
     @purpose("The RPC's session decides whether it is accepted, however late it arrives.")
     def arrive(self, s: TruncateState, node: Node) -> Next:
         """The late RPC reaches the node, which may or may not know its session."""
-        rows = s.kept(node) if self.let_in(s, node) else s.rows
+        rows = s.without_rows(node) if self.let_in(s, node) else s.rows
         return s.but(late=s.late & ~(1 << node), rows=rows)
 
     @action(

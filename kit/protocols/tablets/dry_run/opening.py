@@ -122,7 +122,7 @@ class OpenedTablets(Struct, frozen=True):
     @property
     def input(self) -> cluster.BalancerInput:
         """The balancer's view of it."""
-        given = cluster.gathered(
+        given = cluster.balancer_input(
             self.nodes,
             self.maps,
             self.sizes,

@@ -12,7 +12,7 @@ from kit.model.timeline import Timeline, played_out
 from kit.protocols.tablets.balance import Balance
 from kit.protocols.tablets.lessons.balancing import decision_on
 from kit.protocols.tablets.rules.availability import availability
-from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole, gathered
+from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole, balancer_input
 from kit.protocols.tablets.rules.balance.loads import Loads
 from kit.protocols.tablets.rules.maps import RESIZE_TYPES, Tablet, TabletMap, last_tokens
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica
@@ -146,7 +146,7 @@ def homes(host: str, replicas: list[str], racks: Mapping[str, str], closed: list
 
     names = sorted(racks)
     nodes = [BalancerNode(name, "dc1", racks[name], 1, role=role(name)) for name in names]
-    loads = Loads(gathered(nodes, {"ks.t": map_of([replicas])}), "server")
+    loads = Loads(balancer_input(nodes, {"ks.t": map_of([replicas])}), "server")
     fit = loads.places.fit(loads.given.rows, [0], names.index(host))
     return [name for name, fits in zip(names, fit.tolist(), strict=True) if fits]
 

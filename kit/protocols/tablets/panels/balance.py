@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from kit.errors import counted
 from kit.protocols.tablets.balance import Balance, BalanceState
 from kit.protocols.tablets.panels.grid import grid_panel, storage_panel
-from kit.protocols.tablets.panels.plans import PlanFacts, plan_panel, planned
+from kit.protocols.tablets.panels.plans import PlanFacts, plan_facts, plan_panel
 from kit.protocols.tablets.rules.balance.reasons import load_said
 from kit.protocols.tablets.rules.grid import GridHost, TabletGrid, grid_of_maps
 from kit.views.actions import some_of
@@ -54,7 +54,7 @@ def grid(m: Balance, s: BalanceState) -> TabletGrid:
 def next_plan(m: Balance, s: BalanceState) -> PlanFacts:
     """The planner's plan."""
     labels = dict(zip(m.tables, m.labels, strict=True))
-    return planned(m.plan(s), m.edition, lambda *tablet: labels[tablet])
+    return plan_facts(m.plan(s), m.edition, lambda *tablet: labels[tablet])
 
 
 def node_loads(m: Balance, s: BalanceState, digits: int = 2) -> list[tuple[str, int, str, float]]:

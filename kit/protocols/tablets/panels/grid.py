@@ -787,7 +787,7 @@ def _chip(
     marks = f"translate({-place.width / 2 - ASKED * size / 2 - 1:.0f} 0) scale({size})"
     return h(
         "g",
-        h("title", said(held)),
+        h("title", chip_words(held)),
         fresh(0, 0, place.width + 6, high + 6) if held.key in news else None,
         box(-place.width / 2, -high / 2, place.width, high, shape, 4),
         h("text", label, y=4.5, text_anchor="middle", class_="on", transform=larger)
@@ -883,7 +883,7 @@ def _tip(x: float, y: float, right: float, down: float) -> Frag:
     return h("polygon", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in corners), class_="tip")
 
 
-def said(held: HeldReplica) -> str:
+def chip_words(held: HeldReplica) -> str:
     """The sentence on a tablet in a shard."""
     size = "" if held.bytes is None else f", {volume(held.bytes)}"
     twin = f" {'from' if held.part == 'pending' else 'to'} {held.twin}" if held.twin else ""

@@ -17,7 +17,7 @@ from kit.model.timeline import PassedStep
 from kit.protocols.tablets.cluster import TabletsState
 from kit.protocols.tablets.facts import resize, tablets
 from kit.protocols.tablets.resize import Resize, ResizeState
-from kit.protocols.tablets.rules.balance.cluster import BalancerNode, gathered
+from kit.protocols.tablets.rules.balance.cluster import BalancerNode, balancer_input
 from kit.protocols.tablets.rules.balance.planner import BalancePlan, plan
 from kit.protocols.tablets.rules.balance.reasons import Drains, EvensOut, JoinsSibling, reason_said
 from kit.protocols.tablets.rules.maps import TabletMap
@@ -76,7 +76,7 @@ class PlanFacts(Struct, frozen=True):
     waits_for: tuple[str, ...]
 
 
-def planned(
+def plan_facts(
     step: BalancePlan,
     edition: Edition,
     label: Callable[[str, int], str] = lambda table, tablet: str(tablet),
@@ -108,10 +108,10 @@ def planned(
 def tablets_plan(m: Tablets, s: TabletsState) -> PlanFacts:
     """The plan of the balancer in a cluster with tablets."""
     if m.planner is not None:
-        return planned(m.planner.plan(s).step, m.edition, "{} {}".format)
+        return plan_facts(m.planner.plan(s).step, m.edition, "{} {}".format)
     nodes = list(m.balancer_nodes(m.roles(s)))
-    view = gathered(nodes, m.maps(s.tablets), enabled=m.balancing, release=m.release)
-    return planned(plan(view, m.edition), m.edition, enabled=m.balancing)
+    view = balancer_input(nodes, m.maps(s.tablets), enabled=m.balancing, release=m.release)
+    return plan_facts(plan(view, m.edition), m.edition, enabled=m.balancing)
 
 
 def resize_plan(m: Resize, s: ResizeState) -> PlanFacts:
@@ -122,8 +122,8 @@ def resize_plan(m: Resize, s: ResizeState) -> PlanFacts:
         for tablet in s.map.tablets
     ]
     nodes = [BalancerNode(host.name, "dc1", "r1", host.shards) for host in grid.hosts]
-    view = gathered(nodes, {s.map.table: s.map}, {s.map.table: sizes})
-    return planned(plan(view, m.edition), m.edition)
+    view = balancer_input(nodes, {s.map.table: s.map}, {s.map.table: sizes})
+    return plan_facts(plan(view, m.edition), m.edition)
 
 
 def plan_panel(

@@ -122,10 +122,7 @@ def _repaired_first(states: str, edges: str, rebuild: str) -> tuple[str, str]:
     """Both tables with ``rebuild_repair``, whose edges are ``rebuild``, between ``streaming`` and
     whatever stage stands before it.
     """
-    into = [
-        x for x in edges.splitlines() if [c.strip() for c in x.split("|")][1:2] == ["streaming"]
-    ]
-    [row] = into
+    [row] = (each for each in edges.splitlines() if "| streaming |" in each)
     before = row.partition("|")[0].strip()
     repair = "rebuild_repair | old | both | repair:rollback\n    streaming  "
     rebuild = rebuild.replace("write_both_read_old |", f"{before} |")

@@ -14,7 +14,7 @@ from kit.protocols.tablets.rules.balance.cluster import (
     BalancerNode,
     NodeRole,
     TabletSizes,
-    gathered,
+    balancer_input,
 )
 from kit.protocols.tablets.rules.balance.planner import BalancePlan, plan
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, last_tokens
@@ -43,7 +43,7 @@ class DrawnCluster(Struct, frozen=True):
             ]
             for name, table in self.maps.items()
         }
-        return gathered(self.nodes, self.maps, sizes, target_size=TARGET)
+        return balancer_input(self.nodes, self.maps, sizes, target_size=TARGET)
 
 
 def node(host: str, rack: str = "r1", shards: int = 2, role: NodeRole = "normal") -> BalancerNode:

@@ -15,7 +15,7 @@ from kit.protocols.tablets.rules.balance.cluster import (
     BalancerInput,
     BalancerNode,
     NodeRole,
-    gathered,
+    balancer_input,
 )
 from kit.protocols.tablets.rules.balance.planner import WhyAnswer, plan, why
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, last_tokens
@@ -206,7 +206,7 @@ def input_of(line: dict[str, str]) -> BalancerInput:
         lacking -= {place.host for place in tablet.sets.both}
     one = {"ks.t": TabletMap("ks.t", tuple(tablets))}
     named = frozenset({("ks.t", "dc1")} if "named" in line["case"] else ())
-    return gathered(nodes, one, {"ks.t": sizes}, target_size=TARGET, rack_lists=named)
+    return balancer_input(nodes, one, {"ks.t": sizes}, target_size=TARGET, rack_lists=named)
 
 
 @pytest.mark.parametrize("line", rows(CASES), ids=lambda line: line["case"])

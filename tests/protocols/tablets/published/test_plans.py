@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import fields, replace
 
 from kit.protocols.group0.rules.releases import RELEASES, Release
-from kit.protocols.tablets.rules.balance.cluster import BalancerInput, BalancerNode, gathered
+from kit.protocols.tablets.rules.balance.cluster import BalancerInput, BalancerNode, balancer_input
 from kit.protocols.tablets.rules.balance.planner import BalancePlan, plan
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, last_tokens
 from kit.protocols.tablets.rules.replica_sets import TabletReplica, replicas_in
@@ -106,7 +106,7 @@ class Played:
                 known.append({host: self.size[name] for host in hosts if host not in unknown})
                 unknown = [host for host in unknown if host not in hosts]
         racks = {(name, node.datacenter) for name in self.maps for node in self.nodes}
-        return gathered(
+        return balancer_input(
             self.nodes,
             self.maps,
             sizes,

@@ -103,7 +103,7 @@ class BalancerInput(Struct, frozen=True, eq=False):
     counts: bool = False
 
 
-def gathered(
+def balancer_input(
     nodes: Sequence[BalancerNode],
     maps: Mapping[str, TabletMap],
     sizes: TabletSizes | None = None,

@@ -184,7 +184,7 @@ class TableSpread:
         )
         return shard, np.maximum(node, 0)
 
-    def moved(self, row: int, column: int, target: int) -> None:
+    def count_move(self, row: int, column: int, target: int) -> None:
         """Count a move; asked before the loads count it."""
         loads = self.loads
         table, weight = int(loads.given.rows.table[row]), float(loads.weight[row, column])
@@ -300,6 +300,6 @@ def _best(
             bad = spread.of(fit, source, target)
             row, column = (int(place) for place in fit[np.lexsort(bad)[0]])
             reason = EvensOut(*loads.compared(row, column, target))
-            spread.moved(row, column, target)
+            spread.count_move(row, column, target)
             return loads.apply(row, column, target, reason)
     return None

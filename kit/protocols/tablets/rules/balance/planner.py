@@ -129,8 +129,8 @@ class BalancePlan(Struct, frozen=True):
 
 
 def plan(given: BalancerInput, edition: Edition = "server") -> BalancePlan:
-    """The next moves of a cluster, of which ``cluster.gathered`` makes what is given, for a release
-    of the server; no moves: it is balanced, or all streams are taken.
+    """The next moves of a cluster as ``balancer_input`` gives it, for a release of the server; no
+    moves: it is balanced, or all streams are taken.
     """
     return planned(Loads(given, edition))
 
