@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
@@ -40,7 +40,8 @@ ADDITION: Literal["add_tablet_replica"] = "add_tablet_replica"
 TRACKS = ("tablet_migration", "tablet_draining")
 NO_SESSION = 0
 OUTSIDE = {THEIR_LOG: LOG, THEIR_NETWORK: NETWORK}
-FAULTS: dict[str, Any] = {"le": MOST_FAULTS, "own": False}
+faults = partial(budget, 0, le=MOST_FAULTS)
+faults_of_cluster = partial(faults, own=False)  # which it has as its own
 
 
 class TabletTransition(State, frozen=True, cache_hash=True):
@@ -265,38 +266,24 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         (), "the rack of each node, members first: dc1/r1 dc1/r2 (default: all in one rack)"
     )
     answering: bool = parameter(False, "nodes apply stages and answer barriers one by one")
-    crashes: int = budget(0, "how many times a node may crash", **FAULTS)
-    changes: int = budget(
-        0,
-        "how many times a coordinator that is up may be deposed",
-        title="coordinator changes",
-        **FAULTS,
+    crashes: int = faults_of_cluster("how many times a node may crash")
+    changes: int = faults_of_cluster(
+        "how many times a coordinator that is up may be deposed", title="coordinator changes"
     )
-    failures: int = budget(
-        0,
-        "how many times a piece of tablet work may fail on its own",
-        title="failures of work",
-        le=MOST_FAULTS,
+    failures: int = faults(
+        "how many times a piece of tablet work may fail on its own", title="failures of work"
     )
-    full: int = budget(
-        0,
-        "how many times the disk that a tablet is streamed to may be full",
-        title="full disks",
-        le=MOST_FAULTS,
+    full: int = faults(
+        "how many times the disk that a tablet is streamed to may be full", title="full disks"
     )
-    undone: int = budget(
-        0,
+    undone: int = faults_of_cluster(
         "how many times other work of an operation may fail; "
         "a drain with no place to go always fails",
         title="failures of operations",
-        **FAULTS,
     )
-    exclusions: int = budget(0, "how many times an operator can exclude a dead node", **FAULTS)
-    late: int = budget(
-        0,
-        "how many stage RPCs may be late, and how many truncate RPCs",
-        title="late RPCs",
-        **FAULTS,
+    exclusions: int = faults_of_cluster("how many times an operator can exclude a dead node")
+    late: int = faults_of_cluster(
+        "how many stage RPCs may be late, and how many truncate RPCs", title="late RPCs"
     )
     dump: TabletDump | None = hidden(
         None, "what a cluster's own tables say besides its tablets; its balancer plans"

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from kit.errors import counted
 from kit.protocols.tablets.balance import Balance, BalanceState
 from kit.protocols.tablets.panels.grid import grid_panel, storage_panel
-from kit.protocols.tablets.panels.plans import PlanFacts, plan_facts, plan_panel
+from kit.protocols.tablets.panels.plans import PlanFacts, plan_panel
 from kit.protocols.tablets.rules.balance.reasons import load_said
 from kit.protocols.tablets.rules.grid import GridHost, TabletGrid, grid_of_maps
 from kit.views.actions import some_of
@@ -54,7 +54,7 @@ def grid(m: Balance, s: BalanceState) -> TabletGrid:
 def next_plan(m: Balance, s: BalanceState) -> PlanFacts:
     """The planner's plan."""
     labels = dict(zip(m.tables, m.labels, strict=True))
-    return plan_facts(m.plan(s), m.edition, lambda *tablet: labels[tablet])
+    return PlanFacts(m.plan(s), m.edition, lambda *tablet: labels[tablet])
 
 
 def node_loads(m: Balance, s: BalanceState, digits: int = 2) -> list[tuple[str, int, str, float]]:
@@ -80,8 +80,8 @@ def _bar(row: tuple[str, int, str, float]) -> Frag:
 def _next(scene: Scene) -> str:
     plan = scene.of(next_plan)
     moves = (
-        f"tablet {' and '.join(move.tablets)} from {move.source} to {move.target}"
-        for move in plan.moves
+        f"tablet {' and '.join(tablets)} from {source} to {target}"
+        for _, tablets, source, target, _ in plan.moves
     )
     words = "; ".join(some_of(tuple(moves), MOST_STUCK))
     moving = f"The plan: {words or 'no move is left'}." if words or not plan.unknown else ""
@@ -105,7 +105,7 @@ def gates(scene: Scene) -> Iterator[Gate]:
     if stuck:
         named = "; ".join(some_of(stuck, MOST_STUCK))
         yield Gate("plan", "drain", "", (), (), 1, f"no node can take {named}")
-    elif waits := scene.of(next_plan).waits_for:
+    elif waits := scene.of(next_plan).step.waits_for:
         yield Gate("plan", "drain", "reported its tablets' sizes", (), waits, len(waits))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from operator import itemgetter
 
 from msgspec import Struct
 
@@ -42,18 +43,6 @@ STALLS = "Nothing moves, and the drain stalls, until every tablet's size is know
 LEFT_OUT = "Left out until every tablet's size is known there:"
 
 
-class PlannedMove(Struct, frozen=True):
-    """A move of the plan: its place in ``PRIORITIES``, the tablets (two siblings, where they move
-    as one), and why.
-    """
-
-    priority: int
-    tablets: tuple[str, ...]
-    source: TabletReplica
-    target: TabletReplica
-    why: str
-
-
 PRIORITIES: tuple[tuple[type, str, str], ...] = (
     (Drains, "empty nodes", "always"),
     (EvensOut, "even out", "once priority 1 has no moves left"),
@@ -63,55 +52,54 @@ PRIORITIES: tuple[tuple[type, str, str], ...] = (
 
 
 class PlanFacts(Struct, frozen=True):
-    """The balancer's next plan by priority; ``stuck`` are replicas that no node may take.
+    """The balancer's next plan as a person reads it; ``label`` says how a table's tablet is called.
 
-    ``enabled``: loads are evened out; nodes are emptied all the same. ``unknown`` says what keeps
-    still for want of sizes, on the nodes ``waits_for`` where that is a drain.
+    ``enabled``: loads are evened out; nodes are emptied all the same.
     """
 
-    moves: tuple[PlannedMove, ...]
-    stuck: tuple[str, ...]
-    enabled: bool
-    unknown: str
-    waits_for: tuple[str, ...]
+    step: BalancePlan
+    edition: Edition
+    label: Callable[[str, int], str] = lambda table, tablet: str(tablet)
+    enabled: bool = True
 
+    @property
+    def moves(self) -> list[tuple[int, list[str], TabletReplica, TabletReplica, str]]:
+        """The moves by their place in ``PRIORITIES``: that, the tablets (two siblings, where they
+        move as one), from where to where, and why.
+        """
+        return [
+            (
+                *(priority, [self.label(move.table, number) for number in move.tablets]),
+                *(move.source, move.target, reason_said(move.reason, self.edition)),
+            )
+            for priority, (reason, _, _) in enumerate(PRIORITIES, 1)
+            for move in self.step.moves
+            if type(move.reason) is reason
+        ]
 
-def plan_facts(
-    step: BalancePlan,
-    edition: Edition,
-    label: Callable[[str, int], str] = lambda table, tablet: str(tablet),
-    *,
-    enabled: bool = True,
-) -> PlanFacts:
-    """A plan as a person reads it; ``label`` says how a table's tablet is called."""
-    moves = [
-        PlannedMove(
-            priority,
-            tuple(label(move.table, number) for number in move.tablets),
-            *(move.source, move.target, reason_said(move.reason, edition)),
+    @property
+    def stuck(self) -> tuple[str, ...]:
+        """The replicas that no node may take."""
+        label, failures = self.label, self.step.failures
+        return tuple(f"tablet {label(e.table, e.tablets[0])} at {e.source}" for e in failures)
+
+    @property
+    def unknown(self) -> str:
+        """What keeps still for want of sizes."""
+        return " ".join(
+            f"{said} {', '.join(some_of(hosts, MOST_ROWS))}."
+            for said, hosts in ((STALLS, self.step.waits_for), (LEFT_OUT, self.step.left_out))
+            if hosts
         )
-        for priority, (reason, _, _) in enumerate(PRIORITIES, 1)
-        for move in step.moves
-        if type(move.reason) is reason
-    ]
-    stuck = tuple(
-        f"tablet {label(each.table, each.tablets[0])} at {each.source}" for each in step.failures
-    )
-    unknown = " ".join(
-        f"{said} {', '.join(some_of(hosts, MOST_ROWS))}."
-        for said, hosts in ((STALLS, step.waits_for), (LEFT_OUT, step.left_out))
-        if hosts
-    )
-    return PlanFacts(tuple(moves), stuck, enabled, unknown, step.waits_for)
 
 
 def tablets_plan(m: Tablets, s: TabletsState) -> PlanFacts:
     """The plan of the balancer in a cluster with tablets."""
     if m.planner is not None:
-        return plan_facts(m.planner.plan(s).step, m.edition, "{} {}".format)
+        return PlanFacts(m.planner.plan(s).step, m.edition, "{} {}".format)
     nodes = list(m.balancer_nodes(m.roles(s)))
     view = balancer_input(nodes, m.maps(s.tablets), enabled=m.balancing, release=m.release)
-    return plan_facts(plan(view, m.edition), m.edition, enabled=m.balancing)
+    return PlanFacts(plan(view, m.edition), m.edition, enabled=m.balancing)
 
 
 def resize_plan(m: Resize, s: ResizeState) -> PlanFacts:
@@ -123,7 +111,7 @@ def resize_plan(m: Resize, s: ResizeState) -> PlanFacts:
     ]
     nodes = [BalancerNode(host.name, "dc1", "r1", host.shards) for host in grid.hosts]
     view = balancer_input(nodes, {s.map.table: s.map}, {s.map.table: sizes})
-    return plan_facts(plan(view, m.edition), m.edition)
+    return PlanFacts(plan(view, m.edition), m.edition)
 
 
 def plan_panel(
@@ -142,7 +130,7 @@ def plan_panel(
         return [h("p", f"! no node can take {each}") for each in plan(scene).stuck[:MOST_ROWS]]
 
     def sorts(scene: Scene) -> Iterator[tuple[int, str, str, str]]:
-        counts = Counter(move.priority for move in plan(scene).moves)
+        counts = Counter(priority for priority, *_ in plan(scene).moves)
         for at, (_, name, when) in enumerate(PRIORITIES, 1):
             yield at, name, when, counted(counts[at], "move") if counts[at] else NONE
 
@@ -159,12 +147,12 @@ def plan_panel(
         ),
         Table(
             lambda scene: plan(scene).moves,
-            "planned:{0.tablets[0]}:{0.source}",
+            "planned:{0[1][0]}:{0[2]}",
             (
                 "priority",
-                Column("tablet", lambda row: " and ".join(row.tablets)),
-                Column("from, to", "{0.source} → {0.target}".format),
-                Column("why", "why"),
+                Column("tablet", lambda row: " and ".join(row[1])),
+                Column("from, to", "{0[2]} → {0[3]}".format),
+                Column("why", itemgetter(4)),
             ),
             caption="the moves and their reasons",
             empty="There is nothing to move.",

@@ -60,7 +60,9 @@ class Loads:
         self.count = int(self.first[-1])
         self.present = rows.nodes != cluster.NOBODY
         self.place = np.where(self.present, self.first[rows.nodes] + rows.shards, self.count)
-        counts, sizes = np.maximum(rows.together, 0), self.sizes()
+        counts = np.maximum(rows.together, 0)
+        # Where the bytes of a replica are not known, those that its load counts.
+        sizes = np.where(rows.sizes == cluster.UNKNOWN, rows.weights, rows.sizes)
         self._copied = self._of_both(sizes)
         self.room: Numbers = np.ones(self.count)
         if edition == "server":
@@ -119,11 +121,6 @@ class Loads:
         total[even, column] += sizes[even + 1, odd]
         return total
 
-    def sizes(self) -> cluster.Bytes:
-        """The bytes of every replica; where they are not known, those that its load counts."""
-        rows = self.given.rows
-        return np.where(rows.sizes == cluster.UNKNOWN, rows.weights, rows.sizes)
-
     @property
     def shard_load(self) -> Numbers:
         """The load of every shard."""
@@ -177,13 +174,12 @@ class Loads:
 
     def refusal(self, row: int, column: int, target: int) -> reasons.Refused | None:
         """The reason not to move a replica to a shard; None: there is none."""
-        source = int(self.place[row, column])
         if self.under_way(row, column):
             return reasons.InTransition()
-        role = self.given.nodes[int(self.node_of[source])].role
+        giver = int(self.node_of[self.place[row, column]])
+        role = self.given.nodes[giver].role
         if role in cluster.NOT_MOVED:
             return reasons.GivesNone(role)
-        giver = int(self.node_of[source])
         if giver in self.stalled:
             return reasons.DrainWaits(self.stalled[giver][0])
         if giver in self.left_out:
