@@ -8,15 +8,14 @@ from typing import Any
 import pytest
 
 from kit.model.registry import build, rows_of
-from kit.model.timeline import Timeline
+from kit.model.timeline import Timeline, played_out
 
 
 def covered(name: str, **parameters: Any) -> tuple[set[str], set[str]]:
     """The rows of a model, and those that its own schedule takes."""
     model = build(name, parameters)
     rows, timeline = rows_of(model), Timeline(model)
-    while timeline.forward() is not None:
-        pass
+    played_out(timeline)
     path = [timeline.moments[number] for number in timeline.path()]
     taken = {
         row

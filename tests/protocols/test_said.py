@@ -61,7 +61,7 @@ def test_anything_but_an_action_is_refused(name: str) -> None:
         refusal = model.refusal(state, wrong)
         assert refusal is not None, wrong
         assert refusal.reason.endswith(f"is not an action of {model.name}")
-        with pytest.raises(KitError):
+        with pytest.raises(KitError, match="is not an action of"):
             model.act(state, wrong)
 
 

@@ -19,7 +19,7 @@ from kit.model.scenario import file_named, files, open_file, read
 from kit.model.timeline import Timeline
 from kit.operators.importers.metadata_log import KINDS, parse_metadata
 from kit.operators.importers.nodetool import parse_ring_text, parse_status_text
-from tests.views.frames import after
+from tests.views.frames import after, go_on
 
 READ = Path(__file__).with_name("tools.txt").read_text(encoding="utf-8")
 PUBLISHED = {
@@ -191,9 +191,7 @@ def test_a_removed_node_without_a_replica_is_down() -> None:
     timeline = Timeline(build("dataplane", given))
     model, tools = timeline.model, servers(timeline)
     assert model.names.index("B") >= model.replicas
-    option = model.find(timeline.state, "removenode B")
-    assert option is not None
-    timeline.do(option[0])
+    go_on(timeline, "removenode B")
     run = tuple(timeline.moments[at] for at in timeline.path())
     for many, down in ((1, ""), (2, "B")):
         now = DrillMoment(model, run[:many], "C")
@@ -228,10 +226,7 @@ def test_without_a_cms_quorum_the_log_is_refused_and_views_are_not() -> None:
 def test_a_node_with_a_new_address_is_down_where_the_old_address_is_known() -> None:
     """The node itself shows the new one."""
     given = {"nodes": 2, "members": 2, "changes": 0, "edition": "server", "addresses": 1}
-    timeline = Timeline(build("cms", given, ()))
-    option = timeline.model.find(timeline.state, "new-address A")
-    assert option is not None
-    timeline.do(option[0])
+    timeline = after("cms", given, "new-address A")
     run = tuple(timeline.moments[at] for at in timeline.path())
     seen = {
         name: typed(servers(timeline), DrillMoment(timeline.model, run, name), "nodetool status")
@@ -304,9 +299,7 @@ def test_nodetool_initializes_and_aborts_a_migration(line: str, until: str, verb
     timeline = Timeline(build("migration", {"crashes": 1}, ()))
     while timeline.model.find(timeline.state, until) is None:
         timeline.do(timeline.suggest())
-    crash = timeline.model.find(timeline.state, "crash C")
-    assert crash is not None
-    timeline.do(crash[0])
+    go_on(timeline, "crash C")
     run = tuple(timeline.moments[at] for at in timeline.path())
     [action] = answer(servers(timeline), DrillMoment(timeline.model, run, "B"), line).actions
     assert timeline.model.verb(action) == verb
@@ -327,7 +320,7 @@ def test_the_cms_gets_the_size_asked_for_in_each_datacenter() -> None:
     ask("reconfigure dc1:2 dc2:1")
     ask("reconfigure -r")
     assert ask("reconfigure --status")[0] == "ACTIVE: [/10.0.0.12:7000]"
-    timeline.do(timeline.model.find(timeline.state, "catch-up B A")[0])
+    go_on(timeline, "catch-up B A")
     while move := timeline.model.suggest(timeline.state):
         timeline.do(move)
     members = timeline.model.newest(timeline.state)
@@ -397,10 +390,7 @@ def test_only_a_node_that_has_left_is_unregistered() -> None:
         lines = typed(tools, now(), "nodetool cms dumpdirectory")
         return [line.split()[1] for line in lines if line.startswith("  state")]
 
-    for verb in ("decommission A D A B", "depart A D A B"):
-        option = timeline.model.find(timeline.state, verb)
-        assert option is not None
-        timeline.do(option[0])
+    go_on(timeline, "decommission A D A B", "depart A D A B")
     assert states() == ["JOINED", "JOINED", "JOINED", "LEFT"]
     with pytest.raises(Refused, match=r"^nodetool cms unregister 1: nothing like that"):
         answer(tools, now(), "nodetool cms unregister 1")
@@ -424,10 +414,7 @@ def test_the_server_reconfigures_the_cms_before_a_member_leaves(
 ) -> None:
     """The server would reject the leave of a member; the documents do not."""
     given = {"nodes": 4, "members": 3, "edition": edition, "orders": 1, "longest": 9}
-    timeline = Timeline(build("cms", given, ()))
-    option = timeline.model.find(timeline.state, f"decommission A {node} A B")
-    assert option is not None
-    timeline.do(option[0])
+    timeline = after("cms", given, f"decommission A {node} A B")
     run = tuple(timeline.moments[at] for at in timeline.path())
     tools, now = servers(timeline), DrillMoment(timeline.model, run, "A")
     log = "SELECT kind FROM system_views.cluster_metadata_log"
@@ -454,14 +441,11 @@ def test_a_snapshot_is_refused_where_the_run_has_none_left() -> None:
 
 def test_members_that_are_down_make_the_log_unreadable() -> None:
     """In models commit and schema. A node that is cut off shows as down, and can be aborted."""
-    timeline = Timeline(build("commit", {"crashes": 2}, ()))
-    for verb in ("crash A", "crash B"):
-        timeline.do(timeline.model.find(timeline.state, verb)[0])
+    timeline = after("commit", {"crashes": 2}, "crash A", "crash B")
     now = DrillMoment(timeline.model, tuple(timeline.moments), "D")
     with pytest.raises(Refused, match=r"QUORUM.*missing A, B"):
         typed(servers(timeline), now, "nodetool cms dumplog")
-    timeline = Timeline(build("schema", {"nodes": 2, "restarts": 1}, ()))
-    timeline.do(timeline.model.find(timeline.state, "stop A")[0])
+    timeline = after("schema", {"nodes": 2, "restarts": 1}, "stop A")
     now = DrillMoment(timeline.model, tuple(timeline.moments), "B")
     with pytest.raises(Refused, match=r"QUORUM.*missing A"):
         typed(servers(timeline), now, "nodetool cms dumplog")

@@ -9,7 +9,7 @@ import pytest
 from kit.errors import BadInput, Refusal
 from kit.model.registry import build, entry_of
 from kit.model.scenario import files, open_file
-from kit.model.timeline import Timeline, played_out
+from kit.model.timeline import played_out
 from kit.protocols.cms.cms import Cms, alive, entries_of, is_forced
 from kit.protocols.cms.rules.members import letters, parsed
 from kit.search.check import check, check_refinement
@@ -178,15 +178,10 @@ def test_without_a_majority_data_is_served_and_a_member_can_be_forced() -> None:
 def test_reconfiguring_to_the_same_size_replaces_a_lost_member(longest: int) -> None:
     """By a node that is up; the search of it is complete."""
     given = {"nodes": 4, "members": 3, "edition": "server", "losses": 1, "longest": 7}
-    model = build("cms", given)
-    timeline = Timeline(model)
-    for verb in ("lose C", "reconfigure A 3 A B"):
-        option = model.find(timeline.state, verb)
-        assert option is not None
-        timeline.do(option[0])
+    timeline = after("cms", given, "lose C", "reconfigure A 3 A B")
     assert parsed(timeline.state.nodes[0].log.entries[-1].event) == ("reconfigure", 0b1011)
     played_out(timeline)
-    assert model.newest(timeline.state).readers == 0b1011
+    assert timeline.model.newest(timeline.state).readers == 0b1011
     assert check(build("cms", {**given, "changes": 0, "longest": longest})).complete
 
 

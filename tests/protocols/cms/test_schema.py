@@ -26,10 +26,7 @@ JOINING = {"nodes": 2, "race": "none", "joins": 1}
 def played(parameters: dict[str, Any], off: tuple[str, ...], *script: str) -> Timeline:
     """The run of these verbs."""
     timeline = Timeline(build("schema", parameters, off))
-    for line in script:
-        option = timeline.model.find(timeline.state, line)
-        assert option is not None, line
-        timeline.do(option[0])
+    go_on(timeline, *script)
     return timeline
 
 

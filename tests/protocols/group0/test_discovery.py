@@ -8,7 +8,7 @@ import pytest
 
 from kit.errors import BadInput
 from kit.model.registry import build, entry_of
-from kit.model.timeline import Timeline
+from kit.model.timeline import Timeline, played_out
 from kit.protocols.group0.discovery import Discovery, Names, makes_one_group, seeds_of
 from kit.search.check import check
 from kit.search.fuzz import fuzz
@@ -16,6 +16,7 @@ from kit.views.frame import frame_text
 from kit.views.panel import Panel, scene_at
 from kit.views.registry import for_model
 from tests.protocols.group0.exchanging import Exchanging, connected_graphs, up_to_renaming
+from tests.views.frames import after
 
 THREE = list(connected_graphs(3))
 TWO_GROUPS = [graph for graph in THREE if not makes_one_group(graph)]
@@ -46,8 +47,7 @@ def test_three_nodes_found_a_single_group_in_any_order_of_messages(graph: dict[s
     result = check(model)
     assert (result.violation, result.complete, result.unreached) == (None, True, ())
     timeline = Timeline(model)
-    while timeline.forward() is not None:
-        pass
+    played_out(timeline)
     assert panel(timeline, "status").draw(scene_at(timeline, timeline.at)).text() == "1 group"
 
 
@@ -139,12 +139,7 @@ def panel(timeline: Timeline, name: str) -> Panel:
 
 def played(seeds: tuple[str, ...], *verbs: str, **more: Any) -> Timeline:
     """A run of these verbs."""
-    timeline = Timeline(build("discovery", {"seeds": seeds, **more}))
-    for verb in verbs:
-        option = timeline.model.find(timeline.state, verb)
-        assert option is not None, verb
-        timeline.do(option[0])
-    return timeline
+    return after("discovery", {"seeds": seeds, **more}, *verbs)
 
 
 def part(timeline: Timeline, name: str, key: str) -> str:
@@ -225,8 +220,7 @@ def test_only_the_node_with_the_lowest_id_founds_the_group() -> None:
 def test_twelve_nodes_with_one_contact_point_found_a_single_group() -> None:
     """All are members of it."""
     timeline = played(("A",) * 12)
-    while timeline.forward() is not None:
-        pass
+    played_out(timeline)
     assert timeline.state.nodes[0].members == tuple("ABCDEFGHIJKL")
     text = frame_text(scene_at(timeline, timeline.at), for_model(timeline.model).panels)
     assert text.count("raft_group0_id A") == 12

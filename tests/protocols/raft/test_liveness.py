@@ -220,7 +220,7 @@ def test_a_commit_of_group_0_zooms_into_messages_of_raft() -> None:
     assert first is not None
     assert run.model.verb(first.action) == "request B create-keyspace-kt at B"
     timeline.goto(0)
-    with pytest.raises(KitError):
+    with pytest.raises(KitError, match="no finer view"):
         zoomed(timeline)
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from kit.lessons.replays import verbs_to
-from kit.model.registry import build
-from kit.model.timeline import Timeline
+from kit.model.timeline import played_out
 from tests.protocols.recovery.drill.walks import MODE_WALK, WHOLE
+from tests.views.frames import after
 
 
 def one_start() -> list[str]:
@@ -27,14 +27,8 @@ def twice_led() -> list[str]:
 def one_more_dies() -> list[str]:
     """C dies when A is in RECOVERY mode; the schedule does the rest."""
     given = {"commit_indexes": (2,) * 7, "dead": "D E F G", "deaths": 1}
-    timeline = Timeline(build("recovery_mode", given))
-    for verb in ("isolate", "set A", "set B", "set C", "stop A", "start A", "die C"):
-        option = timeline.model.find(timeline.state, verb)
-        assert option is not None
-        timeline.do(option[0])
-    while timeline.forward() is not None:
-        pass
-    return list(verbs_to(timeline))
+    verbs = ("isolate", "set A", "set B", "set C", "stop A", "start A", "die C")
+    return list(verbs_to(played_out(after("recovery_mode", given, *verbs))))
 
 
 def typed_recovery() -> list[str]:

@@ -24,8 +24,8 @@ from kit.protocols.recovery.recovery import Recovery
 from tests.protocols.recovery.answers import typed_recovery
 from tests.protocols.recovery.drill.walks import DELETE, ISOLATE, READ, WHOLE, lead
 from tests.protocols.recovery.runs import SEED_STEPS, after
-from tests.protocols.topology.joins import do
 from tests.saying import like
+from tests.views.frames import go_on
 
 OF = "recovery"
 
@@ -148,7 +148,7 @@ def test_a_hunt_of_four_safeguards_draws_each_twice() -> None:
 def test_a_node_restarts_by_the_row_in_its_table(verbs: tuple[str, ...], mode: str) -> None:
     """A value that is not known counts as recovery."""
     timeline = Timeline(build("recovery_mode", {"mistypes": 1}))
-    do(timeline, *verbs)
+    go_on(timeline, *verbs)
     assert predict(timeline, runs_after_restart, "A").right == (RUNS[mode],)
 
 

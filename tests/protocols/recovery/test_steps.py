@@ -9,7 +9,7 @@ import pytest
 from kit.console.drill import open_drill
 from kit.errors import BadInput
 from kit.model.registry import build
-from kit.model.timeline import Timeline
+from kit.model.timeline import Timeline, played_out
 from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD
 from kit.protocols.recovery.recovering_cluster import GossipDigest, reception
 from kit.protocols.recovery.rules.availability import after_deaths
@@ -248,9 +248,7 @@ WALK = ("isolate", "read", "choose B", "delete A", "delete B", "set A", "set B",
 def to_the_end(given: dict[str, Any]) -> Timeline:
     """The suggested steps, as far as there are any."""
     timeline = Timeline(build("recovery", given))
-    while timeline.forward() is not None:
-        pass
-    return timeline
+    return played_out(timeline)
 
 
 def test_three_dead_voters_of_seven_nodes_lose_the_majority() -> None:

@@ -9,6 +9,7 @@ from kit.model.timeline import Timeline
 from kit.protocols.topology import topology as act
 from tests.protocols.topology.joins import asked
 from tests.protocols.topology.test_lessons import after, at, finish, verbs_of
+from tests.views.frames import go_on
 
 
 def rolled_back() -> list[str]:
@@ -28,14 +29,6 @@ def too_late() -> list[str]:
     return finish(timeline)
 
 
-def done(timeline: Timeline, *verbs: str) -> None:
-    """Do what the verbs say, each as soon as it is said."""
-    for verb in verbs:
-        option = timeline.model.find(timeline.state, verb)
-        assert option is not None
-        timeline.do(option[0])
-
-
 def streaming(**parameters: Any) -> Timeline:
     """A bootstrap whose newcomer is streaming."""
     timeline = at("write_both_read_old", **parameters)
@@ -47,7 +40,7 @@ def streaming(**parameters: Any) -> Timeline:
 def take_over() -> list[str]:
     """The coordinator dies in the middle and comes back as a member."""
     timeline = streaming(crashes=1)
-    done(timeline, "crash A", "elect B", "restart A")
+    go_on(timeline, "crash A", "elect B", "restart A")
     return finish(timeline)
 
 
@@ -57,16 +50,16 @@ def below_the_fence() -> list[str]:
     timeline = Timeline(build("topology", {**cluster, "edition": "server"}))
     while timeline.state.topology.version == 1:
         timeline.forward()
-    done(timeline, "cut C", "begin C", "fail", "decide", "commit", "answer A")
-    done(timeline, "reconnect C", "serve A")
+    go_on(timeline, "cut C", "begin C", "fail", "decide", "commit", "answer A")
+    go_on(timeline, "reconnect C", "serve A")
     return finish(timeline)
 
 
 def two_late_parts() -> list[str]:
     """One part comes while its session is open, the other one once a node knows it is closed."""
     timeline = streaming(late=2, failures=1)
-    done(timeline, "leave behind", "late A", "end leftover", "leave behind")
-    done(timeline, "fail", "decide", "commit", "apply B", "apply B", "late B")
+    go_on(timeline, "leave behind", "late A", "end leftover", "leave behind")
+    go_on(timeline, "fail", "decide", "commit", "apply B", "apply B", "late B")
     return verbs_of(timeline)
 
 
@@ -75,16 +68,16 @@ def tried_twice(*operations: str) -> list[str]:
     timeline = Timeline(build("topology", {"operations": operations, "failures": 1, "lag": False}))
     while not timeline.state.attempted.streaming:
         timeline.forward()
-    done(timeline, "fail")
+    go_on(timeline, "fail")
     return finish(timeline)
 
 
 def second_try() -> list[str]:
     """The first host id has asked before; a cleared data directory makes another one."""
     timeline = Timeline(build("join", {"edition": "server", "restarts": 1, "wipes": 1}))
-    done(timeline, *asked("B"), "place B", "start-again", "deliver B>N placed 1", *asked("B", 2))
-    done(timeline, "place B", "deliver B>N rejected 2 unfinished", "take", "add", "respond")
-    done(timeline, "wipe-and-start")
+    go_on(timeline, *asked("B"), "place B", "start-again", "deliver B>N placed 1", *asked("B", 2))
+    go_on(timeline, "place B", "deliver B>N rejected 2 unfinished", "take", "add", "respond")
+    go_on(timeline, "wipe-and-start")
     return finish(timeline)
 
 
@@ -94,7 +87,7 @@ def moved_house() -> list[str]:
     timeline = Timeline(build("topology", given))
     while timeline.state.topology.transition != "write_both_read_old":
         timeline.forward()
-    done(timeline, "readdress C", "gossip C")
+    go_on(timeline, "readdress C", "gossip C")
     return finish(timeline)
 
 
@@ -102,7 +95,7 @@ def all_asked(*operations: str, **given: Any) -> list[str]:
     """Every request is made before anything is decided."""
     cluster = {"edition": "server", "operations": operations, "lag": False, **given}
     timeline = Timeline(build("topology", cluster))
-    done(timeline, *operations)
+    go_on(timeline, *operations)
     return finish(timeline)
 
 

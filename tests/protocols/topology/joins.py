@@ -8,15 +8,7 @@ from kit.model.registry import build
 from kit.model.timeline import Timeline
 from kit.views.panel import scene_at
 from kit.views.registry import for_model
-from tests.views.frames import part
-
-
-def do(timeline: Timeline, *verbs: str) -> None:
-    """Go on with these verbs."""
-    for verb in verbs:
-        option = timeline.model.find(timeline.state, verb)
-        assert option is not None, verb
-        timeline.do(option[0])
+from tests.views.frames import go_on, part
 
 
 def refused(timeline: Timeline, verb: str) -> str:
@@ -30,7 +22,7 @@ def refused(timeline: Timeline, verb: str) -> str:
 def played(*verbs: str, **given: Any) -> Timeline:
     """A run of these verbs; without any, of the default schedule to its end."""
     timeline = Timeline(build("join", given))
-    do(timeline, *verbs)
+    go_on(timeline, *verbs)
     while not verbs and timeline.forward() is not None:
         pass
     return timeline

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kit.console.drill import DrillMoment
 from kit.model.registry import build
-from kit.model.timeline import Timeline
+from kit.model.timeline import Timeline, played_out
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.facts import SERVERS
 from kit.protocols.topology.rules.cluster import with_node
@@ -112,8 +112,7 @@ def test_a_node_with_a_new_configuration_keeps_its_identity(
     assert (new.state_id, new.reachable) == (old.state_id + 1, old.reachable)
     assert "with 2 shards and stores this in its row" in timeline.now.say
     assert f"state ({old.topology.nodes[node].state}) stay the same." in timeline.now.say
-    while timeline.forward() is not None:
-        pass
+    played_out(timeline)
     assert not any(row.error for row in timeline.state.topology.requests)
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kit.errors import BadInput
 from kit.model.model import Safeguard, always
 from kit.model.registry import build, entry_of
-from kit.model.timeline import Timeline
+from kit.model.timeline import Timeline, played_out
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.handshake import JOINER, REASONS
 from kit.protocols.topology.join import Join, joiner, left, tables, with_tables
@@ -19,9 +19,10 @@ from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.search.check import check
 from kit.search.fuzz import fuzz
-from tests.protocols.topology.joins import PLACED, do, played, shown
+from tests.protocols.topology.joins import PLACED, played, shown
 from tests.quality.breaking import broken, changing, doing, never
 from tests.quality.reporting import assert_reported, judges
+from tests.views.frames import go_on
 
 GUARDS = entry_of("join").safeguards
 
@@ -231,8 +232,7 @@ def test_a_joiner_that_crashed_gets_in_only_under_a_new_host_id() -> None:
     """N1 is rejected as unfinished; with its data wiped, the node joins as N2."""
     [scenario] = [one for one in entry_of("join").scenarios if one.name == "crash-and-wipe"]
     timeline = Timeline(build("join", scenario.parameters), scenario.script)
-    while timeline.forward() is not None:
-        pass
+    played_out(timeline)
     said = " ".join(moment.say for moment in timeline.moments)
     assert REASONS["unfinished"] in said
     assert "new host id, N2" in said
@@ -263,7 +263,7 @@ def test_a_replaced_node_leaves_as_the_joiner_becomes_normal(edition: Edition) -
     assert shown(timeline, "hosts", "host:B").startswith("B left –")
     assert tables(timeline.state).members == ("A", "C", "N1")
     timeline = played(*(verb.replace("B", "C").replace("f -", "f B") for verb in PLACED), **given)
-    do(timeline, "take")
+    go_on(timeline, "take")
     assert shown(timeline, "hosts", "host:N1").startswith("N1 replacing")
 
 

@@ -7,15 +7,16 @@ from typing import Any
 import pytest
 
 from kit.model.registry import build
-from kit.model.timeline import Timeline
+from kit.model.timeline import Timeline, played_out
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.handshake import FEATURE, REASONS
 from kit.protocols.topology.join import joiner, tables
 from kit.spark.traces import as_tables
 from kit.views.panel import scene_at
 from kit.views.spacetime import MESSAGES
-from tests.protocols.topology.joins import PLACED, asked, do, played, refused, shown
+from tests.protocols.topology.joins import PLACED, asked, played, refused, shown
 from tests.protocols.topology.test_seen import in_state, press, seen, starting, until
+from tests.views.frames import go_on
 
 
 def travelled(timeline: Timeline) -> str:
@@ -27,8 +28,7 @@ def travelled(timeline: Timeline) -> str:
 def test_a_node_that_discovers_a_group_begins_with_the_join_query() -> None:
     """Of two new nodes A founds a group and B is in it; N's first message is the query."""
     found = Timeline(build("discovery", {"seeds": ("A", "A")}))
-    while found.forward() is not None:
-        pass
+    played_out(found)
     assert "it founds group 0" in " ".join(moment.say for moment in found.moments)
     assert [peers.group for peers in found.state.nodes] == ["A", "A"]
     assert "N1's JOIN_NODE_QUERY" in played(PLACED[0]).now.say
@@ -99,7 +99,7 @@ def test_a_member_verifies_and_stores_a_join_before_the_coordinators_verdict(
     assert row == f"N1 none – {'–' if features == '-' else features}"
     assert shown(timeline, "hosts", "asked:N1") == f"N1 1 {stored} –"
     assert refused(timeline, "respond") == "no verdict is due"
-    do(timeline, f"deliver {contact}>N placed 1", "take")
+    go_on(timeline, f"deliver {contact}>N placed 1", "take")
     turned = "left" if lacks.startswith("it lacks") else "bootstrapping"
     assert shown(timeline, "hosts", "host:N1").startswith(f"N1 {turned}")
 
@@ -110,11 +110,11 @@ def test_a_rejected_joiner_is_left_in_its_row_before_the_response_arrives() -> N
     without = tuple(verb.replace(" f -", " - -") for verb in PLACED)
     timeline = played(*without, "deliver B>N placed 1", supports=False)
     assert refused(timeline, "respond") == "no verdict is due"
-    do(timeline, "take")
+    go_on(timeline, "take")
     assert shown(timeline, "hosts", "host:N1").startswith("N1 left –")
     assert timeline.state.network.in_flight == ()
     assert joiner(timeline.state).status == "waiting"
-    do(timeline, "respond", "deliver A>N response N1 features")
+    go_on(timeline, "respond", "deliver A>N response N1 features")
     assert joiner(timeline.state).status == "stopped"
     assert "A → N: JOIN_NODE_RESPONSE for N1 (rejected, feature" in travelled(timeline)
     assert REASONS["features"] in shown(timeline, "processes", "process:N")
@@ -125,7 +125,7 @@ def test_a_response_that_overtakes_the_answer_is_held_until_the_answer() -> None
     """The group 0 server of the joiner does not start before the answer either."""
     timeline = played(*PLACED, "take", "add", "respond", "deliver A>N response N1 accepted")
     assert "no group 0 server; a response is held" in shown(timeline, "processes", "process:N")
-    do(timeline, "deliver B>N placed 1")
+    go_on(timeline, "deliver B>N placed 1")
     words = shown(timeline, "processes", "process:N")
     assert "accepted" in words
     assert "group 0 server runs" in words
@@ -142,7 +142,7 @@ def test_a_response_to_an_old_attempt_is_dropped() -> None:
     )
     assert "no group 0 server; a response is held" in shown(timeline, "processes", "process:N")
     assert joiner(timeline.state).parked
-    do(timeline, "place B", "deliver B>N rejected 2 unfinished")
+    go_on(timeline, "place B", "deliver B>N rejected 2 unfinished")
     words = shown(timeline, "processes", "process:N")
     assert "stopped; features f; no group 0 server; its last attempt did not finish" in words
     assert "response" not in words
@@ -156,7 +156,7 @@ def test_a_joiner_is_accepted_only_after_it_is_in_group_0() -> None:
     assert refused(timeline, "respond") == "no verdict is due"
     timeline = played(*PLACED, "take", "add", "respond")
     assert "bootstrapping member" in shown(timeline, "hosts", "host:N1")
-    do(timeline, "deliver B>N placed 1", "deliver A>N response N1 accepted")
+    go_on(timeline, "deliver B>N placed 1", "deliver A>N response N1 accepted")
     assert "A → N: JOIN_NODE_RESPONSE for N1 (accepted)" in travelled(timeline)
 
 
@@ -173,7 +173,7 @@ def test_a_feature_is_not_enabled_during_a_join_or_without_every_nodes_support()
     assert shown(timeline, "hosts", "host:N1").startswith("N1 normal member")
     assert refused(timeline, "enable") == "N1 does not support f"
     timeline = played(enabled=False)
-    do(timeline, "enable")
+    go_on(timeline, "enable")
     assert tables(timeline.state).enabled == (FEATURE,)
     assert "Every normal node supports" in timeline.now.say
 
@@ -185,7 +185,7 @@ def test_the_panel_counts_each_call_of_the_handshake() -> None:
     lost = "drop A>N response N1 accepted"
     timeline = played(*verbs, edition="documents", losses=1)
     assert shown(timeline, "processes", "tried").endswith("REQUEST 1, JOIN_NODE_RESPONSE 1.")
-    do(timeline, lost, "call-fails", "respond")
+    go_on(timeline, lost, "call-fails", "respond")
     assert shown(timeline, "processes", "tried").endswith("REQUEST 1, JOIN_NODE_RESPONSE 2.")
     copied = played("duplicate N>B query N1 1", copies=1)
     assert shown(copied, "processes", "tried").startswith("Calls so far: JOIN_NODE_QUERY 1,")
@@ -215,7 +215,7 @@ def test_a_removed_node_is_told_that_it_is_banned() -> None:
     [flow] = scene_at(timeline, timeline.at).flows()
     assert (flow.label, flow.text) == ("old write", "Z → A: an old write")
     assert shown(timeline, "processes", "process:A") == "A coordinator; bans Z"
-    do(timeline, "deliver A>Z banned Z")
+    go_on(timeline, "deliver A>Z banned Z")
     assert "knows that it was removed" in shown(timeline, "processes", "process:Z")
 
 
@@ -249,8 +249,7 @@ def test_a_barrier_waits_for_requests_of_the_version_before(edition: str) -> Non
         lambda s: in_state("write_both_read_old")(s) and s.attempted.streaming,
     )
     until(press(timeline, "begin B"), in_state("write_both_read_new"))
-    while timeline.forward() is not None:
-        pass
+    played_out(timeline)
     assert in_state("write_both_read_new")(timeline.state)
     lines = seen(timeline)["Barrier by node"]
     assert "  barrier_and_drain: 3 of 4 have answered" in lines

@@ -9,7 +9,7 @@ import pytest
 
 from kit.errors import BadInput
 from kit.model.registry import build
-from kit.model.timeline import Timeline
+from kit.model.timeline import Timeline, played_out
 from kit.protocols.topology.rules.requests import MOST_NODES, plan_of
 from kit.protocols.topology.topology import AnswerBarrier, TopologyParameters
 from kit.views.panel import scene_at
@@ -36,8 +36,7 @@ def test_the_barriers_of_a_join_take_three_answers_a_node() -> None:
     steps = []
     for nodes in (20, 40, 80):
         timeline = Timeline(cluster(nodes, "join X1"))
-        while timeline.forward() is not None:
-            pass
+        played_out(timeline)
         assert timeline.state.topology.requests[0].done
         steps.append(sum(type(moment.action) is AnswerBarrier for moment in timeline.moments))
     assert [after - before for before, after in pairwise(steps)] == [60, 120]

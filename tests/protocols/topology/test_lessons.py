@@ -12,7 +12,7 @@ from kit.lessons.hunting import VARIANTS, Variant, drawn, hunts, judged, suspect
 from kit.lessons.predictions import predict
 from kit.lessons.tasks import task_named
 from kit.model.registry import build, entry_of
-from kit.model.timeline import Timeline
+from kit.model.timeline import Timeline, played_out
 from kit.protocols.topology import solutions
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.lessons.coordinator import (
@@ -26,9 +26,9 @@ from kit.protocols.topology.lessons.coordinator import (
 from kit.protocols.topology.lessons.joining import BANNED, BY, IN, checks_table, who_decides
 from kit.protocols.topology.lessons.queueing import NOBODY_NEXT, next_request
 from kit.search.check import check
-from tests.protocols.topology.joins import do
 from tests.protocols.topology.test_panels import after
 from tests.saying import like
+from tests.views.frames import go_on
 
 
 def at(state: str, **parameters: Any) -> Timeline:
@@ -93,8 +93,7 @@ def verbs_of(timeline: Timeline) -> list[str]:
 
 def finish(timeline: Timeline) -> list[str]:
     """The verbs of the run, played to its end."""
-    while timeline.forward() is not None:
-        pass
+    played_out(timeline)
     return verbs_of(timeline)
 
 
@@ -153,7 +152,7 @@ def test_the_lesson_knows_the_next_request(edition: str, answer: str) -> None:
     """By age in the documents, by kind in the server."""
     requests = ("rebuild A", "leave C", "join D")
     timeline = Timeline(build("topology", {"edition": edition, "operations": requests}))
-    do(timeline, *requests)
+    go_on(timeline, *requests)
     assert predict(timeline, next_request).right == (answer,)
 
 
@@ -162,7 +161,7 @@ def test_the_lesson_knows_that_a_lock_lets_no_request_begin() -> None:
     timeline = Timeline(build("topology", {"operations": ("lock", "join D")}))
     with pytest.raises(KitError, match="no request waits"):
         predict(timeline, next_request)
-    do(timeline, "lock", "join D")
+    go_on(timeline, "lock", "join D")
     assert predict(timeline, next_request).right == (NOBODY_NEXT,)
 
 

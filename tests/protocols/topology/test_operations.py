@@ -22,7 +22,7 @@ from kit.protocols.topology.topology import taken_edges
 from kit.search.check import check
 from kit.views.panel import scene_at
 from tests.protocols.topology.matrix import OPERATIONS
-from tests.views.frames import why_not
+from tests.views.frames import go_on, why_not
 
 Step = tuple[ControlState, Any, ControlState]
 SWITCH = ("write_both_read_old", "write_both_read_new")
@@ -303,10 +303,7 @@ def test_a_node_restarted_without_a_majority_knows_only_what_it_had_stored() -> 
     assert (result.violation, result.complete, result.unreached) == (None, True, ())
     begun = ("leave C", "decide", "commit", "decide", "commit", "answer B")
     timeline = Timeline(build("topology", {"operations": ("leave C",), "crashes": 3}))
-    for verb in (*begun, "crash B", "crash A", "crash C", "restart B"):
-        option = timeline.model.find(timeline.state, verb)
-        assert option is not None, verb
-        timeline.do(option[0])
+    go_on(timeline, *begun, "crash B", "crash A", "crash C", "restart B")
     assert not has_majority(timeline.state)
     assert "B: normal, version 2" in NODES.text(scene_at(timeline, timeline.at))
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kit.model.registry import build
-from kit.model.timeline import Timeline
+from kit.model.timeline import Timeline, played_out
 from kit.protocols.topology.facts import run_ids
 from kit.protocols.topology.panels.states import LEGEND, UNDRAWN, diagrams, legend
 from kit.protocols.topology.panels.tables import OF_ROWS, STATIC, TABLE, texts
@@ -32,9 +32,7 @@ RUNS: tuple[dict[str, Any], ...] = (
 @cache
 def _played(number: int) -> Timeline:
     timeline = Timeline(build("topology", RUNS[number]))
-    while timeline.forward() is not None:
-        pass
-    return timeline
+    return played_out(timeline)
 
 
 def scenes(timeline: Timeline) -> list[Scene]:

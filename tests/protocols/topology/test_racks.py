@@ -9,13 +9,14 @@ import pytest
 
 from kit.masks import nodes_in
 from kit.model.registry import build
-from kit.model.timeline import Timeline
+from kit.model.timeline import Timeline, played_out
 from kit.protocols.topology.control import ControlState, has_majority, voting
 from kit.protocols.topology.panels.coordinating import CONFIGURATION
 from kit.protocols.topology.rules.replication import RACK_INVALID
 from kit.protocols.topology.topology import Topology
 from kit.search.check import check
 from kit.views.panel import scene_at
+from tests.views.frames import go_on
 
 
 def read_cases(path: Path) -> dict[str, list[str]]:
@@ -31,13 +32,8 @@ SERVER = {"edition": "server"}
 def played(*verbs: str, **given: Any) -> Timeline:
     """A run of these verbs, then of the default schedule to its end."""
     timeline = Timeline(build("topology", SERVER | given))
-    for verb in verbs:
-        option = timeline.model.find(timeline.state, verb)
-        assert option is not None, verb
-        timeline.do(option[0])
-    while timeline.forward() is not None:
-        pass
-    return timeline
+    go_on(timeline, *verbs)
+    return played_out(timeline)
 
 
 def told(timeline: Timeline) -> str:
@@ -83,8 +79,7 @@ def test_a_request_is_taken_or_refused_by_racks_as_published(name: str) -> None:
         assert (refusal and refusal.reason) == reason, asked[number]
         if refusal is None:
             timeline.do(request)
-    while timeline.forward() is not None:
-        pass
+    played_out(timeline)
     control = getattr(timeline.state, "control", timeline.state)
     states = (
         f"{name} {row.state}" for name, row in zip(names, control.topology.nodes, strict=True)
@@ -143,9 +138,7 @@ def test_a_voter_that_dies_is_replaced_while_another_node_is_left() -> None:
         build("topology", SERVER | {"nodes": 7, "operations": ("rebuild A",), "crashes": 3})
     )
     for verb, voters in (("crash B", "ACDEF"), ("crash C", "ADEFG"), ("crash D", "ADEFG")):
-        option = timeline.model.find(timeline.state, verb)
-        assert option is not None
-        timeline.do(option[0])
+        go_on(timeline, verb)
         assert voters_of(timeline) == voters, verb
     assert has_majority(timeline.state)
 
@@ -156,11 +149,8 @@ def test_a_node_whose_removal_rolled_back_has_no_vote() -> None:
     timeline = Timeline(build("topology", SERVER | given))
     while "stream" not in timeline.now.say:
         timeline.forward()
-    option = timeline.model.find(timeline.state, "fail")
-    assert option is not None
-    timeline.do(option[0])
-    while timeline.forward() is not None:
-        pass
+    go_on(timeline, "fail")
+    played_out(timeline)
     state: ControlState = timeline.state
     assert state.topology.nodes[2].state == "normal"
     assert state.topology.members >> 2 & 1
@@ -179,21 +169,14 @@ def rolled_back() -> Timeline:
         "release": "2025.3",
     }
     timeline = Timeline(build("topology", given))
-    act(timeline, "crash C")
+    go_on(timeline, "crash C")
     while "stream" not in timeline.now.say:
         timeline.forward()
-    act(timeline, "fail")
+    go_on(timeline, "fail")
     while timeline.state.topology.transition:
         timeline.forward()
     assert voters_of(timeline) == "AB"
     return timeline
-
-
-def act(timeline: Timeline, verb: str) -> None:
-    """Do what has this verb."""
-    option = timeline.model.find(timeline.state, verb)
-    assert option is not None, verb
-    timeline.do(option[0])
 
 
 def test_a_node_whose_removal_rolled_back_stays_banned() -> None:
@@ -207,8 +190,7 @@ def test_a_node_whose_removal_rolled_back_stays_banned() -> None:
 def test_a_restart_gives_no_vote_that_no_majority_committed() -> None:
     """B alone is no majority of A and B; with A back the same two vote."""
     timeline = rolled_back()
-    act(timeline, "crash A")
+    go_on(timeline, "crash A")
     assert not has_majority(timeline.state)
-    act(timeline, "restart A")
-    act(timeline, "elect B")
+    go_on(timeline, "restart A", "elect B")
     assert voters_of(timeline) == "AB"

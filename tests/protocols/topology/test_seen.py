@@ -11,7 +11,7 @@ import pytest
 from kit.errors import BadInput
 from kit.model.flows import as_timeuuid, flows
 from kit.model.registry import build
-from kit.model.timeline import Timeline
+from kit.model.timeline import Timeline, played_out
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.rules.machines import (
     EDITIONS,
@@ -24,7 +24,7 @@ from kit.views.fragment import Frag
 from kit.views.frame import frame_text
 from kit.views.panel import scene_of
 from kit.views.registry import for_model
-from tests.views.frames import classed, part
+from tests.views.frames import classed, go_on, part
 
 SWITCH = ("write_both_read_old", "write_both_read_new")
 
@@ -70,17 +70,13 @@ def in_state(name: str) -> Callable[[Any], bool]:
 
 def press(timeline: Timeline, verb: str) -> Timeline:
     """Do an action by its verb."""
-    option = timeline.model.find(timeline.state, verb)
-    assert option is not None, verb
-    timeline.do(option[0])
+    go_on(timeline, verb)
     return timeline
 
 
 def ended(timeline: Timeline) -> Timeline:
     """The default schedule to its end."""
-    while timeline.forward() is not None:
-        pass
-    return timeline
+    return played_out(timeline)
 
 
 def way(timeline: Timeline) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from kit.model.timeline import Timeline
+from kit.model.timeline import Timeline, played_out
 from kit.views.frame import frame
 from kit.views.panel import Scene, scene_of
 from kit.views.registry import for_model
@@ -31,8 +31,7 @@ def raft(given: dict[str, Any], verbs: Iterable[str] = (), off: str = "") -> Tim
 
 def to_the_end(timeline: Timeline) -> None:
     """Follow the model's own suggestions."""
-    while timeline.forward() is not None:
-        pass
+    played_out(timeline)
 
 
 def scene(timeline: Timeline) -> Scene:

@@ -218,7 +218,7 @@ def test_an_action_changes_its_own_world_alone() -> None:
     assert player.state.topology is before.topology
     assert player.state.epochs != before.epochs
     assert "Epochs (CEP-21): D applies" in player.timeline.now.say
-    with pytest.raises(BadInput):
+    with pytest.raises(BadInput, match="action: got 'apply D'"):
         player.act("apply D")
 
 
