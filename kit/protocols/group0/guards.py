@@ -44,7 +44,7 @@ def _answer_travels(m: Guards, before: Group0State, a: Any, after: Group0State) 
 def _command_travels(m: Guards, _: Group0State, a: Any, after: Group0State) -> Iterable[Travel]:
     guard = m.guard(after, m.number(a.node))
     at = max(i for i, command in enumerate(after.in_flight) if command.new == guard.new)
-    text = f"{{node}} → {{leader}}: {state.said(after.in_flight[at])}"
+    text = f"{{node}} → {{leader}}: {state.command_text(after.in_flight[at])}"
     yield Travel("entry", "n:{node}", state.key_of(after.in_flight, at), "command", text)
 
 

@@ -20,7 +20,7 @@ from kit.protocols.group0.group0 import Group0
 from kit.protocols.group0.raft import CommitCommand
 from kit.protocols.group0.rules.commands import STEPS
 from kit.protocols.group0.rules.schema import ClientOperation
-from kit.protocols.group0.state import APPLIED, HeldGuard, key_of, said
+from kit.protocols.group0.state import APPLIED, HeldGuard, command_text, key_of
 from kit.views.declared import Badges, Column, Drawn, Note, Table, of_state, panel_of, status
 from kit.views.diagrams import Cell, table_source
 from kit.views.fragment import Frag, h
@@ -49,7 +49,7 @@ def _stage(scene: Scene) -> Stage:
     rows, guards = scene.of(facts.nodes), {row.node: row for row in scene.of(facts.guards)}
     sent = tuple(
         Message(sent.creator, "log", f"on {_built(sent.previous)}: {sent.change.text}",
-                key_of(s.in_flight, i), title=said(sent), thing=f"state_id {sent.new}",)
+                key_of(s.in_flight, i), title=command_text(sent), thing=f"state_id {sent.new}",)
         for i, sent in enumerate(s.in_flight)
     )  # fmt: skip
     requests = tuple(

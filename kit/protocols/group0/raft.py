@@ -25,13 +25,13 @@ NO_LOSSES, NO_CRASHES, NO_HOURS = (
 )
 
 
-def listed(names: tuple[str, ...]) -> str:
+def names_text(names: tuple[str, ...]) -> str:
     """``A, B and C``."""
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last
 
 
-Names = Annotated[tuple[str, ...], Each((), listed)]
+Names = Annotated[tuple[str, ...], Each((), names_text)]
 StateId = Annotated[int, Each(())]
 
 

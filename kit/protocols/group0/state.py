@@ -159,7 +159,7 @@ def key_of(in_flight: tuple[commands.Command, ...], at: int) -> str:
     return f"sent:{in_flight[at].new}:{earlier}"
 
 
-def said(command: commands.Command) -> str:
+def command_text(command: commands.Command) -> str:
     """``1 → 2 “create table ks.t” by A``: from which state to which, what, by whom."""
     previous = "any" if command.previous is None else command.previous
     return f"{previous} → {command.new} {change(command)}"

@@ -314,10 +314,10 @@ class CommitLog(declared.NodeModel[LogState]):
             "home": self.names[self.home],
             "log": name,
             "work": work,
-            "records": listed(log.buffered if work == "sync" else sorted(new)),
+            "records": text_of(log.buffered if work == "sync" else sorted(new)),
             "kept": "on disk" if safe else "only in memory",
-            "lost": listed(self.lost(after)),
-            "replayed": listed(sorted(new)),
+            "lost": text_of(self.lost(after)),
+            "replayed": text_of(sorted(new)),
         }
 
     def milestone(self, before: LogState, action: Any, after: LogState) -> str | None:
@@ -327,7 +327,7 @@ class CommitLog(declared.NodeModel[LogState]):
         return self.verb(action) if before.up != after.up else None
 
 
-def listed(records: Iterable[str]) -> str:
+def text_of(records: Iterable[str]) -> str:
     """Records in words."""
     return ", ".join(records) or "nothing"
 

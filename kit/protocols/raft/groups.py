@@ -19,7 +19,7 @@ from kit.protocols.raft import core
 from kit.protocols.raft.messages import Message
 from kit.protocols.raft.rules.configuration import Member
 from kit.protocols.raft.state import Leader, Options, Output, Server
-from kit.protocols.raft.words import data_text, said, server_text
+from kit.protocols.raft.words import data_text, message_text, server_text
 
 IDS = {
     "schema": "5c8e0a10-0000-1000-8000-00000000a001",
@@ -229,11 +229,11 @@ class RaftGroups(NetworkModel):
 
     def in_short(self, message: GroupMessage) -> str:
         """The group of the message, and the message in short."""
-        return f"{message.name}: {said(message.message)}"
+        return f"{message.name}: {message_text(message.message)}"
 
     def in_full(self, message: GroupMessage) -> str:
         """The message with all that it says, and whose it is."""
-        return f"{said(message.message, fully=True)} in group {message.name}"
+        return f"{message_text(message.message, fully=True)} in group {message.name}"
 
     def in_verbs(self, message: GroupMessage) -> str:
         """The beginning of the group's id, and all that the message says."""

@@ -496,8 +496,8 @@ class Raft(MachineModel):
     # -- words and names ---------------------------------------------------------------------------
 
     wish = staticmethod(words.wish_text)
-    in_short, in_verbs = staticmethod(words.said), staticmethod(words.verb)
-    in_full = staticmethod(partial(words.said, fully=True))
+    in_short, in_verbs = staticmethod(words.message_text), staticmethod(words.verb)
+    in_full = staticmethod(partial(words.message_text, fully=True))
 
     def suggest(self, s: Any) -> Any | None:
         """As on any network; no timer, once a leader has brought all it has to everybody."""

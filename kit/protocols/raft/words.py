@@ -34,7 +34,7 @@ _DENIED: dict[type, tuple[str, str, str]] = {
 """What is said instead where this field is 0 or False."""
 
 
-def said(message: m.Message, *, fully: bool = False) -> str:
+def message_text(message: m.Message, *, fully: bool = False) -> str:
     """A message in short, or with all that a sentence needs."""
     fields: dict[str, Any] = {name: getattr(message, name) for name in message.__struct_fields__}
     fields["vote"] = "pre-vote" if fields.get("trial") else "vote"

@@ -69,7 +69,7 @@ def _recover(given: Namespace) -> Answer:
     if given.documented:
         if given.file is not None:
             raise BadInput("FILE", given.file, "no FILE with --documented")
-        rows = tuple(availability.judged(row) for row in availability.FAILURES)
+        rows = tuple(availability.judged_failure(row) for row in availability.FAILURES)
         return Answer(rows, parts=_tables(rows))
     if given.file is None:
         raise BadInput(
@@ -167,7 +167,7 @@ def _group0(lines: Sequence[dry_run.QuorumLine]) -> Iterator[str]:
             said = f"{_named(line.voters)} (from {line.told_by})"
             yield from wrap(said, f"{GAP}voters: ", GAP * 2)
         else:
-            voters = f"{_named(line.voters)} {dry_run.lives(line.voters, 'vote')}"
+            voters = f"{_named(line.voters)} {dry_run.verb_for(line.voters, 'vote')}"
             which = f"{line.told_by}: {if_so}{voters}, and" if known_by else f"if {voters},"
             yield from wrap(f"{which} group 0 {said}", GAP, GAP * 2)
 

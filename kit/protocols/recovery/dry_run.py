@@ -513,7 +513,7 @@ def advise(
     voters_known = views or cluster.told_to_vote
     unknown = tuple(name for name in strangers if name not in cluster.left)
     vague = () if worst.line.told_by else cluster.unplaced
-    decided_by = f"whether {first_of(unknown)} {lives(unknown)}" if unknown else WHO_VOTES
+    decided_by = f"whether {first_of(unknown)} {verb_for(unknown)}" if unknown else WHO_VOTES
     known = len({case.line.procedure for case in cases}) == 1
     procedure, reason = worst.line.procedure, worst.reason
     if not known:
@@ -549,7 +549,7 @@ def advise(
         if procedure != "restore"
     ] or [(), ()]
     if_worst, if_best = (
-        line.assuming or f"{', '.join(line.voters)} {lives(line.voters, 'vote')}"
+        line.assuming or f"{', '.join(line.voters)} {verb_for(line.voters, 'vote')}"
         for line in (lines[0], lines[-1])
     )
     only_lost = procedures.only_on(worst.lost, worst.quorum.voters, worst.quorum.needed)
@@ -637,7 +637,7 @@ def _cases(
             fates = {lost: ""}
             if mine:
                 dead = lost | mask_of(at[n] for n in mine)
-                fates = {lost: f"{first_of(mine)} {lives(mine)}"}
+                fates = {lost: f"{first_of(mine)} {verb_for(mine)}"}
                 fates[dead] = f"{first_of(mine)} {are(len(mine))} lost for good"
             for gone, assuming in fates.items():
                 both = (case(view.source, mask, gone, assuming) for mask in masks)
@@ -851,7 +851,7 @@ def _warnings(
     yield from _too_few(cluster, procedure == "recovery mode")
 
 
-def lives(names: Sequence[str], verb: str = "live") -> str:
+def verb_for(names: Sequence[str], verb: str = "live") -> str:
     """The verb of one name, or of several."""
     return verb if names[1:] else f"{verb}s"
 

@@ -234,7 +234,7 @@ def rows(m: RecoveryMode, s: ModeState) -> tuple[ModeRow, ...]:
 harm_of = cache(order_harm)
 
 
-def taken(m: RecoveryMode, way: Sequence[PassedStep]) -> tuple[tuple[str, ...], set[str]]:
+def steps_taken(m: RecoveryMode, way: Sequence[PassedStep]) -> tuple[tuple[str, ...], set[str]]:
     """The documented steps that a run began, in that order, and those among them that it ended."""
     died = {each.action.node for each in way if isinstance(each.action, act.Die)}
     left = {step: {*_still(m, step, died)} for step in DOCUMENTED}
@@ -258,7 +258,7 @@ def checklist(m: RecoveryMode, s: ModeState, way: Sequence[PassedStep]) -> tuple
 
     It is that of the steps so far, with those that are still to come behind them as documented.
     """
-    begun, ended = taken(m, way)
+    begun, ended = steps_taken(m, way)
     last = max(map(DOCUMENTED.index, begun), default=-1)
     harm = harm_of((*begun, *DOCUMENTED[last + 1 :]))
     listed: list[ChecklistRow] = []

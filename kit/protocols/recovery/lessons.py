@@ -23,7 +23,7 @@ from kit.protocols.recovery.orders import ANY_ORDER
 from kit.protocols.recovery.recovering_cluster import RecoveryState
 from kit.protocols.recovery.recovery import Die, Recovery, Restart
 from kit.protocols.recovery.recovery_mode import RecoveryMode
-from kit.protocols.recovery.rules.availability import FAILURES, JudgedFailure, judged
+from kit.protocols.recovery.rules.availability import FAILURES, JudgedFailure, judged_failure
 from kit.protocols.recovery.rules.procedure import leaders, regressing
 from kit.views.static import Sheet, sign
 
@@ -127,7 +127,7 @@ def _data(lines: Iterable[LevelLine]) -> dict[str, bool]:
 
 
 def _judged_rows(datacenters: int) -> list[JudgedFailure]:
-    rows = [judged(row) for row in FAILURES if row.datacenters == datacenters]
+    rows = [judged_failure(row) for row in FAILURES if row.datacenters == datacenters]
     if not rows:
         raise BadInput("datacenters", datacenters, f"1 to {MOST_DATACENTERS}")
     return rows

@@ -50,13 +50,13 @@ def recovery_orders() -> tuple[OrderRow, ...]:
     """
     return tuple(
         OrderRow(procedure, crash, outcome, orders)
-        for procedure, model, plan in planned()
+        for procedure, model, plan in order_plans()
         for crash in (False, True)
         for outcome, orders in sorted(order_outcomes(model, plan, crash).items())
     )
 
 
-def planned() -> Iterator[tuple[str, Model[Any, Any], OrderPlan]]:
+def order_plans() -> Iterator[tuple[str, Model[Any, Any], OrderPlan]]:
     """Each procedure with its model and the orders of its steps."""
     yield from ((f"new, {edition}", *_new(edition)) for edition in EDITIONS)
     yield "old", *_old()

@@ -19,7 +19,7 @@ from kit.protocols.recovery.rules.availability import (
     JudgedFailure,
     after_deaths,
     answers,
-    judged,
+    judged_failure,
     live_replicas,
     lost_ranges,
     orders_of_deaths,
@@ -65,7 +65,7 @@ NAMED = dict(zip(LEVELS_OF_FAILURE, FAILURES, strict=True))
 @pytest.fixture(scope="module")
 def truth() -> dict[str, JudgedFailure]:
     """Every row of the tables, judged."""
-    return {name: judged(row) for name, row in NAMED.items()}
+    return {name: judged_failure(row) for name, row in NAMED.items()}
 
 
 def drawn(seed: int, most: int) -> tuple[tuple[Place, ...], int]:
@@ -120,7 +120,7 @@ def test_the_rules_name_the_levels_at_which_the_documents_data_are_not_available
 
 def test_the_rules_contradict_a_table_that_promises_too_much() -> None:
     """Two of three nodes down never change the schema."""
-    wrong = judged(FailureRow(1, "nodes", 2, 2, True, ""))
+    wrong = judged_failure(FailureRow(1, "nodes", 2, 2, True, ""))
     assert wrong.schema == "never"
 
 

@@ -59,7 +59,7 @@ def extremes(
     able = list(nodes_in(members))
     there = [places[node] for node in able]
     vague = {dc for dc, rack in there if not (dc and rack)}
-    dcs, racks = numbered(tuple((dc, "" if dc in vague else rack) for dc, rack in there))
+    dcs, racks = place_numbers(tuple((dc, "" if dc in vague else rack) for dc, rack in there))
     # 0: it lives, 1: it may be restarted, 2: it may not.
     standing = [((down | lost) >> node & 1) + (lost >> node & 1) for node in able]
     worst = surest_voters(dcs, racks, [-each for each in standing], rules)
@@ -102,7 +102,7 @@ def _counts(nodes: int, rules: VoterRules) -> set[int]:
 
 
 @lru_cache(maxsize=1 << 8)
-def numbered(places: tuple[Place, ...]) -> tuple[list[int], list[int]]:
+def place_numbers(places: tuple[Place, ...]) -> tuple[list[int], list[int]]:
     """The datacenters and the racks of nodes as numbers; racks of other datacenters are others."""
     dcs = {dc: at for at, dc in enumerate(dict.fromkeys(dc for dc, _ in places))}
     racks = {place: at for at, place in enumerate(dict.fromkeys(places))}

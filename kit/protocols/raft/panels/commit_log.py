@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kit.errors import counted
-from kit.protocols.raft.commit_log import DISK, Log, Records, listed
+from kit.protocols.raft.commit_log import DISK, Log, Records, text_of
 from kit.views.declared import Badges, Note, Table, panel_of
 from kit.views.panel import Scene
 from kit.views.registry import staged
@@ -25,11 +25,11 @@ def _stage(scene: Scene) -> Stage:
         m.spot(DISK),
         tag=f"next: {turn[0]}" if turn else "idle",
         holds=(*turn[1:QUEUED], *more, stored),
-        title=f"disk: {', '.join(turn) or 'idle'}; SSTables: {listed(s.sstables)}",
+        title=f"disk: {', '.join(turn) or 'idle'}; SSTables: {text_of(s.sstables)}",
         kind="part",
     )
     writes, answered = counted(m.writes - s.writes, "write"), counted(len(s.answered), "change")
-    gone = f"; lost: {listed(lost)}" if (lost := m.lost(s)) else ""
+    gone = f"; lost: {text_of(lost)}" if (lost := m.lost(s)) else ""
     is_due = not m.sync_each or m.is_durable(s, s.change)
     tag = f"{s.change}: {'answer is due' if is_due else 'waits for disk'}"
     clients = Character(
@@ -54,7 +54,7 @@ def _log(scene: Scene, name: str) -> Character:
         tag="down" if not scene.state.up else " ".join(log.buffered) or empty,
         holds=tuple(f"{number}: {' '.join(there)}" for _, number, there, _ in safe[-2:])
         or ("nothing yet",),
-        title=f"{name}: a log; on disk {listed(log.on_disk)}; in memory {listed(log.buffered)}",
+        title=f"{name}: a log; on disk {text_of(log.on_disk)}; in memory {text_of(log.buffered)}",
         kind="part",
     )
 
@@ -99,7 +99,7 @@ VIEWS = staged(
             caption="Segments of the logs: a full segment is discarded once it is flushed",
             of="{0[0]}",
         ),
-        Note(lambda scene: f"SSTables: {listed(scene.state.sstables)}", key="sstables"),
+        Note(lambda scene: f"SSTables: {text_of(scene.state.sstables)}", key="sstables"),
         still=True,
         tab="Segments",
     ),

@@ -110,7 +110,7 @@ def one_group(now: DrillMoment) -> GradeRow:
     return judged("one group", [*islice(torn, 1)], said)
 
 
-def known(s: Any) -> int:
+def known_entries(s: Any) -> int:
     """The entries that nodes which are counted on know (a mask)."""
     return union(s.nodes[i].columns for i in nodes_in(s.live))
 
@@ -124,9 +124,10 @@ def nothing_lost(
     """
     steps = pairwise(now.run)
     deaths = ((b.state, a.state) for b, a in steps if isinstance(a.action, death))
-    died = union(known(before) & ~known(after) for before, after in deaths)
-    gone = ~known(now.state)
-    missing, dead = listed_columns((had | known(now.run[0].state)) & ~died & gone), died & gone
+    died = union(known_entries(before) & ~known_entries(after) for before, after in deaths)
+    gone = ~known_entries(now.state)
+    missing = listed_columns((had | known_entries(now.run[0].state)) & ~died & gone)
+    dead = died & gone
     said = f"all {what} that were still known have been kept"
     if dead:
         entries = listed_columns(dead)

@@ -160,7 +160,7 @@ def _members_of(table: str, groups: Callable[[DrillMoment, int], Iterable[int]])
     return NodeTable(table, columns, rows)
 
 
-def leaves(now: DrillMoment, at: int) -> bool:
+def is_leaving(now: DrillMoment, at: int) -> bool:
     """Whether a node is the one of the operation that is under way."""
     return bool(now.state.is_under_way and now.model.names[at] == now.model.given_up[0])
 
@@ -176,7 +176,7 @@ def _topology(now: DrillMoment, number: int) -> Iterator[Row]:
             "host_id": machine.host_id,
             "datacenter": machine.dc,
             "rack": machine.rack,
-            "node_state": "left" if left else LEAVES if leaves(now, at) else "normal",
+            "node_state": "left" if left else LEAVES if is_leaving(now, at) else "normal",
             "tokens": None if left else [token_of(at)],
             "transition_state": (
                 TRANSITION_STATE[now.state.operation].spelled(now.model.edition) if busy else None
@@ -220,7 +220,7 @@ class RecoveryServers(lost_majority.LostServers):
 
     def letter(self, now: DrillMoment, at: int) -> str:
         """Leaving, as long as the operation that it died in goes on."""
-        return "L" if leaves(now, at) else "N"
+        return "L" if is_leaving(now, at) else "N"
 
     def tokens(self, now: DrillMoment, at: int) -> str:
         """One, as ``system.topology`` has it."""

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from kit.errors import are, counted
 from kit.masks import among, is_majority, mask_of, nodes_in, within
-from kit.protocols.group0.rules.quorum import Place, Quorum, extremes, numbered
+from kit.protocols.group0.rules.quorum import Place, Quorum, extremes, place_numbers
 from kit.protocols.group0.rules.voters import NEWEST_RULES, VoterRules, chosen_voters
 from kit.protocols.storage.rules.levels import LEVELS, Level, enough, quotas
 from kit.protocols.topology.rules.machines import Edition
@@ -230,21 +230,21 @@ def after_deaths(
         for dead in deaths:
             up &= ~dead
         return Quorum(everybody, up)
-    voters = limited(places, up, up, 0, rules)
+    voters = electors(places, up, up, 0, rules)
     for dead in deaths:
         up &= ~dead
         voters = chosen_again(tuple(places), everybody, voters, (up,), rules)
     return Quorum(voters, voters & up)
 
 
-def limited(places: Sequence[Place], members: int, up: int, voters: int, rules: VoterRules) -> int:
+def electors(places: Sequence[Place], members: int, up: int, voters: int, rules: VoterRules) -> int:
     """Who is to vote of the members that are up (published code); all three are masks of nodes.
 
     Nothing here says who leads: it is the first voter that is up.
     """
     able = list(nodes_in(members))
     there, voting = within(able, up), within(able, voters)
-    dcs, racks = numbered(tuple(places[node] for node in able))
+    dcs, racks = place_numbers(tuple(places[node] for node in able))
     leader = next(nodes_in(voting & there), -1)
     return among(able, chosen_voters(dcs, there, leader, voting, racks, rules))
 
@@ -263,7 +263,7 @@ def chosen_again(
     """
     for side in sides:
         if is_majority(side, voters):
-            after = limited(places, members, side, voters, rules)
+            after = electors(places, members, side, voters, rules)
             return after if is_majority(side, after) else voters
     return voters
 
@@ -421,7 +421,7 @@ class JudgedFailure(Struct, frozen=True):
     data: tuple[LevelStanding, ...]
 
 
-def judged(row: FailureRow, factor: int = RF) -> JudgedFailure:
+def judged_failure(row: FailureRow, factor: int = RF) -> JudgedFailure:
     """The truth about a row, with ``factor`` replicas in each datacenter."""
     failures = list(row.failures())
     places = row.places

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.masks import among, nodes_in, where, within
-from kit.protocols.group0.rules.quorum import numbered
+from kit.protocols.group0.rules.quorum import place_numbers
 from kit.protocols.group0.rules.voters import VoterRules, chosen_voters
 from kit.protocols.topology.rules import cluster, machines
 from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, Setting, in_state
@@ -372,7 +372,7 @@ def _chosen(
     racks: tuple[str, ...], members: int, up: int, leader: int, chosen: int, rules: VoterRules
 ) -> int:
     able = tuple(nodes_in(members))
-    dcs, names = numbered(tuple(place_of(racks[node]) for node in able))
+    dcs, names = place_numbers(tuple(place_of(racks[node]) for node in able))
     leads = able.index(leader) if leader in able else NOBODY
     votes = within(able, chosen & members or members)
     return among(able, chosen_voters(dcs, within(able, up), leads, votes, names, rules))

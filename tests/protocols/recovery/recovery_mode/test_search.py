@@ -366,7 +366,7 @@ def test_orders_by_what_they_end_in() -> None:
     ]
 
 
-@pytest.mark.parametrize(("procedure", "model", "plan"), [*orders.planned()])
+@pytest.mark.parametrize(("procedure", "model", "plan"), [*orders.order_plans()])
 def test_a_mishap_is_one(procedure: str, model: Any, plan: OrderPlan) -> None:
     """From the start each live node can go down, and come up again."""
     assert len(plan.mishaps) == len(orders.INDEXES) - len(orders.DEAD.split())
@@ -378,7 +378,7 @@ def test_a_mishap_is_one(procedure: str, model: Any, plan: OrderPlan) -> None:
             assert state != before
 
 
-@pytest.mark.parametrize(("procedure", "model", "plan"), [*orders.planned()])
+@pytest.mark.parametrize(("procedure", "model", "plan"), [*orders.order_plans()])
 def test_the_last_live_node_leads(procedure: str, model: Any, plan: OrderPlan) -> None:
     """It was restarted last; the old procedure has no leader."""
     chosen = [move.name for move in plan.moves if move.name.startswith("choose")]

@@ -18,7 +18,7 @@ from kit.protocols.recovery.rules.availability import (
     ClusterLayout,
     FailureRow,
     after_deaths,
-    judged,
+    judged_failure,
     outcome,
 )
 from kit.protocols.recovery.spark import DEAD_NODES, dead_nodes, layout_bounds, layouts
@@ -100,7 +100,7 @@ def test_the_documents_tables_are_some_of_the_rows(row: FailureRow) -> None:
     }
     rows = [each for each in found.to_pylist() if each["layout"] == layout]
     rows = [each for each in rows if each["dead"] in meant]
-    truth = judged(row)
+    truth = judged_failure(row)
     seed, code = (
         [each for each in rows if each["edition"] == edition] for edition in ("documents", "server")
     )
