@@ -19,20 +19,9 @@ from kit.model.declared import action, purpose, refused, step
 from kit.protocols.storage.events import Completed, Happenings, QuotaRow, Sent
 from kit.protocols.storage.ranges import Next, Number, Range, StorageState, put, travels
 from kit.protocols.storage.rules import levels
+from kit.protocols.storage.rules import requests as rules
 from kit.protocols.storage.rules.exchange import Answer, heard, invalidates, still_counted
-from kit.protocols.storage.rules.requests import (
-    AT_WORK,
-    DONE,
-    FAILED,
-    NOTHING,
-    OPEN,
-    REPAIRING,
-    WAITING,
-    Request,
-    is_tombstone,
-    tombstone,
-    written,
-)
+from kit.protocols.storage.rules.requests import AT_WORK, DONE, FAILED, REPAIRING, Request
 from kit.protocols.storage.rules.view import View
 
 
@@ -82,7 +71,7 @@ class Coordinating(Range):
             return super().happened(before, action, after)
         was, now = before.requests[action.request].phase, after.requests[action.request].phase
         if now in AT_WORK:
-            return (self._sent(after, action.request, again=not was == OPEN != now),)
+            return (self._sent(after, action.request, again=not was == rules.OPEN != now),)
         return (self._ended(before, action.request, after),)
 
     def _sent(self, after: StorageState, number: int, *, again: bool = False) -> Sent:
@@ -139,7 +128,9 @@ class Coordinating(Range):
         if not self.mutations[number]:
             return s.requests[number].newest_seen
         mark = s.requests[number].timestamp
-        return tombstone(mark) if self.workload[number].kind == "delete" else written(mark)
+        return (
+            rules.tombstone(mark) if self.workload[number].kind == "delete" else rules.written(mark)
+        )
 
     def valid(self, s: StorageState, number: int) -> int:
         """The answers that count when the plan is validated again (a mask)."""
@@ -171,7 +162,7 @@ class Coordinating(Range):
         """A read with its answers as it writes back what it found; None where nothing waits."""
         request, now = s.requests[number], s.requests[number].coordinator_epoch
         holders = request.holders
-        if holders is UNSET or request.newest_seen == NOTHING:
+        if holders is UNSET or request.newest_seen == rules.NOTHING:
             return None
         wanted = self._wanted(number, self._views[s.trail][now], True)
         group = levels.targets(wanted)
@@ -210,7 +201,7 @@ class Coordinating(Range):
 
     def _startable(self, s: StorageState) -> Iterator[tuple[int, int]]:
         for number, request in enumerate(s.requests):
-            if request.phase == WAITING:
+            if request.phase == rules.WAITING:
                 own = self.workload[number].coordinator  # it waits for those before it
                 if all(
                     earlier.phase in (DONE, FAILED)
@@ -248,7 +239,7 @@ class Coordinating(Range):
         index, write = self.trails[s.trail].index(epoch), self.mutations[request]
         group = self._views[s.trail][index].group(write)
         mark = 1 + sum(each.timestamp > 0 for each in s.requests) if write else 0
-        planned = Request(OPEN, index, index, group, timestamp=mark)
+        planned = Request(rules.OPEN, index, index, group, timestamp=mark)
         if self.waits_for_repair and not write:
             planned = replace(planned, holders=0)
         if self.slow:
@@ -304,7 +295,7 @@ class Coordinating(Range):
         if done.phase == DONE and ask.writes:
             return f"{who} has answers from {answered} and tells its client: {title} is done."
         if done.phase == DONE:
-            result = f"returns {cell}{' (deleted)' * is_tombstone(request.newest_seen)}"
+            result = f"returns {cell}{' (deleted)' * rules.is_tombstone(request.newest_seen)}"
             if request.phase == REPAIRING:
                 return f"{who} knows that {answered} hold {cell} and {result}."
             repaired = ", ".join(self._ended(before, number, after).repaired)
@@ -386,7 +377,7 @@ class Coordinating(Range):
     def _closed(self, s: StorageState, number: int, phase: int) -> StorageState:
         request, ask = s.requests[number], self.workload[number]
         left = request.in_flight if self.writing(s, number) else 0
-        seen = request.newest_seen if phase == DONE or left else NOTHING
+        seen = request.newest_seen if phase == DONE or left else rules.NOTHING
         # Whatever nobody will ask for again is forgotten, so that a search need not tell it apart.
         epoch = request.epoch if left else 0
         closed = Request(phase, epoch, 0, left, 0, seen, request.timestamp)

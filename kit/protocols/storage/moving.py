@@ -21,26 +21,15 @@ from msgspec.structs import replace
 from kit.errors import Refusal, are, counted
 from kit.masks import holds, mask_of
 from kit.model.declared import action, purpose, refused
+from kit.protocols.storage import ranges
 from kit.protocols.storage.events import Applied, Copied, DiskEvent, EpochCommitted, Happenings
-from kit.protocols.storage.ranges import (
-    COPIED,
-    NOT_COPIED,
-    LateCopy,
-    Next,
-    Node,
-    Range,
-    Replica,
-    StorageState,
-    is_under_way,
-    put,
-    travels,
-)
+from kit.protocols.storage.ranges import COPIED, LateCopy, Next, Replica, StorageState, put, travels
 from kit.protocols.storage.rules import conditions
 from kit.protocols.storage.rules.history import CopyTask
 from kit.protocols.storage.rules.requests import AT_WORK
 
 
-class Moving(Range):
+class Moving(ranges.Range):
     """A data range on its way through its history.
 
     ``ring_delay`` is how many ticks an event waits after the one before it, where nothing but that
@@ -148,7 +137,9 @@ class Moving(Range):
         down = s.down | reached.dead
         after = s.but(cleaned=cleaned, trail=to, known=known, down=down, waited=0)
         if not goes_on(newest_of.copies, reached.copies):
-            after = self._left_behind(s, after.but(copies=(NOT_COPIED,) * len(reached.copies)))
+            after = self._left_behind(
+                s, after.but(copies=(ranges.NOT_COPIED,) * len(reached.copies))
+            )
         return _one_epoch_less(after) if trail.full else after
 
     def _left_behind(self, before: StorageState, after: StorageState) -> StorageState:
@@ -157,7 +148,7 @@ class Moving(Range):
             return after
         session, left = self.newest(before).session, {*before.late_copies}
         for copied, copy in self._copies(before):
-            if is_under_way(copied):
+            if ranges.is_under_way(copied):
                 left.add(LateCopy(copy.source, copy.target, copied, session))
         return after.but(late_copies=tuple(sorted(left)) if before.late_left else ())
 
@@ -256,7 +247,7 @@ class Moving(Range):
         travels=travels,
     )
     @purpose("Each node acts on what it has applied, whatever the log holds by then.")
-    def apply_epoch(self, s: StorageState, node: Node) -> Next:
+    def apply_epoch(self, s: StorageState, node: ranges.Node) -> Next:
         """A node applies its next epoch."""
         if node < self.replicas:
             if s.down >> node & 1:
@@ -282,7 +273,7 @@ class Moving(Range):
         return next(i for i, copy in enumerate(copies) if (copy.source, copy.target) == ends)
 
     def _unread(self, s: StorageState) -> list[tuple[int, int]]:
-        return [(c.source, c.target) for done, c in self._copies(s) if done == NOT_COPIED]
+        return [(c.source, c.target) for done, c in self._copies(s) if done == ranges.NOT_COPIED]
 
     def _read(self, before: StorageState, action: Any, after: StorageState) -> str:
         held = self.cell_text(before, before.cells[self.code[action.source]])
@@ -310,7 +301,9 @@ class Moving(Range):
         return f"The copy arrives: {action.target} holds {held}."
 
     @action(
-        each=lambda m, s: [(c.source, c.target) for done, c in m._copies(s) if is_under_way(done)],
+        each=lambda m, s: [
+            (c.source, c.target) for done, c in m._copies(s) if ranges.is_under_way(done)
+        ],
         kind="stream",
         verb="land {source} to {target}",
         says=_landed,

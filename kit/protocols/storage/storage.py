@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from kit.errors import BadInput, Refusal
 from kit.masks import holds, mask_of, members
 from kit.model.declared import action, always, budget, parameter, purpose, refused, sometimes, step
+from kit.protocols.storage import ranges
 from kit.protocols.storage.coordinating import Coordinating, Finish, Start, TimeOut
 from kit.protocols.storage.events import ERRORS, Delivered, DiskEvent, Happenings
 from kit.protocols.storage.monitors import deleted_since, monitors
@@ -30,26 +31,11 @@ from kit.protocols.storage.moving import (
     Moving,
     Tick,
 )
-from kit.protocols.storage.ranges import (
-    Next,
-    Number,
-    Replica,
-    StorageState,
-    is_under_way,
-    named_shards,
-    put,
-    travels,
-)
+from kit.protocols.storage.ranges import Next, Number, Replica, StorageState, put
+from kit.protocols.storage.rules import requests as rules
 from kit.protocols.storage.rules.exchange import Answer, admits, receive, sent
 from kit.protocols.storage.rules.levels import ReadRepair, enough, majority, promised
-from kit.protocols.storage.rules.requests import (
-    AT_WORK,
-    DONE,
-    NOTHING,
-    OPEN,
-    is_tombstone,
-    timestamp,
-)
+from kit.protocols.storage.rules.requests import AT_WORK, DONE, NOTHING, timestamp
 from kit.protocols.storage.rules.view import View
 
 # What clients ask for and what may fail, as parameters: a model takes those that it has.
@@ -165,7 +151,7 @@ class Storage(Moving, Coordinating):
         if answer.verdict == "not-a-member":
             error = f"no {'write' if writes else 'read'} replica"
         brought, held = self.mutation(before, number), self.returned(before, i, number)
-        on = named_shards(self.on_shards(before, i, number, write=writes))
+        on = ranges.named_shards(self.on_shards(before, i, number, write=writes))
         if error:
             did = "answers with an error"
         elif not writes:
@@ -197,7 +183,7 @@ class Storage(Moving, Coordinating):
         return self._beside(
             [
                 (r.in_flight if r.begun is UNSET else r.in_flight & r.begun)
-                if back is not (mutates or r.phase == OPEN)
+                if back is not (mutates or r.phase == rules.OPEN)
                 else 0
                 for r, mutates in zip(s.requests, self.mutations, strict=True)
             ]
@@ -245,7 +231,7 @@ class Storage(Moving, Coordinating):
             )
         elif did.startswith("keeps"):
             brought = self.cell_text(before, self.mutation(before, number))
-            on = named_shards(self.on_shards(before, i, number, write=True))
+            on = ranges.named_shards(self.on_shards(before, i, number, write=True))
             did = f"takes {brought} but holds something newer{on}"
         if met.late:
             return f"{at} {did}; the client already has its answer."
@@ -281,7 +267,7 @@ class Storage(Moving, Coordinating):
         kind="message",
         verb=lambda m, a: f"{m.title_of(a.request)} reaches {a.replica}",
         says=_does,
-        travels=travels,
+        travels=ranges.travels,
     )
     @purpose("Each replica answers from what it knows and holds.")
     def serve(self, s: StorageState, request: Number, replica: Replica) -> Next:
@@ -309,7 +295,7 @@ class Storage(Moving, Coordinating):
         when=lambda m: m.waits_for_repair,
         verb=lambda m, a: f"{m.title_of(a.request)} writes back to {a.replica}",
         says=_does,
-        travels=travels,
+        travels=ranges.travels,
     )
     @purpose("A later read should find whatever an earlier read found.")
     def write_back(self, s: StorageState, request: Number, replica: Replica) -> Next:
@@ -362,7 +348,7 @@ class Storage(Moving, Coordinating):
         return s.but(known=known, cells=cells, cleaned=s.cleaned | 1 << replica)
 
     @action(
-        each=lambda m, s: mask_of(i for i, cell in enumerate(s.cells) if is_tombstone(cell)),
+        each=lambda m, s: mask_of(i for i, cell in enumerate(s.cells) if rules.is_tombstone(cell)),
         kind="clean",
         when=lambda m: m.collecting,
         says="{replica} collects the tombstone: it no longer knows of the deletion.",
@@ -379,7 +365,7 @@ class Storage(Moving, Coordinating):
             return refused(SESSION_OPEN, still_open)
         if any(request.phase in AT_WORK or request.in_flight for request in s.requests):
             return refused("messages are still on their way: a tombstone must outlive them")
-        if any(map(is_under_way, s.copies)):
+        if any(map(ranges.is_under_way, s.copies)):
             return refused("a copy is still on its way: a tombstone must outlive it")
         mark, owners = timestamp(s.cells[replica]), members(self.views(s)[-1].written_at)
         older = mask_of(i for i in owners if NOTHING < timestamp(s.cells[i]) < mark)

@@ -24,17 +24,9 @@ from kit.model.declared import Cost, Declared, Each, State, action, always, purp
 from kit.model.log import Append, Apply, AtomicLog, CatchUp, Deliver, Log, LogParameters, gaps
 from kit.model.model import Kind
 from kit.protocols.tcm.parameters import TcmParameters
+from kit.protocols.tcm.rules import metadata as rules
 from kit.protocols.tcm.rules.barrier import Barrier, barriers, end_barriers, known_first
-from kit.protocols.tcm.rules.metadata import (
-    SHRINKS,
-    Advance,
-    Begin,
-    Event,
-    Metadata,
-    Sequence,
-    Snapshot,
-    too_few_left,
-)
+from kit.protocols.tcm.rules.metadata import Advance, Begin, Event
 from kit.protocols.tcm.rules.operations import LEVELS, OWN_LEVEL, Level, weaker
 from kit.protocols.tcm.rules.quorums import Pairing, quorums_meet
 from kit.protocols.tcm.tcm import MOST_KEPT, SAFEGUARD, Restart, Stream, Tcm, driver, spot
@@ -192,13 +184,15 @@ def is_weak(m: TcmCluster) -> bool:
 def leaves_too_few(m: TcmCluster) -> bool:
     """Whether an operation that is forced may leave fewer nodes than a keyspace has replicas."""
     of = m.tcm.cluster
-    shrinking = {each for each in of.operations if each.kind in SHRINKS}
+    shrinking = {each for each in of.operations if each.kind in rules.SHRINKS}
     gone = {of.resolved[each].node for each in shrinking}
     for each in filter(m.tcm.switches.forces, of.operations):
         shrinks = each in shrinking
         code = of.resolved[each].node if shrinks else of.resolved[each].target
         rest = gone - {code}
-        if code is not None and too_few_left(of.ring, of.keyspaces, rest, code, shrinks=shrinks):
+        if code is not None and rules.too_few_left(
+            of.ring, of.keyspaces, rest, code, shrinks=shrinks
+        ):
             return True
     return False
 
@@ -265,7 +259,7 @@ class TcmCluster(Product):
 
     # -- what both parts know together ------------------------------------------------------------
 
-    def snapshot(self, s: Any, epoch: int | None = None) -> Snapshot:
+    def snapshot(self, s: Any, epoch: int | None = None) -> rules.Snapshot:
         """The metadata and placements of the newest epoch, or of an earlier one."""
         events = s.tcm.events
         back = 0 if epoch is None else self.parameters.epoch + len(events) - epoch
@@ -280,7 +274,7 @@ class TcmCluster(Product):
     def _epochs_of(self, counts: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(self.parameters.epoch + count for count in counts)
 
-    def barriers(self, s: Any, sequence: Sequence) -> tuple[Barrier, ...]:
+    def barriers(self, s: Any, sequence: rules.Sequence) -> tuple[Barrier, ...]:
         """The barriers before the sequence's next step."""
         return self._barriers(s.tcm.events, sequence.node, self.level(s, sequence.node))
 
@@ -594,7 +588,7 @@ class Driver:
         self.actions: list[Any] = []
 
     @property
-    def metadata(self) -> Metadata:
+    def metadata(self) -> rules.Metadata:
         """The newest metadata."""
         return self.model.snapshot(self.state).metadata
 

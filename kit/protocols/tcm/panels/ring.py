@@ -22,26 +22,8 @@ from kit.protocols.tcm.tcm import LOG
 from kit.protocols.tcm.tcm import RING as RING_KEY
 from kit.protocols.tcm.tcm import spot as spot_key
 from kit.ring.tokens import TokenSpace
-from kit.views.circle import (
-    CENTRE,
-    EYE,
-    HEIGHT,
-    INSIDE,
-    LOCKS_AT,
-    OUTSIDE,
-    PENCIL,
-    RADIUS,
-    THICK,
-    WIDTH,
-    Letter,
-    arc_path,
-    band,
-    draw_band,
-    draw_letter,
-    length,
-    point,
-    share,
-)
+from kit.views import circle
+from kit.views.circle import CENTRE, HEIGHT, INSIDE, RADIUS, WIDTH, Letter, arc_path, point, share
 from kit.views.fragment import Frag, h
 from kit.views.gate import gates_of
 from kit.views.labels import LINE as HIGH
@@ -153,12 +135,12 @@ def letters(
     widest = max([HIGH, *map(wide, signed.values())])
     step = HIGH + (widest - HIGH) * abs(point(arc.middle, 1)[0] - CENTRE[0])
     deepest = INSIDE - step * (len(inner) - 1)
-    if length(arc.right - arc.left, deepest) < LEAST_ARC:
+    if circle.length(arc.right - arc.left, deepest) < LEAST_ARC:
         return ()
     if outer and with_marks:  # who is read from is not who is written to: an eye, a pencil
-        inner.append((EYE, EYE))
-        outer.append((PENCIL, PENCIL))
-    stacks = ((inner, INSIDE - deeper, -step), (outer, OUTSIDE, step))
+        inner.append((circle.EYE, circle.EYE))
+        outer.append((circle.PENCIL, circle.PENCIL))
+    stacks = ((inner, INSIDE - deeper, -step), (outer, circle.OUTSIDE, step))
     return tuple(
         Letter(name, signed.get((name, kind), name), *point(arc.middle, radius + i * by), kind)
         for names, radius, by in stacks
@@ -180,9 +162,9 @@ def draw_arc(keyspace: str, arc: Arc, drawn: Sequence[Letter], *, guilty: bool) 
         "g",
         h("title", words),
         h("path", d=arc_path(arc.left, arc.right, RADIUS), class_="reach"),
-        draw_band(arc.left, arc.right),
+        circle.draw_band(arc.left, arc.right),
         _lock(arc) if arc.held else None,
-        [draw_letter(f"{keyspace}:{arc.key}", letter) for letter in drawn],
+        [circle.draw_letter(f"{keyspace}:{arc.key}", letter) for letter in drawn],
         k=f"arc:{keyspace}:{arc.key}",
         class_=" ".join(filter(None, kinds)),
         **discs.choosable(arc.key, words),
@@ -191,8 +173,8 @@ def draw_arc(keyspace: str, arc: Arc, drawn: Sequence[Letter], *, guilty: bool) 
 
 def _lock(arc: Arc) -> Frag:
     x, y = point(arc.middle, RADIUS)
-    line = h("path", d=arc_path(arc.left, arc.right, LOCKS_AT), class_="lock")
-    if length(arc.right - arc.left, RADIUS) < LEAST_LOCK:
+    line = h("path", d=arc_path(arc.left, arc.right, circle.LOCKS_AT), class_="lock")
+    if circle.length(arc.right - arc.left, RADIUS) < LEAST_LOCK:
         return h("g", line)
     return h(
         "g",
@@ -342,8 +324,10 @@ def _keyspace(
     names, changed, covered = facts.keyspaces(scene.model), "", ""
     if placement.large(scene, name) is not None:  # single arcs would be too many
         bins = placement.changed_of_many(scene, name)[0].bins
-        changed = "".join(band(at / DENSITY, (at + 1) / DENSITY, THICK) for at in bins)
-        covered = "".join(arc_path(*part, LOCKS_AT) for part in covered_parts(scene, name))
+        changed = "".join(
+            circle.band(at / DENSITY, (at + 1) / DENSITY, circle.THICK) for at in bins
+        )
+        covered = "".join(arc_path(*part, circle.LOCKS_AT) for part in covered_parts(scene, name))
 
     def seen(arc: Arc, tries: Sequence[Sequence[Letter]]) -> Sequence[Letter]:
         return next((each for at, each in enumerate(tries) if f"{at}:{arc.key}" in shown), ())
