@@ -63,7 +63,7 @@ def rehearse(source: Any, *arguments: Any, **options: Any) -> Any:
     """Open a cluster of one's own, and what is to be done with it, in a Player.
 
     ``source`` is a file, or several files of one cluster. The first of them says what it is, and so
-    which family opens it; what else may be given is said by ``rehearse`` of the family's dry run.
+    which family opens it; what else may be given is said by ``rehearse`` of the family's lessons.
 
     Raises BadInput for what is not acceptable, in one line that names it.
     """

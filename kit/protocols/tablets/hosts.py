@@ -28,6 +28,7 @@ def shard_spot(place: str) -> str:
 
 LOG, NETWORK = host_spot("group0"), host_spot("network")
 written, hidden = partial(parameter, written=True), partial(parameter, hidden=True)
+"""How a parameter is set: by words that somebody writes, or in no form at all."""
 
 
 class Hosts(NodeModel[S]):

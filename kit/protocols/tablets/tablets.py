@@ -478,14 +478,13 @@ class Tablets(Plans, Stages):
     @always("INV-STREAM")
     def replicas_complete(self, s: TabletsState) -> str | None:
         """Every replica that is read has all the data."""
-        name = self.tablet_words
         for tablet, row in enumerate(s.tablets):
             read = row.replicas
             for way in row.transitions:  # the last one counts
                 read = way.sets.chosen(self.table(way).state(way.stage).reads)
             lacking = tuple(each for each in read if each not in row.whole)
             if lacking:
-                return f"{words(lacking)} is read but lacks data of {name(tablet)}"
+                return f"{words(lacking)} is read but lacks data of {self.tablet_words(tablet)}"
         return None
 
     @always("INV-TABL-1")
@@ -563,7 +562,6 @@ class Tablets(Plans, Stages):
 
         No two nodes differ both in the replicas that they read of a tablet and that they write.
         """
-        name = self.tablet_words
         topology = s.control.topology
         live = s.control.reachable & topology.members & ~cluster.excluded_nodes(topology)
         views = {s.views[s.applied[i]]: self.names[i] for i in nodes_in(live)}
@@ -574,7 +572,7 @@ class Tablets(Plans, Stages):
                         f"{name} reads {words(reads, ' ')} and writes {words(writes, ' ')}"
                         for name, (reads, writes) in ((first, a), (second, b))
                     )
-                    return f"{name(tablet)}: {reader}, but {other}"
+                    return f"{self.tablet_words(tablet)}: {reader}, but {other}"
         return None
 
     @always("INV-SESSION")
@@ -583,10 +581,9 @@ class Tablets(Plans, Stages):
 
         What was sent in a stage does not run once a barrier has passed since its end.
         """
-        name = self.tablet_words
         late = s.late
         if late is not None and late.runs and late.sealed:
-            what = f"{late.work} of {name(late.tablet)}"
+            what = f"{late.work} of {self.tablet_words(late.tablet)}"
             return f"{what}, sent in {late.stage}, runs after that stage"
         return None
 
