@@ -6,9 +6,8 @@ from msgspec import Struct
 
 from kit.model.timeline import PassedStep
 from kit.protocols.upgrade import raft_upgrade as act
-from kit.protocols.upgrade.raft_upgrade import RaftUpgrade
+from kit.protocols.upgrade.raft_upgrade import Cluster, RaftUpgrade, UpgradingNode
 from kit.protocols.upgrade.rules import StuckQuestion, questions
-from kit.protocols.upgrade.upgrading_cluster import Cluster, UpgradingNode
 
 SWITCH = ("off", "on")
 TROUBLE = (act.Crash, act.Die, act.Cut, act.Heal)

@@ -12,7 +12,7 @@ FAMILY = Family(
         "topology_upgrade": "drill.topology_upgrade:SERVERS",
     },
     views={"raft_upgrade": "panels.raft:VIEWS", "topology_upgrade": "panels.topology:VIEWS"},
-    images="panels.states",
+    images="panels",
     public={"lessons": {"lessons": "first_advice missing_from_table upgrade_log upgrade_waits"}},
     hunts={
         "raft_upgrade": HuntGround(

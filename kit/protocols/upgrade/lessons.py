@@ -25,10 +25,7 @@ def _raft(timeline: Timeline) -> RaftUpgrade:
 
 
 def upgrade_waits(timeline: Timeline, node: str) -> PosedQuestion:
-    """Which nodes is a node waiting for in the Raft upgrade?
-
-    Raises BadInput if the model is not the Raft upgrade, or if there is no such node.
-    """
+    """Which nodes does a node wait for in the Raft upgrade? BadInput for another model or node."""
     model = _raft(timeline)
     check_among("node", node, model.names)
     missing = model.named(model.awaited(timeline.state, model.number(node)))
@@ -72,10 +69,7 @@ def first_advice(timeline: Timeline) -> PosedQuestion:
 
 
 def missing_from_table(timeline: Timeline) -> PosedQuestion:
-    """Which members are not in ``system.topology`` yet?
-
-    Raises BadInput if the model is not the topology upgrade.
-    """
+    """Which members are not in ``system.topology`` yet? BadInput for another model."""
     model, state = model_of(timeline, TopologyUpgrade, "the topology upgrade"), timeline.state
     inside, missing = model.named(state.normal), model.named(state.unread)
     return posed(

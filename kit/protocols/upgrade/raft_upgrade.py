@@ -3,15 +3,18 @@
 A comparison of schema versions with all peers is one step: where it counts nobody takes changes,
 and schemas only grow. An entry of group 0 reaches all members in reach at once: what Raft does
 between them is the matter of ``group0``. Changes that come by gossip add columns of different
-names; which of two for one name wins is the matter of ``gossip``.
+names; which of two for one name wins is the matter of ``gossip``: they are cells of that family,
+and the schema version is the hash of them all. With group 0 it is the newest command that a node
+has applied, so nodes that began with different cells show equal versions of different definitions:
+that is what S-52 prevents.
 Sources: manual on Raft, "Enabling Raft", "Verifying", and its two logs; published code,
 ``raft_group0``. Lines of logs that the documents give in full words are in words of the kit's own.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import combinations, permutations
 from string import ascii_uppercase
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from kit.errors import BadInput, Refusal, are
 from kit.masks import is_majority, mask_of, nodes_in
@@ -19,8 +22,8 @@ from kit.model import declared
 from kit.model.declared import Node, Travel, action, always, budget, parameter, purpose, refused
 from kit.model.flows import ServerLine
 from kit.model.registry import Fuzzing, Scenario
+from kit.protocols.gossip.rules import Mutations, SchemaChange, cells_of, merged, version_of
 from kit.protocols.upgrade import rules
-from kit.protocols.upgrade.upgrading_cluster import NO_GROUP, PROBLEM, Cluster, UpgradingNode
 
 SLIP = "use_raft"
 """A value of the row that no node knows."""
@@ -59,6 +62,210 @@ ADVICE = (
 """What the line about a slow upgrade advises, in the kit's words, in its order."""
 Beginning = Literal["without Raft", "older version", "new cluster"]
 Value: TypeAlias = Annotated[str, declared.Each((rules.RECOVERY, SLIP))]
+
+NO_GROUP = 0
+"""No group 0; groups are numbered from 1 as they are created."""
+
+PROBLEM = 1
+"""The bit of the definition that no other node can take over."""
+
+KEYSPACE, TABLE, TYPE = "ks", "t", "int"
+
+Position = Literal[0, 1, 2, 3, 4, 5]
+"""How many of the five phases are behind a node."""
+
+
+class UpgradingNode(declared.State, frozen=True, cache_hash=True):
+    """A node: what it has persisted, what it runs by, and what it remembers.
+
+    ``installed`` and ``configured`` (the newer version, ``consistent_cluster_management``) take
+    effect at a restart, as ``row`` does; ``runs_new``, ``enabled`` and ``state`` are what it runs
+    by, or ran by last. ``has_feature``: the cluster feature is enabled here, for good. ``compared``
+    is what a crash takes: the schema comparison of this phase was good. ``schema`` are the changes
+    that came by gossip (a mask), ``applied`` counts the commands of its group. ``by_group0``: the
+    version of its schema is group 0's, no hash. Until it ``serves`` a node catches up. ``tries``
+    counts how often it said that it waits.
+    """
+
+    status: Literal["up", "down", "lost"] = "up"
+    installed: bool = True
+    runs_new: bool = True
+    configured: bool = False
+    enabled: bool = False
+    has_feature: bool = False
+    row: str | None = None
+    state: rules.UpgradeState = rules.PRE
+    group: int = NO_GROUP
+    compared: bool = False
+    schema: int = 0
+    applied: int = 0
+    by_group0: bool = False
+    serves: bool = True
+    tries: int = 0
+
+    @property
+    def is_up(self) -> bool:
+        """Whether it runs."""
+        return self.status == "up"
+
+    @property
+    def has_finished(self) -> bool:
+        """Whether Raft manages its schema."""
+        return self.state == rules.POST
+
+    @property
+    def needs_restart(self) -> bool:
+        """Whether what it has persisted differs from what it runs by."""
+        running = (self.runs_new, self.enabled, self.state)
+        return (self.installed, self.configured, rules.state_at_start(self.row)) != running
+
+    @property
+    def position(self) -> Position:
+        """How many of the five phases are behind it."""
+        if self.state == rules.POST:
+            return 5
+        if self.state == rules.SYNCHRONIZE:
+            return 4 if self.compared else 3
+        if self.state == rules.RECOVERY or self.group == NO_GROUP:
+            return 0
+        return 2 if self.compared else 1
+
+    def is_upgrading(self, *positions: int) -> bool:
+        """Whether the upgrade goes on here, with so many phases behind it."""
+        goes_on = (
+            self.has_feature
+            and self.state in (rules.PRE, rules.SYNCHRONIZE)
+            and self.status == "up"
+        )
+        return goes_on and self.position in positions
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that changes have added: ``c1`` by gossip, ``g1`` by group 0."""
+        by_gossip = (f"c{number}" for number in nodes_in(self.schema))
+        return (*by_gossip, *(f"g{number + 1}" for number in range(self.applied)))
+
+    @property
+    def version(self) -> str:
+        """Its schema version as logs and tools print it: the newest command, or a hash of cells."""
+        if self.by_group0:
+            return f"command {self.applied}"
+        known: Mutations = ()
+        for column in self.columns:
+            change = SchemaChange("alter", KEYSPACE, TABLE, column=column, type=TYPE)
+            known = merged(known, cells_of(change, int(column[1:]), ""))
+        return version_of(known)
+
+
+class Cluster(declared.State, frozen=True, cache_hash=True, kw_only=True):
+    """Every node, and the pairs that have no connection.
+
+    ``entries`` are the commands of each group so far, ``made`` counts all schema changes. What
+    follows counts what may still happen.
+    """
+
+    nodes: tuple[UpgradingNode, ...] = ()
+    cut: tuple[tuple[int, int], ...] = ()
+    entries: tuple[int, ...] = ()
+    made: int = 0
+    changes: int
+    crashes: int
+    deaths: int
+    cuts: int
+    turns: int
+    restarts: int
+    edits: int
+
+    @property
+    def up(self) -> int:
+        """The nodes that run (a mask)."""
+        return self.where(lambda n: n.status == "up")
+
+    @property
+    def left(self) -> int:
+        """The nodes that are not lost (a mask)."""
+        return self.where(lambda n: n.status != "lost")
+
+    def linked(self, node: int) -> int:
+        """The other nodes that a node reaches: both are up, and have a connection (a mask)."""
+        if not self.nodes[node].is_up:
+            return 0
+        there = self.up & ~(1 << node)
+        for pair in self.cut:
+            if node in pair:
+                there &= ~(1 << pair[0] | 1 << pair[1])
+        return there
+
+    def in_turn(self, node: int, nodes: int) -> list[int]:
+        """Nodes (a mask) in their order, from the one behind ``node`` on."""
+        return sorted(nodes_in(nodes), key=lambda i: (i < node, i))
+
+    def company(self, node: int) -> int:
+        """The members of a node's group that it reaches, and itself (a mask)."""
+        group = self.nodes[node].group
+        there = self.where(lambda n: n.group == group and n.state != rules.RECOVERY)
+        return there & self.linked(node) | 1 << node
+
+    def members_of(self, group: int) -> int:
+        """The members of a group (a mask)."""
+        return self.where(lambda n: n.group == group)
+
+    def has_majority(self, node: int) -> bool:
+        """Whether a node reaches a majority of its group."""
+        group = self.nodes[node].group
+        return group != NO_GROUP and is_majority(self.company(node), self.members_of(group))
+
+    def is_behind(self, node: UpgradingNode) -> bool:
+        """Whether a node's group has commands that the node has not applied."""
+        return node.group != NO_GROUP and node.applied < self.entries[node.group - 1]
+
+    def to_pull(self, node: int, source: int) -> int:
+        """The schema changes that gossip would bring from another node (a mask)."""
+        new = self.nodes[source].schema & ~self.nodes[node].schema & ~PROBLEM
+        able = not self.nodes[node].has_finished and self.linked(node) >> source & 1
+        return new if able else 0
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the upgrade has started by itself."""
+        return any(node.has_feature for node in self.nodes)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether every node that is not lost runs by Raft, and serves."""
+        return not self.left & ~self.where(lambda n: n.has_finished and n.serves)
+
+    @property
+    def needs_recovery(self) -> bool:
+        """Whether only manual recovery leads on: begun, after a loss, or with two groups."""
+        if len(self.entries) > 1 or any(n.state == rules.RECOVERY for n in self.nodes):
+            return True
+        left = self.left.bit_count() < len(self.nodes)
+        return left and any(not self.nodes[i].has_finished for i in nodes_in(self.left))
+
+    def beside_finished(self) -> Iterator[tuple[int, int]]:
+        """A node that has finished, and one that talks to it.
+
+        None once a node is in RECOVERY mode: there gossip spreads changes again, to members that
+        are still in ``synchronize``, too (a search finds that).
+        """
+        if not self.where(lambda n: n.state == rules.RECOVERY):
+            for first in nodes_in(self.where(lambda n: n.state == rules.POST)):
+                for second in nodes_in(self.linked(first)):
+                    yield first, second
+
+    def with_feature(self) -> Self:
+        """The feature is enabled on whoever is up, once every node runs with the option.
+
+        A node that is down counts with what it ran by last. The row is written here (the documents
+        do not say when it is).
+        """
+        if not all(node.enabled for node in self.nodes):
+            return self
+        nodes = (
+            n.but(has_feature=True, row=n.row or rules.PRE) if n.is_up else n for n in self.nodes
+        )
+        return self.but(nodes=tuple(nodes))
 
 
 Next: TypeAlias = Cluster | Refusal | None
@@ -351,7 +558,7 @@ class RaftUpgrade(declared.NodeModel[Cluster]):
     def logs_mismatches(self, s: Cluster, node: int) -> Iterator[ServerLine]:
         """The version of a node, and who has another one."""
         yield upgrade_line(f"{SYNC}: my version: {s.nodes[node].version}")
-        those = addresses(s.in_turn(node, self.mismatched(s, node)))
+        those = ", ".join(map(address, s.in_turn(node, self.mismatched(s, node))))
         others = self.peers(s, node) & ~self.mismatched(s, node)
         same = f"{1 + others.bit_count()} nodes had a matching version."
         # A line is a template.
@@ -468,8 +675,9 @@ class RaftUpgrade(declared.NodeModel[Cluster]):
             yield from self.logs_mismatches(before, number)
             yield upgrade_line("tries again in a while", own=True)
         else:
-            those = addresses(before.in_turn(number, self.awaited(before, number)))
+            awaited = before.in_turn(number, self.awaited(before, number))
             reached = "a member yet" if node.position else "ready yet"
+            those = ", ".join(map(address, awaited))
             yield upgrade_line(f"not {reached}: {those}; tries again in a while", own=True)
         if node.tries % SLOW_AT == 0:
             yield upgrade_line(SLOW)
@@ -726,11 +934,6 @@ def upgrade_line(text: str, phase: int = 0, own: bool = False) -> ServerLine:
 def address(number: int) -> str:
     """The address by which nodes name a peer."""
     return f"127.90.69.{number + 1}"
-
-
-def addresses(numbers: Iterable[int]) -> str:
-    """Those of several, in one text."""
-    return ", ".join(map(address, numbers))
 
 
 (

@@ -6,7 +6,7 @@ import pytest
 
 from kit.model.flows import ServerLine
 from kit.model.timeline import Timeline
-from kit.protocols.upgrade.panels.states import graphs
+from kit.protocols.upgrade.panels import graphs
 from kit.protocols.upgrade.raft_upgrade import ADVICE, LOG, PHASES
 from kit.protocols.upgrade.rules import (
     BUILDING,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kit.protocols.upgrade.panels.states import of_cluster
+from kit.protocols.upgrade.panels import of_cluster
 from kit.protocols.upgrade.rules import ORDER, follows, join_way
 from kit.views.panel import scene_of
 from tests.protocols.upgrade.runs import buttons, each, refused, to_the_end

@@ -16,9 +16,15 @@ from kit.masks import nodes_in
 from kit.model.flows import ServerHost, host_id
 from kit.model.registry import Entry
 from kit.protocols.upgrade import raft_upgrade as act
-from kit.protocols.upgrade.raft_upgrade import ENTRY, LOG, MOST, PHASES, RaftUpgrade, address
+from kit.protocols.upgrade.raft_upgrade import (
+    ENTRY,
+    LOG,
+    PHASES,
+    Cluster,
+    RaftUpgrade,
+    UpgradingNode,
+)
 from kit.protocols.upgrade.rules import KEY, POST
-from kit.protocols.upgrade.upgrading_cluster import NO_GROUP, Cluster, UpgradingNode
 
 OPTION, GROUP_ID = "consistent_cluster_management", "raft_group0_id"
 FINISHED = "Raft upgrade finished"
@@ -41,7 +47,7 @@ def seen(what: str, number: int) -> str:
 
 def host(number: int) -> ServerHost:
     """The host of a node."""
-    return ServerHost(address(number), host_id(number), rack=f"r{number % 3 + 1}")
+    return ServerHost(act.address(number), host_id(number), rack=f"r{number % 3 + 1}")
 
 
 def _local(now: drill.DrillMoment, number: int) -> Iterator[Row]:
@@ -199,29 +205,25 @@ def grade(now: drill.DrillMoment) -> drill.Grade:
 def _graded(
     now: drill.DrillMoment, ended: str, needed: int, steps: Iterable[drill.CheckedStep]
 ) -> drill.Grade:
+    left_out = ", ".join(step.name for step in steps if not step.done and step.name in LOOKING)
+    looked = f"skipped: {left_out}" if left_out else "every node was checked"
     return drill.Grade(
         (
             drill.judged(ended, list(_unfinished(now)), IN_USE),
             *_one_of_each(now.state),
             drill.operator_steps(now, BY_OPERATOR, needed),
-            _looked_at(steps),
+            drill.GradeRow("looked at", None, looked),
         )
     )
 
 
 def _one_of_each(s: Cluster) -> Iterator[drill.GradeRow]:
     there = _there(s)
-    groups = {node.group for node in there} - {NO_GROUP}
+    groups = {node.group for node in there} - {act.NO_GROUP}
     two_groups = ["two groups were created"] if max(len(s.entries), len(groups)) > 1 else []
     apart = ["schemas differ"] if len({(node.schema, node.applied) for node in there}) > 1 else []
     yield drill.judged("one group", two_groups, "no second group was created")
     yield drill.judged("one schema", apart, "every node has the same version")
-
-
-def _looked_at(steps: Iterable[drill.CheckedStep]) -> drill.GradeRow:
-    left_out = ", ".join(step.name for step in steps if not step.done and step.name in LOOKING)
-    looked = f"skipped: {left_out}" if left_out else "every node was checked"
-    return drill.GradeRow("looked at", None, looked)
 
 
 IN_USE = "Raft manages the schema on every node"
@@ -244,7 +246,7 @@ def _unfinished(now: drill.DrillMoment) -> Iterator[str]:
 
 def opened(model: RaftUpgrade) -> RaftUpgrade:
     """The same cluster, in which nodes may go down, and pairs lose their connection."""
-    more = dict.fromkeys(("changes", "crashes", "cuts", "turns", "restarts"), MOST)
+    more = dict.fromkeys(("changes", "crashes", "cuts", "turns", "restarts"), act.MOST)
     parameters = replace(model.parameters, deaths=max(model.deaths, 1), retries=RETRIES, **more)
     return RaftUpgrade(parameters)
 

@@ -126,10 +126,7 @@ def post(now: drill.DrillMoment, given: Given) -> drill.CommandReply:
 
 
 def wait(now: drill.DrillMoment, given: Given) -> drill.CommandReply:
-    """The next thing that the cluster does by itself.
-
-    Raises Refused with the reason, where it cannot go on.
-    """
+    """The next thing that the cluster does by itself. Refused, with the reason, where it cannot."""
     m: TopologyUpgrade = now.model
     own = (*BY_OPERATOR, act.StartJoining, act.Restart, act.Crash)
     if (action := next((a for a in m.actions(now.state) if not isinstance(a, own)), None)) is None:

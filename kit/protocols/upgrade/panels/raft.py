@@ -7,7 +7,7 @@ from operator import itemgetter
 from kit.errors import counted
 from kit.protocols.upgrade import facts, rules
 from kit.protocols.upgrade.facts import SWITCH, UpgradingRow
-from kit.protocols.upgrade.panels.states import ROW, of_first_node
+from kit.protocols.upgrade.panels import ROW, of_first_node
 from kit.protocols.upgrade.raft_upgrade import LOG, PHASES, Alter
 from kit.views.actions import mark
 from kit.views.busts import Health
@@ -105,10 +105,6 @@ def _queried(scene: Scene) -> Iterator[tuple[str, str, str]]:
     for name, node in zip(scene.model.names, scene.state.nodes, strict=True):
         answer = node.row or "(0 rows)", rules.diagnosis(node.row)
         yield name, *(answer if node.is_up else ("no answer", "the node is down"))
-
-
-def _source(row: UpgradingRow) -> str:
-    return "group 0" if row.node.by_group0 else "hash"
 
 
 def _mismatches(scene: Scene) -> Iterator[str]:
@@ -224,7 +220,7 @@ VIEWS = staged(
                 Column("node", "name"),
                 Column("version", "node.version"),
                 Column("same", lambda row: lamp(not row.differs, "like most", "differs")),
-                Column("version from", _source),
+                Column("version from", lambda row: "group 0" if row.node.by_group0 else "hash"),
                 Column("columns added", "node.columns"),
             ),
             caption="nodetool describecluster: schema versions",

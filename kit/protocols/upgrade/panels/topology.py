@@ -7,7 +7,7 @@ from operator import itemgetter
 
 from kit.model.flows import token_of
 from kit.protocols.upgrade import topology_upgrade
-from kit.protocols.upgrade.panels.states import UPGRADE, of_cluster
+from kit.protocols.upgrade.panels import UPGRADE, of_cluster
 from kit.protocols.upgrade.rules import BUILDING, DONE, FEATURE, NOT_UPGRADED, ROUTE, join_way
 from kit.views.actions import mark
 from kit.views.declared import Badges, Column, Drawn, Note, Table, panel_of
