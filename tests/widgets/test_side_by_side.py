@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Page
 
 from kit import Player
-from kit.protocols.worlds.dry_run import side_by_side_run
-from kit.protocols.worlds.facts.pairs import PAIRS
+from kit.protocols.worlds.commands import side_by_side_run
+from kit.protocols.worlds.facts import PAIRS
 from kit.views.export import export_html
 from tests.widgets.browsing import MakeDesk, serious
 

@@ -1,21 +1,49 @@
-"""``side-by-side``: a question in two worlds, as a table or as a page."""
+"""``side-by-side``: a question in two worlds, as a table, a page or a Player."""
+
+from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kit.commands.answer import Answer, Part, wrap
 from kit.commands.parsing import Command, Word
+from kit.edge.arguments import checked
 from kit.edge.writing import check_place
 from kit.errors import BadInput, counted
+from kit.model.timeline import Timeline, played_out
 from kit.protocols.worlds.alignment import TITLES, WORLDS, Aligned, aligned
-from kit.protocols.worlds.facts.pairs import PAIRS, pair_named
+from kit.protocols.worlds.facts import PAIRS, pair_named
+
+if TYPE_CHECKING:  # what takes a while to load
+    from kit.widgets.player import Player
 
 
-def side_by_side_rows(name: str | None = None) -> Answer:
-    """The rows of a pair, or of all pairs if no name is given, each with its question.
+def side_by_side_run(name: str) -> Timeline:
+    """Both stories of a pair as one run, from its start on. BadInput for an unknown pair."""
+    from kit.playing.opening import open_named
+
+    timeline = played_out(open_named(f"worlds/{pair_named(name).scenario}").timeline)
+    timeline.goto(0)
+    return timeline
+
+
+@checked
+def side_by_side(name: str = "bootstrap") -> Player:
+    """Open a Player for one question that is answered in two worlds, aligned step by step.
+
+    Its milestones are the rows of the table *Alike or not*. Names are in ``python -m kit
+    side-by-side``.
 
     Raises BadInput for a pair that does not exist.
     """
+    from kit.widgets.player import Player
+
+    return Player(side_by_side_run(name), controls=False)
+
+
+def side_by_side_rows(name: str | None = None) -> Answer:
+    """The rows of a pair, or of all pairs, with its question. BadInput for an unknown pair."""
     chosen = [*map(aligned, PAIRS if name is None else [pair_named(name)])]
     rows = sum(len(each.met) for each in chosen)
     differ = sum(not met.row.alike for each in chosen for met in each.met)
@@ -60,7 +88,6 @@ def _answer(given: Namespace) -> Answer:
     check_place(given.html, "--html")
     if given.pair is None:
         raise BadInput("--html", given.html, "a pair to write: side-by-side PAIR --html OUT")
-    from kit.protocols.worlds.dry_run import side_by_side_run
     from kit.views.export import export_html
 
     written = export_html(side_by_side_run(given.pair), given.html, field="--html")

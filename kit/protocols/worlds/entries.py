@@ -10,7 +10,7 @@ from kit.model.model import Model, Safeguard
 from kit.model.parameters import plainly
 from kit.model.registry import Entry, Scenario, build, entry_of, one_of
 from kit.protocols.worlds.alignment import WORLDS, Pair, aligned
-from kit.protocols.worlds.facts.pairs import PAIRS, pair_named
+from kit.protocols.worlds.facts import PAIRS, pair_named
 from kit.protocols.worlds.side_by_side import SideBySide, WorldsParameters, of_worlds
 
 _played = cache(aligned)

@@ -14,7 +14,7 @@ FAMILY = Family(
     },
     tasks=("lessons",),
     public={
-        "": {"dry_run": "side_by_side", "commands": "side_by_side_rows"},
+        "": {"commands": "side_by_side side_by_side_rows"},
         "lessons": {"lessons": "goes_on_in who_is_asked"},
     },
 )

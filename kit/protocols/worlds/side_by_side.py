@@ -18,11 +18,6 @@ from kit.model.declared import sometimes
 from kit.model.model import Property, Safeguard
 from kit.protocols.worlds.alignment import TITLES, WORLDS, Aligned, Meeting, PairName
 
-PREMISE = (
-    "One question in two worlds: epochs in the picture, and the topology coordinator next to it. "
-    "The two models exchange nothing. A milestone is a moment that both worlds have."
-)
-
 
 class WorldsParameters(Struct, frozen=True):
     """The parameters of both worlds."""
@@ -40,7 +35,10 @@ class SideBySide(Product):
     """
 
     title = "One question in two worlds"
-    premise = PREMISE
+    premise = (
+        "One question in two worlds: epochs in the picture, and the topology coordinator next to "
+        "it. The two models exchange nothing. A milestone is a moment that both worlds have."
+    )
     revision = 0  # raised when the stories of a pair begin otherwise; those of its models are added
     parameters: WorldsParameters
 

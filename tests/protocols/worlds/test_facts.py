@@ -13,8 +13,7 @@ from kit.model.compose import Product
 from kit.model.model import Model
 from kit.model.scenario import file_named, open_file
 from kit.protocols.worlds.alignment import WORLDS, Now, aligned, moments
-from kit.protocols.worlds.facts import coordinator, epochs
-from kit.protocols.worlds.facts.pairs import JOIN
+from kit.protocols.worlds.facts import JOIN, coordinator, epochs
 from kit.protocols.worlds.side_by_side import SideBySide
 from tests.protocols.topology.test_search import REPORTED as TOPOLOGY
 from tests.quality.reporting import assert_reported, judges

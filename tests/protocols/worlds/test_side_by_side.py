@@ -24,9 +24,8 @@ from kit.playing.setup import Setup
 from kit.playing.stored import run_stored, stored_run
 from kit.protocols.worlds import commands
 from kit.protocols.worlds.alignment import TITLES, WORLDS, Now, Pair, Row, aligned, moments
-from kit.protocols.worlds.dry_run import side_by_side_run
-from kit.protocols.worlds.facts import coordinator, epochs
-from kit.protocols.worlds.facts.pairs import BOTH, JOIN, PAIRS, pair_named
+from kit.protocols.worlds.commands import side_by_side_run
+from kit.protocols.worlds.facts import BOTH, JOIN, PAIRS, coordinator, epochs, pair_named
 from kit.protocols.worlds.panels import IDLE, part_scene
 from kit.protocols.worlds.side_by_side import woven
 from kit.views.fragment import keys

@@ -4,7 +4,6 @@ Source: as ``kit.protocols.topology`` and ``kit.protocols.recovery`` have it, in
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from kit.errors import counted
 from kit.masks import majority
@@ -31,20 +30,15 @@ def becomes(node: str, state: str) -> Callable[[Now], bool]:
     """The moment at which a node comes to a state."""
 
     def is_it(now: Now) -> bool:
-        return now.before is not None and status(now, node) == state != _status(
-            now.m, now.before, node
-        )
+        before = now.before and now.before.topology.nodes[now.m.number(node)].state
+        return before is not None and status(now, node) == state != before
 
     return is_it
 
 
 def status(now: Now, node: str) -> str:
     """The state of a node in the tables."""
-    return _status(now.m, now.after, node)
-
-
-def _status(m: Any, s: Any, node: str) -> str:
-    return str(s.topology.nodes[m.number(node)].state)
+    return str(now.after.topology.nodes[now.m.number(node)].state)
 
 
 def addressed(now: Now) -> set[str]:
