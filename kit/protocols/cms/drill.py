@@ -12,16 +12,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from kit.console import drill
 from kit.console.cassandra import SEEN
-from kit.console.drill import (
-    CommandReply,
-    DrillKind,
-    DrillMoment,
-    Grade,
-    GradeRow,
-    judged,
-    procedure,
-)
+from kit.console.drill import CommandReply, DrillMoment, Grade, GradeRow, judged
 from kit.console.forms import Form, Given, Slot
 from kit.console.server import cql_rows
 from kit.errors import Refused, counted
@@ -84,10 +77,10 @@ class LostCms(CmsServers):
     def alter(self, now: DrillMoment, given: Given) -> CommandReply:
         """Raises Refused, as the server does, where the log has this column already."""
         reply = self.acted(now, given, ALTER)
-        if any(is_alter(now, each) for each in known_entries(now)):
+        logs = [now.state.nodes[at].log for at in nodes_in(working(now.model, now.state))]
+        if any(is_alter(now, each) for log in logs for each in log.entries):
             raise Refused(f"Column with name '{COLUMN}' already exists")
-        m, s = now.model, now.state
-        last = max(m.epoch(s, at) for at in nodes_in(working(m, s)))
+        last = max(log.epoch for log in logs)
         return replace(reply, marks=(ALTERED.format(last + 1),))
 
     def logged(self, now: DrillMoment) -> list[LoggedEvent]:
@@ -112,10 +105,7 @@ class LostCms(CmsServers):
         return replace(super().change_status(now, given), marks=marks)
 
     def turned(self, now: DrillMoment, name: str, *, on: bool) -> tuple[Any, ...]:
-        """A server starts from a file of metadata, if its option says so.
-
-        Raises Refused where it would go back to an old file.
-        """
+        """A server starts from a file of metadata if its option says so. Refused for an old one."""
         turns = super().turned(now, name, on=on)
         if not (on and is_set(now, name)):
             return turns
@@ -132,7 +122,9 @@ class LostCms(CmsServers):
     def stand_alone(self, now: DrillMoment, given: Given) -> CommandReply:
         """In the file a node becomes the only member."""
         epoch = self.dumped(now, DUMPED)
-        marks = (ALONE.format(now.place, epoch), *((NEWEST,) if epoch == top(now.state) else ()))
+        kept = (node.log.epoch for node in now.state.nodes if node.health in ("up", "down"))
+        newest = (NEWEST,) if epoch == max(kept) else ()
+        marks = (ALONE.format(now.place, epoch), *newest)
         return CommandReply((f"{DUMP}: member {given['address']}",), marks=marks)
 
     def dumped(self, now: DrillMoment, mark: str) -> int:
@@ -156,21 +148,9 @@ class LostCms(CmsServers):
         return CommandReply(marks=marks)
 
 
-def top(s: CmsState) -> int:
-    """The newest epoch that some disk still has."""
-    there = (node.log.epoch for node in s.nodes if node.health in ("up", "down"))
-    return max(there)
-
-
 def is_set(now: DrillMoment, name: str) -> bool:
     """Whether the option of a node names a file."""
     return SET.format(name) in now.marks and UNSET.format(name) not in now.marks
-
-
-def known_entries(now: DrillMoment) -> Iterator[Entry]:
-    """The entries in the logs of the nodes that answer."""
-    for at in nodes_in(working(now.model, now.state)):
-        yield from now.state.nodes[at].log.entries
 
 
 def is_alter(now: DrillMoment, entry: Entry | LoggedEvent) -> bool:
@@ -251,8 +231,8 @@ def stored_by_somebody(s: CmsState) -> set[tuple[int, str]]:
     return {(each.epoch, each.event) for log in there for each in entries_of(log)}
 
 
-def _did(kind: Any) -> Callable[[DrillMoment], bool]:
-    return lambda now: any(isinstance(step.action, kind) for step in now.run)
+def _has_forced(now: DrillMoment) -> bool:
+    return any(isinstance(step.action, Cms.force_member) for step in now.run)
 
 
 def last_size(now: DrillMoment) -> int:
@@ -262,7 +242,6 @@ def last_size(now: DrillMoment) -> int:
     return next(sizes, 0)
 
 
-FORCED = _did(Cms.force_member)
 STEPS: dict[str, tuple[str, Callable[[DrillMoment], bool]]] = {
     "members": ("list the members, and see which are up",
                 lambda now: any(SEEN.format(name) in now.marks for name in now.model.names)),
@@ -272,9 +251,9 @@ STEPS: dict[str, tuple[str, Callable[[DrillMoment], bool]]] = {
                lambda now: {SEEN.format(name) for name in up(now)} <= now.marks),
     "file": ("on the node with the newest epoch, dump the metadata with it as the only member",
              lambda now: NEWEST in now.marks),
-    "override": ("boot that node from the file", FORCED),
+    "override": ("boot that node from the file", _has_forced),
     "option": ("remove the option, and let quorums decide again",
-               lambda now: not any(is_set(now, name) for name in up(now)) and FORCED(now)),
+               lambda now: not any(is_set(now, name) for name in up(now)) and _has_forced(now)),
     "reconfigure": (f"ask for {WANTED} members",
                     lambda now: last_size(now) == WANTED),
     "check": ("check that no change is still under way", lambda now: CHECKED in now.marks),
@@ -282,9 +261,9 @@ STEPS: dict[str, tuple[str, Callable[[DrillMoment], bool]]] = {
 """The steps of all three drills: what is to be done, and whether the run shows it."""
 
 
-def _drill(name: str, title: str, task: str, steps: str) -> DrillKind:
+def _drill(name: str, title: str, task: str, steps: str) -> drill.DrillKind:
     [scenario] = [each for each in SCENARIOS if each.name == name]
-    return DrillKind(
+    return drill.DrillKind(
         title=title,
         task=task,
         forms=FORMS,
@@ -293,7 +272,7 @@ def _drill(name: str, title: str, task: str, steps: str) -> DrillKind:
         begun=lambda model: scenario.script,
         starts_at=lambda model: model.names[-1],
         own_step=own_step,
-        checklist=procedure({step: STEPS[step] for step in steps.split()}),
+        checklist=drill.procedure({step: STEPS[step] for step in steps.split()}),
         grade=grade,
     )
 

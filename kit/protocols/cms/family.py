@@ -37,13 +37,13 @@ FAMILY = Family(
     },
     public={
         "lessons": {
-            "lessons.questions": (
+            "lessons": (
                 "answer_to deciding done_changes fetched finders kept_changes recipients starters "
                 "still_able with_log"
             )
         }
     },
-    tasks=("lessons.tasks",),
+    tasks=("lessons",),
     hunts={
         "migration": HuntGround(
             "migration",

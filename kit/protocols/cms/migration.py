@@ -15,7 +15,8 @@ A fresh cluster begins its log in the same way, with nothing to compare. By the 
 that has a flag begins it alone. On the server nodes find each other through a seed; whoever knows
 of no lower name nominates itself, and all whom it has found have to take part.
 Sources: CEP-21, "Migration Plan", "CMS Reconfiguration Protocol"; published code,
-``tcm/migration``, ``Election``, ``Startup``, ``Discovery``.
+``tcm/migration`` (``Election``, ``CMSInitializationRequest``), ``Startup``, ``Discovery``; release
+notes on the upgrade.
 """
 
 from __future__ import annotations
@@ -25,14 +26,12 @@ from itertools import combinations, permutations, product
 from typing import Annotated, Any, Literal, TypeAlias
 
 from kit.errors import BadInput, Refusal
-from kit.masks import chosen, is_majority, nodes_in, where
+from kit.masks import chosen, is_majority, members, nodes_in, union, where
 from kit.model import declared
 from kit.model.declared import Node, Travel, action, parameter, purpose, refused, safeguard
 from kit.model.log import refined_by_logs
 from kit.model.model import Refinement
 from kit.model.registry import Fuzzing, Scenario
-from kit.protocols.cms import migrating_cluster as cluster
-from kit.protocols.cms.migrating_cluster import MigratingCluster, MigratingNode
 
 MOST = 3
 NOBODY = "nobody"
@@ -44,6 +43,189 @@ CHANGES = {
 }
 """What changes metadata, and what the switch stops. Source: CEP-21, "Migration Plan"."""
 KINDS = tuple(CHANGES)
+
+Status = Literal["up", "down", "lost", "absent"]
+Edition = Literal["documents", "server"]
+EntryKind = Literal["change", "member"]
+
+NO_LOG = 0
+"""Gossip rules the metadata of the node; logs are numbered from 1 as they are begun."""
+FIRST, INITIALIZED = 1, 2
+"""The epoch that comes before all, and the one that takes over what gossip knew."""
+FORGOTTEN: dict[str, Any] = {"ignored": 0, "answered": 0, "unlike": 0}
+"""Of an initiator that remembers nothing of its migration."""
+
+
+class MigratingNode(declared.State, frozen=True, cache_hash=True):
+    """A node: what is on its disk, then what an initiator forgets in a crash. Sets are masks."""
+
+    status: Status = "up"
+    is_new: bool = False
+    frozen: bool = False  # the switch that stops changes of metadata
+    facts: int = 0  # the changes that it has
+    log: int = NO_LOG  # the log that it runs by
+    epoch: int = 0
+    knows: int = 0  # the members of the CMS of which it was told
+    met: int = -1  # of whom it has heard: by gossip of all, in a fresh cluster whom it found
+    initiator: int | None = None  # who asked it to take part in a migration; one at a time
+    ignored: int = 0  # by the operator
+    answered: int = 0
+    unlike: int = 0  # whose metadata is other than its own
+
+    @property
+    def is_up(self) -> bool:
+        """Whether it runs."""
+        return self.status == "up"
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it is, or may come back."""
+        return self.status in ("up", "down")
+
+    @property
+    def is_old(self) -> bool:
+        """Whether it runs the old version, or will when it comes back."""
+        return self.is_there and not self.is_new
+
+    @property
+    def waits_for_log(self) -> bool:
+        """Whether it runs the new version, by what gossip brought: it takes no changes."""
+        return self.is_up and self.is_new and self.log == NO_LOG
+
+
+class MetadataLog(declared.State, frozen=True, cache_hash=True):
+    """A log: who began it, with which changes, without whom, and what came after epoch 2."""
+
+    founder: int
+    base: int
+    ignored: int
+    entries: tuple[tuple[EntryKind, int], ...] = ()
+
+    @property
+    def top(self) -> int:
+        """Its newest epoch."""
+        return INITIALIZED + len(self.entries)
+
+    def facts_at(self, epoch: int) -> int:
+        """The changes that a node at an epoch has (a mask)."""
+        return self._taken("change", self.base, epoch)
+
+    def members_at(self, epoch: int) -> int:
+        """The members of the CMS at an epoch (a mask): the founder, and who was added."""
+        return self._taken("member", 1 << self.founder, epoch)
+
+    def _taken(self, kind: EntryKind, mask: int, epoch: int) -> int:
+        for each, number in self.entries[: epoch - INITIALIZED]:
+            mask |= (each == kind) << number
+        return mask
+
+    def text_of(self, epoch: int, names: tuple[str, ...]) -> str:
+        """The event of an epoch, in words."""
+        if epoch == FIRST:
+            return "blank"
+        if epoch == INITIALIZED:
+            return "INITIALIZE"
+        kind, number = self.entries[epoch - INITIALIZED - 1]
+        return f"change {number + 1}" if kind == "change" else f"{names[number]} joins the CMS"
+
+
+class MigratingCluster(declared.State, frozen=True, cache_hash=True, kw_only=True):
+    """All nodes and logs, and what may still happen."""
+
+    nodes: tuple[MigratingNode, ...] = ()
+    logs: tuple[MetadataLog, ...] = ()
+    owed: int = 0  # the changes that somebody acknowledged, and that nobody gave up
+    made: int = 0  # all changes
+    changes: int
+    crashes: int
+    deaths: int
+
+    @property
+    def up(self) -> int:
+        """The nodes that run (a mask)."""
+        return self.where(lambda n: n.is_up)
+
+    @property
+    def there(self) -> int:
+        """The nodes that are, or may come back (a mask)."""
+        return self.where(lambda n: n.is_there)
+
+    @property
+    def old(self) -> int:
+        """Those of the old version (a mask)."""
+        return self.where(lambda n: n.is_old)
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether a node of the new version is there."""
+        return bool(self.there & ~self.old)
+
+    @property
+    def has_log(self) -> bool:
+        """Whether a log has begun that some node still has."""
+        return any(node.is_there and node.log != NO_LOG for node in self.nodes)
+
+    def log_of(self, node: MigratingNode) -> MetadataLog | None:
+        """The log that a node runs by."""
+        return self.logs[node.log - 1] if node.log else None
+
+    def facts_on(self, nodes: int) -> int:
+        """The changes that any of these nodes has (a mask)."""
+        return union(node.facts for node in chosen(self.nodes, nodes))
+
+    def has_majority(self, log: int) -> bool:
+        """Whether a majority of the members of a log is up."""
+        at = self.logs[log - 1]
+        voters = at.members_at(at.top)
+        return is_majority(voters & self.up, voters)
+
+    def learn(self, node: int, log: int, epoch: int) -> MigratingCluster:
+        """A node runs by a log from now on: what gossip told it does not count any more."""
+        at = self.logs[log - 1]
+        facts, knows = at.facts_at(epoch), at.members_at(epoch)
+        free = self.at(node, initiator=None, **FORGOTTEN)
+        return free.at(node, log=log, epoch=epoch, facts=facts, knows=knows)
+
+    def skipped(self, initiator: int) -> int:
+        """Whom an initiator does without (a mask): who is to be ignored, and has not come back."""
+        return self.nodes[initiator].ignored & ~self.up
+
+    def commit(self, node: int, kind: EntryKind, number: int) -> MigratingCluster:
+        """A node's log is one entry longer: the node has applied it, and all members who are up."""
+        log = self.nodes[node].log
+        at = self.logs[log - 1]
+        longer = at.but(entries=(*at.entries, (kind, number)))
+        after = self.but(logs=(*self.logs[: log - 1], longer, *self.logs[log:]))
+        for place in members(at.members_at(at.top) & self.up | 1 << node):
+            after = after.learn(place, log, longer.top)
+        return after
+
+
+def may_be_ignored(s: MigratingCluster, initiator: int, edition: Edition, started: int) -> bool:
+    """Whether nobody whom an initiator ignores can have begun a log without it.
+
+    The operator may ignore who never ran the new version, and who will never come back. Another
+    node may have begun a log before it went down. In the server's edition all nodes are upgraded
+    when a log begins, so each of two logs would need the answers of a majority of those that the
+    cluster ``started`` with: one of these remembers the first. In the documents' edition a single
+    node may have begun, so nobody else knows.
+    """
+    answered = s.nodes[initiator].answered
+    silent = s.skipped(initiator) & s.where(lambda n: n.is_there and n.is_new)
+    if edition == "documents":
+        return not silent
+    return not silent or is_majority(answered, started)
+
+
+def may_be_aborted(s: MigratingCluster, initiator: int) -> bool:
+    """Whether a node has certainly begun no log, though others still take part in its migration.
+
+    The node itself says so; where it is lost for good, all who may have learned of its log.
+    """
+    knowing = 1 << initiator if s.nodes[initiator].is_there else s.there & ~s.old
+    begun = s.where(lambda n: n.log != NO_LOG and s.logs[n.log - 1].founder == initiator)
+    return knowing == knowing & s.up & ~begun
+
 
 Version: TypeAlias = Annotated[str, declared.Each(("old", "new"))]
 ChangeKind: TypeAlias = Annotated[str, declared.Each(lambda m: m.kinds)]
@@ -62,7 +244,7 @@ class Migration(declared.NodeModel[MigratingCluster]):
     about = "A cluster that is being upgraded, and what can go wrong meanwhile."
     rests_at_goals = True
 
-    edition: cluster.Edition = parameter("documents", "CEP-21 (documents), or the published server")
+    edition: Edition = parameter("documents", "CEP-21 (documents), or the published server")
     nodes: int = parameter(3, "how many nodes there are", ge=2, le=5)
     spares: int = parameter(0, "whether one more node, X, can be added", ge=0, le=1)
     size: int = parameter(2, "how many members the CMS should have", ge=1, le=5)
@@ -135,7 +317,7 @@ class Migration(declared.NodeModel[MigratingCluster]):
     def says_change(self, before: MigratingCluster, act: Any, after: MigratingCluster) -> str:
         """By gossip, or through the log."""
         does, node = CHANGES[act.kind], after.nodes[self.number(act.node)]
-        if node.log == cluster.NO_LOG:
+        if node.log == NO_LOG:
             return f"{{node}} {does} through gossip: change {after.made}."
         return f"{{node}} {does} through the log: change {after.made} is epoch {node.epoch}."
 
@@ -157,7 +339,7 @@ class Migration(declared.NodeModel[MigratingCluster]):
         if at.waits_for_log:
             return refused(f"{self.names[node]} runs the new version, but there is no log yet")
         counted = s.but(made=s.made + 1, owed=s.owed | bit)
-        if at.log == cluster.NO_LOG:
+        if at.log == NO_LOG:
             return counted.at(node, facts=at.facts | bit)
         if s.old and self.metadata_switch:
             return refused("versions are mixed", self.named(s.old))
@@ -262,11 +444,11 @@ class Migration(declared.NodeModel[MigratingCluster]):
     def inject(self, s: MigratingCluster, source: Node, node: Node) -> Next:
         """The operator injects {source}'s gossip into {node}, which now has those changes."""
         at, name = s.nodes[node], self.names[node]
-        if at.log != cluster.NO_LOG:
+        if at.log != NO_LOG:
             return refused(f"{name} follows the log: gossip does not change it")
         if at.initiator is not None:
             return refused(f"{name} takes part in a migration: abort that first")
-        if s.has_log and s.nodes[source].log == cluster.NO_LOG:
+        if s.has_log and s.nodes[source].log == NO_LOG:
             return refused("there is a log: only what the log holds can be injected")
         return s.at(node, facts=at.facts | s.nodes[source].facts)
 
@@ -359,7 +541,7 @@ class Migration(declared.NodeModel[MigratingCluster]):
     def answer(self, s: MigratingCluster, node: Node, peer: Node) -> Next:
         """The peer takes part in no other migration, and says what it knows."""
         at, other = s.nodes[node], s.nodes[peer]
-        if other.log != cluster.NO_LOG:
+        if other.log != NO_LOG:
             return refused(f"{self.names[peer]} already follows a log")
         if other.initiator not in (None, node) and self.one_election:
             first = self.names[other.initiator]
@@ -406,11 +588,11 @@ class Migration(declared.NodeModel[MigratingCluster]):
             return refused("an old node can still change metadata", self.named(open_))
         if self.equal_metadata and (unlike := self.mismatched(s, node)):
             return refused("mismatching cluster metadata", self.named(unlike))
-        if self.no_second_log and not cluster.may_be_ignored(s, node, self.edition, self.original):
+        if self.no_second_log and not may_be_ignored(s, node, self.edition, self.original):
             return refused(f"{self.named(skipped)[0]} might already have begun a log")
         owed = s.owed & s.facts_on(s.there & ~skipped)
-        logs = (*s.logs, cluster.MetadataLog(node, s.nodes[node].facts, skipped))
-        return s.but(logs=logs, owed=owed).learn(node, len(logs), cluster.INITIALIZED)
+        logs = (*s.logs, MetadataLog(node, s.nodes[node].facts, skipped))
+        return s.but(logs=logs, owed=owed).learn(node, len(logs), INITIALIZED)
 
     def is_stuck(self, s: MigratingCluster, node: int) -> bool:
         """Whether the migration in which a node takes part cannot go on.
@@ -440,10 +622,10 @@ class Migration(declared.NodeModel[MigratingCluster]):
         """Every node that is up forgets who asked, and can take part in another migration."""
         first = s.nodes[node].initiator
         assert first is not None
-        if self.initiator_answers and not cluster.may_be_aborted(s, first):
+        if self.initiator_answers and not may_be_aborted(s, first):
             return refused(f"{self.names[first]} might have begun the log", self.named(1 << first))
         for each in nodes_in(s.where(lambda n: n.initiator == first and n.waits_for_log)):
-            s = s.at(each, initiator=None, **cluster.FORGOTTEN)
+            s = s.at(each, initiator=None, **FORGOTTEN)
         return s
 
     # -- the new world ---------------------------------------------------------------------------
@@ -451,7 +633,7 @@ class Migration(declared.NodeModel[MigratingCluster]):
     def members_heard(self, s: MigratingCluster, node: int) -> int:
         """The members of the CMS, as the peer that is farthest knows them (a mask)."""
         others = chosen(s.nodes, s.nodes[node].met & s.up)
-        peers = (n for n in others if n.log != cluster.NO_LOG)
+        peers = (n for n in others if n.log != NO_LOG)
         return max(peers, key=lambda n: n.epoch, default=s.nodes[node]).knows
 
     def asks_members(self, before: MigratingCluster, act: Any, _: Any) -> Iterator[Travel]:
@@ -461,7 +643,7 @@ class Migration(declared.NodeModel[MigratingCluster]):
             if peer.is_up and name != act.node and met >> self.number(name) & 1:
                 said = "CMS?" if peer.is_new else "CMS?: ignored"
                 yield Travel("request", act.node, name, said, leg=0)
-                if peer.log != cluster.NO_LOG:
+                if peer.log != NO_LOG:
                     members = ", ".join(self.named(peer.knows))
                     yield Travel("answer", name, act.node, f"CMS {members}", leg=1)
 
@@ -485,7 +667,7 @@ class Migration(declared.NodeModel[MigratingCluster]):
         at = s.nodes[node]
         if not at.is_up:
             return None
-        if at.log != cluster.NO_LOG:
+        if at.log != NO_LOG:
             able = s.where(lambda n: n.is_up and n.log == at.log and n.epoch > at.epoch)
         elif at.initiator is None:
             able = at.knows & s.up  # whoever is a member has the log
@@ -529,7 +711,7 @@ class Migration(declared.NodeModel[MigratingCluster]):
     @purpose("Any step of a migration can be the last one before a crash.")
     def crash(self, s: MigratingCluster, node: Node) -> Next:
         """{node} goes down but keeps its disk."""
-        return s.at(node, status="down", **cluster.FORGOTTEN)
+        return s.at(node, status="down", **FORGOTTEN)
 
     @action(each=lambda m, s: s.where(lambda n: n.status == "down"))
     @purpose("A node's disk decides in which state the node comes back.")
@@ -549,7 +731,7 @@ class Migration(declared.NodeModel[MigratingCluster]):
     @purpose("A node that never comes back must not stop the others.")
     def die(self, s: MigratingCluster, node: Node) -> Next:
         """{node} is lost for good, and so is what only its disk held."""
-        lost = s.at(node, status="lost", initiator=None, **cluster.FORGOTTEN)
+        lost = s.at(node, status="lost", initiator=None, **FORGOTTEN)
         return lost.but(owed=lost.owed & lost.facts_on(lost.there))
 
     # -- what must hold --------------------------------------------------------------------------
@@ -558,13 +740,13 @@ class Migration(declared.NodeModel[MigratingCluster]):
     def one_log(self, s: MigratingCluster) -> str | None:
         """The cluster has one log, and each epoch has one entry."""
         logs = {n.log: name for name, n in zip(self.names, s.nodes, strict=True)
-                if n.is_there and n.log != cluster.NO_LOG}  # fmt: skip
+                if n.is_there and n.log != NO_LOG}  # fmt: skip
         return f"{' and '.join(logs.values())} follow separate logs" if len(logs) > 1 else None
 
     @declared.always("INV-SCHEMA")
     def one_metadata(self, s: MigratingCluster) -> str | None:
         """Once there is a log, every node has the log's metadata."""
-        living = [n for n in s.nodes if n.is_there and n.log != cluster.NO_LOG]
+        living = [n for n in s.nodes if n.is_there and n.log != NO_LOG]
         for name, node in zip(self.names, s.nodes, strict=True):
             if log := s.log_of(node):
                 if node.facts != log.facts_at(node.epoch):
@@ -593,7 +775,7 @@ class Migration(declared.NodeModel[MigratingCluster]):
     ) -> str | None:
         """What gossip brings concerns only nodes without a log."""
         for name, was, now in zip(self.names, before.nodes, after.nodes, strict=True):
-            if was.log != cluster.NO_LOG and was != now:
+            if was.log != NO_LOG and was != now:
                 return f"gossip changed {name}"
         return None
 
@@ -610,7 +792,7 @@ class Migration(declared.NodeModel[MigratingCluster]):
     @declared.sometimes()
     def migrated(self, s: MigratingCluster) -> bool:
         """All nodes follow the log, and the CMS has grown."""
-        if any(n.log == cluster.NO_LOG for n in s.nodes if n.is_there):
+        if any(n.log == NO_LOG for n in s.nodes if n.is_there):
             return False
         log = s.logs[-1]
         return log.members_at(log.top).bit_count() == min(self.size, self.nodes)
@@ -710,13 +892,11 @@ def _refinement(parameters: Any) -> Refinement:
         alive = {n.log for n in s.nodes if n.is_there}
         logs = (s.log_of(n) if n.log in alive else None for n in s.nodes)
         return [
-            ((cluster.FIRST,), (cluster.INITIALIZED, log.base), *log.entries)[: n.epoch]
-            if log
-            else ()
+            ((FIRST,), (INITIALIZED, log.base), *log.entries)[: n.epoch] if log else ()
             for n, log in zip(s.nodes, logs, strict=True)
         ]
 
-    begins = [(cluster.FIRST,), *((cluster.INITIALIZED, base) for base in range(1 << fine.changes))]
+    begins = [(FIRST,), *((INITIALIZED, base) for base in range(1 << fine.changes))]
     follow = [("change", number) for number in range(fine.changes)]
     follow += [("member", node) for node in range(len(fine.names))]
     return refined_by_logs(fine, known, (*begins, *follow), (Migration.die.struct,))

@@ -37,19 +37,7 @@ from kit.model.model import Refinement
 from kit.model.registry import Fuzzing, Scenario
 from kit.protocols.cms.rules import schema as rules
 from kit.protocols.cms.rules.log import Entry, Machine
-from kit.protocols.cms.rules.schema import (
-    CANCEL,
-    JOIN,
-    JOINED,
-    LEAVE,
-    LOCKING,
-    MOVE,
-    OPERATIONS,
-    OWNERS,
-    REPLACE,
-    REPLACED,
-    SchemaMetadata,
-)
+from kit.protocols.cms.rules.schema import CANCEL, JOIN, LEAVE, MOVE, REPLACE, SchemaMetadata
 from kit.protocols.gossip import rules as gossip
 from kit.protocols.gossip.rules import BOOT, NORMAL, SCHEMA, STATUS, Mutations, View
 
@@ -238,10 +226,7 @@ class Schema(declared.NodeModel[SchemaState]):
     # fmt: on
 
     def set_up(self) -> None:
-        """The nodes, what was done before, and what clients ask for.
-
-        Raises BadInput for a line that is no change, or one that stands twice.
-        """
+        """The nodes, what was done, what clients ask for. BadInput for no change, or one twice."""
         members = tuple("ABCDE"[: self.nodes])
         self.names = (*members, *(JOINER,) * (self.joins > 0))
         before, now = RACES[self.race]
@@ -286,7 +271,7 @@ class Schema(declared.NodeModel[SchemaState]):
 
     def status(self, s: SchemaState, node: SchemaNode, *names: str) -> tuple[str, ...]:
         """The nodes that a node takes for owners of data, or what ``names`` say: log or gossip."""
-        wanted = names or OWNERS
+        wanted = names or rules.OWNERS
         if self.by_log:
             known = self.metadata(s, node.epoch).statuses
             return tuple(name for name, said in known if said in wanted)
@@ -545,14 +530,18 @@ class Schema(declared.NodeModel[SchemaState]):
     def finish(self, s: SchemaState, node: Node) -> Next:
         """The joiner has joined and owns its data."""
         if self.ordered:
-            return self.committed(s.at(node, phase="member"), f"{JOINED} {JOINER}", JOINER)
+            return self.committed(s.at(node, phase="member"), f"{rules.JOINED} {JOINER}", JOINER)
         view = gossip.saying(s.nodes[node].view, JOINER, STATUS=NORMAL)
         return s.at(node, phase="member", view=view)
 
     def under_way(self, s: SchemaState) -> dict[int, str]:
         """The nodes that join, leave, move or are replaced by the newest epoch, and which of it."""
         statuses = self.latest(s).statuses
-        return {self.number(name): LOCKING[said] for name, said in statuses if said in LOCKING}
+        return {
+            self.number(name): rules.LOCKING[said]
+            for name, said in statuses
+            if said in rules.LOCKING
+        }
 
     def undone(self, s: SchemaState, node: int, who: str) -> Next:
         """An operation is cancelled by the log: a joiner may begin again."""
@@ -614,7 +603,7 @@ class Schema(declared.NodeModel[SchemaState]):
             s = s.at(node, health="up", data=union(each.data for each in serving(s)))
             s = self.applying(s, node, self.newest(s))
         s = s.at(node, phase="out") if kind == LEAVE else s
-        return self.committed(s, f"{OPERATIONS[kind][1]} {self.names[node]}", OPERATOR)
+        return self.committed(s, f"{rules.OPERATIONS[kind][1]} {self.names[node]}", OPERATOR)
 
     @joining(
         tag="time-out",
@@ -661,7 +650,8 @@ class Schema(declared.NodeModel[SchemaState]):
 
     def targets(self, s: SchemaState, place: int) -> list[int]:
         """Those among whom a coordinator writes to that answer: who owns data, who joins."""
-        nodes = [s.nodes[self.number(n)] for n in self.status(s, s.nodes[place], *OWNERS, BOOT)]
+        names = self.status(s, s.nodes[place], *rules.OWNERS, BOOT)
+        nodes = [s.nodes[self.number(name)] for name in names]
         able = (n.name for n in nodes if n.is_up and self.reaches(s, self.names[place], n.name))
         return [*map(self.number, able)]
 
@@ -725,7 +715,7 @@ class Schema(declared.NodeModel[SchemaState]):
     @purpose("A node starts with what is on its disk.")
     def start_again(self, s: SchemaState, node: Node) -> Next:
         """A node starts, and loads its schema."""
-        if self.names[node] in self.latest(s).those(REPLACED):
+        if self.names[node] in self.latest(s).those(rules.REPLACED):
             return refused("another node is replacing it")
         if gossip.schema_of(s.nodes[node].cells).orphans:
             return s.at(node, health="failed")
@@ -847,7 +837,7 @@ class Schema(declared.NodeModel[SchemaState]):
                 if a.cells != b.cells:
                     return f"{a.name} and {b.name}, both at epoch {a.epoch}, have different schemas"
                 both = f"at epoch {a.epoch}" if self.ordered else "with one schema"
-                mine, theirs = (self.status(s, each, *OWNERS, BOOT) for each in (a, b))
+                mine, theirs = (self.status(s, each, *rules.OWNERS, BOOT) for each in (a, b))
                 if mine != theirs:
                     some, others = f"{a.name} writes to {', '.join(mine)}", ", ".join(theirs)
                     return f"both {both}, {some}, but {b.name} writes to {others}"
@@ -931,7 +921,7 @@ class Schema(declared.NodeModel[SchemaState]):
         old, new = before.nodes[place], after.nodes[place]
         members, more = ", ".join(new.members), new.data & ~old.data
         heard = f" {new.name} hears of epoch {new.epoch} and catches up first."
-        _, end, noun = OPERATIONS[self.under_way(before).get(place, JOIN)]
+        _, end, noun = rules.OPERATIONS[self.under_way(before).get(place, JOIN)]
         return {
             "newest": self.newest(after),
             "from_epoch": old.epoch,
@@ -1031,8 +1021,8 @@ def _refinement(parameters: Any) -> Refinement:
     grown = [(rules.CMS, first, *some) for n in range(MOST) for some in permutations(others, n + 1)]
     events = [(planned.text, fine.names[planned.node]) for planned in fine.planned]
     events += [(" ".join(words), OPERATOR) for words in grown]
-    events += [(f"{what} {JOINER}", JOINER) for what in (JOIN, JOINED)]
-    acts = (*OPERATIONS, *(end for _, end, _ in OPERATIONS.values()), CANCEL)
+    events += [(f"{what} {JOINER}", JOINER) for what in (JOIN, rules.JOINED)]
+    acts = (*rules.OPERATIONS, *(end for _, end, _ in rules.OPERATIONS.values()), CANCEL)
     events += [(" ".join(each), OPERATOR) for each in product(acts, fine.names)]
     most = len(fine.planned) + 3 * fine.joins + fine.reconfigurations + 2 * fine.operations
     epochs = range(fine.base + 1, fine.base + most + 1)

@@ -12,7 +12,7 @@ from kit.errors import BadInput
 from kit.model.parameters import parameters_of
 from kit.model.registry import build, entry_of
 from kit.protocols.cms.commit import Commit
-from kit.protocols.cms.panels.designs import DESIGN_LINES
+from kit.protocols.cms.panels.commit import DESIGN_LINES
 from kit.protocols.cms.rules.events import enact, objection, parsed
 from kit.protocols.cms.rules.log import (
     SNAPSHOT,

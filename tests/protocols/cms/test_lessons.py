@@ -23,7 +23,7 @@ from kit.lessons import (
     story,
     with_log,
 )
-from kit.protocols.cms.lessons.tasks import promises
+from kit.protocols.cms.lessons import promises
 
 
 def test_the_lesson_knows_how_a_submission_ends() -> None:

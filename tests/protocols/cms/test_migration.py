@@ -12,8 +12,7 @@ from kit.errors import BadInput, Refusal
 from kit.model.flows import flows
 from kit.model.registry import build, entry_of
 from kit.model.timeline import Timeline
-from kit.protocols.cms.migrating_cluster import NO_LOG
-from kit.protocols.cms.migration import KINDS, Migration
+from kit.protocols.cms.migration import KINDS, NO_LOG, Migration
 from kit.search.check import check, check_refinement
 from tests.protocols.storage.proofs import assert_holds
 from tests.quality.breaking import broken, doing, never

@@ -8,10 +8,8 @@ from msgspec import Struct
 
 from kit.masks import where
 from kit.model.timeline import PassedStep
-from kit.protocols.cms.commit import Commit
-from kit.protocols.cms.rules.designs import EntryTimes
-from kit.protocols.cms.rules.log import Entry
-from kit.protocols.cms.submitting import CommitState, Handling, Member
+from kit.protocols.cms.commit import Commit, CommitState, Handling, Member
+from kit.protocols.cms.rules.log import Entry, EntryTimes
 from kit.search.zoom import FinerRun
 
 

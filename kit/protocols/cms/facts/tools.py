@@ -15,7 +15,7 @@ from kit.masks import is_majority, nodes_in
 from kit.model.flows import ServerHost, address_of, as_uuid, host_id
 from kit.protocols.cms.cms import Cms, CmsState, working
 from kit.protocols.cms.commit import Commit
-from kit.protocols.cms.migrating_cluster import FIRST, INITIALIZED
+from kit.protocols.cms.migration import FIRST, INITIALIZED
 from kit.protocols.cms.rules import members as rules
 from kit.protocols.cms.rules import schema
 from kit.protocols.cms.rules.events import NODE, TABLE, Metadata, parsed

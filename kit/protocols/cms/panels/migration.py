@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from kit.protocols.cms.migrating_cluster import NO_LOG, MigratingCluster, MigratingNode
-from kit.protocols.cms.migration import Migration, numbered
+from kit.protocols.cms import migration
+from kit.protocols.cms.migration import MigratingCluster, MigratingNode, Migration, numbered
 from kit.views.busts import Health
 from kit.views.declared import NONE, Badges, Column, Table, of_state, panel_of
 from kit.views.gate import Gate
@@ -56,10 +56,8 @@ def beliefs(m: Migration, s: MigratingCluster) -> tuple[BeliefRow, ...]:
     for name, node in zip(m.names, s.nodes, strict=True):
         if node.status != "absent":
             initiator = NONE if node.initiator is None else m.names[node.initiator]
-            differs, met = (
-                node.is_there and node.facts != usual,
-                m.named(node.met) if m.fresh else (),
-            )
+            differs = node.is_there and node.facts != usual
+            met = m.named(node.met) if m.fresh else ()
             rows.append(BeliefRow(name, node, m.named(node.knows), initiator, differs, met))
     return tuple(rows)
 
@@ -132,7 +130,7 @@ def gates(scene: Scene) -> Iterator[Gate]:
 def _badges(scene: Scene) -> Badges:
     s = scene.state
     there, new = s.there.bit_count(), (s.there & ~s.old).bit_count()
-    by_log = sum(n.is_there and n.log != NO_LOG for n in s.nodes)
+    by_log = sum(n.is_there and n.log != migration.NO_LOG for n in s.nodes)
     if not scene.model.fresh:
         yield "versions", f"{new} of {there} new", "busy" if 0 < new < there else ""
     yield "log", f"{by_log} of {there} by the log", "busy" if 0 < by_log < there else ""

@@ -1,1 +1,0 @@
-"""What the lessons on the CMS ask, and their exercises."""
