@@ -1,12 +1,17 @@
 """``topology``: what a coordinator would do next on one's own tables; a journal's history."""
 
+from __future__ import annotations
+
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kit.commands.answer import GAP, Answer, Part, Rows, listed, wrap
 from kit.commands.parsing import Command, Word, whole
+from kit.edge.arguments import checked
 from kit.edge.reading import read_text
 from kit.edge.writing import check_place
 from kit.errors import BadInput, counted, shorten
@@ -14,9 +19,18 @@ from kit.operators.importers.ringfile import LARGEST_FILE
 from kit.operators.importers.snapshots import MARK, is_snapshot
 from kit.operators.importers.topology_journals import is_journal, read_journals
 from kit.protocols.group0.rules.releases import CHANGES, NEWEST, release_of, spans
-from kit.protocols.topology.dry_run.history import OTHERS, Passage, passages, said_of
+from kit.protocols.topology.dry_run.history import (
+    OTHERS,
+    Passage,
+    passages,
+    said_of,
+    topology_history,
+)
 from kit.protocols.topology.dry_run.report import NextStep, NodeLine, TopologyReport, coordinator
-from kit.protocols.topology.rules.machines import EDITIONS
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
+
+if TYPE_CHECKING:  # what takes a while to load
+    from kit.widgets.player import Player
 
 GOES_ON, STANDS = 0, 1
 SHORT = 8  # letters of a host id, or as many more as tell nodes apart
@@ -83,7 +97,6 @@ def _history(given: Namespace) -> Answer:
     left_out = Counter[str]()
     stays = passages(read_journals(given.files, left_out), given.edition)
     if given.html is not None:
-        # The page needs the widgets, which take a while to load.
         from kit.protocols.topology.dry_run.journal import journal_timeline
         from kit.views.export import export_html
 
@@ -92,6 +105,21 @@ def _history(given: Namespace) -> Answer:
     data = {"passages": stays, "left_out": dict(left_out)}
     warnings = (f"not shown: {said_of(left_out)}",) * bool(left_out)
     return Answer(data, "", _passages(stays), warnings, STANDS if failed else GOES_ON)
+
+
+@checked
+def replay_journal(
+    logs: str | Path | Sequence[str | Path], *, edition: Edition = "server"
+) -> Player:
+    """A Player for the history in the journals of a cluster's coordinators.
+
+    Raises BadInput for a file that cannot be read or is not such a journal.
+    """
+    from kit.protocols.topology.dry_run.journal import journal_timeline
+    from kit.widgets.player import Player
+
+    history = topology_history(logs, edition=edition)
+    return Player(journal_timeline(history, edition), controls=False)
 
 
 def _passages(stays: Iterable[Passage]) -> Iterator[str]:

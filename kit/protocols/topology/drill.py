@@ -58,9 +58,7 @@ def own_step(model: Topology, state: Any) -> Any:
 
 
 def waits(m: Topology, before: Any, action: Any, s: Any) -> Iterator[ServerLine]:
-    """The log lines, where nothing goes on any more, of the coordinator about a barrier, and of a
-    node about what it waits for itself.
-    """
+    """The lines of a coordinator and of a node about what they wait for, once nothing goes on."""
     if own_step(m, s) is not None:
         return
     task = task_of(s, m.setting)

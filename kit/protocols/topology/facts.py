@@ -122,9 +122,7 @@ def title(m: Topology, entry: QueueEntry) -> str:
 
 
 def parameter(m: Topology, s: ControlState, entry: QueueEntry) -> str:
-    """The rest of a request beside its kind and node: whom it replaces, that it owns no tokens; the
-    keyspace with its replicas, or the table.
-    """
+    """The rest of a request: whom it replaces, that it owns no tokens; the keyspace, or table."""
     if entry.node == NOBODY:
         asks = s.topology.requests[entry.number - 1]
         return asks.table or " ".join([asks.keyspace, *replication_words(asks.replication)])
@@ -195,7 +193,7 @@ def history(m: Topology, steps: Sequence[PassedStep]) -> tuple[HistoryLine, ...]
         elif isinstance(step.action, act.ReportClean):
             creator = str(step.action.node)
         elif isinstance(step.action, act.CommitDecision | act.MoveTablets):
-            creator = m.names[before.coordinator] if before.coordinator != NOBODY else ""
+            creator = m.leader(before)
         made, said = 0, "no-op: another command came first"
         if before.state_id != after.state_id:
             made = after.state_id
@@ -232,25 +230,8 @@ def ends_of(steps: Sequence[PassedStep]) -> dict[int, int]:
     return ends
 
 
-class LoggedLine(Struct, frozen=True):
-    """A line of the coordinator's journal: the step, the host that wrote it, what it says."""
-
-    step: int
-    host: str
-    words: str
-
-
-def log_lines(m: Topology, steps: Sequence[PassedStep]) -> Iterator[LoggedLine]:
-    """The log of the coordinators' servers, in the server's wording."""
-    for number, step in enumerate(steps):
-        after = step.after
-        host = m.names[after.coordinator] if after.coordinator != NOBODY else ""
-        for words in journal(m, step.before, step.action, after):
-            yield LoggedLine(number, host, words)
-
-
 def journal(m: Topology, before: ControlState, action: Any, after: ControlState) -> Iterator[str]:
-    """The log lines of the coordinator's server about a step."""
+    """The log lines of the coordinator's server about a step, in the server's wording."""
     commits = isinstance(action, act.CommitDecision | act.CommitDeposed)
     if commits and before.state_id != after.state_id:
         yield f"updating topology state: {command_words(m, before, after)}"

@@ -15,7 +15,7 @@ FAMILY = Family(
         "topology/journal": "dry_run.journal:VIEWS",
     },
     trace_tables={"topology": "trace_rows:ROWS", "join": "trace_rows:JOIN_ROWS"},
-    tasks=("lessons.coordinator", "lessons.ways_back", "lessons.joining", "lessons.queueing"),
+    tasks=("lessons.coordinator", "lessons.joining"),
     importers=(
         FileKind(
             "a dump of system.topology",
@@ -59,17 +59,16 @@ FAMILY = Family(
     public={
         "lessons": {
             "lessons.coordinator": (
-                "after_failure barrier_waits machine_table next_transition of_the_deposed"
+                "after_failure barrier_waits failure_grid machine_table next_transition "
+                "of_the_deposed"
             ),
-            "lessons.joining": "checks_table who_decides",
-            "lessons.queueing": "next_request",
-            "lessons.ways_back": "failure_grid",
+            "lessons.joining": "checks_table next_request who_decides",
         },
         "spark": {"spark": "clusters coverage_of steps_of"},
         "": {
+            "commands": "replay_journal",
             "dry_run.history": "topology_history",
             "dry_run.report": "coordinator",
-            "lessons.journals": "replay_journal",
         },
     },
     drills={"topology/stuck-barrier": "drill:DRILL"},

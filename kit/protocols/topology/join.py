@@ -268,10 +268,7 @@ class Join(NetworkModel):
     )
 
     def set_up(self) -> None:
-        """The tables of group 0 are a node among the others, to which nobody sends anything.
-
-        Raises BadInput when a parameter names no member.
-        """
+        """Group 0's tables are a node to which nobody sends. BadInput for a name of no member."""
         names = tuple("ABCDE"[: self.nodes])
         _among(names[1:], self.down, "down")
         replaced = _among((*names, REMOVED), tuple(filter(None, (self.replaces,))), "replaces")

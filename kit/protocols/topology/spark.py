@@ -56,10 +56,7 @@ class ClusterSize(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 
 def size_of(given: Mapping[str, Any]) -> ClusterSize:
-    """The bounds from plain values.
-
-    Raises BadInput for an unknown one, or one out of its limits.
-    """
+    """The bounds from plain values. BadInput for an unknown one, or one out of its limits."""
     size = bounds_of(ClusterSize, "size", given, "numbers of nodes, requests and faults")
     if size.least > size.most:
         raise BadInput("least", size.least, f"at most {size.most}, the value of most")

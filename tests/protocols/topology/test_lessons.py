@@ -23,8 +23,15 @@ from kit.protocols.topology.lessons.coordinator import (
     next_transition,
     of_the_deposed,
 )
-from kit.protocols.topology.lessons.joining import BANNED, BY, IN, checks_table, who_decides
-from kit.protocols.topology.lessons.queueing import NOBODY_NEXT, next_request
+from kit.protocols.topology.lessons.joining import (
+    BANNED,
+    BY,
+    IN,
+    NOBODY_NEXT,
+    checks_table,
+    next_request,
+    who_decides,
+)
 from kit.search.check import check
 from tests.protocols.topology.test_panels import after
 from tests.saying import like

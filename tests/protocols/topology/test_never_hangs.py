@@ -12,7 +12,7 @@ import pytest
 from kit.commands.cli import main
 from kit.model.registry import build
 from kit.model.trace import dumps
-from kit.protocols.topology.lessons.ways_back import FAILURES, failure_grid
+from kit.protocols.topology.lessons.coordinator import FAILURES, failure_grid
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.search.check import check
 from kit.search.search import awaits_operator

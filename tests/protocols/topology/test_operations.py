@@ -14,7 +14,7 @@ from kit.model.timeline import Timeline
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.control import ControlState, has_majority, view_of
 from kit.protocols.topology.coordinator import task_of
-from kit.protocols.topology.panels.nodes import NODES
+from kit.protocols.topology.panels.stage import NODES
 from kit.protocols.topology.rules.cluster import difference, mutated
 from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, Edition
 from kit.protocols.topology.rules.work import under_way

@@ -22,9 +22,8 @@ from kit.protocols.tablets.stage_work import Piece
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology import topology as cluster
 from kit.protocols.topology.panels.coordinating import QUEUE
-from kit.protocols.topology.panels.nodes import PLACED
-from kit.protocols.topology.panels.nodes import TABLE as NODES
-from kit.protocols.topology.panels.stage import waits
+from kit.protocols.topology.panels.stage import PLACED, waits
+from kit.protocols.topology.panels.stage import TABLE as NODES
 from kit.protocols.topology.panels.states import STATES, machine_diagram
 from kit.protocols.topology.panels.tables import REQUESTS
 from kit.protocols.topology.rules.cluster import NOBODY

@@ -21,16 +21,11 @@ from kit.operators.importers.topology_journals import OF_COORDINATOR, JournalEnt
 from kit.protocols.group0.rules.releases import NEWEST, Supported, supported
 from kit.protocols.topology.control import MOST_FAULTS
 from kit.protocols.topology.dry_run.history import Passage, passages, said_of, whose_tables
+from kit.protocols.topology.rules import machines as tables
 from kit.protocols.topology.rules.cluster import Setting
 from kit.protocols.topology.rules.decide import pending
 from kit.protocols.topology.rules.editions import MACHINES
-from kit.protocols.topology.rules.machines import (
-    BOUNDARY,
-    EDITIONS,
-    Edition,
-    Tables,
-    transition_state,
-)
+from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, Edition, Tables
 from kit.protocols.topology.topology import Topology
 
 STAY = 2
@@ -179,7 +174,7 @@ def _states(whose: Tables) -> set[str]:
 
 def _seen(entry: JournalEntry, edition: Edition, whose: Tables) -> Seen:
     where = f"{entry.source} line {entry.line}"
-    state = transition_state(entry.words)
+    state = tables.transition_state(entry.words)
     if state is None or not state.played:
         raise BadInput(where, entry.words, "a transition state that is modelled")
     having = [name for name in EDITIONS if state.name in _states(name)]

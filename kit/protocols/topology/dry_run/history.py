@@ -65,9 +65,7 @@ def topology_history(
 
 
 def passages(entries: Sequence[JournalEntry], edition: Edition) -> tuple[Passage, ...]:
-    """The lines of journals put together: a passage begins where a state is entered, and where an
-    operation has ended.
-    """
+    """The lines of journals put together: a passage begins with a state, or after an operation."""
     groups: list[list[JournalEntry]] = []
     host = ""
     for last, entry in zip((None, *entries), entries, strict=False):

@@ -24,7 +24,6 @@ from kit.protocols.topology.rules import columns
 from kit.protocols.topology.rules.columns import SystemTopology, SystemTopologyRequest
 from kit.protocols.topology.rules.machines import EDITIONS, IN_TRANSITION, NODE_STATE_OF, Edition
 
-PathLike = Readable
 MOST_FAILED = 5  # requests whose error is shown, the last ones
 UNTOLD = "unknown"
 """The type of a pending request that the files do not give."""
@@ -57,10 +56,10 @@ class OpenedTopology(Struct, frozen=True):
 
 
 def open_topology(
-    dump: PathLike,
+    dump: Readable,
     *,
-    requests: PathLike | None = None,
-    status: PathLike | None = None,
+    requests: Readable | None = None,
+    status: Readable | None = None,
     down: Iterable[str] = (),
     edition: Edition = "server",
     anonymize: bool = False,
@@ -93,7 +92,7 @@ def open_topology(
         return replace(opened, warnings=warnings, tablets=held)
 
 
-def check_anonymous(dump: PathLike, other: PathLike | None, anonymize: bool) -> None:
+def check_anonymous(dump: Readable, other: Readable | None, anonymize: bool) -> None:
     """Check that all names come from a snapshot. Raises BadInput for another file."""
     strange = other if is_snapshot(dump) else dump
     if anonymize and strange is not None:
@@ -102,10 +101,10 @@ def check_anonymous(dump: PathLike, other: PathLike | None, anonymize: bool) -> 
 
 
 def _open(
-    dump: PathLike,
-    requests: PathLike | None,
-    status: PathLike | None,
-    loads: PathLike | None,
+    dump: Readable,
+    requests: Readable | None,
+    status: Readable | None,
+    loads: Readable | None,
     down: tuple[str, ...],
     edition: Edition,
 ) -> OpenedTopology:
@@ -144,7 +143,7 @@ def _open(
     )
 
 
-def read_status(path: PathLike) -> Listing:
+def read_status(path: Readable) -> Listing:
     """Read the text of ``nodetool status`` from a file; raises BadInput as its parser does."""
     return parse_status_text(read_text(path, "--status", LARGEST_FILE), source_name(path))
 
@@ -191,9 +190,7 @@ def _with_ids(table: SystemTopology, given: dumps.RequestsTable | None) -> Syste
 
 
 def _check_pending(table: SystemTopology, given: dumps.RequestsTable) -> None:
-    """Check that each pending request is what its node waits for. BadInput for another type or
-    node, and for a node's request of which nothing tells the node.
-    """
+    """Check that each pending request is what its node waits for; BadInput for another one."""
     waiting = {row.request_id: row for row in table.rows if asked_by(row)}
     hosts = {row.host_id for row in table.rows}
     for id_, cells in given.rows.items():
@@ -325,7 +322,7 @@ def _down(
 
 
 def _not_up(
-    table: SystemTopology, loads: PathLike, dead: frozenset[str] | None
+    table: SystemTopology, loads: Readable, dead: frozenset[str] | None
 ) -> tuple[frozenset[str], tuple[str, ...]]:
     source, loaded = source_name(loads), {load.host: load for load in dumps.read_loads(loads)}
     members = [row for row in table.rows if row.node_state in ("normal", *IN_TRANSITION)]

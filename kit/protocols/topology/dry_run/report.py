@@ -13,12 +13,13 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kit.edge.arguments import checked
+from kit.edge.paths import Readable
 from kit.errors import BadInput, counted
 from kit.masks import nodes_in, where
 from kit.protocols.group0.rules.quorum import Quorum, extremes
 from kit.protocols.group0.rules.releases import GOSSIPED, NEWEST, SUPPORTED, Release, gossips
 from kit.protocols.group0.rules.voters import VoterRules
-from kit.protocols.topology.dry_run.opening import UNTOLD, OpenedTopology, PathLike, open_topology
+from kit.protocols.topology.dry_run.opening import UNTOLD, OpenedTopology, open_topology
 from kit.protocols.topology.rules import machines
 from kit.protocols.topology.rules import work as rules
 from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, Setting, in_state
@@ -201,10 +202,10 @@ class TopologyReport(Struct, frozen=True):
 
 @checked
 def coordinator(
-    dump: PathLike,
+    dump: Readable,
     *,
-    requests: PathLike | None = None,
-    status: PathLike | None = None,
+    requests: Readable | None = None,
+    status: Readable | None = None,
     down: str | Iterable[str] = (),
     rf: int = 0,
     edition: machines.Edition = "server",
@@ -365,9 +366,7 @@ class _Asking:
             )
 
     def entries(self, alive: int) -> tuple[QueueEntry, ...]:
-        """The queue; the requests wait where the cluster is in a state that is not played, or group
-        0 has no majority.
-        """
+        """The queue; all of it waits for a state that is not played, or a majority of group 0."""
         entries, reason = queue(self.topology, alive, self.setting), self.no_majority(alive)
         if self.held_by:
             reason = f"{self.held_by} ({NOT_MODELLED}) must end first"
@@ -443,9 +442,7 @@ class _Asking:
         return replace(step, work=step.work[:1], needs=()), self.queue_lines()
 
     def addressees(self, operation: rules.TopologyOperation, piece: machines.WorkRow) -> int:
-        """The nodes that a piece of work needs: transitions of tablets have barriers of their own,
-        which wait for every node that is not excluded.
-        """
+        """The nodes that work needs: tablets' own barriers wait for all that are not excluded."""
         if piece.name in (rules.FINISHES, "drain_tablets"):
             return in_state(self.topology, "normal") & ~self.excluded
         return rules.addressees(self.topology, operation, piece)

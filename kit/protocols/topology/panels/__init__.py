@@ -1,9 +1,8 @@
 """The panels of the topology: the transition's diagram, nodes, ring, queue, barrier, group 0."""
 
 from kit.protocols.topology.panels import coordinating
-from kit.protocols.topology.panels.nodes import NODES
 from kit.protocols.topology.panels.ring import RING
-from kit.protocols.topology.panels.stage import STAGE, gates
+from kit.protocols.topology.panels.stage import NODES, STAGE, gates
 from kit.protocols.topology.panels.states import LEGEND, NODE_STATES, STATES
 from kit.protocols.topology.panels.tables import CDC, DRIVER, REQUESTS, SCHEMA, TABLE
 from kit.views.promises import LAMPS

@@ -7,7 +7,7 @@ from kit.masks import majority, nodes_in
 from kit.model.flows import as_timeuuid
 from kit.protocols.topology import facts
 from kit.protocols.topology.control import has_majority, voting
-from kit.protocols.topology.facts import HistoryLine, LoggedLine, NodeFacts, history, log_lines
+from kit.protocols.topology.facts import HistoryLine, NodeFacts, history
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.decide import QueueEntry
 from kit.views import declared
@@ -161,9 +161,10 @@ LAST = 30
 
 
 def _draw_configuration(scene: Scene) -> Frag:
-    rows = _told_apart(scene)
+    members = [*nodes_in(scene.state.topology.members)]
+    rows = declared.told_apart(members, lambda i: (_role(scene, i).strip(),), lambda i: False)
     enough = lamp(has_majority(scene.state), "majority", "no majority")
-    members = [
+    listed = [
         h(
             *("li", h("b", name), h("small", _role(scene, i))),
             k=f"member:{name}",
@@ -176,17 +177,9 @@ def _draw_configuration(scene: Scene) -> Frag:
     return h(
         "div",
         h("p", enough, f" {_quorum(scene)}", k="majority"),
-        h("ul", members),
+        h("ul", listed),
         declared.draw_others(rows.others),
     )
-
-
-def _told_apart(scene: Scene) -> declared.ToldApart[int, tuple[str, ...]]:
-    def work() -> declared.ToldApart[int, tuple[str, ...]]:
-        members = list(nodes_in(scene.state.topology.members))
-        return declared.told_apart(members, lambda i: (_role(scene, i).strip(),), lambda i: False)
-
-    return scene.once("roles", work)
 
 
 def _quorum(scene: Scene) -> str:
@@ -205,21 +198,31 @@ def _role(scene: Scene, node: int) -> str:
     return f"{leads}{missing}{silent}" or " follows"
 
 
-def _log(scene: Scene) -> tuple[LoggedLine, ...]:
-    return scene.once("journal", lambda: tuple(log_lines(scene.model, scene.way())))
+def _log(scene: Scene) -> list[tuple[int, str, str]]:
+    """Of each line of the journals its step, the host that wrote it, and what it says."""
+
+    def lines() -> list[tuple[int, str, str]]:
+        m = scene.model
+        return [
+            (number, m.leader(step.after), words)
+            for number, step in enumerate(scene.way())
+            for words in facts.journal(m, step.before, step.action, step.after)
+        ]
+
+    return scene.once("journal", lines)
 
 
 def _draw_log(scene: Scene) -> Frag:
-    lines, last = [*enumerate(_log(scene))], len(scene.way()) - 1
+    lines, newest = [*enumerate(_log(scene))], len(scene.way()) - 1
     if not lines:
         return h("p", "Nothing has been logged yet.", k="no-log", class_="soft")
     entries = [
         h(
-            *("li", h("b", line.host), h("span", line.words)),
-            k=f"line:{line.step}:{place}",
-            class_=f"entry{' moved' if line.step == last else ''}",
+            *("li", h("b", host), h("span", words)),
+            k=f"line:{step}:{place}",
+            class_=f"entry{' moved' if step == newest else ''}",
         )
-        for place, line in reversed(lines[-LAST:])
+        for place, (step, host, words) in reversed(lines[-LAST:])
     ]
     return h("ol", entries, class_="log")
 
@@ -256,7 +259,7 @@ LOG = declared.panel_of(
     declared.Drawn(
         _draw_log,
         lambda scene: (
-            [f"{line.host}: {line.words}" for line in _log(scene)]
+            [f"{host}: {words}" for _, host, words in _log(scene)]
             or ["nothing has been logged yet"]
         ),
     ),

@@ -49,14 +49,12 @@ def _event(edge: tables.EdgeRow) -> str:
     return edge.label or ("" if edge.kind == "happy" else edge.kind)
 
 
-def _node_diagram() -> StateDiagram:
-    drawn = machine_diagram(NODE, "state-topology-node", "states of a node")
-    return replace(drawn, tight=True)
+OF_NODE = replace(machine_diagram(NODE, "state-topology-node", "states of a node"), tight=True)
 
 
 def diagrams() -> Iterator[StateDiagram]:
     """Every machine of both editions, one that they share once."""
-    yield _node_diagram()
+    yield OF_NODE
     drawn = (
         diagram(machine, whose)
         for whose in tables.TABLES
@@ -106,7 +104,7 @@ def node_standing(scene: Scene) -> Standing | None:
     states = [_first(scene), *(step.after for step in scene.way())]
     names = [s.topology.nodes[node].state or "none" for s in states]
     path = [name for i, name in enumerate(names) if i == 0 or name != names[i - 1]]
-    return Standing(_node_diagram(), tuple(path))
+    return Standing(OF_NODE, tuple(path))
 
 
 STATES = state_panel("states", "Transition", standing, "No operation was requested.", tab="States")
@@ -116,9 +114,7 @@ NODE_STATES = state_panel(
 
 
 def legend(scene: Scene) -> Iterator[tuple[str, str, str]]:
-    """Each transition state that the edition has: its name, who passes it, whether it is that of
-    now.
-    """
+    """Each transition state of the edition: its name, who passes it, and a mark at that of now."""
     edition, whose = scene.model.setting.edition, scene.model.setting.tables
     played = [(name, machine.states) for name, machine in MACHINES[whose].items()]
     for known in tables.TRANSITION_STATES:

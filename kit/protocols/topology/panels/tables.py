@@ -107,17 +107,10 @@ def _look(row: HostRow) -> tuple[str, ...]:
     return tuple(f"{name} = {cell}" for name, cell in shared.items())
 
 
-@lru_cache(MOST_KEPT)
-def _rows(
-    topology: ClusterTopology, names: tuple[str, ...], ids: RunIds, edition: Edition
-) -> tuple[HostRow, ...]:
-    now = texts(topology, names, ids, edition)
+def _hosts(scene: Scene) -> list[HostRow]:
+    now, _ = _of_step(scene)
     hosts = dict.fromkeys(host for host, _ in now if host)
-    return tuple({name: now[host, name] for name in OF_ROWS} for host in hosts)
-
-
-def _hosts(scene: Scene) -> tuple[HostRow, ...]:
-    return _rows(scene.state.topology, scene.model.names, _ids(scene), scene.model.edition)
+    return [{name: now[host, name] for name in OF_ROWS} for host in hosts]
 
 
 def _columns(scene: Scene) -> list[Column]:
@@ -141,13 +134,9 @@ def column_type(name: str, edition: Edition) -> str:
     return "set<uuid>" if by_ids else TOPOLOGY[name].type
 
 
-def _type(scene: Scene, name: str) -> str:
-    return column_type(name, scene.model.edition)
-
-
 def _schema(scene: Scene) -> Iterator[tuple[str, str, str]]:
     for name in ("key", *OF_ROWS):
-        yield name, _type(scene, name), KEYS.get(name, "")
+        yield name, column_type(name, scene.model.edition), KEYS.get(name, "")
 
 
 def _cdc(scene: Scene) -> Iterator[tuple[str, str, str, str]]:
@@ -163,9 +152,8 @@ def _cdc(scene: Scene) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _read_as(scene: Scene) -> str:
-    printed = _type(scene, "supported_features") == "set<uuid>"
     names = "The documents print supported_features as UUIDs. Here they are shown as names (Q-22)."
-    return names if printed else ""
+    return names if scene.model.edition == "documents" else ""
 
 
 def _lines(scene: Scene) -> Iterator[str]:
@@ -186,7 +174,10 @@ TABLE = declared.panel_of(
     "table",
     "system.topology",
     Table(
-        lambda scene: [(name, _type(scene, name), _of_step(scene)[0]["", name]) for name in STATIC],
+        lambda scene: [
+            (name, column_type(name, scene.model.edition), _of_step(scene)[0]["", name])
+            for name in STATIC
+        ],
         "column:{0[0]}",
         ("column", "type", Column("value", itemgetter(2), none=columns.NULL)),
         caption="Static columns (shaded): one cell for all nodes",
@@ -317,9 +308,7 @@ def _contact(scene: Scene) -> int | None:
 
 
 def _peers(scene: Scene) -> Iterator[tuple[str, ...]]:
-    """The nodes as drivers know them: the table in which each stands, then the columns of
-    ``READ``, empty where nothing is said.
-    """
+    """The nodes as drivers know them: each one's table, then the columns of ``READ``."""
     m, s, contact = scene.model, scene.state, _contact(scene)
     if contact is None:
         return

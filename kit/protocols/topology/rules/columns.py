@@ -113,7 +113,10 @@ def load(
     hosts = tuple(row.host_id for row in table.rows)
     place_of: dict[str | None, int] = {host: place for place, host in enumerate(hosts)}
     number_of = {each.id or each.target_host: number for number, each in enumerate(requests, 1)}
-    features = feature_bits(table)
+    supported = {name for row in table.rows for name in row.supported_features}
+    features = {
+        name: 1 << i for i, name in enumerate(sorted(supported.union(table.enabled_features)))
+    }
     state = machines.transition_state(table.transition_state or "")
     transition = state.name if state else ""
     nodes = [
@@ -188,20 +191,12 @@ def without_vote(table: SystemTopology) -> set[str]:
     last = state is not None and state.name == "left_token_ring"
     going = {*table.ignore_nodes}
     for row in table.rows:
-        if row.node_state == "removing" or row.topology_request == "remove":
+        does = {row.node_state, row.topology_request}
+        if does & {"removing", "remove"} or (last and row.node_state == "decommissioning"):
             going.add(row.host_id)
-        replaces = row.node_state == "replacing" or row.topology_request == "replace"
-        if replaces and row.replaced_id:
+        if does & {"replacing", "replace"} and row.replaced_id:
             going.add(row.replaced_id)
-        if last and row.node_state == "decommissioning":
-            going.add(row.host_id)
     return going
-
-
-def feature_bits(table: SystemTopology) -> dict[str, int]:
-    """A bit for each cluster feature that the table names, in the order of their names."""
-    names = {name for row in table.rows for name in row.supported_features}
-    return {name: 1 << i for i, name in enumerate(sorted(names.union(table.enabled_features)))}
 
 
 def _replication(request: SystemTopologyRequest) -> cluster.Replication:
@@ -278,9 +273,7 @@ OF_REQUESTS = ("global_topology_request_id", "global_requests", "request_id")
 
 
 def cell_text(value: object) -> str:
-    """A cell as it is written: ``null``, ``True``, ``{D, E}``; of a generation its time, if it is
-    known, and its number.
-    """
+    """A cell as it is written: ``null``, ``True``, ``{D, E}``; a generation's time and number."""
     if value is None or value == ():
         return NULL
     if not isinstance(value, tuple):

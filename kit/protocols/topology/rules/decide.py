@@ -24,13 +24,7 @@ from kit.protocols.topology.rules import work as rules
 from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, Setting, in_state
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.replication import invalid_racks, not_played, refused_change
-from kit.protocols.topology.rules.work import (
-    TopologyOperation,
-    addressees,
-    machine_of,
-    state_of,
-    under_way,
-)
+from kit.protocols.topology.rules.work import TopologyOperation, machine_of, state_of, under_way
 
 Standing = Literal["running", "next", "waits", "paused", "cancelled"]
 
@@ -240,7 +234,7 @@ def _go_on(
     edge = rules.onward(topology, machine_of(operation, setting), operation.state)
     if not work:
         return Decision("commit", "the work of this state is done", operation, edge=edge)
-    needs = addressees(topology, operation, work[0])
+    needs = rules.addressees(topology, operation, work[0])
     reason = f"{work[0].name} comes next"
     return Decision("work", reason, operation, 0, edge, work, needs, missing=needs & ~alive)
 
@@ -317,7 +311,7 @@ def _clean_up(topology: ClusterTopology, number: int, alive: int, setting: Setti
     work = state_of(operation, setting).work
     if topology.fence_version == topology.version:
         return Decision("commit", "cleanup begins", operation, number, edge)
-    needs = addressees(topology, operation, work[0])
+    needs = rules.addressees(topology, operation, work[0])
     reason = "older writes must end before cleanup"
     return Decision("work", reason, operation, number, edge, work, needs, missing=needs & ~alive)
 

@@ -332,10 +332,7 @@ def _members(parameters: Any) -> list[str]:
 
 
 def racks_of(given: tuple[str, ...], count: int) -> tuple[str, ...]:
-    """The rack of each of so many nodes; empty where nothing is said of it.
-
-    Raises BadInput for what is no rack, or too many of them.
-    """
+    """The racks of so many nodes, empty where none is given. BadInput for no rack, or too many."""
     for text in given:
         datacenter, _, rack = text.partition("/")
         if not datacenter or not rack or "/" in rack:

@@ -9,9 +9,9 @@ import pytest
 
 import kit
 from kit.errors import BadInput
+from kit.protocols.topology.commands import replay_journal
 from kit.protocols.topology.dry_run.history import topology_history
 from kit.protocols.topology.dry_run.journal import draw_lines, journal_timeline, standing
-from kit.protocols.topology.lessons.journals import replay_journal
 from kit.views.frame import frame, frame_text
 from kit.views.panel import scene_at
 from kit.views.registry import for_model
