@@ -20,7 +20,7 @@ from kit.protocols.cms.cms import Cms, working
 from kit.protocols.cms.commit import Commit
 from kit.protocols.cms.drill import BOOT, DUMP
 from kit.protocols.cms.facts.commit import requests
-from kit.protocols.cms.facts.schema import changes, known, said
+from kit.protocols.cms.facts.schema import changes, known_line, known_rows
 from kit.protocols.cms.migration import MigratingCluster, MigratingNode, Migration, numbered
 from kit.protocols.cms.rules.events import Metadata, enact, objection
 from kit.protocols.cms.rules.log import Entry, slice_since
@@ -197,14 +197,14 @@ def recipients(timeline: Timeline, node: str) -> PosedQuestion:
     """To which nodes does a node send a write now? BadInput for another model or node."""
     model_of(timeline, Schema)
     here: Any = timeline.here
-    rows = {row.name: row for row in known(here, timeline.state)}
+    rows = {row.name: row for row in known_rows(here, timeline.state)}
     check_among("node", node, rows)
     return posed(
         f"A client writes to ks.t, and {node} is the coordinator. Which nodes does it send the "
         "write to?",
         rows,
         (*rows[node].owners, *rows[node].joining),
-        f"According to what each node knows: {'; '.join(map(said, rows.values()))}.",
+        f"According to what each node knows: {'; '.join(map(known_line, rows.values()))}.",
         still(timeline, "known"),
     )
 

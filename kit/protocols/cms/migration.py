@@ -108,13 +108,13 @@ class MetadataLog(declared.State, frozen=True, cache_hash=True):
 
     def facts_at(self, epoch: int) -> int:
         """The changes that a node at an epoch has (a mask)."""
-        return self._taken("change", self.base, epoch)
+        return self._mask_at("change", self.base, epoch)
 
     def members_at(self, epoch: int) -> int:
         """The members of the CMS at an epoch (a mask): the founder, and who was added."""
-        return self._taken("member", 1 << self.founder, epoch)
+        return self._mask_at("member", 1 << self.founder, epoch)
 
-    def _taken(self, kind: EntryKind, mask: int, epoch: int) -> int:
+    def _mask_at(self, kind: EntryKind, mask: int, epoch: int) -> int:
         for each, number in self.entries[: epoch - INITIALIZED]:
             mask |= (each == kind) << number
         return mask

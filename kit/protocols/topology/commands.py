@@ -208,7 +208,7 @@ def _parts(report: TopologyReport, short: Mapping[str, str]) -> Iterator[Part]:
     nodes = [
         (short[node.host_id], node.state, counted(node.tokens, "token"), more)
         for node in report.nodes
-        if (more := _said(node)) or len(report.nodes) <= MOST_NAMED
+        if (more := _notes_on(node)) or len(report.nodes) <= MOST_NAMED
     ]
     yield Rows(nodes, "nodes", f"{counted(len(report.nodes), 'node')}: {said}")
     if report.unknown_columns:
@@ -261,7 +261,7 @@ def _step(step: NextStep, short: Mapping[str, str], indent: str, *, is_any: bool
     return wrap(said, indent, indent + GAP)
 
 
-def _said(node: NodeLine) -> str:
+def _notes_on(node: NodeLine) -> str:
     said = [
         "down" if node.up is False else "",
         "ignored" if node.ignored else "",

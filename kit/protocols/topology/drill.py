@@ -75,7 +75,7 @@ def waits(m: Topology, before: Any, action: Any, s: Any) -> Iterator[ServerLine]
 SERVERS = BarrierServers()
 
 
-def _restarted(now: DrillMoment) -> list[str]:
+def _restarts(now: DrillMoment) -> list[str]:
     steps = (step.action for step in now.run)
     return [each.node for each in steps if isinstance(each, act.RestartMember)]
 
@@ -85,7 +85,7 @@ def grade(now: DrillMoment) -> Grade:
     topology = now.state.topology
     waits = [f"the join is waiting in {topology.transition}"] if topology.transition else []
     waits += [] if topology.nodes[-1].state == "normal" else ["D is not normal"]
-    others = [name for name in _restarted(now) if name != HOLDS_UP]
+    others = [name for name in _restarts(now) if name != HOLDS_UP]
     held = [f"{', '.join(others)}: restarted, although nothing waited for it"] if others else []
     return Grade(
         (
@@ -120,7 +120,7 @@ DRILL = DrillKind(
                         _looked_at("A")),
         "node": ("in that node's log, find what it waits for", _looked_at(HOLDS_UP)),
         "restart": ("restart only that node",
-                    lambda now: {*_restarted(now)} == {HOLDS_UP}),
+                    lambda now: {*_restarts(now)} == {HOLDS_UP}),
     }),
     grade=grade,
 )  # fmt: skip

@@ -260,12 +260,12 @@ def _sent(m: Topology, s: ControlState) -> str:
 def command_words(m: Topology, before: ControlState, after: ControlState) -> str:
     """What an effective command did, in one line: a new coordinator's first one changes nothing."""
     tables = before.topology, after.topology
-    changed = "; ".join((*_changed_nodes(m, *tables), *_changed(*tables)))
+    changed = "; ".join((*_node_changes(m, *tables), *_static_changes(*tables)))
     changed = changed or ", ".join(changed_cells(*tables, m.names))
     return changed or (TABLETS if before.started else START_MARKER)
 
 
-def _changed_nodes(m: Topology, before: ClusterTopology, after: ClusterTopology) -> Iterator[str]:
+def _node_changes(m: Topology, before: ClusterTopology, after: ClusterTopology) -> Iterator[str]:
     for name, old, new in zip(m.names, before.nodes, after.nodes, strict=True):
         if old.state != new.state:
             came_from = f"{old.state} → " if old.state != NO_ROW else ""
@@ -276,7 +276,7 @@ def _changed_nodes(m: Topology, before: ClusterTopology, after: ClusterTopology)
             yield f"{name}: cleanup {new.cleanup}"
 
 
-def _changed(before: ClusterTopology, after: ClusterTopology) -> Iterator[str]:
+def _static_changes(before: ClusterTopology, after: ClusterTopology) -> Iterator[str]:
     if before.transition != after.transition:
         yield f"{before.transition or NULL} → {after.transition or NULL}"
     if before.version != after.version:

@@ -376,7 +376,7 @@ class Join(NetworkModel):
         if not state.parked:
             return state, ()
         source, verdict = state.parked
-        return _judged(state.but(parked=()), source, verdict)
+        return _after_verdict(state.but(parked=()), source, verdict)
 
     @receives(RejectedReply)
     def rejected(self, state: JoinerState, envelope: Envelope[RejectedReply]) -> Turn:
@@ -393,7 +393,7 @@ class Join(NetworkModel):
             return state, ()
         if self.join_message_order and state.status in ("asking", "requesting"):
             return state.but(parked=(source, verdict)), ()
-        return _judged(state, source, verdict)
+        return _after_verdict(state, source, verdict)
 
     @receives(ResponseHandled)
     def handled(self, state: MemberState, envelope: Envelope[ResponseHandled]) -> Turn:
@@ -418,7 +418,7 @@ class Join(NetworkModel):
     def _led(self, s: ActorState, action: Any) -> str:
         return tables(s).coordinator
 
-    def _written(self, before: ActorState, action: Any, after: ActorState) -> Iterator[Travel]:
+    def _rows_sent(self, before: ActorState, action: Any, after: ActorState) -> Iterator[Travel]:
         node = getattr(action, "node", "") or lead(before)
         if len(tables(after).members) > len(tables(before).members):
             yield Travel("entry", node, GROUP0, f"add {tables(after).members[-1]}")
@@ -441,7 +441,7 @@ class Join(NetworkModel):
         each=lambda m, s: where(bool(getattr(state, "handling", ())) for state in s.nodes),
         label="{node} checks the request with group 0",
         says=_place_words,
-        travels=_written,
+        travels=_rows_sent,
     )
     @purpose("A request in the tables outlives the node that put it there.")
     def place_request(self, s: ActorState, node: Node) -> Next:
@@ -463,7 +463,7 @@ class Join(NetworkModel):
             return f"{{lead}} rejects {changed.host}: {REASONS[changed.reason]}."
         return f"{{lead}} finds {changed.host}'s request and accepts it: join_group0."
 
-    def _taken(self, before: ActorState, action: Any, after: ActorState) -> Iterator[Travel]:
+    def _request_sent(self, before: ActorState, action: Any, after: ActorState) -> Iterator[Travel]:
         [host, state] = next(
             (row.host, row.state) for row in tables(after).rows if row not in tables(before).rows
         )
@@ -476,7 +476,7 @@ class Join(NetworkModel):
         by=_led,
         label=lambda m, s, action: f"{lead(s)} takes the request from the queue",
         says=_take_words,
-        travels=_taken,
+        travels=_request_sent,
     )
     @purpose("An unsuitable joiner is rejected before anything changes.")
     def take_request(self, s: ActorState) -> Next:
@@ -499,7 +499,7 @@ class Join(NetworkModel):
         tag="add",
         by=_led,
         label=lambda m, s, action: f"{lead(s)} adds {joining(s)} to group 0",
-        travels=_written,
+        travels=_rows_sent,
     )
     @purpose("A member of group 0 gets the log, and with it all metadata.")
     def add_member(self, s: ActorState) -> Next:
@@ -544,7 +544,7 @@ class Join(NetworkModel):
         by=_led,
         label=lambda m, s, action: f"{lead(s)} ends the operation",
         says=_end_words,
-        travels=_written,
+        travels=_rows_sent,
     )
     @purpose("The coordinator continues once it knows that the joiner has its answer.")
     def conclude(self, s: ActorState) -> Next:
@@ -941,7 +941,7 @@ def joining(s: ActorState) -> str:
     return row.host if row else "the joiner"
 
 
-def _judged(state: JoinerState, source: str, verdict: str) -> Turn:
+def _after_verdict(state: JoinerState, source: str, verdict: str) -> Turn:
     if verdict != ACCEPTED:
         return (state if state.attempt else _stopped(state, verdict)), ()
     handled = (Post(source, ResponseHandled(state.host)),)

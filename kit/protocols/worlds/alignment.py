@@ -94,7 +94,7 @@ class Meeting(Struct, frozen=True):
     steps: tuple[int, int]
 
     @property
-    def said(self) -> tuple[str, str]:
+    def words(self) -> tuple[str, str]:
         """The words about each world."""
         return self.row.epochs.says(self.nows[0]), self.row.topology.says(self.nows[1])
 

@@ -60,7 +60,7 @@ def _data(given: Aligned) -> dict[str, object]:
             "title": met.row.title,
             "compares": met.row.verdict,
             "claim": met.row.claim,
-            **dict(zip(WORLDS, met.said, strict=True)),
+            **dict(zip(WORLDS, met.words, strict=True)),
             "steps": met.steps,
         }
         for met in given.met
@@ -77,7 +77,7 @@ def _parts(chosen: list[Aligned]) -> Iterator[Part]:
         for met in given.met:
             yield f"  {'=' if met.row.alike else '≠'} {met.row.title}"
             yield from wrap(met.row.claim, "      ")
-            for world, step, said in zip(WORLDS, met.steps, met.said, strict=True):
+            for world, step, said in zip(WORLDS, met.steps, met.words, strict=True):
                 yield from wrap(said, f"      {TITLES[world]}, step {step}: ", " " * 10)
 
 

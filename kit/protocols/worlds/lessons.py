@@ -73,7 +73,7 @@ def is_open(world: str, ranges: list[dict[str, list[str]]], members: list[str],
     return all(each.met(applied) for each in quotas)
 
 
-def _drawn(chance: random.Random) -> Arguments:
+def _random_barrier(chance: random.Random) -> Arguments:
     members = [f"N{number}" for number in range(chance.randint(4, 8))]
     half = len(members) // 2
     dcs = {"dc1": members[:half], "dc2": members[half:]}
@@ -89,12 +89,12 @@ def _states(s: Any) -> list[str]:
     return [node.state for node in s.topology.nodes]
 
 
-def _crashed(m: Any, step: PassedStep) -> bool:
+def _c_crashes(m: Any, step: PassedStep) -> bool:
     up, after = (each.up >> 2 & 1 for each in (step.before, step.after))
     return bool(up > after) and step.before.topology.transition == "write_both_read_old"
 
 
-def _opened(m: Any, step: PassedStep) -> bool:
+def _switches_without_c(m: Any, step: PassedStep) -> bool:
     now = Now(m, step.before, step.action, step.after)
     return "C" in step.after.tcm.down and epochs.step_of(now) == "mid"
 
@@ -117,7 +117,7 @@ TASKS = (
             "majority in each range."
         ),
         Ground("tcm", {**JOIN, "rf": 3, "operations": ("bootstrap E --tokens 150",)}),
-        takes(_opened, "In your run, reads do not switch while C is down."),
+        takes(_switches_without_c, "In your run, reads do not switch while C is down."),
         ends(lambda s: len(s.tcm.events) == 4, "At the end of your run, E is not a member."),
         ends(lambda s: "C" in s.tcm.down, "At the end of your run, C is up."),
         known=WITHOUT_C,
@@ -129,7 +129,7 @@ TASKS = (
         "or as a Player, in which C dies in write_both_read_old, but E is normal in the end.",
         "C is not ignored, so the barrier needs it. Nodes can come back: restart C.",
         Ground("topology", {**JOIN, "operations": ("join E",)}),
-        takes(_crashed, "In your run, C does not die in write_both_read_old."),
+        takes(_c_crashes, "In your run, C does not die in write_both_read_old."),
         ends(lambda s: _states(s)[-1] == "normal", "At the end of your run, E is not normal."),
     ),
     function_task(
@@ -149,6 +149,6 @@ TASKS = (
             ["topology", [{"dc1": ["A", "B", "C"]}], ["A", "B", "C", "D"], ["A", "B", "C"]],
             ["epochs", [{"dc1": ["A", "B"], "dc2": ["C"]}], ["A", "B", "C"], ["A", "B"]],
         ),
-        _drawn,
+        _random_barrier,
     ),
 )

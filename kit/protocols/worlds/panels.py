@@ -197,7 +197,7 @@ def _row(scene: Scene, number: int, met: Meeting) -> list[Frag]:
         name = h("button", row.title, type="button", data_do="visit", data_moment=moment)
     here = moved(_met(scene) is met)
     return [
-        h("tr", h("th", name, scope="row"), [h("td", said) for said in met.said],
+        h("tr", h("th", name, scope="row"), [h("td", said) for said in met.words],
           k=f"row:{number}", class_=here),
         h("tr", h("td", f"{SIGNS[row.alike]} {row.claim}", colspan=3), k=f"claim:{number}",
           class_=here),

@@ -9,7 +9,7 @@ import pytest
 from kit.model.flows import Flow, flows
 from kit.model.registry import build, entries
 from kit.model.timeline import Timeline
-from kit.protocols.cms.facts.schema import OUTPUT, changes, gossip, known
+from kit.protocols.cms.facts.schema import OUTPUT, changes, gossip, known_rows
 from kit.protocols.cms.panels.schema import VIEWS
 from kit.protocols.cms.schema import RACES, Schema
 from kit.protocols.gossip.facts import schemas
@@ -109,14 +109,14 @@ def test_by_gossip_a_joiner_lacks_a_write_of_a_node_unaware_of_the_join() -> Non
     given = {"race": "none", "joins": 1, "writes": 1}
     start = ("ask-seed X A", "bootstrap X", "learn A X", "stream X A")
     timeline = played(given, BY_GOSSIP, *start)
-    assert [row.missing for row in known(timeline.model, timeline.state)] == [0, 0, 0, 0]
+    assert [row.missing for row in known_rows(timeline.model, timeline.state)] == [0, 0, 0, 0]
     timeline = played(given, BY_GOSSIP, *start, "write B", "joined X")
-    assert [row.missing for row in known(timeline.model, timeline.state)] == [0, 0, 0, 1]
+    assert [row.missing for row in known_rows(timeline.model, timeline.state)] == [0, 0, 0, 1]
     assert witness(timeline)["streamed"] == "X has joined, but lacks write 1"
     learnt = played(
         given, (), *("ask-seed X A", "bootstrap X", "learn X A", "stream X A", "write B")
     )
-    assert [row.missing for row in known(learnt.model, learnt.state)] == [0, 0, 0, 0]
+    assert [row.missing for row in known_rows(learnt.model, learnt.state)] == [0, 0, 0, 0]
 
 
 def test_a_run_of_the_log_continues_by_gossip_as_a_branch() -> None:
@@ -209,14 +209,14 @@ def test_a_joiner_streams_only_with_the_schema_of_its_start() -> None:
     """Streaming is refused until X has applied epoch 3."""
     given = {**JOINING, "writes": 1}
     timeline = played(given, (), "ask-seed X A", "bootstrap X")
-    x = known(timeline.model, timeline.state)[-1]
+    x = known_rows(timeline.model, timeline.state)[-1]
     assert (x.applied, x.phase) == ("no epoch", "joining")
     stream = Schema.stream("X", "A")
     refusal = timeline.model.refusal(timeline.state, stream)
     assert refusal is not None
     assert refusal.reason == "X has not applied epoch 3, at which it began"
     timeline = played(given, (), "ask-seed X A", "bootstrap X", "learn X A")
-    assert known(timeline.model, timeline.state)[-1].applied == "epoch 3"
+    assert known_rows(timeline.model, timeline.state)[-1].applied == "epoch 3"
     assert {said[1] for said in schemas(timeline.model, timeline.state)} == {
         "keyspace ks", "table ks.t", "column ks.t.pk"
     }  # fmt: skip
@@ -232,7 +232,7 @@ def test_by_gossip_a_node_drops_a_silent_joiner_alone() -> None:
 
     def joining(*more: str) -> list[tuple[str, ...]]:
         timeline = played(given, BY_GOSSIP, *start, *more)
-        return [row.joining for row in known(timeline.model, timeline.state)]
+        return [row.joining for row in known_rows(timeline.model, timeline.state)]
 
     assert joining() == [("X",)] * 3
     assert joining("cut-off B", "time-out B") == [("X",), (), ("X",)]
@@ -247,7 +247,7 @@ def test_in_the_log_only_an_operator_drops_a_silent_joiner() -> None:
     assert refusal is not None
     assert refusal.reason == "silence cancels nothing: only an operator can cancel"
     timeline.run([Schema.cancel("X"), Schema.catch_up("B", "A")])
-    assert [row.joining for row in known(timeline.model, timeline.state)] == [()] * 3
+    assert [row.joining for row in known_rows(timeline.model, timeline.state)] == [()] * 3
     assert not witness(timeline)
 
 
@@ -262,7 +262,7 @@ def test_an_injected_gossip_message_changes_no_table_of_the_log() -> None:
         for action, after in model.successors(state):
             if isinstance(action, Schema.inject):
                 injected += 1
-                assert known(model, after) == known(model, state), (state, action)
+                assert known_rows(model, after) == known_rows(model, state), (state, action)
                 assert schemas(model, after) == schemas(model, state), (state, action)
                 assert gossip(model, after) != gossip(model, state), (state, action)
             if after not in seen:
@@ -274,7 +274,10 @@ def test_an_injected_gossip_message_changes_no_table_of_the_log() -> None:
 def test_by_gossip_an_injected_message_takes_a_node_out_of_the_tables() -> None:
     """Out of those of the node that heard it, while another node keeps it."""
     timeline = played({"nodes": 2, "injections": 1}, BY_GOSSIP, "inject A B")
-    assert [row.owners for row in known(timeline.model, timeline.state)] == [("A",), ("A", "B")]
+    assert [row.owners for row in known_rows(timeline.model, timeline.state)] == [
+        ("A",),
+        ("A", "B"),
+    ]
 
 
 @pytest.mark.spec("B-063")
@@ -339,7 +342,7 @@ def test_a_restarted_node_learns_the_new_members_from_any_peer() -> None:
     """B starts with the list on its disk, and asks A or C."""
     given = {"race": "none", "restarts": 1, "reconfigurations": 1}
     timeline = played(given, (), "stop B", "reconfigure C", "start-again B")
-    row = known(timeline.model, timeline.state)[1]
+    row = known_rows(timeline.model, timeline.state)[1]
     assert (row.phase, row.members) == ("back", ("A",))
     checks = [a for a in timeline.model.actions(timeline.state) if isinstance(a, Schema.check_list)]
     assert {check.peer for check in checks} == {"A", "C"}
@@ -347,7 +350,7 @@ def test_a_restarted_node_learns_the_new_members_from_any_peer() -> None:
     assert [(f.from_key, f.to_key) for f in travelled(timeline)] == [
         ("n:B", "n:A"), ("n:A", "n:B")
     ]  # fmt: skip
-    assert known(timeline.model, timeline.state)[1].members == ("A", "C")
+    assert known_rows(timeline.model, timeline.state)[1].members == ("A", "C")
 
 
 @pytest.mark.spec("B-065")

@@ -42,20 +42,20 @@ class ChangeRow(Struct, frozen=True):
     became: str
 
 
-def applied(m: Schema, node: SchemaNode) -> str:
+def progress(m: Schema, node: SchemaNode) -> str:
     """How far a node is: its epoch, or by gossip the version of its schema."""
     if m.ordered:
         return f"epoch {node.epoch}" if node.epoch else "no epoch"
     return version_of(node.cells)
 
 
-def known(m: Schema, s: SchemaState) -> tuple[KnownRow, ...]:
+def known_rows(m: Schema, s: SchemaState) -> tuple[KnownRow, ...]:
     """A row for each node."""
     doing = {m.names[at]: what for at, what in m.under_way(s).items() if what != JOIN}
     rows = []
     for node in s.nodes:
         phase = PHASES[doing.get(node.name, node.phase)] if node.health == "up" else node.health
-        knows = applied(m, node), m.status(s, node), m.status(s, node, BOOT)
+        knows = progress(m, node), m.status(s, node), m.status(s, node, BOOT)
         data = tuple(at + 1 for at in range(len(s.written)) if node.data >> at & 1)
         lacks = m.missing(s).bit_count() if node.name == JOINER and node.is_there else 0
         members = node.members if m.ordered else ()
@@ -84,7 +84,7 @@ def states_of(endpoint: EndpointState) -> list[str]:
     return [f"{each.name}:{each.version}:{each.value}" for each in endpoint.states]
 
 
-def said(row: KnownRow) -> str:
+def known_line(row: KnownRow) -> str:
     """A row as a line."""
     members = f"; its CMS: {', '.join(row.members)}" if row.members else ""
     joins = f" and {', '.join(row.joining)}, which is joining" if row.joining else ""
@@ -108,6 +108,6 @@ def _gossipinfo_of(m: Schema, s: SchemaState, node: str) -> str:
 OUTPUT = {
     "schemas": schemas_shown,
     "changes": lambda m, s, _: "\n".join(f"{row.text}: {row.became}" for row in changes(m, s)),
-    "nodes": lambda m, s, _: "\n".join(map(said, known(m, s))),
+    "nodes": lambda m, s, _: "\n".join(map(known_line, known_rows(m, s))),
     "gossipinfo": _gossipinfo_of,
 }

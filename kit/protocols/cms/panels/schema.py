@@ -23,7 +23,7 @@ from kit.views.tape import Card, Reach
 
 def _stage(scene: Scene) -> Stage:
     m, s = scene.model, scene.state
-    rows = zip(s.nodes, scene.of(facts.known), strict=True)
+    rows = zip(s.nodes, scene.of(facts.known_rows), strict=True)
     cast = tuple(_character(m, s, *row) for row in rows if row[0].phase != "out")
     sent = tuple(
         Message(
@@ -101,7 +101,7 @@ def _badges(scene: Scene) -> Badges:
         yield "versions", counted(count, "version"), "busy" if count > 1 else ""
     rejected = len(s.rejected)
     yield "rejected", f"{counted(rejected, 'change')} rejected" if rejected else "", "busy"
-    missing = sum(row.missing for row in scene.of(facts.known))
+    missing = sum(row.missing for row in scene.of(facts.known_rows))
     yield "missing", f"! {JOINER} lacks {counted(missing, 'write')}" if missing else "", "broken"
 
 
@@ -136,7 +136,7 @@ VIEWS = staged(
         "known",
         "What each node knows",
         Table(
-            of_state(facts.known),
+            of_state(facts.known_rows),
             "known:{0.name}",
             (
                 *("node", "state", "applied", "writes to", "joins", "CMS", "holds"),
@@ -144,7 +144,7 @@ VIEWS = staged(
             ),
             caption="What each node knows, and which nodes it would write to",
             of="{0.name}",
-            line=facts.said,
+            line=facts.known_line,
         ),
         tab="Nodes",
     ),

@@ -136,11 +136,11 @@ def received(log: NodeLog, entry: Entry, machine: Machine, *, in_order: bool = T
     if entry.epoch <= log.epoch:
         return log
     if in_order:
-        return _taken(log, (entry,), machine)
-    return _taken(applied(log, entry, machine), (), machine)
+        return _with_entries(log, (entry,), machine)
+    return _with_entries(applied(log, entry, machine), (), machine)
 
 
-def _taken(log: NodeLog, new: Iterable[Entry], machine: Machine) -> NodeLog:
+def _with_entries(log: NodeLog, new: Iterable[Entry], machine: Machine) -> NodeLog:
     by_epoch = {each.epoch: each for each in (*log.held, *new) if each.epoch > log.epoch}
     waiting = tuple(by_epoch[epoch] for epoch in sorted(by_epoch))
     ready = sum(at == each.epoch for at, each in enumerate(waiting, log.epoch + 1))
@@ -156,7 +156,7 @@ def caught_up(log: NodeLog, sent: Slice, machine: Machine) -> NodeLog:
     """The log after an answer to "what is above my epoch?": first the snapshot, then entries."""
     if sent.snapshot and sent.snapshot.epoch > log.epoch:
         log = replace(log, snapshots=(*log.snapshots, sent.snapshot))
-    return _taken(log, sent.entries, machine)
+    return _with_entries(log, sent.entries, machine)
 
 
 def slice_since(

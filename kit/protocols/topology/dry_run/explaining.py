@@ -115,7 +115,7 @@ def of_journals(
         whose = Setting(edition, release=line).tables
     elif whose == "server-2025":
         line = "2025.4"
-    seen = [_seen(each, edition, whose) for each in entries if each.kind == "entered"]
+    seen = [_sighting(each, edition, whose) for each in entries if each.kind == "entered"]
     if not seen:
         allowed = "journals with lines such as entered `write both read old` transition state"
         raise BadInput("journals", "no line with a state", allowed)
@@ -144,7 +144,7 @@ def of_journals(
         name = "journals" if len(part) == len(operations) else name
         models = _models(part, edges[first:last], whose, line)
         ways = tuple((model, SIGHT) for model in models)
-        failed = "" if seen else _left(history)
+        failed = "" if seen else _last_failure(history)
         questions.append(Question(name, tuple(those), ways, failed))
     if len(questions) > 1:
         about.append(
@@ -154,7 +154,7 @@ def of_journals(
     return tuple(questions), tuple(about)
 
 
-def _left(history: Sequence[Passage]) -> str:
+def _last_failure(history: Sequence[Passage]) -> str:
     ways = [*(stay.edge for stay in history if stay.state), ""]
     left = list[JournalEntry]()
     entered = 0
@@ -172,7 +172,7 @@ def _states(whose: Tables) -> set[str]:
     return {state.name for machine in MACHINES[whose].values() for state in machine.states}
 
 
-def _seen(entry: JournalEntry, edition: Edition, whose: Tables) -> Seen:
+def _sighting(entry: JournalEntry, edition: Edition, whose: Tables) -> Seen:
     where = f"{entry.source} line {entry.line}"
     state = tables.transition_state(entry.words)
     if state is None or not state.played:

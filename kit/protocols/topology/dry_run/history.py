@@ -84,7 +84,7 @@ def passages(entries: Sequence[JournalEntry], edition: Edition) -> tuple[Passage
         host = leads[0] if leads else OTHERS
         coordinator = leads[0] if leads else coordinator
         state = first.words if first.kind == "entered" else ""
-        said = tuple(_said(entry, host) for entry in group if entry.kind != "entered")
+        said = tuple(_in_words(entry, host) for entry in group if entry.kind != "entered")
         way = _way(before, state, whose)
         end = group[-1] if ends(group[-1]) else then[0] if then else None
         seconds = None if end is None else round(end.seconds - first.seconds, 6)
@@ -94,7 +94,7 @@ def passages(entries: Sequence[JournalEntry], edition: Edition) -> tuple[Passage
     return tuple(stays)
 
 
-def _said(entry: JournalEntry, host: str) -> str:
+def _in_words(entry: JournalEntry, host: str) -> str:
     if entry.kind == "command":
         without = f" without {', '.join(entry.excluded)}" if entry.excluded else ""
         return f"{entry.words} to all nodes{without}"

@@ -217,7 +217,7 @@ def asked_by(row: columns.SystemTopologyRow) -> str | None:
 def _requests(
     table: SystemTopology, given: dumps.RequestsTable | None
 ) -> tuple[tuple[SystemTopologyRequest, ...], tuple[str, ...]]:
-    named = dict(_named(table))
+    named = dict(_pending_requests(table))
     if given is None:
         untold = [id_ for id_, request in named.items() if request.request_type == UNTOLD]
         which = f"the type of pending request {untold[0]} is unknown" if untold else ""
@@ -257,7 +257,7 @@ def _without_id(named: Mapping[str, SystemTopologyRequest]) -> Iterator[str]:
             yield f"{host} has no request_id: its {kind} counts as the latest request"
 
 
-def _named(table: SystemTopology) -> Iterator[tuple[str, SystemTopologyRequest]]:
+def _pending_requests(table: SystemTopology) -> Iterator[tuple[str, SystemTopologyRequest]]:
     for row in table.rows:
         kind = asked_by(row)
         if kind:

@@ -88,7 +88,7 @@ def of_dumps(
     living = [each for each in still if each.host not in ignored]
     dead = sum(each.host in ignored for each in moving)
     names, played = beginnings(hosts), [*living[: STAY + dead], *moving]
-    seen = tuple(_seen(each, played, at, names) for at, each in enumerate(opened))
+    seen = tuple(_sighting(each, played, at, names) for at, each in enumerate(opened))
     held = f"{counted(len(opened), 'dump')}: {counted(len(every), 'node')}"
     about = [
         f"{held}, of which {len(still):,} do not change",
@@ -128,7 +128,7 @@ def _reads(model: Topology, s: Any) -> Values:
     }
 
 
-def _seen(
+def _sighting(
     opened: OpenedTopology, played: Sequence[History], at: int, names: Mapping[str, str]
 ) -> Seen:
     stored = opened.table.transition_state
@@ -143,7 +143,7 @@ def _seen(
     return Seen(opened.source, values)
 
 
-def _begun(each: History) -> tuple[int, int]:
+def _start_of(each: History) -> tuple[int, int]:
     others = [at for at, state in enumerate(each.states) if state != each.begins]
     changed = min(others, default=len(each.states))
     return min([*each.requests.values(), changed]), changed
@@ -190,7 +190,7 @@ def _models(
 ) -> Iterator[Topology]:
     """Raises BadInput for too many operations, or one that this model does not play."""
     members = [each for each in played if each.begins == "normal"]
-    moving = sorted((each for each in played if not each.stands_still), key=_begun)
+    moving = sorted((each for each in played if not each.stands_still), key=_start_of)
     if len(moving) > MOST_OPERATIONS:
         allowed = f"dumps in which at most {MOST_OPERATIONS} nodes change; take dumps more often"
         raise BadInput("dumps", f"{len(moving)} nodes", allowed)

@@ -215,7 +215,7 @@ def may_begin(kind: str, node: str, other: str, down: list[str], ignored: list[s
     return not any(nodes_in(entry.waits_for)) and entry.standing == "next"
 
 
-def _drawn(chance: random.Random) -> Arguments:
+def _random_request(chance: random.Random) -> Arguments:
     kind = chance.choice(KINDS)
     node, other = chance.sample(NAMES, 2)
     down = sorted(chance.sample(NAMES, chance.randint(0, 2)))
@@ -282,7 +282,7 @@ def where_back(operation: str, state: str) -> str:
     return "" if edge is None else edge.target
 
 
-def _drawn_failure(chance: random.Random) -> Arguments:
+def _random_state(chance: random.Random) -> Arguments:
     operation = chance.choice(OPERATIONS)
     return [operation, chance.choice(MACHINES["documents"][operation].states).name]
 
@@ -331,7 +331,7 @@ def failure_grid(operation: str = "join F", edition: Edition = "documents") -> S
                 name = f"{state.topology.transition or 'null'}: {task.work.name}"
                 row = rows.setdefault(name, [])
                 if len(row) < FAILURES.index(what) + 1:
-                    row.append(_end(m, _failed(m, state, what, task.node)))
+                    row.append(_end(m, _with_failure(m, state, what, task.node)))
             state = m.apply(state, action)
     ends = tuple((name, *row) for name, row in rows.items())
     return Sheet(f"{operation} ({edition} edition)", ("state and work", *FAILURES), ends)
@@ -342,7 +342,7 @@ def _next(m: Any, s: Any) -> Any | None:
     return next(sure, None) or next((each for each, _ in m.helped(s)), None)
 
 
-def _failed(m: Any, s: Any, what: str, node: int) -> Any:
+def _with_failure(m: Any, s: Any, what: str, node: int) -> Any:
     dies = {LEADER: "A", MAJORITY: "BCD", FAILURES[0]: "B", LOST: ""}
     names = dies.get(what, m.names[node] if node != cluster.NOBODY else "")
     faults = [Topology.crash_member(each) for each in names] or [Topology.fail_work()]
@@ -405,7 +405,7 @@ TASKS = (
             ["remove", "C", "A", ["B", "C"], ["B"]],
             ["rebuild", "A", "B", ["B"], []],
         ),
-        _drawn,
+        _random_request,
     ),
     run_task(
         "take-over",
@@ -495,6 +495,6 @@ TASKS = (
             ["replacing", "write_both_read_new"],
             ["decommissioning", "rollback_to_normal"],
         ),
-        _drawn_failure,
+        _random_state,
     ),
 )

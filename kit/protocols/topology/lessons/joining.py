@@ -73,7 +73,7 @@ def turned_away(cluster: str, features: list[str], enabled: list[str], row: str)
     return next((order[each.by] for each in failing), "")
 
 
-def _drawn(chance: random.Random) -> Arguments:
+def _random_joiner(chance: random.Random) -> Arguments:
     names = ["f", "g", "h"]
     enabled = sorted(chance.sample(names, chance.randint(0, 2)))
     own = sorted(chance.sample(names, chance.randint(1, 3)))
@@ -106,7 +106,8 @@ def next_request(timeline: Timeline) -> PosedQuestion:
     entries = {entry.number: entry for entry in rows if entry.standing != "running"}
     if not entries:
         raise KitError("predict: no request waits here")
-    named = {number: _named(s.topology.requests[number - 1], m.names) for number in sorted(entries)}
+    requests = s.topology.requests
+    named = {number: _request_title(requests[number - 1], m.names) for number in sorted(entries)}
     reasons = []
     for number, name in named.items():
         entry = entries[number]
@@ -124,7 +125,7 @@ def next_request(timeline: Timeline) -> PosedQuestion:
     )
 
 
-def _named(request: cluster.RequestEntry, names: tuple[str, ...]) -> str:
+def _request_title(request: cluster.RequestEntry, names: tuple[str, ...]) -> str:
     whose = request.keyspace or request.table
     return (
         f"{request.kind} {whose if request.node == cluster.NOBODY else names[request.node]}".strip()
@@ -158,7 +159,7 @@ def queue_order(edition: Edition, kinds: list[str]) -> list[str]:
     return [entry.kind for entry in queue(topology, everybody, cluster.Setting(edition))]
 
 
-def _drawn_queue(chance: random.Random) -> Arguments:
+def _random_queue(chance: random.Random) -> Arguments:
     kinds = chance.sample(QUEUED, chance.randint(3, len(QUEUED)))
     return [chance.choice(["documents", "server", "server"]), kinds]
 
@@ -235,7 +236,7 @@ TASKS = (
             [CLUSTER, ["g"], [FEATURE], ""],
             [CLUSTER, ["g"], [FEATURE], "left"],
         ),
-        _drawn,
+        _random_joiner,
     ),
     run_task(
         "overtaken-truncate",
@@ -286,6 +287,6 @@ TASKS = (
             ["server", ["rebuild", "join", "cleanup"]],
             ["server", ["truncate_table", "cleanup", "leave"]],
         ),
-        _drawn_queue,
+        _random_queue,
     ),
 )

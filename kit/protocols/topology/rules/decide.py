@@ -62,7 +62,7 @@ def queue(topology: ClusterTopology, alive: int, setting: Setting) -> tuple[Queu
     """
     operation = under_way(topology)
     running = rules.number_of(topology, operation.node) if operation else 0
-    held = _held(topology, operation, alive, setting)
+    held = _obstacle(topology, operation, alive, setting)
     why, _ = held
     idle = operation is None and not why
     # A join does not wait for tablets that move: published coordinator, by release.
@@ -98,7 +98,7 @@ Held = tuple[str, int]
 """Why no request may begin now, and which nodes all wait for; the empty text: one may."""
 
 
-def _held(
+def _obstacle(
     topology: ClusterTopology, operation: TopologyOperation | None, alive: int, setting: Setting
 ) -> Held:
     if operation is None:

@@ -363,12 +363,12 @@ def limited_voters(
     ``up`` are the nodes that are heard, ``chosen`` those that vote already (0: all who could).
     """
     able = voters(topology)
-    picked = _chosen(tuple(row.rack for row in topology.nodes), able, up, leader, chosen, rules)
+    picked = _pick(tuple(row.rack for row in topology.nodes), able, up, leader, chosen, rules)
     return 0 if picked == able else picked
 
 
 @lru_cache(maxsize=1 << 11)
-def _chosen(
+def _pick(
     racks: tuple[str, ...], members: int, up: int, leader: int, chosen: int, rules: VoterRules
 ) -> int:
     able = tuple(nodes_in(members))

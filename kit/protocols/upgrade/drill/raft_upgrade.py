@@ -40,7 +40,7 @@ OWN = ("gossip", "phase", "catch up", "retry")
 BY_OPERATOR = (act.Install, act.Configure, act.TurnOff, act.Restart)
 
 
-def seen(what: str, number: int) -> str:
+def mark_of(what: str, number: int) -> str:
     """The mark of what was seen on a node."""
     return f"{what} {number}"
 
@@ -85,7 +85,7 @@ class UpgradingServers(Servers):
     def status(self, now: drill.DrillMoment, given: Given) -> drill.CommandReply:
         """That it shows a node which is lost is noted."""
         lost = now.state.where(lambda node: node.status == "lost")
-        marks = (seen(LOSS, now.here),) if lost else ()
+        marks = (mark_of(LOSS, now.here),) if lost else ()
         return replace(super().status(now, given), marks=marks)
 
     def describe(self, now: drill.DrillMoment, given: Given) -> drill.CommandReply:
@@ -93,21 +93,21 @@ class UpgradingServers(Servers):
         versions, unreachable = self.versions(now)
         agree = len(versions) == 1 and not unreachable
         noted = (VERSIONS, COMPARED) if agree else (VERSIONS,)
-        marks = tuple(seen(each, now.here) for each in noted)
+        marks = tuple(mark_of(each, now.here) for each in noted)
         return replace(super().describe(now, given), marks=marks)
 
     def select(self, now: drill.DrillMoment, given: Given) -> drill.CommandReply:
         """Rows of a table; that one says the end of the upgrade is noted for this node."""
         reply = super().select(now, given)
         ended = any(POST in line for line in reply.lines)
-        return replace(reply, marks=(seen(IN_TABLE, now.here),) if ended else ())
+        return replace(reply, marks=(mark_of(IN_TABLE, now.here),) if ended else ())
 
     def grep(self, now: drill.DrillMoment, given: Given) -> drill.CommandReply:
         """That the end is among the lines is noted, or for whom this node waits."""
         lines = self.searched(now, given)
         words = {IN_LOG: FINISHED, WAITS: NOT_YET}
         marks = (what for what, text in words.items() if any(text in line for line in lines))
-        return drill.CommandReply(lines, marks=tuple(seen(each, now.here) for each in marks))
+        return drill.CommandReply(lines, marks=tuple(mark_of(each, now.here) for each in marks))
 
     def configuration(self, now: drill.DrillMoment, given: Given) -> drill.CommandReply:
         """The lines of the file that matter here."""
@@ -169,7 +169,7 @@ def _there(s: Cluster) -> list[UpgradingNode]:
 def _looked(
     what: str, nodes: Callable[[Iterable[bool]], bool] = all
 ) -> Callable[[drill.DrillMoment], bool]:
-    return lambda now: nodes(seen(what, i) in now.marks for i in nodes_in(now.state.left))
+    return lambda now: nodes(mark_of(what, i) in now.marks for i in nodes_in(now.state.left))
 
 
 STEPS: dict[str, tuple[str, Callable[[drill.DrillMoment], bool]]] = {
@@ -199,10 +199,10 @@ def grade(now: drill.DrillMoment) -> drill.Grade:
     """The run, graded; the same run has the same grade, but for what was only looked at."""
     plain = RaftUpgrade(nodes=now.model.nodes, beginning=now.model.beginning)
     needed = drill.steps_needed(plain, BY_OPERATOR)
-    return _graded(now, "upgrade ended", needed, checklist(now))
+    return _grade_of(now, "upgrade ended", needed, checklist(now))
 
 
-def _graded(
+def _grade_of(
     now: drill.DrillMoment, ended: str, needed: int, steps: Iterable[drill.CheckedStep]
 ) -> drill.Grade:
     left_out = ", ".join(step.name for step in steps if not step.done and step.name in LOOKING)
@@ -298,7 +298,7 @@ NEW_CLUSTER = replace(
     "node that Raft is in use and the schema is the same. help lists the commands.",
     begun=lambda model: story(ENTRY, "new-cluster")[:3],
     checklist=new_checklist,
-    grade=lambda now: _graded(now, "Raft in use", 1, new_checklist(now)),
+    grade=lambda now: _grade_of(now, "Raft in use", 1, new_checklist(now)),
 )
 
 APART_STEPS = {

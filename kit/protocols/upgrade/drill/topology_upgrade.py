@@ -16,7 +16,7 @@ from kit.errors import Refused
 from kit.masks import nodes_in
 from kit.model.flows import ServerHost, token_of
 from kit.protocols.upgrade import topology_upgrade as act
-from kit.protocols.upgrade.drill.raft_upgrade import host, seen, story
+from kit.protocols.upgrade.drill.raft_upgrade import host, mark_of, story
 from kit.protocols.upgrade.rules import DONE, FEATURE, NOT_UPGRADED, ROUTE
 from kit.protocols.upgrade.topology_upgrade import ENTRY, MOST, TopologyNode, TopologyUpgrade
 
@@ -114,7 +114,7 @@ def get(now: drill.DrillMoment, given: Given) -> drill.CommandReply:
     """The state that this node knows; that it is done is noted."""
     number = SERVERS.answering(now)
     view = now.node.view
-    return drill.CommandReply((view,), marks=(seen(ANSWERED, number),) if view == DONE else ())
+    return drill.CommandReply((view,), marks=(mark_of(ANSWERED, number),) if view == DONE else ())
 
 
 def post(now: drill.DrillMoment, given: Given) -> drill.CommandReply:
@@ -150,7 +150,7 @@ STEPS: dict[str, tuple[str, Callable[[drill.DrillMoment], bool]]] = {
     ),
     "watch": (
         f"GET {ROUTE} on each node until all nodes answer done",
-        lambda now: {seen(ANSWERED, i) for i in nodes_in(now.state.normal)} <= now.marks,
+        lambda now: {mark_of(ANSWERED, i) for i in nodes_in(now.state.normal)} <= now.marks,
     ),
 }
 checklist = drill.procedure(STEPS)
@@ -159,10 +159,10 @@ checklist = drill.procedure(STEPS)
 
 def grade(now: drill.DrillMoment) -> drill.Grade:
     """The run, graded; the same run has the same grade, but for what was only looked at."""
-    return _graded(now, checklist(now), BY_OPERATOR, now.model.older + 1)
+    return _grade_of(now, checklist(now), BY_OPERATOR, now.model.older + 1)
 
 
-def _graded(
+def _grade_of(
     now: drill.DrillMoment,
     steps: Iterable[drill.CheckedStep],
     by_operator: tuple[type, ...],
@@ -253,5 +253,5 @@ HEIR = replace(
     begun=lambda model: story(ENTRY, "coordinator-dies-halfway")[:-1],
     starts_at=lambda model: model.names[1],
     checklist=heir_checklist,
-    grade=lambda now: _graded(now, heir_checklist(now), (act.Restart,), 1),
+    grade=lambda now: _grade_of(now, heir_checklist(now), (act.Restart,), 1),
 )
