@@ -23,7 +23,7 @@ from kit.model import declared
 from kit.model.declared import Node, State, Travel, action, entry, parameter, purpose, refused
 from kit.model.model import KeptAnyhow
 from kit.model.registry import Fuzzing, Scenario
-from kit.protocols.cms.refining import refined_by
+from kit.protocols.cms.commit import refined_by
 from kit.protocols.cms.rules import log as logs
 from kit.protocols.cms.rules import members as rules
 from kit.protocols.cms.rules.log import SNAPSHOT, Entry, Machine, NodeLog, Snapshot

@@ -28,12 +28,14 @@ from kit.errors import BadInput, Refusal
 from kit.masks import majority, nodes_in
 from kit.model import declared
 from kit.model.declared import Node, Travel, action, always, parameter, purpose, refused, safeguard
+from kit.model.log import AtomicLog, LogState, OpenLog, log_of
+from kit.model.model import Refinement
 from kit.model.registry import Fuzzing, Scenario
-from kit.protocols.cms.refining import refined_by
 from kit.protocols.cms.rules import log as logs
 from kit.protocols.cms.rules.events import Fact, Metadata, machine_of, objection, parsed
 from kit.protocols.cms.rules.log import SNAPSHOT, Entry, NodeLog
 from kit.protocols.paxos.rules import Accepted, Slot, accept, newer, promise
+from kit.search.search import NO_LIMIT
 
 MOST = 5
 RACE = {"nodes": 2, "members": 2, "events": ("drop table t at A", "drop table t at B")}
@@ -844,6 +846,40 @@ SCENARIOS = (
     ),
     Scenario("by-counter", "A single node gives out epochs from a counter", {"backend": "atomic"}),
 )
+
+
+def refined_by(
+    kind: Any, events: Callable[[Any], Iterable[tuple[str, str]]], parameters: Any
+) -> Refinement:
+    """How a model ``kind`` of these events refines the log that takes each in one step.
+
+    That is ``AtomicLog``, on which ``tcm`` runs. What nobody had before is appended there, then
+    each node whose log has grown applies that entry by entry, or holds it back above a gap. An
+    operator's override is no such step: it forces what nobody agreed to.
+    """
+    fine = kind(parameters)
+
+    def project(s: Any) -> LogState:
+        held = tuple(sum(1 << each.epoch - 1 for each in node.log.held) for node in s.nodes)
+        return LogState(log_of(fine.history(s)), tuple(n.log.epoch for n in s.nodes), held)
+
+    def image(before: Any, action: Any, after: Any) -> tuple[Any, ...]:
+        steps = [*map(AtomicLog.append, fine.history(after)[len(fine.history(before)) :])]
+        for name, was, now in zip(fine.names, before.nodes, after.nodes, strict=True):
+            held = {each.epoch for each in was.log.held}  # these follow by themselves
+            epochs = range(was.log.epoch + 1, now.log.epoch + 1)
+            steps += [AtomicLog.apply_next(name) for epoch in epochs if epoch not in held]
+            above = (each.epoch for each in now.log.held if each.epoch not in held)
+            steps += [AtomicLog.deliver(name, epoch - 1) for epoch in above]
+        return tuple(steps)
+
+    # How far ahead an entry can arrive is the finer model's business.
+    coarse = OpenLog(AtomicLog.Parameters(nodes=fine.names, window=NO_LIMIT))
+    offered = tuple(events(fine))
+    coarse.offered = lambda epoch: (Entry(epoch, *each) for each in offered)
+    coarse.begun = project(fine.start())
+    return Refinement(fine, coarse, project, image)
+
 
 ENTRY = declared.entry(
     Commit,
