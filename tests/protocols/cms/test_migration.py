@@ -302,7 +302,7 @@ def test_on_the_server_fresh_nodes_take_part_in_a_single_election() -> None:
 @pytest.mark.parametrize("given", ["begins=fresh spares=1", "begins=fresh deaths=1", "contact=E"])
 def test_a_fresh_cluster_with_spares_deaths_or_an_unknown_seed_is_refused(given: str) -> None:
     """Such a cluster could not begin fresh."""
-    with pytest.raises(BadInput, match="^(begins: got 'fresh'|contact: got 'E')"):
+    with pytest.raises(BadInput, match=r"^(begins: got 'fresh'|contact: got 'E')"):
         played(given)
 
 
