@@ -12,7 +12,6 @@ from kit.widgets import Player
 from tests.widgets.browsing import Desk, serious
 
 pytestmark = pytest.mark.browser
-
 STORIES = ["dataplane/anomaly-lost-write", "dataplane/no-longer-a-member"]
 
 
@@ -25,7 +24,7 @@ def test_the_page_of_a_story_shows_each_frame_of_it(desk: Callable[..., Desk], n
     for moment in [*path, *path[::-6]]:
         player.goto(moment)
         found.flush()
-        assert found.difference() == ""
+        assert found.difference() == "", moment
     assert found.errors == []
 
 
@@ -52,4 +51,4 @@ def test_axe_finds_nothing_serious_in_pages_of_reads_and_writes(desk: Callable[.
         found = desk(player)
         player.goto(player.timeline.tip)
         found.flush()
-        assert serious(found.page) == []
+        assert serious(found.page) == [], player

@@ -36,7 +36,6 @@ from tests.saying import like
 
 WORKED = {"rf": 3, "epoch": 99, "operations": ("bootstrap X --tokens 150",)}
 
-
 PLANS: tuple[dict[str, Any], ...] = (
     WORKED,
     {"rf": 2},
@@ -46,7 +45,6 @@ PLANS: tuple[dict[str, Any], ...] = (
     {"nodes": 6, "rf": 4, "operations": ("removenode B",)},
     {"nodes": 8, "rf": 2, "strategy": "network", "dcs": 2, "racks": 2},
 )
-
 
 DATACENTERS = {
     "nodes": 8, "rf": 3, "strategy": "network", "dcs": 2,
@@ -262,15 +260,8 @@ def test_local_levels_are_enumerated_only_in_clusters_of_two_datacenters(
     assert len({(row.write, row.read) for row in rows}) == pairs
 
 
-GAINS, DRIVES = [(0b1111, 3, 0)], [(0b1000, 1, 0), (0b1111, 3, 0)]
-
-
 ASKS = ("K1 write QUORUM", "K2 read QUORUM", "K2 read QUORUM")
-
-
 JOINED = {"rf": 1, "requests": ASKS, "together": True}
-
-
 WEAKER = {"answered": "read-repair-of-answers", "mismatch": "read-repair-of-mismatches"}
 
 
@@ -340,7 +331,6 @@ SEEN = (
     "answer read 2",
 )
 
-
 UNSEEN = ("read 3 at epoch 99", "read 3 reaches B", "read 3 reaches C", "answer read 3")
 
 
@@ -378,7 +368,7 @@ def test_a_blocking_repair_waits_for_a_write_quorum_with_the_pending_replica() -
     assert read.phase == REPAIRING
     assert (names(read.acked), names(read.in_flight)) == (("A",), ("B", "C", "X"))
     for name in "BX":
-        assert "answer read 2" not in verbs_of(model, model.actions(timeline.state))
+        assert "answer read 2" not in verbs_of(model, model.actions(timeline.state)), name
         do(timeline, f"read 2 writes back to {name}")
     do(timeline, "answer read 2")
     for verb in ("commit X", "read 3 at epoch 102", "read 3 reaches C", "read 3 reaches X"):

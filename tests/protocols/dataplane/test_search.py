@@ -101,7 +101,6 @@ LOST: dict[str, dict[str, Any]] = {
     "two-event-cancel": {"rf": 1, "cancels": 1},
 }
 
-
 RF_3 = [
     pytest.param(name, {"rf": 3}, marks=pytest.mark.deep)
     for name in ("progress-barrier", "epoch-exchange", "known-before-streams")
@@ -176,7 +175,7 @@ def test_with_the_last_relevant_epoch_each_missing_safeguard_breaks_the_same_pro
     for name in ("progress-barrier", "epoch-exchange", "plan-revalidation"):
         found, _ = search({**smallest(name), "exchange": "relevant"}, name)
         assert found.violation is not None, name
-        assert found.violation.property == BROKEN[name][0]
+        assert found.violation.property == BROKEN[name][0], name
 
 
 @pytest.mark.spec("B-017")
@@ -189,7 +188,7 @@ def test_a_majority_of_all_datacenters_does_not_protect_local_quorums() -> None:
     for lost, harm in ((False, "quorums-in-use"), (True, "visible")):
         found, _ = search(parameters, lost=lost)
         assert found.broken is not None, harm
-        assert found.broken.property == harm
+        assert found.broken.property == harm, (lost, harm)
     found, _ = search({**parameters, "edition": "server"})
     assert found.violation is None
     assert found.complete
@@ -305,13 +304,11 @@ VARIANTS: dict[str, tuple[dict[str, Any], str]] = {
     "linearizable": ({"rf": 1, "requests": THREE, "together": True}, ""),
 }
 
-
 # what is never reached -> parameters: no replicas for the level, a range that does not move
 UNREACHED: dict[str, dict[str, Any]] = {
     "answered": {"rf": 1, "requests": ("K1 write THREE", "K2 read THREE")},
     "moved": {"rf": 1, "token": 250},
 }
-
 
 # what the models of one role judge: each is broken in a test of its own below
 SOLO = {

@@ -30,9 +30,6 @@ from tests.views.frames import classed, part
 FILES = [path for name, path in files().items() if name.startswith("dataplane/")]
 
 
-"""From where an arrow leaves a lifeline to where it ends."""
-
-
 def scenes(path: Path) -> list[Scene]:
     """The scenes of a scenario file."""
     timeline = open_file(path)
@@ -321,5 +318,5 @@ def test_a_sweep_of_seeds_is_clean_only_with_every_safeguard() -> None:
     seeds = range(5, 105)
     for off, clean in (((), True), (("write-before-read",), False)):
         rows = sweep(None, "dataplane", seeds, parameters={"rf": 1}, off=off).to_pylist()
-        assert [row["seed"] for row in rows] == list(seeds)
+        assert [row["seed"] for row in rows] == list(seeds), (off, clean)
         assert all(row["verdict"] == "clean" for row in rows) is clean, off

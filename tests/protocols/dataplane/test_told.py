@@ -105,7 +105,7 @@ def test_the_barrier_commits_no_epoch_before_three_of_four_replicas_know_the_las
     timeline.do(verbs["bootstrap X --tokens 150"])
     for knows in range(1, 4):
         waiting = {model.verb(action): why for action, why in model.waiting(timeline.state)}
-        assert "commit X" in waiting
+        assert "commit X" in waiting, knows
         node = "XBC"[knows - 1]
         verbs = {model.verb(action): action for action in model.actions(timeline.state)}
         timeline.do(verbs[f"apply {node}"])

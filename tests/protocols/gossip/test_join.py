@@ -14,8 +14,6 @@ from kit.search.fuzz import fuzz
 from tests.views.frames import after, go_on, last_flows, panel_text
 
 HEARD = ("shadow X A", "boot X", "gossip A X", "gossip A B")
-
-
 WALK = ("X", "Y", "A", "B", "C")
 
 
@@ -79,7 +77,7 @@ def test_a_join_without_a_safeguard_loses_a_write(name: str, first: str) -> None
     for judged, found in ((None, first), (kept, "kept")):
         violation = check(model, judged).violation
         assert violation is not None, f"without {name} nothing breaks {found}"
-        assert violation.property == found
+        assert violation.property == found, (judged, found)
     result = check(build("gossip_join", guard.smallest))
     assert (result.violation, result.complete) == (None, True)
 
@@ -89,7 +87,7 @@ def test_a_join_loses_a_write_when_a_node_is_cut_off_during_ring_delay() -> None
     for given in ({"cuts": 1}, {"cuts": 1, "rf": 3}):
         violation = check(build("gossip_join", given)).broken
         assert violation is not None, given
-        assert violation.property == "kept"
+        assert violation.property == "kept", given
 
 
 def test_a_read_misses_a_write_while_news_of_a_join_travels() -> None:
@@ -164,8 +162,6 @@ def test_a_joiner_that_displaces_no_replica_streams_nothing() -> None:
 
 
 REMOVAL: dict[str, Any] = {"operation": "removenode", "rf": 3}
-
-
 ANNOUNCED = ("removenode A Z", "gossip A B", "gossip A C")
 
 

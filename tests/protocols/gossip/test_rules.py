@@ -37,7 +37,6 @@ from kit.protocols.gossip.rules import (
 
 PLACES = (("", "replication"), ("", ""), ("t", "id"), ("t", "column c"), ("t", ""), ("u", "id"))
 
-
 CELLS = st.builds(
     lambda place, time, value: SchemaCell(
         "ks", table=place[0], name=place[1], timestamp=time, value=value if place[1] else ""
@@ -46,7 +45,6 @@ CELLS = st.builds(
     st.integers(1, 4),
     st.sampled_from(("", "1", "2")),
 )
-
 
 MUTATIONS = st.lists(CELLS, max_size=6).map(lambda cells: merged((), tuple(cells)))
 
@@ -92,8 +90,6 @@ def played(*changes: tuple[SchemaChange, int]) -> Mutations:
 
 
 KEYSPACE = (SchemaChange("create", "ks"), 1)
-
-
 TABLE = (SchemaChange("create", "ks", "t"), 2)
 
 
@@ -106,7 +102,7 @@ def test_a_dropped_table_leaves_one_tombstone() -> None:
             table = f"t{i}"
             changes.append((SchemaChange("create", "ks", table), 2 * i + 2))
             changes.append((SchemaChange("drop", "ks", table), 2 * i + 3))
-        assert definitions(played(*changes)) == {"keyspace ks": "rf 1"}
+        assert definitions(played(*changes)) == {"keyspace ks": "rf 1"}, count
         costs.append(len(played(*changes)))
     assert costs == [1, 2, 3, 4, 5]
 
@@ -144,10 +140,7 @@ def test_a_table_created_after_a_concurrent_drop_of_its_keyspace_is_an_orphan() 
 
 
 TYPE = SchemaChange("create", "ks", "type ud")
-
-
 USING = SchemaChange("create", "ks", "t", uses="type ud")
-
 
 RACES = (
     (TYPE, USING, SchemaChange("drop", "ks", "type ud"), ("table ks.t", "type ks.ud")),
@@ -268,9 +261,7 @@ OBJECTIONS = {
     SchemaChange("alter", "ks", "t", "c", "text"): None,
 }
 
-
 Round = tuple[View, View]
-
 
 SAYING = st.tuples(
     st.sampled_from(("say", "start")), st.sampled_from("AB"), st.sampled_from("12")

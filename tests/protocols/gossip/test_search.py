@@ -19,13 +19,8 @@ from tests.quality.reporting import assert_reported, judges
 from tests.views.frames import after
 
 AGREE = ("differ", "again", "agreement")
-
-
 RIVALS = ("create table ks.t at A", "create table ks.t at B")
-
-
 TABLE = ("create keyspace ks at A", "create table ks.t at A")
-
 
 SPLIT: dict[str, Any] = {
     "changes": ("create table ks.t at A", "create table ks.u at B"),
@@ -64,10 +59,7 @@ def two(first: str, second: str, **more: Any) -> dict[str, Any]:
 
 
 DROPPED = "drop table ks.t at A", "alter table ks.t add c int at B"
-
-
 ALTERED = "alter table ks.t add c int at A", "alter table ks.t add c text at B"
-
 
 HARMS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("one-side", SPLIT),
@@ -171,11 +163,7 @@ def test_random_walks_of_a_schema_by_gossip_take_every_action_and_agree() -> Non
 
 
 Broken = Callable[[], Any]
-
-
 SMALLEST = {guard.name: guard.smallest for guard in entry_of("gossip_join").safeguards}
-
-
 REMOVAL: dict[str, Any] = {"operation": "removenode", "rf": 2, "nodes": 2}
 
 
@@ -200,7 +188,6 @@ GOSSIP: dict[str, Broken] = {
     "again": lambda: broken(build("gossip", {"nodes": 2}), BeginRound, doing(unchanged)),
     "agreement": lambda: broken(build("gossip", {"nodes": 2}), DeliverMessage, never),
 }
-
 
 JOIN: dict[str, Broken] = {
     "kept": without("ring-delay"),

@@ -46,8 +46,6 @@ from tests.protocols.storage.views import NEW, OLD, VIEWS, A, B, C, X
 from tests.views.tabled import drawn_rows
 
 ONE_DC = (A | B | C | X,)
-
-
 MASKS = st.integers(0, 15)
 
 
@@ -75,7 +73,7 @@ def test_union_and_joint_quotas_are_equal_while_no_replica_is_pending() -> None:
     """At rest there is one group, so the readings cannot differ."""
     for view in (VIEWS[0], VIEWS[3]):
         sets = [write_quotas("QUORUM", view, ONE_DC, 0, r) for r in ("union", "joint")]
-        assert sets[0] == sets[1] == (AnswerQuota(view.writes, 2),)
+        assert sets[0] == sets[1] == (AnswerQuota(view.writes, 2),), view
 
 
 def test_pending_replicas_count_only_while_old_and_new_groups_are_written_to() -> None:
@@ -230,11 +228,7 @@ def test_a_count_line_lists_every_answer_beside_the_number_needed() -> None:
 
 
 AT_A, AT_B, AT_C, AT_X = 1, 2, 4, 8
-
-
 AT_REST = (AnswerQuota(AT_A | AT_B | AT_C, 2),)
-
-
 JOINING = (AnswerQuota(AT_A | AT_B | AT_C | AT_X, 3),)
 
 
@@ -279,7 +273,6 @@ def test_a_newer_cell_resets_the_holders_and_an_equal_one_adds_a_holder() -> Non
 
 
 LOG = ExchangeSwitches()
-
 
 # by the version that a replica knows: it bars nothing yet, then what is older than one before it,
 # then all but its own

@@ -62,8 +62,8 @@ def test_a_replica_that_is_down_admits_no_request() -> None:
     model = toy(LEAVE, ("K1 write ALL",), slow=True, crashes=1)
     for name, other in ("AX", "XA"):
         state = run(model, Start(0, 1), Crash(name)).state
-        assert why(model, state, Admit(0, name)) == f"{name} is down"
-        assert why(model, state, Admit(0, other)) == ""
+        assert why(model, state, Admit(0, name)) == f"{name} is down", name
+        assert why(model, state, Admit(0, other)) == "", name
 
 
 def test_a_slow_replica_refuses_a_request_for_a_range_that_it_does_not_store() -> None:

@@ -94,8 +94,6 @@ def test_a_fence_does_not_modify_the_row() -> None:
 
 
 TOKENS = 2945182322382062539, 6292367497774912474, -8218881827949364593
-
-
 """What the keys 0, 1 and 2, of eight bytes, are hashed to."""
 
 
@@ -123,16 +121,9 @@ def test_a_range_of_an_unhashed_token_space_gives_its_right_end_as_key() -> None
 
 
 PLACE = re.compile(r"translate\(([-\d.]+) ([-\d.]+)\)")
-
-
 STRAIGHT = re.compile(r"M([-\d.]+) ([-\d.]+)L([-\d.]+) ([-\d.]+)")
-
-
 WAYS = {"message", "inked", "answer"}
-
-
 """What an arrow is drawn as."""
-
 
 STORIES = [
     f"{model}/{story.name}"
@@ -201,7 +192,6 @@ views
 log
 ----
 """
-
 
 PLANNED = (
     "write 1: planned at 100, K1 knows 101; needs 2 of A,B,C (answered: A,B); "

@@ -23,8 +23,6 @@ from tests.quality.reporting import assert_reported, judges
 from tests.saying import like
 
 SCENARIOS = {scenario.name: scenario.parameters for scenario in entry_of("balance").scenarios}
-
-
 STUCK: dict[str, Any] = {"nodes": 2, "tablets": ("A B",), "leaving": ("B",)}
 
 
@@ -52,8 +50,8 @@ def panel(timeline: Timeline, name: str) -> str:
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_the_planner_comes_to_an_end(name: str) -> None:
-    """Every move that is suggested stands in the plan; at the end there is none, and it is told."""
+def test_the_planner_ends_each_balancing_story_with_even_loads(name: str) -> None:
+    """Every suggested move is in the plan, and the end is told."""
     timeline = led(at(name))
     moves = [timeline.moments[moment] for moment in timeline.path()[1:]]
     assert moves
@@ -66,25 +64,22 @@ def test_the_planner_comes_to_an_end(name: str) -> None:
 
 
 @pytest.mark.parametrize("edition", ["documents", "server"])
-def test_a_search_sees_every_placement(edition: str) -> None:
-    """Of three tablets on three nodes; from each of them loads can be evened out."""
+def test_a_search_of_balancing_by_hand_sees_every_placement(edition: str) -> None:
+    """Three tablets on three nodes have 27 of them."""
     result = check(build("balance", {"edition": edition}))
     assert (result.verdict, result.states) == ("complete", 27)
 
 
 @pytest.mark.parametrize("edition", ["documents", "server"])
-def test_the_planner_alone_has_to_come_to_its_end(edition: str) -> None:
-    """Wherever moves by hand have led; few of 1.7 million placements are even, by chance none.
-
-    Six shards hold the bytes of six tablets: four of them are halves, which have to meet in pairs.
-    """
+def test_the_planner_ends_from_any_placement_that_moves_by_hand_reach(edition: str) -> None:
+    """Of all goals "ends" alone is judged, as chance does not reach the other one."""
     m = build("balance", {**SCENARIOS["two-tables"], "edition": edition, "shards": 2})
     walked = fuzz(m, range(6), steps=30, within=60)
     assert (walked.findings, walked.scope.judged["goal"]) == ((), ("ends",))
 
 
-def test_what_may_not_move_says_why() -> None:
-    """A second replica on a node, or in a rack; another datacenter; a node that is emptied."""
+def test_a_move_by_hand_is_refused_with_its_reason() -> None:
+    """A replica there, a full rack, a node that is emptied, and another datacenter."""
     racks = ("dc1/r1", "dc1/r2", "dc1/r1", "dc1/r2", "dc2/r1")
     m: Any = build("balance", {"nodes": 5, "tablets": ("A B",), "racks": racks, "leaving": ("C",)})
     refused = {m.verb(action): why.reason for action, why in m.waiting(m.start())}
@@ -94,8 +89,8 @@ def test_what_may_not_move_says_why() -> None:
     assert "dc2" in refused["move 0 A:0 E:0"]
 
 
-def test_sizes_and_room_make_the_load() -> None:
-    """Half a tablet on a disk for two is a quarter; what is copied is its size."""
+def test_a_load_is_the_size_of_tablets_by_the_room_of_the_disk() -> None:
+    """What is copied is the tablet's size."""
     given = {"nodes": 2, "tablets": ("A 50", "A 50"), "room": ("2", "4"), "edition": "server"}
     line = at("", "move 0 A:0 B:0", **given)
     assert "A goes from 50.00% to 25.00%, B from 0.00% to 12.50%" in line.now.say
@@ -106,8 +101,8 @@ def test_sizes_and_room_make_the_load() -> None:
     assert m.bytes_of(0) == TARGET_SIZE // 2
 
 
-def test_hand_and_planner_are_compared() -> None:
-    """Each by moves and loads; of every move by hand the badness and the planner's reason."""
+def test_moves_by_hand_are_compared_with_the_planners() -> None:
+    """Each move has its badness and the planner's reason."""
     line = at("by-hand", "move 0 A:0 D:0", "move 1 A:1 D:0", "move 2 B:0 D:0", "move 3 C:1 D:0")
     mine, planner = against_planner(line).rows
     assert (mine[1], planner[1], planner[-1]) == ("4", "3", "0")
@@ -118,8 +113,8 @@ def test_hand_and_planner_are_compared() -> None:
     assert [row[1] for row in own] == ["✓"] * 3
 
 
-def test_questions_are_answered_by_the_planner() -> None:
-    """Who may take a replica, and where the first one goes; what is not there is named."""
+def test_questions_about_balancing_have_the_planners_answers() -> None:
+    """A tablet, source, place or model that does not exist is refused."""
     start = at("by-hand")
     question = may_take(start, "0", "A:0").question
     assert (question.right, question.choices) == (("C", "D"), ("B", "C", "D"))
@@ -137,14 +132,14 @@ def test_questions_are_answered_by_the_planner() -> None:
         goes_to(Timeline(build("twophase")))
 
 
-def test_what_cannot_leave_is_told() -> None:
-    """With as many nodes as replicas a drain has nowhere to go."""
+def test_the_plan_panel_names_a_replica_that_no_node_can_take() -> None:
+    """There are as many nodes as replicas."""
     line = at("", **STUCK)
     assert "no node can take tablet 0 at B:0" in panel(line, "plan")
 
 
-def test_a_slow_hand_does_not_pass() -> None:
-    """An even end after more moves than the planner's is told, with both numbers."""
+def test_an_even_end_after_more_moves_than_the_planners_fails_its_exercise() -> None:
+    """The reply has both numbers."""
     slow = ["move a0 A:0 B:0", "move a0 B:0 A:0", "move b0 A:0 C:0", "move a0 A:0 C:0",
             "move b3 B:0 C:0"]  # fmt: skip
     said = repr(exercise("even-by-hand").check(slow))
@@ -152,13 +147,8 @@ def test_a_slow_hand_does_not_pass() -> None:
 
 
 TWO: dict[str, Any] = {"tablets": ("A B",), "nodes": 3}
-
-
 RACKS: dict[str, Any] = {**TWO, "racks": ("dc1/r1", "dc1/r2", "dc1/r2")}
-
-
 UNEVEN: dict[str, Any] = {"nodes": 2, "tablets": ("A", "A")}
-
 
 REPORTED: dict[str, Callable[[], Any]] = {
     "whole-map": lambda: broken(build("balance", TWO), Balance.move.struct, unguarded),
@@ -174,11 +164,11 @@ def stays(s: BalanceState, action: Any) -> BalanceState:
 
 
 @pytest.mark.parametrize("name", REPORTED)
-def test_a_search_reports_it(name: str) -> None:
-    """Judged alone, each promise is broken by what was broken for it."""
+def test_a_search_of_balancing_reports_the_property_that_was_broken(name: str) -> None:
+    """Each property is judged alone, on a model that was broken for it."""
     assert_reported(REPORTED[name](), name)
 
 
-def test_every_judge_has_a_broken_variant() -> None:
-    """The table names all properties."""
+def test_every_property_of_balancing_has_a_broken_model() -> None:
+    """The table names all of them."""
     assert set(REPORTED) == set(judges(build("balance")))

@@ -25,8 +25,6 @@ from tests.protocols.tablets.rules.drawn_maps import HOSTS, SHARDS, maps
 from tests.views.frames import scenes, walk
 
 CLUSTER = tuple(GridHost(name, SHARDS) for name in HOSTS)
-
-
 A0 = TabletReplica("A")
 
 
@@ -45,8 +43,10 @@ def many(hosts: int, shards: int, tablets: int, name: str = "n{}") -> TabletGrid
 
 
 @given(maps(), st.booleans())
-def test_every_replica_is_in_its_cell_once(table: TabletMap, by_storage: bool) -> None:
-    """No two chips meet, each lies within its shard's cell, and no replica is left out."""
+def test_the_grid_draws_every_replica_once_within_its_shards_cell(
+    table: TabletMap, by_storage: bool
+) -> None:
+    """No two chips meet."""
     sizes = {
         ("ks.t", i, place): (i + 1) << 20
         for i, tablet in enumerate(table.tablets)
@@ -69,8 +69,8 @@ def test_every_replica_is_in_its_cell_once(table: TabletMap, by_storage: bool) -
     check_keys(draw_grid(grid, by_storage=by_storage))
 
 
-def test_tables_are_told_apart_and_a_nasty_name_is_text() -> None:
-    """Of two tables each has its letter; a name like a tag is escaped."""
+def test_the_grid_gives_each_table_a_letter_and_escapes_its_name() -> None:
+    """A table named like a tag is no tag."""
     nasty = "<img src=x onerror=alert(1)>"
     tables = [TabletMap(name, (Tablet(last_tokens(1)[0], (A0,)),)) for name in ("ks.t", nasty)]
     drawn = draw_grid(grid_of_maps(tables, (GridHost("A"),)))
@@ -80,8 +80,8 @@ def test_tables_are_told_apart_and_a_nasty_name_is_text() -> None:
 
 
 @pytest.mark.parametrize(("hosts", "shards"), [(10, 4), (1000, 16)])
-def test_many_tablets_are_a_density_of_bounded_size(hosts: int, shards: int) -> None:
-    """Beyond the chips a cell says how many replicas it has; the least, mean and most are said."""
+def test_the_grid_of_many_tablets_shows_counts_in_place_of_chips(hosts: int, shards: int) -> None:
+    """The mean is told, and above a bound of shards there are no cells."""
     grid = many(hosts, shards, 20_000)
     drawn = draw_grid(grid)
     check_keys(drawn)
@@ -93,8 +93,6 @@ def test_many_tablets_are_a_density_of_bounded_size(hosts: int, shards: int) -> 
 
 
 DRAWN = pytest.mark.parametrize("entry", ["balance", "resize", "tablets"])
-
-
 """The models whose picture is a grid."""
 
 
@@ -107,10 +105,8 @@ def drawn_in(scenario: str) -> tuple[Frag, ...]:
 
 
 @DRAWN
-def test_no_step_goes_unseen(entry: str) -> None:
-    """In every step of a scenario something is marked, and whoever says what it did not say before
-    is.
-    """
+def test_every_step_of_a_tablet_story_marks_what_is_new(entry: str) -> None:
+    """A part that says what it did not say before is marked."""
     for scenario in entries()[entry].scenarios:
         first, *steps = drawn_in(f"{entry}/{scenario.name}")
         assert not any(map(marks_itself, first.walk()))
@@ -143,8 +139,8 @@ def marks_itself(drawn: Frag) -> bool:
 
 
 @pytest.mark.spec("E-007", "E-008", "E-009")
-def test_a_diagram_has_the_edges_of_its_table() -> None:
-    """Every edge once, where it leads, with the boundary as the beginning and the end."""
+def test_the_diagram_of_a_transition_has_the_edges_of_its_table() -> None:
+    """Each edge once, with the boundary as beginning and end."""
     for whose, tables in TRANSITIONS.items():
         for kind, table in tables.items():
             drawn = [(source, target) for source, _, target in diagram(kind, whose).transitions]

@@ -37,8 +37,8 @@ def at(stage: str, *verbs: str, **given: Any) -> Timeline:
 
 
 @pytest.mark.parametrize("edition", ["documents", "server"])
-def test_what_comes_next(edition: Any) -> None:
-    """In every stage of a move the answer is where the table's happy edge leads."""
+def test_the_right_answer_on_the_next_stage_is_the_happy_edge(edition: Any) -> None:
+    """In every stage of a move, in both editions."""
     table = TRANSITIONS[edition]["migration"]
     stage = table.begins.target
     while stage != END:
@@ -64,26 +64,26 @@ def test_what_comes_next(edition: Any) -> None:
         ("use_new", ("crash D",), "documents", STAYS),
     ],
 )  # fmt: skip
-def test_where_a_failure_leads(
+def test_the_right_answer_on_a_failure_is_the_stage_it_leads_to(
     stage: str, verbs: tuple[str, ...], edition: str, answer: str
 ) -> None:
-    """Back, on, or nowhere: by edition, by stage and by who is gone."""
+    """By edition, by stage and by the nodes that are gone."""
     given: dict[str, Any] = {"edition": edition, "crashes": 1, "exclusions": 1}
     question = stage_fails(at(stage, *verbs, **given)).question
     assert question.right == (answer,)
     assert answer in question.choices
 
 
-def test_a_late_rpc_is_judged_by_its_stage() -> None:
-    """While its stage is still open it is let in; once a barrier has passed it is refused."""
+def test_the_right_answer_on_a_late_rpc_depends_on_its_stage() -> None:
+    """While its stage is open it is let in, and behind a barrier refused."""
     timeline = at("streaming", "delay 0", late=1)
     assert late_arrives(timeline).question.right == ("it lets it in",)
     until(timeline, "cleanup")
     assert late_arrives(timeline).question.right == ("it refuses it",)
 
 
-def test_questions_ask_of_what_is_there() -> None:
-    """Without a transition, work or a late RPC, or of another model, there is nothing to ask."""
+def test_a_question_about_tablets_without_its_subject_is_refused() -> None:
+    """A transition, work, a late RPC, or the model itself is missing."""
     rests = Timeline(build("tablets"))
     for question in (next_stage, written_to, stage_fails, late_arrives):
         with pytest.raises(KitError, match="predict:"):
@@ -115,8 +115,8 @@ NOBODY = dict.fromkeys(("homes", "without-majority", "may-alter", "to-be-warned-
 
 @pytest.mark.parametrize("name", RIGHT)
 @pytest.mark.usefixtures("judged_here")
-def test_right_answers_pass_and_wrong_ones_do_not(name: str) -> None:
-    """What is right passes in full; an empty answer does not."""
+def test_each_exercise_on_tablets_passes_its_right_answer_and_fails_a_wrong_one(name: str) -> None:
+    """The wrong one is empty, or as if nothing ever moved."""
     assert "✓" in repr(exercise(name).check(RIGHT[name]()))
     wrong: Any = {"replicas-used": always_old, "resize-decided": never_resized, **NOBODY}.get(
         name, []
@@ -132,8 +132,8 @@ def replacing(**more: object) -> Timeline:
     return timeline
 
 
-def test_who_may_die_is_asked_of_the_replicas_that_live() -> None:
-    """Right after the replace only who has no tablet yet; once all are rebuilt, anybody."""
+def test_the_right_answer_on_who_may_be_lost_changes_with_the_rebuild() -> None:
+    """Right after the replace it is D alone, and in the end any node."""
     timeline = replacing()
     assert predict(timeline, may_be_lost).right == ("D",)
     while timeline.forward() is not None:
@@ -142,8 +142,10 @@ def test_who_may_die_is_asked_of_the_replicas_that_live() -> None:
 
 
 @pytest.mark.parametrize(("kind", "sources"), [("rebuild", ("A:0", "B:0")), ("rebuild_v2", 1)])
-def test_where_data_comes_from(kind: str, sources: object) -> None:
-    """From all that are left, or from one after a repair; what is shown stays where it is."""
+def test_the_right_answer_on_sources_is_all_replicas_or_one_after_a_repair(
+    kind: str, sources: object
+) -> None:
+    """Asking leaves the run where it was."""
     timeline = replacing(rebuild=kind)
     before = timeline.at
     right = predict(timeline, comes_from).right
@@ -155,8 +157,8 @@ def test_where_data_comes_from(kind: str, sources: object) -> None:
         predict(timeline, comes_from)
 
 
-def test_what_repairs_skip() -> None:
-    """A tablet whose primary replica has left, until it is rebuilt."""
+def test_the_right_answer_on_skipped_repairs_has_the_tablets_without_their_primary() -> None:
+    """Once they are rebuilt it is none."""
     timeline = replacing(tablets=("A B C", "B C A", "C A B", "A C B"))
     assert predict(timeline, skipped_by_repair).right == ("2",)
     while timeline.forward() is not None:
@@ -166,8 +168,8 @@ def test_what_repairs_skip() -> None:
         predict(build("twophase"), skipped_by_repair)
 
 
-def test_a_node_that_dies_too_early_is_no_answer() -> None:
-    """The run of the exercise, cut where the request is done, does not pass."""
+def test_a_loss_before_the_request_is_done_fails_its_exercise() -> None:
+    """Every tablet can still spare that node."""
     early = [*verbs_to(replacing()), "crash B"]
     said = exercise("one-loss-later").check(early)
     assert not said.passed
@@ -177,15 +179,11 @@ def test_a_node_that_dies_too_early_is_no_answer() -> None:
 
 OF = "tablets"
 
-
 EVERY = [
     (model, id_) for model, pool in hunts().items() if pool.of == OF for id_ in pool.safeguards
 ]
 
-
 LONG = {"S-24", "S-57"}
-
-
 """These need requests of their own."""
 
 
@@ -197,10 +195,10 @@ def variant_of(model: str, id_: str) -> Variant:
 
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize(("model", "id_"), EVERY)
-def test_every_variant_is_broken_and_a_wrong_name_is_refuted(model: str, id_: str) -> None:
-    """A search finds what is broken; the right name passes, and the next one of its model's is
-    refuted by a run.
-    """
+def test_a_search_breaks_every_tablet_hunt_variant_and_refutes_a_wrong_accusation(
+    model: str, id_: str
+) -> None:
+    """The name of the missing safeguard passes."""
     variant = variant_of(model, id_)
     assert shortest_breach(variant.build(), 20_000).violation is not None
     assert judged(variant, 1, id_).passed
@@ -210,11 +208,11 @@ def test_every_variant_is_broken_and_a_wrong_name_is_refuted(model: str, id_: st
     assert "With only" in " ".join(verdict.lines)
 
 
-def test_a_seed_draws_from_all_three_models() -> None:
-    """Eight different variants, of each model at least two; none says what it lacks."""
+def test_a_hunt_in_tablets_draws_eight_variants_of_all_three_models() -> None:
+    """Its sheet tells no two safeguards of one model apart."""
     for seed in range(20):
         variants = drawn(seed, OF)
-        assert len({(v.model, v.missing.id) for v in variants}) == len(variants) == VARIANTS
-        assert {v.model for v in variants} == {"tablets", "tablet", "resize"}
+        assert len({(v.model, v.missing.id) for v in variants}) == len(variants) == VARIANTS, seed
+        assert {v.model for v in variants} == {"tablets", "tablet", "resize"}, seed
     planned = {(row[1], row[2]) for seed in range(20) for row in hunt(seed, OF).sheet().rows}
     assert len(planned) == len({about for about, _ in planned})

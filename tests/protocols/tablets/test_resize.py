@@ -30,10 +30,8 @@ def played(model: Any, *verbs: str) -> ResizeState:
 
 
 @pytest.mark.spec("E-043")
-def test_a_split_monitor_divides_once_its_node_knows_of_the_split() -> None:
-    """A replica's storage is divided into two halves after its node applied the decision; then it
-    shows the decision's number.
-    """
+def test_a_replica_divides_its_storage_once_its_node_knows_of_the_split() -> None:
+    """Then it reports the decision's number."""
     model = build("resize", {"tablets": ("A B",), "nodes": 2})
     state = played(model, "grow", "resize")
     assert refused(model, state, "divide 0 A:0") == "its node does not know about the split yet"
@@ -46,10 +44,8 @@ def test_a_split_monitor_divides_once_its_node_knows_of_the_split() -> None:
 
 
 @pytest.mark.spec("E-046", "E-047")
-def test_finalization_has_a_barrier_before_the_map_and_no_move() -> None:
-    """In ``tablet_resize_finalization`` nothing moves; the map waits until every node has applied
-    all and no repair holds the former one.
-    """
+def test_a_finalization_commits_its_map_behind_a_barrier_without_moves() -> None:
+    """The barrier waits for every node, and for a repair that holds the former map."""
     given = {"tablets": ("A",), "nodes": 2, "moves": 1, "repairs": 1, "edition": "server"}
     model = build("resize", given)
     begun = ("grow", "resize", "repair A 0", "apply A", "divide 0 A:0", "poll", "finalize")
@@ -64,8 +60,8 @@ def test_finalization_has_a_barrier_before_the_map_and_no_move() -> None:
     assert state.map.resize_type == "none"
 
 
-def test_a_decision_that_is_no_longer_due_is_not_finalized() -> None:
-    """The table shrinks again within finalization: the map stays, and the split is revoked."""
+def test_a_split_that_is_no_longer_due_is_revoked_within_its_finalization() -> None:
+    """The map stays."""
     model = build("resize", {"tablets": ("A",), "nodes": 1, "shrinks": 1, "edition": "server"})
     divides = ("grow", "resize", "apply A", "divide 0 A:0", "poll")
     begun = (*divides, "finalize", "shrink", "apply A")
@@ -76,16 +72,9 @@ def test_a_decision_that_is_no_longer_due_is_not_finalized() -> None:
 
 
 Way = tuple[Edition, dict[str, Any], tuple[str, ...], list[str]]
-
-
 SPLIT = ("grow", "resize", "apply A", "divide 0 A:0", "poll")
-
-
 MOVES = {"nodes": 2, "moves": 1}
-
-
 TRACK, FINAL = "tablet_migration", "tablet_resize_finalization"
-
 
 WAYS: tuple[Way, ...] = (
     ("documents", {}, (*SPLIT, "begin track", "finalize", "apply A", "barrier", "commit map"),
@@ -102,17 +91,17 @@ WAYS: tuple[Way, ...] = (
 
 
 @pytest.mark.parametrize(("edition", "given", "verbs", "states"), WAYS)
-def test_the_topology_goes_along_its_table(
+def test_a_resize_takes_the_topology_states_of_its_edition(
     edition: Edition, given: dict[str, Any], verbs: tuple[str, ...], states: list[str]
 ) -> None:
-    """The documents leave the track for the finalization; the server's track ends before it."""
+    """The server's tablet track ends before the finalization, the documents' leads into it."""
     model = build("resize", {"tablets": ("A",), "nodes": 1, **given, "edition": edition})
     found = [played(model, *verbs[:done]).transition for done in range(len(verbs) + 1)]
     assert [now for old, now in pairwise(found) if old != now] == states
 
 
-def test_a_node_that_has_not_split_its_storage_lacks_the_right_half() -> None:
-    """S-43 off: A divided, B did not. The new map harms nobody until B applies it and remaps."""
+def test_without_split_readiness_a_replica_lacks_the_data_of_its_right_half() -> None:
+    """S-43: the new map does no harm until that node applies it."""
     given = {"tablets": ("A B",), "nodes": 2, "edition": "server"}
     model = build("resize", given, ("split-readiness",))
     begun = ("grow", "resize", "apply A", "divide 0 A:0", "finalize", "apply A", "apply B")
@@ -125,7 +114,6 @@ def test_a_node_that_has_not_split_its_storage_lacks_the_right_half() -> None:
 
 
 MOST = 1_000_000
-
 
 SMALL: dict[str, dict[str, Any]] = {
     "split, a repair": {"tablets": ("A B",), "nodes": 2, "repairs": 1},
@@ -156,11 +144,10 @@ SMALL: dict[str, dict[str, Any]] = {
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("name", SMALL)
-def test_a_table_is_resized(edition: Edition, name: str) -> None:
-    """Sizes, moves, repairs and nodes that lag in any order: every token is in one tablet, replicas
-    find their data, siblings are merged in one place, each decision takes the next number, and each
-    resize can end.
-    """
+def test_a_resize_beside_moves_repairs_and_dead_nodes_breaks_no_promise(
+    edition: Edition, name: str
+) -> None:
+    """The search is complete, and every goal is reached."""
     result = check(build("resize", {"edition": edition, **SMALL[name]}), max_states=MOST)
     assert result.violation is None, result.violation
     assert result.verdict == "complete"
@@ -172,9 +159,7 @@ def test_a_table_is_resized(edition: Edition, name: str) -> None:
 def test_a_merge_of_replicas_on_a_dead_node_waits_for_an_operator(
     edition: Edition, moves: int
 ) -> None:
-    """Siblings cannot be brought together while a replica would have to leave, or go to, a node
-    that is ignored: nothing else is broken, and the refusal names the node and what it waits for.
-    """
+    """Nothing is broken, and the refusal names the node."""
     given = {"tablets": ("A C", "A B"), "initial": 1, "ignored": ("C",), "grows": 0, "shrinks": 1}
     model: Any = build("resize", {"edition": edition, **given, "moves": moves})
     result = check(model, max_states=MOST)
@@ -190,8 +175,8 @@ def test_a_merge_of_replicas_on_a_dead_node_waits_for_an_operator(
 
 @pytest.mark.deep
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_two_tablets_grow_and_shrink(edition: Edition) -> None:
-    """Two tablets of three nodes with every kind of step."""
+def test_two_tablets_that_grow_and_shrink_break_no_promise(edition: Edition) -> None:
+    """The search of three nodes is complete."""
     given = {"tablets": ("A B", "B C"), "initial": 1, "shrinks": 1}
     given |= {"moves": 1 if edition == "server" else 0}
     result = check(build("resize", {"edition": edition, **given}), max_states=MOST)
@@ -200,13 +185,13 @@ def test_two_tablets_grow_and_shrink(edition: Edition) -> None:
 
 
 @pytest.mark.parametrize("guard", Resize.safeguards, ids=lambda guard: guard.name)
-def test_a_safeguard_protects_its_invariant(guard: Safeguard) -> None:
-    """Off, its smallest configuration breaks one of its invariants; on, nothing is broken there."""
+def test_each_safeguard_of_a_resize_protects_its_invariant(guard: Safeguard) -> None:
+    """Off, its smallest configuration breaks it. On, nothing is broken there."""
     assert_protects("resize", guard)
 
 
-def test_siblings_merged_apart_lose_data() -> None:
-    """S-45: with nothing else judged the search goes on to a replica that lacks its sibling's."""
+def test_without_the_colocation_test_a_merge_loses_a_siblings_data() -> None:
+    """S-45: a replica does not find what its sibling had on another node."""
     model = build("resize", Resize.safeguards[-1].smallest, ("colocation-test",))
     only = tuple(prop for prop in model.properties if prop.name == "finds-all")
     found = check(model, only).violation
@@ -216,10 +201,8 @@ def test_siblings_merged_apart_lose_data() -> None:
 
 @pytest.mark.spec("E-048")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_a_node_has_the_groups_of_its_own_map(edition: Edition) -> None:
-    """On walks with every kind of step: a node stores each replica that the map which it goes by
-    has there, once, and the parts of its compaction groups are within that tablet.
-    """
+def test_a_node_stores_each_replica_of_the_map_it_has_applied_once(edition: Edition) -> None:
+    """Its compaction groups are parts of that tablet."""
     given = {"tablets": ("A B", "B C"), "initial": 1, "shrinks": 2, "moves": 2, "repairs": 1}
     model: Any = build("resize", {"edition": edition, **given})
     remapped = 0
@@ -233,25 +216,19 @@ def test_a_node_has_the_groups_of_its_own_map(edition: Edition) -> None:
             remapped += len(before.stores) != len(s.stores)
             for name, view in zip(model.names, s.views, strict=True):
                 own = [each for each in s.stores if each.replica.host == name]
-                assert len({each.tablet for each in own}) == len(own)
+                assert len({each.tablet for each in own}) == len(own), seed
                 for each in own:
-                    assert sum(each.groups) == model.parts_of(each.tablet, view.count)
+                    assert sum(each.groups) == model.parts_of(each.tablet, view.count), seed
                 if view.count == s.map.count:
                     rows = enumerate(s.map.tablets)
                     there = {(i, r) for i, row in rows for r in row.replicas if r.host == name}
-                    assert {(each.tablet, each.replica) for each in own} == there
+                    assert {(each.tablet, each.replica) for each in own} == there, seed
     assert remapped > 20
 
 
 SMALLEST = {guard.name: guard.smallest for guard in Resize.safeguards}
-
-
 ONE_TABLET = {"tablets": ("A",), "nodes": 1}
-
-
 A, B = (TabletReplica(host) for host in "AB")
-
-
 MOVING = (Tablet(2**63 - 1, (A,), (B,), "streaming", "migration"),)
 
 
@@ -283,11 +260,11 @@ REPORTED: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("name", REPORTED)
-def test_a_search_reports_it(name: str) -> None:
-    """Judged alone, each promise is broken by what was broken for it."""
+def test_a_search_of_a_resize_reports_the_property_that_was_broken(name: str) -> None:
+    """Each property is judged alone, on a model that was broken for it."""
     assert_reported(REPORTED[name](), name)
 
 
-def test_every_judge_has_a_broken_variant() -> None:
-    """The table names all properties."""
+def test_every_property_of_a_resize_has_a_broken_model() -> None:
+    """The table names all of them."""
     assert set(REPORTED) == set(judges(build("resize")))

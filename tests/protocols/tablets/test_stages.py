@@ -65,8 +65,8 @@ MOVE = ReplicaSets(replicas("A B C"), replicas("D B C"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_documents_edition_has_exactly_the_edges_of_the_documents(kind: TransitionKind) -> None:
-    """Each kind has the edges of its diagram, none more and none twice."""
+def test_the_documents_edition_has_the_edges_of_its_diagrams(kind: TransitionKind) -> None:
+    """Each kind has them once, and no other."""
     ours = [(e.source, e.target, e.label) for e in TRANSITIONS["documents"][kind].edges]
     theirs = rows("EDGE", DIAGRAM[kind])
     assert sorted(ours) == sorted(theirs)
@@ -74,46 +74,22 @@ def test_the_documents_edition_has_exactly_the_edges_of_the_documents(kind: Tran
 
 
 MOVES = "allow_write_both_read_old write_both_read_old streaming write_both_read_new use_new"
-
-
 LAST = f"{MOVES} cleanup end_migration"
-
-
-BACK = "cleanup_target revert_migration"
-
-
-FALLS = f"write_both_read_old_fallback_cleanup {BACK}"
-
-
 REBUILDS = LAST.replace("streaming", "rebuild_repair streaming")
 
 
-ROWS = {
-    ("documents", "migration"): f"{LAST} {BACK}",
-    ("documents", "intranode_migration"): f"{LAST} {BACK}",
-    ("documents", "rebuild"): f"{LAST} {BACK}",
-    ("documents", "rebuild_v2"): f"{REBUILDS} {BACK}",
-    ("documents", "repair"): "repair end_repair",
-    ("server", "migration"): f"{LAST} {FALLS}",
-    ("server", "intranode_migration"): f"{LAST} {BACK}",
-    ("server", "rebuild"): f"{LAST} {FALLS}",
-    ("server", "rebuild_v2"): f"{REBUILDS} {FALLS}",
-    ("server", "repair"): "repair end_repair",
-}
-
-
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_a_way_back_ends_with_the_old_replicas(edition: Edition) -> None:
-    """So does a repair, which has no others; every stage on the way on ends with the new ones."""
+def test_only_stages_on_the_way_on_end_with_the_new_replicas(edition: Edition) -> None:
+    """Ways back and repairs end with the old ones."""
     for kind in KINDS:
         table = TRANSITIONS[edition][kind]
         ended = {row.name for row in table.states if ends_well(table, row.name)}
         onwards = {"rebuild_v2": REBUILDS, "repair": ""}.get(kind, LAST)
-        assert ended == {*onwards.split()}
+        assert ended == {*onwards.split()}, kind
 
 
-def test_a_restore_has_one_stage_of_the_server() -> None:
-    """It ends whether its work is done or has failed, and is in the words of the edition."""
+def test_a_restore_is_one_stage_in_the_server_alone() -> None:
+    """It ends whether its work is done or has failed, and the editions page has its words."""
     assert "restore" not in TRANSITIONS["documents"]
     table = TRANSITIONS["server"]["restore"]
     assert [row.name for row in table.states] == ["restore"]
@@ -128,11 +104,11 @@ def test_a_restore_has_one_stage_of_the_server() -> None:
             own = [*machine_in_words(each)]
             assert own == words[: len(own)], kind
             words = words[len(own) :]
-        assert words == []
+        assert words == [], edition
 
 
-def test_a_stage_alone_says_which_replicas_are_used() -> None:
-    """Selectors, session and work of a stage are those of the documents in every kind."""
+def test_each_stage_of_the_documents_has_the_documents_selectors() -> None:
+    """In every kind. Sessions and work are compared as well."""
     known = {row[0]: row[1:] for row in rows("STAGE")}
     assert set(known) == set(stages("documents"))
     for table in TRANSITIONS["documents"].values():
@@ -143,7 +119,7 @@ def test_a_stage_alone_says_which_replicas_are_used() -> None:
 
 
 def test_the_server_edition_has_the_stages_of_the_published_server() -> None:
-    """Selectors, work and both kinds of next stage are those that were read there."""
+    """Selectors, work and both kinds of next stage are compared."""
     known = {row[0]: row[1:] for row in rows("CODE")}
     assert set(known) == set(stages("server"))
     for table in (TRANSITIONS["server"][kind] for kind in KINDS):
@@ -157,8 +133,8 @@ def test_the_server_edition_has_the_stages_of_the_published_server() -> None:
             assert back == set(failed.split()) or table.name == "intranode_migration"
 
 
-def test_sessions_are_those_of_each_edition() -> None:
-    """The documents open one with each stage that needs it, the server one stage earlier."""
+def test_the_server_opens_a_session_one_stage_before_the_documents() -> None:
+    """In the documents each stage that needs one opens its own."""
     moving, repaired = {"streaming"}, {"rebuild_repair", "streaming"}
     early = {"write_both_read_old"}
     expected = {
@@ -177,8 +153,8 @@ def test_sessions_are_those_of_each_edition() -> None:
     assert onward(TRANSITIONS["server"]["rebuild_v2"], "rebuild_repair").session == ""
 
 
-def test_every_table_ends() -> None:
-    """Every stage is reached, and its happy edges lead to the end; every edge is visible."""
+def test_every_stage_is_reached_and_leads_to_the_end_by_happy_edges() -> None:
+    """Every edge raises the version."""
     for edition, table in tables():
         names = {row.name for row in table.states}
         assert {e.target for e in table.edges} == names | {BOUNDARY}, (edition, table.name)
@@ -191,8 +167,8 @@ def test_every_table_ends() -> None:
                 assert len(way) <= len(names) + 1
 
 
-def test_selectors_change_one_at_a_time_but_for_one_edge() -> None:
-    """The one edge that changes both is the documents' way back from ``write_both_read_new``."""
+def test_every_edge_but_one_changes_at_most_one_selector() -> None:
+    """The one is the documents' way back from write_both_read_new."""
     found = set()
     for edition, table in tables():
         rest = {row.name: (row.reads, row.writes) for row in table.states}
@@ -217,10 +193,10 @@ def test_selectors_change_one_at_a_time_but_for_one_edge() -> None:
         ("documents", "cleanup_target", "A", None),
     ],
 )
-def test_where_a_failure_leads(
+def test_a_failed_stage_leads_back_or_on_by_the_nodes_that_are_left(
     edition: Edition, stage: str, excluded: str, leads: str | None
 ) -> None:
-    """Before the switch back, afterwards by who is left; where no edge stands, again."""
+    """Where the table has no edge it is tried again."""
     edge = after_failure(TRANSITIONS[edition]["migration"], stage, MOVE, excluded)
     assert (edge and edge.target) == leads
 
@@ -232,8 +208,8 @@ PUBLISHED = Path(__file__).parent / "published" / "failures.txt"
 @pytest.mark.parametrize(
     "case", PUBLISHED.read_text(encoding="utf-8").partition("\n\n")[2].splitlines()
 )
-def test_published_failures(case: str, release: Supported) -> None:
-    """On each release, by its own table."""
+def test_a_published_failure_leads_where_its_release_leads(case: str, release: Supported) -> None:
+    """Each row of failures.txt, on each release."""
     kind, stage, excluded, before, since = map(str.strip, case.split("|"))
     given_up = excluded == "full"
     table = TRANSITIONS[tables_for("server", release)][kind]  # type: ignore[index]  # a kind
@@ -244,8 +220,8 @@ def test_published_failures(case: str, release: Supported) -> None:
     assert (edge.target if edge else "again") == leads
 
 
-def test_who_streams_to_whom() -> None:
-    """A migration reads what leaves, a rebuild all who stay, one that was repaired one of them."""
+def test_each_kind_of_transition_streams_from_and_to_its_replicas() -> None:
+    """A migration from the leaving one, a rebuild from all, after a repair from one of them."""
     sent = streaming("migration", MOVE)
     assert (sent.sources, sent.targets) == (replicas("A"), replicas("D"))
     assert streaming("rebuild", MOVE, "A").sources == replicas("B C")
@@ -261,8 +237,6 @@ def test_who_streams_to_whom() -> None:
 
 
 Window = frozenset[str]
-
-
 """The stages by which somebody may still work."""
 
 
@@ -313,20 +287,22 @@ def too_far(edition: Edition, kind: TransitionKind) -> set[tuple[str, str]]:
 
 @pytest.mark.spec("E-064")
 @pytest.mark.parametrize("kind", KINDS)
-def test_in_edition_server_two_nodes_differ_in_one_selector_at_most(kind: TransitionKind) -> None:
+def test_in_the_server_no_two_nodes_differ_in_both_selectors(kind: TransitionKind) -> None:
     """On every way through the table, also those of failures."""
     assert too_far("server", kind) == set()
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_in_edition_documents_but_for_what_follows_a_failed_barrier(kind: TransitionKind) -> None:
-    """The read switch's barrier failed: back or on, the next change comes without one (Q-47)."""
+def test_in_the_documents_two_nodes_differ_in_both_selectors_after_a_failed_barrier(
+    kind: TransitionKind,
+) -> None:
+    """Q-47: only after the read switch, where the next change comes without a barrier."""
     switch = {("write_both_read_new", "cleanup_target"), ("write_both_read_new", "use_new")}
     assert too_far("documents", kind) == (switch if kind != "repair" else set())
 
 
-def test_without_the_barrier_of_double_writes_two_nodes_would_be_further_apart() -> None:
-    """What the first test looks for is found where a barrier is taken away."""
+def test_without_one_barrier_two_nodes_are_two_stages_apart() -> None:
+    """So the tests above would find a missing barrier."""
     table = TRANSITIONS["server"]["migration"]
     weaker = [
         row if row.name != "write_both_read_new" else StateRow(row.name, (), row.reads, row.writes)
@@ -337,8 +313,8 @@ def test_without_the_barrier_of_double_writes_two_nodes_would_be_further_apart()
     assert any({"streaming", "use_new"} <= window for window in wide)
 
 
-def test_a_model_is_built_of_a_dump_that_fits() -> None:
-    """As many members as have shards, and as many tablets as are written."""
+def test_a_model_refuses_a_dump_that_does_not_fit_its_parameters() -> None:
+    """The shards of all members and the sizes of all tablets are needed."""
     given = {"nodes": 3, "tablets": ("A", "B"), "tables": ("ks.t",)}
     dump = {"shards": (1, 1, 1), "tables": ({"name": "ks.t", "tablets": 2},)}
     assert build("tablets", {**given, "dump": dump}).layout.shards == (1, 1, 1)
@@ -355,15 +331,17 @@ def test_a_model_is_built_of_a_dump_that_fits() -> None:
         ("keyspace_rf_change ks dc1=4", FAILS),
     ],
 )
-def test_how_a_change_of_replication_ends(request_made: str, answer: str) -> None:
-    """One replica more or less is done; more at once, or one without a node, is refused."""
+def test_the_right_answer_on_an_rf_change_depends_on_its_size_and_nodes(
+    request_made: str, answer: str
+) -> None:
+    """One replica more or less is done, and more at once is refused."""
     given = {"operations": (request_made,), "keyspaces": ("ks dc1=3",)}
     question = predict(build("topology", given), how_it_ends)
     assert question.right == (answer,)
     assert WAITS in question.choices
 
 
-def test_without_a_request_nothing_ends() -> None:
-    """A model that has no requests is told so."""
+def test_a_question_about_a_request_of_a_model_without_one_is_refused() -> None:
+    """The reason says that no request is made."""
     with pytest.raises(KitError, match="no request is made"):
         predict(build("twophase"), how_it_ends)

@@ -15,11 +15,7 @@ from tests.quality.breaking import broken, doing, never, unguarded
 from tests.quality.reporting import assert_reported, judges
 
 INVARIANTS = {prop.name: prop.invariant for prop in build("truncate").properties}
-
-
 TO_SENDING = ("truncate", "open session", "apply A", "apply B", "apply C", "barrier")
-
-
 TO_DONE = ("close session", "apply A", "apply B", "apply C", "barrier", "write")
 
 
@@ -34,16 +30,18 @@ def played(model: Any, *verbs: str) -> TruncateState:
     [{"late": 2, "changes": 1, "moves": 1}, {"nodes": 4, "replicas": "A B C", "late": 2}],
     ids=str,
 )
-def test_a_truncate_with_late_rpcs_and_another_coordinator(given: dict[str, Any]) -> None:
-    """RPCs are late, the coordinator changes, tablets want to move: new rows stay, old ones go."""
+def test_a_truncate_with_late_rpcs_and_a_new_coordinator_breaks_no_promise(
+    given: dict[str, Any],
+) -> None:
+    """The search is complete, and every goal is reached."""
     result = check(build("truncate", given))
     assert result.violation is None, result.violation
     assert result.verdict == "complete"
     assert not result.unreached
 
 
-def test_the_session_protects_new_rows() -> None:
-    """S-42: off, a late RPC deletes rows that were written after the truncate; on, it does not."""
+def test_without_its_session_a_truncate_deletes_rows_written_afterwards() -> None:
+    """S-42: with it the search is complete."""
     [guard] = Truncate.safeguards
     missing = check(build("truncate", guard.smallest, (guard.name,))).violation
     assert missing is not None
@@ -52,8 +50,8 @@ def test_the_session_protects_new_rows() -> None:
 
 
 @pytest.mark.spec("F-013")
-def test_a_truncate_waits_for_moves_and_moves_wait_for_it() -> None:
-    """It begins once no tablet moves; while it is asked for or under way none begins to."""
+def test_a_truncate_waits_for_moves_and_lets_no_other_begin() -> None:
+    """Once the move has ended its session may open."""
     model = build("truncate", {"moves": 2})
     state = played(model, "move", "truncate")
     assert model.find(state, "open session")[1].reason == "tablets are in transition"
@@ -63,8 +61,8 @@ def test_a_truncate_waits_for_moves_and_moves_wait_for_it() -> None:
 
 
 @pytest.mark.spec("F-014")
-def test_rpcs_go_to_the_replicas_only() -> None:
-    """In its one stage the coordinator sends to the nodes that hold replicas, and to no others."""
+def test_a_truncate_sends_its_rpcs_to_nodes_with_replicas_alone() -> None:
+    """B has none, and gets none."""
     model = build("truncate", {"replicas": "A C"})
     state = played(model, *TO_SENDING)
     sends = [model.verb(a) for a in model.actions(state) if model.verb(a).startswith("send")]
@@ -73,8 +71,8 @@ def test_rpcs_go_to_the_replicas_only() -> None:
 
 
 @pytest.mark.spec("F-015")
-def test_a_late_rpc_has_no_effect_after_its_session() -> None:
-    """The RPC that was given up arrives after the end: it is refused, and the new rows stay."""
+def test_a_late_rpc_of_a_truncate_has_no_effect_after_its_session() -> None:
+    """It is refused, and the new rows stay."""
     model = build("truncate", {})
     state = played(model, *TO_SENDING, "delay A", "send A", "send B", *TO_DONE)
     action, _ = model.find(state, "arrive A")
@@ -104,11 +102,11 @@ REPORTED: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("name", REPORTED)
-def test_a_search_reports_it(name: str) -> None:
-    """Judged alone, each promise is broken by what was broken for it."""
+def test_a_search_of_a_truncate_reports_the_property_that_was_broken(name: str) -> None:
+    """Each property is judged alone, on a model that was broken for it."""
     assert_reported(REPORTED[name](), name)
 
 
-def test_every_judge_has_a_broken_variant() -> None:
-    """The table names all properties."""
+def test_every_property_of_a_truncate_has_a_broken_model() -> None:
+    """The table names all of them."""
     assert set(REPORTED) == set(judges(build("truncate")))

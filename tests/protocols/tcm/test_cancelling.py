@@ -27,8 +27,6 @@ OPERATIONS: dict[str, tuple[str, str, str]] = {
     "replace": ("replace C X", "X", "jmx cancelInProgressSequences 5 REPLACE"),
     "removenode": ("removenode C", "C", "jmx cancelInProgressSequences 3 REMOVE"),
 }
-
-
 """Of each operation: how it is asked for, whose it is, the server's own command."""
 
 
@@ -173,20 +171,20 @@ def test_a_cancel_takes_one_event_before_the_read_switch_and_two_after(
         before_cancel = drive.table()
         drive.act(f"cancel {node}")
         if steps < last:
-            assert facts.operations(drive.model, drive.state) == ()
-            assert facts.epoch(drive.model, drive.state) == epoch + 1
+            assert facts.operations(drive.model, drive.state) == (), steps
+            assert facts.epoch(drive.model, drive.state) == epoch + 1, steps
             continue
-        assert drive.operation().cancelling
+        assert drive.operation().cancelling, steps
         reads = {left: reads for left, _, reads, _ in drive.table()}
         writes = {left: set(writes) for left, _, _, writes in drive.table()}
         assert writes == {left: set(group) for left, _, _, group in before_cancel}, steps
         old = {left: r for left, _, r, _ in begun(edition, text, steps - 1)[0].table()}
         assert reads == old, steps
         drive.commit(node)
-        assert facts.epoch(drive.model, drive.state) == epoch + 2
+        assert facts.epoch(drive.model, drive.state) == epoch + 2, steps
         words = [line.text for line in facts.log(drive.model, drive.state)][-2:]
         for line, side in zip(words, ("reads", "writes"), strict=True):
-            assert says(line, f"cancel | {side} back")
+            assert says(line, f"cancel | {side} back"), (line, side)
 
 
 def test_a_cancel_forgets_what_was_streamed() -> None:

@@ -118,7 +118,6 @@ def test_without_pending_steps_in_the_metadata_a_crash_leaves_ranges_half_done()
 
 FIVE = Ring.of((Node(name, (100 * at,)) for at, name in enumerate("ABCDE", 1)), small(999))
 
-
 SENSELESS = {
     "bootstrap A --tokens 150": "node: .*a name that is not in the ring yet",
     "replace B A": "node: .*a name that is not in the ring yet",
@@ -129,7 +128,6 @@ SENSELESS = {
     "move B --tokens 450,460": r"tokens: .*as many tokens as the node has now \(1\)",
     "move B --tokens 300": r"tokens\[0\]: .*a token that no node owns; this one belongs to C",
 }
-
 
 SENSIBLE = (
     *("bootstrap X --tokens 150", "bootstrap X --tokens 150,0,999", "move B --tokens 450"),
@@ -172,8 +170,6 @@ def test_a_cluster_refuses_a_parameter_out_of_its_limits(
 
 
 THREE = Ring.of((Node(name, (at,), "dc1", f"r{at}") for at, name in enumerate("ABC", 1)), small(9))
-
-
 JOINED = {"A": (1,), "B": (2,), "C": (3,), "X": (5,)}
 
 
@@ -208,8 +204,6 @@ def test_each_operation_gives_the_ring_its_new_tokens_and_places(
 
 
 EDITIONS = ("documents", "server")
-
-
 APART = ("bootstrap X --tokens 450", "decommission n8", "move n12 --tokens 1250")
 
 

@@ -94,8 +94,8 @@ def test_a_log_keeps_its_lines_after_the_join_ends_or_is_aborted() -> None:
     """A student who acts first still finds which node was missing."""
     for first in (["on D", START, "on X", START], [*ABORT, "on X"]):
         walked = typed(STUCK, *first, LOG)
-        assert "missing D" in printed(walked)
-        assert {step.name: step.done for step in walked.checklist()}["barrier"]
+        assert "missing D" in printed(walked), first
+        assert {step.name: step.done for step in walked.checklist()}["barrier"], first
     assert all(step.done for step in typed(STUCK, "on D", START, "on X", START, LOG).checklist())
 
 
@@ -111,7 +111,7 @@ def test_a_stopped_server_is_said_to_stop_and_not_to_crash() -> None:
     """Stop and restart use the words of an operator's stop."""
     for line in (STOP, "systemctl restart cassandra"):
         [_, entry] = typed(STUCK, "on B", line).transcript
-        assert entry.said[0] == "The server on B stops. Its disk stays."
+        assert entry.said[0] == "The server on B stops. Its disk stays.", line
 
 
 def test_the_ring_and_status_of_a_drill_can_be_read_by_survive(tmp_path: Path) -> None:

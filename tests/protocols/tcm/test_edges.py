@@ -21,13 +21,11 @@ from tests.protocols.tcm.driving import Drive
 
 EDITIONS = ("documents", "server")
 
-
 LINE = {
     "members": (Node("A", (0,)), Node("B", (100,)), Node("C", (200,)), Node("D", (400,))),
     "low": 0,
     "high": 400,
 }
-
 
 RACKS = {
     "members": (
@@ -263,10 +261,7 @@ TOGETHER = [
     ("bootstrap X --tokens 50,450,850", "removenode H"),
 ]
 
-
 RINGS = [{"nodes": 9, "rf": 2}, {"nodes": 10, "rf": 3}, {"nodes": 9, "rf": 2, "dcs": 2, "racks": 2}]
-
-
 STEPS = 160
 
 

@@ -80,7 +80,7 @@ def test_a_barrier_level_asks_its_replicas_over_all_or_in_each_datacenter(
     assert rows(drive) == asked
     for names, expected in zip(ANSWERS, enough, strict=True):
         drive.act(*(f"apply {name}" for name in names))
-        assert met(drive) is expected
+        assert met(drive) is expected, (names, expected)
 
 
 @pytest.mark.parametrize(

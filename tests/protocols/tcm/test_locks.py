@@ -141,8 +141,8 @@ def test_a_token_promised_to_a_joiner_is_refused_to_another() -> None:
     for off in ((), ("range-locks",)):
         drive = ten(*both, off=off).act(both[0])
         reason = drive.refusal(both[1]).reason
-        assert says(reason, "token 550")
-        assert says(reason, "belong to X | bootstrap X at 550")
+        assert says(reason, "token 550"), off
+        assert says(reason, "belong to X | bootstrap X at 550"), off
 
 
 @pytest.mark.parametrize("edition", EDITIONS)

@@ -154,7 +154,7 @@ def test_placements_are_computed_once_for_each_epoch() -> None:
     assert drive.model.tcm.computations == 5
     for _ in range(20):
         for token in (1, 120, 150, 399):
-            assert drive.groups(token)
+            assert drive.groups(token), token
         assert facts.operations(drive.model, drive.state) == ()
         assert drive.dark() == []
         assert facts.rows(drive.model, drive.state, at=2)
@@ -169,11 +169,11 @@ def test_two_engines_compute_equal_placements_from_the_same_events() -> None:
     for epoch in range(5):
         first = one.model.snapshot(one.state, epoch)
         second = two.model.snapshot(two.state, epoch)
-        assert first.placements == second.placements
-        assert first.metadata.ring == second.metadata.ring
+        assert first.placements == second.placements, epoch
+        assert first.metadata.ring == second.metadata.ring, epoch
         ours, theirs = first.placements[0], second.placements[0]
-        assert np.array_equal(ours.reads.lefts, theirs.reads.lefts)
-        assert np.array_equal(ours.writes.groups, theirs.writes.groups)
+        assert np.array_equal(ours.reads.lefts, theirs.reads.lefts), epoch
+        assert np.array_equal(ours.writes.groups, theirs.writes.groups), epoch
 
 
 def test_the_size_of_a_state_does_not_depend_on_the_size_of_the_ring() -> None:

@@ -15,7 +15,6 @@ from tests.views.frames import after, classed, last_flows, panel_text
 
 JOIN = "bootstrap X --tokens 150"
 
-
 STEPS = {
     "bootstrap": ("bootstrap X --tokens 150",
         ["1 split ranges", "2 add write replicas", "3 switch reads", "4 drop old write replicas"]),
@@ -32,19 +31,19 @@ def test_the_four_step_buttons_of_an_operation_unlock_one_after_the_other(name: 
     begin, texts = STEPS[name]
     drive = watched(name).act(begin)
     for done in range(1, 4):
-        assert [one.text() for one in drive.steps()] == texts
-        assert pressable(drive.steps()) == [False] * 4
+        assert [one.text() for one in drive.steps()] == texts, done
+        assert pressable(drive.steps()) == [False] * 4, done
         refused = [one.get("data-refused") or "" for one in drive.steps()]
-        assert refused[:done] == ["This event has already been committed."] * done
-        assert "waiting at the barrier" in refused[done]
+        assert refused[:done] == ["This event has already been committed."] * done, done
+        assert "waiting at the barrier" in refused[done], done
         for later in range(done + 1, 4):
             assert refused[later] == f"Event {later} comes first: {texts[later - 1][2:]}."
         drive.ready()
-        assert pressable(drive.steps()) == [i == done for i in range(4)]
+        assert pressable(drive.steps()) == [i == done for i in range(4)], done
         board = drive.button(f"{texts[done][2:]} ({drive.operation().title})")
-        assert drive.steps()[done].get("data-act") == board.get("data-act")
+        assert drive.steps()[done].get("data-act") == board.get("data-act"), done
         drive.act("commit X")
-        assert facts.log(drive.model, drive.state)[-1].text == texts[done][2:]
+        assert facts.log(drive.model, drive.state)[-1].text == texts[done][2:], done
     assert says(*drive.words("operation"), "no operation")
 
 
@@ -84,11 +83,11 @@ def test_the_meter_of_a_barrier_is_met_by_three_of_four() -> None:
     for name, word in (("X", "waits"), ("A", "waits"), ("B", "met")):
         drive.act(f"apply {name}")
         row = next(one for one in drive.operation().barriers if one.label == "(100, 150]")
-        assert set(row.replicas) == {"A", "B", "C", "X"}
+        assert set(row.replicas) == {"A", "B", "C", "X"}, (name, word)
         drawn = meters([row], "")
-        assert drawn is not None
-        assert f"{len(row.acked)} of 4" in drawn.text()
-        assert classed(drawn, "bulb")[0].get("aria-label") == word
+        assert drawn is not None, (name, word)
+        assert f"{len(row.acked)} of 4" in drawn.text(), (name, word)
+        assert classed(drawn, "bulb")[0].get("aria-label") == word, (name, word)
     assert len(row.acked) == 3
     assert "      (100, 150]: 3 of 4 acknowledged, 3 needed" in [
         line[4:] for line in drive.words("operation")
@@ -127,10 +126,10 @@ def test_a_leavers_read_switch_button_counts_the_streams_it_waits_for() -> None:
     for done in range(2):
         [button] = [one for one in drive.steps() if one.text() == "2 switch reads"]
         refused = button.get("data-refused") or ""
-        assert f"is not complete: {done} of 2 done; X to" in refused
+        assert f"is not complete: {done} of 2 done; X to" in refused, done
         bar = next(one for one in drive.drawn("streams").walk() if one.tag == "progress")
         rows = drive.operation().streams
-        assert (bar.get("value"), bar.get("max")) == (str(sum(r.done for r in rows)), "3")
+        assert (bar.get("value"), bar.get("max")) == (str(sum(r.done for r in rows)), "3"), done
         drive.act(streams[done])
     assert pressable(drive.steps()) == [False, True, False, False]
 
@@ -165,7 +164,7 @@ def test_the_list_of_actions_offers_every_operation() -> None:
     assert kinds >= {"bootstrap", "decommission", "move", "replace", "removenode", "assassinate"}
     for verb, count in KINDS.items():
         drive = Watched(nodes=5, rf=3, operations=(verb,)).act(verb)
-        assert len(drive.steps()) == count
+        assert len(drive.steps()) == count, (verb, count)
         assert [one.text().split()[0] for one in drive.steps()] == list(
             map(str, range(1, count + 1))
         )
@@ -258,8 +257,8 @@ def test_the_button_of_a_leave_is_refused_with_the_number_of_nodes_left(
         node = "ABCDEF"[count - 1]
         drive = Watched(nodes=count, rf=rf, operations=(f"decommission {node}",))
         refused = drive.button(f"decommission {node}").get("data-refused") or ""
-        assert bool(refused) == bool(reason)
-        assert reason in refused
+        assert bool(refused) == bool(reason), (count, reason)
+        assert reason in refused, (count, reason)
 
 
 @pytest.mark.spec("B-021")
@@ -270,9 +269,9 @@ def test_the_meter_of_a_barrier_does_not_count_an_epoch_that_is_held_back() -> N
     for verb, epoch, counted in (("deliver 2 to C", 0, "0 of 4"), ("apply C", 2, "1 of 4")):
         drive.act(verb)
         [strip] = [line for line in drive.words("epochs") if line.split()[0] == "C"]
-        assert strip.count("✓") == 1 + epoch
+        assert strip.count("✓") == 1 + epoch, (verb, epoch)
         meters = [line.strip() for line in drive.words("operation") if "(100, 150]: " in line]
-        assert meters == [f"(100, 150]: {counted} acknowledged, 3 needed"]
+        assert meters == [f"(100, 150]: {counted} acknowledged, 3 needed"], (verb, epoch)
 
 
 @pytest.mark.spec("B-059")
@@ -282,9 +281,9 @@ def test_the_steps_of_a_silent_joiner_stay_on_the_screen() -> None:
     before = [line for line in drive.words("operation") if "    [" in line]
     for verb in ("apply A", "apply B", "apply C"):
         drive.act(verb)
-        assert [line for line in drive.words("operation") if "    [" in line] == before
+        assert [line for line in drive.words("operation") if "    [" in line] == before, verb
         said = "A might have lost sight of X, but only an operator can cancel."
-        assert drive.button("give-up X by A").get("data-refused") == said
+        assert drive.button("give-up X by A").get("data-refused") == said, verb
     assert drive.button("cancel X").get("aria-disabled") is None
 
 

@@ -71,11 +71,11 @@ def test_the_matrix_of_majorities_has_a_shared_node_in_every_cell(name: str) -> 
                 continue
             shown += 1
             heads, rows = matrix(drawn, key)
-            assert [set(head.split(", ")) for head in heads] == majorities(row.writes)
-            assert [set(line[0].split(", ")) for line in rows] == majorities(row.reads)
+            assert [set(head.split(", ")) for head in heads] == majorities(row.writes), i
+            assert [set(line[0].split(", ")) for line in rows] == majorities(row.reads), i
             for reading, line in zip(majorities(row.reads), rows, strict=True):
                 for writing, cell in zip(majorities(row.writes), line[1:], strict=True):
-                    assert set(cell.split(", ")) == reading & writing != set()
+                    assert set(cell.split(", ")) == reading & writing != set(), i
             assert any(says(line, f"ks {row.label} | meets") for line in seen.words("majorities"))
     assert shown >= 5
     assert drive.dark() == []
@@ -99,16 +99,16 @@ def test_the_arrows_of_a_range_lead_to_its_next_nodes_clockwise(rf: int) -> None
         drive = Watched(nodes=4, rf=rf, focus=(left, right))
         clockwise = sorted(tokens, key=lambda name: (tokens[name] < right, tokens[name]))[:rf]
         drawn = [one for one in drive.drawn("ring").walk() if (one.key or "")[:6] == "arrow:"]
-        assert [one.key for one in drawn] == [f"arrow:{name}" for name in clockwise]
+        assert [one.key for one in drawn] == [f"arrow:{name}" for name in clockwise], (left, right)
         space = facts.space(drive.model)
         for name, arrow in zip(clockwise, drawn, strict=True):
             x, y = map(float, (arrow.get("d") or "").split("L")[1].split())
             at = share(space, tokens[name])
             far = min(at_ring(x, y, share(space, token)) for token in tokens.values())
-            assert at_ring(x, y, at) == far
+            assert at_ring(x, y, at) == far, (left, right)
         words = f"Arrows: ({left}, {right}] is read from {', '.join(clockwise)}."
-        assert words in drive.drawn("ring").text()
-        assert drive.words("ring")[-1].strip() == words
+        assert words in drive.drawn("ring").text(), (left, right)
+        assert drive.words("ring")[-1].strip() == words, (left, right)
 
 
 def at_ring(x: float, y: float, part: float) -> float:
@@ -138,7 +138,7 @@ def test_each_rack_has_its_shape_on_the_ring() -> None:
     for row in facts.rows(drive.model, drive.state):
         for dc in ("dc1", "dc2"):
             there = [name for name in row.reads if drive.dc(name) == dc]
-            assert sorted(rack[name] for name in there) == ["r1", "r2"]
+            assert sorted(rack[name] for name in there) == ["r1", "r2"], dc
 
 
 @pytest.mark.spec("A-013")
@@ -153,7 +153,7 @@ def test_each_datacenter_has_a_placement_table_of_its_own() -> None:
             for side, group in (("reads", row.reads), ("writes", row.writes)):
                 there = [name for name in group if drive.dc(name) == dc]
                 shown = table(tables[i], side)[row.label]
-                assert [name.lstrip("+") for name in shown] == there
+                assert [name.lstrip("+") for name in shown] == there, (dc, side)
                 assert len(there) == 2 + (side == "writes" and dc == "dc1" and row.right == 150)
     words = drive.words("placements")
     assert [line for line in words if line.startswith("  in ")] == ["  in dc1", "  in dc2"]
@@ -166,7 +166,7 @@ def test_a_split_shows_no_changed_replicas(name: str) -> None:
     drive = watched(name).act(JOIN)
     drawn = drive.drawn("placements")
     for words in (drive.words("placements")[-1], drawn.text()):
-        assert says(words, "Token by token | no replicas changed")
+        assert says(words, "Token by token | no replicas changed"), words
     assert classed(drawn, "added") == classed(drawn, "removed") == []
     assert len(facts.rows(drive.model, drive.state)) > len(facts.rows(drive.model, drive.states[0]))
     drive.commit("X")
@@ -247,13 +247,13 @@ def test_the_logical_view_has_rf_writers_whose_nodes_are_the_write_group(rf: int
         rows = logical(seen.model, seen.state, "ks")
         moving = [one for one in rows if any(len(pair) == 2 for pair in one.writes)]
         for one in rows:
-            assert len(one.writes) == rf
-            assert {name for pair in one.writes for name in pair} == set(one.row.writes)
+            assert len(one.writes) == rf, i
+            assert {name for pair in one.writes for name in pair} == set(one.row.writes), i
             both += sum(len(pair) == 2 for pair in one.writes)
             writes = " ".join(" and ".join(pair) for pair in one.writes)
             line = f"  {one.row.label}  {' '.join(one.row.reads)}  {writes}"
-            assert (line in seen.words("logical")) is (one in (moving or rows))
-        assert "both of them must answer a write" in seen.drawn("logical").text()
+            assert (line in seen.words("logical")) is (one in (moving or rows)), i
+        assert "both of them must answer a write" in seen.drawn("logical").text(), i
     assert both
 
 

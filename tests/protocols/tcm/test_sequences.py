@@ -32,18 +32,13 @@ CEP = {
     "assassinate B": ["assassinate"],
 }
 
-
 IMPLEMENTATION = {
     text: ["prepare", "start", "mid", "finish"] if steps[1:] else steps
     for text, steps in CEP.items()
 }
 
-
 EDITIONS = {"documents": CEP, "server": IMPLEMENTATION}
-
-
 CASES = [(edition, text) for edition, steps in EDITIONS.items() for text in steps]
-
 
 STATUS = {
     "bootstrap": ("joining", "joined"),
@@ -106,8 +101,8 @@ def test_the_metadata_has_the_pending_steps_with_their_deltas() -> None:
     for left in (3, 2, 1):
         (sequence,) = drive.metadata.sequences
         pending = sequence.steps[sequence.done :]
-        assert [step.name for step in pending] == CEP["bootstrap X --tokens 150"][-left:]
-        assert all(step.deltas for step in pending)
+        assert [step.name for step in pending] == CEP["bootstrap X --tokens 150"][-left:], left
+        assert all(step.deltas for step in pending), left
         drive.commit("X")
     assert drive.metadata.sequences == ()
 
@@ -203,7 +198,6 @@ def test_an_assassination_is_one_event_without_streams() -> None:
 
 ROOT = Path(__file__).resolve().parents[3]
 
-
 TELL = """
 from kit.search.check import check
 from kit.model.model import fingerprint, verdicts
@@ -277,14 +271,12 @@ def test_the_fingerprints_of_known_states_do_not_change() -> None:
 
 EVERYWHERE = (Keyspace("all", EverywhereStrategy()),)
 
-
 ELSEWHERE = {
     "members": (Node("a", (100,), "dc1"), Node("b", (200,), "dc1"), Node("c", (300,), "dc2")),
     "keyspaces": (Keyspace("ks", NetworkTopologyStrategy((("dc1", 1),))),),
     "low": 0,
     "high": 400,
 }
-
 
 CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "bootstrap": {},
@@ -325,8 +317,8 @@ def test_documents_and_server_rest_at_the_same_placements() -> None:
     """Their rings are equal in every state."""
     for name in ("bootstrap", "move", "cancel"):
         both = refinement(TcmParameters(**CONFIGURATIONS[name]))
-        assert isinstance(both.fine, TcmCluster)
-        assert isinstance(both.coarse, TcmCluster)
+        assert isinstance(both.fine, TcmCluster), name
+        assert isinstance(both.coarse, TcmCluster), name
         for state in reachable(both.fine):
             fine = both.fine.snapshot(state)
             coarse = both.coarse.snapshot(both.project(state))

@@ -67,10 +67,10 @@ def test_an_operation_has_the_worked_tables_letter_by_letter(begin: str) -> None
             drive.act(begin)
         elif number > 1:
             drive.commit("X")
-        assert facts.epoch(drive.model, drive.state) == number
+        assert facts.epoch(drive.model, drive.state) == number, number
         for side in ("read", "write"):
             assert shown(drive, side) == WORKED[operation, number, side], (number, side)
-        assert drive.dark() == []
+        assert drive.dark() == [], number
     assert drive.stable()
     words = [line.text for line in facts.log(drive.model, drive.state)]
     assert words == [SENTENCES[name] for name in STEPS[operation]]
@@ -85,12 +85,12 @@ def test_the_rf3_example_has_the_groups_of_the_text_at_epochs_100_to_103() -> No
     assert drive.groups(150) == ({"A", "B", "C"}, {"A", "B", "C"})
     for epoch in (101, 102, 103):
         drive.commit("X")
-        assert facts.epoch(drive.model, drive.state) == epoch
+        assert facts.epoch(drive.model, drive.state) == epoch, epoch
         for side in ("read", "write"):
             ((left, right, replicas),) = shown(drive, side)
             ((wanted_left, wanted_right, wanted),) = WORKED["rf3", epoch, side]
-            assert (left, right) == (wanted_left, wanted_right)
-            assert sorted(replicas.split(",")) == sorted(wanted.split(","))
+            assert (left, right) == (wanted_left, wanted_right), (epoch, side)
+            assert sorted(replicas.split(",")) == sorted(wanted.split(",")), (epoch, side)
     assert [line.epoch for line in facts.log(drive.model, drive.state)] == [100, 101, 102, 103]
 
 

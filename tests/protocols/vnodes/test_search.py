@@ -32,8 +32,6 @@ from tests.quality.breaking import broken, never, unguarded
 from tests.quality.reporting import assert_reported, judges
 
 MOST_STATES = 300_000
-
-
 RARELY = {"commit": 0.1, "crash": 0.02, "lose": 0.05}
 
 
@@ -81,8 +79,6 @@ def test_the_table_of_broken_ranges_names_every_safeguard() -> None:
 
 # Without these, answers are lost, or deleted data comes back.
 ELSE = ("drain-before-leaving", "sessions", "cleanup-first")
-
-
 LOST = [name for name in BROKEN if name not in (*ELSE, "stream-from-displaced")]
 
 
@@ -173,8 +169,6 @@ def test_the_table_of_vnodes_searches_is_current() -> None:
 
 
 Broken = Callable[[], Model[Any, Any]]
-
-
 SIDE_BY_SIDE = {**ONE, "together": True}
 
 

@@ -42,8 +42,8 @@ def test_a_step_that_waits_for_the_barrier_names_the_nodes_that_lag() -> None:
         for action, refusal in timeline.model.waiting(moment.state)
     }
     for verb in ("copy D to X", "commit write_both_read_new"):
-        assert waits[verb].reason.endswith("must have applied version 11 (so far: 0)")
-        assert waits[verb].missing == ("B", "C", "D", "X")
+        assert waits[verb].reason.endswith("must have applied version 11 (so far: 0)"), verb
+        assert waits[verb].missing == ("B", "C", "D", "X"), verb
 
 
 @pytest.mark.spec("F-001", "F-005")

@@ -38,12 +38,10 @@ PAIRED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
 }
 
-
 IDS = {
     name: {guard.id: guard for guard in entry_of(name).safeguards}
     for name in ("dataplane", "vnodes")
 }
-
 
 SHARED = sorted(set(IDS["dataplane"]) & set(IDS["vnodes"]))
 
@@ -83,11 +81,7 @@ def test_a_shared_safeguard_off_breaks_one_promise_under_epochs_and_versions(id_
 
 
 WRITE = {"rf": 3, "crashes": 2, "requests": ("K1 write QUORUM",)}
-
-
 LONG = (("bootstrap", "documents"), ("decommission", "documents"))
-
-
 JUDGED = {"documents": (True, None), "server": (False, "available")}
 
 

@@ -37,7 +37,6 @@ from tests.saying import like
 
 LONG = {("tcm", "S-55")}
 
-
 EVERY = [
     (model, id_)
     for model, pool in hunts().items()
@@ -197,8 +196,6 @@ def test_the_hunt_notebook_stores_no_right_answer() -> None:
 
 
 SEED = 1
-
-
 SHORT = 7  # a variant of this seed that one step breaks
 
 

@@ -35,8 +35,10 @@ editions = st.sampled_from(EDITIONS)
 
 
 @given(clusters(("normal", "normal", "leaving", "removing", "excluded")), editions)
-def test_what_every_plan_keeps_to(cluster: DrawnCluster, edition: Edition) -> None:
-    """One move a tablet, at most one replica a node, racks no worse, streams within limits."""
+def test_every_balancing_plan_keeps_the_limits_of_nodes_racks_and_streams(
+    cluster: DrawnCluster, edition: Edition
+) -> None:
+    """A tablet moves once, each node has at most one replica of it, and no rack gets worse."""
     given = cluster.input
     step = plan(given, edition)
     begun = [(m.table, tablet) for m in step.moves for tablet in m.tablets]
@@ -54,18 +56,20 @@ def test_what_every_plan_keeps_to(cluster: DrawnCluster, edition: Edition) -> No
         read = [m for m in step.moves if m.source == move.source and "rebuild" not in m.kind]
         written = [m for m in step.moves if m.target == move.target]
         for streams, limit in ((read, given.streams_read), (written, given.streams_write)):
-            assert sum(len(m.tablets) for m in streams) <= limit
+            assert sum(len(m.tablets) for m in streams) <= limit, (streams, limit)
 
 
 @given(clusters(), editions)
-def test_plans_end(cluster: DrawnCluster, edition: Edition) -> None:
-    """The balancer asked again and again has nothing to do at last."""
+def test_repeated_balancing_plans_come_to_an_end(cluster: DrawnCluster, edition: Edition) -> None:
+    """In the end the balancer of a random cluster has nothing to do."""
     settled(cluster, edition)
 
 
 @given(clusters(("normal", "leaving", "removing")), editions)
-def test_a_drained_node_ends_empty_or_says_why(cluster: DrawnCluster, edition: Edition) -> None:
-    """What is left on it are the failures, each with no node that may take it."""
+def test_a_drained_node_ends_empty_or_each_replica_left_has_a_failure(
+    cluster: DrawnCluster, edition: Edition
+) -> None:
+    """No node may take a replica that is a failure."""
     end, _ = settled(cluster, edition)
     given = end.input
     failures = plan(given, edition).failures
@@ -88,8 +92,8 @@ def test_a_drained_node_ends_empty_or_says_why(cluster: DrawnCluster, edition: E
 @pytest.mark.spec("E-029")
 @examples(200)
 @given(clusters())
-def test_another_planner_makes_the_same_plan(cluster: DrawnCluster) -> None:
-    """Heaps and lists in plain Python, one pair of shards after the other."""
+def test_the_documents_plan_is_that_of_a_planner_in_plain_python(cluster: DrawnCluster) -> None:
+    """The plain one goes through pairs of shards, one after the other."""
     nodes = tuple(node for node in cluster.nodes if node.datacenter == "dc0")
     hosts = {node.host for node in nodes}
     maps = {}
@@ -104,12 +108,10 @@ def test_another_planner_makes_the_same_plan(cluster: DrawnCluster) -> None:
 
 @examples(200)
 @given(clusters(("normal", "normal", "normal", "down", "excluded")), st.booleans(), st.booleans())
-def test_another_planner_makes_the_same_plan_by_bytes(
+def test_the_servers_plan_is_that_of_a_planner_in_plain_python(
     cluster: DrawnCluster, named: bool, sized: bool
 ) -> None:
-    """The published rules once more, one replica after the other, in the same order: what is
-    moved, from where and to where. Racks may be named, capacities unknown.
-    """
+    """Racks may be named, capacities unknown, and nodes down."""
     nodes = tuple(cluster.nodes if sized else (replace(n, capacity=0) for n in cluster.nodes))
     maps = {name: replace(one, resize_type="none") for name, one in cluster.maps.items()}
     lists = frozenset((name, "dc0") for name in list(maps)[:1]) if named else frozenset()
@@ -119,8 +121,8 @@ def test_another_planner_makes_the_same_plan_by_bytes(
     assert moves == peer.plan()
 
 
-def test_a_move_is_worth_it_while_the_fullest_gets_emptier() -> None:
-    """30 beside 12 GiB: ten go though the target is then fuller by two; then nothing comes back."""
+def test_a_move_is_planned_only_if_the_fullest_shard_gets_emptier() -> None:
+    """A refused move says how full both shards would be."""
     here, there = TabletReplica("A", 0), TabletReplica("B", 0)
     one = DrawnCluster(
         (node("A", shards=1), node("B", shards=1)),
@@ -138,8 +140,8 @@ def test_a_move_is_worth_it_while_the_fullest_gets_emptier() -> None:
 
 @pytest.mark.spec("E-031")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_siblings_part_where_no_node_may_take_both(edition: Edition) -> None:
-    """One of them may go to C alone, the other one to D alone: the drain comes before the merge."""
+def test_siblings_are_drained_apart_where_no_node_may_take_both(edition: Edition) -> None:
+    """With one more node they go there together."""
     a, b, c, d = (TabletReplica(host, 0) for host in "ABCD")
     one = DrawnCluster(
         (node("A", role="leaving"), node("B"), node("C"), node("D")),
@@ -156,8 +158,8 @@ def test_siblings_part_where_no_node_may_take_both(edition: Edition) -> None:
 @pytest.mark.spec("E-052")
 @pytest.mark.spec("E-053")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_siblings_come_together_and_stay(edition: Edition) -> None:
-    """The odd one follows the even one, within a node by shards; both then move as one."""
+def test_siblings_of_a_merge_are_brought_together_and_stay_together(edition: Edition) -> None:
+    """In the end no further move is planned."""
     even = (TabletReplica("A", 0), TabletReplica("B", 1))
     odd = (TabletReplica("B", 0), TabletReplica("C", 0))
     others = (TabletReplica("C", 1), TabletReplica("A", 1))
@@ -221,8 +223,8 @@ def two_datacenters(role: NodeRole) -> DrawnCluster:
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_a_drain_does_not_stop_other_datacenters(edition: Edition) -> None:
-    """A is drained in dc1 while loads are evened out in dc2."""
+def test_a_drain_does_not_stop_balancing_in_another_datacenter(edition: Edition) -> None:
+    """A is drained in dc1, and X sheds tablets in dc2."""
     moves = plan(two_datacenters("leaving").input, edition).moves
     assert {(move.source.host, move.target.host) for move in moves} == {("A", "B"), ("X", "Y")}
 
@@ -232,10 +234,7 @@ def test_a_drain_does_not_stop_other_datacenters(edition: Edition) -> None:
 def test_a_datacenter_is_planned_as_if_it_were_alone(
     cluster: DrawnCluster, edition: Edition
 ) -> None:
-    """Neither the replicas nor the disks of another one count, also for what is bad for a table.
-
-    Nothing moves in the other one, for a tablet has one transition at a time.
-    """
+    """Neither replicas nor disks of another datacenter count, where nothing moves."""
     local = tuple(node for node in cluster.nodes if node.datacenter == "dc0")
     others = (replace(node, role="excluded") for node in cluster.nodes if node not in local)
     both = replace(cluster, nodes=(*local, *others))
@@ -259,8 +258,10 @@ def named(cluster: DrawnCluster, *tables: str) -> BalancerInput:
 
 
 @given(clusters(["normal", "leaving", "removing"]), st.booleans())
-def test_no_plan_changes_a_rack_that_is_named(cluster: DrawnCluster, all_tables: bool) -> None:
-    """Whatever the loads are: tables that name racks keep theirs, others spread as before."""
+def test_no_plan_moves_a_replica_out_of_a_named_rack(
+    cluster: DrawnCluster, all_tables: bool
+) -> None:
+    """Tables that name no racks keep their spread."""
     lists = tuple(cluster.maps) if all_tables else tuple(cluster.maps)[:1]
     given_lists = named(cluster, *lists)
     racks = {each.host: (each.datacenter, each.rack) for each in cluster.nodes}

@@ -27,8 +27,10 @@ from tests.protocols.tablets.balance.clusters import table as made
 
 
 @given(clusters(), st.sampled_from(EDITIONS))
-def test_what_is_planned_is_moved_for_its_reason(cluster: DrawnCluster, edition: Edition) -> None:
-    """``why`` gives the plan's own reason."""
+def test_why_answers_a_planned_move_with_the_plans_own_reason(
+    cluster: DrawnCluster, edition: Edition
+) -> None:
+    """The first three moves of a random cluster's plan are asked about."""
     moves = plan(cluster.input, edition).moves
     for move in moves[:3]:
         answer = why(cluster.input, move.table, move.tablets[0], move.target, edition=edition)
@@ -36,8 +38,8 @@ def test_what_is_planned_is_moved_for_its_reason(cluster: DrawnCluster, edition:
 
 
 @pytest.mark.spec("E-030")
-def test_balancing_that_is_off_moves_nothing_but_drains() -> None:
-    """The reason says so; a node that leaves is emptied all the same."""
+def test_with_balancing_off_only_drains_move_tablets() -> None:
+    """The reason for any other move is "disabled"."""
     here = TabletReplica("A", 0)
     nodes = (BalancerNode("A", "dc1", "r1", 1), BalancerNode("B", "dc1", "r1", 1))
     one = DrawnCluster(nodes, {"t": made("t", *[(here,)] * 4)}, {"t": (1,) * 4})
@@ -60,18 +62,18 @@ def test_balancing_that_is_off_moves_nothing_but_drains() -> None:
         ("t", 0, ("C", 0), "a host of the cluster and one of its shards"),
     ],
 )
-def test_what_is_not_there_is_refused(
+def test_why_refuses_a_table_tablet_or_shard_that_does_not_exist(
     table: str, tablet: int, target: tuple[str, int], said: str
 ) -> None:
-    """By the name of what was asked for."""
+    """The error says what is allowed."""
     nodes = (BalancerNode("A", "dc1", "r1", 1), BalancerNode("B", "dc1", "r1", 1))
     one = DrawnCluster(nodes, {"t": made("t", *[(TabletReplica("A", 0),)] * 4)}, {"t": (1,) * 4})
     with pytest.raises(BadInput, match=said):
         why(one.input, table, tablet, TabletReplica(*target))
 
 
-def test_a_move_from_a_place_without_the_tablet_is_refused() -> None:
-    """The place that is named as its source holds no replica of it."""
+def test_why_refuses_a_source_that_holds_no_replica_of_the_tablet() -> None:
+    """The error names the source."""
     nodes = (BalancerNode("A", "dc1", "r1", 1), BalancerNode("B", "dc1", "r1", 1))
     one = DrawnCluster(nodes, {"t": made("t", *[(TabletReplica("A", 0),)] * 4)}, {"t": (1,) * 4})
     there = TabletReplica("B", 0)
@@ -119,8 +121,10 @@ def cluster(a: NodeRole, b: NodeRole, dc: str, c: NodeRole) -> DrawnCluster:
 
 
 @pytest.mark.parametrize("branch", BRANCHES, ids=" ".join)
-def test_who_gets_tablets(branch: tuple[NodeRole, NodeRole, str, NodeRole, Edition, str]) -> None:
-    """The first plan moves to B, is stuck, or leaves things as they are."""
+def test_tablets_go_to_the_nodes_that_the_published_balancer_allows(
+    branch: tuple[NodeRole, NodeRole, str, NodeRole, Edition, str],
+) -> None:
+    """The plan moves to B, is stuck, or moves nothing, by the roles of three nodes."""
     a, b, dc, c, edition, wanted = branch
     step = plan(cluster(a, b, dc, c).input, edition)
     assert {move.target.host for move in step.moves} <= {"B"}
@@ -128,8 +132,8 @@ def test_who_gets_tablets(branch: tuple[NodeRole, NodeRole, str, NodeRole, Editi
     assert said == wanted
 
 
-def test_a_drain_in_the_model_goes_to_a_dead_node_and_stalls() -> None:
-    """C dies while A is drained: a tablet goes to C, and no barrier passes until C is back."""
+def test_a_drain_to_a_node_that_died_stalls_until_the_node_is_back() -> None:
+    """No barrier passes, and the next suggested step is C's return."""
     given = {"nodes": 3, "tablets": ("A", "A"), "moves": 0, "operations": ("decommission A",)}
     timeline = Timeline(build("tablets", {**given, "edition": "server", "crashes": 1}))
     model = timeline.model
@@ -210,8 +214,10 @@ def input_of(line: dict[str, str]) -> BalancerInput:
 
 
 @pytest.mark.parametrize("line", rows(CASES), ids=lambda line: line["case"])
-def test_who_is_left_out_and_what_a_drain_waits_for(line: dict[str, str]) -> None:
-    """Which nodes the plan moves tablets off, which ones it waits for, which it leaves out."""
+def test_a_plan_leaves_out_nodes_without_sizes_and_a_drain_waits_for_them(
+    line: dict[str, str],
+) -> None:
+    """Each row says off which nodes tablets move, which are waited for, and which are left out."""
     edition = "documents" if line["case"].startswith("documents") else "server"
     found = plan(input_of(line), edition)
     sources = sorted({move.source.host for move in found.moves})
@@ -223,7 +229,7 @@ def test_who_is_left_out_and_what_a_drain_waits_for(line: dict[str, str]) -> Non
 
 
 def test_a_drain_goes_on_once_sizes_are_reported() -> None:
-    """Model ``balance``: the only step is a report, and every run ends with A empty."""
+    """Until then the only step is a report, and no run of the model "balance" breaks a promise."""
     words = {"edition": "server", "nodes": 3, "tablets": ("A", "A", "B"), "leaving": ("A",)}
     m = build("balance", words | {"unreported": ("B", "C")})
     s = m.start()

@@ -30,10 +30,10 @@ def of_hosts(*numbers: int) -> tuple[str, ...]:
         ({"ignore_nodes": f"{{{host(1)}}}"}, {"rebuild_v2"}),
     ],
 )
-def test_what_an_operator_has_given_up_sends_nothing(
+def test_a_node_that_is_removed_or_ignored_sends_no_tablets(
     columns: dict[str, str], kinds: set[str], tmp_path: Path
 ) -> None:
-    """Its tablets are rebuilt from others, also where no file says that it is down."""
+    """They are rebuilt from others, also where no file says that the node is down."""
     topology = edited(tmp_path, "topology", 0, **columns) if columns else FILES["topology"]
     cluster = open_tablets(DUMP, topology=topology)
     assert cluster.down == frozenset()
@@ -50,12 +50,10 @@ def test_what_an_operator_has_given_up_sends_nothing(
         ({}, 2, (1, 5)),
     ],
 )
-def test_whose_answer_a_drain_waits_for(
+def test_a_drain_waits_for_every_down_node_but_the_one_that_is_removed(
     columns: dict[str, str], number: int, waits: tuple[int, ...], tmp_path: Path
 ) -> None:
-    """Hosts 1 and 5 are down: of others, and of the one that is to send its tablets itself; not of
-    one that is removed.
-    """
+    """A node that must send its tablets itself is waited for."""
     status = tmp_path / "status.txt"
     rows = [
         f"D{line[1:]}" if host(1) in line or host(5) in line else line
@@ -78,13 +76,13 @@ BOTH = ("reads", "writes")
         ((2, 5), {**dict.fromkeys((0, 1, 3), ((), ("dc1",))), 2: (BOTH, ("dc1",))}, {"dc1": 5}),
     ],
 )
-def test_a_local_quorum_is_lost_before_that_of_all(
+def test_a_loss_in_a_small_datacenter_takes_its_local_quorum_first(
     lost: tuple[int, ...],
     orders: dict[int, tuple[tuple[str, ...], tuple[str, ...]]],
     counts: dict[str, int],
     tmp_path: Path,
 ) -> None:
-    """Host 3 is alone in dc2: two of three replicas are enough for QUORUM, not for it."""
+    """Host 3 is alone in dc2. Two of three replicas are still enough for QUORUM."""
     topology = edited(tmp_path, "topology", 2, datacenter="dc2")
     report = lose(open_tablets(DUMP, topology=topology), of_hosts(*lost))
     assert orders == {
@@ -96,8 +94,8 @@ def test_a_local_quorum_is_lost_before_that_of_all(
     assert report.no_quorum == sum(bool(each.without_quorum) for each in report.lost)
 
 
-def test_a_quorum_of_replicas_that_were_never_made_is_lost(tmp_path: Path) -> None:
-    """The schema asks for three in dc2, which has none: QUORUM needs four, LOCAL_QUORUM two."""
+def test_a_factor_without_its_replicas_takes_the_quorum_at_the_first_loss(tmp_path: Path) -> None:
+    """The schema asks for three replicas in dc2, which has none."""
     schema = described(tmp_path, "'dc1': 3, 'dc2': 3")
     cluster = open_tablets(DUMP, topology=FILES["topology"], schema=schema)
     [lost] = lose(cluster, of_hosts(5)).lost
@@ -138,7 +136,7 @@ def asked_to_leave(folder: Path, *numbers: int) -> Path:
         ("server", (4, 5), "dc1 has 3 nodes for 4 replicas", "", ()),
     ],
 )
-def test_who_is_to_leave_gets_no_replica(  # a case of the table
+def test_an_rf_change_gives_no_replica_to_a_node_that_is_to_leave(
     edition: Edition,
     leave: tuple[int, ...],
     refused: str,
@@ -147,7 +145,7 @@ def test_who_is_to_leave_gets_no_replica(  # a case of the table
     orders: Path,
     tmp_path: Path,
 ) -> None:
-    """Nor is it counted; only edition ``server`` speaks of racks, of a change that may be."""
+    """Nor does it count that node. Only the server refuses by racks."""
     cluster = open_tablets(orders, topology=asked_to_leave(tmp_path, *leave), edition=edition)
     report = rf_change(cluster, "shop", ["dc1=4"])
     assert (report.refused, report.invalid) == (refused, invalid)

@@ -27,8 +27,8 @@ def host(number: int) -> str:
 
 
 @pytest.mark.spec("E-056")
-def test_a_table_that_names_its_base_is_told_with_it() -> None:
-    """The group is one line; a token of the other table is served as one of the base table."""
+def test_a_co_located_table_is_listed_and_served_with_its_base_table() -> None:
+    """The group is one line, and a token has the same shards in both."""
     report = call("tablets", DUMP, *ALL, "--json").json
     orders = next(table for table in report["tables"] if table["table"] == "shop.orders")
     assert (orders["tablets"], orders["colocated"]) == (4, ["shop.orders_by_day"])
@@ -37,15 +37,15 @@ def test_a_table_that_names_its_base_is_told_with_it() -> None:
     assert {**other, "table": ""} == {**base, "table": ""}
 
 
-def test_csv_and_select_json_say_the_same() -> None:
-    """Both ways in which cqlsh gives a table."""
+def test_a_dump_as_csv_and_as_select_json_gives_the_same_answer() -> None:
+    """Both are what cqlsh prints for a table."""
     csv = call("tablets", DUMP, *ALL, "--json").json
     shown = call("tablets", str(FIXTURES / "tablets.txt"), *ALL, "--json").json
     assert {**csv, "source": ""} == {**shown, "source": ""}
 
 
-def test_who_is_down_counts() -> None:
-    """A node that is down takes no tablets, and its replicas are gone; addresses are names."""
+def test_a_node_that_is_down_takes_no_tablets_and_counts_as_lost() -> None:
+    """Nodes may be named by their addresses."""
     answer = call("tablets", DUMP, "lose", "10.0.0.1", *STATUS, "--json").json
     assert answer["down"] == [host(1), host(5)]
     assert answer["no_quorum"] == 2
@@ -53,16 +53,16 @@ def test_who_is_down_counts() -> None:
     assert host(5) not in {move["target"][0] for move in moves}
 
 
-def test_what_is_not_known_is_said() -> None:
-    """Without files about nodes: racks, capacities, sizes."""
+def test_a_dump_alone_says_that_racks_capacities_and_sizes_are_not_known() -> None:
+    """The line names the option that would give them."""
     answer = call("tablets", DUMP)
     assert "no file describes the nodes (--topology, --status)" in answer.out
     assert "no capacities (--loads)" in answer.out
     assert "sizes are not known" in call("tablets", DUMP, "resize").out
 
 
-def test_a_table_is_imagined() -> None:
-    """Without a dump: the layout of its tokens, and its resize decision."""
+def test_a_table_given_by_its_numbers_has_tokens_and_a_resize_decision() -> None:
+    """No dump is needed, and both editions decide."""
     answer = call("tablets", "--table", "count=8,size=400G,rf=3,shards=16,target=5G", "tokens")
     assert answer.status == 0
     assert "4  (-1, 2305843009213693951]" in answer.out
@@ -110,15 +110,15 @@ def test_a_table_is_imagined() -> None:
         ([DUMP, "--schema"], "--schema: got 'nothing'; allowed: FILE"),
     ],
 )
-def test_bad_words(words: list[str], said: str) -> None:
-    """Each is one line."""
+def test_the_tablets_command_refuses_wrong_words_in_one_line(words: list[str], said: str) -> None:
+    """The line names the word and what is allowed."""
     line = bad("tablets", *words)
     assert said in line or says(line, said)
 
 
 @pytest.mark.parametrize("action", [*ACTIONS, "tokens"])
-def test_the_help_says_what_may_be_asked(action: str) -> None:
-    """A line for each; what is asked without a cluster, too, and answered there."""
+def test_the_help_of_the_tablets_command_lists_each_action(action: str) -> None:
+    """Only resize and tokens may be asked without a cluster."""
     assert re.search(rf"^  {action}\b", call("tablets", "--help").out, re.MULTILINE)
     if action in ("resize", "tokens"):
         assert call("tablets", "--table", "count=4,rf=3", action).status == 0

@@ -33,7 +33,6 @@ status.txt | UN 10.0.0.4 | DN 10.0.0.4 | warns | 004 is up in loads.csv, but dow
 status.txt | UN 10.0.0.4 | XN 10.0.0.4 | warns | 004 is up in loads.csv, but excluded in the status
 """
 
-
 FILES = {"sizes": "sizes.csv", "loads": "loads.csv", "status": "status.txt"}
 FILES |= {"schema": "schema.cql", "topology": "topology.csv"}
 
@@ -48,8 +47,10 @@ def opened(folder: Path) -> OpenedTablets:
 
 
 @pytest.mark.parametrize("case", CASES.strip().splitlines())
-def test_what_cannot_be_is_told(case: str, tmp_path: Path) -> None:
-    """By a refusal, or by one warning beside the answer."""
+def test_files_that_contradict_each_other_are_refused_or_warned_of_once(
+    case: str, tmp_path: Path
+) -> None:
+    """An edit that agrees with the other files gives no warning."""
     name, old, new, how, said = map(str.strip, case.split("|"))
     text = (FIXTURES / name).read_text("utf-8")
     assert old in text
@@ -75,8 +76,10 @@ topology.csv|ongoing_rf_changes|{00000001-0000-11f0-8000-0000000000cc}|and its a
 
 @pytest.mark.parametrize("case", NOT_MODELLED.strip().splitlines())
 @pytest.mark.parametrize("is_set", [True, False])
-def test_what_no_model_plays_is_said(case: str, is_set: bool, tmp_path: Path) -> None:
-    """A column that shows it is named where it is not null."""
+def test_a_column_of_a_feature_without_a_model_gets_a_warning(
+    case: str, is_set: bool, tmp_path: Path
+) -> None:
+    """A null in that column gets none."""
     name, column, value, said = map(str.strip, case.split("|"))
     first, *lines = (FIXTURES / name).read_text("utf-8").splitlines()
     everywhere = name == "topology.csv" or column.endswith(("_count", "_merge"))  # static

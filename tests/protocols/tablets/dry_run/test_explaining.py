@@ -20,8 +20,6 @@ from tests.operators.test_snapshots import FILES, FIRST, SECOND, THIRD
 from tests.saying import like
 
 HEAD = "table_id;last_token;keyspace_name;table_name;tablet_count;replicas;new_replicas"
-
-
 TOKENS = (-(2**62), 0, INT64_HIGH)
 
 
@@ -54,17 +52,10 @@ def dump(*lines: list[str]) -> HeldFile:
 
 
 REST = "a:0 b:0 c:0 d:0"
-
-
 """A tablet of another table, which rests, so that each node is in each dump."""
 
-
 BEGUN = "a:0 b:0 > a:0 c:0 migration"
-
-
 REPAIR = "a:0 b:0 > repair repair"
-
-
 ENDS = "a:0 b:0 > repair end_repair"
 
 
@@ -87,12 +78,10 @@ ENDS = "a:0 b:0 > repair end_repair"
     ],
     ids=str,
 )
-def test_what_began_between_moments_is_explained(
+def test_a_transition_that_began_between_two_moments_is_explained(
     edition: Any, tablets: tuple[str, ...], begun: int
 ) -> None:
-    """A repair begins though no replica comes, the same one again only once it has ended; one more
-    replica may have been added.
-    """
+    """The model begins as many transitions as the moments need."""
     files = [dump(rows(1, each), rows(2, REST)) for each in tablets]
     [question], _ = of_snapshots(files, edition, False)
     [(model, _)] = question.ways
@@ -100,8 +89,8 @@ def test_what_began_between_moments_is_explained(
 
 
 @pytest.mark.parametrize("release", ["2025.1", "2026.1.3", "2026.3", ""])
-def test_moments_are_explained_and_rehearsed_on_a_release(release: str) -> None:
-    """Its model is asked; without one it is the newest."""
+def test_moments_are_explained_and_rehearsed_by_the_rules_of_their_release(release: str) -> None:
+    """Without a release it is the newest."""
     files = [dump(rows(1, each), rows(2, REST)) for each in (f"{BEGUN} streaming", ENDS)]
     [question], _ = of_snapshots(files, "server", False, release)
     [(model, _)] = question.ways
@@ -127,17 +116,17 @@ LOST = "left out because it loses a replica, as with a lower RF, which no step h
     ],
     ids=str,
 )
-def test_nothing_is_asked_of_a_tablet_that_loses_a_replica(
+def test_a_tablet_that_loses_a_replica_is_left_out_of_the_questions(
     tablets: tuple[str, ...], lost: bool
 ) -> None:
-    """No step of the model does that: to say that no rule explains it would be false."""
+    """No step of the model does that, so "refuted" would be false."""
     files = [dump(rows(1, each), rows(2, REST)) for each in tablets]
     questions, about = of_snapshots(files, "server", False)
     assert (not questions, LOST in about) == (lost, lost)
 
 
-def test_what_was_split_or_is_not_always_there_is_left_out() -> None:
-    """Wherever it stands; of the others each tablet that moved is a question."""
+def test_tables_that_were_split_or_are_missing_in_a_moment_are_left_out() -> None:
+    """Each tablet of the others that moved is a question."""
     was = rows(4, "a:0", "b:0", "a:0")
     files = [
         dump(rows(1, "a:0"), rows(2, "a:0"), rows(3, "a:0", "b:0"), was),
@@ -153,26 +142,20 @@ def test_what_was_split_or_is_not_always_there_is_left_out() -> None:
 
 
 MOMENTS = opened_moments([FIRST, SECOND, THIRD], "server")
-
-
 NAMES = names_in(MOMENTS)
-
-
 A, B, C, D, E = NAMES  # 172.20.0.11 to 172.20.0.15
-
-
 DUMP = FIRST / FILES["dump"]
 
 
 @pytest.mark.parametrize("files", [(FIRST, DUMP), (DUMP, FIRST)], ids=["last", "first"])
-def test_snapshots_and_dumps_are_not_mixed(files: tuple[Path, Path]) -> None:
-    """Whichever is the first one."""
+def test_snapshots_and_dumps_given_together_are_refused(files: tuple[Path, Path]) -> None:
+    """It does not matter which comes first."""
     with pytest.raises(BadInput, match=like(f"files | {FIRST.name} | only snapshots | only dumps")):
         opened_moments(files, "server")
 
 
-def test_moments_are_of_one_cluster(tmp_path: Path) -> None:
-    """One has a node in common with the one before it, and others may be new."""
+def test_moments_without_a_shared_host_are_refused(tmp_path: Path) -> None:
+    """Hosts may be replaced one by one from moment to moment."""
     text, files = DUMP.read_text("utf-8"), []
     for at, host in enumerate((A, B, C, D, E)):
         text = text.replace(host, str(at) * 8 + host[8:])
@@ -181,7 +164,7 @@ def test_moments_are_of_one_cluster(tmp_path: Path) -> None:
     one, _, three, _, foreign = files
     alike = copyfile(DUMP, tmp_path / "alike.csv")
     for fine in ([DUMP, one, DUMP], [DUMP, three, foreign]):
-        assert len(opened_moments(fine, "server")) == 3
+        assert len(opened_moments(fine, "server")) == 3, fine
     for at, given in ((2, [DUMP, alike, foreign, one]), (1, [foreign, alike, DUMP, DUMP])):
         before, own = given[at - 1].name, given[at].name
         words = f"snapshot | {own} | same cluster as | {before} | no node in common"

@@ -23,10 +23,10 @@ def at_stage(folder: Path, stage: str) -> OpenedTablets:
     ("stage", "held"),
     [("streaming", (3, 1)), ("cleanup_target", (4, 0)), ("end_migration", (3, 1))],
 )
-def test_a_drain_counts_the_replicas_that_will_be_there(
+def test_a_drain_counts_replicas_as_if_each_transition_were_over(
     stage: str, held: tuple[int, int], tmp_path: Path
 ) -> None:
-    """Forward the replica is going to host 4, which has none else; on the way back it stays."""
+    """On the way back the old replica counts."""
     cluster = at_stage(tmp_path, stage)
     before = sum(
         place.host == host(1)
@@ -43,10 +43,10 @@ def test_a_drain_counts_the_replicas_that_will_be_there(
 
 
 @pytest.mark.parametrize("stage", ["streaming", "cleanup_target", ""])
-def test_what_nodes_hold_is_said_to_be_once_transitions_are_over(
+def test_a_report_says_that_it_counts_nodes_as_if_transitions_were_over(
     stage: str, tmp_path: Path
 ) -> None:
-    """Host 1 has five replicas in the dump; forward and on the way back, four are counted."""
+    """Without a transition it does not say so."""
     over = {} if stage else dict.fromkeys(("new_replicas", "session", "transition"), "")
     dump = str(edited(tmp_path, "tablets", 0, stage=stage, **over))
     first = call("tablets", dump, *TOPOLOGY, "--json").json["nodes"][0]
@@ -55,8 +55,8 @@ def test_what_nodes_hold_is_said_to_be_once_transitions_are_over(
     assert ("counted as if each transition had succeeded" in said) == bool(stage)
 
 
-def test_a_loss_is_judged_by_the_stage(tmp_path: Path) -> None:
-    """Host 1 leaves: requests need it up to ``write_both_read_new``, not in ``use_new``."""
+def test_a_loss_costs_a_quorum_only_while_the_stage_uses_the_lost_replica(tmp_path: Path) -> None:
+    """Host 1 leaves, and requests need it in streaming, not in use_new."""
     first = {
         stage: next(
             (
@@ -75,10 +75,10 @@ def test_a_loss_is_judged_by_the_stage(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("factor", "lost"), [(None, 0), (2, 0), (3, 0), (4, 3)])
-def test_a_loss_is_judged_by_what_the_keyspace_asks_for(
+def test_a_loss_is_judged_by_the_keyspaces_replication_factor(
     factor: int | None, lost: int, tmp_path: Path
 ) -> None:
-    """Of 4 replicas asked for, 3 are needed: with 3 there and host 3 down that is too few."""
+    """Of four replicas asked for three are needed, though only three are there."""
     schema = {} if factor is None else {"schema": described(tmp_path, f"'dc1': {factor}")}
     tablets = lose(opened(**schema), [host(3)]).lost
     orders = {each.tablet for each in tablets if each.table == "shop.orders"}
@@ -96,13 +96,13 @@ def test_a_loss_is_judged_by_what_the_keyspace_asks_for(
         ("cleanup_target", (0, [0]), (None, [])),
     ],
 )
-def test_a_token_is_served_as_the_stage_says(
+def test_a_token_is_served_by_the_shards_that_its_stage_selects(
     stage: str,
     leaving: tuple[int | None, list[int]],
     pending: tuple[int | None, list[int]],
     tmp_path: Path,
 ) -> None:
-    """From host 1 a replica goes to host 4: one that no read or write goes to has no shard."""
+    """A replica that takes no reads or writes has no shard for them."""
     words = str(edited(tmp_path, "tablets", 0, stage=stage)), "shard", str(-(2**63))
     orders = next(each for each in call("tablets", *words, "--json").json if each["stage"])
     hosts = {each["host"]: (each["reads"], each["writes"]) for each in orders["hosts"]}
@@ -112,8 +112,8 @@ def test_a_token_is_served_as_the_stage_says(
     assert ("no reads" in line, "no writes" in line) == (pending[0] is None, not pending[1])
 
 
-def test_the_command_says_what_is_under_way(tmp_path: Path) -> None:
-    """Beside the drain, and in the line of a tablet whose reads are answered and writes are not."""
+def test_drain_and_lose_say_that_a_tablet_is_in_transition(tmp_path: Path) -> None:
+    """A lost tablet's line names its stage, and that only writes lack a quorum."""
     dump = str(edited(tmp_path, "tablets", 0, stage="write_both_read_new"))
     said = call("tablets", dump, "drain", host(1), *TOPOLOGY, *SIZES).out
     assert "1 tablet in transition, judged as if the transition were over" in said
@@ -121,8 +121,8 @@ def test_the_command_says_what_is_under_way(tmp_path: Path) -> None:
     assert "in write_both_read_new; no quorum for writes" in " ".join(said.split())
 
 
-def test_who_has_left_is_gone(tmp_path: Path) -> None:
-    """After a replace its replicas are lost until they are rebuilt, so one more loss costs more."""
+def test_replicas_of_a_node_that_has_left_count_as_lost_until_rebuilt(tmp_path: Path) -> None:
+    """So one more loss costs as much as two would."""
     cluster = opened(topology=edited(tmp_path, "topology", 1, node_state="left", tokens=""))
     assert lose(cluster, ()).lost == lose(opened(), [host(2)]).lost
     assert lose(cluster, [host(1)]).no_quorum == lose(opened(), [host(1), host(2)]).no_quorum > 0

@@ -40,7 +40,7 @@ def cluster() -> OpenedTablets:
 
 
 def test_a_drain_without_a_place_counts_what_keeps_each_node_away(cluster: OpenedTablets) -> None:
-    """Every replica that is stuck is counted once for each other node, by its one reason."""
+    """Each stuck replica is counted once for each other node, by its one reason."""
     without = given_up(cluster, DOWN)
     report = drain(without, LEAVING)
     assert len(report.stuck) == report.replicas > 0
@@ -58,10 +58,7 @@ def test_a_drain_without_a_place_counts_what_keeps_each_node_away(cluster: Opene
 def test_a_stuck_drain_goes_through_once_a_node_is_back_or_joins(
     cluster: OpenedTablets, helps: str
 ) -> None:
-    """The node that was down takes all replicas of the leaving one, or a newcomer in that rack.
-
-    Both are tried on a copy: the opened dump answers as before.
-    """
+    """Both are tried on a copy, and the opened dump answers as before."""
     before = drain(cluster, LEAVING)
     other = up_again(cluster, DOWN) if helps == "00000005" else joined(cluster, NEWCOMER, LEAVING)
     assert takes_over(other, LEAVING).question.right == (helps,)
@@ -70,7 +67,7 @@ def test_a_stuck_drain_goes_through_once_a_node_is_back_or_joins(
 
 
 def test_a_drain_waits_for_a_node_that_is_down(cluster: OpenedTablets) -> None:
-    """Until somebody gives it up, the one that is down gets all, and nothing moves."""
+    """That node would get all tablets. Given up or back, it no longer stalls the drain."""
     report = drain(cluster, LEAVING)
     assert (report.stuck, report.stalled_by) == ((), (DOWN,))
     assert report.targets == {DOWN: report.replicas}
@@ -82,8 +79,10 @@ def test_a_drain_waits_for_a_node_that_is_down(cluster: OpenedTablets) -> None:
         assert "waits" not in drain_table(other, LEAVING).title
 
 
-def test_the_loss_that_costs_most(cluster: OpenedTablets) -> None:
-    """The table has a row for each node that is up, with the counts that ``lose`` gives."""
+def test_the_right_answer_on_the_worst_loss_is_the_largest_row_of_losses(
+    cluster: OpenedTablets,
+) -> None:
+    """The table has a row for each node that is up."""
     rows = {row[0]: int(row[1]) for row in losses_table(cluster).rows}
     assert set(rows) == {"no more", *(f"0000000{n}" for n in (1, 2, 3, 4, 6))}
     assert rows["no more"] == lose(cluster, ()).no_quorum
@@ -92,8 +91,10 @@ def test_the_loss_that_costs_most(cluster: OpenedTablets) -> None:
     assert rows["00000006"] < min(rows[f"0000000{n}"] for n in (1, 2, 3, 4))
 
 
-def test_who_is_split_and_who_is_merged(cluster: OpenedTablets) -> None:
-    """Each table is right for one word, and its row has the rule that decided."""
+def test_the_right_answers_on_resizes_are_the_decisions_of_each_table(
+    cluster: OpenedTablets,
+) -> None:
+    """The table of resizes names the rule."""
     right = {kind: to_resize(cluster, kind).question.right for kind in ("split", "merge", "none")}  # type: ignore[arg-type]  # words of the type
     assert right == {
         "split": ("shop.orders",),
@@ -105,8 +106,8 @@ def test_who_is_split_and_who_is_merged(cluster: OpenedTablets) -> None:
     assert rows["shop.events"][-2:] == ("64", "size")
 
 
-def test_what_cannot_be_asked_is_named(cluster: OpenedTablets) -> None:
-    """A node or a word that there is not, nobody up, and what is no dump."""
+def test_a_question_about_an_unknown_node_word_or_dump_is_refused(cluster: OpenedTablets) -> None:
+    """So is one about losses where no node is up."""
     with pytest.raises(BadInput, match=r"^host:"):
         drain_table(cluster, "0000000f")
     word: Any = "grow"

@@ -27,10 +27,10 @@ WAITS = "5d3cc3c0-1c2d-11f1-8a00-0123456789ab"
         ({"global_requests": f"{{{WAITS}}}"}, ["left out: 1 waiting global requests"]),
     ],
 )
-def test_what_the_cluster_waits_for_is_left_out(
+def test_a_rehearsal_warns_that_waiting_global_requests_are_left_out(
     columns: dict[str, str], said: list[str], tmp_path: Path
 ) -> None:
-    """A line names it, or says how many there are."""
+    """A line names the request, or says how many there are."""
     files = {"topology": everywhere(tmp_path, **columns)} if columns else {}
     found = rehearsed(**files).warnings
     assert [line for line in found if "waiting" in line] == said
@@ -47,10 +47,10 @@ def test_what_the_cluster_waits_for_is_left_out(
         (("lose 00000004", "lose 00000004"), "operation | each node and each keyspace once"),
     ],
 )
-def test_an_operation_fits_its_node(
+def test_a_rehearsal_refuses_an_operation_that_does_not_fit_its_node(
     operations: tuple[str, ...], said: str | None, tmp_path: Path
 ) -> None:
-    """Who is down cannot be lost; a second RF change is refused while one is pending."""
+    """A node that is down cannot be lost, and no node or keyspace is named twice."""
     dump, sizes = tmp_path / "tablets.csv", tmp_path / "sizes.csv"
     for path in (dump, sizes):  # all tablets of which have three replicas
         lines = (FIXTURES / path.name).read_text("utf-8").splitlines()
@@ -74,8 +74,10 @@ def test_an_operation_fits_its_node(
         ("00000004", "Done: stream (tablets: 1); tablets that cannot continue: 3."),
     ],
 )
-def test_work_on_all_tablets_is_done_where_it_can_be(crashed: str | None, done: str) -> None:
-    """Host 1 is emptied: one tablet goes to host 5, three go to host 4."""
+def test_work_on_all_tablets_counts_those_done_and_those_that_cannot_continue(
+    crashed: str | None, done: str
+) -> None:
+    """With a crashed source or target some tablets cannot."""
     timeline = rehearsed("balance", "decommission 00000001").timeline
     model: Any = timeline.model
     while len(model.data_pieces(timeline.state)) < 4:
@@ -86,8 +88,8 @@ def test_work_on_all_tablets_is_done_where_it_can_be(crashed: str | None, done: 
     assert timeline.moments[-1].say == done
 
 
-def test_a_rehearsal_says_what_it_is_of() -> None:
-    """In one line: the file, its tablets and nodes. Its operations may be lines of one text."""
+def test_the_repr_of_a_tablet_rehearsal_names_file_tablets_and_nodes() -> None:
+    """Operations may be lines of one text."""
     made = rehearsed("balance", "decommission 00000004")
     assert repr(made) == "TabletRehearsal(tablets.csv: 6 tablets on 5 nodes)"
     together = kit.rehearse(FIXTURES / "tablets.csv", "balance\ndecommission 00000004\n", **FILES)
@@ -97,8 +99,10 @@ def test_a_rehearsal_says_what_it_is_of() -> None:
 @pytest.mark.parametrize(
     ("asks", "word"), [("leave", "decommission"), ("remove", "removenode"), ("", "")]
 )
-def test_what_the_files_ask_for_comes_first(asks: str, word: str, tmp_path: Path) -> None:
-    """Before the lines; a line of the same node is refused, with the operation that goes on."""
+def test_a_request_in_the_files_comes_before_the_operations_of_a_rehearsal(
+    asks: str, word: str, tmp_path: Path
+) -> None:
+    """A second operation of that node is refused."""
     topology = edited(tmp_path, "topology", 4, topology_request=asks)
     first = (f"{word} 00000005",) * bool(word)
     made = rehearsed("decommission 00000004", topology=topology)

@@ -45,8 +45,8 @@ def opened(**files: Path | str) -> OpenedTablets:
     return open_tablets(dump, **given)  # type: ignore[arg-type]  # names of files
 
 
-def test_what_the_files_tell() -> None:
-    """Nodes with racks, shards and capacities, maps by name, a group of co-located tables."""
+def test_an_opened_dump_has_capacities_tables_and_sizes_of_its_files() -> None:
+    """A co-located table names its base, and sizes are those of all its replicas."""
     cluster = opened()
     assert [node.capacity for node in cluster.nodes] == [2**40] * 4 + [2**41]
     assert list(cluster.maps) == ["shop.items", "shop.orders", "shop.orders_by_day"]
@@ -67,8 +67,10 @@ def test_what_the_files_tell() -> None:
         ({"node_state": "none", "tokens": ""}, "joining"),
     ],
 )
-def test_what_a_node_is_to_the_balancer(columns: dict[str, str], role: str, tmp_path: Path) -> None:
-    """Who leaves is drained; who owns no tokens takes no tablets."""
+def test_a_nodes_state_in_the_topology_gives_its_role_in_balancing(
+    columns: dict[str, str], role: str, tmp_path: Path
+) -> None:
+    """A node that leaves is drained. A node without tokens takes no tablets."""
     cluster = opened(topology=edited(tmp_path, "topology", 0, **columns))
     assert cluster.nodes[0].role == role
 
@@ -98,7 +100,7 @@ IGNORES = f"{{{host(1)}}}"
         (None, "", {"up": "False", "draining": "True", "excluded": "True"}, "removing", True),
     ],
 )
-def test_down_and_excluded_are_told_apart(
+def test_a_node_counts_as_down_or_excluded_by_the_files_that_say_so(
     topology: dict[str, str] | None,
     health: str,
     load: dict[str, str],
@@ -106,9 +108,7 @@ def test_down_and_excluded_are_told_apart(
     down: bool,
     tmp_path: Path,
 ) -> None:
-    """``ignore_nodes``, X of nodetool status and the loads say who was given up; D only who is
-    down.
-    """
+    """ignore_nodes, X in the status and the loads say excluded. D says down alone."""
     files: dict[str, Path] = {}
     if topology is not None:
         changed = edited(tmp_path, "topology", 0, **topology) if topology else FILES["topology"]
@@ -179,17 +179,17 @@ def test_down_and_excluded_are_told_apart(
         ("tablets", 1, {"new_replicas": TWO_COME}, "line 3 new_replicas | outside a transition"),
     ],
 )
-def test_what_cannot_be(
+def test_a_file_with_impossible_contents_is_refused_at_its_line(
     name: str, where: int, columns: dict[str, object], said: str, tmp_path: Path
 ) -> None:
-    """Gaps, overlaps, unknown hosts, shards that a node lacks, files of another cluster."""
+    """Gaps, overlaps, unknown hosts, missing shards, and files of another cluster."""
     with pytest.raises(BadInput) as error:
         opened(**{name: edited(tmp_path, name, where, **columns)})
     assert says(error.value, said), error.value
 
 
-def test_a_status_of_other_racks_is_of_another_cluster(tmp_path: Path) -> None:
-    """Its hosts have the same ids, as where a cluster was restored from a copy."""
+def test_a_status_with_other_datacenters_is_refused_as_another_clusters(tmp_path: Path) -> None:
+    """Its hosts have the same ids, as after a restore from a copy."""
     path = tmp_path / "status.txt"
     path.write_text((FIXTURES / "status.txt").read_text("utf-8").replace("dc1", "dc9"), "utf-8")
     with pytest.raises(BadInput) as error:
@@ -199,8 +199,8 @@ def test_a_status_of_other_racks_is_of_another_cluster(tmp_path: Path) -> None:
     )
 
 
-def test_sizes_of_no_replica_are_counted(tmp_path: Path) -> None:
-    """As where sizes and replicas were read at different times."""
+def test_sizes_of_replicas_that_the_dump_lacks_get_a_warning(tmp_path: Path) -> None:
+    """The size of that table is then not known."""
     cluster = opened(sizes=edited(tmp_path, "sizes", 3, replicas=f"{{{host(5)}: 7}}"))
     missing, more = cluster.warnings
     assert "no size is known of replicas" in missing
@@ -234,10 +234,10 @@ def described(folder: Path, replication: str, more: str = "") -> Path:
         ),
     ],
 )
-def test_tablets_that_differ_from_the_schema(
+def test_tablets_that_differ_from_the_schema_are_listed_by_datacenter_or_rack(
     replication: str, said: list[str], tmp_path: Path
 ) -> None:
-    """Each tablet is judged by datacenter or by rack, as it will be after its transition."""
+    """Each is judged as it will be after its transition."""
     [shop] = tablets_report(opened(schema=described(tmp_path, replication))).keyspaces
     assert said == [
         f"{each.table.removeprefix('shop.')} {each.tablet}: "
@@ -256,17 +256,17 @@ def test_tablets_that_differ_from_the_schema(
         ("'replication_factor': 2, 'dc1': 1", [("dc1", 1)]),
     ],
 )
-def test_what_a_keyspace_asks_for_is_by_datacenter(
+def test_a_keyspaces_replication_is_a_factor_for_each_datacenter(
     replication: str, factors: list[tuple[str, int]], tmp_path: Path
 ) -> None:
-    """The factor for all holds where there is no other; datacenters stand by their names."""
+    """The default factor holds for datacenters without one of their own."""
     cluster = opened(schema=described(tmp_path, replication))
     assert [*cluster.replication("shop").items()] == factors
     assert cluster.replication("nowhere") == {}
 
 
-def test_a_schema_names_the_tables_and_their_counts() -> None:
-    """Names by id where the dump leaves them out; a view, a table without tablets, a minimum."""
+def test_a_schema_gives_views_tablet_options_and_a_warning_for_unknown_tables() -> None:
+    """Its minimum and initial counts are rules of the resize."""
     schema = FIXTURES / "schema.cql"
     cluster = opened(schema=schema)
     [shop] = tablets_report(cluster).keyspaces
@@ -284,10 +284,10 @@ def test_a_schema_names_the_tables_and_their_counts() -> None:
         ("'dc1': ['r1']", "", "documents", "a number in edition documents"),
     ],
 )
-def test_a_schema_of_other_tablets(
+def test_a_schema_without_tablets_or_with_racks_in_the_documents_is_refused(
     replication: str, more: str, edition: str, said: str, tmp_path: Path
 ) -> None:
-    """A keyspace that has no tablets, a rack list in the edition that has none."""
+    """The error says which."""
     with pytest.raises(BadInput, match=said):
         opened(schema=described(tmp_path, replication, more), edition=edition)
 
@@ -298,8 +298,8 @@ def restoring(folder: Path) -> Path:
     return edited(folder, "tablets", 0, **columns)
 
 
-def test_a_tablet_that_is_restored(tmp_path: Path) -> None:
-    """It reads and writes as ever, is left alone by the balancer, and takes no stream of it."""
+def test_a_tablet_in_restore_serves_as_before_and_is_not_moved(tmp_path: Path) -> None:
+    """It has no stream of the balancer, and counts as in transition."""
     cluster = opened(tablets=restoring(tmp_path))
     [line] = [each for each in tablets_report(cluster).transitions if each.kind == "restore"]
     assert (line.stage, line.reads, line.writes) == ("restore", "old", "old")
@@ -315,8 +315,8 @@ def test_a_tablet_that_is_restored(tmp_path: Path) -> None:
     assert lose(cluster, [host(1), host(2)]).no_quorum > 0
 
 
-def test_a_restore_is_not_modelled_elsewhere(tmp_path: Path) -> None:
-    """The documents do not know it, and no Player plays it: both say so."""
+def test_a_restore_is_refused_by_the_documents_and_by_a_rehearsal(tmp_path: Path) -> None:
+    """The reason says so."""
     with pytest.raises(BadInput, match="restore exists only in edition server"):
         open_tablets(restoring(tmp_path), topology=FILES["topology"], edition="documents")
     with pytest.raises(BadInput, match="a Player does not model a restore"):
@@ -356,7 +356,7 @@ def odd_merge(folder: Path, alone: object, count: int = 3, resize: str = "merge"
 def test_the_dump_says_which_tablet_a_merge_leaves_alone(
     tmp_path: Path, alone: object, count: int, resize: str, pairs: tuple[tuple[int, int], ...]
 ) -> None:
-    """The others are siblings, and the planner brings them together; nobody guesses without it."""
+    """The others are siblings. An odd count without that number has none."""
     cluster = open_tablets(odd_merge(tmp_path, alone, count, resize), topology=FILES["topology"])
     assert cluster.maps["shop.small"].pairs == pairs
 
@@ -364,8 +364,10 @@ def test_the_dump_says_which_tablet_a_merge_leaves_alone(
 
 
 @pytest.mark.parametrize("alone", [1, 3, 4, -2, 10**18])
-def test_a_merge_leaves_only_a_tablet_of_even_number_alone(tmp_path: Path, alone: int) -> None:
-    """Another number is named, with the numbers that are allowed."""
+def test_a_merge_refuses_an_isolated_tablet_of_odd_or_unknown_number(
+    tmp_path: Path, alone: int
+) -> None:
+    """The error says which numbers are allowed."""
     with pytest.raises(BadInput) as error:
         open_tablets(odd_merge(tmp_path, alone), topology=FILES["topology"])
     assert says(error.value, f"isolated_tablet_for_merge | {alone} | an even number below 3")

@@ -67,10 +67,10 @@ def joined_by(folder: Path, **columns: str) -> Path:
     ],
     ids=("normal", "zero-token", "joining"),
 )
-def test_who_has_no_tablets_and_takes_none_is_left_out(
+def test_a_rehearsal_leaves_out_a_node_that_neither_has_nor_takes_tablets(
     columns: dict[str, str], takes_part: bool, tmp_path: Path
 ) -> None:
-    """One line says so; whoever may get some is there."""
+    """One line says so. A node that may get tablets is there."""
     made = rehearsed(topology=joined_by(tmp_path, **columns))
     m: Any = made.timeline.model
     assert (host(6)[:8] in m.names) == takes_part
@@ -97,8 +97,8 @@ def played(rehearsal: TabletRehearsal, most: int = 400) -> Timeline:
     raise AssertionError(f"not at rest after {most} steps")
 
 
-def test_the_first_state_is_the_dump() -> None:
-    """Every replica is on the shard that the dump has it on, by the names of tables."""
+def test_the_first_state_of_a_tablet_rehearsal_is_the_dump() -> None:
+    """Every replica is on its shard, by the names of tables."""
     rehearsal = rehearsed()
     s, m = rehearsal.timeline.state, rehearsal.timeline.model
     shown = {(each.table, each.number): each.replicas for each in grid(m, s).tablets}
@@ -112,16 +112,16 @@ def test_the_first_state_is_the_dump() -> None:
     assert {host.shards for host in grid(m, s).hosts} == {2}
 
 
-def test_a_drained_node_leaves() -> None:
-    """The planner's moves empty it, then its request is carried out to the end."""
+def test_a_rehearsed_decommission_ends_with_an_empty_node_that_has_left() -> None:
+    """Every promise holds at every step."""
     timeline = played(rehearsed("decommission 00000004"))
     s, m = timeline.state, timeline.model
     assert s.control.topology.nodes[m.number("00000004")].state == "left"
     assert not [row for row in s.tablets for place in row.replicas if place.host == "00000004"]
 
 
-def test_the_first_plan_is_the_planners() -> None:
-    """What begins first is what ``balance`` answers for the same dump."""
+def test_a_rehearsal_begins_the_moves_that_balance_answers() -> None:
+    """Both plan for the same dump."""
     timeline = rehearsed("balance").timeline
     while timeline.state.command is None:
         timeline.forward()
@@ -130,15 +130,15 @@ def test_the_first_plan_is_the_planners() -> None:
     assert begun == sorted((move.table, tablet) for move in moves for tablet in move.tablets)
 
 
-def test_balancing_ends_even() -> None:
-    """Played to its end, the planner has nothing more to move, and no promise broke."""
+def test_a_rehearsed_balancing_ends_with_an_empty_plan() -> None:
+    """Every promise holds at every step, and tablets have moved."""
     timeline = played(rehearsed("balance"))
     assert not timeline.model.planner.plan(timeline.state).begins
     assert timeline.state.tablets != timeline.moments[0].state.tablets
 
 
-def test_a_transition_goes_on_from_its_stage(tmp_path: Path) -> None:
-    """A dump with a tablet in transition begins on the track, and ends with its new replicas."""
+def test_a_rehearsal_continues_a_transition_from_its_stage_in_the_dump(tmp_path: Path) -> None:
+    """It begins on the tablet track, and ends with the new replicas."""
     new = opened().maps["shop.items"].tablets[0].replicas
     target = next(n.host for n in opened().nodes if n.host not in [r.host for r in new])
     written = f"[({target}, 0), ({new[1].host}, {new[1].shard})]"
@@ -155,8 +155,8 @@ def test_a_transition_goes_on_from_its_stage(tmp_path: Path) -> None:
     assert ended.replicas == moving.transitions[0].new
 
 
-def test_who_is_lost_is_waited_for() -> None:
-    """A lost node is down: what needs it does not go on until it is back."""
+def test_a_rehearsal_with_a_lost_node_waits_for_its_return() -> None:
+    """A refusal names the node, and its restart is the next suggestion."""
     rehearsal = rehearsed("lose 00000003", "balance")
     m, s = rehearsal.timeline.model, rehearsal.timeline.state
     assert not s.control.up >> m.number("00000003") & 1
@@ -168,8 +168,8 @@ def test_who_is_lost_is_waited_for() -> None:
     assert any(refusal.missing == ("00000003",) for refusal in refusals)
 
 
-def test_a_history_is_replayed_from_its_trace() -> None:
-    """Its parameters hold all of the dump, so that another session plays the same."""
+def test_a_saved_tablet_rehearsal_replays_to_the_same_state() -> None:
+    """Its parameters hold all of the dump."""
     timeline = rehearsed("decommission 00000004").timeline
     for _ in range(12):
         timeline.forward()
@@ -177,15 +177,17 @@ def test_a_history_is_replayed_from_its_trace() -> None:
 
 
 @pytest.mark.parametrize("name", ["sizes", "loads", "topology"])
-def test_a_file_that_no_rehearsal_reads_is_called_by_its_kind(name: str) -> None:
-    """A dump that goes beside another one, given in its place."""
+def test_a_rehearsal_of_another_kind_of_file_is_refused_by_its_kind(name: str) -> None:
+    """Sizes, loads and topology go beside a dump."""
     with pytest.raises(BadInput) as caught:
         kit.rehearse(FILES[name])
     assert says(caught.value, "source | a dump of system.tablets; this looks like a dump of system")
 
 
-def test_a_file_that_shows_no_kind_is_read_as_the_arguments_say(tmp_path: Path) -> None:
-    """One that is not there, and one without its header, are refused by who should read them."""
+def test_a_missing_or_headless_dump_is_refused_as_the_argument_it_is_given_for(
+    tmp_path: Path,
+) -> None:
+    """A misspelt argument is named."""
     headless = tmp_path / "tablets.csv"
     headless.write_text(DUMP.read_text("utf-8").split("\n", 1)[1], "utf-8")
     for dump, said in ((tmp_path / "none.csv", "dump | readable file"), (headless, "line 1")):
@@ -200,8 +202,8 @@ def test_a_file_that_shows_no_kind_is_read_as_the_arguments_say(tmp_path: Path) 
     )
 
 
-def test_files_of_one_cluster_are_sorted_out(tmp_path: Path) -> None:
-    """In any order behind the dump, a schema among them: as if each had been named."""
+def test_a_rehearsal_sorts_out_a_list_of_files_by_their_kinds(tmp_path: Path) -> None:
+    """It equals a rehearsal with each file named, a schema included."""
     schema = described(tmp_path, "'dc1': 3")
     together = kit.rehearse([DUMP, schema, *FILES.values()], "balance")
     named = kit.rehearse(DUMP, "balance", schema=schema, **FILES)
@@ -216,8 +218,8 @@ def test_files_of_one_cluster_are_sorted_out(tmp_path: Path) -> None:
     assert set(kit.rehearse([DUMP, rows]).opened.schema.keyspaces) == {"shop"}
 
 
-def test_files_that_do_not_go_together(tmp_path: Path) -> None:
-    """A file of no kind, and two of one, are named; so is one that is given in both ways."""
+def test_a_rehearsal_refuses_a_file_of_no_kind_and_two_of_one_kind(tmp_path: Path) -> None:
+    """A file that is given in both ways is one too many."""
     stray = tmp_path / "stray.txt"
     stray.write_text("nothing of a cluster\n", "utf-8")
     for files, named, said in (
@@ -243,7 +245,9 @@ def test_files_that_do_not_go_together(tmp_path: Path) -> None:
         (("rf nowhere dc1=3",), "operation | 'rf nowhere dc1=3' | shop"),
     ],
 )
-def test_operations_that_cannot_be(operations: tuple[str, ...], said: str) -> None:
+def test_a_tablet_rehearsal_refuses_an_impossible_operation(
+    operations: tuple[str, ...], said: str
+) -> None:
     """One line names the operation."""
     with pytest.raises(BadInput) as caught:
         rehearsed(*operations)
@@ -272,25 +276,25 @@ NEXT = "python -m kit topology topology.csv says what comes next"
         ({"transition_state": "tablet resize finalization"}, "'tablet_resize_finalization'"),
     ],
 )
-def test_no_rehearsal_begins_amid_another_operation(
+def test_a_tablet_rehearsal_refuses_a_topology_amid_another_operation(
     columns: dict[str, str], said: str, tmp_path: Path
 ) -> None:
-    """One that moves no tablets is refused, with the node or the state."""
+    """The error has the node or the state, and where to ask instead."""
     with pytest.raises(BadInput) as caught:
         rehearsed(topology=everywhere(tmp_path, **columns))
     assert says(caught.value, f"topology.csv {said}" if said[0] != "'" else said), caught.value
 
 
-def test_a_node_that_is_draining_is_asked_to_leave(tmp_path: Path) -> None:
-    """Of edition ``documents``, whose operation begins with draining: the request stands first."""
+def test_a_node_in_tablet_draining_is_rehearsed_as_a_decommission(tmp_path: Path) -> None:
+    """The documents begin a decommission with the draining."""
     columns = {"node_state": "decommissioning", "transition_state": "tablet draining"}
     topology = everywhere(tmp_path, **columns)
     rehearsal = kit.rehearse(DUMP, **{**FILES, "topology": topology}, edition="documents")
     assert rehearsal.timeline.model.parameters.operations == ("decommission 00000005",)
 
 
-def test_requests_that_are_left_out_are_said(tmp_path: Path) -> None:
-    """What waits and is not played stands among the warnings."""
+def test_a_rehearsal_warns_of_a_waiting_request_that_it_leaves_out(tmp_path: Path) -> None:
+    """The line has the request and its host."""
     topology = edited(tmp_path, "topology", 4, topology_request="rebuild")
     assert (
         f"left out: the waiting request rebuild of {host(5)}"
@@ -298,8 +302,8 @@ def test_requests_that_are_left_out_are_said(tmp_path: Path) -> None:
     )
 
 
-def test_where_balancing_is_disabled_only_drains_move_tablets(tmp_path: Path) -> None:
-    """``balance`` moves nothing then; a node that is to leave is emptied all the same."""
+def test_a_rehearsal_with_balancing_disabled_moves_tablets_only_for_a_drain(tmp_path: Path) -> None:
+    """A warning says that balancing is disabled."""
     topology = everywhere(tmp_path, tablet_balancing_enabled="False")
     rehearsal = rehearsed("balance", topology=topology)
     assert any("balancing is disabled" in line for line in rehearsal.warnings)

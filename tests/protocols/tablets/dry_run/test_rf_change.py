@@ -44,8 +44,8 @@ def racked(folder: Path, dump: Path) -> Path:
 HOST3 = "00000003-0000-4000-8000-000000000003"
 
 
-def test_one_replica_of_each_tablet_comes_to_the_emptiest_shard(orders: Path) -> None:
-    """Each way has one step; what is told by host is the sum of the steps."""
+def test_an_rf_change_by_one_adds_one_replica_to_each_tablet(orders: Path) -> None:
+    """Each gets one on a host that has none, and the gains add up to the steps."""
     report = rf_change(opened(orders), "shop", ["dc1=4"])
     assert (report.refused, report.before, report.after) == ("", {"dc1": 3}, {"dc1": 4})
     assert [len(each.steps) for each in report.tablets] == [1] * 4
@@ -56,8 +56,10 @@ def test_one_replica_of_each_tablet_comes_to_the_emptiest_shard(orders: Path) ->
     assert report.losses == {}
 
 
-def test_what_is_copied(orders: Path, tmp_path: Path) -> None:
-    """As much for a new replica as the tablet's largest one has, of all co-located tables."""
+def test_an_rf_change_copies_the_largest_replica_of_each_co_located_tablet(
+    orders: Path, tmp_path: Path
+) -> None:
+    """Dropping a replica copies nothing."""
     text = (FIXTURES / "sizes.csv").read_text("utf-8")
     sizes = tmp_path / "sizes.csv"
     sizes.write_text(
@@ -72,8 +74,10 @@ def test_what_is_copied(orders: Path, tmp_path: Path) -> None:
     assert rf_change(cluster, "shop", ["dc1=2"]).bytes == 0
 
 
-def test_a_rack_that_is_dropped_loses_its_replica(orders: Path, tmp_path: Path) -> None:
-    """The schema tells that racks are meant by name; every other rack keeps its own."""
+def test_an_rf_change_that_drops_a_rack_removes_the_replicas_there(
+    orders: Path, tmp_path: Path
+) -> None:
+    """Every other rack keeps its own."""
     cluster = opened(orders, schema=racked(tmp_path, orders))
     report = rf_change(cluster, "shop", ["dc1=r1,r2"])
     assert report.losses == {HOST3: 4}
@@ -89,8 +93,10 @@ def test_a_rack_that_is_dropped_loses_its_replica(orders: Path, tmp_path: Path) 
         (["dc1=r1,r2,r3"], "is a conversion, not modelled"),
     ],
 )
-def test_it_is_refused_with_its_reason(words: list[str], why: str, orders: Path) -> None:
-    """As the coordinator would; the command ends with 1."""
+def test_an_impossible_rf_change_is_refused_with_the_coordinators_reason(
+    words: list[str], why: str, orders: Path
+) -> None:
+    """The command ends with status 1."""
     report = rf_change(opened(orders), "shop", words)
     assert why in report.refused
     assert report.tablets == ()
@@ -112,22 +118,24 @@ def test_it_is_refused_with_its_reason(words: list[str], why: str, orders: Path)
         ("shop", [f"{'x' * 201}=1"], "DC=REPLICAS"),
     ],
 )
-def test_what_is_no_change(keyspace: str, words: list[str], field: str, orders: Path) -> None:
-    """Another keyspace, words that are no replication."""
+def test_an_rf_change_refuses_an_unknown_keyspace_and_malformed_words(
+    keyspace: str, words: list[str], field: str, orders: Path
+) -> None:
+    """The error names the field."""
     with pytest.raises(BadInput, match=rf"^{field}"):
         rf_change(opened(orders), keyspace, words)
 
 
-def test_racks_have_to_be_known_and_tablets_alike(orders: Path) -> None:
-    """Without a topology, or with tablets that differ, nothing is said."""
+def test_an_rf_change_needs_a_topology_and_tablets_of_one_factor(orders: Path) -> None:
+    """Without either it is refused."""
     with pytest.raises(BadInput, match=r"^--topology:"):
         rf_change(open_tablets(orders), "shop", ["dc1=4"])
     with pytest.raises(BadInput, match=r"different replication factors"):
         rf_change(opened(FIXTURES / "tablets.csv"), "shop", ["dc1=4"])
 
 
-def test_the_last_replica_may_go_on_servers(orders: Path) -> None:
-    """Published ``test_alter_keyspace``; what that means for the data is said before all else."""
+def test_an_rf_change_to_zero_is_refused_by_the_documents_alone(orders: Path) -> None:
+    """For the server the command says that all data goes, and ends with status 1."""
     text = re.sub(r"\[(\([^)]*\))[^]]*]", r"[\1]", orders.read_text("utf-8"))
     orders.write_text(text, "utf-8")
     answer = call("tablets", str(orders), "rf", "shop", "dc1=0", *TOPOLOGY)
@@ -154,8 +162,10 @@ def test_the_last_replica_may_go_on_servers(orders: Path) -> None:
         ),
     ],
 )
-def test_tables_that_differ_are_named(stated: str, owners: str, words: str, tmp_path: Path) -> None:
-    """Each with what it has, whatever change is asked for; a rehearsal says the same."""
+def test_an_rf_change_of_tables_that_differ_names_each_with_its_factor(
+    stated: str, owners: str, words: str, tmp_path: Path
+) -> None:
+    """Whatever change is asked for, in the command and in a rehearsal."""
     files = {"schema": described(tmp_path, stated)} if stated else {}
     said = f"A change of it is under way, or was never completed: {owners}"
     dump = FIXTURES / "tablets.csv"
@@ -169,10 +179,10 @@ def test_tables_that_differ_are_named(stated: str, owners: str, words: str, tmp_
 
 @pytest.mark.parametrize("edition", ["documents", "server"])
 @pytest.mark.parametrize(("words", "replicas"), [("dc1=4", 4), ("dc1=2", 2)])
-def test_a_rehearsal_ends_with_the_replicas_asked_for(
+def test_a_rehearsed_rf_change_ends_with_the_replicas_asked_for(
     edition: Any, words: str, replicas: int, orders: Path
 ) -> None:
-    """Replica by replica from the dump's own transition on."""
+    """No tablet is left in transition, and the keyspace has its new factor."""
     made = rehearse(orders, f"rf shop {words}", topology=FILES["topology"], edition=edition)
     timeline = made.timeline
     counts = [3]
@@ -186,8 +196,10 @@ def test_a_rehearsal_ends_with_the_replicas_asked_for(
     assert timeline.state.control.topology.keyspaces == (("shop", (("dc1", replicas),)),)
 
 
-def test_a_rehearsal_with_racks_by_name(orders: Path, tmp_path: Path) -> None:
-    """The schema's racks are the keyspace's before the change."""
+def test_a_rehearsed_rf_change_by_rack_ends_on_the_named_racks(
+    orders: Path, tmp_path: Path
+) -> None:
+    """The schema gives the racks before the change."""
     schema = racked(tmp_path, orders)
     made = rehearse(orders, "rf shop dc1=r1,r2", topology=FILES["topology"], schema=schema)
     timeline = made.timeline
@@ -197,8 +209,10 @@ def test_a_rehearsal_with_racks_by_name(orders: Path, tmp_path: Path) -> None:
     assert hosts == {"00000001", "00000002", "00000004"}
 
 
-def test_a_schema_with_racks_binds_the_balancer(orders: Path, tmp_path: Path) -> None:
-    """No move leaves its rack, in the command and in the rehearsal; a drain says what it lacks."""
+def test_a_schema_with_racks_keeps_the_balancers_moves_within_each_rack(
+    orders: Path, tmp_path: Path
+) -> None:
+    """A drain of a rack's last node is stuck for that reason."""
     schema = racked(tmp_path, orders)
     cluster = opened(orders, schema=schema)
     free = opened(orders)
@@ -219,8 +233,8 @@ def test_a_schema_with_racks_binds_the_balancer(orders: Path, tmp_path: Path) ->
     assert made.timeline.model.dump.rack_lists == tuple(sorted(cluster.rack_lists()))
 
 
-def test_the_last_node_of_a_named_rack_may_not_leave(orders: Path, tmp_path: Path) -> None:
-    """The request is refused at once; of a rack with two nodes one may go."""
+def test_the_last_node_of_a_named_rack_cannot_be_drained(orders: Path, tmp_path: Path) -> None:
+    """Without racks by name it can."""
     cluster = opened(orders, schema=racked(tmp_path, orders))
     racks = {node.host: node.rack for node in cluster.nodes}
     for host, rack in racks.items():

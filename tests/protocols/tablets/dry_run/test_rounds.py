@@ -113,14 +113,14 @@ def beginning(cluster: OpenedTablets) -> set[str]:
 
 
 def test_the_largest_tablet_of_one_table_is_the_most_urgent(tmp_path: Path) -> None:
-    """Two co-located tables of 11 GiB each wait for one of 12, though theirs are 22 together."""
+    """Two co-located tables of 11 GiB each wait for a table of 12 GiB."""
     group = SmallTable("g", (1, 2), 11 * GIB), SmallTable("ga", (), 11 * GIB, base=1)
     cluster = opened(tmp_path, *group, SmallTable("z", (1, 2), 12 * GIB), shards=(1, 1))
     assert beginning(cluster) == {"ks.z"}
 
 
-def test_a_resize_that_is_revoked_still_takes_shards(tmp_path: Path) -> None:
-    """Of four shards its two replicas leave two: for the larger of two others."""
+def test_a_revoked_resize_still_takes_shards_of_its_round(tmp_path: Path) -> None:
+    """Of four shards its two replicas leave two, for the larger of two other tables."""
     tables = (
         SmallTable("a", (1, 2), 4 * GIB, resize="split"),
         SmallTable("y", (1, 2), 11 * GIB),
@@ -134,17 +134,17 @@ def test_a_resize_that_is_revoked_still_takes_shards(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("leaving", "begins"), [(0, {"ks.y", "ks.z"}), (3, {"ks.y", "ks.z"})])
-def test_shards_of_who_leaves_count_for_what_is_resized_at_once(
+def test_shards_of_a_leaving_node_count_for_the_resizes_of_a_round(
     leaving: int, begins: set[str], tmp_path: Path
 ) -> None:
-    """Node 3 owns tokens until it has left; without its eight shards one of them would wait."""
+    """Without its eight shards one of the two tables would wait."""
     tables = SmallTable("y", (1, 2), 11 * GIB), SmallTable("z", (1, 2), 12 * GIB)
     cluster = opened(tmp_path, *tables, shards=(1, 1, 8), leaving=leaving)
     assert beginning(cluster) == begins
 
 
-def test_each_table_of_a_group_counts_for_the_least(tmp_path: Path) -> None:
-    """Eight tablets of four tables of 1 MiB count like 32 of one: some are moved to node 2."""
+def test_each_table_of_a_co_located_group_counts_in_balancing(tmp_path: Path) -> None:
+    """Eight tablets of four small tables weigh like 32 of one, so some move to node 2."""
     group = (
         SmallTable("g", (1,) * 8, MIB),
         *(SmallTable(f"g{n}", (), MIB, base=1) for n in range(3)),
@@ -161,10 +161,10 @@ def test_each_table_of_a_group_counts_for_the_least(tmp_path: Path) -> None:
     assert (first[0], first[2:]) == (moves[0].tablets[0], ("00000001:0", "00000002:0"))
 
 
-def test_a_drain_stalls_until_sizes_are_known(
+def test_a_drain_stalls_where_the_servers_sizes_or_capacities_are_missing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By the sizes, or by loads that lack a node's storage_load; without either it is not known."""
+    """Without a file about either the command says that it is not known."""
     files = written(tmp_path, (SmallTable("x", (1, 2, 1, 2), GIB),), shards=(1, 1, 1), unknown=2)
     hosts = [NODE.format(number, number) for number in (1, 2, 3)]
     null = [f"{host},dc1,r1,{'' if host == hosts[1] else GIB},{GIB * 100}" for host in hosts]
@@ -177,8 +177,8 @@ def test_a_drain_stalls_until_sizes_are_known(
         (["--loads", str(tmp_path / "loads.csv")], 1, waits),
         ([], 0, "Not known: whether the server has all tablet sizes."),
     ):
-        assert tablets([*given, *more, "drain", "00000001"]) == status
-        assert said in capsys.readouterr().out
+        assert tablets([*given, *more, "drain", "00000001"]) == status, (more, status)
+        assert said in capsys.readouterr().out, (more, status)
     assert tablets([*given, "--sizes", str(files["sizes"]), "balance"]) == 0
     assert "so the plan leaves it out" in capsys.readouterr().out
 
@@ -198,12 +198,10 @@ show           | --release 2026.2   | (edition server 2026.2)
 
 
 @pytest.mark.parametrize("case", BY_RELEASE.strip().splitlines())
-def test_other_releases_are_told_where_they_answer_otherwise(
+def test_the_answer_says_which_releases_decide_otherwise(
     case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A tablet of 64 targets: two at first, or all at once. Four tablets of one node are as large
-    as the other's one.
-    """
+    """Resize, balance and drain are asked about, in several releases."""
     tables = (SmallTable("x", (1, 2), 320 * GIB),)
     if case.startswith("balance"):
         tables = (SmallTable("x", (1, 1, 1, 1), GIB), SmallTable("y", (2,), 4 * GIB))
@@ -217,8 +215,10 @@ def test_other_releases_are_told_where_they_answer_otherwise(
 
 
 @pytest.mark.parametrize(("ignored", "leaves"), [(0, {1}), (2, {1}), (1, set())])
-def test_who_is_excluded_is_not_drained(ignored: int, leaves: set[int], tmp_path: Path) -> None:
-    """Its request to leave is cancelled: nothing may lose data where a node was to hand it over."""
+def test_a_node_that_is_excluded_is_not_drained(
+    ignored: int, leaves: set[int], tmp_path: Path
+) -> None:
+    """A warning says that its request is cancelled."""
     tables = (SmallTable("x", (1, 2, 1, 2), GIB),)
     cluster = opened(tmp_path, *tables, shards=(1, 1, 1), leaving=1, ignored=ignored)
     sources = {int(move.source.host[:8]) for move in balance(cluster).moves}

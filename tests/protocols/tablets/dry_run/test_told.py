@@ -35,10 +35,10 @@ def told(cluster: OpenedTablets, *words: str) -> list[str]:
         ({"rack": ""}, {"dc": ""}, ("dc1", "r1")),
     ],
 )
-def test_a_place_is_known_by_whichever_file_tells(
+def test_a_nodes_datacenter_and_rack_come_from_any_file_that_has_them(
     topology: dict[str, str], loads: dict[str, str], place: tuple[str, str], tmp_path: Path
 ) -> None:
-    """A null in one file contradicts no other one."""
+    """A null in one file contradicts no other. Where no file has them a warning says so."""
     edits = {"topology": topology, "loads": loads}
     files = {name: edited(tmp_path, name, 0, **each) for name, each in edits.items() if each}
     cluster = opened(**files)
@@ -47,8 +47,8 @@ def test_a_place_is_known_by_whichever_file_tells(
     assert bool(untold) == ("unknown" in place)
 
 
-def test_an_address_without_a_host_id(tmp_path: Path) -> None:
-    """It is told once, and nobody goes by it; its node is unknown where no topology has it."""
+def test_an_address_without_a_host_id_names_no_node(tmp_path: Path) -> None:
+    """A warning says so once. Without a topology its node is unknown."""
     status = tmp_path / "status.txt"
     status.write_text(STATUS.replace(host(1), "null"), "utf-8")
     cluster = opened(status=status)
@@ -59,8 +59,8 @@ def test_an_address_without_a_host_id(tmp_path: Path) -> None:
         open_tablets(FIXTURES / "tablets.csv", status=status)
 
 
-def test_a_status_names_no_node_that_a_topology_lacks(tmp_path: Path) -> None:
-    """Its host would be of another cluster."""
+def test_a_status_with_a_host_that_the_topology_lacks_is_refused(tmp_path: Path) -> None:
+    """It would be of another cluster."""
     status = tmp_path / "status.txt"
     status.write_text(STATUS.replace(host(1), host(9)), "utf-8")
     with pytest.raises(BadInput, match="host id of 10"):
@@ -70,8 +70,8 @@ def test_a_status_names_no_node_that_a_topology_lacks(tmp_path: Path) -> None:
 # -- tablets and schemas ---------------------------------------------------------------------------
 
 
-def test_rows_in_any_order_are_the_same_cluster(tmp_path: Path) -> None:
-    """All that is listed stands by name: tables, nodes, and whom the lines name."""
+def test_files_with_rows_in_any_order_open_as_the_same_cluster(tmp_path: Path) -> None:
+    """Tables and warnings are in the order of names."""
     dump = (FIXTURES / "tablets.csv").read_text("utf-8").splitlines()
     head, *rows = [f"{dump[0]},repair_time", *(f"{line}," for line in dump[1:])]
     rows[1] += "2026-01-31 12:00:00.000+0000"
@@ -110,20 +110,20 @@ def test_rows_in_any_order_are_the_same_cluster(tmp_path: Path) -> None:
         (str(2**62), 2**62),
     ],
 )
-def test_a_size_in_bytes(given: str, size: int) -> None:
-    """With a unit, a fraction or neither, up to the most that there is."""
+def test_a_size_is_read_with_a_unit_or_a_fraction(given: str, size: int) -> None:
+    """The largest is 2**62 bytes."""
     assert parse_size("--target", given) == size
 
 
 @pytest.mark.parametrize("given", ["0", "0.4", "", "-1", "G", "1.5.1G", "1P", "4194305T", "1e3"])
-def test_what_is_no_size(given: str) -> None:
-    """Nothing, less than a byte, more than the most, and what has no such unit."""
+def test_a_malformed_size_is_refused(given: str) -> None:
+    """So are nothing, less than a byte, and more than the largest."""
     with pytest.raises(BadInput, match=r"--target: .*a size in bytes above 0"):
         parse_size("--target", given)
 
 
-def test_a_drain_beside_another_one_leaves_nothing_out(tmp_path: Path) -> None:
-    """Tablets with replicas on both nodes that leave are in the answer of each."""
+def test_a_drain_beside_another_drain_answers_for_every_replica(tmp_path: Path) -> None:
+    """The other leaving node gets none of them."""
     alone = drain(opened(), host(2))
     leaving = edited(tmp_path, "topology", 0, topology_request="leave")
     beside = drain(opened(topology=leaving), host(2))
@@ -144,10 +144,10 @@ def test_a_drain_beside_another_one_leaves_nothing_out(tmp_path: Path) -> None:
         ("rebuild", "streaming", (1, 2, 3), "another host"),
     ],
 )
-def test_new_replicas_are_those_of_the_kind(
+def test_new_replicas_that_no_transition_of_the_kind_has_are_refused(
     kind: str, stage: str, new: tuple[int, ...], said: str, tmp_path: Path
 ) -> None:
-    """What no transition of a kind does is no dump of one cluster; A's shard 0 becomes 1."""
+    """The error says where the new replica may be."""
     places = ", ".join(
         f"({host(number)}, {shard})" for number, shard in zip(new, (1, 1, 0), strict=True)
     )
@@ -156,8 +156,8 @@ def test_new_replicas_are_those_of_the_kind(
         opened(tablets=edited(tmp_path, "tablets", 0, **columns))
 
 
-def test_resizes_that_wait_for_a_later_round(tmp_path: Path) -> None:
-    """Both tables are to be split; the nodes have not the shards for both at once."""
+def test_a_resize_without_shards_left_waits_for_a_later_round(tmp_path: Path) -> None:
+    """The answer counts them. The documents have no rounds."""
     dump = tmp_path / "tablets.csv"
     text = (FIXTURES / "tablets.csv").read_text("utf-8").replace(",5,merge,", ",5,none,")
     dump.write_text(text, "utf-8")
@@ -177,8 +177,8 @@ def test_resizes_that_wait_for_a_later_round(tmp_path: Path) -> None:
     assert [(line.later, line.target) for line in as_written] == [(None, None)] * len(lines)
 
 
-def test_tablets_without_sizes_count_alike(tmp_path: Path) -> None:
-    """Where capacities are known and sizes are not, a warning says how large each counts."""
+def test_tablets_without_sizes_count_as_one_target_each_with_a_warning(tmp_path: Path) -> None:
+    """With sizes no such warning is given."""
     folder = copied(FIRST, tmp_path / "snap")
     (folder / "system_tablet_sizes.csv").unlink()
     told = [each for each in open_tablets(folder).warnings if "sizes" in each]
@@ -195,15 +195,17 @@ def test_tablets_without_sizes_count_alike(tmp_path: Path) -> None:
         ("a1b2c3d2-", "a1b2c3df-", ["bakery.loaves"]),
     ],
 )
-def test_sizes_of_other_tables_count(old: str, new: str, known: list[str], tmp_path: Path) -> None:
-    """Those behind one that the dump lacks, or has other tablets of, as well."""
+def test_sizes_of_an_unknown_table_do_not_hide_those_of_other_tables(
+    old: str, new: str, known: list[str], tmp_path: Path
+) -> None:
+    """Nor do sizes of other tablets than the dump has."""
     sizes = text_of(FIRST, "sizes").replace(old, new)
     opened = open_tablets(copied(FIRST, tmp_path / FIRST.name, sizes=sizes))
     assert sorted(opened.sizes or ()) == known
 
 
-def test_a_table_that_only_one_moment_has_is_named(tmp_path: Path) -> None:
-    """It is left out, and the others are explained."""
+def test_a_table_that_one_moment_lacks_is_left_out_by_name(tmp_path: Path) -> None:
+    """The other tables are explained."""
     dump = text_of(SECOND, "dump")
     kept = "\n".join(line for line in dump.split("\n") if "cakes" not in line)
     assert kept != dump

@@ -28,11 +28,7 @@ from tests.protocols.tablets.balance.clusters import TARGET
 from tests.protocols.tablets.balance.test_why import rows
 
 Maps = Mapping[str, TabletMap]
-
-
 BEGUN = "allow_write_both_read_old"  # the first stage
-
-
 MOST = 400  # plans until nothing moves
 
 
@@ -190,17 +186,15 @@ EACH = [(line, release) for line in cases("plans.txt") for release in on_release
 @pytest.mark.parametrize(
     ("line", "release"), EACH, ids=lambda each: each if isinstance(each, str) else each["test"]
 )
-def test_a_published_case(line: dict[str, str], release: Release) -> None:
-    """The first plan, and where plans end."""
+def test_a_published_balancing_case_gives_its_first_plan_and_its_end(
+    line: dict[str, str], release: Release
+) -> None:
+    """On the first and the last release that the case is of."""
     assert not list(Played(line, release).wrong(line["then"]))
 
 
 OPTIONS = {field.name for field in fields(CountOptions)}
-
-
 MOST_RESIZES = 40  # resizes until nothing changes
-
-
 TABLE = re.compile(r"(?:(\d+)\*)?(\w+)=(\d+):(\d+)(?:\[([^]]*)\])?")
 
 
@@ -235,8 +229,10 @@ COUNTS = [(line, release) for line in cases("counts.txt") for release in on_rele
 @pytest.mark.parametrize(
     ("line", "release"), COUNTS, ids=lambda each: each if isinstance(each, str) else each["test"]
 )
-def test_where_counts_end(line: dict[str, str], release: Release) -> None:
-    """Decision after decision, each of which doubles a count or halves it."""
+def test_a_published_count_case_ends_at_its_tablet_counts(
+    line: dict[str, str], release: Release
+) -> None:
+    """Each decision doubles or halves a count."""
     every = list(tables(line["tables"]))
     sizes = {table.table: table for table, _, _ in every}
     options = {table.table: asked for table, asked, _ in every}

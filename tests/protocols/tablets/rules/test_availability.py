@@ -38,16 +38,12 @@ def table(*replicas: str) -> TabletMap:
 
 
 PLACES = dict.fromkeys("ABCDX", ("dc1", "r1"))
-
-
 GIVEN = table("A B C", "B C D", "A C D", "A B D")
 
 
 @pytest.mark.spec("E-033")
 def test_after_a_replace_tablets_have_less_to_spare_until_they_are_rebuilt() -> None:
-    """Tablets of the replaced node C have no replica to spare; losing another of their nodes costs
-    their quorum. Rebuilt ones have one to spare again.
-    """
+    """Losing another node of such a tablet costs its quorum. Rebuilt, it has one to spare again."""
     assert [each.spare for each in availability(GIVEN, ())] == [1, 1, 1, 1]
     assert [each.spare for each in availability(GIVEN, {"C"})] == [0, 0, 0, 1]
     assert lost_with(GIVEN, {"C"}, "ABD") == {"A": (0, 2), "B": (0, 1), "D": (1, 2)}
@@ -55,24 +51,24 @@ def test_after_a_replace_tablets_have_less_to_spare_until_they_are_rebuilt() -> 
     assert lost_with(rebuilt, {"C"}, "ABD") == {"A": (), "B": (), "D": ()}
 
 
-def test_what_is_lost_already_is_not_lost_again() -> None:
-    """A tablet without a quorum is no cost of one more loss."""
+def test_a_tablet_without_a_quorum_is_no_cost_of_one_more_loss() -> None:
+    """It has less than none to spare already."""
     [first, *_] = availability(GIVEN, {"A", "B"})
     assert first.spare == -1
     assert 0 not in lost_with(GIVEN, {"A", "B"}, "C")["C"]
 
 
 def test_a_quorum_is_more_than_half_of_the_replicas() -> None:
-    """Counted for one replica to five; with one host lost there is one less to spare."""
+    """One to five replicas are tried. With one host lost there is one less to spare."""
     for size, quorum in enumerate((1, 2, 2, 3, 3), 1):
         given = table(" ".join("ABCDX"[:size]))
         [whole], [less] = availability(given, ()), availability(given, {"A"})
-        assert (whole.quorum, less.quorum) == (quorum, quorum)
-        assert (whole.spare, less.spare) == (size - quorum, size - quorum - 1)
+        assert (whole.quorum, less.quorum) == (quorum, quorum), (size, quorum)
+        assert (whole.spare, less.spare) == (size - quorum, size - quorum - 1), (size, quorum)
 
 
-def test_primary_replicas_are_spread() -> None:
-    """With three replicas everywhere, each of nine tablets' hosts is primary of three."""
+def test_each_host_is_primary_of_as_many_tablets() -> None:
+    """Three of nine each, in turn. Other racks and datacenters change the order."""
     given = table(*["A B C"] * 9)
     hosts = [primary_replica(given, number, PLACES).host for number in range(9)]
     assert [hosts.count(host) for host in "ABC"] == [3, 3, 3]
@@ -87,8 +83,8 @@ def test_primary_replicas_are_spread() -> None:
 
 
 @pytest.mark.spec("E-035")
-def test_a_primary_repair_passes_over_tablets_whose_primary_has_left() -> None:
-    """Nobody takes those up, whose range stays unmarked; after the rebuild none is passed over."""
+def test_a_primary_repair_skips_tablets_whose_primary_has_left() -> None:
+    """After the rebuild none is skipped."""
     skipped = skipped_by_primary_repair(GIVEN, {"C"}, PLACES)
     assert skipped == tuple(n for n in range(4) if primary_replica(GIVEN, n, PLACES).host == "C")
     assert skipped
@@ -97,8 +93,8 @@ def test_a_primary_repair_passes_over_tablets_whose_primary_has_left() -> None:
 
 
 @pytest.mark.spec("E-036")
-def test_tablets_that_were_not_repaired_within_the_grace_are_named() -> None:
-    """In tombstone mode ``timeout`` a tablet that was repaired too long ago, or never, is named."""
+def test_tablets_not_repaired_within_the_grace_period_are_named() -> None:
+    """A tablet that was never repaired is among them, unless the period is over for none."""
     repaired_at = {0: 1000, 1: 500, 2: 90}
     assert unrepaired_in_time(GIVEN, repaired_at, 1010, 900) == (2, 3)
     assert unrepaired_in_time(GIVEN, repaired_at, 1500, 900) == (1, 2, 3)
@@ -107,8 +103,10 @@ def test_tablets_that_were_not_repaired_within_the_grace_are_named() -> None:
 
 @pytest.mark.parametrize("edition", ["documents", "server"])
 @pytest.mark.parametrize("story", ["truncate-waits-for-a-move", "removenode-rebuilds"])
-def test_what_counts_is_whom_reads_ask(story: str, edition: Edition) -> None:
-    """Once they ask the new replicas, the old one can be lost, and the new one cannot."""
+def test_the_live_replicas_of_a_tablet_are_those_that_its_stage_reads(
+    story: str, edition: Edition
+) -> None:
+    """In each step of a move and of a rebuild."""
     timeline, switched = opened(f"tablets/{story}"), 0
     for at in timeline.path():
         given = tablet_map(timeline.model, timeline.moments[at].state)
@@ -156,8 +154,10 @@ def counted(
 
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_stage_counts_who_it_selects(edition: Edition, kind: TransitionKind) -> None:
-    """Every set of hosts that may be down, at every stage of a kind."""
+def test_a_loss_at_each_stage_is_judged_by_the_replicas_it_selects(
+    edition: Edition, kind: TransitionKind
+) -> None:
+    """Every set of down hosts is tried, in both editions."""
     new = "ABCX" if kind == "repair" else "ABDX"
     for state in TRANSITIONS[edition][kind].states:
         row = tablet("ABCX", new, kind, state.name)
@@ -166,7 +166,7 @@ def test_each_stage_counts_who_it_selects(edition: Edition, kind: TransitionKind
                 left = served(row, edition, down, DATACENTERS)
                 fine = tuple(kind not in left.without_quorum for kind in ("reads", "writes"))
                 assert fine == counted(row, edition, set("ABCDX") - {*down}), (state.name, down)
-                assert ("dc2" in left.datacenters) == ("X" in down)
+                assert ("dc2" in left.datacenters) == ("X" in down), (size, down)
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
@@ -179,13 +179,10 @@ def test_each_stage_counts_who_it_selects(edition: Edition, kind: TransitionKind
         ("A", "AB", "rebuild_v2"),
     ],
 )
-def test_a_quorum_is_of_the_keyspaces_replicas(
+def test_a_quorum_is_counted_of_the_keyspaces_factor(
     edition: Edition, old: str, new: str, kind: TransitionKind
 ) -> None:
-    """Of those that it asks for, however many the tablet has: everywhere, and in a datacenter.
-
-    While a replica comes or goes the keyspace asks for as many as there will be, at most.
-    """
+    """Everywhere and in a datacenter, while a replica moves, comes or goes."""
     everybody = set("ABCDX")
     factors = range(5 if kind == "migration" else len({*new} - {"X"}) + 1)
     for state in TRANSITIONS[edition][kind].states:
@@ -202,11 +199,11 @@ def test_a_quorum_is_of_the_keyspaces_replicas(
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_a_datacenter_that_a_keyspace_has_no_replicas_in_wants_no_answers(edition: Edition) -> None:
-    """X has one all the same: in a datacenter that is not named, as in one with the factor 0."""
+def test_a_datacenter_without_a_factor_needs_no_answers(edition: Edition) -> None:
+    """X has a replica there nevertheless."""
     row = tablet("ABX", "ABX", "migration", "use_new")
     for factors in ({"dc1": 2}, {"dc1": 2, "dc2": 0}):
         left = served(row, edition, ("X",), DATACENTERS, factors)
-        assert left == ServedTablet(("A", "B", "X"), ("A", "B"), (), ())
+        assert left == ServedTablet(("A", "B", "X"), ("A", "B"), (), ()), factors
     left = served(row, edition, ("X",), DATACENTERS, {"dc1": 2, "dc2": 1})
     assert left == ServedTablet(("A", "B", "X"), ("A", "B"), (), ("dc2",))

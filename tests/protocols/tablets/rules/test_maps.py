@@ -32,7 +32,7 @@ from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.ring.tokens import INT64_HIGH, INT64_LOW
 from tests.protocols.tablets.rules.drawn_maps import maps, moved
 
-A, B, C, D = map(TabletReplica, "ABCD")
+A, B = map(TabletReplica, "AB")
 tokens = st.integers(INT64_LOW, INT64_HIGH)
 
 
@@ -44,8 +44,8 @@ def four(*replicas: Replicas) -> TabletMap:
 
 
 @given(st.integers(1, 300), tokens)
-def test_each_token_is_in_one_tablet(count: int, token: int) -> None:
-    """Any count of tablets covers the line once; the one that is found has the token inside."""
+def test_each_token_is_in_exactly_one_tablet(count: int, token: int) -> None:
+    """Up to 300 tablets cover the line to its end."""
     lasts = last_tokens(count)
     assert lasts[-1] == INT64_HIGH
     index = tablet_of(token, lasts)
@@ -53,8 +53,10 @@ def test_each_token_is_in_one_tablet(count: int, token: int) -> None:
 
 
 @given(st.integers(0, 20), tokens)
-def test_a_power_of_two_cuts_by_the_first_bits(power: int, token: int) -> None:
-    """The published formulas for 2 ** k tablets: a token's first k bits are its tablet."""
+def test_of_2_to_the_k_tablets_a_tokens_first_k_bits_give_its_tablet(
+    power: int, token: int
+) -> None:
+    """These are the published formulas."""
     count = 2**power
     assert tablet_of(token, last_tokens(min(count, 1024))) == (token - INT64_LOW) >> (
         64 - min(power, 10)
@@ -64,14 +66,14 @@ def test_a_power_of_two_cuts_by_the_first_bits(power: int, token: int) -> None:
 
 
 @given(st.integers(0, 10))
-def test_halves_of_equal_tablets_are_the_tablets_of_twice_as_many(power: int) -> None:
-    """A split of 2 ** k tablets gives the layout of 2 ** (k + 1)."""
+def test_a_split_of_equal_tablets_gives_twice_as_many_equal_tablets(power: int) -> None:
+    """Up to 1,024 tablets are split."""
     assert tuple(split_tokens(last_tokens(2**power))) == last_tokens(2 ** (power + 1))
 
 
 @pytest.mark.spec("E-050")
-def test_siblings_are_pairs_by_number() -> None:
-    """(0, 1), (2, 3); one tablet has none."""
+def test_siblings_are_tablets_of_an_even_and_the_next_odd_number() -> None:
+    """A table of one tablet has none."""
     assert siblings(4) == ((0, 1), (2, 3))
     for count in (0, 1):
         with pytest.raises(BadInput, match="a number from 2 up"):
@@ -90,10 +92,10 @@ def test_siblings_are_pairs_by_number() -> None:
         (4, 0, ((0, 1), (2, 3))),  # of an even count none is isolated
     ],
 )
-def test_of_an_odd_count_one_tablet_stays(
+def test_a_merge_of_an_odd_count_leaves_its_isolated_tablet_alone(
     count: int, isolated: int | None, pairs: tuple[tuple[int, int], ...]
 ) -> None:
-    """The tablets behind the isolated one are paired afresh, and the merge makes that many one."""
+    """The tablets behind it are paired afresh."""
     assert siblings(count, isolated) == pairs
     lasts = last_tokens(count)
     table = TabletMap(
@@ -109,8 +111,10 @@ def test_of_an_odd_count_one_tablet_stays(
 @pytest.mark.parametrize(
     ("count", "isolated"), [(3, None), (3, 1), (5, 5), (5, 6), (5, -2), (7, 3)]
 )
-def test_an_odd_count_needs_its_isolated_tablet(count: int, isolated: int | None) -> None:
-    """One of even number: only then all others have siblings."""
+def test_an_odd_count_needs_an_isolated_tablet_of_even_number(
+    count: int, isolated: int | None
+) -> None:
+    """Without one the map has no pairs, and siblings are refused."""
     with pytest.raises(BadInput, match=f"isolated tablet: .*an even number below {count}"):
         siblings(count, isolated)
     assert TabletMap("ks.t", resize_type="merge").pairs == ()
@@ -120,8 +124,8 @@ def test_an_odd_count_needs_its_isolated_tablet(count: int, isolated: int | None
 
 @pytest.mark.spec("E-048")
 @given(maps())
-def test_a_split_doubles_and_a_merge_halves(table: TabletMap) -> None:
-    """Each half has the replicas of the whole, and the merge of a split is the map before."""
+def test_a_merge_after_a_split_restores_the_tablet_map(table: TabletMap) -> None:
+    """Each half of a split has the replicas of the whole."""
     twice = split(table)
     assert twice.count == 2 * table.count
     assert not list(faults(twice))
@@ -133,8 +137,8 @@ def test_a_split_doubles_and_a_merge_halves(table: TabletMap) -> None:
 
 @pytest.mark.spec("E-051", "E-054")
 @given(maps(most=3))
-def test_a_merge_waits_for_siblings_in_the_same_places(table: TabletMap) -> None:
-    """Moves of the odd tablets alone bring each pair together; until then a merge is refused."""
+def test_a_merge_is_refused_until_siblings_have_the_same_replicas(table: TabletMap) -> None:
+    """The listed moves of the odd tablets alone bring each pair together."""
     if table.count < 2:
         return
     tablets = list(table.tablets)
@@ -150,8 +154,8 @@ def test_a_merge_waits_for_siblings_in_the_same_places(table: TabletMap) -> None
 
 
 @pytest.mark.spec("E-056")
-def test_a_colocated_table_names_its_base() -> None:
-    """Only the base table's map is complete; the others are found through it."""
+def test_a_co_located_table_is_found_through_the_map_of_its_base() -> None:
+    """A group lists the base first, then the others by name."""
     known = {"ks.t": four((A, B)), "ks.v": TabletMap("ks.v", base_table="ks.t")}
     assert complete("ks.v", known) is complete("ks.t", known) is known["ks.t"]
     assert group("ks.t", known) == ("ks.t", "ks.v")
@@ -187,10 +191,10 @@ WHOLE: tuple[tuple[TransitionKind, Replicas, Replicas, str, str], ...] = (
 
 
 @pytest.mark.parametrize(("kind", "old", "new", "stage", "said"), WHOLE, ids=str)
-def test_new_replicas_fit_the_kind(
+def test_new_replicas_that_do_not_fit_their_transition_are_a_fault(
     kind: TransitionKind, old: Replicas, new: Replicas, stage: str, said: str
 ) -> None:
-    """What a server writes of each kind is taken, in any order; what no kind does is a fault."""
+    """What a server writes of each kind is none, in any order."""
     one = TabletMap("ks.t", (Tablet(INT64_HIGH, old, new, stage, kind),))
     assert [said in fault.allowed for fault in faults(one)] == [True] * bool(said)
 
@@ -213,13 +217,13 @@ def test_new_replicas_fit_the_kind(
         ("ks.a.a", "ks"),
     ],
 )
-def test_the_keyspace_of_a_table(table: str, keyspace: str) -> None:
-    """Alternator's tables may have dots in their names, and have a keyspace called after each."""
+def test_the_keyspace_of_a_table_is_read_from_its_name(table: str, keyspace: str) -> None:
+    """Alternator's tables may have dots, and a keyspace of their own."""
     assert keyspace_of(table) == keyspace
 
 
 @pytest.mark.parametrize("wrong", [None, True, 1.0, "1", INT64_LOW - 1, INT64_HIGH + 1])
-def test_what_is_no_token_is_in_no_tablet(wrong: Any) -> None:
-    """Also where it is near to one."""
+def test_a_value_that_is_no_token_is_refused(wrong: Any) -> None:
+    """So is a number just outside of the line."""
     with pytest.raises(BadInput, match=r"^token: "):
         tablet_of(wrong, last_tokens(2))

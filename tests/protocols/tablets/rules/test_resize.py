@@ -46,8 +46,8 @@ def of_average(average: int, **columns: object) -> TableSize:
 
 
 @pytest.mark.spec("E-039")
-def test_the_average_is_of_one_copy() -> None:
-    """All bytes by all replicas, over the datacenters, then by tablets; in whole bytes."""
+def test_the_average_tablet_size_is_that_of_one_replica() -> None:
+    """It is rounded to whole bytes. Without sizes there is none."""
     table = TableSize("ks.t", 4, 5, 1003)
     assert (table.average_table, table.average_tablet) == (200, 50)
     assert TableSize("ks.t", 4, 5, None).average_tablet is None
@@ -68,8 +68,10 @@ def test_the_average_is_of_one_copy() -> None:
         (Thresholds(target=100, split_percent=200), 101, "none"),
     ],
 )
-def test_thresholds_are_strict(limits: Thresholds, average: int, kind: str) -> None:
-    """The documents split above the target, the published server above twice of it."""
+def test_a_table_is_resized_only_beyond_its_threshold(
+    limits: Thresholds, average: int, kind: str
+) -> None:
+    """The documents split above the target, and the server above twice the target."""
     assert decide(of_average(average), limits).resize_type == kind
 
 
@@ -87,10 +89,10 @@ def test_thresholds_are_strict(limits: Thresholds, average: int, kind: str) -> N
         ("server", "merge", 5 * GIB, "merge"),
     ],
 )
-def test_what_would_be_undone_is_revoked(
+def test_a_resize_that_its_opposite_would_follow_is_revoked(
     edition: Edition, running: str, average: int, kind: str
 ) -> None:
-    """A split that a merge would follow, a merge that a split would follow."""
+    """The revocation takes the next number, and says why."""
     size = of_average(average, resize_type=running, resize_seq_number=7)
     decision = decide(size, THRESHOLDS[edition])
     assert decision.resize_type == kind
@@ -100,8 +102,8 @@ def test_what_would_be_undone_is_revoked(
 
 @pytest.mark.spec("E-037", "E-038")
 @given(sizes, st.sampled_from(EDITIONS))
-def test_each_new_decision_takes_the_next_number(size: TableSize, edition: Edition) -> None:
-    """By exactly one, a revocation included; what stays as it is keeps its number."""
+def test_each_new_resize_decision_takes_the_next_number(size: TableSize, edition: Edition) -> None:
+    """A revocation does so too. An unchanged decision keeps its number."""
     decision = decide(size, THRESHOLDS[edition])
     is_new = decision.resize_type != size.resize_type
     assert decision.resize_seq_number - size.resize_seq_number == int(is_new)
@@ -113,8 +115,10 @@ def test_each_new_decision_takes_the_next_number(size: TableSize, edition: Editi
 
 
 @given(sizes, st.sampled_from(EDITIONS))
-def test_decisions_do_not_oscillate(size: TableSize, edition: Edition) -> None:
-    """What a split or merge leaves does not ask for its opposite at once."""
+def test_a_finished_resize_is_not_followed_by_its_opposite(
+    size: TableSize, edition: Edition
+) -> None:
+    """Random sizes are tried, in both editions."""
     limits = THRESHOLDS[edition]
     kind = decide(replace(size, resize_type="none"), limits).resize_type
     assume(kind != "none")
@@ -124,8 +128,8 @@ def test_decisions_do_not_oscillate(size: TableSize, edition: Edition) -> None:
 
 
 @pytest.mark.spec("E-049")
-def test_a_growing_table_is_not_merged() -> None:
-    """Until it was split beyond its initial count; it may be split as any."""
+def test_a_growing_table_is_not_merged_until_it_passed_its_initial_count() -> None:
+    """It may be split."""
     empty = of_average(0, initial=8, growing=is_growing(8, 8))
     assert decide(empty, DOCUMENTS).reason == StillGrowing(8, 8)
     full = of_average(6 * GIB, initial=8, growing=True)
@@ -134,8 +138,8 @@ def test_a_growing_table_is_not_merged() -> None:
     assert decide(replace(empty, count=16, growing=False), DOCUMENTS).resize_type == "merge"
 
 
-def test_without_sizes_nothing_is_decided() -> None:
-    """What is under way stays; a group's bytes are known where those of all its tables are."""
+def test_a_table_of_unknown_size_keeps_its_resize_decision() -> None:
+    """A group's bytes are known only where those of all its tables are."""
     unknown = replace(of_average(0, resize_type="split", resize_seq_number=3), bytes=None)
     decision = decide(unknown, SERVER)
     assert (decision.resize_type, decision.resize_seq_number) == ("split", 3)
@@ -145,8 +149,10 @@ def test_without_sizes_nothing_is_decided() -> None:
 
 @pytest.mark.spec("E-044", "E-045")
 @given(maps(most=2), st.data())
-def test_a_split_waits_for_the_last_replica(table: TabletMap, data: st.DataObject) -> None:
-    """Numbers of an earlier decision, or none, do not count."""
+def test_a_split_is_not_final_until_every_replica_reports_its_number(
+    table: TabletMap, data: st.DataObject
+) -> None:
+    """A number of another decision, or none, names the replica."""
     table = replace(table, resize_type="split", resize_seq_number=4)
     places = unready(table, {})
     assert len(places) == 3 * table.count
@@ -161,8 +167,10 @@ def test_a_split_waits_for_the_last_replica(table: TabletMap, data: st.DataObjec
 
 
 @given(maps(most=2), st.sampled_from(EDITIONS))
-def test_a_finalized_split_is_no_longer_decided(table: TabletMap, edition: Edition) -> None:
-    """Twice the tablets, type none; the published server counts that as a decision, too."""
+def test_a_finalized_split_has_twice_the_tablets_and_no_decision(
+    table: TabletMap, edition: Edition
+) -> None:
+    """Only the server counts that as a decision."""
     split = finalized(replace(table, resize_type="split", resize_seq_number=4), edition)
     assert split.count == 2 * table.count
     assert (split.resize_type, split.resize_seq_number) == ("none", 5 if edition == "server" else 4)
@@ -170,8 +178,8 @@ def test_a_finalized_split_is_no_longer_decided(table: TabletMap, edition: Editi
 
 @pytest.mark.spec("E-055")
 @given(maps(most=2))
-def test_a_merge_is_looked_at_again_when_it_is_finalized(table: TabletMap) -> None:
-    """A decision that was revoked leaves the map as it is; so do siblings that are apart."""
+def test_a_merge_is_finalized_only_if_still_decided_at_rest_and_together(table: TabletMap) -> None:
+    """A revoked decision, a tablet in transition, or siblings apart are refused."""
     assume(table.count > 1)
     table = replace(table, resize_type="merge")
     even_ones = [table.tablets[index & ~1].replicas for index in range(table.count)]
@@ -196,8 +204,8 @@ def test_a_merge_is_looked_at_again_when_it_is_finalized(table: TabletMap) -> No
 
 
 @given(st.sampled_from(["split", "merge"]), st.integers(0, 20 * GIB))
-def test_how_far_a_resize_is_from_its_end(kind: ResizeType, average: int) -> None:
-    """So much less (of a split) or more (of a merge) revokes it, a byte short of it does not."""
+def test_the_bytes_until_a_resize_is_revoked_are_exact(kind: ResizeType, average: int) -> None:
+    """One byte less does not revoke it."""
     for limits in THRESHOLDS.values():
         size = TableSize("ks.t", 4, 1, 4 * average, kind)
         left = until_revoked(size, limits)
@@ -207,5 +215,5 @@ def test_how_far_a_resize_is_from_its_end(kind: ResizeType, average: int) -> Non
         for change, ends in ((left, True), (left - 1, False)):
             if left:
                 there = replace(size, bytes=4 * (average + step * change))
-                assert (decide(there, limits).resize_type == "none") == ends
+                assert (decide(there, limits).resize_type == "none") == ends, (change, ends)
     assert until_revoked(TableSize("ks.t", 4, 1, 4, "none"), DOCUMENTS) is None

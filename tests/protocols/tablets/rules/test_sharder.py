@@ -33,12 +33,10 @@ WITHIN_B = Tablet(0, (A1, B2, C0), (A1, B5, C0), "streaming", "intranode_migrati
     st.integers(INT64_LOW, INT64_HIGH),
     st.sampled_from(SELECTORS),
 )
-def test_outside_a_transition_the_one_replica_of_the_host_answers(
+def test_outside_a_transition_a_host_serves_by_the_shard_of_its_replica(
     table: TabletMap, host: str, token: int, selector: Selector
 ) -> None:
-    """Its shard for reads and writes; of a host that has no replica shard 0 for reads, and none
-    for writes.
-    """
+    """A host without a replica gives shard 0 for reads, and none for writes."""
     tablet = table.of(token)
     mine = [replica.shard for replica in tablet.replicas if replica.host == host]
     assert shard_for_reads(tablet, host, selector) == (mine or [0])[0]
@@ -46,15 +44,17 @@ def test_outside_a_transition_the_one_replica_of_the_host_answers(
 
 
 @pytest.mark.parametrize("selector", SELECTORS)
-def test_between_hosts_the_owner_is_the_same_at_every_stage(selector: Selector) -> None:
-    """The leaving and the pending replica both serve, whatever the selectors say there."""
+def test_in_a_move_between_hosts_each_host_keeps_its_shard_at_every_stage(
+    selector: Selector,
+) -> None:
+    """The leaving and the pending replica both serve."""
     assert [shard_for_reads(BETWEEN_HOSTS, host, selector) for host in "ABCDE"] == [1, 2, 0, 3, 0]
     writes = [shard_for_writes(BETWEEN_HOSTS, host, selector) for host in "ABCDE"]
     assert writes == [(1,), (2,), (0,), (3,), ()]
 
 
-def test_within_a_host_the_selectors_choose() -> None:
-    """One shard for reads; the former, the next or both for writes; other hosts as ever."""
+def test_in_a_move_within_a_host_the_selectors_choose_the_shards() -> None:
+    """One shard for reads, and the old, the new or both for writes."""
     assert [shard_for_reads(WITHIN_B, "B", selector) for selector in ("old", "new")] == [2, 5]
     assert [shard_for_writes(WITHIN_B, "B", s) for s in SELECTORS] == [(2,), (2, 5), (5,)]
     assert {shard_for_writes(WITHIN_B, "A", selector) for selector in SELECTORS} == {(1,)}
@@ -62,8 +62,8 @@ def test_within_a_host_the_selectors_choose() -> None:
 
 @pytest.mark.spec("E-062")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_a_request_that_is_one_stage_off_is_served(edition: Edition) -> None:
-    """At each stage of a move between hosts both hosts answer with the shard of their replica."""
+def test_a_request_one_stage_off_is_served_by_either_host_of_a_move(edition: Edition) -> None:
+    """Each answers with the shard of its replica."""
     for row in TRANSITIONS[edition]["migration"].states:
         table = TabletMap("ks.t", (replace(BETWEEN_HOSTS, last_token=INT64_HIGH, stage=row.name),))
         for host, shard in (("A", 1), ("D", 3)):
@@ -83,24 +83,24 @@ NO_REPLICAS = [
 
 @pytest.mark.parametrize(("tablet", "host"), NO_REPLICAS, ids=str)
 @pytest.mark.parametrize("selector", SELECTORS)
-def test_a_host_without_a_replica_takes_no_write(
+def test_a_host_without_a_replica_has_no_shard_for_writes(
     tablet: Tablet, host: str, selector: Selector
 ) -> None:
-    """The published set of shards is empty, and the one for reads is shard 0 by default."""
+    """The shard for reads is 0 by default."""
     assert shard_for_writes(tablet, host, selector) == ()
     assert shard_for_reads(tablet, host, selector) == 0
 
 
 @pytest.mark.spec("E-065")
-def test_a_shard_that_takes_no_request_may_hold_a_replica() -> None:
-    """A pending one before it is written to: the map tells, not the sharder."""
+def test_a_pending_replica_exists_before_its_shard_takes_writes() -> None:
+    """The map says so, and the sharder does not."""
     assert B5.shard not in shard_for_writes(WITHIN_B, "B", "old")
     assert has_replica(WITHIN_B, B5)
 
 
 @pytest.mark.spec("E-059", "E-060")
-def test_a_holding_sharder_keeps_its_version_and_the_other_follows() -> None:
-    """What the first answers stays, and barriers wait for it; the second is never waited for."""
+def test_a_holding_sharder_keeps_its_version_and_a_refreshing_one_follows() -> None:
+    """Barriers wait for the first alone."""
     before = TabletMap("ks.t", (Tablet(INT64_HIGH, (A1,)),))
     after = TabletMap("ks.t", (Tablet(INT64_HIGH, (TabletReplica("A", 3),)),))
     holding = Sharder("A", "holding", 4, before).refreshed(5, after)
@@ -120,16 +120,16 @@ def test_a_holding_sharder_keeps_its_version_and_the_other_follows() -> None:
         (INT64_HIGH, 3, 2),
     ],
 )
-def test_static_sharding_goes_through_all_shards_again_and_again(
+def test_static_sharding_goes_through_all_shards_4096_times(
     token: int, shards: int, shard: int
 ) -> None:
-    """4,096 times along the line, each time in the order of the shards."""
+    """Each time in the order of the shards."""
     assert static_shard_of(token, shards) == shard
 
 
 @pytest.mark.spec("E-005")
-def test_neighbours_by_tokens_need_not_be_neighbours_by_shards() -> None:
-    """Static sharding gives the next run of tokens to the next shard; a tablet map need not."""
+def test_a_tablet_map_need_not_give_neighbouring_tokens_to_neighbouring_shards() -> None:
+    """Static sharding gives the next run of tokens to the next shard."""
     step = 2**50
     runs = [static_shard_of(INT64_LOW + run * step, 4) for run in range(8)]
     assert runs == [0, 1, 2, 3, 0, 1, 2, 3]

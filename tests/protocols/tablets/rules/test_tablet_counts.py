@@ -36,8 +36,10 @@ ONE_DC = {"dc1": {"r1": 8, "r2": 8, "r3": 8}}
     st.integers(1, 3),
     st.integers(1, 40),
 )
-def test_no_rack_passes_the_goal(counts: dict[str, int], factor: int, width: int) -> None:
-    """On the average of its shards, but for tables that have one tablet already."""
+def test_scaled_tablet_counts_keep_every_rack_within_the_goal_of_a_shard(
+    counts: dict[str, int], factor: int, width: int
+) -> None:
+    """Tables that have one tablet already are not counted. Within the goal nothing is scaled."""
     shards = {"dc1": {"r1": width, "r2": 2 * width}}
     factors = {name: {"dc1": factor} for name in counts}
     scaled = within_goal(counts, factors, shards)
@@ -50,8 +52,8 @@ def test_no_rack_passes_the_goal(counts: dict[str, int], factor: int, width: int
 
 
 @given(st.integers(1, 2**20), st.integers(1, 2**20))
-def test_a_resize_is_one_step(count: int, asked: int) -> None:
-    """To a power of two that is not below what is wanted; a merge never goes past it."""
+def test_a_resize_steps_towards_the_next_power_of_two(count: int, asked: int) -> None:
+    """A merge never goes below that count."""
     aligned = power_of_two(asked)
     assert asked <= aligned < 2 * asked
     step = towards(count, aligned)
@@ -71,10 +73,10 @@ def test_a_resize_is_one_step(count: int, asked: int) -> None:
         (512, "none", "merge", 6),
     ],
 )
-def test_the_target_count_decides(
+def test_a_table_is_resized_towards_its_target_count(
     count: int, was: ResizeType, decision: ResizeType, number: int
 ) -> None:
-    """The rule per shard asks for 80, so 128: what is under way and differs is revoked first."""
+    """A decision under way that differs is revoked first. Without sizes it stays."""
     size = TableSize("t", count, 3, 0, was, 5)
     target = target_counts({"t": size}, {}, {"t": {"dc1": 3}}, ONE_DC, MASTER)["t"]
     decided = decide_by_count(size, SERVER, target)
@@ -86,8 +88,8 @@ def test_the_target_count_decides(
     assert decide_by_count(size, SERVER, None).resize_type == by_its_size
 
 
-def test_the_goal_counts_the_racks_that_are_named() -> None:
-    """A table of r1 shrinks with what r1 holds; one of r2 does not, as r2 has room."""
+def test_a_table_in_named_racks_is_scaled_by_those_racks_alone() -> None:
+    """r2 has room, so a table of r2 keeps its count."""
     shards = {"dc1": {"r1": 2, "r2": 2}}
     named = {"a": {"dc1": ("r1",)}, "b": {"dc1": ("r2",)}, "both": {"dc1": ("r1", "r2")}}
     scaled = within_goal({"a": 400, "b": 100, "both": 100}, named, shards)
@@ -97,8 +99,10 @@ def test_the_goal_counts_the_racks_that_are_named() -> None:
 
 
 @given(st.dictionaries(st.sampled_from("abcd"), st.integers(1, 10**4), min_size=1))
-def test_all_racks_by_name_are_as_many_by_number(counts: dict[str, int]) -> None:
-    """A list of every rack is what that many replicas in racks of one width are."""
+def test_a_list_of_all_racks_scales_like_the_same_number_of_replicas(
+    counts: dict[str, int],
+) -> None:
+    """In racks of one width."""
     shards = {"dc1": {"r1": 3, "r2": 3}}
     listed = within_goal(counts, {name: {"dc1": ("r1", "r2")} for name in counts}, shards)
     assert listed == within_goal(counts, {name: {"dc1": 2} for name in counts}, shards)
@@ -117,10 +121,10 @@ def test_all_racks_by_name_are_as_many_by_number(counts: dict[str, int]) -> None
         (3, 3, False, 3, "none"),
     ],
 )
-def test_a_table_may_have_any_count(
+def test_without_pow2_count_a_tablet_count_is_not_rounded_up(
     wants: int, count: int, pow2: bool | None, aligned: int, step: str
 ) -> None:
-    """With ``pow2_count`` false the count is not rounded up; a step still doubles or halves."""
+    """A step still doubles or halves the count."""
     size = TableSize("t", count, 1, count * TARGET)
     options = {"t": CountOptions(min_tablet_count=wants, max_tablet_count=wants, pow2_count=pow2)}
     target = target_counts({"t": size}, options, {"t": {"dc1": 1}}, ONE_DC, SERVER)["t"]
@@ -146,10 +150,10 @@ def test_a_table_may_have_any_count(
         ([{}, {}], {}),
     ],
 )
-def test_co_located_tables_ask_together(
+def test_the_options_of_co_located_tables_are_combined(
     several: list[dict[str, int]], wanted_together: dict[str, int]
 ) -> None:
-    """The largest least count, the smallest most, the mean of sizes; a power of two is a must."""
+    """The largest minimum, the smallest maximum, the mean size, and any power of two."""
     assert combined([CountOptions(**each) for each in several]) == CountOptions(**wanted_together)
 
 
@@ -170,21 +174,17 @@ tablets under way | size | published so far | desired-by-size
 
 
 @pytest.mark.parametrize("line", BY_RELEASE.strip().splitlines()[1:])
-def test_what_a_size_asks_for_by_release(line: str) -> None:
-    """Sizes in tablets of the target size: up to 2026.3 twice or half as many, whatever is needed;
-    later all at once (published ``make_sizing_plan``, commit 5cb3525306).
-    """
+def test_a_tables_size_asks_for_its_count_by_the_release(line: str) -> None:
+    """Up to 2026.3 at most twice or half as many tablets, later all at once."""
     now, size, before, after = (each.split() for each in line.split("|"))
     table = TableSize("t", int(now[0]), 1, int(size[0]) * TARGET, now[1])  # type: ignore[arg-type]  # a type
     for release, wants in (("2025.4", before), ("2026.3", before), ("master", after)):
         limits = thresholds("server", release, TARGET)  # type: ignore[arg-type]  # a release
-        assert by_size(table, limits) == int(wants[0])
+        assert by_size(table, limits) == int(wants[0]), (release, wants)
 
 
-def test_a_large_table_is_not_kept_small_by_many_others() -> None:
-    """One of four tablets and 64 targets beside 30 of the default count, on one node of a shard:
-    scaled to 100 tablets, twice as many is no more than there are; all that it needs is.
-    """
+def test_a_large_table_beside_many_others_is_split_by_the_at_once_rule() -> None:
+    """By the published rule so far it is scaled down, and never grows."""
     names = ["big", *(f"t{number}" for number in range(30))]
     sizes = {name: TableSize(name, 16, 1, 0) for name in names}
     sizes["big"] = TableSize("big", 4, 1, 64 * TARGET)

@@ -43,8 +43,8 @@ def as_maps(given: BalancerInput) -> DrawnCluster:
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_plans_are_the_planners(edition: Edition) -> None:
-    """Plan after plan, moves on columns are those that the planner gives on tablet maps."""
+def test_plans_on_columns_are_those_of_the_planner_on_tablet_maps(edition: Edition) -> None:
+    """Plan after plan, until nothing moves."""
     given = drawn_input(3, size_of(SHAPE))
     cluster = as_maps(given)
     steps = list(plans(given, edition))
@@ -58,8 +58,8 @@ def test_plans_are_the_planners(edition: Edition) -> None:
 
 
 @pytest.mark.spec("H-018", "H-020")
-def test_spark_balances_what_one_process_balances(spark: Any) -> None:
-    """Cut into two tasks, and without Spark, the same seeds give the same rows and figures."""
+def test_spark_balances_the_same_rows_as_one_process(spark: Any) -> None:
+    """The figures of convergence are the same as well."""
     alone = balancing(None, range(3), **SHAPE)
     assert alone.schema.equals(BALANCING.arrow)
     made = balancing(spark, range(3), tasks=2, **SHAPE)
@@ -67,10 +67,8 @@ def test_spark_balances_what_one_process_balances(spark: Any) -> None:
     assert convergence_of(made).equals(convergence_of(alone))
 
 
-def test_counts_get_even_with_the_least_moves() -> None:
-    """By count, with equal sizes and no rack to bind: as many moves as any plan needs, and in the
-    end no two shards differ by more than one.
-    """
+def test_balancing_by_count_needs_the_fewest_moves() -> None:
+    """In the end no two shards differ by more than one."""
     shape = {**SHAPE, "racks": 1, "replicas": 1}
     rows = balancing(None, range(5), edition="documents", equal=True, **shape)
     figures = convergence_of(rows)
@@ -79,11 +77,11 @@ def test_counts_get_even_with_the_least_moves() -> None:
     for seed in range(5):
         *_, (last, _) = plans(drawn_input(seed, size_of(shape), equal=True), "documents")
         held = counts(as_maps(last)).values()
-        assert max(held) - min(held) <= 1
+        assert max(held) - min(held) <= 1, seed
 
 
-def test_shapes_stand_side_by_side() -> None:
-    """Rows of several shapes and editions together: a line for each cluster."""
+def test_convergence_has_a_line_for_each_cluster_of_several_shapes() -> None:
+    """In each of them the fullest shard got emptier."""
     rows = [
         balancing(None, range(2), edition=edition, **{**SHAPE, "nodes": nodes})
         for edition in EDITIONS
@@ -102,7 +100,9 @@ def test_shapes_stand_side_by_side() -> None:
         ({"nodes": 0}, "nodes"),
     ],
 )
-def test_what_cannot_be_balanced_is_refused(asked: dict[str, Any], words: str) -> None:
-    """Seeds, editions and sizes are judged before any task begins."""
+def test_balancing_refuses_wrong_seeds_editions_and_sizes(
+    asked: dict[str, Any], words: str
+) -> None:
+    """They are judged before any task begins."""
     with pytest.raises(BadInput, match=like(words)):
         balancing(None, asked.pop("seeds", range(1)), **asked)

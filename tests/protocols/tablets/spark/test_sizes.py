@@ -120,35 +120,31 @@ def _line(size: TableSize, decision: ResizeDecision) -> dict[str, Any]:
 
 
 @pytest.mark.spec("H-019", "H-020")
-def test_resizes_are_the_engines(spark: Any) -> None:
-    """Each table's average and decision, of co-located ones together, are what the rule functions
-    say of the same maps and sizes; on Spark, without it, in both editions.
-    """
+def test_sparks_resize_decisions_are_those_of_the_rule_functions(spark: Any) -> None:
+    """Averages and reasons are the same as well, in both editions."""
     ours, alone = tablets(spark, **SMALL), tablets(None, **SMALL)
     stored = pa.Table.from_batches(alone.tablets.to_batches())
     for edition in EDITIONS:
         wanted = by_the_engine(alone, edition)
-        assert alone.resizes(edition=edition).to_pylist() == wanted
-        assert ours.resizes(edition=edition).to_pylist() == wanted
-        assert ours.resizes(spark.createDataFrame(stored), edition).to_pylist() == wanted
-        assert {row["decision"] for row in wanted} == {"none", "split", "merge"}
+        assert alone.resizes(edition=edition).to_pylist() == wanted, edition
+        assert ours.resizes(edition=edition).to_pylist() == wanted, edition
+        assert ours.resizes(spark.createDataFrame(stored), edition).to_pylist() == wanted, edition
+        assert {row["decision"] for row in wanted} == {"none", "split", "merge"}, edition
     assert {row["tables"] for row in wanted} > {1}
     assert "SizesUnknown" in {row["reason"] for row in wanted}
     assert alone.resizes().schema.equals(RESIZES.arrow)
 
 
-def test_three_thousand_nodes_have_the_engines_sizes(spark: Any) -> None:
-    """A cluster in the low thousands of nodes, its tables cut into tasks: the decisions of one
-    process.
-    """
+def test_spark_and_one_process_decide_the_same_resizes_for_three_thousand_nodes(spark: Any) -> None:
+    """Tables of 70,000 tablets are cut into tasks."""
     large = {"nodes": 3000, "tables": 6, "tablets": 70_000}
     ours, alone = tablets(spark, **large), tablets(None, **large)
     assert ours.resizes().equals(alone.resizes())
     assert ours.tablets.count() == 6 * 70_000
 
 
-def test_what_is_written_is_added_up_as_it_is(spark: Any, tmp_path: Path) -> None:
-    """From Parquet, a row group at a time, the sums are those of rows; nothing is overwritten."""
+def test_sums_of_written_tablets_are_those_of_their_rows(spark: Any, tmp_path: Path) -> None:
+    """A folder is not overwritten."""
     ours, alone = tablets(spark, **SMALL), tablets(None, **SMALL)
     wanted = {
         table: (len(sizes), None if -1 in sizes else sum(sizes))
@@ -175,8 +171,8 @@ def sizes_by_table(rows: list[dict[str, Any]]) -> dict[int, list[int]]:
 
 @pytest.mark.spec("H-018")
 @pytest.mark.parametrize("replicas", [1, 2, 3, 4, 5])
-def test_losses_are_those_of_every_single_and_double(spark: Any, replicas: int) -> None:
-    """For each loss of one or two nodes, tried one by one: which tablets have no majority left."""
+def test_losses_agree_with_trying_every_loss_of_one_or_two_nodes(spark: Any, replicas: int) -> None:
+    """The summary counts them."""
     size = {**SMALL, "tables": 2, "tablets": 20, "nodes": 9, "racks": 5, "replicas": replicas}
     alone, ours = tablets(None, **size), tablets(spark, **size)
     assert alone.tablets.schema.equals(TABLETS.arrow)
@@ -210,8 +206,8 @@ def test_losses_are_those_of_every_single_and_double(spark: Any, replicas: int) 
         ({"nodes": "many"}, "nodes"),
     ],
 )
-def test_sizes_that_make_no_cluster_are_refused(sizes: dict[str, Any], words: str) -> None:
-    """What is unknown, out of its limits, or does not fit the rest is named."""
+def test_a_tablet_cluster_refuses_sizes_that_do_not_fit(sizes: dict[str, Any], words: str) -> None:
+    """The error names the size, its value and what is allowed."""
     with pytest.raises(BadInput, match=like(words)):
         tablets(None, **sizes)
 
@@ -230,21 +226,19 @@ def one_by_one(cluster: TabletCluster, edition: Edition) -> dict[tuple[int | Non
 
 
 @pytest.mark.spec("H-019")
-def test_thousands_of_nodes_have_the_engines_histogram(spark: Any) -> None:
-    """Decisions and counts from Spark are those of one process and of counting one by one; the
-    picture is the same, and says the same in words.
-    """
+def test_sparks_histogram_of_sizes_agrees_with_judging_each_table(spark: Any) -> None:
+    """Picture and words are those of one process."""
     ours, alone = tablets(spark, **LARGE), tablets(None, **LARGE)
     for edition in EDITIONS:
-        assert ours.resizes(edition=edition).equals(alone.resizes(edition=edition))
+        assert ours.resizes(edition=edition).equals(alone.resizes(edition=edition)), edition
         rows = ours.histogram(edition=edition)
-        assert rows.schema.equals(AVERAGES.arrow)
-        assert rows.equals(alone.histogram(edition=edition))
+        assert rows.schema.equals(AVERAGES.arrow), edition
+        assert rows.equals(alone.histogram(edition=edition)), edition
         counts = {(row["bucket"], row["decision"]): row["tables"] for row in rows.to_pylist()}
-        assert counts == one_by_one(alone, edition)
-        assert sum(counts.values()) == LARGE["tables"]
+        assert counts == one_by_one(alone, edition), edition
+        assert sum(counts.values()) == LARGE["tables"], edition
         picture, again = (size_histogram(each, edition=edition) for each in (ours, alone))
-        assert (picture.png, picture.words) == (again.png, again.words)
+        assert (picture.png, picture.words) == (again.png, again.words), edition
     assert any(key[0] is None for key in counts)
 
 
@@ -253,8 +247,8 @@ def run_of(seed: int) -> Timeline:
     return drawn(seed, model="resize", most=120, tablets=("A B", "B C"), grows=2, shrinks=1)
 
 
-def test_a_run_is_told_by_its_own_facts() -> None:
-    """Each replica of each tablet has its part of a copy; decisions are the model's."""
+def test_the_rows_of_a_resize_run_say_what_its_facts_say() -> None:
+    """Each replica has its part of a copy, and decisions are those of the model."""
     timeline = run_of(3)
     model: Any = timeline.model
     states = [timeline.moments[moment].state for moment in timeline.path()]
@@ -277,8 +271,10 @@ def test_a_run_is_told_by_its_own_facts() -> None:
 
 
 @pytest.mark.spec("H-018", "H-020")
-def test_spark_adds_up_the_sizes_of_many_runs(spark: Any, tmp_path: Path) -> None:
-    """Written, read under the fixed schema and added up: the same on both engines."""
+def test_spark_and_one_process_add_up_the_same_sizes_of_many_runs(
+    spark: Any, tmp_path: Path
+) -> None:
+    """The tables have the columns of the fixed schema."""
     runs = [as_tables(run_of(seed), f"seed-{seed}") for seed in range(6)]
     ours, theirs = Traces(spark, store(tmp_path / "runs", *runs)), PlainTraces(*runs)
     mine, other = size_spread(ours), size_spread(theirs)
@@ -288,6 +284,6 @@ def test_spark_adds_up_the_sizes_of_many_runs(spark: Any, tmp_path: Path) -> Non
     assert (mine["least"].min(), mine["most"].max()) == (min(of_one), max(of_one))
     for name in ("tablet_sizes", "resize_decisions"):
         frame = ours.table(name)
-        assert frame.columns == [column.name for column in schema(name).columns]
-        assert frame.count() == len(theirs.table(name)) > 0
+        assert frame.columns == [column.name for column in schema(name).columns], name
+        assert frame.count() == len(theirs.table(name)) > 0, name
     assert "bytes    bigint  the size of the replica" in str(schema("tablet_sizes"))

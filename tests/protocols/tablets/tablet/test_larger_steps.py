@@ -49,8 +49,8 @@ def reached(states: set[Any], steps: Any, kinds: type | tuple[()] = ()) -> set[A
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.deep] * deep) for name, deep in EVERY.items()]
 )
-def test_no_state_is_left_out_but_for_what_is_learned_later(name: str) -> None:
-    """Every state of the search in single steps is one of those, with more that is known."""
+def test_larger_steps_leave_out_only_states_with_less_learned(name: str) -> None:
+    """Letting nodes learn gives every state of the search in single steps."""
     model = built(CLEAN[name][0])
     met = reached({model.start()}, LargerSteps(model).successors)
     every = reached({model.start()}, model.successors)
@@ -61,12 +61,8 @@ def test_no_state_is_left_out_but_for_what_is_learned_later(name: str) -> None:
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.deep] * (name not in QUICK)) for name in BROKEN]
 )
-def test_each_safeguard_is_needed_in_larger_steps_too(name: str) -> None:
-    """The same harm is found, and the run is one of single steps that replays to it.
-
-    Within a node no step waits, since shards learn with their node: what is needed there is
-    searched from node to node.
-    """
+def test_larger_steps_find_the_harm_of_each_missing_safeguard(name: str) -> None:
+    """The run is one of single steps, and replays to it."""
     within = built(dict(GUARDS[name].smallest)).history.sharded is not None
     model = built(ONE if within else dict(GUARDS[name].smallest), (name,))
     alone, found = check(model), check(model, partial_order=True)
@@ -78,25 +74,23 @@ def test_each_safeguard_is_needed_in_larger_steps_too(name: str) -> None:
     assert_needed(found, model, GUARDS[name], harm)
 
 
-def test_replicas_wait_for_slow_writes_of_a_coordinator_that_is_excluded() -> None:
-    """What A began before it knew the fence is stored before A cleans up, not afterwards."""
+def test_a_cleanup_waits_for_slow_writes_of_an_excluded_coordinator() -> None:
+    """A search with a slow write breaks no promise."""
     found = check(built({**WRITE, "slow": True, "excluded": "K1"}), partial_order=True)
     assert (found.violation, found.verdict) == (None, "up to order")
 
 
 @pytest.mark.deep
-def test_a_write_and_a_crash_among_three_replicas() -> None:
-    """The smaller search of the kind that takes minutes: it is complete up to names and order."""
+def test_a_write_and_a_crash_among_three_replicas_break_no_promise() -> None:
+    """The search is complete up to symmetry and order."""
     found = larger({**SERVER, **CRASH, "requests": USUAL_REQUESTS[:1]})
     assert (found.violation, found.verdict) == (None, "up to symmetry and order")
     assert found.states == 12_918
 
 
 @pytest.mark.deep
-def test_a_crash_among_three_replicas() -> None:
-    """A write, a read and a crash at any moment of a migration: nothing breaks. Whoever coordinates
-    the stages remembers nothing, so that a change of coordinator is a step of this search, too.
-    """
+def test_a_write_a_read_and_a_crash_among_three_replicas_break_no_promise() -> None:
+    """The search is complete up to symmetry and order."""
     found = larger({**SERVER, **CRASH})
     assert (found.violation, found.verdict) == (None, "up to symmetry and order")
     assert (found.states, found.depth) == (169_921, 23)
@@ -107,12 +101,10 @@ def test_a_crash_among_three_replicas() -> None:
     ("edition", "rf", "states", "depth"),
     [("server", 2, 39_682, 25), ("server", 3, 599_390, 33), ("documents", 3, 745_659, 33)],
 )
-def test_a_dead_replica_is_rebuilt_while_copies_come_late(
+def test_a_rebuild_with_a_late_copy_brings_no_deleted_data_back(
     edition: str, rf: int, states: int, depth: int
 ) -> None:
-    """A write and its deletion, tombstones that are collected, one copy that comes late, and a
-    read: what is deleted stays so.
-    """
+    """The search has a write, its deletion, and tombstones that are collected."""
     found = larger({**REPAIRED, "edition": edition, "kind": "rebuild_v2", "rf": rf})
     assert (found.violation, found.verdict) == (None, "up to order")
     assert (found.states, found.depth) == (states, depth)
@@ -125,8 +117,10 @@ def test_a_dead_replica_is_rebuilt_while_copies_come_late(
         *(pytest.param(*each, marks=pytest.mark.deep) for each in ((2, 20_712), (3, 272_468))),
     ],
 )
-def test_the_documents_stages_break_no_more_than_their_way_back(rf: int, states: int) -> None:
-    """Edition ``documents`` changes both selectors at once on its way back; all else holds."""
+def test_the_documents_stages_break_only_the_promise_of_one_stage_apart(
+    rf: int, states: int
+) -> None:
+    """Their way back changes both selectors at once, and all else holds."""
     given = {"rf": rf, **CRASH}
     assert larger({**given, **ONE}).violation is not None
     found = larger(given, "one-stage-apart")

@@ -63,19 +63,18 @@ REPORTED: dict[str, Broken] = {
     "linearizable": lambda: built({**ONE, "together": True}, ("level-in-both-sets",)),
 }
 
-
 LONG = ("no-resurrection", "over-is-over")
 
 
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.deep] * (name in LONG)) for name in REPORTED]
 )
-def test_a_search_reports_it(name: str) -> None:
-    """Judged alone, each promise is broken by what was broken for it."""
+def test_a_search_of_a_tablet_reports_the_property_that_was_broken(name: str) -> None:
+    """Each property is judged alone, on a model that was broken for it."""
     assert_reported(REPORTED[name](), name, 100_000)
 
 
-def test_every_judge_has_a_broken_variant() -> None:
+def test_every_property_of_a_tablet_has_a_broken_model() -> None:
     """The table names all properties and monitors that the model can have."""
     whole = built({"together": True, "requests": DELETED})
     assert set(REPORTED) == set(judges(whole))

@@ -34,24 +34,19 @@ from tests.protocols.tablets.tablet.table import PLACE
 
 MOST_STATES = 1_000_000
 
-
 LEFT_BEHIND = (
     *("write 1 at version 10", "write 1 reaches A", "write 1 reaches B", "answer write 1"),
     *("delete 2 at version 10", "delete 2 reaches A", "plan repair", "apply A", "apply B"),
     *("copy B to A", "delete 2 reaches B", "answer delete 2", "give up to end_repair"),
 )
-
-
 """B's old data is on its way to A as both learn of the deletion and the repair is given up."""
 
 
 @pytest.mark.spec("E-012", "E-013", "E-014", "E-015", "E-016")
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", CLEAN)
-def test_no_run_breaks_a_promise(name: str) -> None:
-    """The search is complete, ways back included, and finds no harm from any schedule: each stage
-    is committed only when its condition holds.
-    """
+def test_requests_of_a_moving_tablet_break_no_promise(name: str) -> None:
+    """The search is complete, ways back included."""
     parameters, states, depth = CLEAN[name]
     found, _ = search(parameters)
     assert_holds(found, states, depth)
@@ -59,8 +54,8 @@ def test_no_run_breaks_a_promise(name: str) -> None:
 
 @pytest.mark.deep
 @pytest.mark.parametrize("name", LARGE)
-def test_no_large_run_breaks_a_promise(name: str) -> None:
-    """The same for configurations that take longer; none has more than a million states."""
+def test_requests_of_a_moving_tablet_break_no_promise_in_large_runs(name: str) -> None:
+    """The search is complete, and has at most a million states."""
     parameters, states, depth = LARGE[name]
     found, _ = search(parameters)
     assert_holds(found, states, depth)
@@ -68,14 +63,14 @@ def test_no_large_run_breaks_a_promise(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_each_safeguard_is_needed(name: str) -> None:
-    """Switched off, the search finds the harm, with a shortest run that replays to it."""
+def test_a_tablet_without_one_safeguard_breaks_the_promise_of_that_safeguard(name: str) -> None:
+    """The shortest run has as many steps as the table says, and replays to the same violation."""
     found, model = search(dict(GUARDS[name].smallest), name)
     assert_needed(found, model, GUARDS[name], BROKEN[name])
 
 
-def test_a_failed_repair_leaves_a_copy_behind() -> None:
-    """S-24: without sessions it brings back what is deleted (INV-NORES)."""
+def test_without_sessions_a_late_copy_of_a_failed_repair_comes_after_the_tombstone() -> None:
+    """S-24: the repair is given up, the tombstone collected, and then the copy lands."""
     found, model = search(REPAIRED, "sessions")
     steps = verbs(found, model)
     late = steps.index("late copy of session 1, B to A")
@@ -83,14 +78,14 @@ def test_a_failed_repair_leaves_a_copy_behind() -> None:
 
 
 @pytest.mark.deep
-def test_a_migration_that_is_tried_again_needs_sessions_too() -> None:
-    """Its run is a file of the kit, which each landing plays."""
+def test_a_retried_migration_without_sessions_brings_deleted_data_back() -> None:
+    """The shortest run has 46 steps."""
     found, model = search({**AGAIN, "late": 1}, "sessions")
     assert_needed(found, model, GUARDS["sessions"], ("no-resurrection", 46))
 
 
-def test_a_tombstone_outlives_what_a_session_that_is_open_still_lets_in() -> None:
-    """A has not heard that the repair is over: it collects nothing until it has."""
+def test_a_tombstone_is_not_collected_while_its_session_is_open() -> None:
+    """A has not heard that the repair is over. Then it may collect."""
     model = built(REPAIRED)
     timeline = Timeline(model)
     for line in LEFT_BEHIND:
@@ -103,14 +98,14 @@ def test_a_tombstone_outlives_what_a_session_that_is_open_still_lets_in() -> Non
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_each_safeguard_is_enough(name: str) -> None:
-    """Switched on, the same configuration is among those that are searched without harm."""
+def test_the_smallest_configuration_of_each_safeguard_is_searched_with_all_on(name: str) -> None:
+    """So that safeguard, and nothing else, keeps the promise there."""
     wanted = GUARDS[name].smallest
     assert wanted in [parameters for parameters, _, _ in (*CLEAN.values(), *LARGE.values())]
 
 
-def test_every_safeguard_has_a_test() -> None:
-    """The list of runs names all safeguards that the model has, with their ids."""
+def test_the_table_of_broken_tablets_names_every_safeguard() -> None:
+    """A new safeguard needs a run that breaks without it."""
     assert sorted(BROKEN) == sorted(GUARDS)
     assert sorted(guard.id for guard in GUARDS.values()) == [
         "S-20", "S-21", "S-22", "S-23", "S-24", "S-25", "S-46", "S-57", "S-61",
@@ -122,11 +117,8 @@ def verbs(found: Any, model: Any) -> list[str]:
     return [model.verb(action) for action in found.violation.actions]
 
 
-def test_the_documents_way_back_loses_a_write() -> None:
-    """Edition ``documents`` leaves ``write_both_read_new`` backwards in one step: where the
-    excluded target answers later, one coordinator writes to the old set, another one reads the new
-    set.
-    """
+def test_the_documents_way_back_past_an_excluded_target_loses_a_write() -> None:
+    """Its first sign is that coordinator and replica are more than one stage apart."""
     given = {**ONE, "excluded": "D"}
     found, model = search(given, lost=True)
     assert found.violation is not None
@@ -142,10 +134,8 @@ def test_the_documents_way_back_loses_a_write() -> None:
     assert first.violation.property == "one-stage-apart"
 
 
-def test_a_coordinator_that_is_cut_off_leaves_data_where_it_does_not_belong() -> None:
-    """S-20: with nothing else judged the search goes on to the harm to ownership. The write of a
-    version that is long over reaches the old replica once that is cleaned up, and stays.
-    """
+def test_without_fencing_an_old_write_lands_on_a_replica_after_cleanup() -> None:
+    """S-20: the write of an excluded coordinator stays on A, which has no replica any more."""
     model = built({**ONE, **SERVER, "excluded": "K1"}, ("fencing",))
     found = check(model, tuple(p for p in model.properties if p.name == "replicas-hold"))
     assert found.violation is not None
@@ -157,10 +147,8 @@ def test_a_coordinator_that_is_cut_off_leaves_data_where_it_does_not_belong() ->
 
 @pytest.mark.spec("E-018")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_the_way_back_is_chosen_by_both_counts(edition: Edition) -> None:
-    """Out of write_both_read_new the way back is open once more new than old replicas are lost;
-    before, it says how many are of either set.
-    """
+def test_a_way_back_opens_once_more_new_than_old_replicas_are_lost(edition: Edition) -> None:
+    """Before that the refusal counts both."""
     model = built({"edition": edition, "excluded": "D"})
     timeline = Timeline(model)
     while stage_of(model.newest(timeline.state)) != "write_both_read_new":
@@ -177,10 +165,8 @@ def test_the_way_back_is_chosen_by_both_counts(edition: Edition) -> None:
     assert stage_of(model.newest(model.apply(after, back))) == stage
 
 
-def test_the_published_count_refuses_what_both_sets_could_take() -> None:
-    """While a dead replica is rebuilt its place counts, too: with the target dead as well two of
-    four are left, a quorum of either set, and edition server refuses the write (Q-48).
-    """
+def test_the_server_refuses_a_write_that_has_quorums_in_both_sets() -> None:
+    """Q-48: while a dead replica is rebuilt its place counts, and the target dies as well."""
     given = {"kind": "rebuild_v2", "crashes": 1}
     found, model = search({**given, **SERVER})
     assert found.violation is not None
@@ -189,15 +175,15 @@ def test_the_published_count_refuses_what_both_sets_could_take() -> None:
     assert len(found.violation.actions) == 9
 
 
-def test_a_dead_target_loses_no_write() -> None:
-    """Under the condition of Q-09 nobody reads the target that made the stage fail."""
+def test_a_migration_whose_target_dies_loses_no_write() -> None:
+    """Q-09: no read asks the target that made the stage fail."""
     found, _ = search({**ONE, "crashes": 1}, lost=True)
     assert found.violation is None
     assert found.complete
 
 
-def test_an_excluded_coordinator_that_lives_may_miss_a_write() -> None:
-    """Who is excluded must be dead: a replica that lags admits the read of one that lives."""
+def test_a_live_coordinator_that_is_excluded_misses_a_write() -> None:
+    """A replica that lags admits its read."""
     found, model = search({**ONE, **SERVER, "excluded": "K2"})
     assert found.violation is not None
     assert found.violation.property == "visible"
@@ -206,8 +192,8 @@ def test_an_excluded_coordinator_that_lives_may_miss_a_write() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_random_runs_of_three_replicas(kind: str, edition: str) -> None:
-    """Seeded walks with lost messages, time-outs and crashes: each promise is kept."""
+def test_random_walks_of_a_tablet_break_no_promise(kind: str, edition: str) -> None:
+    """The walks have lost messages, time-outs, late copies and crashes."""
     given = {"losses": 2, "timeouts": True, "late": 1, "edition": edition, "kind": kind}
     weights = {"commit": 0.3, "lose": 0.05}
     if edition == "server":
@@ -217,8 +203,8 @@ def test_random_runs_of_three_replicas(kind: str, edition: str) -> None:
     assert found.findings == ()
 
 
-def test_a_search_meets_every_stage() -> None:
-    """Each event of a history is taken by some run, and coverage has a row for it."""
+def test_the_history_of_a_retried_migration_has_its_fence_and_its_way_back() -> None:
+    """The search of that history is complete."""
     model = built({**ONE, "second": "again"})
     met = {edge.verb for epoch in model.history.epochs for edge in epoch.edges}
     assert check(model).complete
@@ -228,13 +214,13 @@ def test_a_search_meets_every_stage() -> None:
 MOST_LISTED = 500_000
 
 
-def test_the_table_is_current() -> None:
-    """It holds every configuration with its states and steps, and which target runs it."""
+def test_the_table_of_tablet_searches_is_current() -> None:
+    """It holds every configuration with its states and steps, and the target that runs it."""
     assert_current(PLACE, CLEAN, LARGE)
 
 
-def test_what_every_landing_searches_fits() -> None:
-    """All runs of ``make test`` together have at most half a million states."""
+def test_the_tablet_searches_of_make_test_stay_below_half_a_million_states() -> None:
+    """Their states are added up from the table."""
     rows = [row for row in parsed(PLACE.read_text(encoding="utf-8")) if row.target == "make test"]
     assert sum(row.states for row in rows) <= MOST_LISTED
 
@@ -256,10 +242,8 @@ def orbits(model: Any) -> tuple[int, int]:
     return len(seen), len({model.symmetry(state)[0] for state in seen})
 
 
-def test_states_that_differ_in_names_are_joined_and_no_others() -> None:
-    """All states are walked: the search up to symmetry has one for each pair, and exchanging the
-    names twice gives the state back.
-    """
+def test_symmetry_joins_exactly_the_states_that_differ_in_names() -> None:
+    """Both counts agree with a walk that joins none."""
     model = built(WRITE)
     assert isinstance(model.symmetry, StayingReplicas)
     every, joined = orbits(model)
@@ -269,23 +253,25 @@ def test_states_that_differ_in_names_are_joined_and_no_others() -> None:
     assert every * 0.5 < joined < every * 0.75
 
 
-def test_what_streams_from_a_replica_that_stays_names_it() -> None:
-    """Without S-57 B streams, so that C is not like it; without others both are."""
+def test_a_staying_replica_that_streams_is_not_symmetric_to_others() -> None:
+    """Without S-57 B streams. Without sessions B and C are alike."""
     assert built(WRITE, ("stream-from-leaving",)).symmetry is None
     assert built(WRITE, ("sessions",)).symmetry is not None
 
 
 @pytest.mark.deep
-def test_a_migration_up_to_names() -> None:
-    """The same verdict as of the search that joins none, with four sevenths of its states."""
+def test_a_migration_up_to_symmetry_breaks_no_promise() -> None:
+    """The search has 79,795 states."""
     result = check(built({**SERVER, "rf": 3}), symmetry=True)
     assert (result.violation, result.verdict, result.states) == (None, "up to symmetry", 79_795)
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_stage_is_that_of_its_table(kind: TransitionKind, edition: Edition) -> None:
-    """Selectors, sessions and copies of each epoch are those of its row, ways back included."""
+def test_every_epoch_of_a_tablet_has_the_selectors_of_its_stage(
+    kind: TransitionKind, edition: Edition
+) -> None:
+    """So have its sessions and copies, ways back included."""
     table = TRANSITIONS[edition][kind]
     history = built({"kind": kind, "edition": edition}).history
     old = (TabletReplica("A"), TabletReplica("B"), TabletReplica("C"))
@@ -303,7 +289,7 @@ def test_every_stage_is_that_of_its_table(kind: TransitionKind, edition: Edition
             assert set(history.names(group)) == {each.host for each in sets.chosen(selector)}
         for group, selector in ((view.read_at, row.reads), (view.written_at, row.writes)):
             placed = {_place(kind, each) for each in sets.chosen(selector)}
-            assert set(history.names(group)) == placed
+            assert set(history.names(group)) == placed, selector
         assert bool(epoch.session) == (row.name in in_session(table))
         assert bool(epoch.copies) == any(w.name in ("stream", "repair") for w in row.work)
 

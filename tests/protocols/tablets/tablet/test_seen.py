@@ -45,8 +45,8 @@ def commits(timeline: Any) -> Iterator[tuple[Any, Any]]:
 
 @pytest.mark.spec("E-010")
 @pytest.mark.parametrize("kind", ["migration", "rebuild_v2", "repair"])
-def test_selectors_stand_beside_the_stage(kind: str) -> None:
-    """Each stage's row of the strips has the two selectors of the documents, and whom they mean."""
+def test_the_strips_show_both_selectors_of_a_stage_and_their_replicas(kind: str) -> None:
+    """They are those of the documents, for each stage of a kind."""
     known = {stage: (reads, writes) for stage, writes, reads, *_ in rows("STAGE")}
     timeline = rehearsed(kind=kind)
     met = set()
@@ -72,10 +72,8 @@ def awaited(model: Any, s: Any) -> bool:
 
 @pytest.mark.spec("E-059")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_a_version_that_is_held_blocks_the_barrier(edition: Edition) -> None:
-    """Wherever the coordinator waits for older requests the strips name them with the version that
-    they hold, and what holds nothing is waited for by nobody.
-    """
+def test_the_strips_name_each_request_that_holds_up_the_barrier(edition: Edition) -> None:
+    """Only requests at work hold a version up."""
     met = 0
     for steps in walks(edition):
         for model, _, _, s in steps:
@@ -95,12 +93,10 @@ def test_a_version_that_is_held_blocks_the_barrier(edition: Edition) -> None:
 
 @pytest.mark.spec("E-066")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_an_orphan_write_is_awaited_and_an_orphan_read_is_not(edition: Edition) -> None:
-    """A coordinator gives up while messages are on their way. What it wrote holds its version, and
-    once that is older than the committed one the strips have it as an orphan. The barrier waits for
-    it where a replica is at work on it, and not where it is still on its way; a read is in no row,
-    and holds nothing.
-    """
+def test_a_barrier_waits_for_an_orphan_write_at_work_and_for_no_orphan_read(
+    edition: Edition,
+) -> None:
+    """An orphan that is still on its way is shown as such, and not waited for."""
     gave_up = {True: 0, False: 0}
     orphans = adrifts = 0
     for steps in chain(walks(edition), walks(edition, slow=True)):

@@ -61,21 +61,21 @@ def entering(steps: list[Step], stage: str) -> Iterator[Step]:
 
 @pytest.mark.spec("E-012")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_all_replicas_are_ready_for_double_writes(edition: Edition) -> None:
-    """As write_both_read_old is committed, each old and new replica knows of itself."""
+def test_every_replica_knows_of_the_move_when_double_writes_begin(edition: Edition) -> None:
+    """As write_both_read_old is committed, each holds the tablet for writes."""
     met = 0
     for steps in walks(edition):
         for model, before, _, _ in entering(steps, "write_both_read_old"):
             met += 1
             for i in range(4):
-                assert model.views(before)[before.known[i]].holds_it(i, write=True)
+                assert model.views(before)[before.known[i]].holds_it(i, write=True), i
     assert met
 
 
 @pytest.mark.spec("E-013")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_writes_reach_their_level_in_both_sets(edition: Edition) -> None:
-    """A write planned from streaming on until reads move succeeds with a quorum of either set."""
+def test_a_write_from_streaming_on_succeeds_with_a_quorum_of_both_sets(edition: Edition) -> None:
+    """Until reads move."""
     met = 0
     for steps in walks(edition):
         for model, before, _, after in steps:
@@ -92,8 +92,8 @@ def test_writes_reach_their_level_in_both_sets(edition: Edition) -> None:
 
 @pytest.mark.spec("E-014")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_the_new_replica_holds_what_the_leaving_one_held(edition: Edition) -> None:
-    """What A held as streaming was committed D holds, or something newer, at the read switch."""
+def test_at_the_read_switch_the_new_replica_has_what_the_leaving_one_had(edition: Edition) -> None:
+    """Something newer will do, and so counts what A held as streaming was committed."""
     met = 0
     for steps in walks(edition):
         held = None
@@ -112,8 +112,8 @@ def test_the_new_replica_holds_what_the_leaving_one_held(edition: Edition) -> No
 
 @pytest.mark.spec("E-015")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_reads_use_the_new_set(edition: Edition) -> None:
-    """Once use_new is committed no read begins that asks a replica outside the new set."""
+def test_a_read_from_use_new_on_asks_the_new_replicas_alone(edition: Edition) -> None:
+    """The read begins after that stage is committed."""
     met = 0
     for steps in walks(edition):
         for model, before, action, after in steps:
@@ -127,8 +127,8 @@ def test_reads_use_the_new_set(edition: Edition) -> None:
 
 @pytest.mark.spec("E-016")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_no_write_is_on_its_way_to_the_leaving_replica(edition: Edition) -> None:
-    """As cleanup is committed, no write is in flight to A."""
+def test_no_write_is_on_its_way_to_the_leaving_replica_at_cleanup(edition: Edition) -> None:
+    """As the stage is committed, no write is in flight to A."""
     met = 0
     for steps in walks(edition):
         for model, before, _, _ in entering(steps, "cleanup"):
@@ -140,10 +140,10 @@ def test_no_write_is_on_its_way_to_the_leaving_replica(edition: Edition) -> None
 
 @pytest.mark.spec("E-019", "E-021")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_data_ends_on_the_replicas_in_force(edition: Edition) -> None:
-    """After a way back these are the old ones, and D is empty; after the end the new ones, and A
-    is.
-    """
+def test_a_transition_leaves_the_replica_that_lost_the_tablet_without_data(
+    edition: Edition,
+) -> None:
+    """That is D after a way back, and A otherwise."""
     ends = set()
     for steps in walks(edition, crashes=1 if edition == "server" else 0):
         for model, before, _, after in entering(steps, NO_TRANSITION):
@@ -185,10 +185,8 @@ def story_lines(timeline: Timeline) -> list[str]:
 
 
 @pytest.mark.spec("F-009")
-def test_without_guards_nine_steps_bring_a_key_back() -> None:
-    """The list has nine steps and ends with K1 back; a client reads it, though a later deletion
-    had succeeded on all replicas, which were repaired.
-    """
+def test_without_guards_nine_steps_bring_a_deleted_key_back() -> None:
+    """A client reads it after its deletion succeeded and a repair."""
     timeline, told = steps("nine-steps-without-guards")
     assert told == [*NINE, BACK]
     assert {v.name for v in timeline.verdicts() if not v.ok} == {"no-resurrection"}
@@ -196,16 +194,16 @@ def test_without_guards_nine_steps_bring_a_key_back() -> None:
 
 
 @pytest.mark.spec("F-010")
-def test_with_guards_the_same_nine_steps_end_well() -> None:
-    """The same list ends in green: D rejects s1, and the client finds nothing."""
+def test_with_guards_the_same_nine_steps_keep_the_key_deleted() -> None:
+    """D rejects the old stream, and no promise is broken."""
     timeline, told = steps("nine-steps")
     assert told == [*NINE, STAYS]
     assert all(verdict.ok for verdict in timeline.verdicts())
     assert timeline.moments[timeline.at].say.endswith("returns nothing.")
 
 
-def test_both_stories_take_the_same_steps() -> None:
-    """Guards alone make the difference: every action is the same one."""
+def test_the_stories_with_and_without_guards_take_the_same_actions() -> None:
+    """So the guards alone make the difference."""
     with_, without = (steps(name)[0] for name in ("nine-steps", "nine-steps-without-guards"))
     actions = [[each.action for each in t.moments] for t in (with_, without)]
     assert actions[0] == actions[1]
@@ -223,8 +221,8 @@ REPAIRED: dict[str, dict[str, Any]] = {
 
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", REPAIRED)
-def test_a_repair_afterwards_harms_nothing(name: str) -> None:
-    """Complete with all guards on: a tablet that moves, or does not, and is repaired in the end."""
+def test_a_repair_after_a_move_breaks_no_promise(name: str) -> None:
+    """The search is complete, and passes end_repair."""
     model: Any = build("tablet", {"repaired": True, **REPAIRED[name]})
     result = check(model, max_states=200_000)
     assert (result.violation, result.verdict) == (None, "complete")
@@ -234,8 +232,8 @@ def test_a_repair_afterwards_harms_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_no_walk_brings_a_key_back(edition: Edition) -> None:
-    """Over walks of the nine steps' configuration no promise breaks, and no list says so."""
+def test_no_random_walk_with_guards_brings_a_deleted_key_back(edition: Edition) -> None:
+    """The walks have the nine steps' configuration with RF 2, in both editions."""
     given = {"second": "again", "collecting": True, "late": 2, "repaired": True}
     model = build("tablet", {**given, "rf": 2, "requests": DELETED, "edition": edition})
     assert not fuzz(model, range(40), steps=250, within=0).findings

@@ -37,10 +37,8 @@ def verbs(found: Any, model: Any) -> list[str]:
 
 @pytest.mark.spec("E-063")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_the_node_answers_as_its_sharder_says(edition: Edition) -> None:
-    """At whatever stage the node stands, it returns what the shard for reads holds, and stores on
-    the shards for writes; none of its data is anywhere else.
-    """
+def test_a_node_reads_and_writes_on_the_shards_that_its_sharder_chooses(edition: Edition) -> None:
+    """At every stage of a move within the node, and none of its data is anywhere else."""
     tablet, met = Tablet(0, (FORMER,), (NEXT,)), set()
     for steps in walks(edition, **WITHIN):
         for model, before, action, after in steps:
@@ -66,18 +64,16 @@ def test_the_node_answers_as_its_sharder_says(edition: Edition) -> None:
 
 @pytest.mark.spec("E-064")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_coordinators_see_one_replica(edition: Edition) -> None:
-    """No stage changes whom a request asks: its views are those of the node."""
+def test_a_move_within_a_node_changes_no_coordinators_replicas(edition: Edition) -> None:
+    """Requests ask A, B and C at every stage."""
     model = built({**WITHIN, "edition": edition})
     for epoch in model.history.epochs:
         for group in (epoch.view.reads, epoch.view.writes):
             assert set(model.history.names(group)) == {"A", "B", "C"}
 
 
-def test_a_write_that_began_by_an_older_stage_is_waited_for() -> None:
-    """E-066: K1 knows of double writes, A does not yet, and begins the write on one shard. Without
-    the drain of the barrier data are streamed before that write lands, and reads miss it.
-    """
+def test_without_the_barriers_drain_a_write_of_an_older_stage_is_lost() -> None:
+    """E-066: streaming begins before that write lands on one shard, so reads miss it."""
     found, model = search(WITHIN_SLOW, "barrier-drains", lost=True)
     assert found.violation is not None
     assert found.violation.property == "visible"
@@ -92,10 +88,10 @@ def test_a_write_that_began_by_an_older_stage_is_waited_for() -> None:
     ("given", "off", "harm"),
     [(WITHIN_AGAIN, "sessions", "no-resurrection"), (WITHIN_THEN, "one-transition", "streamed")],
 )
-def test_safeguards_are_needed_within_a_node_too(
+def test_a_move_within_a_node_needs_sessions_and_one_transition_at_a_time(
     given: dict[str, Any], off: str, harm: str
 ) -> None:
-    """A hard link that a failed attempt left behind, and a second move written over the first."""
+    """A hard link that was left behind, or a second move over the first, does harm."""
     found, _ = search(given, off)
     assert found.violation is not None
     assert found.violation.property == harm
@@ -104,15 +100,15 @@ def test_safeguards_are_needed_within_a_node_too(
 @pytest.mark.parametrize(
     "off", ["fencing", "allow-stage", "level-in-both-sets", "stable-ownership", "fallback-stage"]
 )
-def test_what_concerns_other_nodes_alone_harms_nothing(off: str) -> None:
-    """Coordinators ask the same nodes at every stage: these five can be missed within a node."""
+def test_a_move_within_a_node_does_not_need_five_safeguards_of_other_nodes(off: str) -> None:
+    """Coordinators ask the same nodes at every stage."""
     found, _ = search({**ONE, **WITHIN}, off)
     assert found.violation is None
     assert found.complete
 
 
-def test_shards_die_with_their_node() -> None:
-    """A crash of A takes what is on both shards out of reach; no shard crashes alone."""
+def test_a_crash_takes_all_shards_of_its_node() -> None:
+    """No shard crashes alone."""
     model = built({**TWO, **SERVER, **WITHIN, "crashes": 1})
     (crash,) = (
         a for a in model.actions(model.start())

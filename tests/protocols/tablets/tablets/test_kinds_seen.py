@@ -22,16 +22,9 @@ from kit.views.registry import for_model
 from tests.views.frames import part
 
 FIVE = ["migration", "intranode_migration", "rebuild", "rebuild_v2", "repair"]
-
-
 MOVES = {"shards": 2, "tablets": ("A:0 B:1",), "kinds": ("migration", "intranode_migration")}
-
-
 WITHIN = {**MOVES, "kinds": ("intranode_migration",)}
-
-
 ADDS = {"nodes": 3, "tablets": ("A B",), "kinds": ("add_tablet_replica",)}
-
 
 REPLACES = {"nodes": 3, "tablets": ("A B C",), "moves": 0, "operations": ("replace D C",)} | {
     "crashes": 1
@@ -61,8 +54,8 @@ def worked(timeline: Timeline) -> Iterator[tuple[str, tuple[Flow, ...]]]:
 
 @pytest.mark.spec("E-001")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_a_drop_down_has_the_five_kinds(edition: str) -> None:
-    """It has these five and no other; the one that is chosen is shown with its stages."""
+def test_the_drop_down_has_the_five_kinds_of_transitions_with_their_stages(edition: str) -> None:
+    """The one that is chosen is shown."""
     assert list(get_args(PlayedKind)) == FIVE
     panel, scene = seen(starting({}, edition=edition), "kinds")
     drawn = panel.draw(scene)
@@ -82,46 +75,42 @@ def test_a_drop_down_has_the_five_kinds(edition: str) -> None:
 
 @pytest.mark.spec("E-003")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_a_rebuild_streams_from_all_that_there_are(edition: str) -> None:
-    """An arrow from each replica that is left leads to the new cell. Of a replaced node the
-    replica is dropped afterwards; where one more replica is made none is.
-    """
+def test_a_rebuild_draws_an_arrow_from_each_replica_that_is_left(edition: str) -> None:
+    """The replica of a replaced node is dropped afterwards."""
     for given, target, after in ((REPLACES, "D:0", "A B D"), (ADDS, "C:0", "A B C")):
         timeline = starting(given, rebuild="rebuild", edition=edition)
         [streamed] = [sent for stage, sent in worked(timeline) if stage == "streaming"]
-        assert [each.kind for each in streamed] == ["data", "data"]
+        assert [each.kind for each in streamed] == ["data", "data"], (given, target)
         sources, targets = zip(*((one.text.split(" → ")) for one in streamed), strict=True)
-        assert sources == ("A:0", "B:0")
-        assert all(text.startswith(target) for text in targets)
+        assert sources == ("A:0", "B:0"), (given, target)
+        assert all(text.startswith(target) for text in targets), (given, target)
         [cell] = {each.to_key for each in streamed}
-        assert f":to:{target}" in cell
-        assert len({each.from_key for each in streamed}) == 2
+        assert f":to:{target}" in cell, (given, target)
+        assert len({each.from_key for each in streamed}) == 2, (given, target)
         assert [each.host for each in timeline.state.tablets[0].replicas] == after.split()
 
 
 @pytest.mark.spec("E-004")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_a_rebuild_v2_repairs_first_and_has_one_source(edition: str) -> None:
-    """First data go from each replica to the others, then one arrow leads to the new cell."""
+def test_a_rebuild_v2_draws_a_repair_and_then_one_arrow(edition: str) -> None:
+    """The repair goes from each replica to the others."""
     for given, target in ((REPLACES, "D:0"), (ADDS, "C:0")):
         timeline = starting(given, rebuild="rebuild_v2", edition=edition)
         done = [each for each in worked(timeline) if each[1] and each[1][0].kind == "data"]
-        assert [stage for stage, _ in done] == ["rebuild_repair", "streaming"]
+        assert [stage for stage, _ in done] == ["rebuild_repair", "streaming"], (given, target)
         (_, repaired), (_, streamed) = done
         pairs = {(each.from_key, each.to_key) for each in repaired}
-        assert pairs == {(b, a) for a, b in pairs}
-        assert len(pairs) == 2
+        assert pairs == {(b, a) for a, b in pairs}, (given, target)
+        assert len(pairs) == 2, (given, target)
         [arrow] = streamed
-        assert f":to:{target}" in arrow.to_key
-        assert arrow.from_key in {a for a, _ in pairs}
+        assert f":to:{target}" in arrow.to_key, (given, target)
+        assert arrow.from_key in {a for a, _ in pairs}, (given, target)
 
 
 @pytest.mark.spec("E-020")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_within_a_node_files_are_linked(edition: str) -> None:
-    """The counter of links goes up and none of streams does; nothing leaves the node. The source
-    keeps its files until the work of ``cleanup``, and has none afterwards.
-    """
+def test_a_move_within_a_node_links_files_and_streams_none(edition: str) -> None:
+    """The source keeps its files until the work of cleanup."""
     timeline = starting(WITHIN, edition=edition)
     source = None
     held = set()
@@ -185,13 +174,11 @@ def _is_on_d(row: Any) -> bool:
 
 
 @pytest.mark.spec("E-033")
-def test_tablets_have_less_to_spare_until_they_are_rebuilt() -> None:
-    """C's column has crosses, no tablet has a replica to spare, and each further loss costs a
-    quorum; row by row that ends with the rebuild. A button loses one more.
-    """
+def test_the_losses_panel_shows_no_spare_replica_until_the_rebuild() -> None:
+    """Each further loss costs a quorum until then."""
     timeline = replacing()
     for tablet in range(4):
-        assert cells(timeline, "losses", f"losses:{tablet}") == ["✓", "✓", "✗", "", "! 0"]
+        assert cells(timeline, "losses", f"losses:{tablet}") == ["✓", "✓", "✗", "", "! 0"], tablet
     assert cells(timeline, "losses", "lose:A") == ["!", "no quorum: tablets 0, 1, 2, 3"]
     assert cells(timeline, "losses", "lose:D") == ["✓", "every tablet keeps its quorum"]
     rebuilt(timeline, 0)
@@ -207,8 +194,8 @@ def test_tablets_have_less_to_spare_until_they_are_rebuilt() -> None:
 
 
 @pytest.mark.spec("D-004")
-def test_who_has_left_is_a_replica_by_host_id_and_has_no_address() -> None:
-    """The table of tablets has two columns of replicas until the last rebuild is over."""
+def test_a_node_that_has_left_stays_a_replica_without_an_endpoint() -> None:
+    """The table shows get_natural_endpoints() until the last rebuild is over."""
     timeline = replacing()
     panel, scene = seen(timeline, "tablets")
     cells = (each for each in panel.draw(scene).walk() if each.tag == "th")
@@ -242,10 +229,8 @@ def yields(timeline: Timeline) -> bool:
 
 @pytest.mark.spec("E-025")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_the_balancer_is_asked_at_each_stage_and_while_it_yields(edition: Edition) -> None:
-    """The counter goes up with each command that changes a stage or begins a transition, and with
-    no other step; as long as there is something to begin it is offered at once.
-    """
+def test_the_counter_of_plans_grows_with_each_change_of_a_stage_alone(edition: Edition) -> None:
+    """While there is something to begin it is offered."""
     timeline = Timeline(build("tablets", {**TWO, "edition": edition}))
     assert asked(timeline) == 0
     timeline.do(FindImbalance())
@@ -269,7 +254,7 @@ def test_the_balancer_is_asked_at_each_stage_and_while_it_yields(edition: Editio
 
 @pytest.mark.spec("E-025")
 def test_the_balancer_is_not_asked_while_a_request_waits() -> None:
-    """Stages go on to their end; the counter stands, and nothing is begun."""
+    """Stages go on to their end, and nothing begins."""
     timeline = Timeline(
         build("tablets", {**TWO, "edition": "documents", "operations": ("join E",)})
     )
@@ -300,10 +285,8 @@ def length(timeline: Timeline, boot: Boot) -> float:
 
 @pytest.mark.spec("E-034")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_a_boot_ends_with_the_last_rebuild(edition: Edition) -> None:
-    """D is normal long before; its bar grows with each tablet, and the replace is reported as
-    finished in the step in which the last one is there.
-    """
+def test_a_replace_is_shown_as_finished_with_the_last_rebuilt_tablet(edition: Edition) -> None:
+    """D is normal before, and its bar grows with each tablet."""
     timeline = Timeline(build("tablets", {**REPLACE, "edition": edition}))
     assert drawn(timeline, "losses", "boot:D") is None
     waited, lengths, last = 0, [], None

@@ -199,13 +199,13 @@ LIFTED: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("name", [*OWN, *LIFTED])
-def test_a_search_reports_it(name: str) -> None:
-    """Judged alone, each promise is broken by what was broken for it."""
+def test_a_search_of_tablets_reports_the_property_that_was_broken(name: str) -> None:
+    """Each property is judged alone, on a model that was broken for it."""
     assert_reported({**OWN, **LIFTED}[name](), name)
 
 
-def test_every_judge_has_a_broken_variant() -> None:
-    """One table names all that is the tracks' own, the other all that the cluster has."""
+def test_every_property_of_tablets_has_a_broken_model() -> None:
+    """One table names those of the tracks, the other those of the cluster."""
     cluster = set(judges(build("topology"))) - REPLACED
     assert set(OWN) == set(judges(build("tablets"))) - cluster
     assert set(LIFTED) == cluster <= set(judges(build("tablets")))

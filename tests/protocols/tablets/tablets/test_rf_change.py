@@ -60,10 +60,8 @@ def _decided(model: Any, state: TabletsState) -> tuple[Any, TabletsState]:
 
 @pytest.mark.spec("F-020")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_one_command_has_the_schema_and_a_transition_of_every_tablet(edition: Edition) -> None:
-    """The request names keyspace and options in their columns; its command begins a rebuild of each
-    tablet, and ends it; the replica columns then grow one tablet at a time.
-    """
+def test_an_rf_change_commits_schema_and_transitions_in_one_command(edition: Edition) -> None:
+    """Then the replica columns grow one tablet at a time."""
     timeline = Timeline(altering(edition))
     panels = {each.name: each for each in for_model(timeline.model).panels}
 
@@ -113,12 +111,10 @@ def test_one_command_has_the_schema_and_a_transition_of_every_tablet(edition: Ed
     ],
     ids=str,
 )
-def test_it_ends_with_the_replicas_asked_for(
+def test_an_rf_change_with_failures_breaks_no_promise(
     edition: Edition, words: str, given: dict[str, Any]
 ) -> None:
-    """Whatever fails: a tablet whose transition went back begins another one; it never has more
-    than one replica more or less than before, and where a place is left the track does not end.
-    """
+    """The search is complete, and every goal is reached."""
     result = check(altering(edition, words, **given), max_states=300_000)
     assert result.violation is None, result.violation
     assert result.verdict == "complete"
@@ -126,10 +122,8 @@ def test_it_ends_with_the_replicas_asked_for(
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_a_tablet_whose_new_replica_is_lost_gets_another_one(edition: Edition) -> None:
-    """The node that gets the replica dies and is excluded: the tablet goes back, and on to a node
-    that lives.
-    """
+def test_an_rf_change_whose_new_replica_dies_uses_another_node(edition: Edition) -> None:
+    """The dead node is excluded, and the tablet goes back before it goes on."""
     model = altering(edition, tablets=("A B",), crashes=1, exclusions=1)
     state = acted(model, model.start(), TO_THREE, "decide", "commit", "crash C", "exclude C")
     state = acted(model, gone_on(model, state), "fail work on 0")
@@ -138,10 +132,10 @@ def test_a_tablet_whose_new_replica_is_lost_gets_another_one(edition: Edition) -
 
 
 @pytest.mark.parametrize(("edition", "left"), [("documents", "C"), ("server", "B")])
-def test_a_replica_comes_to_the_rack_with_the_fewest(edition: Edition, left: str) -> None:
-    """Nodes A and B share a rack: the third replica does not come to it. The first to go is one of
-    them, but on the server the last of the row. Another datacenter has a number of its own.
-    """
+def test_an_rf_change_adds_where_a_rack_has_fewest_and_drops_by_edition(
+    edition: Edition, left: str
+) -> None:
+    """Another datacenter has a number of its own."""
     given = {"edition": edition, "nodes": 5, "tablets": ("A C",), "racks": THREE_RACKS}
     assert ended(**given).tablets[0].replicas[-1].host == "D"
     to_two = {**given, "tablets": ("A B C",), "words": "keyspace_rf_change ks dc1=2"}
@@ -160,10 +154,10 @@ def test_a_replica_comes_to_the_rack_with_the_fewest(edition: Edition, left: str
     ],
 )
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_it_is_refused_with_its_reason(
+def test_an_impossible_rf_change_ends_with_its_reason(
     edition: Edition, words: str, given: dict[str, Any], why: str
 ) -> None:
-    """Without enough nodes, or by more than a replica at a time: no tablet begins to move."""
+    """No tablet begins to move, and the search breaks no promise."""
     model = altering(edition, words, **given)
     assert why in error_of(model)
     result = check(model)
@@ -172,7 +166,7 @@ def test_it_is_refused_with_its_reason(
 
 
 def test_a_datacenter_that_is_added_with_racks_fills_replica_by_replica() -> None:
-    """From none to a list of two racks: each transition adds one replica."""
+    """Also when work fails."""
     given = {
         "words": "keyspace_rf_change ks dc1=r1,r2 dc2=r1,r2",
         "tablets": ("A B",),
@@ -206,8 +200,10 @@ def test_a_datacenter_that_is_added_with_racks_fills_replica_by_replica() -> Non
         ),
     ],
 )
-def test_racks_that_do_not_suffice(words: str, given: dict[str, Any], why: str) -> None:
-    """A rack without a node, a list in a number's place, two replicas at a time, the documents."""
+def test_an_rf_change_by_racks_that_do_not_suffice_ends_with_its_reason(
+    words: str, given: dict[str, Any], why: str
+) -> None:
+    """A rack without a node, a list for a number, two at a time, and the documents."""
     given = {"edition": "server", "nodes": 5, "racks": THREE_RACKS, **given}
     edition = given.pop("edition")
     assert why in error_of(altering(edition, f"keyspace_rf_change ks {words}", **given))
@@ -228,7 +224,9 @@ def test_racks_that_do_not_suffice(words: str, given: dict[str, Any], why: str) 
         ({"tablets": ("A B", "C")}, "tablets"),
     ],
 )
-def test_bad_input_is_named(given: dict[str, Any], field: str) -> None:
-    """A keyspace or table that there is not, words that are no replicas, tablets that differ."""
+def test_the_model_refuses_a_malformed_rf_change_or_truncate(
+    given: dict[str, Any], field: str
+) -> None:
+    """The error names the parameter."""
     with pytest.raises(BadInput, match=f"^{field}:"):
         altering(**given)

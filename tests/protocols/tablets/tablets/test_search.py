@@ -22,14 +22,9 @@ from tests.protocols.storage.proofs import assert_protects
 from tests.protocols.topology.matrix import broken
 
 MOST = 300_000
-
-
 """States that a search of each landing may have."""
 
-
 SMALL: dict[str, Any] = {"nodes": 3, "tablets": ("A B",)}
-
-
 OPERATIONS = ("leave B", "remove B", "replace D B", "join D")
 
 
@@ -58,17 +53,17 @@ def searched(edition: Edition, **given: Any) -> Result:
     ],
     ids=str,
 )
-def test_a_migration_with_faults(edition: Edition, faults: dict[str, int]) -> None:
-    """Work fails, a node or the coordinator dies, an RPC is late, anywhere: who is read has all the
-    data, nobody else keeps any, and the move ends with the new replicas or with the old ones.
-    """
+def test_a_migration_with_faults_breaks_no_promise(
+    edition: Edition, faults: dict[str, int]
+) -> None:
+    """Work fails, a node or the coordinator dies, or an RPC is late. The search is complete."""
     searched(edition, **faults)
 
 
 @pytest.mark.spec("E-023")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_two_tablets_share_barriers(edition: Edition) -> None:
-    """Two tablets move at once, each at its own stage; one barrier serves all that wait for one."""
+def test_two_migrations_at_once_break_no_promise(edition: Edition) -> None:
+    """Each is at its own stage, and work may fail. The search is complete."""
     searched(edition, tablets=("A", "B"), moves=2, failures=1)
 
 
@@ -88,12 +83,10 @@ def test_two_tablets_share_barriers(edition: Edition) -> None:
 @pytest.mark.parametrize(
     "faults", [{"failures": 1, "late": 1}, {"crashes": 1, "exclusions": 1}], ids=str
 )
-def test_the_other_kinds_with_faults(
+def test_moves_within_a_node_repairs_and_rf_changes_with_faults_break_no_promise(
     edition: Edition, faults: dict[str, int], given: dict[str, Any]
 ) -> None:
-    """Within a node a replica changes its shard; a repair passes two stages and moves nothing; an
-    RF change drops a replica, or adds one.
-    """
+    """The search is complete. Only a repair never moves a replica."""
     parameters = {"edition": edition, **SMALL, **given, **faults}
     result = check(build("tablets", parameters), max_states=MOST)
     assert result.verdict == "complete"
@@ -103,19 +96,18 @@ def test_the_other_kinds_with_faults(
 @pytest.mark.spec("E-027", "E-028", "E-031", "E-032")
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("words", OPERATIONS)
-def test_an_operation_beside_tablets(edition: Edition, words: str) -> None:
-    """Tablets leave a node before its state changes, or are rebuilt once its successor is normal;
-    no tablet is in transition while an operation has the state machine (but one that a join of
-    edition ``server`` makes wait).
-    """
+def test_a_topology_operation_beside_tablets_breaks_no_promise(
+    edition: Edition, words: str
+) -> None:
+    """Tablets leave first, or are rebuilt after. The search is complete."""
     moves = 0 if words != "join D" else 1
     searched(edition, moves=moves, operations=(words,), failures=1)
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("words", ["leave B", "remove B"])
-def test_draining_that_fails(edition: Edition, words: str) -> None:
-    """Without a place for a replica the request ends with an error, and the node stays."""
+def test_a_drain_without_a_place_never_succeeds(edition: Edition, words: str) -> None:
+    """The complete search reaches neither "moved" nor "success"."""
     model = build(
         "tablets",
         {"edition": edition, "nodes": 2, "tablets": ("A B",), "operations": (words,)}
@@ -132,7 +124,7 @@ def test_draining_that_fails(edition: Edition, words: str) -> None:
 def test_a_drain_without_a_place_ends_whatever_failed_before(
     edition: Edition, undone: int, words: str
 ) -> None:
-    """It takes no fault of its own: loads are evened out first, and that may have failed, too."""
+    """A balancing move before it may fail."""
     given = {"edition": edition, "nodes": 2, "tablets": ("A B", "A"), "operations": (words,)}
     result = check(build("tablets", {**given, "moves": 1, "undone": undone}), max_states=MOST)
     assert result.violation is None, result.violation
@@ -142,8 +134,8 @@ def test_a_drain_without_a_place_ends_whatever_failed_before(
 
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("words", ["leave B", "remove B"])
-def test_draining_with_a_new_coordinator(edition: Edition, words: str) -> None:
-    """Another coordinator goes on with the stages that the tables show, wherever it takes over."""
+def test_a_drain_with_a_new_coordinator_breaks_no_promise(edition: Edition, words: str) -> None:
+    """The search is complete."""
     searched(edition, moves=0, operations=(words,), changes=1)
 
 
@@ -151,19 +143,18 @@ def test_draining_with_a_new_coordinator(edition: Edition, words: str) -> None:
 @pytest.mark.parametrize(
     ("edition", "words"), [("server", "leave C"), ("server", "remove C"), ("documents", "remove C")]
 )
-def test_draining_with_a_dead_node_that_is_excluded(edition: Edition, words: str) -> None:
-    """Any node dies anywhere, and may be excluded: draining goes on, or the request ends."""
+def test_a_drain_beside_an_excluded_dead_node_breaks_no_promise(
+    edition: Edition, words: str
+) -> None:
+    """Any node may die at any step. The search is complete."""
     searched(
         edition, nodes=4, tablets=("A B C",), moves=0, operations=(words,),
         crashes=1, exclusions=1, undone=1,
     )  # fmt: skip
 
 
-def test_in_the_documents_a_decommission_does_not_pass_over_ignored_nodes() -> None:
-    """Edition ``documents``: ignored nodes are passed over by removal, replace and tablets only, so
-    that a decommission beside a dead one has a barrier that never passes: it can but fail. The way
-    back does not wait for the dead node, and each run ends.
-    """
+def test_in_the_documents_a_decommission_waits_for_an_ignored_node_and_fails() -> None:
+    """The way back does not wait for the dead node."""
     given = {"moves": 0, "operations": ("leave B",), "crashes": 1, "exclusions": 1}
     searched("documents", **given)
     timeline = Timeline(build("tablets", {"edition": "documents", **SMALL, **given}))
@@ -183,13 +174,8 @@ def test_in_the_documents_a_decommission_does_not_pass_over_ignored_nodes() -> N
 
 
 REBUILDS = ("rebuild", "rebuild_v2")
-
-
 FAULTS: dict[str, Any] = {"nodes": 4, "failures": 2, "crashes": 1, "exclusions": 1, "late": 1}
-
-
 ADDS: dict[str, Any] = {"moves": 0, "operations": ("keyspace_rf_change ks dc1=2",)}
-
 
 WALKED: tuple[dict[str, Any], ...] = (
     {"nodes": 3, "tablets": ("A B",)},
@@ -198,12 +184,8 @@ WALKED: tuple[dict[str, Any], ...] = (
     *({"nodes": 3, "tablets": ("A",), "rebuild": kind, **ADDS} for kind in REBUILDS),
 )
 
-
 WALKS, STEPS = 40, 60
-
-
 """The walks from each start, at most, and the steps of each."""
-
 
 # With as many old replicas alive as new ones edition ``documents`` goes on: within a node both die
 # at once, and a rebuild has no more old replicas alive than new ones.
@@ -263,9 +245,7 @@ def walked(model: Any, state: TabletsState, seed: int) -> Iterator[str]:
 @pytest.mark.spec("E-007", "E-008", "E-017")
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_walks_take_every_row_of_every_stage_table(edition: Edition) -> None:
-    """Walks over every kind, with work that fails and nodes that die, take each edge; they end
-    as soon as a table has no other row that can be taken.
-    """
+    """Two editions and every kind. The rows that cannot be taken are named."""
     drawn = {row_name(name, edge) for name in KINDS for edge in TRANSITIONS[edition][name].edges}
     left = set(drawn)
     for given in WALKED:
@@ -280,16 +260,14 @@ def test_walks_take_every_row_of_every_stage_table(edition: Edition) -> None:
 
 
 @pytest.mark.parametrize("guard", Tablets.safeguards, ids=lambda guard: guard.name)
-def test_a_safeguard_protects_its_invariant(guard: Safeguard) -> None:
-    """Off, its smallest configuration breaks one of its invariants; on, nothing is broken there."""
+def test_each_safeguard_of_tablets_protects_its_invariant(guard: Safeguard) -> None:
+    """Off, its smallest configuration breaks it. On, nothing is broken there."""
     assert_protects("tablets", guard)
 
 
 @pytest.mark.spec("E-022")
-def test_a_second_migration_of_a_tablet_is_refused() -> None:
-    """Another tablet may begin, the one that moves may not, by whichever shard and to whomever: the
-    reason names its transition. Once that has ended it may.
-    """
+def test_a_second_migration_of_a_tablet_in_transition_is_refused() -> None:
+    """The reason names the transition. Once that has ended it may begin."""
     model = build("tablets", {"nodes": 3, "tablets": ("A", "A"), "moves": 2})
     state = model.start()
     for verb in ("imbalance", "migrate 0 A:0 B:0", "commit"):
@@ -298,7 +276,7 @@ def test_a_second_migration_of_a_tablet_is_refused() -> None:
     assert offered["migrate 1 A:0 C:0"] is None
     for verb in ("migrate 0 A:0 B:0", "migrate 0 A:0 C:0"):
         refusal = offered[verb]
-        assert refusal is not None
+        assert refusal is not None, verb
         assert refusal.reason == "tablet 0 is in transition: migration, allow_write_both_read_old"
     while state.tablets[0].transitions:
         [action] = [
@@ -311,10 +289,8 @@ def test_a_second_migration_of_a_tablet_is_refused() -> None:
     assert "migrate 0 B:0 C:0" in [model.verb(action) for action in model.actions(state)]
 
 
-def test_without_exclusion_a_replica_is_left_on_who_has_left() -> None:
-    """S-26: a tablet moves to the very node that leaves meanwhile; with nothing else judged the
-    search goes on to the replica on a node that is gone.
-    """
+def test_without_the_tracks_exclusion_a_replica_is_left_on_a_node_that_left() -> None:
+    """S-26: a tablet moves to the very node that is leaving."""
     given = {"nodes": 3, "tablets": ("A",), "operations": ("leave B",), "edition": "server"}
     model = build("tablets", given, ("tablet-track-excludes",))
     only = tuple(prop for prop in model.properties if prop.name == "replicas-on-members")
@@ -324,7 +300,6 @@ def test_without_exclusion_a_replica_is_left_on_who_has_left() -> None:
 
 
 TO_THREE = ("keyspace_rf_change ks dc1=3",)
-
 
 CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "failures, a new coordinator": {"failures": 1, "changes": 1},
@@ -348,8 +323,10 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_the_tracks_refine_the_opaque_one(edition: Edition, name: str) -> None:
-    """Every reachable step of the tablets is its image in the topology, if only a stutter."""
+def test_every_step_of_tablets_is_a_step_or_stutter_of_the_topology(
+    edition: Edition, name: str
+) -> None:
+    """The refinement is checked in every reachable state."""
     given = {"edition": edition, "nodes": 3, "tablets": ("A B",), **CONFIGURATIONS[name]}
     found = check_refinement(refinement(Tablets.Parameters(**given)))
     assert found.violation is None, found.violation
@@ -357,8 +334,8 @@ def test_the_tracks_refine_the_opaque_one(edition: Edition, name: str) -> None:
     assert found.states > 40
 
 
-def test_a_wrong_map_is_found() -> None:
-    """A map that forgets that replica sets change is told from the right one."""
+def test_a_refinement_that_forgets_replica_changes_is_refuted() -> None:
+    """So the check does tell maps apart."""
     both = refinement(Tablets.Parameters(nodes=3, tablets=("A B",)))
 
     def lazy(before: Any, action: Any, after: Any) -> tuple[Any, ...]:

@@ -46,10 +46,10 @@ def transition(state: TabletsState, tablet: int = 0) -> TabletTransition:
     [{"kinds": ("migration",)}, {"kinds": ("repair",)}, {"moves": 0, "operations": TO_THREE}],
     ids=str,
 )
-def test_a_session_is_open_in_the_stages_that_need_one(
+def test_a_session_is_open_in_exactly_the_stages_that_need_one(
     edition: str, begins: dict[str, Any]
 ) -> None:
-    """It is there from the command that enters such a stage to the one that leaves it."""
+    """In the documents that is streaming, rebuild_repair or repair."""
     model = build("tablets", {"edition": edition, "tablets": ("A B",), "nodes": 3, **begins})
     needed, met = set[str](), set[str]()
     for state in states(model):
@@ -64,7 +64,7 @@ def test_a_session_is_open_in_the_stages_that_need_one(
 
 @pytest.mark.spec("F-003")
 def test_each_stage_has_a_session_of_its_own_and_retries_keep_it() -> None:
-    """An RPC that is late is sent again in the same session; the next stage opens another one."""
+    """An RPC that is late is sent again in the same session."""
     given = {
         "edition": "documents",
         "tablets": ("A B",),
@@ -99,15 +99,15 @@ def _late_once(model: Any, state: TabletsState) -> Any:
 
 
 @pytest.mark.spec("F-012")
-def test_streaming_of_one_tablet_holds_up_no_barrier_of_another() -> None:
-    """While tablet 0 streams, tablet 1 passes the barriers of its stages."""
+def test_a_streaming_tablet_holds_up_no_barrier_of_another_tablet() -> None:
+    """Both come to streaming, in sessions of their own."""
     model = build("tablets", {"tablets": ("A", "B"), "moves": 2, "nodes": 3})
     state = model.start()
     to_streaming = ("commit", "barrier", "decide", "commit", "barrier", "decide", "commit")
     first = ("imbalance", "migrate 0 A:0 C:0", *to_streaming)
     for verb in (*first, "migrate 1 B:0 C:0", *to_streaming):
         option = model.find(state, verb)
-        assert option is not None
+        assert option is not None, verb
         state = model.act(state, option[0])
     assert transition(state, 0).stage == "streaming"
     assert transition(state, 1).stage == "streaming"
@@ -115,8 +115,6 @@ def test_streaming_of_one_tablet_holds_up_no_barrier_of_another() -> None:
 
 
 COLUMNS = ("replicas", "new_replicas", "stage", "transition", "session")
-
-
 KINDS = ("migration", "intranode_migration", "repair", "add_tablet_replica")
 
 
@@ -137,10 +135,8 @@ def drawn(timeline: Timeline, panel: str, key: str) -> Frag:
 @pytest.mark.spec("E-006")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_commands_of_group_0_alone_change_a_tablets_row(kind: str, edition: str) -> None:
-    """The row of ``system.tablets`` has the five columns, with what the tablet has; a cell changes
-    only as a command is committed.
-    """
+def test_a_tablets_row_changes_only_when_a_command_is_committed(kind: str, edition: str) -> None:
+    """Its five columns say what the tablet has."""
     timeline, changed = starting(kind, edition), set()
     while (moment := timeline.forward()) is not None:
         before, after = timeline.moments[moment.parent].state, moment.state
@@ -164,10 +160,10 @@ def test_commands_of_group_0_alone_change_a_tablets_row(kind: str, edition: str)
 @pytest.mark.spec("E-011")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_a_transition_begins_with_all_of_its_information(kind: str, edition: str) -> None:
-    """As the first stage is entered its row says from where to where, by which kind; the promise
-    has its tick in that step.
-    """
+def test_a_transition_begins_with_its_kind_stage_and_both_replica_sets(
+    kind: str, edition: str
+) -> None:
+    """The lamp "transition-stored" has its tick."""
     timeline = starting(kind, edition)
     while not timeline.state.tablets[0].transitions:
         assert timeline.forward() is not None

@@ -21,10 +21,8 @@ from tests.views.frames import after
 
 @pytest.mark.spec("E-024")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_the_plan_and_the_entry_into_the_track_are_one_command(edition: Edition) -> None:
-    """An idle coordinator may not enter the track alone: one command has the state and the plan. It
-    asks for a plan when nothing else is to do, and not while a request waits.
-    """
+def test_the_tablet_track_begins_with_its_plan_in_one_command(edition: Edition) -> None:
+    """While a request waits no migration may begin."""
     given = {"nodes": 3, "tablets": ("A B",), "operations": ("bootstrap D",)}
     model = build("tablets", {"edition": edition, **given})
     state = acted(model, model.start(), "imbalance")
@@ -46,9 +44,7 @@ def test_the_plan_and_the_entry_into_the_track_are_one_command(edition: Edition)
 @pytest.mark.spec("E-026")
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_a_request_stops_new_migrations_and_waits_for_the_running_one(edition: Edition) -> None:
-    """Before it another migration could begin; with it none does, the running one goes to its end,
-    the track ends, and the request begins.
-    """
+    """Then the track ends, and the request begins."""
     given = {"nodes": 4, "tablets": ("A B", "A B"), "moves": 2, "operations": ("leave D",)}
     model = build("tablets", {"edition": edition, **given})
     state = acted(model, model.start(), "imbalance", "migrate 0 A:0 C:0", "commit")
@@ -63,8 +59,8 @@ def test_a_request_stops_new_migrations_and_waits_for_the_running_one(edition: E
     assert state.control.topology.nodes[3].state == "decommissioning"
 
 
-def test_a_bootstrap_of_edition_server_goes_before_tablets_that_move() -> None:
-    """The published server lets a join in at once: transitions stay recorded and go on later."""
+def test_in_the_server_a_join_begins_before_running_migrations_end() -> None:
+    """The tablet's transition waits, and goes on after the join."""
     given = {"nodes": 2, "tablets": ("A",), "operations": ("join C",), "edition": "server"}
     model = build("tablets", given)
     state = acted(model, model.start(), "imbalance", "migrate 0 A:0 B:0", "commit", "join C")
@@ -80,9 +76,7 @@ def test_a_bootstrap_of_edition_server_goes_before_tablets_that_move() -> None:
 
 @pytest.mark.spec("E-058")
 def test_a_transition_works_on_every_co_located_table() -> None:
-    """One transition stands for the group: its stages stream and clean up each table, and end once
-    all are done; a stream of some of them leaves no data that is taken for whole.
-    """
+    """A stream of some tables leaves no data that counts as whole."""
     given = {"nodes": 3, "tablets": ("A B",), "tables": ("ks.base", "ks.view")}
     model = build("tablets", given)
     state, said = model.start(), list[str]()
@@ -121,16 +115,16 @@ def test_a_transition_works_on_every_co_located_table() -> None:
         ({"tablets": ("A",), "moves": 0, "kinds": ("repair",)}, []),
     ],
 )  # fmt: skip
-def test_what_may_begin(given: dict[str, Any], begins: list[str]) -> None:
-    """Within a rack, by name; with balancing off what operators ask for, and nothing else."""
+def test_the_balancer_begins_only_moves_within_a_rack_and_asked_kinds(
+    given: dict[str, Any], begins: list[str]
+) -> None:
+    """With balancing off operators' repairs alone may begin."""
     model: Any = build("tablets", {"nodes": 3, **given})
     moves = [Tablets.begin_transition.struct(*each) for each in model.balance_moves(model.start())]
     assert [model.verb(each) for each in moves] == begins
 
 
 TO_THREE = ("keyspace_rf_change ks dc1=3",)
-
-
 SMALL: dict[str, Any] = {"nodes": 3, "tablets": ("A B",), "answering": True}
 
 
@@ -152,29 +146,24 @@ def searched(edition: Edition, **given: Any) -> Result:
     ],
     ids=str,
 )
-def test_nodes_are_at_most_one_stage_apart(edition: Edition, given: dict[str, Any]) -> None:
-    """Coordinators change, RPCs are late, two tablets share barriers: of no tablet do two nodes
-    read other replicas and write other ones, too; and barriers still end.
-    """
+def test_no_two_nodes_are_more_than_one_stage_of_a_tablet_apart(
+    edition: Edition, given: dict[str, Any]
+) -> None:
+    """Coordinators change, and RPCs are late. The search is complete."""
     result = searched(edition, **given)
     assert result.violation is None, result.violation
     assert result.verdict == "complete"
 
 
-def test_a_barrier_that_fails_after_the_read_switch_passes_over_the_dead() -> None:
-    """The documents' error edge from ``write_both_read_new`` to ``use_new`` is taken once all who
-    are up have answered: who is down has applied all before it serves again. So nobody is two
-    stages behind.
-    """
+def test_a_failed_barrier_after_the_read_switch_breaks_no_promise() -> None:
+    """The documents go on to use_new once all nodes that are up have answered."""
     result = searched("documents", failures=1)
     assert result.violation is None, result.violation
     assert result.verdict == "complete"
 
 
-def test_without_the_answers_of_the_living_a_node_falls_two_stages_behind() -> None:
-    """Were it taken at once, one node would read the old replicas and write both, while another
-    writes the new ones only.
-    """
+def test_without_the_answers_of_live_nodes_a_node_falls_two_stages_behind() -> None:
+    """The failed barrier is passed at once, and "one-stage" breaks."""
     model = build("tablets", {"edition": "documents", **SMALL, "failures": 1})
     hurried = broken(model, Tablets.fail_barrier.struct, unguarded)
     violation = check(hurried).violation
@@ -182,17 +171,15 @@ def test_without_the_answers_of_the_living_a_node_falls_two_stages_behind() -> N
     assert violation.property == "one-stage"
 
 
-def test_a_barrier_that_fails_is_tried_again_by_the_server() -> None:
-    """In edition ``server`` no failure lets a tablet go on without its barrier: where a new replica
-    is excluded it goes back, one selector after the other.
-    """
+def test_a_failed_barrier_in_the_server_breaks_no_promise() -> None:
+    """An excluded target leads back, one selector after the other."""
     result = searched("server", failures=1, crashes=1, exclusions=1)
     assert result.violation is None, result.violation
     assert result.verdict == "complete"
 
 
-def test_an_answer_counts_for_the_stages_that_it_was_given_for() -> None:
-    """A barrier needs every node; once a stage has changed all are asked again."""
+def test_a_nodes_answer_counts_for_the_stage_that_it_was_given_for_alone() -> None:
+    """Once a stage has changed all nodes are asked again."""
     model = build("tablets", SMALL)
     state = model.start()
     for verb in ("imbalance", "migrate 0 A:0 C:0", "commit", "answer stages A"):
@@ -218,8 +205,10 @@ def played(given: dict[str, Any], *verbs: str) -> Timeline[Any, Any]:
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_a_late_command_makes_what_is_decided_now_stale(edition: Edition) -> None:
-    """Both decided the same stage: once the first is committed, late, group 0 is another one."""
+def test_without_the_guard_a_late_command_makes_the_pending_decision_stale(
+    edition: Edition,
+) -> None:
+    """The state id of group 0 stays, though its tables have changed."""
     timeline = played(
         {"edition": edition, "nodes": 3, "changes": 1},
         *("imbalance", "migrate 0 A:0 B:0", "commit", "barrier", "decide", "elect B"),
@@ -234,7 +223,7 @@ def test_a_late_command_makes_what_is_decided_now_stale(edition: Edition) -> Non
 
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_with_the_guard_a_late_command_counts_until_its_successor_commits(edition: Edition) -> None:
-    """Before that group 0 is as it was decided on: the stage is entered; afterwards it is void."""
+    """Afterwards it is void."""
     given = {**GIVEN, "edition": edition, "nodes": 3, "changes": 1}
     for verb, stage in (
         ("commit deposed", "write_both_read_old"),
@@ -243,17 +232,16 @@ def test_with_the_guard_a_late_command_counts_until_its_successor_commits(editio
         timeline = Timeline(build("tablets", given))
         for each in ("imbalance", "migrate 0 A:0 B:0", "commit", "barrier", "decide", "elect B"):
             reached(timeline, each)
-        assert timeline.state.deposed is not None
+        assert timeline.state.deposed is not None, (verb, stage)
         reached(timeline, verb)
-        assert timeline.state.deposed is None
+        assert timeline.state.deposed is None, (verb, stage)
         [way] = timeline.state.tablets[0].transitions
-        assert way.stage == stage
+        assert way.stage == stage, (verb, stage)
 
 
 OPERATIONS = (
     "bootstrap E", "decommission C", "truncate_table ks.t", "keyspace_rf_change ks dc1=3", "",
 )  # fmt: skip
-
 
 BESIDE: dict[str, dict[str, Any]] = {
     "a move": {},
@@ -262,10 +250,7 @@ BESIDE: dict[str, dict[str, Any]] = {
     "an undone operation": {"undone": 1, "moves": 0},
 }
 
-
 PLACED = ((3, ("A",)), (3, ("A B",)), (3, ("A B C",)), (4, ("A B", "B C")))
-
-
 FEW, MANY = 400, 2_000
 
 
@@ -287,10 +272,10 @@ def beside_the_dead(
 @pytest.mark.parametrize("placed", PLACED, ids=str)
 @pytest.mark.parametrize("what", BESIDE)
 @pytest.mark.parametrize("asks", OPERATIONS)
-def test_each_operation_beside_a_dead_node(
+def test_an_operation_beside_a_dead_node_breaks_no_promise_in_the_documents(
     asks: str, what: str, placed: tuple[int, tuple[str, ...]]
 ) -> None:
-    """In the documents' edition each run with a dead node ends, in its nearest steps."""
+    """The nearest steps of each run are searched."""
     beside_the_dead(FEW, "documents", what, *placed, asks)
 
 
@@ -299,24 +284,22 @@ def test_each_operation_beside_a_dead_node(
 @pytest.mark.parametrize("what", BESIDE)
 @pytest.mark.parametrize("asks", OPERATIONS)
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_each_operation_beside_a_dead_node_at_length(
+def test_an_operation_beside_a_dead_node_breaks_no_promise_in_many_steps(
     edition: Edition, asks: str, what: str, placed: tuple[int, tuple[str, ...]]
 ) -> None:
-    """In both editions, in many more steps."""
+    """Both editions are searched."""
     beside_the_dead(MANY, edition, what, *placed, asks)
 
 
-def test_a_tablet_that_nobody_has_is_a_known_cost_of_the_server() -> None:
-    """The last node that has it dies beside a removal: the rebuild is tried again and again."""
+def test_a_tablet_without_a_live_replica_is_a_known_cost_of_the_server() -> None:
+    """Its removal never ends."""
     given = {"edition": "server", "nodes": 3, "tablets": ("A B",), "crashes": 1}
     result = check(build("tablets", {**given, "operations": ("removenode B",)}))
     assert (result.verdict, result.broken and result.broken.property) == ("known cost", "ends")
 
 
-def test_the_last_replica_rolls_a_removal_back() -> None:
-    """B dies with the only replica of a tablet: nothing is left to make it again from, so in the
-    documents its removal is rolled back, with that reason.
-    """
+def test_in_the_documents_a_removal_is_rolled_back_when_a_tablet_has_no_live_replica() -> None:
+    """The reason names the replica that was lost."""
     given = {"nodes": 3, "tablets": ("A", "B"), "moves": 0, "crashes": 1, "down": ()}
     asked = {"operations": ("removenode B",)}
     timeline = after("tablets", {**given, **asked}, "crash B", "remove B", "decide", "commit")

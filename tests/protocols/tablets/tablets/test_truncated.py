@@ -22,10 +22,8 @@ def truncating(edition: Edition, **given: Any) -> Any:
 
 @pytest.mark.spec("D-032", "F-013")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_it_waits_for_the_moves_and_none_begins_meanwhile(edition: Edition) -> None:
-    """While a tablet moves the request waits; with it no other transition begins; its session is
-    open for the RPCs and closed by a command of its own, each behind a barrier.
-    """
+def test_a_truncate_waits_for_running_moves_and_no_other_begins(edition: Edition) -> None:
+    """Its session is opened and closed by commands of their own, each behind a barrier."""
     model = truncating(edition, tablets=("A B", "B A"), moves=2)
     state = acted(model, model.start(), "imbalance", "migrate 0 A:0 C:0", "commit", TRUNCATE)
     assert not [a for a in model.actions(state) if model.verb(a).startswith("migrate")]
@@ -49,10 +47,8 @@ def test_it_waits_for_the_moves_and_none_begins_meanwhile(edition: Edition) -> N
 
 @pytest.mark.spec("F-014")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_its_rpcs_need_the_nodes_with_replicas_alone(edition: Edition) -> None:
-    """C has no replica: that it is down stops a barrier, and not the RPCs. B has one: while it is
-    down they fail, and the request ends with an error and no session.
-    """
+def test_the_rpcs_of_a_truncate_need_only_nodes_with_replicas(edition: Edition) -> None:
+    """While such a node is down the request ends with an error, and without a session."""
     for node, ends_in_error in (("C", False), ("B", True)):
         model = truncating(edition, crashes=1, undone=1)
         state = acted(model, model.start(), TRUNCATE, "decide", "commit")
@@ -62,7 +58,7 @@ def test_its_rpcs_need_the_nodes_with_replicas_alone(edition: Edition) -> None:
         if ends_in_error:
             assert refused(model, state, "work") == "truncate cannot reach a node"
             state = acted(model, state, "fail", "decide", "commit")
-            assert state.control.topology.session == 0
+            assert state.control.topology.session == 0, (node, ends_in_error)
         else:
             state = acted(model, state, "work")
         state = acted(model, state, f"restart {node}")
@@ -92,11 +88,10 @@ def test_its_rpcs_need_the_nodes_with_replicas_alone(edition: Edition) -> None:
     ],
     ids=str,
 )
-def test_it_never_runs_beside_a_move(edition: Edition, given: dict[str, Any]) -> None:
-    """A node or the coordinator dies anywhere, work fails and RPCs are late, other requests wait
-    with it: no tablet is in transition while it holds the cluster, no RPC outlives its session,
-    and everything comes to its end.
-    """
+def test_a_truncate_beside_moves_and_faults_breaks_no_promise(
+    edition: Edition, given: dict[str, Any]
+) -> None:
+    """The search is complete."""
     result = check(truncating(edition, **given), max_states=500_000)
     assert result.violation is None, result.violation
     assert result.verdict == "complete"
@@ -104,10 +99,10 @@ def test_it_never_runs_beside_a_move(edition: Edition, given: dict[str, Any]) ->
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_a_failed_drain_stops_it(edition: Edition) -> None:
-    """While a node does not answer, its barrier is tried again, and nothing is fenced: it is the
-    barrier of tablets, which in the server goes on without a drain as little as in the documents.
-    """
+def test_a_truncate_is_not_fenced_while_a_node_does_not_answer_its_barrier(
+    edition: Edition,
+) -> None:
+    """Back up, the node answers, and the version is fenced."""
     model = truncating(edition, tablets=("A B", "B A"), moves=1, crashes=1, undone=1)
     state = acted(model, model.start(), "imbalance", "migrate 0 A:0 C:0", "commit", TRUNCATE)
     while not state.control.topology.running:
@@ -123,10 +118,8 @@ def test_a_failed_drain_stops_it(edition: Edition) -> None:
 
 @pytest.mark.spec("F-015")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_a_late_rpc_is_refused_once_its_session_is_closed(edition: Edition) -> None:
-    """The coordinator gives an RPC up, the truncate goes on; behind the last barrier a node turns
-    the RPC away. As long as the session is open it is let in, and holds the barrier up.
-    """
+def test_a_late_rpc_of_a_truncate_is_refused_once_its_session_is_closed(edition: Edition) -> None:
+    """While the session is open it is let in, and holds the barrier up."""
     model = truncating(edition, late=1)
     state = acted(model, model.start(), TRUNCATE, "decide", "commit")
     while model.label(state, model.suggest(state)) != "work: truncate":
@@ -145,8 +138,10 @@ def test_a_late_rpc_is_refused_once_its_session_is_closed(edition: Edition) -> N
 @pytest.mark.spec("F-015")
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("given", [{}, {"changes": 1}, {"moves": 1}], ids=str)
-def test_late_rpcs_of_truncates_are_searched(edition: Edition, given: dict[str, Any]) -> None:
-    """With sessions nothing of a truncate runs behind its last barrier; without it does (S-24)."""
+def test_a_late_rpc_of_a_truncate_breaks_a_promise_only_without_sessions(
+    edition: Edition, given: dict[str, Any]
+) -> None:
+    """With sessions the search is complete."""
     usual = {"nodes": 2, "tablets": ("A",), "moves": 0, "late": 1, **given}
     result = check(truncating(edition, **usual))
     assert (result.violation, result.verdict) == (None, "complete")

@@ -100,9 +100,9 @@ def test_a_damaged_output_is_refused_in_one_line_with_place_value_and_remedy(
     for given, wanted in ((files, in_files), (texts, said.format(ring="text 1", status="text 2"))):
         with pytest.raises(BadInput) as caught:
             kit.rehearse(given, LEAVE, keyspaces=SHOP)
-        assert says(caught.value, wanted)
-        assert "\n" not in str(caught.value)
-        assert caught.value._render_traceback_() == [f"BadInput: {caught.value}"]
+        assert says(caught.value, wanted), (given, wanted)
+        assert "\n" not in str(caught.value), (given, wanted)
+        assert caught.value._render_traceback_() == [f"BadInput: {caught.value}"], (given, wanted)
 
 
 def bare() -> RingFile:

@@ -422,7 +422,7 @@ def test_a_log_in_which_the_first_node_of_a_datacenter_joins_is_explained(tmp_pa
     drive = Driver(cluster(3, ("bootstrap 10.0.0.11 --tokens 1500 --dc dc2 --rack r1",)))
     [begin] = (action.action for action in drive.model.to_begin(drive.state))
     for each in (begin, *[Advance("10.0.0.11")] * 3):
-        assert drive.bring_about(each)
+        assert drive.bring_about(each), each
     m, s = drive.model, drive.state
     answers = explained(tmp_path, rows(entries(m, s)), directory=listed(m, s))
     assert answers.verdict == "explained"

@@ -232,6 +232,3 @@ def test_a_short_list_of_barriers_shows_unmet_ones_first_and_counts_all(timeline
             assert few.rows == (tuple(first) if whole.count > 3 else whole.rows)
             bounded += 0 < whole.unmet < whole.count > 3
     assert bounded
-
-
-"""The rows of three nodes at 100, 200 and 300, two replicas each."""

@@ -64,7 +64,7 @@ def test_an_operator_steps_through_a_dry_run_by_keyboard(
         found.wait_where(f"{step} / {last}")
         friday.player.timeline.at = _shown(found)
         found.settle()
-        assert found.difference() == ""
+        assert found.difference() == "", step
         seen.add(page.inner_text(".panel.deaths p"))
     assert last - first > 10
     assert page.inner_text(".panel.planned").count("done") == 3

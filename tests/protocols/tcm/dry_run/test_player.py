@@ -39,8 +39,6 @@ from tests.protocols.tcm.dry_run.samples import (
 from tools.notebooks import LIVE
 
 FRIDAY = f"decommission 10.20.0.2\n{JOIN}\n\ndecommission 10.20.0.4\n"
-
-
 PANELS = ("planned", "deaths", "traffic")
 
 
@@ -109,8 +107,8 @@ def test_every_step_of_a_rehearsal_shows_traffic_fragile_nodes_and_plans(friday:
         shown = {panel.name for panel in views.panels if panel.shown is None or panel.shown(scene)}
         assert set(PANELS) <= shown
         for name in PANELS:
-            assert drawn(scene, name)
-            assert written(scene, name).strip()
+            assert drawn(scene, name), name
+            assert written(scene, name).strip(), name
     now = scenes(friday)[friday.timeline.path().index(friday.timeline.at)]
     traffic = drawn(now, "traffic")
     assert "Most loaded source: 10.20.0.2, 464.1 GiB in 6 streams." in traffic
@@ -161,7 +159,7 @@ def test_a_rehearsal_is_stored_as_text_tables_and_pictures_without_scripts(frida
     assert pictures
     assert all(base64.b64decode(one).startswith(b"<svg") for one in pictures)
     for words in ("10.20.0.6 is down", "most loaded source", "must not die", "Bytes by node"):
-        assert words in html
+        assert words in html, words
 
 
 def test_the_text_of_a_rehearsal_has_warnings_epochs_and_panels(friday: DryRun) -> None:
@@ -319,5 +317,5 @@ def test_the_rehearsal_is_the_first_tab_of_an_imported_ring_alone(history: Timel
         views = for_model(timeline.model)
         drawn = frame(scene_at(timeline, 0), views.panels, views.macros, views).html()
         found = re.search(r'data-tab="(\w+)"', drawn)
-        assert found is not None
-        assert found[1] == first
+        assert found is not None, first
+        assert found[1] == first, first

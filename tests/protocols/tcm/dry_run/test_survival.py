@@ -225,7 +225,6 @@ def test_operations_that_share_ranges_are_pending_as_gossip_counts_them(
 
 ROWS = Path(__file__).with_name("nodes_down.txt").read_text(encoding="utf-8").splitlines()
 
-
 CASES = [
     tuple(cell.strip() for cell in line.split("|")) for line in ROWS if line and line[0].isdigit()
 ]

@@ -94,7 +94,7 @@ def test_placements_keep_their_properties_with_racks_datacenters_and_cancels(
     for seed in range(2):
         found = simulate(seed, **sizes)
         assert found.ok, (seed, found.verdict, found.witness)
-        assert found.most_nodes == sizes["nodes"]
+        assert found.most_nodes == sizes["nodes"], seed
 
 
 @pytest.mark.spec("B-078")
@@ -112,17 +112,17 @@ def test_an_operation_cancelled_at_any_step_restores_its_placements(
     cancelled = []
     for after in range(1, len(steps)):
         driver = Driver(model)
-        assert driver.bring_about(Begin(model.tcm.cluster.operations[0]))
+        assert driver.bring_about(Begin(model.tcm.cluster.operations[0])), after
         node = driver.metadata.sequences[0].node
         for _ in range(after - 1):
-            assert driver.bring_about(Advance(node))
+            assert driver.bring_about(Advance(node)), after
         if not driver.bring_about(Cancel(node)):
             continue
         cancelled.append(steps[after - 1])
-        assert columns.looked(driver.state.tcm.events).faults == {}
+        assert columns.looked(driver.state.tcm.events).faults == {}, after
         while driver.metadata.sequences:
-            assert driver.bring_about(Advance(node))
-            assert columns.looked(driver.state.tcm.events).faults == {}
+            assert driver.bring_about(Advance(node)), after
+            assert columns.looked(driver.state.tcm.events).faults == {}, after
         assert model.snapshot(driver.state).placements == model.snapshot(model.start()).placements
     last = "mid" if edition == "server" else "switch-reads"
     assert cancelled == [*steps[: steps.index(last) + 1]]
@@ -356,9 +356,6 @@ def test_drawn_operations_use_each_token_once_and_known_nodes() -> None:
     known = {node.name for node in drawn.parameters.members}
     known |= {x.node for x in drawn.growing if x.kind in ("bootstrap", "replace")}
     assert {x.target or x.node for x in drawn.growing if x.kind != "bootstrap"} <= known
-
-
-"""How many operations are under way after each event of a small run, and what it was."""
 
 
 PROGRAM = """

@@ -112,8 +112,8 @@ def test_missed_quorums_by_columns_agree_with_the_rule_for_one_range(
             pair: plainly.missed(steps[pair[0]], steps[pair[1]])
             for pair in plainly.adjacent(len(steps))
         }
-        assert found == wanted
-        assert set(rows["missed"]) == {0}
+        assert found == wanted, (keyspace, names)
+        assert set(rows["missed"]) == {0}, (keyspace, names)
 
 
 @pytest.mark.spec("H-016")
@@ -182,7 +182,7 @@ def test_locked_ranges_are_the_engines(planned: History) -> None:
             for r in rows
             if r["step"] == step and r["group"] == 1 and r["locked"]
         }
-        assert found == held
+        assert found == held, step
 
 
 def test_availability_names_the_worst_loss_that_trying_each_finds(

@@ -86,9 +86,9 @@ def test_the_run_of_a_violation_row_shrinks_and_keeps_its_failing_column() -> No
     among = [one for one in violations(table).to_pylist() if one["seed"] == row["seed"]]
     for given in (pd.Series(row), *among, {**row, "trace": ""}):
         small: Any = timeline_of(given, small=True)
-        assert len(small.path()) < row["steps"] / 2
+        assert len(small.path()) < row["steps"] / 2, given
         looked = Columns(small.model).looked(small.state.tcm.events)
-        assert looked.faults[row["verdict"]]
+        assert looked.faults[row["verdict"]], given
     walks = sweep(None, "tcm", range(9), parameters={"nodes": 4}, off=("progress-barrier",))
     broken = next(one for one in walks.to_pylist() if one["verdict"] != "clean")
     small = timeline_of(broken, small=True)
