@@ -21,6 +21,7 @@ from tests.protocols.upgrade import test_raft_log as upgrade
 COUNTS = {"COL": 33, "EDGE": 87, "FAIL": 8, "LOG": 33, "STAGE": 12, "STEP": 16, "WT": 62}
 """How many rows there are of each kind."""
 TRUTH = {name: judged(row) for name, row in zip(failures.LEVELS_OF_FAILURE, FAILURES, strict=True)}
+letter_by_letter = worked.test_an_operation_has_the_worked_tables_letter_by_letter
 edges_of_tablets = tablets.test_the_documents_edition_has_exactly_the_edges_of_the_documents
 COMPARING: Mapping[tuple[str, ...], Callable[[], None]] = {
     ("COL",): topology.test_the_columns_are_those_of_the_documents,
@@ -35,9 +36,9 @@ COMPARING: Mapping[tuple[str, ...], Callable[[], None]] = {
     ("STAGE",): tablets.test_a_stage_alone_says_which_replicas_are_used,
     ("STEP", "new"): procedures.test_edition_documents_follows_the_documents_recovery_steps,
     ("STEP", "old"): procedures.test_recovery_mode_follows_the_documents_steps,
-    ("WT", "bootstrap"): worked.test_bootstrap_letter_by_letter,
-    ("WT", "decommission"): worked.test_decommission_letter_by_letter,
-    ("WT", "rf3"): worked.test_epochs_100_to_103,
+    ("WT", "bootstrap"): partial(letter_by_letter, "bootstrap X --tokens 150"),
+    ("WT", "decommission"): partial(letter_by_letter, "decommission X"),
+    ("WT", "rf3"): worked.test_the_rf3_example_has_the_groups_of_the_text_at_epochs_100_to_103,
 }
 """Who compares which rows: those that begin with these cells."""
 KNOWN = [row for row in fixtures.ROWS if row[0] in COUNTS]

@@ -41,19 +41,12 @@ LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
 }
 
 
-@pytest.mark.parametrize("name", CLEAN)
+@pytest.mark.parametrize(
+    "name", [*CLEAN, *(pytest.param(name, marks=pytest.mark.deep) for name in LARGE)]
+)
 def test_no_order_of_steps_breaks_a_promise(name: str) -> None:
     """Whatever goes down at which step: the search is complete."""
-    parameters, states, depth = CLEAN[name]
-    assert_holds(check(build("migration", parameters)), states, depth)
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("name", LARGE)
-def test_no_large_run_breaks_a_promise(name: str) -> None:
-    """The same with more faults, in at most a million states."""
-    parameters, states, depth = LARGE[name]
-    assert states <= 1_000_000
+    parameters, states, depth = (CLEAN | LARGE)[name]
     assert_holds(check(build("migration", parameters)), states, depth)
 
 

@@ -248,16 +248,10 @@ DISCOVERY: dict[str, Broken] = {
 }
 
 
-@pytest.mark.parametrize("name", GROUP0)
-def test_a_search_reports_each_promise_of_the_log_broken_on_purpose(name: str) -> None:
-    """Each is judged alone, on a model that was broken for it."""
-    assert_reported(GROUP0[name](), name)
-
-
-@pytest.mark.parametrize("name", DISCOVERY)
-def test_a_search_reports_each_promise_of_discovery_broken_on_purpose(name: str) -> None:
-    """Each is judged alone, on a model that was broken for it."""
-    assert_reported(DISCOVERY[name](), name)
+@pytest.mark.parametrize(("name", "made"), [*GROUP0.items(), *DISCOVERY.items()])
+def test_a_search_reports_each_promise_broken_on_purpose(name: str, made: Broken) -> None:
+    """Each promise is judged alone, on a model that was broken for it."""
+    assert_reported(made(), name)
 
 
 def test_every_property_and_monitor_has_a_broken_variant() -> None:

@@ -338,22 +338,10 @@ RAFT = {
 }
 
 
-@pytest.mark.parametrize("name", RAFT)
-def test_a_search_reports_each_promise_of_raft_broken_on_purpose(name: str) -> None:
-    """Judged alone, on a model that was broken for it."""
-    assert_reported(RAFT[name](), name)
-
-
-@pytest.mark.parametrize("name", COMMIT_LOG)
-def test_a_search_reports_each_promise_of_the_commit_log_broken_on_purpose(name: str) -> None:
-    """Judged alone, on a model that was broken for it."""
-    assert_reported(COMMIT_LOG[name](), name)
-
-
-@pytest.mark.parametrize("name", GROUPS)
-def test_a_search_reports_each_promise_of_groups_broken_on_purpose(name: str) -> None:
-    """Judged alone, on a model that was broken for it."""
-    assert_reported(GROUPS[name](), name)
+@pytest.mark.parametrize(("name", "made"), [*RAFT.items(), *COMMIT_LOG.items(), *GROUPS.items()])
+def test_a_search_reports_each_promise_broken_on_purpose(name: str, made: Any) -> None:
+    """Each promise is judged alone, on a model that was broken for it."""
+    assert_reported(made(), name)
 
 
 def test_every_property_of_commit_log_and_groups_has_a_broken_variant() -> None:

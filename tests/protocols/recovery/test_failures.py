@@ -258,18 +258,12 @@ LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CLEAN)
+@pytest.mark.parametrize(
+    "name", [*CLEAN, *(pytest.param(name, marks=pytest.mark.deep) for name in LARGE)]
+)
 def test_no_run_breaks_a_promise(name: str) -> None:
     """No order of steps and failures breaks a promise: the search is complete."""
-    parameters, states, depth = CLEAN[name]
-    assert_holds(check(build("failures", parameters)), states, depth)
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("name", LARGE)
-def test_no_large_run_breaks_a_promise(name: str) -> None:
-    """The same for more nodes."""
-    parameters, states, depth = LARGE[name]
+    parameters, states, depth = (CLEAN | LARGE)[name]
     assert_holds(check(build("failures", parameters)), states, depth)
 
 

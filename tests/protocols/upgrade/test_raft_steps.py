@@ -69,9 +69,7 @@ def test_an_older_version_does_not_know_the_option() -> None:
 @pytest.mark.spec("G-006")
 @pytest.mark.parametrize("releases", ["5.1 to 5.2", "2022.x to 2023.1"])
 def test_the_raft_upgrade_starts_with_the_last_upgraded_node(releases: str) -> None:
-    """Each node shows its version. A new cluster has the last state at once, and no log of an
-    upgrade.
-    """
+    """A new cluster has the upgrade's last state at once, and no log of an upgrade."""
     rolling = each("install configure restart")
     timeline = raft({"beginning": "older version", "releases": releases}, rolling[:-1])
     older, newer = releases.split(" to ")
