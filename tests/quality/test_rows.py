@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from kit.protocols.recovery.rules.availability import FAILURES, judged
+from kit.protocols.recovery.rules.availability import FAILURES, judged_failure
 from tests import fixtures
 from tests.protocols.recovery import test_panels as procedures
 from tests.protocols.recovery import test_rules as failures
@@ -20,7 +20,10 @@ from tests.protocols.upgrade import test_raft_log as upgrade
 
 COUNTS = {"COL": 33, "EDGE": 87, "FAIL": 8, "LOG": 33, "STAGE": 12, "STEP": 16, "WT": 62}
 """How many rows there are of each kind."""
-TRUTH = {name: judged(row) for name, row in zip(failures.LEVELS_OF_FAILURE, FAILURES, strict=True)}
+TRUTH = {
+    name: judged_failure(row)
+    for name, row in zip(failures.LEVELS_OF_FAILURE, FAILURES, strict=True)
+}
 letter_by_letter = worked.test_an_operation_has_the_worked_tables_letter_by_letter
 edges_of_tablets = tablets.test_the_documents_edition_has_exactly_the_edges_of_the_documents
 COMPARING: Mapping[tuple[str, ...], Callable[[], None]] = {
