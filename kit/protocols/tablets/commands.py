@@ -36,13 +36,7 @@ from kit.protocols.tablets.rules.resize import TARGET_SIZE, CountCompared, resiz
 from kit.protocols.topology.commands import ANONYMIZE, EDITION, RELEASE, marked, short_names
 from kit.protocols.topology.rules.cluster import Factor
 from kit.protocols.topology.rules.machines import Edition
-from kit.protocols.topology.rules.remedies import (
-    LostNode,
-    ProcedureStep,
-    numbered,
-    remedy_steps,
-    steps_for_dead,
-)
+from kit.protocols.topology.rules.remedies import LostNode, numbered, remedy_steps, steps_for_dead
 
 MOST_TABLETS = 8  # that a line names
 MOST_HOSTS = 3  # that a reason names
@@ -618,22 +612,16 @@ def _lose(opened: OpenedTablets, words: Sequence[str]) -> Answer:
         left = f"{tablet.alive} of {tablet.replicas} replicas left"
         rows.append((f"{tablet.table} {tablet.tablet}", left, _refused(tablet)))
     heading, parts = [f"{head}; no LOCAL_QUORUM: {local}"], [Rows(rows, "tablets")]
+    gone = f"{GAP}Without a replica its data is lost if they never come back: restore a backup."
+    heading += [gone] * bool(report.no_replica)
     if opened.edition == "server":
         bare = {node.host for node in opened.nodes if node.role == "zero-token"}
-        places = {
-            host: "/".join(opened.places[host]) for host in report.down if host not in opened.left
-        }
-        dead = [LostNode(host, _sure(place), host not in bare) for host, place in places.items()]
-        steps = [*steps_for_dead((), dead, opened.release, shrinks=True)]
-        if report.no_replica:
-            gone = f"data of {counted(report.no_replica, 'tablet')} would be lost: restore it"
-            steps.append(ProcedureStep("restore", f"{gone} from a backup, at the end"))
-        parts += [Rows(numbered(steps), title="if they never come back")] * bool(steps)
+        at = {host: opened.places[host] for host in report.down if host not in opened.left}
+        known = {host: "" if SOMEWHERE in place else "/".join(place) for host, place in at.items()}
+        dead = [LostNode(host, place, host not in bare) for host, place in known.items()]
+        steps = numbered([*steps_for_dead((), dead, opened.release, shrinks=True)])
+        parts += [Rows(steps, title="if they never come back")] * bool(steps)
     return Answer(report, heading, parts, opened.warnings, int(bool(report.lost)))
-
-
-def _sure(place: str) -> str:
-    return "" if SOMEWHERE in place.split("/") else place
 
 
 def _refused(tablet: what_if.LostTablet) -> str:

@@ -28,7 +28,7 @@ from kit.operators.importers.nodetool import LEGEND, Seen, parse_status_text
 from kit.operators.importers.ringfile import LARGEST_FILE
 from kit.operators.importers.schema import ClusterSchema, is_schema, is_schema_rows, read_schema
 from kit.operators.importers.snapshots import Snapshot, is_listing, is_snapshot, read_snapshot
-from kit.protocols.group0.rules.releases import NEWEST, Release, release_of
+from kit.protocols.group0.rules.releases import CHANGES, NEWEST, Release, has, release_of
 from kit.protocols.tablets.rules.balance import cluster
 from kit.protocols.tablets.rules.balance.reasons import bytes_said
 from kit.protocols.tablets.rules.maps import (
@@ -218,7 +218,8 @@ def _open(
     table = system_tables.read_tablets(files["dump"])
     known = KnownNodes(table, edition, instant)
     read_nodes(known, *map(files.get, ("topology", "status", "loads")))
-    known.warnings += table.warnings
+    tabletless = f"on {line}, {CHANGES['tablets'].before}: name the release that it runs"
+    known.warnings += [*table.warnings, *[tabletless] * (not has("tablets", line))]
     sizes, schema, described = files.get("sizes"), files.get("schema"), None
     if schema is not None:
         described = read_schema(*([schema] if isinstance(schema, Readable) else schema))

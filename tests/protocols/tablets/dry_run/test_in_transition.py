@@ -152,5 +152,12 @@ def test_the_steps_are_those_of_the_node(
 def test_data_without_a_replica_is_restored(tmp_path: Path) -> None:
     """A replacement copies nothing there, so a backup is needed; else none is spoken of."""
     only = str(edited(tmp_path, "tablets", 1, replicas=f"[({host(1)}, 0)]"))
-    assert "restore it from a backup" in call("tablets", only, "lose", host(1)).out
-    assert "from a backup" not in call("tablets", DUMP, "lose", host(1)).out
+    assert "restore a backup" in call("tablets", only, "lose", host(1)).out
+    assert "a backup" not in call("tablets", DUMP, "lose", host(1)).out
+
+
+@pytest.mark.parametrize(("release", "said"), [("5.2", True), ("5.4", True), ("6.0", False)])
+def test_a_release_without_tablets_is_told(release: str, said: bool) -> None:
+    """A dump of tablets comes from a later one, or from an experiment."""
+    warned = call("tablets", DUMP, "lose", host(1), "--release", release).out
+    assert ("name the release that it runs" in warned) is said
