@@ -26,7 +26,7 @@ from kit.operators.importers.opening import Imported
 from kit.operators.importers.ringfile import checked_nodes, read_stored
 from kit.operators.workload import DRY_RUN_AS_JSON, DRY_RUN_IN_WORDS, PLACEMENTS, check_work
 from kit.protocols.tcm.dry_run import plan as planning
-from kit.protocols.tcm.dry_run.history import forced, operations_of
+from kit.protocols.tcm.dry_run.history import forced_notes, operations_of
 from kit.protocols.tcm.dry_run.metadata_log import PREPARED, MetadataHistory, history_of
 from kit.protocols.tcm.dry_run.opening import SHARED, Keyspaces, RingSource, as_it_stands, opened
 from kit.protocols.tcm.facts.moment import Loss, losses_of
@@ -127,7 +127,7 @@ def plan(argv: list[str]) -> int:
         raise BadInput("--barrier", level, one_of(level, list(LEVELS)))
     given_too: Any = {"in_flight": in_flight, "edition": edition, "stored": stored, "level": level}
     report = planning.dry_run(ring, operation, up=ring.up, down=ring.down, **given_too)
-    report = replace(report, warnings=(*ring.warnings, *forced(ring), *report.warnings))
+    report = replace(report, warnings=(*ring.warnings, *forced_notes(ring), *report.warnings))
     conflicts = ((c.keyspace, label(c.range), f"held by {c.operation}") for c in report.conflicts)
     answer = Answer(
         planning.json_parts(report),
@@ -429,7 +429,7 @@ def survival(given: Imported, down: Iterable[str]) -> Survival:
         f"{operation.title} is in flight: replicas before and after it count, in its own ranges"
         for operation in operations_of(given)
     )
-    warnings = (*given.warnings, *forced(given), *counted_in, *(SHARED,) * shares)
+    warnings = (*given.warnings, *forced_notes(given), *counted_in, *(SHARED,) * shares)
     return Survival(dead, must_stay_up, lost, warnings)
 
 

@@ -62,7 +62,7 @@ class OperatedServers(TcmServers):
 
         Raises Refused for a node whose join was undone.
         """
-        if on and name in undone(now):
+        if on and name in undone_joins(now):
             raise Refused(UNDONE.format(name))
         turn = now.model.wrap["tcm"]((Restart if on else Crash)(name))
         return (turn, *(self.hearing(now, [name]) if on else ()))
@@ -123,7 +123,7 @@ FORMS: tuple[Form, ...] = (
 # -- the grades, and the checklists ----------------------------------------------------------------
 
 
-def undone(now: drills.DrillMoment) -> list[str]:
+def undone_joins(now: drills.DrillMoment) -> list[str]:
     """The nodes that were to join, and do so no more."""
     m, s = now.model, now.state
     pairs = zip(m.tcm.cluster.ring.nodes, m.snapshot(s).metadata.ring.nodes, strict=True)
@@ -152,7 +152,7 @@ def grade(now: drills.DrillMoment, stopped: int) -> drills.Grade:
             drills.judged("operations done", waits, "nothing is under way"),
             drills.judged("one epoch", [f"{late}: at an older epoch"] * bool(late),
                    "all nodes are at the same epoch"),
-            drills.judged("cluster whole", [*(UNDONE.format(name) if name in undone(now)
+            drills.judged("cluster whole", [*(UNDONE.format(name) if name in undone_joins(now)
                                        else f"{name} is not a member" for name in out),
                                      *([f"{down}: down"] * bool(down))],
                    "all nodes are up and are members"),
@@ -164,7 +164,7 @@ def grade(now: drills.DrillMoment, stopped: int) -> drills.Grade:
 
 def start_over(now: drills.DrillMoment) -> Iterator[drills.CheckedStep]:
     """What comes before all other steps where nothing that is typed can end the task any more."""
-    for name in undone(now):
+    for name in undone_joins(now):
         yield drills.CheckedStep("start over", UNDONE.format(name), done=False)
 
 

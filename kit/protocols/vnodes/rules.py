@@ -172,7 +172,7 @@ OVER = ""
 _AT_REST = machines.StateRow(machines.BOUNDARY, ())
 
 
-def guarded(machine: machines.Machine, off: frozenset[str]) -> machines.Machine:
+def guarded_table(machine: machines.Machine, off: frozenset[str]) -> machines.Machine:
     """The table as it is without these safeguards; with all of them, as it stands."""
     rows = tuple(_row(row, off) for row in machine.states)
     back = _ways_back(machine) if "no-rollback-after-switch" in off else ()
@@ -204,7 +204,7 @@ class ProjectionOptions(Struct, frozen=True):
     """How a table is read: the first version, what may fail, which safeguards are ``off``.
 
     ``barrier_fails``: where the table says *proceed*, the next edge may be taken without it. Some
-    safeguards change the table (``guarded``); the others change what is waited for.
+    safeguards change the table (``guarded_table``); the others change what is waited for.
     """
 
     version: int = 1
@@ -272,7 +272,7 @@ class _RangeProjection:
         replicas: tuple[str, ...],
         epochs: list[RangeEpoch],
     ) -> None:
-        self.machine = guarded(operations[0].machine, options.off)
+        self.machine = guarded_table(operations[0].machine, options.off)
         self.moving, self.options, self.epochs = operations[0].moving, options, epochs
         self.code = {name: i for i, name in enumerate(replicas)}
         self.old, self.new = self._mask(self.moving.old), self._mask(self.moving.new)

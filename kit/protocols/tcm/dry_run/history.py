@@ -45,7 +45,7 @@ def operations_of(given: Imported) -> tuple[Operation, ...]:
     return tuple(operations)
 
 
-def forced(given: Imported) -> Iterator[str]:
+def forced_notes(given: Imported) -> Iterator[str]:
     """A line for each operation in flight that only ``--force`` could begin now."""
     for operation in operations_of(given):
         if operation.force:

@@ -163,7 +163,7 @@ def ring_of(
     return Imported(epoch, ring, keyspaces)
 
 
-def forked(
+def fork(
     history: logs.MetadataHistory,
     epoch: int,
     keyspaces: Keyspaces,

@@ -53,7 +53,7 @@ class DryRun(Rehearsal):
         self._opening = m, history.opening_state(timeline)
         last = timeline.moments[timeline.tip].state
         self.loads: tuple[facts.Load, ...] = facts.traffic(m, last)
-        of_files = (*ring.warnings, *history.forced(ring), *_down(ring), *self._elsewhere())
+        of_files = (*ring.warnings, *history.forced_notes(ring), *_down(ring), *self._elsewhere())
         warnings = (*of_files, *history.standstill(timeline))
         super().__init__(timeline, warnings, controls=controls)
 
@@ -174,7 +174,7 @@ def what_if(
     known, and where the published rules would have refused what the log has.
     """
     known = _history_in(log)
-    timeline = time_machine.forked(known, epoch, keyspaces, operations)
+    timeline = time_machine.fork(known, epoch, keyspaces, operations)
     return Rehearsal(timeline, known.warnings, controls=True)
 
 

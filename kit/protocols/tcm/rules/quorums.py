@@ -78,16 +78,16 @@ class Level(Struct, frozen=True, dict=True):
         all levels will do, for no unit lies in two datacenters.
         """
         narrow = (self.spare >= 0) & (shared.together > self.spare)
-        return picked(shared.units, self.answering & narrow)
+        return wanted_values(shared.units, self.answering & narrow)
 
     def lost_with_one(self) -> tuple[Codes, NDArray[np.intp]]:
         """(node, range) for every node whose death takes a quorum from a range that has one."""
         narrow = np.flatnonzero(self.spare == 0)
-        nodes, at = picked(self.slots[:, narrow], self.answering[:, narrow])
+        nodes, at = wanted_values(self.slots[:, narrow], self.answering[:, narrow])
         return nodes, narrow[at]
 
 
-def picked(slots: Codes, wanted: Mask) -> tuple[Codes, NDArray[np.intp]]:
+def wanted_values(slots: Codes, wanted: Mask) -> tuple[Codes, NDArray[np.intp]]:
     """(value, range) for the wanted values of columns slot by slot: (k, n)."""
     if not len(slots):
         return np.empty(0, np.int32), np.empty(0, np.intp)
@@ -206,7 +206,7 @@ def _groups_at(table: Table, alone: Tokens) -> Codes:
     return table.groups.take(np.insert(np.arange(len(table)), at, at), axis=0)
 
 
-def aligned(reader: Snapshot, writer: Snapshot, group: int) -> Iterator[tuple[int, Group, Group]]:
+def sides_of(reader: Snapshot, writer: Snapshot, group: int) -> Iterator[tuple[int, Group, Group]]:
     """(last token, read group, write group) of each elementary range, where the two differ.
 
     A range that no row of a table owns has an empty group there.
@@ -312,7 +312,7 @@ def quorums_apart(pairings: Iterable[Pairing]) -> Apart | None:
             rows = columns(reader, writer, group)
             if rows is not None and _all_meet(rows, voters, *silent):
                 continue
-            for token, read_codes, write_codes in aligned(reader, writer, group):
+            for token, read_codes, write_codes in sides_of(reader, writer, group):
                 for where, voting in voters:
                     readers = tuple(code for code in read_codes if code in voting)
                     writers = tuple(code for code in write_codes if code in voting)
@@ -385,7 +385,7 @@ def reads_in_writes(snapshot: Snapshot) -> str | None:
     """Whoever is read from is written to: each read group is contained in the write group."""
     metadata = snapshot.metadata
     for group in range(len(snapshot.placements)):
-        for token, reads, writes in aligned(snapshot, snapshot, group):
+        for token, reads, writes in sides_of(snapshot, snapshot, group):
             extra = [code for code in reads if code not in writes]
             if extra:
                 where = _where(metadata, group, snapshot.placements[group], token)
@@ -427,7 +427,7 @@ def settled(snapshot: Snapshot, forgotten: Collection[str]) -> str | None:
     """What no operation that is remembered holds is read from where it is written to."""
     metadata = snapshot.metadata
     for group in range(len(snapshot.placements)):
-        for token, reads, writes in aligned(snapshot, snapshot, group):
+        for token, reads, writes in sides_of(snapshot, snapshot, group):
             if not _held(metadata, group, token, forgotten):
                 where = _where(metadata, group, snapshot.placements[group], token)
                 return (

@@ -169,7 +169,7 @@ class PlainCluster:
                     tables[keyspace] = {b: row for b, row in rows.items() if b not in bounds}
                 case _:
                     tables[keyspace] = {
-                        bound: regrouped(part, row, *self.moved(flight, keyspace, bound))
+                        bound: groups_after(part, row, *self.moved(flight, keyspace, bound))
                         for bound, row in rows.items()
                     }
         return replace(self, tables=tables)
@@ -204,7 +204,7 @@ def _with(line: Line, flight: Flight) -> Line:
     return tuple(sorted(owners.items()))
 
 
-def regrouped(
+def groups_after(
     part: str, row: tuple[Group, Group], gains: Group, loses: Group
 ) -> tuple[Group, Group]:
     """The read and the write group after one part."""
