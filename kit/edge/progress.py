@@ -141,11 +141,15 @@ HERE: list[Paper] = []
 """The paper of a place that is neither a notebook nor a terminal, such as a page."""
 
 
+def in_notebook() -> bool:
+    """Whether a notebook's kernel runs us."""
+    shell = sys.modules.get("IPython")
+    return shell is not None and hasattr(shell.get_ipython(), "kernel")
+
+
 def _paper() -> Paper | None:
     if HERE:
         return HERE[-1]
-    shell = sys.modules.get("IPython")
-    kernel = shell.get_ipython() if shell is not None else None
-    if hasattr(kernel, "kernel"):
+    if in_notebook():
         return Cell()
     return Terminal() if sys.stderr is not None and sys.stderr.isatty() else None

@@ -142,8 +142,7 @@ def _row_of(models: tuple[str, str], id_: str, *, off: bool) -> tuple[str, ...]:
         harm = result.violation
         watched: list[Any] = [*model.properties, *model.monitors]
         titles = {each.name: each.title for each in watched}
-        whole = "nothing" if result.complete else NOT_ALL
-        words = titles[harm.property] if harm else whole
+        words = titles[harm.property] if harm else "nothing" if result.complete else NOT_ALL
         cells += [words, str(len(harm.actions)) if harm else "–", f"{result.states:,}"]
     return tuple(cells)
 

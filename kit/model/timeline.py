@@ -16,22 +16,13 @@ from msgspec.structs import astuple, replace
 from kit import __version__
 from kit.edge.arguments import checked, finite, whole_number
 from kit.errors import BadInput, BadType, Refused, shorten
+from kit.model import vet
 from kit.model.liveness import loop_of, loop_words
 from kit.model.model import Cost, Model, Verdict, fingerprint, verdicts
 from kit.model.parameters import edition_in
 from kit.model.patience import patient
 from kit.model.registry import made_again
 from kit.model.trace import MOST_STEPS, RecordedStep, Trace, action_from, model_of, trace_of
-from kit.model.vet import (
-    blaming,
-    careful_monitor,
-    check_contract,
-    check_seen,
-    check_start,
-    check_told,
-    is_own,
-    suggested_by,
-)
 
 
 class PassedStep(Struct, frozen=True):
@@ -157,21 +148,21 @@ class Timeline:
         ``script`` holds verbs; each takes the place of the model's suggestion as soon as it is
         enabled, in order.
         """
-        check_contract(model)
+        vet.check_contract(model)
         self.model = model
-        self._own = is_own(model)
+        self._own = vet.is_own(model)
         with self._asking():
             start = model.start()
             if not self._own:
-                check_seen(model, start)
-                check_start(model, start)
+                vet.check_seen(model, start)
+                vet.check_start(model, start)
         title = model.title + edition_in(model.parameters, ", edition {}")
         self.moments = [Moment(0, -1, None, start, f"{title}: the start.")]
         self.children: list[list[int]] = [[]]
         self.at = self.tip = 0
         self.script = finite("script", script, LONGEST_RUN)
         self._places = [_Place(0, 0, 0, model)]
-        self._monitors = tuple(map(careful_monitor, model.monitors))
+        self._monitors = tuple(map(vet.careful_monitor, model.monitors))
         with self._asking(start):
             self._memories = [tuple(monitor.begin() for monitor in self._monitors)]
         self._line, self._folds = [0], 0
@@ -186,7 +177,7 @@ class Timeline:
         if self._own:
             yield
             return
-        with blaming(self.model, under_way=lambda: list(states)), patient():
+        with vet.blaming(self.model, under_way=lambda: list(states)), patient():
             yield
 
     @classmethod
@@ -287,7 +278,7 @@ class Timeline:
         with self._asking(before):
             after = model.act(before, action)
             if not self._own:
-                check_seen(model, after)
+                vet.check_seen(model, after)
             say = model.describe(before, action, after)
             milestone = model.milestone(before, action, after)
             moment = Moment(len(self.moments), self.at, action, after, say, milestone, fold)
@@ -297,7 +288,7 @@ class Timeline:
                 for monitor, memory in zip(self._monitors, self._memories[self.at], strict=True)
             )
             if not self._own:
-                check_told(model, say, milestone, self._monitors, memories)
+                vet.check_told(model, say, milestone, self._monitors, memories)
         self.moments.append(moment)
         self._memories.append(memories)
         self.children.append([])
@@ -351,7 +342,7 @@ class Timeline:
                 return option[0]
         with self._asking(self.state):
             here = self.here
-            return here.suggest(self.state) if self._own else suggested_by(here, self.state)
+            return here.suggest(self.state) if self._own else vet.suggested_by(here, self.state)
 
     def forward(self) -> Moment | None:
         """One step on along the branch; at its tip, what the model suggests. None: nothing."""

@@ -46,19 +46,14 @@ class Count(Struct, frozen=True, forbid_unknown_fields=True, tag_field="inquiry"
 
 
 class Outcome(Struct, frozen=True, forbid_unknown_fields=True, tag_field="inquiry", tag="found"):
-    """The answer that was found: one of these."""
+    """The answer that was found, or why there is none: one of these."""
 
     cause: Cause | None = None
     possible: Possible | None = None
+    why: str = ""
 
 
-class Failed(Struct, frozen=True, forbid_unknown_fields=True, tag_field="inquiry", tag="failed"):
-    """Why it finds nothing."""
-
-    why: str
-
-
-Message: TypeAlias = Count | Outcome | Failed
+Message: TypeAlias = Count | Outcome
 
 
 class Elsewhere:
@@ -106,7 +101,7 @@ class Elsewhere:
         work, report, _ = self._question
         if isinstance(message, Count):
             report(message.done, message.now)
-        elif isinstance(message, Failed):
+        elif message.why:
             self._end(KitError(message.why))
         elif message.possible is not None:
             possible = message.possible
@@ -121,12 +116,12 @@ class Elsewhere:
             ended(outcome)
 
 
-def answered(inquiry: Inquiry, tell: Progress) -> Outcome | Failed:
+def answered(inquiry: Inquiry, tell: Progress) -> Outcome:
     """In the second worker: what is found out; ``tell`` hears how far it is."""
     try:
         model = traces.model_of(traces.loads(inquiry.trace))
         run = tuple(action_from(model, each, "run") for each in inquiry.run)
         answer = BreakQuestion(inquiry.about, model, run, inquiry.name)(seldom(tell))
     except KitError as error:
-        return Failed(str(error))
+        return Outcome(why=str(error))
     return Outcome(answer) if isinstance(answer, Cause) else Outcome(possible=answer)

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable
-from time import monotonic
 from typing import Any
 
 import msgspec
 
 from kit.edge.json_text import decoded
-from kit.edge.progress import PAUSE
+from kit.edge.progress import seldom
 from kit.errors import KitError
 from kit.model.registry import entry_of, model_names
 from kit.model.scenario import files, open_file
@@ -99,18 +98,14 @@ def search(trace: str, most: int, tell: Tell, program: str = "") -> None:
 
     ``program`` makes one that is not the kit's.
     """
-    spoken = monotonic()
 
     def count(states: int, now: int) -> None:
-        nonlocal spoken
-        if monotonic() - spoken >= PAUSE:
-            spoken = monotonic()
-            words = f"{states:,} states, {now:,} being examined"
-            tell(msgspec.json.encode({"states": states, "count": words}).decode())
+        words = f"{states:,} states, {now:,} being examined"
+        tell(msgspec.json.encode({"states": states, "count": words}).decode())
 
     try:
         known(program)
-        verdict = msgspec.to_builtins(searched(trace, most, count))
+        verdict = msgspec.to_builtins(searched(trace, most, seldom(count)))
     except KitError as error:
         wrong = h("p", prose(str(error)), class_="kit-wrong", role="alert")
         verdict = {"setup": "verdict", "trace": trace, "html": wrong.html()}

@@ -15,7 +15,7 @@ import psutil
 from msgspec import Struct
 
 from kit.edge.arguments import checked
-from kit.edge.progress import Terminal
+from kit.edge.progress import Terminal, in_notebook
 from kit.spark.machine import SparkUnavailable
 from kit.spark.sessions import Spark, is_remote, living, session
 from kit.views.static import bundle_of
@@ -209,13 +209,6 @@ class Progress:
         self.status = Status(finished, inflight_tasks, total)
         if self._bar is not None:
             self._bar.show(self._title, self.status)
-
-
-def in_notebook() -> bool:
-    """Whether a notebook's kernel runs us."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    return shell is not None and hasattr(shell, "kernel")
 
 
 USUAL = 20  # seconds that a start takes on a small machine

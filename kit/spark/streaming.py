@@ -17,8 +17,9 @@ import pandas as pd
 
 from kit.edge.arguments import checked
 from kit.edge.paths import whole_path
+from kit.edge.progress import in_notebook
 from kit.errors import BadInput, KitError
-from kit.spark.progress import display_widget, in_notebook
+from kit.spark.progress import display_widget
 from kit.spark.rows import columns_of
 from kit.spark.schemas import EPOCHS, table
 from kit.spark.sessions import Spark

@@ -5,7 +5,7 @@ tables that it took, and the whole run as a trace. The same seeds give the same 
 engine and however they are cut into tasks; a row needs no Spark to be replayed.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -13,7 +13,6 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
-from msgspec import Struct
 
 from kit.errors import BadInput
 from kit.model.family import model_places
@@ -37,24 +36,6 @@ SWEEP = table(
 _ROWS = 64  # walks of one batch
 
 
-class Sweep(Struct, frozen=True):
-    """A walk over a registered model: its name, its parameters, safeguards off, how to walk.
-
-    ``weights`` are by kind of action; None for those of the model's entry.
-    """
-
-    model: str
-    parameters: dict[str, Any] = {}
-    off: tuple[str, ...] = ()
-    steps: int = STEPS
-    weights: dict[str, float] | None = None
-
-    def walker(self) -> Walker:
-        """The walker of this sweep; BadInput names what is unknown or out of limits."""
-        model = build(self.model, self.parameters, self.off)
-        return Walker(model, steps=self.steps, weights=self.weights)
-
-
 def sweep(
     spark: Spark | None,
     model: str,
@@ -68,15 +49,16 @@ def sweep(
 ) -> Any:
     """A Spark frame with a row for each seed, made when it is used, in so many tasks.
 
-    Without Spark (None) it is an Arrow table, made here and now. BadInput as ``Sweep.walker``.
+    Without Spark (None) it is an Arrow table, made here and now. ``weights`` are by kind of action;
+    None for those of the model's entry. BadInput names what is unknown or out of limits.
     """
     kinds = None if weights is None else dict(weights)
-    wanted = Sweep(model, dict(parameters or {}), tuple(off), steps, kinds)
-    wanted.walker()
+    new_walker = partial(_walker, model, dict(parameters or {}), tuple(off), steps, kinds)
+    new_walker()
     if spark is not None and model not in model_places():
         allowed = f"{one_of(model, list(model_places()))}; Spark's workers know no others"
         raise BadInput("model", model, allowed)
-    return seeded(spark, seeds, partial(_batches, wanted), SWEEP, tasks)
+    return seeded(spark, seeds, partial(_batches, new_walker), SWEEP, tasks)
 
 
 def stored(frame: Any, folder: str | Path) -> Path:
@@ -86,8 +68,18 @@ def stored(frame: Any, folder: str | Path) -> Path:
     return Path(folder)
 
 
-def _batches(wanted: Sweep, seeds: Iterable[int]) -> Iterator[pa.RecordBatch]:
-    walker = wanted.walker()
+def _walker(
+    model: str,
+    parameters: Mapping[str, Any],
+    off: tuple[str, ...],
+    steps: int,
+    weights: Mapping[str, float] | None,
+) -> Walker:
+    return Walker(build(model, parameters, off), steps=steps, weights=weights)
+
+
+def _batches(new_walker: Callable[[], Walker], seeds: Iterable[int]) -> Iterator[pa.RecordBatch]:
+    walker = new_walker()
     rows = (_row(walker, walker.walk(seed)) for seed in seeds)
     while some := list(islice(rows, _ROWS)):
         yield SWEEP.batch(some)

@@ -9,13 +9,13 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from kit.catalogue.invariants import dangers
 from kit.errors import BadInput
 from kit.model.family import model_places
 from kit.model.model import Model, Safeguard
 from kit.model.parameters import parameters_of, plainly
 from kit.model.registry import build
 
+INVARIANTS = Path(__file__).parents[1] / "catalogue" / "data" / "invariants.toml"
 PLACE = Path("data", "dangers.toml")
 """In the folder of a family: what searches of its stories find."""
 
@@ -30,6 +30,15 @@ class Danger(Struct, frozen=True):
     safeguard: Safeguard
     clause: str
     needs: str = ""
+
+
+@cache
+def dangers() -> Mapping[str, str]:
+    """A clause for each invariant of the requirements by its name, the worst first.
+
+    One table, since properties of several families watch over the same one.
+    """
+    return msgspec.toml.decode(INVARIANTS.read_text(encoding="utf-8"), type=dict[str, str])
 
 
 def worst(model: Model[Any, Any]) -> Danger | None:

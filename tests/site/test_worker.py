@@ -370,7 +370,7 @@ def test_a_second_worker_says_what_is_wrong() -> None:
     inquire(json.dumps(wrong), lambda said: page.engine.said(str(said)))
     assert 'promise: got "nobody\'s"' in page.last("error")
     asked(page, "why")
-    page.say(inquiry="failed", why="it is gone")
+    page.say(inquiry="found", why="it is gone")
     assert page.last("error") == "it is gone"
     with pytest.raises(BadInput, match="what a second worker says"):
         page.say(inquiry="guess", why="")

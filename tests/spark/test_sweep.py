@@ -15,7 +15,7 @@ from kit.model.registry import build
 from kit.model.timeline import Timeline
 from kit.search.fuzz import Walker, fuzz
 from kit.spark.rows import timeline as timeline_of
-from kit.spark.sweeping import SWEEP, Sweep, stored, sweep
+from kit.spark.sweeping import SWEEP, stored, sweep
 from kit.views.export import export_html
 from tests.saying import like
 
@@ -118,4 +118,4 @@ def test_a_row_that_was_changed_is_refused() -> None:
     mark = timeline_of(row).save().steps[0].fingerprint
     with pytest.raises(BadInput, match=r"steps\[0\].fingerprint"):
         timeline_of({**row, "trace": row["trace"].replace(mark, "0" * 16)})
-    assert Sweep("twophase").walker().walk(0).steps == row["steps"]
+    assert Walker(build("twophase")).walk(0).steps == row["steps"]

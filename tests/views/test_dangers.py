@@ -11,14 +11,13 @@ from typing import Any
 
 import pytest
 
-from kit.catalogue import invariants
 from kit.model.family import Family, families
 from kit.model.model import Model
 from kit.model.registry import build, entries
 from kit.model.timeline import Timeline
 from kit.search.check import check
 from kit.views.cover import Story, draw_cover
-from kit.views.dangers import PLACE, configuration, searched, worst
+from kit.views.dangers import PLACE, configuration, dangers, searched, worst
 from kit.views.panel import scene_of
 
 SHARE = 4
@@ -49,10 +48,10 @@ def again(model: Model[Any, Any], safeguard: str) -> Model[Any, Any]:
     return entry.build(model.parameters, (safeguard,))
 
 
-def dangers(model: Model[Any, Any]) -> Iterator[tuple[str, str, str]]:
+def possible(model: Model[Any, Any]) -> Iterator[tuple[str, str, str]]:
     """What could go wrong, the worst first: the safeguard by name and id, and the invariant."""
     gone = [each for each in model.safeguards if each.name in model.off]
-    for invariant in invariants.dangers():
+    for invariant in dangers():
         for each in gone or model.safeguards:
             if invariant in each.protects:
                 yield each.name, each.id, invariant
@@ -68,7 +67,7 @@ def rewrite(family: Family) -> None:
             if key not in known:
                 able = (
                     f"{id_} {invariant}"
-                    for safeguard, id_, invariant in dangers(model)
+                    for safeguard, id_, invariant in possible(model)
                     if breaks(model, safeguard, invariant)
                 )
                 known[key] = next(able, "")
@@ -97,7 +96,7 @@ def test_a_cover_names_what_can_be_broken(family: Family, others: bool) -> None:
                 continue
             danger, known = worst(model), searched(name).get(key)
             if danger is None:
-                assert not [*dangers(model)]
+                assert not [*possible(model)]
             elif known:
                 assert breaks(model, danger.safeguard.name, known.split()[1]), (name, key)
             else:

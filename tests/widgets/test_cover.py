@@ -8,11 +8,11 @@ import pytest
 from msgspec import to_builtins
 from playwright.sync_api import Browser, Page, expect
 
-from kit.catalogue import invariants
 from kit.model.registry import build, entries
 from kit.model.scenario import file_named, open_file
 from kit.model.timeline import Timeline
 from kit.views.actions import draw_actions, end_words
+from kit.views.dangers import dangers
 from kit.views.panel import scene_of
 from kit.views.rendered import RenderedTimeline
 from kit.widgets import Player
@@ -74,7 +74,7 @@ def test_a_cover_says_what_is_at_stake(name: str) -> None:
     """What could go wrong, by a safeguard against it; else what must hold."""
     model = build(name)
     known = {each for safeguard in model.safeguards for each in safeguard.protects}
-    assert known <= invariants.dangers().keys()
+    assert known <= dangers().keys()
     cover = covered(Timeline(model))
     assert re.search(r"Without S-\d+, .* could .*\.|What must always hold: .*\.", cover)
     for safeguard in model.safeguards:

@@ -83,7 +83,7 @@ export class Desk {
     }
     if (!failed) return;
     this.halt();
-    this.say({ inquiry: "failed", why: String(failed) });
+    this.say({ inquiry: "found", why: String(failed) });
     if (!this.isBusy) return;
     this.stopped();
     this.count(String(failed));

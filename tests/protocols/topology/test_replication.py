@@ -26,6 +26,7 @@ from kit.protocols.topology.rules.columns import (
 from kit.protocols.topology.rules.machines import Edition
 from kit.protocols.topology.rules.replication import (
     altered,
+    expanded,
     factor_text,
     not_played,
     refused_change,
@@ -156,12 +157,10 @@ def test_each_release_accepts_the_published_statements(name: str, release: Suppo
         topology = ClusterTopology(
             nodes=tuple(nodes), rf=int("enforced" in said), keyspaces=(keyspace,)
         )
-        request = RequestEntry(
-            "keyspace_rf_change", -1, keyspace="ks", replication=replicas_of(words)
-        )
-        refused = refused_change(
-            topology, request, Setting(release=release), tables="no" not in said
-        )
+        setting = Setting(release=release)
+        asked = expanded(topology, "ks", replicas_of(words), setting)
+        request = RequestEntry("keyspace_rf_change", -1, keyspace="ks", replication=asked)
+        refused = refused_change(topology, request, setting, tables="no" not in said)
         when, _, line = accepted.partition(" ")
         newer = bool(line) and release >= line
         accepts = {"all": True, "none": False, "from": newer, "before": not newer}[when]

@@ -479,7 +479,8 @@ def rf_change(opened: OpenedTablets, keyspace: str, words: Sequence[str]) -> RfR
     strict = replace(topology, rf=1)  # whatever it is: racks are enforced
     racks = replication.expanded(strict, keyspace, wanted, setting)
     refused, by_racks = (
-        refused_change(each, request, setting, tables=bool(tablets)) for each in (topology, strict)
+        refused_change(each, replace(request, replication=factors), setting, tables=bool(tablets))
+        for each, factors in ((topology, wanted), (strict, racks))
     )
     if tablets and any(replication.number_of(each) for _, each in after):
         refused = refused or replication.not_played(topology, request)

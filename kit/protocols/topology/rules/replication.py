@@ -199,17 +199,15 @@ def refused_change(
 ) -> str:
     """Why ALTER KEYSPACE may not give a keyspace the replication of a request; empty: it may.
 
-    ``request`` has the keyspace and what the statement names, ``topology`` the nodes and the
-    ``keyspaces`` (empty: they are not known). With ``rf`` in it, RF-rack-validity is enforced. All
-    datacenters together gain or lose one replica; only where all replicas are by racks, whole
-    datacenters may come and go. A number becomes as many racks in a statement of its own. Servers
-    let the last replica go, too. Without ``tables`` no tablet has to find a place. Sources:
-    published ``alter_keyspace_statement::validate``, ``prepare_options``, ``reallocate_tablets``,
+    ``request`` has the keyspace and what the statement asks for (``expanded``), ``topology`` the
+    nodes and the ``keyspaces`` (empty: they are not known). With ``rf`` in it, RF-rack-validity is
+    enforced. All datacenters together gain or lose one replica; only where all replicas are by
+    racks, whole datacenters may come and go. Servers let the last replica go, too. Without
+    ``tables`` no tablet has to find a place. Sources: published ``prepare_options``,
+    ``alter_keyspace_statement::validate``, ``reallocate_tablets``,
     ``network_topology_strategy::validate_options``.
     """
-    counts = expanded(topology, request.keyspace, request.replication, setting)
-    request = replace(request, replication=counts)
-    known, wanted = dict(topology.keyspaces), dict(counts)
+    known, wanted = dict(topology.keyspaces), dict(request.replication)
     if known and request.keyspace not in known:
         return f"there is no keyspace {request.keyspace}"
     held = dict(known.get(request.keyspace, ()))
