@@ -25,7 +25,7 @@ TRUTH = {
     for name, row in zip(failures.LEVELS_OF_FAILURE, FAILURES, strict=True)
 }
 letter_by_letter = worked.test_an_operation_has_the_worked_tables_letter_by_letter
-edges_of_tablets = tablets.test_the_documents_edition_has_exactly_the_edges_of_the_documents
+edges_of_tablets = tablets.test_the_documents_edition_has_the_edges_of_its_diagrams
 COMPARING: Mapping[tuple[str, ...], Callable[[], None]] = {
     ("COL",): topology.test_the_columns_are_those_of_the_documents,
     ("EDGE",): topology.test_edition_documents_has_exactly_the_edges_of_the_documents,
@@ -36,7 +36,7 @@ COMPARING: Mapping[tuple[str, ...], Callable[[], None]] = {
     ("LOG", "recovery"): recovery_mode.test_the_log_of_a_node_says_recovery_mode,
     ("LOG", "stuck"): upgrade.test_a_stuck_node_logs_its_retries_and_that_the_upgrade_takes_long,
     ("LOG", "upgrade"): partial(upgrade.test_each_node_logs_the_documents_lines_in_order, "A"),
-    ("STAGE",): tablets.test_a_stage_alone_says_which_replicas_are_used,
+    ("STAGE",): tablets.test_each_stage_of_the_documents_has_the_documents_selectors,
     ("STEP", "new"): procedures.test_edition_documents_follows_the_documents_recovery_steps,
     ("STEP", "old"): procedures.test_recovery_mode_follows_the_documents_steps,
     ("WT", "bootstrap"): partial(letter_by_letter, "bootstrap X --tokens 150"),
