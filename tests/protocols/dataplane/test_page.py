@@ -16,7 +16,7 @@ STORIES = ["dataplane/anomaly-lost-write", "dataplane/no-longer-a-member"]
 
 
 @pytest.mark.parametrize("name", STORIES)
-def test_the_page_of_a_story_shows_each_frame_of_it(desk: Callable[..., Desk], name: str) -> None:
+def test_the_page_of_a_story_shows_each_of_its_frames(desk: Callable[..., Desk], name: str) -> None:
     """Stepping forth and back, the page equals the fragment of each moment."""
     player = story(name)
     found = desk(player)

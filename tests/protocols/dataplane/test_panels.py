@@ -101,7 +101,7 @@ def test_a_request_with_a_stale_plan_says_that_its_answers_no_longer_count() -> 
 
 
 @pytest.mark.spec("A-027")
-def test_a_former_replicas_card_says_that_it_has_data_not_owned() -> None:
+def test_a_former_replicas_card_names_its_data_not_owned() -> None:
     """Card and text say it from the moment in which the facts do."""
     scene = next(
         one

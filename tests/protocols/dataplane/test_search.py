@@ -195,7 +195,7 @@ def test_a_majority_of_all_datacenters_does_not_protect_local_quorums() -> None:
 
 
 @pytest.mark.deep
-def test_a_coordinator_that_answers_before_it_catches_up_misses_a_write() -> None:
+def test_a_coordinator_that_answers_before_catching_up_misses_a_write() -> None:
     """The exchange "background" breaks "visible"."""
     found, _ = search({"exchange": "background"})
     assert found.violation is not None
@@ -270,7 +270,7 @@ def test_the_table_of_dataplane_searches_is_current() -> None:
     assert_current(PLACE, CLEAN, LARGE)
 
 
-def test_the_table_of_searches_ends_with_what_was_searched_in_part() -> None:
+def test_the_table_of_searches_ends_with_the_partial_searches() -> None:
     """The steps that a bounded search covers are named."""
     assert PLACE.read_text(encoding="utf-8").endswith(f"{TAIL}{BEYOND}")
 

@@ -113,7 +113,7 @@ def test_the_barrier_commits_no_epoch_before_three_of_four_replicas_know_the_las
 
 
 @pytest.mark.spec("B-016")
-def test_a_coordinator_may_plan_at_an_epoch_as_soon_as_it_is_committed() -> None:
+def test_a_coordinator_may_plan_at_an_epoch_once_that_is_committed() -> None:
     """No replica has applied the epoch yet."""
     model: Any = build("dataplane")
     state = model.start()

@@ -124,7 +124,7 @@ def test_a_node_that_has_not_heard_of_a_join_writes_to_the_old_owners_alone() ->
     assert "X: BOOT, write 1" in panel_text(timeline, "ring")
 
 
-def test_a_joiner_streams_from_the_replica_that_it_displaces() -> None:
+def test_a_joiner_streams_from_the_displaced_replica() -> None:
     """X takes the place of C, and the range travels from C."""
     timeline = after("gossip_join", {"rf": 3}, *HEARD, "gossip A C", "stream X")
     [flow] = last_flows(timeline)

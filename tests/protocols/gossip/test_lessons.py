@@ -124,7 +124,7 @@ BAD: tuple[tuple[Callable[..., object], dict[str, object], str], ...] = (
 
 
 @pytest.mark.parametrize(("asks", "given", "words"), BAD)
-def test_a_lesson_of_gossip_names_the_argument_that_it_refuses(
+def test_a_lesson_of_gossip_names_the_refused_argument(
     asks: Callable[..., object], given: dict[str, object], words: str
 ) -> None:
     """The error says which names or numbers are allowed."""

@@ -299,19 +299,19 @@ def test_a_replica_admits_message_versions_by_its_admission_rule(
 
 
 @pytest.mark.spec("A-016", "B-029")
-def test_a_replica_behind_a_message_catches_up_before_it_takes_the_write() -> None:
+def test_a_replica_behind_a_message_catches_up_before_taking_the_write() -> None:
     """B at epoch 100 answers a message of epoch 102 from epoch 102."""
     assert receive(VIEWS, 1, 0, 2, True, LOG) == Answer("ok", 2)
 
 
 @pytest.mark.spec("B-030", "B-032", "A-015")
-def test_a_replica_ahead_of_a_message_takes_it_while_it_is_a_member() -> None:
+def test_a_replica_ahead_of_a_message_takes_the_write_while_a_member() -> None:
     """Its answer carries the newer epoch."""
     assert receive(VIEWS, 1, 3, 0, True, LOG) == Answer("ok", 3)
 
 
 @pytest.mark.spec("B-031", "B-032")
-def test_a_replica_ahead_of_a_message_refuses_it_once_it_is_no_member() -> None:
+def test_a_replica_ahead_of_a_message_refuses_requests_once_no_member() -> None:
     """At 102 A is a member for writes alone, at 103 for nothing."""
     assert receive(VIEWS, 0, 3, 0, True, LOG) == Answer("not-a-member", 3)
     assert receive(VIEWS, 0, 2, 0, True, LOG) == Answer("ok", 2)

@@ -39,7 +39,7 @@ def run(model: Any, *actions: Any) -> Timeline:
 
 
 @pytest.mark.parametrize(("applies", "repaired"), [(False, True), (True, False)])
-def test_read_repair_writes_to_a_stale_replica_unless_it_has_left(
+def test_read_repair_writes_to_a_stale_replica_unless_that_replica_left(
     applies: bool, repaired: bool
 ) -> None:
     """A lacked the write when it answered. Having applied its leave, it gets no repair."""
@@ -66,7 +66,7 @@ def test_a_replica_that_is_down_admits_no_request() -> None:
         assert why(model, state, Admit(0, other)) == "", name
 
 
-def test_a_slow_replica_refuses_a_request_for_a_range_that_it_does_not_store() -> None:
+def test_a_slow_replica_refuses_a_request_for_a_range_stored_elsewhere() -> None:
     """It answers with an error at once, and the coordinator hears of the newer epoch."""
     model = toy(SWAP, ("K1 write ONE",), slow=True)
     refused = run(model, Start(0, 1), Commit("swap"), ApplyEpoch("A"), Admit(0, "A")).now
@@ -127,7 +127,7 @@ def test_a_replica_that_ends_a_timed_out_write_is_no_longer_at_work() -> None:
 
 
 def test_a_retried_plan_asks_every_replica_even_outside_its_datacenter() -> None:
-    """LOCAL_QUORUM of dc2 counts none of them, and A is written to all the same."""
+    """LOCAL_QUORUM of dc2 counts none of them, and A is written to nevertheless."""
     moves = replace(
         history(epoch(1, BOTH, BOTH, Edge("leave", "", 1)), epoch(2, A, A)), dcs=("dc1", "dc2")
     )

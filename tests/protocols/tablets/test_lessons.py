@@ -64,7 +64,7 @@ def test_the_right_answer_on_the_next_stage_is_the_happy_edge(edition: Any) -> N
         ("use_new", ("crash D",), "documents", STAYS),
     ],
 )  # fmt: skip
-def test_the_right_answer_on_a_failure_is_the_stage_it_leads_to(
+def test_the_right_answer_on_a_failure_is_the_stage_that_follows(
     stage: str, verbs: tuple[str, ...], edition: str, answer: str
 ) -> None:
     """By edition, by stage and by the nodes that are gone."""
@@ -132,7 +132,7 @@ def replacing(**more: object) -> Timeline:
     return timeline
 
 
-def test_the_right_answer_on_who_may_be_lost_changes_with_the_rebuild() -> None:
+def test_the_right_answer_on_a_further_loss_changes_with_the_rebuild() -> None:
     """Right after the replace it is D alone, and in the end any node."""
     timeline = replacing()
     assert predict(timeline, may_be_lost).right == ("D",)

@@ -201,7 +201,7 @@ def test_without_the_colocation_test_a_merge_loses_a_siblings_data() -> None:
 
 @pytest.mark.spec("E-048")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_a_node_stores_each_replica_of_the_map_it_has_applied_once(edition: Edition) -> None:
+def test_a_node_stores_each_replica_of_its_applied_map_once(edition: Edition) -> None:
     """Its compaction groups are parts of that tablet."""
     given = {"tablets": ("A B", "B C"), "initial": 1, "shrinks": 2, "moves": 2, "repairs": 1}
     model: Any = build("resize", {"edition": edition, **given})

@@ -90,7 +90,7 @@ def test_a_slow_range_holds_back_only_its_own_operation() -> None:
 
 
 @pytest.mark.spec("B-021")
-def test_only_a_node_that_has_applied_an_epoch_acknowledges_it() -> None:
+def test_only_a_node_that_has_applied_an_epoch_acknowledges_that_epoch() -> None:
     """An entry that waits above a gap acknowledges nothing."""
     given = {"rf": 1, "window": 2, "holds": True}
     timeline = play(given, "bootstrap X --tokens 150", "apply X", "apply B", "commit X", "apply X")

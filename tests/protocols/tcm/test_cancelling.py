@@ -187,7 +187,7 @@ def test_a_cancel_takes_one_event_before_the_read_switch_and_two_after(
             assert says(line, f"cancel | {side} back"), (line, side)
 
 
-def test_a_cancel_forgets_what_was_streamed() -> None:
+def test_a_cancel_forgets_the_streams_of_its_operation() -> None:
     """Begun again, the join streams everything again."""
     join = "bootstrap X --tokens 150"
     drive = Drive(rf=3, cancels=1, operations=(join,)).act(join).commit("X", 2)

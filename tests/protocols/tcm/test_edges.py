@@ -135,7 +135,7 @@ def streams(drive: Drive) -> dict[str, tuple[tuple[str, ...], str]]:
 
 
 @pytest.mark.spec("A-043")
-def test_a_joiner_streams_each_range_from_the_replica_it_displaces() -> None:
+def test_a_joiner_streams_each_range_from_the_displaced_replica() -> None:
     """With RF 2 and with RF 3."""
     drive = Drive(operations=("bootstrap X --tokens 150",)).act("bootstrap X --tokens 150")
     assert streams(drive) == {

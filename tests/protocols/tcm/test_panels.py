@@ -150,7 +150,7 @@ def test_the_diagram_lights_the_current_state_and_the_path_taken() -> None:
 
 
 @pytest.mark.spec("A-020")
-def test_the_read_switch_button_counts_the_streams_that_it_waits_for() -> None:
+def test_the_read_switch_button_counts_its_missing_streams() -> None:
     """A bar has the same figures."""
     timeline = walk("tcm/bootstrap")
     while not any(row.done for row in _streams(timeline)):

@@ -118,7 +118,7 @@ def test_a_join_whose_replicas_are_silent_does_not_block_another_join() -> None:
 
 
 @pytest.mark.spec("A-029")
-def test_a_leavers_read_switch_button_counts_the_streams_it_waits_for() -> None:
+def test_a_leavers_read_switch_button_counts_its_missing_streams() -> None:
     """A bar has the same figures."""
     drive = watched("decommission").act("decommission X").repeat("apply ")
     streams = [verb for verb in drive.verbs() if verb.startswith("stream")]
@@ -288,7 +288,7 @@ def test_the_steps_of_a_silent_joiner_stay_on_the_screen() -> None:
 
 
 @pytest.mark.spec("B-037")
-def test_the_arrow_from_a_lagging_peer_names_the_epochs_that_it_sends() -> None:
+def test_the_arrow_from_a_lagging_peer_names_the_epochs_sent() -> None:
     """B gets epoch 1, and stays behind epoch 2."""
     given = {"peers": True, "barrier": False, "operations": (JOIN,)}
     verbs = (JOIN, "apply X", "commit X", "apply A")

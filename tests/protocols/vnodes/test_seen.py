@@ -65,7 +65,7 @@ def test_every_copy_names_its_session_and_the_badge_the_open_one() -> None:
     assert opens == {1, 2}
 
 
-def test_the_rows_of_a_vnodes_run_say_what_its_facts_say() -> None:
+def test_the_rows_of_a_vnodes_run_agree_with_its_facts() -> None:
     """Each version has one row of its read and write groups."""
     timeline = open_file(file_named("vnodes/late-stream-turned-away"))
     timeline.goto(timeline.tip)

@@ -310,7 +310,7 @@ def test_the_solution_on_majorities_agrees_with_enumeration() -> None:
     assert not [(a, b) for a, b in pairs if always_meet(a, b) != counted(a, b)]
 
 
-def test_a_wrong_run_of_an_exercise_is_told_what_it_lacks() -> None:
+def test_a_wrong_run_of_an_exercise_gets_the_reason_in_its_reply() -> None:
     """A run that breaks nothing, or fails for another reason, does not pass."""
     calm = Timeline(build("dataplane", {}, ("S-01",)))
     calm.forward()

@@ -140,7 +140,7 @@ def test_a_move_is_planned_only_if_the_fullest_shard_gets_emptier() -> None:
 
 @pytest.mark.spec("E-031")
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_siblings_are_drained_apart_where_no_node_may_take_both(edition: Edition) -> None:
+def test_siblings_are_drained_apart_where_no_node_may_take_the_pair(edition: Edition) -> None:
     """With one more node they go there together."""
     a, b, c, d = (TabletReplica(host, 0) for host in "ABCD")
     one = DrawnCluster(
@@ -231,7 +231,7 @@ def test_a_drain_does_not_stop_balancing_in_another_datacenter(edition: Edition)
 
 @examples(150)
 @given(clusters(("normal", "normal", "leaving", "excluded")), st.sampled_from(EDITIONS))
-def test_a_datacenter_is_planned_as_if_it_were_alone(
+def test_the_plan_of_a_datacenter_does_not_depend_on_other_datacenters(
     cluster: DrawnCluster, edition: Edition
 ) -> None:
     """Neither replicas nor disks of another datacenter count, where nothing moves."""

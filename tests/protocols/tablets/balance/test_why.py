@@ -214,9 +214,7 @@ def input_of(line: dict[str, str]) -> BalancerInput:
 
 
 @pytest.mark.parametrize("line", rows(CASES), ids=lambda line: line["case"])
-def test_a_plan_leaves_out_nodes_without_sizes_and_a_drain_waits_for_them(
-    line: dict[str, str],
-) -> None:
+def test_a_plan_leaves_out_nodes_without_sizes_and_a_drain_waits(line: dict[str, str]) -> None:
     """Each row says off which nodes tablets move, which are waited for, and which are left out."""
     edition = "documents" if line["case"].startswith("documents") else "server"
     found = plan(input_of(line), edition)

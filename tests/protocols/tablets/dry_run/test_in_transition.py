@@ -43,9 +43,7 @@ def test_a_drain_counts_replicas_as_if_each_transition_were_over(
 
 
 @pytest.mark.parametrize("stage", ["streaming", "cleanup_target", ""])
-def test_a_report_says_that_it_counts_nodes_as_if_transitions_were_over(
-    stage: str, tmp_path: Path
-) -> None:
+def test_a_report_says_that_transitions_are_counted_as_over(stage: str, tmp_path: Path) -> None:
     """Without a transition it does not say so."""
     over = {} if stage else dict.fromkeys(("new_replicas", "session", "transition"), "")
     dump = str(edited(tmp_path, "tablets", 0, stage=stage, **over))

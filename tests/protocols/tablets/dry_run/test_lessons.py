@@ -39,7 +39,9 @@ def cluster() -> OpenedTablets:
     )
 
 
-def test_a_drain_without_a_place_counts_what_keeps_each_node_away(cluster: OpenedTablets) -> None:
+def test_a_drain_without_a_place_counts_the_reasons_against_each_node(
+    cluster: OpenedTablets,
+) -> None:
     """Each stuck replica is counted once for each other node, by its one reason."""
     without = given_up(cluster, DOWN)
     report = drain(without, LEAVING)

@@ -184,9 +184,7 @@ def test_a_rehearsal_of_another_kind_of_file_is_refused_by_its_kind(name: str) -
     assert says(caught.value, "source | a dump of system.tablets; this looks like a dump of system")
 
 
-def test_a_missing_or_headless_dump_is_refused_as_the_argument_it_is_given_for(
-    tmp_path: Path,
-) -> None:
+def test_a_missing_or_headless_dump_is_refused_as_a_dump(tmp_path: Path) -> None:
     """A misspelt argument is named."""
     headless = tmp_path / "tablets.csv"
     headless.write_text(DUMP.read_text("utf-8").split("\n", 1)[1], "utf-8")
@@ -293,7 +291,7 @@ def test_a_node_in_tablet_draining_is_rehearsed_as_a_decommission(tmp_path: Path
     assert rehearsal.timeline.model.parameters.operations == ("decommission 00000005",)
 
 
-def test_a_rehearsal_warns_of_a_waiting_request_that_it_leaves_out(tmp_path: Path) -> None:
+def test_a_rehearsal_warns_of_a_waiting_request_that_is_left_out(tmp_path: Path) -> None:
     """The line has the request and its host."""
     topology = edited(tmp_path, "topology", 4, topology_request="rebuild")
     assert (

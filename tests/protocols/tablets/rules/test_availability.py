@@ -42,7 +42,7 @@ GIVEN = table("A B C", "B C D", "A C D", "A B D")
 
 
 @pytest.mark.spec("E-033")
-def test_after_a_replace_tablets_have_less_to_spare_until_they_are_rebuilt() -> None:
+def test_after_a_replace_tablets_have_less_to_spare_until_the_rebuild() -> None:
     """Losing another node of such a tablet costs its quorum. Rebuilt, it has one to spare again."""
     assert [each.spare for each in availability(GIVEN, ())] == [1, 1, 1, 1]
     assert [each.spare for each in availability(GIVEN, {"C"})] == [0, 0, 0, 1]
@@ -154,7 +154,7 @@ def counted(
 
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_loss_at_each_stage_is_judged_by_the_replicas_it_selects(
+def test_a_loss_at_each_stage_is_judged_by_the_selected_replicas(
     edition: Edition, kind: TransitionKind
 ) -> None:
     """Every set of down hosts is tried, in both editions."""

@@ -128,7 +128,7 @@ def test_a_finished_resize_is_not_followed_by_its_opposite(
 
 
 @pytest.mark.spec("E-049")
-def test_a_growing_table_is_not_merged_until_it_passed_its_initial_count() -> None:
+def test_a_growing_table_is_not_merged_before_passing_its_initial_count() -> None:
     """It may be split."""
     empty = of_average(0, initial=8, growing=is_growing(8, 8))
     assert decide(empty, DOCUMENTS).reason == StillGrowing(8, 8)

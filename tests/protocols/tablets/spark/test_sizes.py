@@ -247,7 +247,7 @@ def run_of(seed: int) -> Timeline:
     return drawn(seed, model="resize", most=120, tablets=("A B", "B C"), grows=2, shrinks=1)
 
 
-def test_the_rows_of_a_resize_run_say_what_its_facts_say() -> None:
+def test_the_rows_of_a_resize_run_agree_with_its_facts() -> None:
     """Each replica has its part of a copy, and decisions are those of the model."""
     timeline = run_of(3)
     model: Any = timeline.model

@@ -63,7 +63,7 @@ def test_a_session_is_open_in_exactly_the_stages_that_need_one(
 
 
 @pytest.mark.spec("F-003")
-def test_each_stage_has_a_session_of_its_own_and_retries_keep_it() -> None:
+def test_each_stage_has_a_session_of_its_own_and_retries_keep_that_session() -> None:
     """An RPC that is late is sent again in the same session."""
     given = {
         "edition": "documents",

@@ -178,7 +178,7 @@ def test_a_failed_barrier_in_the_server_breaks_no_promise() -> None:
     assert result.verdict == "complete"
 
 
-def test_a_nodes_answer_counts_for_the_stage_that_it_was_given_for_alone() -> None:
+def test_a_nodes_answer_to_a_barrier_counts_for_one_stage_alone() -> None:
     """Once a stage has changed all nodes are asked again."""
     model = build("tablets", SMALL)
     state = model.start()

@@ -82,7 +82,7 @@ def test_each_epoch_of_a_log_shows_the_operation_under_way_and_its_last_step(
     }
 
 
-def test_a_log_without_a_directory_says_what_is_not_known() -> None:
+def test_a_log_without_a_directory_names_unknown_numbers_and_tokens() -> None:
     """Neither the newcomer's number nor the tokens of older nodes are known."""
     alone = metadata_history(LOG)
     (epoch,) = [epoch for epoch in alone.epochs if epoch.epoch == 32]

@@ -275,7 +275,7 @@ def history() -> Timeline:
     return played(printed(hosts), "decommission 10.20.0.2", "decommission 10.20.0.7")
 
 
-def test_each_frame_of_a_rehearsal_shows_what_the_facts_say(history: Timeline) -> None:
+def test_each_frame_of_a_rehearsal_shows_the_figures_of_the_facts(history: Timeline) -> None:
     """Operations, fragile nodes, loads and changed ranges, by name and number."""
     changed_somewhere = 0
     for moment in history.path():

@@ -242,7 +242,9 @@ def parts(cell: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=" | ".join)
-def test_a_plan_beside_a_node_that_is_down_says_what_to_do(case: tuple[str, ...]) -> None:
+def test_a_plan_beside_a_node_that_is_down_names_reasons_and_remedies(
+    case: tuple[str, ...],
+) -> None:
     """Each row of nodes_down.txt has the reason, and what is said and not said."""
     rf, operation, down, reason, says, never = case
     report = planned(rf, operation, down)

@@ -128,7 +128,7 @@ def test_a_bound_that_is_no_token_inside_the_line_is_refused(bound: Any) -> None
         cut_at(sample(3, 2).ring, (bound,))
 
 
-def test_more_than_two_million_bounds_are_refused_without_reading_them() -> None:
+def test_more_than_two_million_bounds_are_refused_without_being_read() -> None:
     """An endless range does not hang."""
     with pytest.raises(BadInput, match=like("parts | more than 2000000")):
         cut_at(sample(3, 2).ring, range(10**12))
