@@ -33,8 +33,9 @@ FITS = """() => {
   return { right: right <= innerWidth, line: line.bottom <= Math.min(bottom, innerHeight),
     beside: player.right <= line.left, scrolls: document.body.scrollWidth > innerWidth };
 }"""
-CUT = """() => [...document.querySelectorAll(".kit-typed pre")]
-  .filter((one) => one.scrollWidth > one.clientWidth).length"""
+CUT = """() => [...document.querySelectorAll(".kit-typed pre, .kit-task")]
+  .filter((one) => one.scrollWidth > one.clientWidth
+    || one.matches(".kit-task") && one.scrollHeight > one.clientHeight).length"""
 MakeDrill = Callable[..., DrillDesk]
 
 
