@@ -136,8 +136,10 @@ def entry_for(model: Model[Any, Any]) -> Entry | None:
 
 @checked
 def entry_by(kind: Any, **more: Any) -> Entry:
-    """The entry of a class of models that declares its parameters."""
-    return Entry(name=kind.name, title=kind.title, parameters=kind.Parameters, build=kind, **more)
+    """The entry of a class of models, which declares its parameters: else BadInput."""
+    if not isinstance(own := getattr(kind, "Parameters", None), type):
+        raise BadInput("kind", kind, "a class of models that declares its parameters")
+    return Entry(name=kind.name, title=kind.title, parameters=own, build=kind, **more)
 
 
 @checked

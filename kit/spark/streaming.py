@@ -26,7 +26,7 @@ from kit.spark.sessions import Spark
 from kit.spark.storing import for_spark
 from kit.spark.traces import LAG, PlainTraces, Tables, lag_of, store, stored
 from kit.views.chart import Chart, chart, empty_figure
-from kit.views.palette import OUTLINE, SIGNS
+from kit.views.palette import LIGHT, SHADES
 
 PAUSE = 0.2  # seconds between two looks
 LONGEST_PAUSE = 3600
@@ -193,7 +193,7 @@ def lag_chart(frame: pd.DataFrame) -> Chart:
     figure, axes = empty_figure(6.4, 2.8)
     places = np.arange(len(frame))
     for offset, name, sign, hatch in ((-0.2, "mean", "added", ""), (0.2, "most", "removed", "//")):
-        look = {"color": SIGNS[sign], "edgecolor": OUTLINE, "hatch": hatch, "label": name}
+        look = {"color": SHADES[sign], "edgecolor": LIGHT["ink"], "hatch": hatch, "label": name}
         axes.bar(places + offset, frame[name], 0.38, **look)
     axes.set_xticks(places, list(frame["node"]))
     axes.set_ylabel("epochs behind")

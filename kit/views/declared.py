@@ -370,7 +370,7 @@ def panel_of(
 
 
 Badges: TypeAlias = Iterable[tuple[str, ...]]
-LOOKS = {"": "badge", "plain": "plain", "busy": "badge busy", "broken": "badge broken"}
+LOOKS = {"": "badge", "plain": "plain", "busy": "badge busy", "alarm": "badge alarm"}
 """How a badge looks: the counter is plain."""
 
 
@@ -380,7 +380,7 @@ def status(
     wording: Callable[[Scene], str] | None = None,
 ) -> Panel:
     """Make the status line of badges: what each is about, its words, and whether it is *busy*,
-    *broken* or *plain*; and, where there is more to say, a title. One without words is not there.
+    *alarm* or *plain*; and, where there is more to say, a title. One without words is not there.
     """
 
     def draw(scene: Scene) -> Frag:

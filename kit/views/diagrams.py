@@ -3,7 +3,7 @@
 A family declares a machine once, as a ``StateDiagram``. Its drawing is committed under ``images/``.
 ``state_panel`` makes it the picture of a Player: the state of now and the way taken are lit.
 Letters are legible in the smallest board, where a drawing has some 380 by 298 pixels: states stand
-below one another. The arrows that lead back are purple, with hollow heads.
+below one another. The arrows that lead back are grey, with hollow heads.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from xml.etree import ElementTree
 from msgspec import Struct
 
 from kit.views.fragment import Frag, h, number
-from kit.views.palette import OUTLINE, SIGNS
+from kit.views.palette import LIGHT, SHADES
 from kit.views.panel import Panel, Scene
 
 PACKAGE = Path(__file__).resolve().parent.parent
@@ -75,8 +75,7 @@ def table_source(rows: Iterable[Iterable[Cell]], widths: Sequence[int] = ()) -> 
 
 
 def _cell(cell: Cell) -> str:
-    colours = {"plain": "#ffffff", **SIGNS}
-    box = f' BORDER="1" COLOR="{OUTLINE}" BGCOLOR="{colours[cell.fill]}"' if cell.fill else ""
+    box = f' BORDER="1" COLOR="{LIGHT["ink"]}" BGCOLOR="{SHADES[cell.fill]}"' if cell.fill else ""
     return f'<TD COLSPAN="{cell.columns}"{box}>{escape(cell.text)}</TD>'
 
 

@@ -216,13 +216,14 @@ def came(gate: Gate, before: Iterable[Gate]) -> set[str]:
 
 
 class Cast(Struct, frozen=True):
-    """How heads at a gate are drawn: their letters, how each is; who was missing ``before`` and has
-    come since is marked.
+    """How heads at a gate are drawn: their letters, how each is, the hue of who has come; who was
+    missing ``before`` and has come since is marked.
     """
 
     letters: Mapping[str, str]
     health: Mapping[str, str]
     before: Sequence[Gate] = ()
+    hues: Mapping[str, str] = {}
 
     def heads(self, come: Iterable[str]) -> Heads:
         """How large those are who have come: each says its name as in the picture."""
@@ -272,9 +273,11 @@ def gates_above(
     nobody waits.
     """
     health = dict(_cast_of(picture)) if picture and gates else {}
+    colours = dict(_hues_of(picture)) if picture and gates else {}
+    casts = (Cast(tags((*each.missing, *each.there)), health, before, colours) for each in gates)
     shown = [
-        _above(scene, gate, Cast(tags((*gate.missing, *gate.there)), health, before), at == 0)
-        for at, gate in enumerate(gates[:MOST_GATES])
+        _above(scene, gate, cast, at == 0)
+        for at, (gate, cast) in enumerate(zip(gates[:MOST_GATES], casts, strict=False))
     ]
     return h("div", shown, k="gates", class_="kp-gates") if shown else None
 
@@ -284,6 +287,13 @@ def _cast_of(picture: Frag) -> Iterator[tuple[str, str]]:
         name, looks = part.get("data-of"), (part.get("class") or "").split()
         if name and "character" in looks:
             yield name, next((each for each in looks if each in get_args(Health)), "")
+
+
+def _hues_of(picture: Frag) -> Iterator[tuple[str, str]]:
+    for part in picture.walk():
+        hue = next((each for each in (part.get("class") or "").split() if each[:2] == "h-"), "")
+        if hue and (name := part.get("data-of")):
+            yield name, hue
 
 
 def _above(scene: Scene, gate: Gate, cast: Cast, is_first: bool) -> Frag:
@@ -365,7 +375,7 @@ def _crowd(
             head_of("node", small.reach),
             letter_of(letters.get(name, name), small.reach),
             k=f"{key}:{name}",
-            class_=f"character come {health.get(name, '')}".rstrip(),
+            class_=f"character come {health.get(name, '')} {cast.hues.get(name, '')}".rstrip(),
             transform=at(post + 6 + small.reach + small.step * i),
         )
         for i, name in enumerate(come)

@@ -1,100 +1,75 @@
 """The look: colours, and what each stands for.
 
-The colours are the Okabe-Ito set. Green is a promise that is kept, and nothing else. Orange, sky
-blue and yellow are only fills inside a dark outline, never text, lines or lamps; every colour has
-a letter or a shape beside it. *Dashed* is planned or not yet so. Sources: Okabe and Ito, "Color
-Universal Design" (the set); WCAG 2.2 (contrast). ``tests/views/eyes.py`` measures
-them for every kind of eye.
+*Colour is who, fill is how, ink is now, vermilion is a broken promise.* Seven hues tell nodes
+apart, each with a letter beside it; from eight nodes on there are none. Ink outlines what the step
+changed. *Dashed* is planned or not yet so. All else is grey. ``tests/views/eyes.py`` measures the
+hues for every kind of eye.
+
+Source: WCAG 2.2 (contrast).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-OKABE_ITO = {
-    "black": "#000000",
-    "orange": "#e69f00",
-    "sky": "#56b4e9",
-    "green": "#009e73",
-    "yellow": "#f0e442",
-    "blue": "#0072b2",
-    "vermillion": "#d55e00",
-    "purple": "#cc79a7",
+HUES = {
+    "a": ("#ffc52c", "#14181f", "#8a6200", "#ffc52c"),
+    "b": ("#97c8ff", "#14181f", "#2163a3", "#97c8ff"),
+    "c": ("#ad70b0", "#14181f", "#84458a", "#d6a6d9"),
+    "d": ("#12846d", "#ffffff", "#0b6b57", "#56c9ae"),
+    "e": ("#105086", "#ffffff", "#105086", "#86b8ea"),
+    "f": ("#67221f", "#ffffff", "#67221f", "#e39a93"),
+    "g": ("#8fa05a", "#14181f", "#5a6a28", "#b8c787"),
 }
-
-OUTLINE = "#17191c"
-
-SIGNS = {
-    "added": OKABE_ITO["sky"],
-    "removed": OKABE_ITO["orange"],
-    "holds": OKABE_ITO["green"],
-    "broken": OKABE_ITO["vermillion"],
-    "next": OKABE_ITO["blue"],
-    "changed": OKABE_ITO["yellow"],
-}
-"""Fills with a meaning; every pair of them must stay apart for every kind of eye."""
-
-STATES = {"pending": "added", "leaving": "removed"}
-"""Where a thing stands, with the sign whose colour it has: it comes, it goes.
-
-The sheet of a family names the state, not the sign.
-"""
-
-RACKS = {
-    "square": "#cdd3dc",
-    "diamond": "#ecdcc3",
-    "triangle": "#cfe3ea",
-    "hexagon": "#ddd0ea",
-    "pentagon": "#f2d5d5",
-}
-"""Faint grounds of the shapes that tell racks apart; a circle has none."""
+"""Of each hue the fill, the ink on it, and its edge on light and on dark ground."""
 
 SHADE = "#8881"
 """A little darker than the ground, or lighter: what lies below shines through."""
 
-LIFTED = "0 6px 24px #0003"
-"""The shadow below what lies over the board."""
-
-INK_ON = {**dict.fromkeys(SIGNS, OUTLINE), "next": "#ffffff"}
-"""The text colour on each fill."""
-
-# Each theme has two greys: of quiet words and edges, and of what only parts or fills.
 LIGHT = {
-    "bg": "#ffffff",
-    "raised": SHADE,
-    "ink": "#1c1f24",
-    "soft": "#565d68",
-    "line": "#d5d9e0",
-    "edge": "#565d68",
-    "accent": "#0072b2",
-    "back": "#a8528a",
-    "chip": "#ffffff",
+    "bg": "#fbfbf9",
+    "raised": "#ffffff",
+    "faint": SHADE,
+    "ink": "#14181f",
+    "soft": "#545c69",
+    "line": "#dde1e6",
+    "edge": "#7a828e",
+    "broken": "#b83a0b",
+    "on-broken": "#ffffff",
 }
 
 DARK = {
-    "bg": "#15181d",
-    "raised": SHADE,
-    "ink": "#e9ecf1",
-    "soft": "#a9b1bd",
-    "line": "#363c46",
-    "edge": "#a9b1bd",
-    "accent": "#7db7e8",
-    "back": OKABE_ITO["purple"],
-    "chip": "#dfe4ea",
+    "bg": "#14171c",
+    "raised": "#1b1f26",
+    "faint": SHADE,
+    "ink": "#eef0f3",
+    "soft": "#a6aeba",
+    "line": "#323843",
+    "edge": "#8a93a0",
+    "broken": "#ff8a57",
+    "on-broken": "#14171c",
 }
+
+SHADES = {"plain": "#ffffff", "added": LIGHT["line"], "removed": "#aeb6c0", "changed": "#eef0f2"}
+"""Fills of charts and of tables that Graphviz lays out; words say what each is."""
+
+LIFTED = "0 6px 24px #0003"
+"""The shadow below what lies over the board."""
 
 _MIXED = "color-mix(in srgb,CanvasText {}%,Canvas)"
 FORCED = {
     "bg": "Canvas",
     "ink": "CanvasText",
     "line": _MIXED.format(25),
-    "accent": "Highlight",
-    **dict.fromkeys(("raised", "chip"), "var(--bg)"),
-    **dict.fromkeys(("soft", "edge", "back", "outline"), "var(--ink)"),
-    **dict.fromkeys(SIGNS, "var(--line)"),
-    "broken": _MIXED.format(45),
-    "next": "var(--accent)",
-    "on-next": "HighlightText",
+    **dict.fromkeys(("raised", "faint", "on-broken"), "var(--bg)"),
+    **dict.fromkeys(("soft", "edge"), "var(--ink)"),
+    "broken": "var(--ink)",
 }
 """Where the reader has chosen the colours: theirs, and shades between ink and ground for fills."""
+
+
+def hues(names: Sequence[str]) -> Mapping[str, str]:
+    """The class that gives each name of a cast its hue, by order of name; of many names none."""
+    kinds = (f"h-{hue}" for hue in HUES)
+    return dict(zip(sorted(names), kinds, strict=False)) if len(names) <= len(HUES) else {}
 
 
 def variables(colours: Mapping[str, str], prefix: str = "--") -> str:
@@ -102,45 +77,43 @@ def variables(colours: Mapping[str, str], prefix: str = "--") -> str:
     return "".join(f"{prefix}{name}:{colour};" for name, colour in colours.items())
 
 
-_SIGNS = f"{variables(SIGNS)}--on-next:{INK_ON['next']};"
-_LIGHT = f"{variables(LIGHT)}color-scheme:light"
-_DARK = f"{variables(DARK)}color-scheme:dark"
-_FORCED = f"@media(forced-colors:active){{.kp.kp.kp{{{variables(FORCED)}}}}}\n"
+HUE_RULES = tuple(
+    f".h-{hue}{{{variables({'h': fill, 'on': ink, 'ed': f'var(--x{hue})'})}}}"
+    for hue, (fill, ink, *_) in HUES.items()
+)
+"""A rule for the class of each hue: its fill, the ink on it, its edge."""
+_EDGES = {f"x{hue}": edges for hue, (_, _, *edges) in HUES.items()}
+_BOTH = {name: f"light-dark({LIGHT[name]},{DARK[name]})" for name in LIGHT if name != "faint"}
+_BOTH |= {"faint": SHADE}
+_BOTH |= {name: f"light-dark({','.join(edges)})" for name, edges in _EDGES.items()}
+_HUED = f".kp :is({','.join(f'.h-{hue}' for hue in HUES)})"
+_NO_HUE = f"{_HUED}{{{variables(dict.fromkeys(('h', 'on', 'ed'), 'initial'))}}}"
+_FORCED = f"@media(forced-colors:active){{.kp.kp.kp{{{variables(FORCED)}}}{_NO_HUE}}}\n"
 
 
 def resolved(sheet: str) -> str:
-    """A sheet in which states, racks and shadows have theirs: only few variables are sent."""
-    for state, sign in STATES.items():
-        sheet = sheet.replace(f"var(--{state})", f"var(--{sign})")
-    sheet = sheet.replace("var(--lifted)", LIFTED)
-    for sign, ink in INK_ON.items():
-        if ink == OUTLINE:
-            sheet = sheet.replace(f"var(--on-{sign})", "var(--outline)")
-    for rack, colour in RACKS.items():
-        sheet = sheet.replace(f"var(--{rack})", colour)
-    return sheet
+    """A sheet in which shadows have theirs: only few variables are sent."""
+    return sheet.replace("var(--lifted)", LIFTED)
 
 
 def page_colours() -> str:
     """Return the rules that give a page its colours; it follows the reader's system."""
-    return (
-        f".kp{{--outline:{OUTLINE};{_SIGNS}{_LIGHT}}}\n"
-        f"@media(prefers-color-scheme:dark){{.kp{{{_DARK}}}}}\n{_FORCED}"
-    )
+    return f".kp{{{variables(_BOTH)}color-scheme:light dark}}{''.join(HUE_RULES)}\n{_FORCED}"
 
 
 def lab_colours() -> str:
     """Return what JupyterLab needs beside: it says its theme on the body, which wins."""
-    return (
-        f'[data-jp-theme-light="true"] .kp{{{_LIGHT}}}\n'
-        f'[data-jp-theme-light="false"] .kp{{{_DARK}}}\n'
-        f".kit-player{{{variables({sign: SIGNS[sign] for sign in ('broken', 'next')})}}}\n"
+    themes = {"true": "light", "false": "dark"}
+    return "".join(
+        f'[data-jp-theme-light="{said}"] :is(.kp,.kit-player){{color-scheme:{theme}}}\n'
+        for said, theme in themes.items()
     )
 
 
 def image_colours() -> str:
     """Return the rule that gives an image of its own the light theme's colours."""
-    return f":root{{--outline:{OUTLINE};{_SIGNS}{_LIGHT}}}"
+    edges = {name: light for name, (light, _) in _EDGES.items()}
+    return f":root{{{variables(LIGHT)}{variables(edges)}}}"
 
 
 def contrast(colour: str, other: str) -> float:

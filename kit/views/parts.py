@@ -11,14 +11,22 @@ from kit.views.fragment import Frag, Kid, h
 
 Mark = Literal["added", "removed", "pending", "small"]
 SIGNS: dict[Mark, str] = {"added": "+", "removed": "−"}
-BULBS = {"!": "bulb broken"}
+BULBS = {"✓": "bulb", "!": "bulb alarm"}
 UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB")
 
 
-def chip(name: str, *marks: Mark, key: str) -> Frag:
-    """Draw a replica; what came has a plus, what went a minus, what is pending a dashed edge."""
+def chip(name: str, *marks: Mark, key: str, hue: str = "") -> Frag:
+    """Draw a replica in its hue; what came has a plus, what went a minus, what is written to and
+    not read is hatched.
+    """
     sign = "".join(SIGNS.get(mark, "") for mark in marks)
-    return h("span", f"{sign}{name}", k=key, class_=" ".join(("chip", *marks)), data_of=name)
+    return h(
+        "span",
+        f"{sign}{name}",
+        k=key,
+        class_=" ".join(filter(None, ("chip", *marks, hue))),
+        data_of=name,
+    )
 
 
 def signed(names: Sequence[str], added: Iterable[str], removed: Iterable[str]) -> str:
@@ -46,15 +54,15 @@ def unlisted(rest: int, thing: str, ending: str) -> Frag | None:
     return soft(f"{counted(rest, thing)} {ending}" if rest else "")
 
 
-def bulb(sign: str, label: str, lit: str = "bulb") -> Frag:
-    """Draw a bulb: lit for ✓, broken for !, waiting for any other sign; ``label`` says it."""
-    kind = lit if sign == "✓" else BULBS.get(sign, "bulb waits")
+def bulb(sign: str, label: str, kind: str = "") -> Frag:
+    """Draw a bulb: lit for ✓, an alarm for !, waiting for any other sign; ``label`` says it."""
+    kind = kind or BULBS.get(sign, "bulb waits")
     return h("span", sign, class_=kind, role="img", aria_label=label)
 
 
-def lamp(good: bool, yes: str, no: str, kind: str = "bulb") -> Frag:
-    """Draw a bulb that is lit where something holds, else broken; each has its words."""
-    return bulb("✓", yes, kind) if good else bulb("!", no)
+def lamp(good: bool, yes: str, no: str) -> Frag:
+    """Draw a bulb that is lit where something holds, else an alarm; each has its words."""
+    return bulb("✓", yes) if good else bulb("!", no)
 
 
 def act_button(

@@ -12,7 +12,7 @@ from kit.model.model import Verdict, verdicts
 from kit.model.timeline import Breach
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import lamp, sheet
+from kit.views.parts import bulb, sheet
 
 Named: TypeAlias = Callable[[Scene, str], Iterable[str]]
 """Gives the things (``data_of``) that a witness names."""
@@ -52,7 +52,9 @@ def _lamp(scene: Scene, verdict: Verdict, breach: Breach | None, named: Named) -
     cost = breach.cost if breach else verdict.cost
     return h(
         "li",
-        lamp(good, "holds", "a known cost" if cost else "broken", "bulb kept"),
+        bulb("✓", "holds", "bulb kept")
+        if good
+        else bulb("!", "a known cost" if cost else "broken", "bulb broken"),
         h("span", verdict.title),
         None if good else h("strong", witness, class_="witness"),
         h("small", cost.remark()) if cost else None,

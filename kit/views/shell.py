@@ -187,8 +187,9 @@ def marks_help() -> tuple[tuple[str, str], ...]:
     """The marks of all pictures, and what each means."""
     return (
         ("dashed", "planned, or not yet true"),
-        ("yellow", "changed in this step"),
-        ("green ✓", "a promise that holds; green has no other meaning"),
+        ("ink outline", "changed in this step"),
+        ("hue and letter", "a node, and what it sent"),
+        ("✓", "a promise that holds"),
         ("+ and −", "added, removed"),
         ("hollow", "down; grey with ✗: dead; with +: joining"),
         ("crown", "the leader"),

@@ -10,8 +10,8 @@ A family only declares a ``Stage`` of its facts, and ``stage_panel`` draws it. F
   flows, without a word of the family), torn envelopes of what was *lost*, *walls* between groups;
 - the *gate* (``kit.views.gate``): who is missing, large, and who has come.
 
-Of a model on ``kit.model.network`` messages, losses and walls need no declaration. Colour and
-filling say how a node is, never who it is; *dashed* is what is planned or not yet so.
+Of a model on ``kit.model.network`` messages, losses and walls need no declaration. A
+hue says who: a node, and who sent a message. *Dashed* is what is planned or not yet so.
 """
 
 from collections import Counter, defaultdict
@@ -36,6 +36,7 @@ from kit.views.fragment import Frag, h
 from kit.views.gate import HIGH, Cast, Declared, Gate, awaited_gates, came, gate_below, gates_of
 from kit.views.heat import MOST_NODES, Aspect, draw_heat, heat_lines
 from kit.views.labels import Box, Sheet, lines_of, measured, shortened, tags, wrapped
+from kit.views.palette import hues
 from kit.views.panel import Panel, Scene, alternative
 from kit.views.parts import fresh
 from kit.views.replicas import MARK, SIGNS, asked_words, disk, disk_size, envelope_path, eye, pencil
@@ -150,7 +151,8 @@ class Wall(Struct, frozen=True):
 
 class Stage(Struct, frozen=True):
     """All that is on the stage at one moment; see the module. ``lines``: the most on a disk,
-    ``aside``: how wide the column of those is who stand there, if it is the only picture.
+    ``aside``: how wide the column of those is who stand there, if it is the only picture; those
+    who are ``plain`` are no nodes and have no hue.
     """
 
     names: tuple[str, ...]
@@ -166,6 +168,12 @@ class Stage(Struct, frozen=True):
     tape_key: str = "log"
     lines: int = 2
     aside: float = SIDE
+    plain: tuple[str, ...] = ()
+
+    @property
+    def hues(self) -> Mapping[str, str]:
+        """The class of each node's hue."""
+        return hues([name for name in self.names if name not in self.plain])
 
 
 class Looks(Struct, frozen=True):
@@ -517,14 +525,16 @@ def draw_stage(
     for way in filter(None, map(route, flows)):  # words of envelopes keep clear of them, too
         labels.pass_by(way)
     parked = [*_envelopes(laid, labels, before)]
-    trailed = [*trails(flows, route, labels, unheard, announced)]
+    letters, colours = tags(stage.names), stage.hues
+    senders = {each.key: colours.get(each.name, "") for each in stage.characters}
+    trailed = [*trails(flows, route, labels, unheard, announced, senders)]
     behind = [_wall(laid, *wall, labels) for wall in laid.walls]
     words = [*labels.draw()]
-    letters = tags(stage.names)
     was = {each.key: each for each in (*before.characters, *before.sides)} if before else {}
     ends = (key for flow in scene.flows() for key in (flow.from_key, flow.to_key))
     former = before.tape if before else None
-    cast = Cast(letters, {each.name: each.health for each in stage.characters}, then)
+    health = {each.name: each.health for each in stage.characters}
+    cast = Cast(letters, health, then, colours)
     acts = _acting(scene, stage)
     return h(
         "svg",
@@ -534,8 +544,9 @@ def draw_stage(
         [_empty(laid, name) for name in stage.names if name not in laid.there],
         [wire for wire, _ in parked],
         trailed,
-        [_character(scene, laid, each, letters[each.name], was.get(each.key),
-                    before, acts=each.name == acts) for each in stage.characters],
+        [_character(scene, laid, each, (letters[each.name], colours.get(each.name, "")),
+                    was.get(each.key), before, acts=each.name == acts)
+         for each in stage.characters],
         [_side(laid, each, was.get(each.key), acts=each.name == acts) for each in stage.sides],
         [envelope for _, envelope in parked],
         h("g", words, k="labels"),
@@ -661,7 +672,7 @@ def _character(
     scene: Scene,
     laid: _Set,
     each: Character,
-    letter: str,
+    look: tuple[str, str],
     was: Character | None,
     before: Stage | None,
     *,
@@ -679,7 +690,7 @@ def _character(
         h("title", each.title or each.name),
         _halo(each.kind, reach + 2) if acts or each.health != was.health else None,
         fresh(0, -reach - 7, 34, 18) if each.leads > was.leads and looks.tag else None,
-        *bust(letter, reach, each.kind, leads=each.leads and looks.tag),
+        *bust(look[0], reach, each.kind, leads=each.leads and looks.tag),
         [
             h("g", fresh(0, 0, 20, 20) if sign not in had else None,
               h("path", d=SIGNS[sign], class_=f"sign {sign}"),
@@ -695,7 +706,7 @@ def _character(
              news={*held[0]} - stored, refilled=each.fill != was.fill or {*held[0]} < stored)
         if held else None,
         k=each.key,
-        class_=f"character {each.health}",
+        class_=f"character {each.health} {look[1]}".rstrip(),
         transform=_at(laid.at[each.name]),
         data_of=each.name,
     )  # fmt: skip
@@ -795,6 +806,7 @@ def _envelopes(laid: _Set, labels: Labels, before: Stage | None) -> Iterator[tup
     said_of: set[tuple[str, ...]] = set()
     alike = Counter((source, said) for (source, _, said, _), _ in shown)
     ways = [laid.sent(group[0]) for _, group in shown]
+    colours = laid.stage.hues
     for each in dict.fromkeys(filter(None, ways)):
         labels.wires.cover(*beads(each))
     for (pile, group), way in zip(shown, ways, strict=True):
@@ -824,7 +836,8 @@ def _envelopes(laid: _Set, labels: Labels, before: Stage | None) -> Iterator[tup
                  class_=f"wire thin {look}".rstrip())  # fmt: skip
         look = look or ("many" if more else "")
         is_new = was is not None and len(was.get(pile, ())) < len(group)
-        yield wire, _envelope(key, place, look, title, group[0].thing, is_new=is_new)
+        looks = f"{look} {colours.get(source, '')}".strip()
+        yield wire, _envelope(key, place, looks, title, group[0].thing, is_new=is_new)
 
 
 def _tip(way: Way, pinned: Sheet) -> str:
@@ -842,10 +855,10 @@ def _envelope(key: str, place: Place, look: str, title: str, thing: str, *, is_n
         "g",
         h("title", title),
         fresh(0, 0, 26, 20) if is_new else None,
-        h("rect", x=-7, y=-9, width=20, height=14, class_="box") if look == "many" else None,
+        h("rect", x=-7, y=-9, width=20, height=14, class_="box") if "many" in look else None,
         h("path", d=envelope_path(10), class_="box"),
-        rift() if look == "torn" else None,
-        h("path", d="M-3-11v22M3-11v22", class_="bars") if look == "held" else None,
+        rift() if "torn" in look else None,
+        h("path", d="M-3-11v22M3-11v22", class_="bars") if "held" in look else None,
         k=key,
         class_=f"envelope {look}".rstrip(),
         transform=_at(place),
@@ -1018,7 +1031,7 @@ MEANINGS = {
     "eye": "eye: read; pencil: written; filled: asked now",
     "dashed card": "dashed card: not committed",
     "struck": "struck out: no effect",
-    "letters": "letters: stored; framed: committed; black: applied",
+    "letters": "letters: stored; framed: committed; filled: applied",
     "counts": "counts: nodes that have applied it",
     "envelope": "envelope: on its way",
     "with bars": "with bars: held back",
@@ -1026,8 +1039,8 @@ MEANINGS = {
     "torn": "torn: lost",
     "open envelope": "open envelope: arrived",
     "dot": "dot: no node here",
-    "ring": "yellow ring: acts in this step",
-    "yellow": "yellow: new in this step",
+    "ring": "ring: acts in this step",
+    "outline": "ink outline: new in this step",
 }
 """What the marks mean, unless a family says better."""
 ALWAYS = ("below a node", "on a disk")
@@ -1038,7 +1051,7 @@ def _marks_seen(scene: Scene, stage: Stage, before: Stage | None) -> Iterator[st
     looks = (*stage.characters, *stage.sides)
     tape = (stage.tape or ())[-MOST_CARDS:]
     marked = [card.marks for card in tape]
-    yield from ("blue",) * any(each.fill for each in looks)
+    yield from ("fill",) * any(each.fill for each in looks)
     yield from ("crown",) * any(each.leads for each in looks)
     called = {"joining": "+", "gone": "✗", "": ""}
     for sign in ("lock", "key", "ban", "joining", "gone", "ballot"):
@@ -1061,7 +1074,7 @@ def _marks_seen(scene: Scene, stage: Stage, before: Stage | None) -> Iterator[st
     yield from ("open envelope",) * (not all(lost))
     yield from ("dot",) * (len(stage.names) > len(stage.characters))
     yield from ("ring",) * bool(_acting(scene, stage))
-    yield from ("yellow",) * (scene.action is not None)
+    yield from ("outline",) * (scene.action is not None)
 
 
 def _keys(stage: Stage) -> dict[str, str]:
@@ -1109,12 +1122,12 @@ def stage_panel(
 ) -> Panel:
     """Make the panel of a family's stage; ``gates`` says what is waited for (None: never),
     ``meanings`` what its marks mean where that is more than ``MEANINGS`` says: *below a node*, *on
-    a disk*, *blue*, *ballot*; the first of them are beside the title. Any other key is an example
+    a disk*, *fill*, *ballot*; the first of them are beside the title. Any other key is an example
     of what stands there.
     """
     own = {mark: f"{mark}: {words}" for mark, words in (meanings or {}).items()}
     meant = MEANINGS | own
-    examples = [mark for mark in own if mark not in (*MEANINGS, *ALWAYS, "blue", "ballot")]
+    examples = [mark for mark in own if mark not in (*MEANINGS, *ALWAYS, "fill", "ballot")]
 
     def on(scene: Scene) -> Stage:
         def work() -> Stage:

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from kit.console.server import aligned
 from kit.views.fragment import Frag, closing, escape, h
-from kit.views.palette import LIGHT, image_colours
+from kit.views.palette import HUE_RULES, LIGHT, image_colours
 from kit.views.styles import drawing_rules, stage_rules, stored_rules
 
 INLINE = frozenset("span b i em strong small code kbd".split())
@@ -46,7 +46,9 @@ def standalone_svg(drawing: Frag, *, lean: bool = False, ground: bool = False) -
         paper = h("rect", x=left, y=top, width=width, height=height, class_="paper")
         body = _svg(paper) + body
     label = escape(drawing.get("aria-label") or "")
-    style = _lean_style(body) if lean else "\n".join((image_colours(), *drawing_rules()))
+    style = (
+        _lean_style(body) if lean else "\n".join((image_colours(), *HUE_RULES, *drawing_rules()))
+    )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{escape(box)}" width="{escape(width)}" '
         f'height="{escape(height)}" role="img" aria-label="{label}">'
@@ -71,11 +73,11 @@ def _lean_style(body: str) -> str:
     there = {f".{name}" for names in re.findall(r'class="([^"]*)"', body) for name in names.split()}
     there |= set(re.findall(r"<([a-z]+)", body)) | {"svg"}
     rules = ""
-    for rule in (*drawing_rules(), *stage_rules()):
+    for rule in (*HUE_RULES, *drawing_rules(), *stage_rules()):
         selectors = rule.partition("{")[0].split(",")
         if any(set(re.findall(r"\.?[a-z][a-z-]*", each)) <= there for each in selectors):
             rules += rule
-    named = set(re.findall(r"var\((--[a-z-]+)\)", rules))
+    named = set(re.findall(r"var\((--[a-z-]+)", rules))
     colours = image_colours().removeprefix(":root{").removesuffix("}").split(";")
     kept = [colour for colour in colours if colour.partition(":")[0] in named]
     return f":root{{{';'.join(kept)}}}{rules}"
@@ -190,4 +192,4 @@ def sign(ok: bool) -> str:
 
 
 def _cell(cell: str) -> Frag | str:
-    return h("span", cell, class_="broken") if cell.startswith(BROKEN) else cell
+    return h("span", cell, class_="alarm") if cell.startswith(BROKEN) else cell

@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from kit.model.family import families
-from kit.views.palette import INK_ON, LIGHT, OUTLINE, SIGNS, lab_colours, page_colours, resolved
+from kit.views.palette import HUES, LIGHT, lab_colours, page_colours, resolved
 
 FOLDER = Path(__file__).resolve().parent / "css"
 READ = ("root", "frame", "tables", "parts", "readable")
@@ -88,13 +88,14 @@ def _rules(paths: Iterable[Path]) -> tuple[str, ...]:
 @cache
 def stored_rules() -> tuple[StoredRule, ...]:
     """The rules of stored output, with the light theme's colours in place."""
-    colours = {**LIGHT, **SIGNS, "outline": OUTLINE}
-    colours |= {f"on-{name}": colour for name, colour in INK_ON.items()}
     sheets = [FOLDER / "stored.css", *_of_families("stored")]
-    rules = []
+    rules = [
+        StoredRule("", frozenset(("chip", f"h-{hue}")), f"background:{fill};color:{ink}")
+        for hue, (fill, ink, *_) in HUES.items()
+    ]
     for selector, body in _RULE.findall("".join(map(_sent, sheets))):
         tag, *classes = selector.strip().split(".")
-        declarations = _VARIABLE.sub(lambda name: colours[name[1]], body)
+        declarations = _VARIABLE.sub(lambda name: LIGHT[name[1]], body)
         rules.append(StoredRule(tag, frozenset(classes), declarations))
     return tuple(rules)
 

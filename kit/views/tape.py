@@ -15,6 +15,7 @@ from msgspec import Struct
 from kit.errors import counted
 from kit.views.fragment import Frag, Kid, h
 from kit.views.labels import LINE, Box, measured, wrapped
+from kit.views.palette import hues
 from kit.views.parts import fresh
 from kit.views.wires import Place
 
@@ -215,25 +216,26 @@ class Tape:
                 h("text", words, x=middle, y=low + 5, text_anchor="middle", class_="soft"),
             ]
         former = {key: reach for _, key, reach in was.marks} if was else {}
-        reached = {key: reach for _, key, reach in card.marks}
+        reached, colours = {key: reach for _, key, reach in card.marks}, hues([*letters])
         return [
-            self._mark(key, f"{name}: {_reach_words(reached[key])}", letters.get(name, name)[:1],
+            self._mark(key, f"{name}: {_reach_words(reached[key])}",
+                       (letters.get(name, name)[:1], colours.get(name, "")),
                        Place(middle, low), reached[key], former.get(key, reached[key]))
             for name, key, middle in _marks(card, middle)
         ]  # fmt: skip
 
     def _mark(
-        self, key: str, title: str, letter: str, at: Place, reach: Reach, former: Reach
+        self, key: str, title: str, look: tuple[str, str], at: Place, reach: Reach, former: Reach
     ) -> Frag:
         seat = h("rect", x=-8, y=-8, width=16, height=16, rx=3, class_="seat-of")
-        words = h("text", letter, y=5, text_anchor="middle") if reach else None
+        words = h("text", look[0], y=5, text_anchor="middle") if reach else None
         return h(
             "g",
             h("title", title),
             fresh(0, 0, 17, 21) if reach != former else None,
             (seat, words) if reach == "applied" else (words, seat),
             k=key,
-            class_=f"reached {reach}".rstrip(),
+            class_=" ".join(filter(None, ("reached", reach, look[1]))),
             transform=_at(at),
         )
 

@@ -6,7 +6,7 @@ it carries; labels of other things find room by the same rules.
 import re
 from cmath import rect
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 from math import ceil, hypot, tau
@@ -513,15 +513,20 @@ def envelope_box(place: Place) -> Box:
     return Box(place.real, place.imag, 24, 20)
 
 
+NO_HUES: Mapping[str, str] = {}
+
+
 def trails(
     flows: Iterable[Flow],
     route: Callable[[Flow], Way | None],
     labels: Labels,
     unheard: Iterable[str] = (),
     announced: Container[str] = (),
+    senders: Mapping[str, str] = NO_HUES,
 ) -> Iterator[Frag]:
     """Draw what travelled in a step, each pair of ends once; lost is what went to the ``unheard``,
     and who is ``announced`` needs no words beside it. What is asked and what comes back are one.
+    ``senders`` are the classes of hues by the keys of nodes.
 
     ``route`` is the wire of a flow; None: one of its ends is not there.
     """
@@ -563,7 +568,7 @@ def trails(
             h("path", d=path(way) + heads, class_="way"),
             h("g", shape, rift() if is_lost else None, transform=at) if place else None,
             k=key,
-            class_=f"trail {kind}",
+            class_=f"trail {kind} {senders.get(flow.from_key, '')}".rstrip(),
         )
 
 

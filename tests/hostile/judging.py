@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
+from threading import Timer, get_ident
 from typing import Any, NamedTuple
 
 from kit.errors import LONGEST_MESSAGE, KitError
@@ -72,21 +73,23 @@ def _place(error: BaseException) -> str:
 
 @contextmanager
 def _limited() -> Iterator[None]:
-    """Stop what computes for too long, or waits: other work on the machine is not its fault."""
+    """Stop what computes for too long, or waits: other work on the machine is not its fault.
+
+    The alarm is left to those who are tried: by it the kit wakes a model that sleeps.
+    """
 
     def stop(*_: object) -> None:
         raise HangError(f"no answer within {PATIENCE:g} s")
 
-    limits = (
-        (signal.ITIMER_PROF, signal.SIGPROF, PATIENCE),
-        (signal.ITIMER_REAL, signal.SIGALRM, PATIENCE * 10),
-    )
-    former = [signal.signal(number, stop) for _, number, _ in limits]
-    for timer, _, seconds in limits:
-        signal.setitimer(timer, seconds)
+    numbers = signal.SIGPROF, signal.SIGUSR1
+    former = [signal.signal(number, stop) for number in numbers]
+    waited = Timer(PATIENCE * 10, signal.pthread_kill, (get_ident(), signal.SIGUSR1))
+    signal.setitimer(signal.ITIMER_PROF, PATIENCE)
+    waited.start()
     try:
         yield
     finally:
-        for (timer, number, _), handler in zip(limits, former, strict=True):
-            signal.setitimer(timer, 0)
+        waited.cancel()
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        for number, handler in zip(numbers, former, strict=True):
             signal.signal(number, handler)

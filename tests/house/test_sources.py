@@ -16,7 +16,7 @@ CITED = re.compile(r"\bSources?: (.*?)(?=(?<!\b[A-Z])\.(?: [A-Z]|$)|$)")
 TITLE = re.compile(r'"([^"]+)"')
 # Nobody but those who made the kit knows the documents by number.
 NUMBERED = re.compile(r"\bseeds?\s+(?:# )?0\d\d\b", re.IGNORECASE)
-OTHERS = ("published", "RFC 9562", "Okabe", "``kit.")
+OTHERS = ("published", "RFC 9562", "WCAG", "``kit.")
 
 
 def _short_names() -> list[str]:

@@ -165,9 +165,9 @@ def test_a_note_with_a_key_is_marked_when_it_changes() -> None:
 def test_a_badge_without_words_is_not_there() -> None:
     """The others have a key and a look each."""
     panel = status(lambda scene: [("epoch", "epoch 5", "plain"), ("late", "", "busy"),
-                                  ("broken", "! lost", "broken")])  # fmt: skip
+                                  ("broken", "! lost", "alarm")])  # fmt: skip
     badges = [one for one in panel.draw(Scene(TwoPhase(), ())).walk() if one.tag == "li"]
     assert [(one.key, one.get("class")) for one in badges] == [
         ("badge:epoch", "plain"),
-        ("badge:broken", "badge broken"),
+        ("badge:broken", "badge alarm"),
     ]

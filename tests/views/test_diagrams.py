@@ -255,6 +255,6 @@ def test_the_command_checks(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_drawn_table_escapes_its_words_and_boxes_what_is_filled() -> None:
     """Words have no meaning for DOT; a gap has no box; a ruler row gives columns their widths."""
     source = table_source([[Cell("<b>&"), Cell("x", 2, "added"), Cell()]], [20, 30])
-    assert drawn_rows(source) == [[(1, "", "&lt;b&gt;&amp;"), (2, "#56b4e9", "x"), (1, "", "")]]
+    assert drawn_rows(source) == [[(1, "", "&lt;b&gt;&amp;"), (2, "#dde1e6", "x"), (1, "", "")]]
     assert 'WIDTH="30"' in source
     assert dot.render(source) is not None

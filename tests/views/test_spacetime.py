@@ -319,11 +319,11 @@ def test_a_network_in_hand_is_drawn_as_it_is() -> None:
         timeline.do(option[0])
     scene = scene_at(timeline, timeline.at)
     frag, said = ACTORS.draw(scene), ACTORS.text(scene)
-    assert classed(frag, "envelope")[0].get("class") == "envelope waits"
+    assert classed(frag, "envelope")[0].get("class") == "envelope waits h-a"
     assert len(classed(frag, "wall")) == 1
     assert len(classed(frag, "tip")) == 1
     assert part(frag, "n:B") is not None
-    assert (part(frag, "n:B") or frag).get("class") == "character down"
+    assert (part(frag, "n:B") or frag).get("class") == "character down h-b"
     assert "keep hello (not sent yet: its sender still has to write)" in said
     assert "cut: nothing passes from A to B" in said
 

@@ -232,7 +232,7 @@ SHOWN = {
     "sign joining": "+",
     "sign ballot": "ballot",
     "sign gone": "✗",
-    "fill": "blue",
+    "fill": "fill",
     "log-card dashed": "dashed card",
     "log-card void": "struck out",
     "character down": "hollow",
@@ -241,9 +241,14 @@ SHOWN = {
     "bars": "with bars",
     "envelope": "envelope",
     "place-of": "dot",
-    "moved": "yellow",
+    "moved": "outline",
 }
 """Classes of what is drawn, and what the legend calls them."""
+
+
+def without_hue(part: Frag) -> str:
+    """The classes of a part, but for those that say whose it is."""
+    return re.sub(r" ?\bh-[a-g]\b", "", part.get("class") or "")
 
 
 @SOME_AND_OTHERS
@@ -256,7 +261,7 @@ def test_each_mark_is_explained_beside_the_picture(model: str, others: bool) -> 
             [panel] = [each for each in views.panels if each.name == views.picture]
             if frag.get("class") == "stage" and panel.legend:
                 told = panel.legend(scene)
-                seen = {SHOWN.get(part.get("class") or "") for part in frag.walk()}
+                seen = {SHOWN.get(without_hue(part)) for part in frag.walk()}
                 assert not [mark for mark in seen if mark and f"{mark}: " not in told]
 
 
@@ -301,9 +306,9 @@ def test_what_disks_say_is_explained(model: str) -> None:
 
 
 MEANT = {
-    "raft": {"ballot", "votes B", "✓ 1 of 2", "blue"},
+    "raft": {"ballot", "votes B", "✓ 1 of 2", "fill"},
     "raft_groups": {"crown", "above", "t1 ✓2 of 3", "ballot"},
-    "commit": {"key", "promise 1B", "r1 1A", "snap 2", "blue"},
+    "commit": {"key", "promise 1B", "r1 1A", "snap 2", "fill"},
 }
 """Marks of pictures whose disks have words that no legend knew."""
 
@@ -805,10 +810,10 @@ def test_equal_messages_are_one_pile() -> None:
     lost = Message("C", "A", "gone")
     frag = staged(replace(QUIET, messages=(same, same, held), lost=(lost,)))
     assert keyed(frag, "label:sent:A:B:hello").text() == "hello ×2"
-    assert (keyed(frag, "sent:A:B:hello").get("class") or "") == "envelope many"
-    assert (keyed(frag, "sent:B:C:wait:held").get("class") or "") == "envelope held"
+    assert (keyed(frag, "sent:A:B:hello").get("class") or "") == "envelope many h-a"
+    assert (keyed(frag, "sent:B:C:wait:held").get("class") or "") == "envelope held h-b"
     torn = keyed(frag, "sent:C:A:gone:torn")
-    assert torn.get("class") == "envelope torn"
+    assert torn.get("class") == "envelope torn h-c"
     assert "(lost)" in torn.text()
 
 
@@ -951,7 +956,7 @@ def test_old_cards_are_folded_with_their_number() -> None:
     assert "entry 9" in coming.text()
     assert [part for part in coming.walk() if "dashed" in (part.get("class") or "")]
     reached = keyed(frag, "at:A:8")
-    assert reached.get("class") == "reached applied"
+    assert reached.get("class") == "reached applied h-a"
 
 
 def test_the_strip_says_the_way_and_what_follows() -> None:

@@ -64,8 +64,8 @@ def test_a_nasty_name_stays_text_in_an_image() -> None:
 def test_marks_are_styled_in_place() -> None:
     """Signs of change keep fill and shape without any style sheet."""
     html = static_html(draw_placements(milestones(walk("tcm/bootstrap"))[3]))
-    assert re.search(r"background:#56b4e9[^>]*>\+X<", html)
-    assert re.search(r"background:#e69f00[^>]*>−B<", html)
+    assert re.search(r"border:2px solid #14181f[^>]*>\+X<", html)
+    assert re.search(r"background:#dde1e6[^>]*>−B<", html)
 
 
 def test_a_broken_lamp_and_badge_look_broken() -> None:
@@ -76,25 +76,28 @@ def test_a_broken_lamp_and_badge_look_broken() -> None:
     scene = Scene(model, timeline.state, timeline.before, timeline.now.action)
     badge = stored_frame(scene, (LAMPS,))
     html = static_html(draw_lamps(scene), badge)
-    assert len(re.findall(r"background:#d55e00[^>]*>! 1 of 11 broken", html)) == 1
-    assert len(re.findall(r"background:#d55e00[^>]*>!<", html)) == 1
+    assert len(re.findall(r"background:#b83a0b[^>]*>! 1 of 11 broken", html)) == 1
+    assert len(re.findall(r"background:#b83a0b[^>]*>!<", html)) == 1
 
 
 def test_a_lean_drawing_keeps_every_rule_that_it_uses() -> None:
     """A small drawing is a small file; what its parts look like stays the same."""
-    drawing = h("svg", h("g", h("rect", class_="body"), class_="joining"), viewBox="0 0 9 9")
+    drawing = h("svg", h("g", h("rect", class_="body"), class_="joining h-d"), viewBox="0 0 9 9")
     lean, whole = (standalone_svg(drawing, lean=flag) for flag in (True, False))
     assert len(lean) < len(whole) / 2
-    assert ".joining .body{fill:var(--added)" in lean
-    assert "--added:#56b4e9" in lean
-    assert ".leaving" not in lean
+    assert ".joining .body{fill:var(--bg)" in lean
+    assert ".h-d{--h:#12846d;--on:#ffffff;--ed:var(--xd);}" in lean
+    assert "--xd:#0b6b57" in lean
+    assert "--bg:#fbfbf9" in lean
+    assert ".h-a" not in lean
+    assert "--xa" not in lean
 
 
 def test_a_rule_of_several_things_is_kept_for_one_of_them() -> None:
     """A disk that holds nothing has the colour of a disk, though the rule names its filling too."""
     lean = standalone_svg(h("svg", h("path", class_="drum"), viewBox="0 0 9 9"), lean=True)
-    assert ".drum,.level{fill:var(--chip)" in lean
-    assert "--chip:" in lean
+    assert ".drum,.level{fill:var(--raised)" in lean
+    assert "--raised:" in lean
 
 
 def test_words_of_neighbours_stay_apart() -> None:
@@ -105,7 +108,7 @@ def test_words_of_neighbours_stay_apart() -> None:
     assert "✓</b> split" in html
 
 
-def test_a_replica_that_is_only_written_to_has_a_dashed_edge() -> None:
+def test_a_replica_that_is_only_written_to_has_a_double_edge() -> None:
     """It is not read yet; so it is in stored output, too."""
     html = static_html(draw_placements(milestones(walk("tcm/bootstrap"))[2]))
-    assert re.search(r"border-style:dashed[^>]*>\+X<", html)
+    assert re.search(r"border:4px double #14181f[^>]*>\+X<", html)

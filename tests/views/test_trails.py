@@ -14,7 +14,7 @@ from tests.views.test_stage import Part, covers, curve, drawn, parts
 MODELS = ("tcm", "tablets", "resize", "balance")
 """Models with a picture that is no stage, over which things travel."""
 MARKED = {("tcm", "entry")}
-"""What is seen without a wire: an applied epoch is a number in yellow."""
+"""What is seen without a wire: an applied epoch is an outlined number."""
 NO_WAY = {("tcm/two-bootstraps", 54), ("tcm/two-bootstraps", 55), ("two-datacenters", 21)}
 """Steps in which a node on the ring is walled in: discs at both sides, behind it its number, before
 it letters and a disk that stand closer than a curve is wide.

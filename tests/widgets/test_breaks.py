@@ -138,7 +138,7 @@ def test_a_break_is_an_event(desk: MakeDesk) -> None:
 @pytest.mark.browser
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_culprits_can_be_read(desk: MakeDesk, theme: Literal["light", "dark"]) -> None:
-    """What a culprit says stands out from what is behind it, also where that is new and yellow."""
+    """What a culprit says stands out from what is behind it, also where that is new."""
     table = desk(walked("gossip/both-sides", 2))
     table.page.emulate_media(color_scheme=theme)
     table.do("step")

@@ -19,7 +19,7 @@ from kit.ring.replication import SimpleStrategy
 from kit.ring.tokens import small
 from kit.ring.topology import Node, Ring
 from kit.views.chart import Chart, chart, empty_figure
-from kit.views.palette import OUTLINE, SIGNS
+from kit.views.palette import LIGHT, SHADES
 from kit.views.static import Sheet, sign
 
 AuthMode = Literal["legacy", "group 0"]
@@ -47,7 +47,7 @@ def rebuild_delay(mode: AuthMode, poll: float = POLL_SECONDS) -> tuple[float, fl
 MOST_CHANGES = 2_000
 DAY = 86_400  # seconds
 MODES: tuple[AuthMode, ...] = ("legacy", "group 0")
-FILLS = {"legacy": SIGNS["removed"], "group 0": SIGNS["added"]}
+FILLS = {"legacy": SHADES["removed"], "group 0": SHADES["added"]}
 
 
 def hashed_after(changes: int) -> list[tuple[int, int]]:
@@ -78,9 +78,12 @@ def digest_costs(changes: int = 100) -> Chart:
         raise BadInput("changes", changes, f"a number from 2 to {MOST_CHANGES}")
     counts = hashed_after(changes)
     figure, axes = empty_figure(6.4, 2.8)
-    axes.plot([cells for cells, _ in counts], "--", color=OUTLINE, label="cells hashed (legacy)")
-    axes.plot([tables for _, tables in counts], "-", color=OUTLINE, label="tables that exist")
-    axes.plot([1] * len(counts), ":", color=OUTLINE, label="timestamps made (group 0)")
+    for dashes, label, drawn in (
+        ("--", "cells hashed (legacy)", [cells for cells, _ in counts]),
+        ("-", "tables that exist", [tables for _, tables in counts]),
+        (":", "timestamps made (group 0)", [1] * len(counts)),
+    ):
+        axes.plot(drawn, dashes, color=LIGHT["ink"], label=label)
     axes.set_xlabel("schema changes so far")
     axes.set_ylabel("count")
     figure.legend(loc="outside upper center", ncols=3, frameon=False)
@@ -107,7 +110,7 @@ def service_level_delays(poll: float = POLL_SECONDS) -> Chart:
     lines = ["Seconds until a node sees a changed service level"]
     for at, mode in enumerate(MODES):
         least, most = rebuild_delay(mode, poll)
-        axes.barh(at, most, color=FILLS[mode], edgecolor=OUTLINE)
+        axes.barh(at, most, color=FILLS[mode], edgecolor=LIGHT["ink"])
         said = f"{least:g} to {most:g}" if most else "at once, when the entry is applied"
         axes.text(most, at, f"  {said}", va="center", fontsize=8)
         lines.append(f"{mode}: {said}")

@@ -95,8 +95,8 @@ def _badges(scene: Scene) -> Badges:
     yield "versions", counted(count, "version"), "busy" if count > 1 else ""
     apart = scene.model.carrier.apart(scene.state.network)
     sides = f"partition: {scene.model.carrier.sides(apart)}" if apart else ""
-    yield "split", sides, "broken"
-    yield "lost", f"! {counted(lost, 'change')} overwritten" if lost else "", "broken"
+    yield "split", sides, "alarm"
+    yield "lost", f"! {counted(lost, 'change')} overwritten" if lost else "", "alarm"
 
 
 SIDE_BY_SIDE = Table(
@@ -116,7 +116,7 @@ VIEWS = staged(
         gates=None,
         meanings={
             "on a disk": "its tables (of which clients), what it has heard",
-            "blue": "share of all schema cells",
+            "fill": "share of all schema cells",
             "below a node": "its schema version, with a short name",
         },
     ),
@@ -227,7 +227,7 @@ def _join_badges(scene: Scene) -> Badges:
     yield "heard", f"yet to hear: {behind}" if behind else "all have heard", "busy" * bool(behind)
     yield "streams", counted(state.streams, "stream"), ""
     yield "writes", f"{counted(state.acknowledged.bit_count(), 'write')} acked", ""
-    yield "cut", f"{state.cut_off} is cut off" if state.cut_off else "", "broken"
+    yield "cut", f"{state.cut_off} is cut off" if state.cut_off else "", "alarm"
 
 
 JOIN_VIEWS = staged(
@@ -239,7 +239,7 @@ JOIN_VIEWS = staged(
         gates=gates,
         meanings={
             "eye": "read; pencil: written to",
-            "blue": "share of the range's data",
+            "fill": "share of the range's data",
             "on a disk": "its data, what it has heard",
         },
     ),

@@ -18,7 +18,7 @@ from kit.protocols.group0.discovery import Discovery, groups
 from kit.protocols.group0.group0 import Group0
 from kit.search.check import check
 from kit.views.chart import Chart, chart, empty_figure
-from kit.views.palette import OUTLINE, SIGNS
+from kit.views.palette import LIGHT, SHADES
 
 VersionSource = Literal["hash", "timestamp"]
 LARGE = 10_000
@@ -48,7 +48,7 @@ def total_cost(source: VersionSource, tables: int) -> float:
 
 
 SOURCES: tuple[VersionSource, ...] = ("hash", "timestamp")
-FILLS = {"hash": SIGNS["removed"], "timestamp": SIGNS["added"]}
+FILLS = {"hash": SHADES["removed"], "timestamp": SHADES["added"]}
 POINTS = 20
 MOST_TABLES = 1_000_000
 
@@ -68,11 +68,11 @@ def schema_costs(tables: int = LARGE) -> Chart:
     lines = [f"Seconds per schema change, up to {tables:,} tables"]
     for place, source in enumerate(SOURCES):
         costs, wide = [change_cost(source, n)[1] for n in counts], 1.2 if place else 3
-        axes.plot(counts, costs, color=OUTLINE, linewidth=wide, label=source)
+        axes.plot(counts, costs, color=LIGHT["ink"], linewidth=wide, label=source)
         least, most = change_cost(source, tables)
         at = tables * (1.12 + 0.2 * place)
-        axes.bar(at, most, 0.1 * tables, color=FILLS[source], edgecolor=OUTLINE)
-        axes.plot([at - 0.05 * tables, at + 0.05 * tables], [least] * 2, color=OUTLINE)
+        axes.bar(at, most, 0.1 * tables, color=FILLS[source], edgecolor=LIGHT["ink"])
+        axes.plot([at - 0.05 * tables, at + 0.05 * tables], [least] * 2, color=LIGHT["ink"])
         axes.text(at, most, source, ha="center", va="bottom", fontsize=8)
         lines.append(f"by {source}: {_seconds(least, most)}")
     halved = change_cost("hash", max(1, tables // 2))[1]

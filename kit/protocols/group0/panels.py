@@ -276,8 +276,8 @@ def _badges(scene: Scene) -> Badges:
     if state.up >> state.leader & 1:
         yield "leader", f"term {state.term}: {names[state.leader]} leads", ""
     else:
-        yield "leader", f"! leader {names[state.leader]} is down", "broken"
-    yield "quorum", *(("✓ quorum", "") if up >= needed else ("! no quorum", "broken"))
+        yield "leader", f"! leader {names[state.leader]} is down", "alarm"
+    yield "quorum", *(("✓ quorum", "") if up >= needed else ("! no quorum", "alarm"))
     yield "deposed", f"… {', '.join(wrong)} deposed" if wrong else "", "busy"
 
 
@@ -317,7 +317,7 @@ VIEWS = Views(
             meanings={
                 "on a disk": "how many of the 8 steps of its change are done",
                 "lock": "holds the guard",
-                "blue": "applied",
+                "fill": "applied",
             },
         ),
         panel_of(
@@ -461,7 +461,7 @@ def _groups(scene: Scene) -> str:
 
 
 def _discovery_badges(scene: Scene) -> Badges:
-    yield "groups", _groups(scene), "broken" if len(groups(scene.state)) > 1 else ""
+    yield "groups", _groups(scene), "alarm" if len(groups(scene.state)) > 1 else ""
     yield "seeds", "! two groups can form" if _warning(scene) else "", "busy"
 
 
@@ -480,7 +480,7 @@ DISCOVERY_VIEWS = Views(
             meanings={
                 "+": "in no group yet",
                 "below a node": "whose answers it waits for",
-                "blue": "peers it knows",
+                "fill": "peers it knows",
                 "crown": "founded a group",
             },
         ),

@@ -56,6 +56,7 @@ def _stage(scene: Scene) -> Stage:
             *(order for row, order in zip(rows, orders, strict=True) if row[3].endswith(UNREAD)),
         ),
         lines=1,
+        plain=("TM",),
     )
 
 
@@ -109,7 +110,7 @@ VIEWS = Views(
             gates=gates,
             meanings={
                 "crown": "transaction manager",
-                "blue": "promised to commit; TM: promises heard",
+                "fill": "promised to commit; TM: promises heard",
             },
         ),
         panel_of("table", "Managers", TABLE, still=True),

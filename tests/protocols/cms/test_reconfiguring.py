@@ -273,7 +273,7 @@ def test_an_override_is_confirmed_first_and_its_entry_stays_marked() -> None:
     assert ">open-override</button>" in drawn(timeline, "override")
     assert "forced" not in drawn(timeline, "nodes")
     go_on(timeline, "open-override", "force C", "resume", "submit C C")
-    assert drawn(timeline, "log").count('class="badge broken"') == 1
+    assert drawn(timeline, "log").count('class="badge alarm"') == 1
     assert drawn(timeline, "nodes").count("log-card forced") == 1
 
 

@@ -141,11 +141,11 @@ def test_a_read_barrier_waits_until_the_node_has_applied_the_log() -> None:
     """B lags: its mark in the matrix goes from reached to committed to applied."""
     driven = Driven().submitted(ONE[0]).do("commit 4 by A C", f"{CREATE} B")
     assert line_with(driven.refused("barrier B"), "B", "applied", "1 of 2")
-    assert driven.part("matrix", "at:B:2").get("class") == "reached"
+    assert driven.part("matrix", "at:B:2").get("class") == "reached h-b"
     driven.do("replicate B")
-    assert driven.part("matrix", "at:B:2").get("class") == "reached committed"
+    assert driven.part("matrix", "at:B:2").get("class") == "reached committed h-b"
     driven.do("apply B", "barrier B")
-    assert driven.part("matrix", "at:B:2").get("class") == "reached applied"
+    assert driven.part("matrix", "at:B:2").get("class") == "reached applied h-b"
     assert driven.flows() == ["B → A: read barrier", "A → B: committed up to index 2"]
 
 

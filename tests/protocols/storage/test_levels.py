@@ -41,7 +41,7 @@ from kit.protocols.storage.rules.levels import (
     write_quotas,
 )
 from kit.protocols.storage.rules.view import View
-from kit.views.palette import SIGNS
+from kit.views.palette import SHADES
 from tests.protocols.storage.views import NEW, OLD, VIEWS, A, B, C, X
 from tests.views.tabled import drawn_rows
 
@@ -197,7 +197,7 @@ def test_the_counting_picture_judges_each_set_of_answers_by_union_and_joint() ->
         for row in drawn_rows(source)
         if row[0][2] in {"union", "joint"}
     ]
-    enough, few = SIGNS["added"], SIGNS["removed"]
+    enough, few = SHADES["added"], SHADES["removed"]
     assert judged == [
         ("union", [(4, few, "2 of 4: 3 needed")]),
         ("joint", [(3, enough, "2 of 3: enough")]),

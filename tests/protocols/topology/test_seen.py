@@ -181,7 +181,7 @@ def test_a_node_that_has_left_stays_grey_in_picture_and_table() -> None:
         shown = seen(timeline)
         assert any(line.startswith("  C: left") for line in shown["Nodes"]), at
         assert any("C.node_state = left" in line for line in shown["system.topology"]), at
-        assert character(timeline, "C").get("class") == "character gone", at
+        assert character(timeline, "C").get("class") == "character gone h-c", at
 
 
 @pytest.mark.spec("D-028")

@@ -26,7 +26,7 @@ def panel(scene: Scene, name: str = "managers") -> Panel:
 def unread(scene: Scene) -> list[str]:
     """The envelopes of a picture."""
     parked = panel(scene).draw(scene).walk()
-    words = (str(one) for one in parked if one.get("class") == "envelope")
+    words = (str(one) for one in parked if "envelope" in str(one.get("class")))
     return [each.partition("<title>")[2].partition("</title>")[0] for each in words]
 
 

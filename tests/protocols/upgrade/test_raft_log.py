@@ -20,7 +20,7 @@ from kit.protocols.upgrade.rules import (
     questions,
     state_at_start,
 )
-from kit.views.palette import SIGNS
+from kit.views.palette import SHADES
 from tests.fixtures import rows
 from tests.protocols.upgrade.runs import FINISHED, STARTED, raft, scene
 from tests.views.frames import go_on, panel_text
@@ -216,7 +216,7 @@ def test_the_drawing_has_five_phases_in_order_for_each_node() -> None:
     for row in rows.values():
         told = [(words, colour) for _, colour, words in row if words]
         names = [f"{at} {name}" for at, name in enumerate(PHASES, 1)]
-        refuses, done = SIGNS["removed"], SIGNS["added"]
+        refuses, done = SHADES["removed"], SHADES["added"]
         assert told == [*zip(names, ("#ffffff", "#ffffff", refuses, refuses, done), strict=True)]
 
 

@@ -99,7 +99,7 @@ def _badges(scene: Scene) -> Badges:
     yield "epoch", f"epoch {newest}", ""
     yield "behind", f"{behind} behind" if behind else "", "busy"
     unknown = sum(each.stage == "unknown" for each in s.requests)
-    yield "unknown", f"! {counted(unknown, 'outcome')} unknown" if unknown else "", "broken"
+    yield "unknown", f"! {counted(unknown, 'outcome')} unknown" if unknown else "", "alarm"
 
 
 def _run(scene: Scene) -> Spacetime:
@@ -238,7 +238,7 @@ VIEWS = staged(
             "promise 1B": "it refuses ballots below 1B (round 1 of B)",
             "r1 1A": "it has accepted event r1 in ballot 1A",
             "snap 2": "its newest snapshot is of epoch 2",
-            "blue": "entries of its log that it has to replay",
+            "fill": "entries of its log that it has to replay",
         },
     ),
     panel_of(

@@ -22,7 +22,7 @@ from kit.views.replicas import SIGNS, pencil
 from kit.views.stage import Character, Stage, stage_panel
 from kit.views.tape import Card, Reach
 
-FORCED = h("span", "! forced", class_="badge broken")
+FORCED = h("span", "! forced", class_="badge alarm")
 WIDE = 78
 """How wide a step of the plot of sizes is."""
 HEALTH: dict[str, Health] = {"up": "up", "down": "down", "lost": "gone", "left": "gone"}
@@ -120,9 +120,9 @@ def _badges(scene: Scene) -> Badges:
     newest = m.newest(s)
     has = m.has_quorum(s)
     yield "cms", f"CMS {facts.text(m, newest)}", "busy" * bool(newest.pending)
-    yield "quorum", "events: quorum" if has else "! no events", "broken" * (not has)
+    yield "quorum", "events: quorum" if has else "! no events", "alarm" * (not has)
     yield "data", "data: served" if m.serving(s) else "! data: not all served", ""
-    yield "override", "! override" if s.open else "", "broken"
+    yield "override", "! override" if s.open else "", "alarm"
 
 
 def _leaving(scene: Scene) -> str:
@@ -199,7 +199,7 @@ VIEWS = staged(
         meanings={
             "key": "a member of the CMS",
             "eye": "read; pencil: written to",
-            "blue": "how much of the log a node has while it is added",
+            "fill": "how much of the log a node has while it is added",
             "below a node": "its epoch",
             "on a disk": "the CMS as it knows it; what is above a gap",
         },

@@ -135,7 +135,7 @@ def _badges(scene: Scene) -> Badges:
         yield "versions", f"{new} of {there} new", "busy" if 0 < new < there else ""
     yield "log", f"{by_log} of {there} by the log", "busy" if 0 < by_log < there else ""
     unlike = ", ".join(row.name for row in scene.of(beliefs) if row.differs)
-    yield "unlike", f"! metadata differs: {unlike}" if unlike else "", "broken"
+    yield "unlike", f"! metadata differs: {unlike}" if unlike else "", "alarm"
 
 
 VIEWS = staged(

@@ -102,7 +102,7 @@ def _badges(scene: Scene) -> Badges:
     rejected = len(s.rejected)
     yield "rejected", f"{counted(rejected, 'change')} rejected" if rejected else "", "busy"
     missing = sum(row.missing for row in scene.of(facts.known_rows))
-    yield "missing", f"! {JOINER} lacks {counted(missing, 'write')}" if missing else "", "broken"
+    yield "missing", f"! {JOINER} lacks {counted(missing, 'write')}" if missing else "", "alarm"
 
 
 VIEWS = staged(

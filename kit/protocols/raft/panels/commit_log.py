@@ -71,7 +71,7 @@ def _badges(scene: Scene) -> Badges:
     m, s = scene.model, scene.state
     yield "disk", f"{len(s.disk)} in the disk's queue", "busy" if s.disk else ""
     yield "waited", f"disk work since {s.change}: {s.waited}" if s.change else "", "busy"
-    yield "down", "" if s.up else "the node is down", "broken"
+    yield "down", "" if s.up else "the node is down", "alarm"
     gone = m.lost(s)
     yield "lost", f"{len(gone)} lost here" if gone else "", "plain"
 

@@ -116,7 +116,7 @@ VIEWS = staged(
             "votes B": "the server it voted for in its term",
             "✓ 1 of 2": "it knows that the first of its 2 entries is committed",
             "ballot": "it asks for votes",
-            "blue": "entries in its log that its state machine has applied",
+            "fill": "entries in its log that its state machine has applied",
         },
     ),
     panel_of(

@@ -232,12 +232,12 @@ def _badges(scene: Scene) -> Badges:
 
 
 def _broken(words: str) -> tuple[str, str]:
-    return f"! {words}", "broken"
+    return f"! {words}", "alarm"
 
 
 VIEWS = staged(
     _badges,
-    stage_panel("nodes", "Nodes", _stage, gates=gates, meanings={"blue": "its schema changes"}),
+    stage_panel("nodes", "Nodes", _stage, gates=gates, meanings={"fill": "its schema changes"}),
     panel_of(
         "presses",
         "Nodes",

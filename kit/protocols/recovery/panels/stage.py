@@ -130,7 +130,7 @@ STAGE = stage_panel(
     gates=gates,
     meanings={
         "on a disk": "its last committed entry, what else it stores",
-        "blue": "share of the log",
+        "fill": "share of the log",
         "crown": "the recovery leader",
     },
 )
@@ -210,6 +210,6 @@ MODE_STAGE = stage_panel(
     gates=_mode_gates,
     meanings={
         "on a disk": "its upgrade state, group id, tables of group 0",
-        "blue": "its schema changes",
+        "fill": "its schema changes",
     },
 )

@@ -14,6 +14,7 @@ from kit.protocols.storage.storage import Storage
 from kit.views.busts import Health, Kind, bust
 from kit.views.fragment import Frag, h
 from kit.views.labels import measured
+from kit.views.palette import hues
 from kit.views.panel import Scene
 from kit.views.parts import fresh, word
 from kit.views.replicas import DISK_WIDE, MARK, SIGNS, asked_words, disk, envelope, eye, key, pencil
@@ -57,12 +58,13 @@ def draw_heads(scene: Scene, rows: Mapping[str, int]) -> list[Frag]:
     ]
     for at, line in enumerate(lines):
         drawn.append(_asks(line, NAME + LINE * at, marks - MARK // 2 - 2, rows))
-    was = _former(scene)
+    was, colours = _former(scene), hues([row.name for row in replicas])
     for row in replicas:
         share = facts.arrived(row)
         former_row = was.get(row.name, (row, share))
         acting = row.name == acts
-        drawn.append(_replica(row, share, former_row, marks, disks, rows, acts=acting))
+        head = _replica(row, share, former_row, marks, disks, rows, acts=acting)
+        drawn.append(h("g", head, class_=colours.get(row.name)))
     ways = dict.fromkeys(way for row in replicas for way in row.copies if way.status != "arrived")
     session = facts.session(m, s)
     for at, way in enumerate(ways):

@@ -330,7 +330,7 @@ BESIDE = 38
 
 def _legend(scene: Scene, drawing: Layout, words: str) -> Iterator[str]:
     if isinstance(scene.model, Storage):
-        yield "square: client; blue lines: reads, black: writes"
+        yield "square: client; grey lines: reads, black: writes"
         if any(row.oldest < row.newest for row in scene.of(facts.addressees)):
             unit = scene.model.history.unit
             yield f"several {unit}s at a client: its next request is planned at one of them"
@@ -341,7 +341,7 @@ def _legend(scene: Scene, drawing: Layout, words: str) -> Iterator[str]:
     yield from ("✗: error",) * ("✗" in words)
     yield from ("double line: copy",) * any(drawing.there(way.landed) for way in drawing.ways)
     yield from ("↑: catches up; thin line: from which node",) * ("↑" in words)
-    yield from ("yellow: acts or is new in this step",) * bool(scene.action)
+    yield from ("ink outline: acts or is new in this step",) * bool(scene.action)
     yield from ("w1: write 1",) * bool(re.search(r"\bw\d", words))
     yield from ("d2: delete 2",) * bool(re.search(r"\bd\d", words))
 

@@ -96,7 +96,7 @@ def _badges(scene: Scene) -> Badges:
     none = "sizes unknown" if plan.unknown else "no move left"
     words = f"plan: {counted(moves, 'move')}" if moves else none
     yield "plan", words, "busy" if moves else ""
-    yield "stuck", "a drain is stuck" if plan.stuck else "", "broken"
+    yield "stuck", "a drain is stuck" if plan.stuck else "", "alarm"
 
 
 def gates(scene: Scene) -> Iterator[Gate]:

@@ -35,6 +35,7 @@ from kit.views.diagrams import Standing
 from kit.views.fragment import Frag, h
 from kit.views.heat import Aspect, draw_heat, heat_lines
 from kit.views.labels import LINE, NAME_LETTER, SLOT, Box, Sheet, measured, shortened
+from kit.views.palette import hues
 from kit.views.panel import Panel, Scene
 from kit.views.parts import BULBS, box, drawing, fresh, scroll, volume, word
 from kit.views.replicas import MARK, asked_words, disk, envelope_path, eye, legend, pencil
@@ -66,7 +67,7 @@ LOOKS: dict[Part, tuple[str | None, str]] = {
 }
 """The classes of a chip and of its shape."""
 VERSION = "v"
-NEWS = "yellow: acts or is new in this step"
+NEWS = "ink outline: acts or is new in this step"
 CROWN = 28  # how wide a crown is on a card
 CORNER = 24.0
 BESIDE = 2.0  # how far a card is from the edge
@@ -491,7 +492,7 @@ def _legend(grid: TabletGrid, every: Sequence[HeldReplica], marks: frozenset[str
     if marks:
         yield f"{legend()}; disk: what has arrived"
     if asked_tablet(grid):
-        yield "square: client; blue lines: reads, black: writes"
+        yield "square: client; grey lines: reads, black: writes"
     yield from ("+ comes, − goes",) * bool({"pending", "leaving"} & parts)
     yield from ("?: data but no replica",) * ("stray" in parts)
     yield from ("key: session",) * any(way.session for way in ways)
@@ -650,7 +651,7 @@ def _row(
             for at in range(host.shards)
         ],
         k=f"{prefix}{spot}",
-        class_=f"character {host.health}",
+        class_=f"character {host.health} {hues([*lies.tops]).get(host.name, '')}".rstrip(),
         transform=f"translate({left:.0f} {lies.tops[host.name] + top:.0f})",
         data_of=host.name,
     )

@@ -90,7 +90,7 @@ def _badges(scene: Scene) -> Badges:
         yield "copies", "{} linked, {} streamed".format(*facts.copies(m, scene.way())), ""
     yield "decided", "decided" if s.command else "", "busy"
     yield "late", "a late RPC" if s.late else "", "busy"
-    yield "coordinator", "! no coordinator" * (s.control.coordinator == NOBODY), "broken"
+    yield "coordinator", "! no coordinator" * (s.control.coordinator == NOBODY), "alarm"
 
 
 def gates(scene: Scene) -> Iterator[Gate]:

@@ -142,7 +142,7 @@ TRUNCATE = Views(
                 "g0": "group 0, with the coordinator",
                 "key": "knows the open session",
                 "with bars": "an RPC that is late",
-                "blue": "has rows",
+                "fill": "has rows",
             },
         ),
         panel_of("session", "Session and late RPCs", SESSION, tab="Session"),

@@ -37,7 +37,7 @@ from kit.spark.storing import for_spark
 from kit.spark.sweeping import stored
 from kit.spark.workers import Batches, StoredPiece, by_number, stored_pieces
 from kit.views.chart import Chart, chart, empty_figure
-from kit.views.palette import LIGHT, OUTLINE, SIGNS
+from kit.views.palette import LIGHT, SHADES
 
 TABLE = "table int: the table"
 TABLETS = table(
@@ -481,9 +481,9 @@ def availability(losses: Any, nodes: int) -> Availability:
 # -- the chart, with the same facts in words -------------------------------------------------------
 
 FILLS = {
-    "merge": (SIGNS["removed"], "\\\\"),
-    "none": (LIGHT["raised"], ""),
-    "split": (SIGNS["added"], "//"),
+    "merge": (SHADES["removed"], "\\\\"),
+    "none": (SHADES["plain"], ""),
+    "split": (SHADES["added"], "//"),
 }
 """Fill and hatch of each decision, from the bottom of a bar to its top."""
 PLACES = range(1, len(PARTS) + 1)
@@ -509,7 +509,7 @@ def size_histogram(
     percents = limits.merge_percent, limits.split_percent
     for percent, wide, name in zip(percents, (1.4, 3), names, strict=True):
         place = np.interp(percent / 100, [float(part) for part in PARTS], PLACES)
-        axes.axvline(place, color=OUTLINE, linewidth=wide, label=name)
+        axes.axvline(place, color=LIGHT["ink"], linewidth=wide, label=name)
     axes.set_xticks(PLACES, [str(part) for part in PARTS])
     axes.set_xlim(0, len(PARTS) + 1)
     axes.yaxis.get_major_locator().set_params(integer=True)
@@ -529,7 +529,7 @@ def _bars(axes: Any, rows: Rows) -> None:
         for row in rows:
             if row["bucket"] is not None and row["decision"] == decision:
                 heights[row["bucket"]] = row["tables"]
-        look = {"color": fill, "hatch": hatch, "edgecolor": OUTLINE, "label": decision}
+        look = {"color": fill, "hatch": hatch, "edgecolor": LIGHT["ink"], "label": decision}
         axes.bar(range(len(floor)), heights, 1.0, floor, align="edge", **look)
         floor += heights
 

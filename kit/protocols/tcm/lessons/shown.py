@@ -17,17 +17,17 @@ from kit.protocols.tcm.spark.histories import Sample
 from kit.ring.replication import total
 from kit.views.chart import Chart, chart, empty_figure
 from kit.views.fragment import Frag, h
-from kit.views.palette import LIGHT, OKABE_ITO, OUTLINE, SIGNS
+from kit.views.palette import LIGHT, SHADES
 from kit.views.panel import scene_at
 from kit.views.parts import volume
 from kit.views.static import BROKEN, HOLDS, Sheet, Shown
 
 FILLS = {
-    "split": OKABE_ITO["yellow"],
-    "add": SIGNS["added"],
-    "switch": OKABE_ITO["blue"],
-    "drop": SIGNS["removed"],
-    "merge": OKABE_ITO["purple"],
+    "split": SHADES["changed"],
+    "add": SHADES["added"],
+    "switch": SHADES["removed"],
+    "drop": SHADES["added"],
+    "merge": SHADES["changed"],
 }
 
 
@@ -40,13 +40,13 @@ def group_sizes(source: Any, token: int) -> Chart:
     rows = [(epoch, facts.owners(m, s, token)) for epoch, s in newest.items()]
     figure, axes = empty_figure(6.4, 2.8)
     for offset, side, fill, hatch in (
-        (-0.2, "reads", LIGHT["line"], ""),
-        (0.2, "writes", SIGNS["added"], "//"),
+        (-0.2, "reads", SHADES["removed"], ""),
+        (0.2, "writes", SHADES["added"], "//"),
     ):
         heights = [len(getattr(row, side)) for _, row in rows]
         places = [i + offset for i in range(len(rows))]
         bars = axes.bar(
-            places, heights, 0.36, color=fill, edgecolor=OUTLINE, hatch=hatch, label=side
+            places, heights, 0.36, color=fill, edgecolor=LIGHT["ink"], hatch=hatch, label=side
         )
         axes.bar_label(bars, [",".join(getattr(row, side)) for _, row in rows], fontsize=8)
     axes.set_xticks(range(len(rows)), [f"epoch {epoch}" for epoch, _ in rows])
@@ -73,8 +73,8 @@ def step_table(*sources: Any) -> Chart:
     figure, axes = empty_figure(1.6 + 1.5 * longest, 0.7 + 0.42 * len(logs))
     for i, (_, lines) in enumerate(logs):
         for j, line in enumerate(lines):
-            fill = next((f for word, f in FILLS.items() if word in line), LIGHT["raised"])
-            axes.barh(i, 0.94, left=j + 0.03, height=0.72, color=fill, edgecolor=OUTLINE)
+            fill = next((f for word, f in FILLS.items() if word in line), SHADES["plain"])
+            axes.barh(i, 0.94, left=j + 0.03, height=0.72, color=fill, edgecolor=LIGHT["ink"])
             words = line.split()
             half = (len(words) + 1) // 2
             text = " ".join(words[:half]) + "\n" + " ".join(words[half:])

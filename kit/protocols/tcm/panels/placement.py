@@ -5,7 +5,7 @@ What the step changed is marked and comes first.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
 
@@ -19,6 +19,7 @@ from kit.protocols.tcm.facts.moment import RangeRow, about, memo, missed
 from kit.ring.replication import NetworkTopologyStrategy
 from kit.views.declared import Choice, Drawn, Table, unsaid
 from kit.views.fragment import Frag, Kid, h
+from kit.views.palette import hues
 from kit.views.panel import Panel, Scene
 from kit.views.parts import Mark, chip, heads, moved, scroll, signed, soft, unlisted
 from kit.views.promises import scene_verdicts
@@ -44,7 +45,10 @@ def draw_missed(scene: Scene) -> Frag | None:
         return None
 
     def outline(side: str, epoch: int, names: tuple[str, ...]) -> Frag:
-        chips = [chip(name, key=f"missed:{side}:{name}") for name in names]
+        colours = hues(scene.model.names)
+        chips = [
+            chip(name, key=f"missed:{side}:{name}", hue=colours.get(name, "")) for name in names
+        ]
         words = h("span", f"a {side} at epoch {epoch}")
         return h("div", words, h("div", chips, class_="outlined"))
 
@@ -139,7 +143,7 @@ def summary(scene: Scene, keyspace: str) -> Frag:
     )
 
 
-FIRST = "Bold with +: added in the step. Dashed with −: removed. Double edge: written only."
+FIRST = "Bold with +: added in the step. Grey with −: removed. Hatched: written only."
 MOST_CHANGED = 48
 MOST_SHOWN = 12
 """Rows that are shown when nothing in them changed; of longer tables these are folded away."""
@@ -305,7 +309,9 @@ def _parts(
     scene: Scene, name: str, rows: Sequence[Lines], named: Collection[str], note: str
 ) -> list[Frag]:
     return [
-        _table(f"{name}:{dc}" if dc else name, f"{note} in {dc}" if dc else note, part, named)
+        _table(
+            scene, f"{name}:{dc}" if dc else name, f"{note} in {dc}" if dc else note, part, named
+        )
         for dc, part in by_datacenter(scene, name, rows)
     ]
 
@@ -343,13 +349,16 @@ def _moved(read: int, write: int) -> str:
     return f"Token by token: reads changed in {counted(read, 'range')}, writes in {write}."
 
 
-def _table(keyspace: str, note: str, rows: Sequence[Lines], named: Collection[str]) -> Frag:
+def _table(
+    scene: Scene, keyspace: str, note: str, rows: Sequence[Lines], named: Collection[str]
+) -> Frag:
+    colours = hues(scene.model.names)
     seen: set[int] = set()
     body = []
     for line in rows:
         right = line.row.right
         key = f"{keyspace}:{right}" + (f":{line.row.left}" if right in seen else "")
-        body.append(_row(key, line, guilty=line.row.key in named))
+        body.append(_row(key, line, colours, guilty=line.row.key in named))
         seen.add(right)
     return h(
         "table",
@@ -361,12 +370,13 @@ def _table(keyspace: str, note: str, rows: Sequence[Lines], named: Collection[st
     )
 
 
-def _row(key: str, line: Lines, *, guilty: bool) -> Frag:
+def _row(key: str, line: Lines, colours: Mapping[str, str], *, guilty: bool) -> Frag:
     row = line.row
     cells = [
         h(
             "td",
-            chips(f"{side}:{key}:", group, row.reads) or h("span", "nobody", class_="soft"),
+            chips(f"{side}:{key}:", group, row.reads, colours)
+            or h("span", "nobody", class_="soft"),
             class_=" ".join(filter(None, (side, moved(group.any)))),
         )
         for side, group in (("reads", line.reads), ("writes", line.writes))
@@ -396,13 +406,15 @@ def lock_sign(holder: str | None) -> Frag | None:
     )
 
 
-def chips(prefix: str, group: GroupChange, reads: Sequence[str]) -> list[Frag]:
+def chips(
+    prefix: str, group: GroupChange, reads: Sequence[str], colours: Mapping[str, str]
+) -> list[Frag]:
     """Draw a chip per replica: a plus for one that came, a struck minus for one that went."""
     drawn = []
     for name in group.order:
         marks: list[Mark] = ["added"] if name in group.added else []
         marks += ["pending"] if name not in reads else []
-        drawn.append(chip(name, *marks, key=f"{prefix}{name}"))
+        drawn.append(chip(name, *marks, key=f"{prefix}{name}", hue=colours.get(name, "")))
     return drawn + [chip(name, "removed", key=f"{prefix}{name}") for name in group.removed]
 
 
@@ -414,7 +426,7 @@ def _large_keyspace(scene: Scene, name: str) -> list[Kid]:
     words = f"{counted(count, 'range')}, {changed.either} changed in this step.{more}"
     return [
         h("p", words, k=f"large:{name}"),
-        scroll("changed ranges", _table(name, "", shown, ())) if shown else None,
+        scroll("changed ranges", _table(scene, name, "", shown, ())) if shown else None,
         memo(model, ("search", events, name), lambda: search(scene, name, count)),
         memo(model, ("summary", events, name), lambda: summary(scene, name)),
         soft(

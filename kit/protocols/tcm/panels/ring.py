@@ -425,7 +425,7 @@ def _legend(scene: Scene, count: int) -> str:
             parts += ["lock, dashes: locked; disk: streamed"] * bool(locked(scene))
             parts.append("small number: applied epoch")
     else:
-        parts.append("yellow: changed in this step; dashed: joining or leaving")
+        parts.append("ink outline: changed in this step; dashed: joining")
     return "; ".join(parts) + "."
 
 

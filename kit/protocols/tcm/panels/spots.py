@@ -21,6 +21,7 @@ from kit.views.declared import Column, Table
 from kit.views.fragment import Frag, Kid, h
 from kit.views.labels import LINE, Box, apart, fitting, tags, wide
 from kit.views.labels import seated as seated_boxes
+from kit.views.palette import hues
 from kit.views.panel import Scene
 from kit.views.parts import soft, word
 from kit.views.replicas import disk
@@ -223,9 +224,17 @@ def draw_spots(
     key: str,
 ) -> Frag:
     """Draw tokens as buttons; only labels that are ``shown`` stand at them."""
-    by_rack, at_disk = shapes(scene), disks(spots)
+    by_rack, at_disk, colours = shapes(scene), disks(spots), hues(scene.model.names)
     drawn = [
-        _spot(place, by_rack, shown, i == 0, place.node.name in guilty, at_disk.get(place.key))
+        _spot(
+            place,
+            by_rack,
+            shown,
+            i == 0,
+            place.node.name in guilty,
+            at_disk.get(place.key),
+            colours.get(place.node.name, ""),
+        )
         for i, place in enumerate(spots)
     ]
     return h("g", drawn, k=key)
@@ -289,12 +298,13 @@ def _spot(
     first: bool,
     guilty: bool,
     at_disk: Box | None,
+    hue: str,
 ) -> Frag:
     node, shape, (x, y) = place.node, by_rack[place.node.rack], place.middle
     epoch = f", epoch {place.epoch} applied" if place.epoch else ""
     words = f"{node.name}: token {place.token}, {node.dc}, rack {node.rack}, {node.status}{epoch}"
     words += "" if node.up else ", down"  # the title is the name of the button
-    kinds = [_classes(node, place.token), shape * (len(by_rack) > 1), "guilty" * guilty]
+    kinds = [_classes(node, place.token), shape * (len(by_rack) > 1), "guilty" * guilty, hue]
     has_name, has_token, has_epoch = (
         f"{label}:{place.key}" in shown for label in ("name", "token", "epoch")
     )

@@ -212,7 +212,7 @@ def _badges(scene: Scene) -> Badges:
         return
     nodes, broken = fragile(scene)
     if broken:
-        yield "deaths", f"! {counted(broken, 'range')} without a quorum", "broken"
+        yield "deaths", f"! {counted(broken, 'range')} without a quorum", "alarm"
     elif nodes:
         yield "deaths", f"! {counted(nodes, 'node')} must not die", "busy"
     else:

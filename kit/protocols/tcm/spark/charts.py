@@ -14,13 +14,13 @@ from kit.protocols.tcm.spark.pipelines import Pipeline
 from kit.spark.sessions import arrow_of
 from kit.spark.streaming import lag_chart as lag
 from kit.views.chart import Chart, chart, empty_figure
-from kit.views.palette import LIGHT, OKABE_ITO, OUTLINE, SIGNS, contrast
+from kit.views.palette import LIGHT, SHADES, contrast
 
 __all__ = ["availability", "changes", "lag", "ownership", "streams"]
 BINS = 30
 MOST_NAMED = 12
 NOT_ALL = 0.6  # the darkest shade of what is less than all
-SCALE = LinearSegmentedColormap.from_list("share", [LIGHT["bg"], OKABE_ITO["blue"]])
+SCALE = LinearSegmentedColormap.from_list("share", [LIGHT["bg"], LIGHT["ink"]])
 UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 
 
@@ -44,8 +44,8 @@ def ownership(job: Pipeline, group: int = 0) -> Chart:
     for (name, shares), wide in zip(drawn.items(), (1.4, 3), strict=True):
         counts, _ = np.histogram(shares, edges)
         if name == "before":
-            axes.stairs(counts, edges, fill=True, color=SIGNS["added"])
-        axes.stairs(counts, edges, color=OUTLINE, linewidth=wide, label=name)
+            axes.stairs(counts, edges, fill=True, color=SHADES["added"])
+        axes.stairs(counts, edges, color=LIGHT["ink"], linewidth=wide, label=name)
     axes.set_xlabel("share of reads, 1 = the mean")
     axes.set_ylabel("nodes")
     axes.legend(frameon=False)
@@ -144,7 +144,7 @@ def _merged_sides(table: pd.DataFrame) -> list[tuple[str, Any]]:
 def cell_colours(part: float) -> tuple[str, str]:
     """The fill of a cell that shows a part of the most (0 to 1), and the ink of its text."""
     fill = to_hex(SCALE(part))
-    return fill, max((OKABE_ITO["black"], LIGHT["bg"]), key=lambda colour: contrast(colour, fill))
+    return fill, max((LIGHT["ink"], LIGHT["bg"]), key=lambda colour: contrast(colour, fill))
 
 
 def _cells(axes: Any, shades: Any, texts: list[list[str]]) -> None:
@@ -165,11 +165,12 @@ def changes(job: Pipeline, group: int = 0) -> Chart:
     counts = job.affected(group)
     figure, axes = empty_figure(7.2, 0.9 + 0.42 * len(counts))
     for place, step in enumerate(counts["step"]):
-        axes.broken_barh([(0, 1)], (place - 0.3, 0.6), facecolor=LIGHT["bg"], edgecolor=OUTLINE)
+        look = {"facecolor": LIGHT["bg"], "edgecolor": LIGHT["ink"]}
+        axes.broken_barh([(0, 1)], (place - 0.3, 0.6), **look)
         of_step = rows[rows["step"] == step]
         for sign, fill, low, high in (
-            ("locked", OKABE_ITO["yellow"], -0.3, 0.3),
-            ("changed", SIGNS["added"], -0.18, 0.18),
+            ("locked", SHADES["removed"], -0.3, 0.3),
+            ("changed", LIGHT["ink"], -0.18, 0.18),
         ):
             lit = of_step[of_step[sign]]
             spans = _spans(lit, space.low, space.high - space.low)
@@ -178,7 +179,7 @@ def changes(job: Pipeline, group: int = 0) -> Chart:
     axes.set_yticks(range(len(names)), names)
     axes.set_xticks((0, 1), ("min", "max"))
     axes.invert_yaxis()
-    axes.set_title("The line: changed (blue, inside) and locked (yellow, whole height)", loc="left")
+    axes.set_title("The line: changed (dark, inside) and locked (grey, whole height)", loc="left")
     lines = [
         f"{name}: {row.changed} of {row.ranges} ranges changed, {row.locked} locked"
         for name, row in zip(names, counts.itertuples(index=False), strict=True)

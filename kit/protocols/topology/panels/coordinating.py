@@ -106,7 +106,7 @@ def _badges(scene: Scene) -> declared.Badges:
     yield "session", f"session {session}" * bool(session), "busy", as_timeuuid(session)
     yield "queue", head, ""
     yield "barrier", f"barrier {len(runs.answered)}/{len(runs.needs)}" if runs else "", "busy"
-    yield "coordinator", "! no coordinator" if s.coordinator == NOBODY else "", "broken"
+    yield "coordinator", "! no coordinator" if s.coordinator == NOBODY else "", "alarm"
 
 
 def _status(scene: Scene) -> str:

@@ -212,7 +212,7 @@ STAGE = stage_panel(
         "below a node": "its version, and its state unless it is normal",
         "on a disk": "what is running, or what must be done",
         "crown": "the coordinator",
-        "blue": "streamed",
+        "fill": "streamed",
     },
 )
 

@@ -167,7 +167,7 @@ def _badges(scene: Scene) -> Badges:
     able = sum(is_taken for _, is_taken, _ in _answers(scene))
     yield "phase", f"all: {behind} of 5 phases", "" if behind == 5 else "busy"
     changes = f"schema changes on {able} of {len(rows)}" if able else "! no schema changes"
-    yield "schema", changes, "" if able else "broken"
+    yield "schema", changes, "" if able else "alarm"
     yield "waiting", "waiting" if any(row.waits for row in rows) else "", "busy"
 
 
@@ -181,7 +181,7 @@ VIEWS = staged(
         meanings={
             "below a node": "what decides its schema",
             "on a disk": "its release, the option, its group",
-            "blue": "phases it has done",
+            "fill": "phases it has done",
         },
     ),
     panel_of(

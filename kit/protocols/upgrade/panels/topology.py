@@ -172,7 +172,7 @@ VIEWS = staged(
         gates=gates,
         meanings={
             "on a disk": "its version, the state it knows, what it uses",
-            "blue": "uses the table",
+            "fill": "uses the table",
             "crown": "the coordinator",
         },
     ),

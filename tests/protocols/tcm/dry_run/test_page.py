@@ -20,7 +20,7 @@ from tests.widgets.browsing import Desk, serious
 pytestmark = pytest.mark.browser
 FRIDAY = f"decommission 10.20.0.2\n{JOIN}\ndecommission 10.20.0.4"
 WIDE = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
-BACKGROUND = "getComputedStyle(document.querySelector('.kp .bulb.broken')).backgroundColor"
+BACKGROUND = "getComputedStyle(document.querySelector('.kp .bulb.alarm')).backgroundColor"
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,8 @@ def test_an_exported_dry_run_is_accessible_and_fits_small_screens(
     page.wait_for_function("document.querySelector('.kp-where').textContent !== '0 / 0'")
     assert page.evaluate(WIDE)
     assert serious(page) == []
-    assert page.evaluate(BACKGROUND) == "rgb(213, 94, 0)"
+    ink = {"light": "rgb(20, 24, 31)", "dark": "rgb(238, 240, 243)"}
+    assert page.evaluate(BACKGROUND) == ink[scheme]
     page.set_viewport_size({"width": 420, "height": 720})
     page.wait_for_function(f"window.innerWidth === 420 && {WIDE}")  # it is laid out later
     page.close()
