@@ -128,11 +128,13 @@ class NDArray:
         return NDArray(self.cells, shape, self.dtype, [self.at[place] for place in at])
 
     def _places(self, index: Any) -> tuple[Positions, Shape, bool]:
-        given = list(index) if isinstance(index, tuple) else [] if index is ... else [index]
+        given = list(index) if isinstance(index, tuple) else [index]
         given = [asarray(each) if isinstance(each, list | range) else each for each in given]
         given = [part for each in given for part in _as_numbers(each)]
         shared = not any(isinstance(each, NDArray) for each in given)
-        given += [slice(None)] * (len(self.shape) - sum(each is not None for each in given))
+        begin = next((at for at, each in enumerate(given) if each is ...), len(given))
+        taken = sum(each is not None and each is not ... for each in given)
+        given[begin : begin + 1] = [slice(None)] * (len(self.shape) - taken)
         arrays = [each for each in given if isinstance(each, NDArray)]
         together = _joint(each.shape for each in arrays) if arrays else ()
         strides, axis, made = _strides(self.shape), 0, False

@@ -340,7 +340,7 @@ class NodePlaces:
         A target holds no other replica of the tablet, and its rack gets no more of them than the
         rack with the most has; none crosses racks where these are named.
         """
-        there = rows.nodes[tablets]
+        there, sources, targets = rows.nodes[tablets], np.asarray(sources), np.asarray(targets)
         fit: Mask = (targets == sources) | (there != targets[..., None]).all(-1)
         fit &= self.takes[targets] & (self.dc[sources] == self.dc[targets])
         crosses = self.rack[sources] != self.rack[targets]
@@ -354,8 +354,9 @@ class NodePlaces:
     def fit(self, rows: TabletRows, tablets: Sequence[int], giver: int) -> Mask:
         """The other nodes that replicas on one may go to, those of all these rows together."""
         targets = np.arange(len(self.dc))
-        places = [self.open_to(rows, row, giver, targets) for row in tablets]
-        fit: Mask = np.logical_and.reduce([targets != giver, *places])
+        fit: Mask = targets != giver
+        for row in tablets:
+            fit &= self.open_to(rows, row, giver, targets)
         return fit
 
     def parted(self, rows: TabletRows) -> TabletRows:
