@@ -272,28 +272,26 @@ def gates_above(
     """Draw the gates in the line over a picture, whose cast has the same heads here; nothing where
     nobody waits.
     """
-    health = dict(_cast_of(picture)) if picture and gates else {}
-    colours = dict(_hues_of(picture)) if picture and gates else {}
-    casts = (Cast(tags((*each.missing, *each.there)), health, before, colours) for each in gates)
+    health, colours = _cast_of(picture) if picture and gates else ({}, {})
     shown = [
-        _above(scene, gate, cast, at == 0)
-        for at, (gate, cast) in enumerate(zip(gates[:MOST_GATES], casts, strict=False))
+        _above(
+            scene, gate, Cast(tags((*gate.missing, *gate.there)), health, before, colours), at == 0
+        )
+        for at, gate in enumerate(gates[:MOST_GATES])
     ]
     return h("div", shown, k="gates", class_="kp-gates") if shown else None
 
 
-def _cast_of(picture: Frag) -> Iterator[tuple[str, str]]:
+def _cast_of(picture: Frag) -> tuple[dict[str, str], dict[str, str]]:
+    """How each character of a picture is, and the hue of each thing in it that has one."""
+    health, colours = dict[str, str](), dict[str, str]()
     for part in picture.walk():
         name, looks = part.get("data-of"), (part.get("class") or "").split()
         if name and "character" in looks:
-            yield name, next((each for each in looks if each in get_args(Health)), "")
-
-
-def _hues_of(picture: Frag) -> Iterator[tuple[str, str]]:
-    for part in picture.walk():
-        hue = next((each for each in (part.get("class") or "").split() if each[:2] == "h-"), "")
-        if hue and (name := part.get("data-of")):
-            yield name, hue
+            health[name] = next((each for each in looks if each in get_args(Health)), "")
+        if name and (hue := next((each for each in looks if each.startswith("h-")), "")):
+            colours[name] = hue
+    return health, colours
 
 
 def _above(scene: Scene, gate: Gate, cast: Cast, is_first: bool) -> Frag:

@@ -66,6 +66,9 @@ FORCED = {
 """Where the reader has chosen the colours: theirs, and shades between ink and ground for fills."""
 
 
+NO_HUES: Mapping[str, str] = {}
+
+
 def hues(names: Sequence[str]) -> Mapping[str, str]:
     """The class that gives each name of a cast its hue, by order of name; of many names none."""
     kinds = (f"h-{hue}" for hue in HUES)
@@ -82,10 +85,9 @@ HUE_RULES = tuple(
     for hue, (fill, ink, *_) in HUES.items()
 )
 """A rule for the class of each hue: its fill, the ink on it, its edge."""
-_EDGES = {f"x{hue}": edges for hue, (_, _, *edges) in HUES.items()}
-_BOTH = {name: f"light-dark({LIGHT[name]},{DARK[name]})" for name in LIGHT if name != "faint"}
-_BOTH |= {"faint": SHADE}
-_BOTH |= {name: f"light-dark({','.join(edges)})" for name, edges in _EDGES.items()}
+_LIGHT = LIGHT | {f"x{hue}": edge for hue, (_, _, edge, _) in HUES.items()}
+_DARK = DARK | {f"x{hue}": edge for hue, (*_, edge) in HUES.items()}
+_BOTH = {name: f"light-dark({_LIGHT[name]},{_DARK[name]})" for name in _LIGHT}
 _HUED = f".kp :is({','.join(f'.h-{hue}' for hue in HUES)})"
 _NO_HUE = f"{_HUED}{{{variables(dict.fromkeys(('h', 'on', 'ed'), 'initial'))}}}"
 _FORCED = f"@media(forced-colors:active){{.kp.kp.kp{{{variables(FORCED)}}}{_NO_HUE}}}\n"
@@ -104,16 +106,16 @@ def page_colours() -> str:
 def lab_colours() -> str:
     """Return what JupyterLab needs beside: it says its theme on the body, which wins."""
     themes = {"true": "light", "false": "dark"}
-    return "".join(
-        f'[data-jp-theme-light="{said}"] :is(.kp,.kit-player){{color-scheme:{theme}}}\n'
-        for said, theme in themes.items()
+    said = (
+        f'[data-jp-theme-light="{is_light}"] :is(.kp,.kit-player){{color-scheme:{theme}}}\n'
+        for is_light, theme in themes.items()
     )
+    return f"{''.join(said)}.kit-player{{{variables({'edge': _BOTH['edge']})}}}\n"
 
 
 def image_colours() -> str:
     """Return the rule that gives an image of its own the light theme's colours."""
-    edges = {name: light for name, (light, _) in _EDGES.items()}
-    return f":root{{{variables(LIGHT)}{variables(edges)}}}"
+    return f":root{{{variables(_LIGHT)}}}"
 
 
 def contrast(colour: str, other: str) -> float:

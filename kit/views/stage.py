@@ -325,7 +325,9 @@ class _Set:
             sent = [each for each in stage.messages if each.target == key]
             sent.sort(key=lambda each: order.get(each.source, 0))  # so that fewer wires cross
             coming = [(each.words, each.title) for each in sent]
-            self.tape = Tape(tape, key, y, self.width, coming, has_marks=stage.has_marks)
+            self.tape = Tape(
+                tape, key, y, self.width, coming, has_marks=stage.has_marks, hues=stage.hues
+            )
         self.top = self.tape.bottom if self.tape else y
         self.height, self.bottom = height, height - HIGH * gated
         self.left = self.side if stage.sides else 0.0
@@ -836,7 +838,7 @@ def _envelopes(laid: _Set, labels: Labels, before: Stage | None) -> Iterator[tup
                  class_=f"wire thin {look}".rstrip())  # fmt: skip
         look = look or ("many" if more else "")
         is_new = was is not None and len(was.get(pile, ())) < len(group)
-        looks = f"{look} {colours.get(source, '')}".strip()
+        looks = look, colours.get(source, "")
         yield wire, _envelope(key, place, looks, title, group[0].thing, is_new=is_new)
 
 
@@ -850,17 +852,20 @@ def _tip(way: Way, pinned: Sheet) -> str:
     return ""
 
 
-def _envelope(key: str, place: Place, look: str, title: str, thing: str, *, is_new: bool) -> Frag:
+def _envelope(
+    key: str, place: Place, looks: tuple[str, str], title: str, thing: str, *, is_new: bool
+) -> Frag:
+    look = looks[0]
     return h(
         "g",
         h("title", title),
         fresh(0, 0, 26, 20) if is_new else None,
-        h("rect", x=-7, y=-9, width=20, height=14, class_="box") if "many" in look else None,
+        h("rect", x=-7, y=-9, width=20, height=14, class_="box") if look == "many" else None,
         h("path", d=envelope_path(10), class_="box"),
-        rift() if "torn" in look else None,
-        h("path", d="M-3-11v22M3-11v22", class_="bars") if "held" in look else None,
+        rift() if look == "torn" else None,
+        h("path", d="M-3-11v22M3-11v22", class_="bars") if look == "held" else None,
         k=key,
-        class_=f"envelope {look}".rstrip(),
+        class_=" ".join(filter(None, ("envelope", *looks))),
         transform=_at(place),
         data_of=thing or None,
     )

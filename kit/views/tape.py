@@ -15,7 +15,7 @@ from msgspec import Struct
 from kit.errors import counted
 from kit.views.fragment import Frag, Kid, h
 from kit.views.labels import LINE, Box, measured, wrapped
-from kit.views.palette import hues
+from kit.views.palette import NO_HUES
 from kit.views.parts import fresh
 from kit.views.wires import Place
 
@@ -71,7 +71,9 @@ class Tape:
         coming: Sequence[tuple[str, str]] = (),
         *,
         has_marks: bool = True,
+        hues: Mapping[str, str] = NO_HUES,
     ) -> None:
+        self.hues = hues
         self.width, self.room = width, width - FOLD - NEXT_WIDE
         self.cards, self.shown, self.key, self.y = cards, self._newest(cards), key, y
         self.bottom = y + TAPE + MARKS * has_marks
@@ -216,10 +218,10 @@ class Tape:
                 h("text", words, x=middle, y=low + 5, text_anchor="middle", class_="soft"),
             ]
         former = {key: reach for _, key, reach in was.marks} if was else {}
-        reached, colours = {key: reach for _, key, reach in card.marks}, hues([*letters])
+        reached = {key: reach for _, key, reach in card.marks}
         return [
             self._mark(key, f"{name}: {_reach_words(reached[key])}",
-                       (letters.get(name, name)[:1], colours.get(name, "")),
+                       (letters.get(name, name)[:1], self.hues.get(name, "")),
                        Place(middle, low), reached[key], former.get(key, reached[key]))
             for name, key, middle in _marks(card, middle)
         ]  # fmt: skip

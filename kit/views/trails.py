@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from kit.model.flows import Flow, FlowKind
 from kit.views.fragment import Frag, h
 from kit.views.labels import LINE, SIZE, Box, Sheet, measured, seated, wrapped
+from kit.views.palette import NO_HUES
 from kit.views.panel import Scene
 from kit.views.replicas import envelope_path
 from kit.views.wires import Body, Place, Way, ground, on, path, tip
@@ -511,9 +512,6 @@ def _reach(box: Box, at: Place) -> float:
 def envelope_box(place: Place) -> Box:
     """What an envelope covers."""
     return Box(place.real, place.imag, 24, 20)
-
-
-NO_HUES: Mapping[str, str] = {}
 
 
 def trails(

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import kit
-from kit.views.palette import DARK, FORCED, HUES, LIGHT, SHADES, contrast, hues
-from kit.views.styles import sheets
+from kit.views.palette import DARK, FORCED, HUES, LIGHT, SHADES, contrast, hues, lab_colours
+from kit.views.styles import FOLDER, sheets
 from tests.views.eyes import EYES, difference
 
 PROTOCOLS = Path(kit.__file__).parent / "protocols"
@@ -231,3 +231,12 @@ def test_every_colour_of_a_sheet_has_a_name() -> None:
         text = path.read_text("utf-8")
         used = set(re.findall(r"(?:fill|stroke|color|background): var\(--([a-z-]+)[,)]", text))
         assert used <= known, path
+
+
+def test_the_set_up_has_the_colours_that_it_uses() -> None:
+    """It stands outside of the board in JupyterLab: what its rules name is set for it, too."""
+    text = (FOLDER / "controls.css").read_text("utf-8")
+    used = {name for name in re.findall(r"var\(--([a-z-]+)", text) if not name.startswith("jp-")}
+    own = lab_colours().rpartition(".kit-player{")[2]
+    assert used
+    assert {name for name in used if f"--{name}:" not in own} == set()

@@ -43,14 +43,18 @@ def still_possible(timeline: Timeline) -> PosedQuestion:
         )
     able = {SCHEMA: s.has_majority} | _data(facts.level_lines(m, s, s.up))
     up, voters = (s.up & s.voters).bit_count(), s.voters.bit_count()
-    return posed(
+    return _posed(
+        timeline,
         f"Down: {_down(m, s)}. What is still possible for every range?",
         able,
-        tuple(what for what, holds in able.items() if holds),
         f"{up} of {voters} voters are up, and a schema change needs {majority(voters)}. "
         "For data, each range counts its own replicas.",
-        still(timeline, "nodes", "ranges"),
     )
+
+
+def _posed(timeline: Timeline, text: str, able: dict[str, bool], because: str) -> PosedQuestion:
+    right = tuple(what for what, holds in able.items() if holds)
+    return posed(text, able, right, because, still(timeline, "nodes", "ranges"))
 
 
 def must_return(timeline: Timeline) -> PosedQuestion:
@@ -104,13 +108,12 @@ def sides_possible(timeline: Timeline) -> PosedQuestion:
         data = _data(line for line in lines if line.level in ("QUORUM", "LOCAL_QUORUM"))
         here = {SCHEMA: s.may_commit(side)} | data
         able |= {f"{names}: {what}": holds for what, holds in here.items()}
-    return posed(
+    return _posed(
+        timeline,
         f"{', '.join(m.named(s.apart))} cannot reach the others. What is possible on each side?",
         able,
-        tuple(what for what, holds in able.items() if holds),
         f"A schema change needs {majority(s.voters.bit_count())} of {s.voters.bit_count()} voters. "
         "Data depends on which replicas of each range a side can reach.",
-        still(timeline, "nodes", "ranges"),
     )
 
 

@@ -435,11 +435,15 @@ def draw_grid(
     news = _news(grid, was).union(lit) if was else frozenset()
     tablet = None if by_storage else asked_tablet(grid, room)
     left = {} if by_storage else _left(grid, was, labels)
+    colours = hues([host.name for host in grid.hosts])
     kids = (
         strip,
         list(_over(above, lies, room.strip, grid.led_by, news)),
         list(_shard_heads(lies, grid)),
-        [_row(prefix, host, lies, held[host.name], left, news) for host in grid.hosts],
+        [
+            _row(prefix, host, colours.get(host.name, ""), lies, held[host.name], left, news)
+            for host in grid.hosts
+        ],
         list(_client(grid, tablet, lies, room.strip + CLIENT, above=above)) if tablet else None,
         [
             _arrow(prefix, grid.called(tablet), each, lies, each.key in marks)
@@ -593,6 +597,7 @@ def _exit(lies: GridLayout, gone: str) -> list[Frag]:
 def _row(
     prefix: str,
     host: GridHost,
+    hue: str,
     lies: GridLayout,
     count: int,
     gone: Mapping[TabletReplica, str],
@@ -651,7 +656,7 @@ def _row(
             for at in range(host.shards)
         ],
         k=f"{prefix}{spot}",
-        class_=f"character {host.health} {hues([*lies.tops]).get(host.name, '')}".rstrip(),
+        class_=f"character {host.health} {hue}".rstrip(),
         transform=f"translate({left:.0f} {lies.tops[host.name] + top:.0f})",
         data_of=host.name,
     )
