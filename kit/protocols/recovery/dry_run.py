@@ -354,6 +354,7 @@ def node_named(name: str, names: Sequence[str], option: str) -> str:
 
 
 MOST_NAMED = 6
+IN_GROUP_0, AFTER_MODE = "topology-in-group-0", "add nodes after RECOVERY mode"
 first_of = partial(errors.first_of, most=MOST_NAMED)
 WHO_VOTES = "which nodes vote in group 0"
 UNDECIDED = "the procedure depends on {}: ask a live node first"
@@ -541,7 +542,7 @@ def advise(
     lines = tuple(case.line for case in cases)
     leading = _by_leader(edition, rules)
     gossiped, is_server = gossips(release, cluster.upgrade_state), edition == "server"
-    old = is_server and not has("topology-in-group-0", release)
+    old = is_server and not has(IN_GROUP_0, release)
     dead = cluster.named("down", "lost") if is_server and gossiped is None else ()
     tables = [
         procedures.choices(case.quorum, down, case.lost, stuck, edition, leading)
@@ -581,7 +582,7 @@ def advise(
             *warnings,
             *_strange(cluster, views, strangers, not gossiped),
             *_placeless(cluster, procedure, vague),
-            *_warnings(cluster, procedure, chosen),
+            *_warnings(cluster, procedure, chosen, not gossiped and has(IN_GROUP_0, release)),
             *(NO_ZERO.format(first_of(bare), release) for _ in bare[:1]),
             *(NO_RAFT.format(release) for _ in lost[:1] if old),
             *(NO_FACTORS for _ in having.named("lost")[:1] if not cluster.keyspaces),
@@ -739,7 +740,7 @@ def _steps(
         yield ProcedureStep("stop", STOP.format(", ".join(stopped)))
     steps = procedures.NEW_STEPS[edition]
     if procedure == "recovery mode":
-        in_group0 = has("topology-in-group-0", release)
+        in_group0 = has(IN_GROUP_0, release)
         steps = procedures.MODE_STEPS[edition if in_group0 else "documents"]
     for step in steps:
         yield ProcedureStep(step.name, step.what.format_map(words))
@@ -753,7 +754,7 @@ def _remedies(
     by_mode, hand = procedure == "recovery mode", procedure in BY_HAND
     # That one's topology is not in group 0.
     release = RELEASES[0] if by_mode or gossips(release, cluster.upgrade_state) else release
-    new = has("topology-in-group-0", release)
+    new = has(IN_GROUP_0, release)
     down = [n.name for n in cluster.nodes if n.status == "down" and n.settled and not hand]
     known = procedure not in (NOT_KNOWN, "restore")
     dead = [n for n in cluster.nodes if n.status == "lost" and not n.joins and known]
@@ -770,7 +771,7 @@ def _remedies(
     kept = all({(n.dc, n.rack), (n.dc, None)} & racks or not (n.rack and n.tokens) for n in dead)
     going_only = not new and bool(dead) and not dead[0].settled
     kind: Remedy = "remove" if by_mode or going_only else "replace"
-    shrinks = kind == "replace" and kept and not [*_too_few(cluster)]
+    shrinks = kind == "replace" and kept and not [*_too_few(cluster, by_mode, new)]
     for step in steps_for_dead(down, lost, release, kind, shrinks=shrinks):
         if not (hand or going_only) or step.name not in ("make sure", "count"):
             yield step
@@ -825,7 +826,7 @@ def _worst(
 
 
 def _warnings(
-    cluster: ClusterDescription, procedure: Procedure, leader: str | None
+    cluster: ClusterDescription, procedure: Procedure, leader: str | None, new: bool
 ) -> Iterable[str]:
     yield from _replicas(cluster)
     if joining := [node.name for node in cluster.nodes if node.joins]:
@@ -833,10 +834,6 @@ def _warnings(
             "these nodes are still joining, so they have neither a vote nor data: "
             f"{first_of(joining)}"
         )
-    if procedure in ("replace", "restart"):
-        yield from _too_few(cluster)
-    if procedure not in BY_HAND:
-        return
     indexes = cluster.indexes
     untold = [name for name in cluster.able() if name not in indexes]
     if untold and procedure == "recovery leader":
@@ -846,9 +843,10 @@ def _warnings(
             else "no leader can be named"
         )
         yield f"the commit index is not given for {first_of(untold)}: {chosen}"
-    if odd := cluster.able(False):
+    if procedure in BY_HAND and (odd := cluster.able(False)):
         yield f"live nodes must be normal first: {first_of(odd)}"
-    yield from _too_few(cluster, procedure == "recovery mode")
+    if procedure in ("replace", "restart", *BY_HAND):
+        yield from _too_few(cluster, procedure == "recovery mode", new)
 
 
 def verb_for(names: Sequence[str], verb: str = "live") -> str:
@@ -867,14 +865,14 @@ def _replicas(cluster: ClusterDescription) -> Iterable[str]:
                 )
 
 
-def _too_few(cluster: ClusterDescription, by_mode: bool = False) -> Iterable[str]:
-    then = "replace nodes there instead of removing them", "add nodes after RECOVERY mode"
+def _too_few(cluster: ClusterDescription, by_mode: bool, new: bool) -> Iterable[str]:
+    then = "add nodes once they are removed", "replace nodes there instead of removing them"
     left = Counter(n.dc for n in cluster.replicas.nodes if n.status != "lost" and n.settled)
-    gone = {node.dc for node in cluster.nodes if node.status == "lost"}
+    gone = [node for node in cluster.nodes if node.status == "lost" and not node.joins]
     for name, factors in cluster.keyspaces.items():
         for dc, factor in factors.items():
-            if {dc, None} & gone and (there := left[dc] + left[None]) < factor:
-                yield (
-                    f"{name} has RF {factor}, but {counted(there, 'node')} {are(there)} left "
-                    f"in {dc}: {then[by_mode]}"
-                )
+            # As ``_remedies`` has it: without the topology in group 0, who was leaving is removed.
+            here = [node.settled or new for node in gone if node.dc in (dc, None)]
+            if here and (there := left[dc] + left[None]) < factor:
+                few = f"RF {factor}, but {counted(there, 'node')} {are(there)} left in {dc}"
+                yield f"{name} has {few}: {AFTER_MODE if by_mode else then[any(here)]}"
