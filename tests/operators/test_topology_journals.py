@@ -7,40 +7,45 @@ from pathlib import Path
 import pytest
 
 from kit.errors import BadInput
-from kit.operators.importers.topology_journals import is_journal, parse_journals, read_journals
+from kit.operators.importers.topology_journals import (
+    ASKS,
+    LINES,
+    is_journal,
+    parse_journals,
+    read_journals,
+)
 from tests.operators.samples import one_line
 from tests.operators.topology_printing import uuid
 from tests.saying import says
 
 FOLDER = Path(__file__).resolve().parents[1] / "fixtures" / "topology"
 LOGS = (FOLDER / "journal-b.log", FOLDER / "journal-a.log")
+INNER = "{} INFO  2026-02-01 10:00:00,081 [shard 0: gms] "
 SAID = "raft_topology - entered `write both read old` transition state"
 
 
 def test_journals_of_two_hosts() -> None:
     """The lines that name states, of both hosts in the order of time, and nothing else."""
     entries = read_journals(LOGS)
-    assert [(entry.host, entry.kind) for entry in entries[:3]] == [
-        ("node-a", "updated"),
-        ("node-a", "entered"),
-        ("node-a", "updated"),
-    ]
-    assert [entry.words for entry in entries if entry.kind == "entered"] == [
-        "join_group0",
-        "commit_cdc_generation",
-        "write_both_read_old",
-        "write_both_read_old",
-        "write_both_read_new",
-    ]
-    assert [entry.excluded for entry in entries if entry.kind == "command"] == [
-        (uuid(1),),
-        (),
-        (),
-        (),
-    ]
+    kinds = [(entry.host, entry.kind) for entry in entries[:3]]
+    assert kinds == [("node-a", kind) for kind in ("updated", "entered", "updated")]
+    words = [entry.words for entry in entries if entry.kind == "entered"]
+    assert words[:2] == ["join_group0", "commit_cdc_generation"]
+    assert words[2:] == [*["write_both_read_old"] * 2, "write_both_read_new"]
+    excluded = [entry.excluded for entry in entries if entry.kind == "command"]
+    assert excluded == [(uuid(1),), (), (), ()]
     assert entries[1].time == "Feb 01 10:00:00.200000"
     assert (entries[-1].source, entries[-1].line) == ("journal-b.log", 7)
     assert all(is_journal(path.read_text("utf-8")) for path in LOGS)
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_an_example_is_of_its_kind(name: str) -> None:
+    """Each kind of line knows how a server writes it, whatever other kinds begin alike."""
+    said = LINES[name]["example"]
+    (entry,) = parse_journals([("log", f"INFO  2026-02-01 10:00:00,250 [shard 0: gms] {said}")])
+    assert entry.of == name
+    assert LINES[name].get("ask", "state") in ASKS
 
 
 @pytest.mark.parametrize(
@@ -48,16 +53,8 @@ def test_journals_of_two_hosts() -> None:
     [
         ("Feb  1 10:00:00 n1 scylla[1]:  [shard 0: gms] ", "Feb 01 10:00:00", "n1"),
         ("INFO  2026-02-01 10:00:00,250 [shard 0:strm] ", "2026-02-01 10:00:00.250000", "log"),
-        (
-            "2026-02-01T10:00:00.081389Z INFO  2026-02-01 10:00:00,081 [shard 0: gms] ",
-            "2026-02-01 10:00:00.081389Z",
-            "log",
-        ),
-        (
-            "2026-02-01T10:00:00.081389123Z INFO  2026-02-01 10:00:00,081 [shard 0: gms] ",
-            "2026-02-01 10:00:00.081389Z",
-            "log",
-        ),
+        (INNER.format("2026-02-01T10:00:00.081389Z"), "2026-02-01 10:00:00.081389Z", "log"),
+        (INNER.format("2026-02-01T10:00:00.081389123Z"), "2026-02-01 10:00:00.081389Z", "log"),
         ("2026-02-01T12:00:00+0200 n1 scylla[1]:  ", "2026-02-01 10:00:00Z", "n1"),
         ("2026-02-01T10:00:00.5Z n1   !INFO | scylla[1]:  ", "2026-02-01 10:00:00.500000Z", "n1"),
     ],
@@ -74,8 +71,8 @@ GOOD = f"Feb 01 10:00:00 n1 scylla[1]: {SAID}"
 @pytest.mark.parametrize(
     ("texts", "said"),
     [
-        ([""], "a | 'no line that names a state' | entered"),
-        (["gossip - x\n"], "a | 'no line that names a state'"),
+        ([""], "a | 'no line that tells of it' | entered"),
+        (["gossip - x\n"], "a | 'no line that tells of it' | lines here: 1 of other loggers"),
         ([f"x\n{SAID}"], "a line 2 | 'raft_topology | starts with its time"),
         ([GOOD.replace("Feb 01", "Feb 31")], "a line 1 | starts with its time"),
         ([GOOD.replace("10:00:00", "25:00:00")], "a line 1 | starts with its time"),
@@ -94,7 +91,7 @@ GOOD = f"Feb 01 10:00:00 n1 scylla[1]: {SAID}"
             ["\n".join(GOOD.replace("Feb 01", day) for day in ("Feb 29", "Dec 01", "Feb 29"))],
             "a line 3 | February 29 only in leap years",
         ),
-        ([GOOD, ""], "b | 'no line that names a state'"),
+        ([GOOD, ""], "b | 'no line that tells of it'"),
     ],
 )  # fmt: skip
 def test_bad_journals(texts: list[str], said: str) -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import re
 import sys
 import tempfile
 import time
@@ -290,19 +291,18 @@ def measured_once(project: Project, store: Path | None, measure: Callable[[], Co
 
 
 def read_known(text: str) -> dict[str, Known]:
-    """The list of mutants that nobody notices: a line that names one, a line that says why.
+    """The list of mutants that nobody notices: lines that name them, a line that says why.
 
     Raises:
         ValueError: when an entry has another form, or comes twice.
     """
     found: dict[str, Known] = {}
-    entries = [e for e in text.split("\n\n") if e.strip() and not e.startswith("#")]
-    for entry in entries:
-        key, _, why = entry.strip().partition("\n")
-        kind, colon, reason = " ".join(why.split()).partition(": ")
-        if kind not in ("equivalent", "survives") or not colon or key in found:
+    for entry in (e for e in text.split("\n\n") if e.strip() and not e.startswith("#")):
+        form = re.fullmatch(r"((?:.+\n)+?)\s*(equivalent|survives): ((?s:.*))", entry.strip())
+        keys = form[1].splitlines() if form else []
+        if not form or not found.keys().isdisjoint(keys):
             raise ValueError(f"not an entry: {entry!r}")
-        found[key] = Known(key, kind, reason)
+        found |= {key: Known(key, form[2], " ".join(form[3].split())) for key in keys}
     return found
 
 

@@ -2,9 +2,8 @@
 
 A journal holds whatever a server says. Of the coordinator three kinds of line are read, in the
 server's wording: ``entered `…` transition state``, ``updating topology state: …`` and ``executing
-global topology command …, excluded nodes: …``. Only the coordinator writes these: their host is
-where it ran. Beside them stand, of any node, what failed (by the line's level, or by its words
-where a journal has no levels), what the balancer says, and a few events. All other lines are
+global topology command …, excluded nodes: …``. Beside them stand those of ``LINES``, and what
+failed (by the line's level, or by its words where a journal has no levels). All other lines are
 counted, by why. Times are those of journalctl (short, with or without fractions, or ISO) or of the
 server's own log, also behind a container's time.
 
@@ -18,9 +17,9 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, toml
 from msgspec.structs import replace
 
 from kit.edge.paths import source_name
@@ -29,7 +28,7 @@ from kit.errors import BadInput
 from kit.operators.importers.nodetool import HOST_ID, bad_line
 from kit.operators.importers.ringfile import LARGEST_FILE
 
-LOGGER = "raft_topology - "
+LOGGER, BALANCER = "raft_topology - ", "load_balancer - "
 _SAYS = re.compile(
     r"(?:^|[\s\]:])(?P<logger>raft_topology|load_balancer|storage_service|topology_state_machine"
     r"|tablets|raft_group0|group0_client|range_streamer|stream_session|repair) - (?P<said>.*)"
@@ -43,15 +42,7 @@ _FAILS = re.compile(
     re.IGNORECASE,
 )
 _STRONG = re.compile(r"\bsc_(?:groups_manager|coordinator|state_machine) - ")
-_EVENTS = re.compile(
-    r"request (?:decommission|removenode|rebuild) for|moved to left state"
-    r"|node .* removed from group 0 configuration|start rolling back topology change"
-    r"|still waiting for stale versions|does not understand some features"
-    r"|.* requested$|Finalizing migration for keyspace|All restore transitions"
-)
-"""What else is kept of ``raft_topology``."""
-MOST_LINES = 5_000_000
-LONGEST_REASON = 2000  # characters
+MOST_LINES, LONGEST_REASON = 5_000_000, 2000  # of a journal; characters
 Kind = Literal["entered", "updated", "command", "failed", "said"]
 OF_COORDINATOR = ("entered", "updated", "command")
 Clock = Literal["without a year", "without a zone", "with a zone"]
@@ -61,7 +52,7 @@ YEAR, HALF_A_YEAR = timedelta(days=366), timedelta(days=183)
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 _KINDS: dict[Kind, re.Pattern[str]] = {
     "entered": re.compile(r"entered [`'\"]?(?P<words>[a-z0-9_ ]{1,60}?)[`'\"]? transition state"),
-    "updated": re.compile(r"updating topology state: (?P<words>.*\S)"),
+    "updated": re.compile(r"updating topology state(?: with mixed change)?: (?P<words>.*\S)"),
     "command": re.compile(
         r"executing global topology command (?P<words>[a-z_]{1,60}), "
         r"excluded nodes: (?P<excluded>.*)"
@@ -78,10 +69,13 @@ _ISO = re.compile(
 _LEVEL = re.compile(r"(?:TRACE|DEBUG|INFO|WARN|ERROR) +")
 _DAY = rf"({'|'.join(_MONTHS)}) +(\d{{1,2}})|(\d{{4}}-\d\d-\d\d)"
 _DATE = re.compile(rf"^(?:{_DAY})(?=[ T]\d\d:)", re.MULTILINE | re.ASCII)
-ALLOWED = (
-    "a journal with lines such as raft_topology - entered `write both read old` transition state"
-)
+ALLOWED = "a journal with lines such as raft_topology - entered `join group0` transition state"
 TIMES = "a line that starts with its time, as in journalctl or in the server's own log"
+_TABLE = toml.decode((Path(__file__).parent / "data" / "journal_lines.toml").read_bytes())
+LINES: dict[str, dict[str, Any]] = _TABLE["line"]
+ASKS: dict[str, tuple[str, str]] = _TABLE["ask"]
+"""What kinds of line mean; what they leave open, with the command that tells it."""
+_NAMES, _FORMS = [*LINES], re.compile("|".join(f"({kind['form']})" for kind in LINES.values()))
 
 
 class JournalEntry(Struct, frozen=True):
@@ -89,10 +83,9 @@ class JournalEntry(Struct, frozen=True):
 
     ``words`` are the transition state with ``_`` between its words, the reason of the change, or
     the command; of what *failed*, or is only *said*, the line, behind its logger where that is not
-    ``raft_topology``. ``excluded`` are the host ids that a command passes over. ``host`` is the
-    machine that wrote the line, or the file's name where the log does not tell. ``time`` is as
-    precise as the line has it, in UTC where its zone is known; ``seconds`` are those since the
-    first line.
+    ``raft_topology``. A command passes over ``excluded`` host ids. ``host`` wrote the line (or the
+    file's name). ``time`` is in UTC where its zone is known, ``seconds`` since the first line;
+    ``of`` is its kind in ``LINES``.
     """
 
     source: str
@@ -103,6 +96,7 @@ class JournalEntry(Struct, frozen=True):
     words: str
     excluded: tuple[str, ...] = ()
     seconds: float = 0.0
+    of: str = ""
 
 
 class _Timed(Struct, frozen=True):
@@ -146,9 +140,11 @@ def parse_journals(
         sources[text] = source
         if text.count("\n") > MOST_LINES:
             raise BadInput(source, "more lines", f"at most {MOST_LINES} lines")
-        entries = list(_entries(text, source, others))
+        entries = list(_entries(text, source, left := Counter[str]()))
+        others.update(left)
         if not entries:
-            raise BadInput(source, "no line that names a state", ALLOWED)
+            here = f"; lines here: {', '.join(f'{n:,} {what}' for what, n in left.items())}"
+            raise BadInput(source, "no line that tells of it", ALLOWED + here * bool(left))
         lines += entries
     clocks = {timed.clock: timed.entry for timed in lines}
     if len(clocks) > 1:
@@ -165,8 +161,8 @@ def parse_journals(
 
 
 def is_journal(text: str) -> bool:
-    """Whether some line of a text is one that names a state."""
-    return LOGGER in text
+    """Whether some line of a text is of the logger of a coordinator, or of its balancer."""
+    return LOGGER in text or BALANCER in text
 
 
 def _check_dates(text: str, source: str) -> None:
@@ -177,8 +173,8 @@ def _check_dates(text: str, source: str) -> None:
             else:
                 datetime.fromisoformat(whole)
         except ValueError:
-            odd = month, day, whole
-            at = next(m.start() for m in _DATE.finditer(text) if m.groups("") == odd)
+            odd = (m for m in _DATE.finditer(text) if m.groups("") == (month, day, whole))
+            at = next(odd).start()
             number = text.count("\n", 0, at) + 1
             line = text[at : at + 100].split("\n", maxsplit=1)[0]
             raise bad_line(source, number, line, f"{TIMES}; that day does not exist") from None
@@ -201,9 +197,11 @@ def _entries(text: str, source: str, others: Counter[str]) -> Iterator[_Timed]:
         of_coordinator = _KINDS if says["logger"] == LOGGER[:-3] else {}
         matches = ((kind, form.fullmatch(said)) for kind, form in of_coordinator.items())
         kind, words = next((pair for pair in matches if pair[1]), ("said", None))
-        name, excluded = (words["words"] if words else said), tuple[str, ...]()
+        name = words["words"] if words else said
+        form = _FORMS.match(line, says.start("logger"))
+        of = _NAMES[form.lastindex - 1] if form and form.lastindex else ""
         if words is None:
-            kind, why = _beside(says["logger"], head, said)
+            kind, why = _beside(says["logger"], head, said, of)
             if why:
                 others[why] += 1
                 continue
@@ -218,17 +216,16 @@ def _entries(text: str, source: str, others: Counter[str]) -> Iterator[_Timed]:
         if clock == "without a year":
             turns += before is not None and before - at > HALF_A_YEAR
             before = at
-        if words and kind == "command":
-            excluded = _hosts(words, source, number, line)
+        excluded = _hosts(words, source, number, line) if words and kind == "command" else ()
         if kind == "entered":
             name = name.replace(" ", "_")
         elif len(name) > LONGEST_REASON:
             name = name[: LONGEST_REASON - 1] + "…"
-        entry = JournalEntry(source, number, stamp, host or source, kind, name, excluded)
+        entry = JournalEntry(source, number, stamp, host or source, kind, name, excluded, of=of)
         yield _Timed(clock, at, entry, turns)
 
 
-def _beside(logger: str, head: str, said: str) -> tuple[Kind, str]:
+def _beside(logger: str, head: str, said: str, of: str) -> tuple[Kind, str]:
     level = grade[1] if (grade := _GRADE.search(head)) else ""
     if level in ("TRACE", "DEBUG"):
         return "said", f"at level {level}"
@@ -236,7 +233,7 @@ def _beside(logger: str, head: str, said: str) -> tuple[Kind, str]:
     fails = _FAILS.search(said) and not said.startswith("race while changing state")
     if level == "ERR" or (fails and (own or level != "INFO")):
         return "failed", ""
-    is_kept = logger == "load_balancer" or (own and (level == "WARN" or _EVENTS.search(said)))
+    is_kept = of or (own and level == "WARN")
     return "said", "" if is_kept else f"of {logger} without a state, change, command or failure"
 
 

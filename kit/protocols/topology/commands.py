@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,15 +17,9 @@ from kit.edge.writing import check_place
 from kit.errors import BadInput, counted, shorten
 from kit.operators.importers.ringfile import LARGEST_FILE
 from kit.operators.importers.snapshots import MARK, is_snapshot
-from kit.operators.importers.topology_journals import is_journal, read_journals
+from kit.operators.importers.topology_journals import LINES, is_journal, read_journals
 from kit.protocols.group0.rules.releases import CHANGES, NEWEST, release_of, spans
-from kit.protocols.topology.dry_run.history import (
-    OTHERS,
-    Passage,
-    passages,
-    said_of,
-    topology_history,
-)
+from kit.protocols.topology.dry_run import history
 from kit.protocols.topology.dry_run.report import NextStep, NodeLine, TopologyReport, coordinator
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 
@@ -95,16 +89,29 @@ def _history(given: Namespace) -> Answer:
     if given.html is not None:
         check_place(given.html, "--html", inputs=tuple(given.files))
     left_out = Counter[str]()
-    stays = passages(read_journals(given.files, left_out), given.edition)
+    entries = read_journals(given.files, left_out)
+    stays = history.passages(entries, given.edition)
     if given.html is not None:
         from kit.protocols.topology.dry_run.journal import journal_timeline
         from kit.views.export import export_html
 
         export_html(journal_timeline(stays, given.edition), given.html, field="--html")
     failed = any(stay.failed for stay in stays)
-    data = {"passages": stays, "left_out": dict(left_out)}
-    warnings = (f"not shown: {said_of(left_out)}",) * bool(left_out)
-    return Answer(data, "", _passages(stays), warnings, STANDS if failed else GOES_ON)
+    kinds, unknown = history.kinds(entries), history.not_told(entries)
+    data = {"passages": stays, "left_out": dict(left_out), "kinds": kinds, "not_known": unknown}
+    warnings = (f"not shown: {history.said_of(left_out)}",) * bool(left_out)
+    parts = chain(_passages(stays), _meanings(kinds, unknown))
+    return Answer(data, "", parts, warnings, STANDS if failed else GOES_ON)
+
+
+def _meanings(kinds: Mapping[str, int], unknown: Mapping[str, str]) -> Iterator[str]:
+    yield from ("", "what the lines mean") if kinds else ()
+    for name, n in kinds.items():
+        of = f"{name} ({counted(n, 'line')}): "
+        yield from wrap(of + LINES[name]["means"], GAP, GAP * 2)
+    yield from ("", "not known, and what would tell") if unknown else ()
+    for what, tells in unknown.items():
+        yield from (*wrap(f"{what}:", GAP, GAP * 2), *wrap(tells, GAP * 2, GAP * 3))
 
 
 @checked
@@ -118,18 +125,18 @@ def replay_journal(
     from kit.protocols.topology.dry_run.journal import journal_timeline
     from kit.widgets.player import Player
 
-    history = topology_history(logs, edition=edition)
-    return Player(journal_timeline(history, edition), controls=False)
+    stays = history.topology_history(logs, edition=edition)
+    return Player(journal_timeline(stays, edition), controls=False)
 
 
-def _passages(stays: Iterable[Passage]) -> Iterator[str]:
+def _passages(stays: Iterable[history.Passage]) -> Iterator[str]:
     coordinator = None
     for (host, _, edge, _), same in groupby(stays, _alike):
         first, *more = same
         if host != coordinator:
             yield from [] if coordinator is None else [""]
             label = f"{'another ' if coordinator else ''}coordinator: "
-            yield f"{'' if host == OTHERS else label}{host}"
+            yield f"{'' if host == history.OTHERS else label}{host}"
             coordinator = host
         lasted = [each.seconds for each in (first, *more) if each.seconds is not None]
         took = f", {sum(lasted):.1f} s" if lasted else ""
@@ -141,7 +148,7 @@ def _passages(stays: Iterable[Passage]) -> Iterator[str]:
             yield from wrap(f"{what} ({n:,} times)" if n > 1 else what, GAP * 3, GAP * 4)
 
 
-def _alike(passage: Passage) -> tuple[str, ...]:
+def _alike(passage: history.Passage) -> tuple[str, ...]:
     apart = "" if passage.edge == "again" else passage.time
     return passage.host, passage.state, passage.edge, apart
 

@@ -83,9 +83,8 @@ def _task(
     work = rules.state_of(operation, setting).work
     if step == len(work):
         return CoordinatorTask(decision, None, step)
-    return CoordinatorTask(
-        decision, work[step], step, rules.addressees(topology, operation, work[step])
-    )
+    needs = rules.addressees(topology, operation, work[step])
+    return CoordinatorTask(decision, work[step], step, needs)
 
 
 def said_of(s: ControlState, setting: cluster.Setting) -> tuple[str, int]:

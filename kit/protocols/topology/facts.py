@@ -129,9 +129,7 @@ def parameter(m: Topology, s: ControlState, entry: QueueEntry) -> str:
     row = s.topology.nodes[entry.node]
     joins = entry.kind in ("join", "replace")
     words = [f"replaces {m.names[row.replaced]}"] if entry.kind == "replace" else []
-    return ", ".join(
-        [*words, *(["join_ring=false, no tokens"] if joins and row.zero_token else [])]
-    )
+    return ", ".join(words + ["join_ring=false, no tokens"] * (joins and row.zero_token))
 
 
 def guards(m: Topology, s: ControlState, node: int) -> tuple[tuple[int, int], ...]:

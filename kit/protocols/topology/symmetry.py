@@ -159,6 +159,5 @@ def _command(given: Command | None, places: Places, ids: Ids) -> Command | None:
     rows = tuple(sorted((_number(i, places), cells) for i, cells in change.nodes))
     built_on = fresh[given.new - 1]
     previous = None if given.previous is None else built_on
-    return Command(
-        replace(change, static=tuple(static.items()), nodes=rows), previous, built_on + 1, ""
-    )
+    change = replace(change, static=tuple(static.items()), nodes=rows)
+    return Command(change, previous, built_on + 1, "")

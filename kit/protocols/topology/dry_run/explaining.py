@@ -20,7 +20,7 @@ from kit.operators.explain import Question, Seen, Sight
 from kit.operators.importers.topology_journals import OF_COORDINATOR, JournalEntry, read_journals
 from kit.protocols.group0.rules.releases import NEWEST, Supported, supported
 from kit.protocols.topology.control import MOST_FAULTS
-from kit.protocols.topology.dry_run.history import Passage, passages, said_of, whose_tables
+from kit.protocols.topology.dry_run.history import Passage, kinds, passages, said_of, whose_tables
 from kit.protocols.topology.rules import machines as tables
 from kit.protocols.topology.rules.cluster import Setting
 from kit.protocols.topology.rules.decide import pending
@@ -117,7 +117,9 @@ def of_journals(
         line = "2025.4"
     seen = [_sighting(each, edition, whose) for each in entries if each.kind == "entered"]
     if not seen:
-        allowed = "journals with lines such as entered `write both read old` transition state"
+        of = ", ".join(f"{n:,} {name}" for name, n in kinds(entries).items())
+        allowed = "journals with lines such as entered `write both read old` transition state; "
+        allowed += f"what others mean ({of or 'here none'}), python -m kit topology says"
         raise BadInput("journals", "no line with a state", allowed)
     history = passages(entries, edition)
     stays = [stay for stay in history if stay.state]
@@ -217,9 +219,7 @@ def _apart(
 def _steps(stays: Sequence[Passage], begins: bool, ends: bool) -> Steps:
     states = [stay.state for stay in stays]
     path = [BOUNDARY] * begins + states + [BOUNDARY] * ends
-    return frozenset(
-        {("", state) for state in states} | {e for e in pairwise(path) if e[0] != e[1]}
-    )
+    return frozenset({("", s) for s in states} | {e for e in pairwise(path) if e[0] != e[1]})
 
 
 def _machines(whose: Tables) -> dict[str, Steps]:

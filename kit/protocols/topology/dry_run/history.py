@@ -5,7 +5,8 @@ that is entered once more, as after a change of the coordinator, is a passage of
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Literal
@@ -14,28 +15,35 @@ from msgspec import Struct
 
 from kit.edge.arguments import checked
 from kit.errors import counted
-from kit.operators.importers.topology_journals import OF_COORDINATOR, JournalEntry, read_journals
+from kit.operators.importers.topology_journals import (
+    ASKS,
+    LINES,
+    OF_COORDINATOR,
+    JournalEntry,
+    read_journals,
+)
 from kit.protocols.topology.rules import machines
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import Edition, Tables
 
 UNPLAYED = re.compile(r"restore|quiesce|finaliz\w+.migration|snapshot.tables", re.IGNORECASE)
 """What lines tell of requests that no model here has. Source: published coordinator."""
-OTHERS = "no line of a coordinator"
-"""The host of what only other nodes say."""
+OTHERS = "no line that only a coordinator writes"
+"""The host of what any node may say."""
+MOST_ALIKE = 3  # lines of one kind that are shown of a stay; the others are counted
 Way = machines.EdgeKind | Literal["", "again", "begins", "not modelled", "unknown"]
 
 
 class Passage(Struct, frozen=True):
     """The stay in one transition state, as the journal of one coordinator tells it.
 
-    ``state`` is empty for what was said before any was entered, and between operations. ``edge``
-    says how it was come to: the kind of edge in the transition tables, *begins* where another
-    operation does, *again* where the state is the same, *unknown* where no table has such an edge;
-    empty for the first. ``said`` are the commands, the reasons of changes and what failed, in their
-    order; ``failed`` are the lines of those that did. ``host`` is the coordinator's, or ``OTHERS``
-    where no line is one's. ``seconds`` is how long it lasted; None for the last one, unless it
-    ended.
+    ``state`` is empty for what was said before any was named, and between operations (then
+    ``idle``). ``edge`` says how it was come to: the kind of edge in the transition tables, *begins*
+    where another operation does, *again* where the state is the same, *unknown* where no table has
+    such an edge; empty for the first. ``said`` are the commands, the reasons of changes and what
+    failed, in their order; ``failed`` are the lines of those that did. ``host`` is the
+    coordinator's, or ``OTHERS`` where no line is one's. ``seconds`` is how long it lasted; None for
+    the last one, unless it ended.
     """
 
     time: str
@@ -45,11 +53,12 @@ class Passage(Struct, frozen=True):
     said: tuple[str, ...]
     seconds: float | None
     failed: tuple[JournalEntry, ...] = ()
+    idle: bool = False
 
     @property
     def place(self) -> str:
-        """The state, or that there is none."""
-        return self.state or "no transition state"
+        """The state, or that there is none, or none that a line names."""
+        return self.state or ("no transition state" if self.idle else "no line names the state")
 
 
 @checked
@@ -64,13 +73,18 @@ def topology_history(
     return passages(read_journals(paths), edition)
 
 
+def leads(entry: JournalEntry) -> bool:
+    """Whether only a coordinator writes such a line."""
+    return entry.kind in OF_COORDINATOR or bool(entry.of and LINES[entry.of]["coordinator"])
+
+
 def passages(entries: Sequence[JournalEntry], edition: Edition) -> tuple[Passage, ...]:
     """The lines of journals put together: a passage begins with a state, or after an operation."""
     groups: list[list[JournalEntry]] = []
     host = ""
     for last, entry in zip((None, *entries), entries, strict=False):
         begins = last is None or ends(last) or entry.kind == "entered"
-        if entry.kind in OF_COORDINATOR:
+        if leads(entry) and (entry.kind != "failed" or not host):
             begins, host = begins or host not in ("", entry.host), entry.host
         if begins:
             groups.append([])
@@ -78,20 +92,32 @@ def passages(entries: Sequence[JournalEntry], edition: Edition) -> tuple[Passage
     stays: list[Passage] = []
     whose = whose_tables(entries, edition)
     before = coordinator = ""
+    is_idle = False
     for group, then in zip_longest(groups, groups[1:]):
         first = group[0]
-        leads = [e.host for e in group if e.kind in OF_COORDINATOR or e.host == coordinator]
-        host = leads[0] if leads else OTHERS
-        coordinator = leads[0] if leads else coordinator
+        own = [e.host for e in group if leads(e) and (e.kind != "failed" or not coordinator)]
+        own += [e.host for e in group if e.host == coordinator]
+        host = own[0] if own else OTHERS
+        coordinator = own[0] if own else coordinator
         state = first.words if first.kind == "entered" else ""
-        said = tuple(_in_words(entry, host) for entry in group if entry.kind != "entered")
+        said = tuple(_said([entry for entry in group if entry.kind != "entered"], host))
         way = _way(before, state, whose)
         end = group[-1] if ends(group[-1]) else then[0] if then else None
         seconds = None if end is None else round(end.seconds - first.seconds, 6)
         failed = tuple(entry for entry in group if entry.kind == "failed")
-        stays.append(Passage(first.time, host, state, way, said, seconds, failed))
-        before = state or before
+        stays.append(Passage(first.time, host, state, way, said, seconds, failed, is_idle))
+        before, is_idle = state or before, ends(group[-1])
     return tuple(stays)
+
+
+def _said(entries: Iterable[JournalEntry], host: str) -> Iterator[str]:
+    alike = Counter[str]()
+    for entry in entries:
+        alike[entry.of] += entry.kind == "said"
+        if not entry.of or entry.kind != "said" or alike[entry.of] <= MOST_ALIKE:
+            yield _in_words(entry, host)
+    more = ((name, n - MOST_ALIKE) for name, n in alike.items() if name and n > MOST_ALIKE)
+    yield from (f"and {n:,} more of {name}" for name, n in more)
 
 
 def _in_words(entry: JournalEntry, host: str) -> str:
@@ -105,7 +131,8 @@ def _in_words(entry: JournalEntry, host: str) -> str:
 
 ENDS = re.compile(
     r"(?:bootstrap|replace|removenode|remove): read fence completed"
-    r"|finished decommissioning node.*|Finished tablet migration"
+    r"|finished decommissioning node.*|Finished tablet (?:migration|(?:resize|split) finalization)"
+    r"|(?:Truncate|Snapshot)\S* has completed"
 )
 """Reasons of changes that leave the last transition state. Source: published coordinator."""
 
@@ -140,3 +167,16 @@ def _way(before: str, state: str, whose: Tables) -> Way:
 def said_of(left_out: Mapping[str, int]) -> str:
     """How many lines of journals are not shown, by what they are."""
     return ", ".join(f"{counted(n, 'line')} {what}" for what, n in sorted(left_out.items()))
+
+
+def kinds(entries: Iterable[JournalEntry]) -> Counter[str]:
+    """How many lines there are of each kind in ``LINES``."""
+    return Counter(entry.of for entry in entries if entry.of)
+
+
+def not_told(entries: Sequence[JournalEntry]) -> dict[str, str]:
+    """What no line of journals tells, each with the command that does."""
+    asks = ["state"] * all(entry.kind != "entered" for entry in entries)
+    asks += ["coordinator"] * (not any(map(leads, entries)))
+    asks += [LINES[name].get("ask", "") for name in kinds(entries)]
+    return dict(ASKS[ask] for ask in asks if ask)

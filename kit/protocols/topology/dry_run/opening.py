@@ -131,16 +131,9 @@ def _open(
     unknown = _unknown(given)
     alien = dumps.not_modelled([name for name, value in unknown.items() if value], given.source)
     doubtful = (*warnings, *ignored, *more, *alien)
-    return OpenedTopology(
-        given.source,
-        table,
-        rows,
-        dead,
-        unknown,
-        doubtful,
-        excluded=excluded | {*table.ignore_nodes},
-        listed={node.host_id: node for node in (listing.nodes if listing else ()) if node.host_id},
-    )
+    listed = {node.host_id: node for node in (listing.nodes if listing else ()) if node.host_id}
+    rest = None, excluded | {*table.ignore_nodes}, listed
+    return OpenedTopology(given.source, table, rows, dead, unknown, doubtful, *rest)
 
 
 def read_status(path: Readable) -> Listing:
@@ -297,9 +290,8 @@ def _down(
             if states.get(node.host_id) == "left":
                 continue
             if node.host_id not in hosts:
-                raise BadInput(
-                    f"{source} host id of {node.name}", node.host_id, "a host id from the dump"
-                )
+                what = f"{source} host id of {node.name}"
+                raise BadInput(what, node.host_id, "a host id from the dump")
             addresses[node.name] = node.host_id
             if node.state in ("joining", "leaving") and states[node.host_id] == "normal":
                 said = f"{source} shows {node.host_id} as {node.state}, the dump as normal"
@@ -371,9 +363,7 @@ def _host(name: str, hosts: list[str], addresses: Mapping[str, str]) -> str:
         return addresses[name]
     fitting = [host for host in hosts if name and host.startswith(name.lower())]
     if len(fitting) != 1:
-        allowed = (
-            one_of(name, [*addresses, *hosts]) if not fitting else ("a name that only one node has")
-        )
+        known = [*addresses, *hosts]
+        allowed = "a name that only one node has" if fitting else one_of(name, known)
         raise BadInput("--down", name, allowed)
-    [host] = fitting
-    return host
+    return fitting[0]

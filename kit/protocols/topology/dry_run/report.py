@@ -23,7 +23,7 @@ from kit.protocols.topology.dry_run.opening import UNTOLD, OpenedTopology, open_
 from kit.protocols.topology.rules import machines
 from kit.protocols.topology.rules import work as rules
 from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, Setting, in_state
-from kit.protocols.topology.rules.columns import SystemTopology, load
+from kit.protocols.topology.rules.columns import SystemTopology, SystemTopologyRow, load
 from kit.protocols.topology.rules.decide import DecisionKind, QueueEntry, Standing, decide, queue
 from kit.protocols.topology.rules.replication import place_of
 
@@ -249,41 +249,22 @@ def report(opened: OpenedTopology, setting: Setting, rf: int = 0) -> TopologyRep
     ask = _Asking(opened, setting, rf)
     hosts = ask.hosts
     operation = None if ask.held_by else rules.under_way(ask.topology)
-    cases, indifferent = ask.cases()
     table = opened.table
     assert table.version is not None
     assert table.fence_version is not None
     state = machines.transition_state(table.transition_state or "")
-    nodes = tuple(
-        NodeLine(
-            row.host_id,
-            row.node_state or NO_ROW,
-            len(row.tokens),
-            None
-            if opened.down is None or row.node_state == "left"
-            else row.host_id not in opened.down,
-            row.datacenter,
-            row.rack,
-            row.topology_request,
-            row.cleanup_status,
-            row.host_id in table.ignore_nodes,
-        )
-        for row in table.rows
-    )
+    versions = table.version, table.fence_version, table.session
     return TopologyReport(
         opened.source,
         setting.edition,
         state.name if state else None,
-        table.version,
-        table.fence_version,
-        table.session,
+        *versions,
         operation.machine if operation else None,
         hosts[operation.node] if operation and operation.node != NOBODY else None,
         opened.down is not None,
-        nodes,
+        tuple(_node_line(row, opened) for row in table.rows),
         tuple(_states(operation, setting)) if operation else (),
-        cases,
-        indifferent,
+        *ask.cases(),
         ask.queue_lines(),
         setting.release if setting.edition == "server" else "",
         dict(ask.elsewhere()),
@@ -291,6 +272,14 @@ def report(opened: OpenedTopology, setting: Setting, rf: int = 0) -> TopologyRep
         opened.unknown,
         (*opened.warnings, *ask.depends(), *untold(opened, setting, rf)),
     )
+
+
+def _node_line(row: SystemTopologyRow, opened: OpenedTopology) -> NodeLine:
+    is_told = opened.down is not None and row.node_state != "left"
+    up = row.host_id not in (opened.down or ()) if is_told else None
+    says = row.datacenter, row.rack, row.topology_request, row.cleanup_status
+    first = row.host_id, row.node_state or NO_ROW, len(row.tokens), up
+    return NodeLine(*first, *says, row.host_id in opened.table.ignore_nodes)
 
 
 class _Asking:
@@ -372,9 +361,7 @@ class _Asking:
             reason = f"{self.held_by} ({NOT_MODELLED}) must end first"
         if not reason:
             return entries
-        return tuple(
-            replace(entry, standing="waits", reason=reason, waits_for=0) for entry in entries
-        )
+        return tuple(replace(e, standing="waits", reason=reason, waits_for=0) for e in entries)
 
     def _unplayed(self, alive: int) -> str:
         if self.held_by:
@@ -407,19 +394,12 @@ class _Asking:
                 if whom & ~alive:
                     needs, missing, fails, first = whom, whom & ~alive, piece.name, piece
                     break
-        return NextStep(
-            (),
-            decision.kind,
-            reason,
-            request.kind if request else None,
-            None if request is None or request.node == NOBODY else self.hosts[request.node],
-            tuple(row.name for row in work),
-            _target(edge) if edge else "",
-            _otherwise(operation, first, self.setting) if first and operation else "",
-            self.named(needs),
-            self.named(missing),
-            fails,
-        )
+        otherwise = _otherwise(operation, first, self.setting) if first and operation else ""
+        kind = request.kind if request else None
+        host = None if request is None or request.node == NOBODY else self.hosts[request.node]
+        pieces, leads = tuple(row.name for row in work), _target(edge) if edge else ""
+        rest = otherwise, self.named(needs), self.named(missing), fails
+        return NextStep((), decision.kind, reason, kind, host, pieces, leads, *rest)
 
     def elsewhere(self) -> Iterator[tuple[str, NextStep]]:
         """The releases on which something else comes next, or waits, and what that is."""

@@ -126,10 +126,9 @@ def next_request(timeline: Timeline) -> PosedQuestion:
 
 
 def _request_title(request: cluster.RequestEntry, names: tuple[str, ...]) -> str:
-    whose = request.keyspace or request.table
-    return (
-        f"{request.kind} {whose if request.node == cluster.NOBODY else names[request.node]}".strip()
-    )
+    of_all = request.keyspace or request.table
+    whose = of_all if request.node == cluster.NOBODY else names[request.node]
+    return f"{request.kind} {whose}".strip()
 
 
 QUEUED = ("join", "leave", "rebuild", "cleanup", "truncate_table")

@@ -114,9 +114,8 @@ def load(
     place_of: dict[str | None, int] = {host: place for place, host in enumerate(hosts)}
     number_of = {each.id or each.target_host: number for number, each in enumerate(requests, 1)}
     supported = {name for row in table.rows for name in row.supported_features}
-    features = {
-        name: 1 << i for i, name in enumerate(sorted(supported.union(table.enabled_features)))
-    }
+    known = sorted(supported.union(table.enabled_features))
+    features = {name: 1 << i for i, name in enumerate(known)}
     state = machines.transition_state(table.transition_state or "")
     transition = state.name if state else ""
     nodes = [
@@ -138,9 +137,8 @@ def load(
     ]
     # While a node is in transition the state is that node's; a truncate of edition ``documents``
     # shows by its session alone.
-    busy = table.transition_state or (
-        table.global_topology_request == "truncate_table" and table.session
-    )
+    truncates = table.global_topology_request == "truncate_table"
+    busy = table.transition_state or (truncates and table.session)
     of_node = any(entry.state in machines.IN_TRANSITION for entry in nodes)
     running = None if of_node or not busy else table.global_topology_request_id
     # A node that joins is in group 0 once ``join_group0`` is behind it.

@@ -198,10 +198,7 @@ lock
 """
 
 
-MACHINES = {
-    whose: {each.name: each for each in machines.of_tables(whose, TABLES)}
-    for whose in machines.TABLES
-}
+MACHINES = {of: {m.name: m for m in machines.of_tables(of, TABLES)} for of in machines.TABLES}
 """Each edition's machines by name; an operation's is named after its node state."""
 NODE = MACHINES["documents"]["node"]
 REPLACED = machines.EdgeRow("normal", "left", "replaced")

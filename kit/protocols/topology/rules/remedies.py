@@ -28,9 +28,7 @@ class ProcedureStep(Struct, frozen=True):
 
 
 def _steps(*rows: str) -> tuple[ProcedureStep, ...]:
-    return tuple(
-        ProcedureStep(name, what) for name, _, what in (row.partition("| ") for row in rows)
-    )
+    return tuple(ProcedureStep(name, what) for name, _, what in (r.partition("| ") for r in rows))
 
 
 CLUSTER_REPAIR = "nodetool cluster repair on any one node"

