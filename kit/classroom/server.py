@@ -46,7 +46,7 @@ MOST_LINES, MOST_FROM_ONE = 200, 60
 POLICY = {
     **dict.fromkeys(("default-src", "base-uri", "form-action", "frame-ancestors"), "'none'"),
     **dict.fromkeys(("script-src", "style-src", "connect-src"), "'self'"),
-    "img-src": "data:",
+    **dict.fromkeys(("img-src", "font-src"), "data:"),
 }
 HEADERS = {
     "Content-Security-Policy": "; ".join(map(" ".join, POLICY.items())),

@@ -37,6 +37,7 @@ POLICY = {
     "script-src": "'self' blob: 'wasm-unsafe-eval'",
     "worker-src": "blob:",
     "img-src": "'self' data:",
+    "font-src": "data:",
 }
 """What pages may load: what lies beside them, and WebAssembly."""
 

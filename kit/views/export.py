@@ -29,6 +29,7 @@ from kit.views.rendered import RenderedTimeline
 from kit.views.shell import browser_module, shell
 from kit.views.store import biggest
 from kit.views.styles import page_styles
+from kit.views.typeface import FAMILIES
 
 LIMIT = 500_000
 PAGE = (
@@ -43,7 +44,8 @@ are only heard.
 """
 STORIES = (
     ":root{color-scheme:light dark}body{--nav:44px}nav{display:flex;gap:8px;align-items:center;"
-    "height:43px;padding:0 12px;overflow-x:auto;white-space:nowrap;font:15px system-ui,sans-serif;"
+    "height:43px;padding:0 12px;overflow-x:auto;white-space:nowrap;"
+    f"font:15px {FAMILIES['sans']};"
     "border-bottom:1px solid}nav a{color:inherit;padding:8px}"
     "nav a[aria-current]{font-weight:700;text-decoration:none}"
 )
@@ -198,8 +200,8 @@ def _page(title: str, model: str | None, place: Frag, packs: Mapping[str, bytes]
     )
     policy = (
         f"default-src 'none'; script-src '{_digest(first)}' '{_digest(module)}'; "
-        f"style-src '{_digest(style)}' '{_digest(played)}'; img-src data:; base-uri 'none'; "
-        "form-action 'none'"
+        f"style-src '{_digest(style)}' '{_digest(played)}'; img-src data:; font-src data:; "
+        "base-uri 'none'; form-action 'none'"
     )
     return (
         "<!DOCTYPE html>\n"

@@ -13,11 +13,12 @@ from itertools import compress, takewhile
 from msgspec import Struct
 
 from kit.views.fragment import Frag
+from kit.views.typeface import ELSE, advances
 
 SLOT = 338.0
 """How wide a drawing may be that is whole in the smallest pane."""
-LETTER, LINE = 8.4, 15.0
-"""How wide a letter is at most, and how high a line, at 13 pixels."""
+LINE = 15.0
+"""How high a line is at 13 pixels."""
 NAME_LETTER = 9.0
 """How wide a letter of a name is at most, which stands out."""
 SIZE = 13
@@ -63,31 +64,18 @@ class Box(Struct, frozen=True):
 
 
 def wide(text: str, size: int = SIZE) -> float:
-    """How wide a text is in letters of so many pixels, with a little air."""
-    return LETTER * len(text) * size / SIZE + 2
-
-
-_WIDTHS = {
-    **dict.fromkeys("ijlI'|.,:; ", 0.34),
-    **dict.fromkeys("frt()[]-!/·", 0.43),
-    **dict.fromkeys("cskvxyzJ_…", 0.6),
-    **dict.fromkeys("mwMWOQGNHDU", 0.87),
-    **dict.fromkeys("@%W—", 1.0),
-}
-"""How wide letters are in the widest of the fonts that drawings use, in parts of their size."""
-_LOWER, _UPPER, _OTHER = 0.64, 0.7, 0.86
-BOLD = 1.1
+    """How wide a text of any weight is in letters of so many pixels, with a little air."""
+    return measured(text, size, bold=True) + 2
 
 
 @lru_cache(1 << 13)
-def measured(text: str, size: float = SIZE, *, bold: bool = False) -> float:
-    """How wide a text is at most, letter by letter."""
-    widths = (
-        _WIDTHS.get(c)
-        or (_LOWER if c.islower() or c.isdigit() else _UPPER if c.isupper() else _OTHER)
-        for c in text
-    )
-    return sum(widths) * size * (BOLD if bold else 1)
+def measured(text: str, size: float = SIZE, *, bold: bool = False, mono: bool = False) -> float:
+    """How wide a text is in the kit's typeface, in pixels: without kerning, which adds little.
+
+    A text of a weight between is less wide than a ``bold`` one.
+    """
+    widths = advances("mono" if mono else "bold" if bold else "plain")
+    return sum(widths.get(letter, ELSE) for letter in text) * size / 1000
 
 
 @lru_cache(1 << 13)
@@ -130,23 +118,23 @@ def clause(text: str, width: float, size: float = SIZE, *, bold: bool = False) -
 
 
 @lru_cache(1 << 12)
-def wrapped(text: str, width: float, lines: int = 2) -> tuple[str, ...]:
+def wrapped(text: str, width: float, lines: int = 2, *, bold: bool = False) -> tuple[str, ...]:
     """A text in so many lines at most, broken between words; the last one is cut if it must be."""
     done: list[str] = []
     words = text.split()
     while words and len(done) < lines - 1:
         count = len(words)
-        while count > 1 and measured(" ".join(words[:count])) > width:
+        while count > 1 and measured(" ".join(words[:count]), bold=bold) > width:
             count -= 1
-        done.append(shortened(" ".join(words[:count]), width))
+        done.append(shortened(" ".join(words[:count]), width, bold=bold))
         words = words[count:]
-    return (*done, shortened(" ".join(words), width)) if words else tuple(done)
+    return (*done, shortened(" ".join(words), width, bold=bold)) if words else tuple(done)
 
 
 def lines_of(text: str, width: float, lines: int = 2) -> tuple[str, ...]:
     """A bold text as it is where there is room for it, else in so many lines at most."""
     is_whole = measured(text, bold=True) <= width
-    return (text,) if is_whole else wrapped(text, width / BOLD, lines)
+    return (text,) if is_whole else wrapped(text, width, lines, bold=True)
 
 
 def boxes(drawing: Frag, size: int) -> Iterator[Box]:

@@ -10,6 +10,8 @@ Source: WCAG 2.2 (contrast).
 
 from collections.abc import Mapping, Sequence
 
+from kit.views.typeface import FAMILIES
+
 HUES = {
     "a": ("#ffc52c", "#14181f", "#8a6200", "#ffc52c"),
     "b": ("#97c8ff", "#14181f", "#2163a3", "#97c8ff"),
@@ -99,8 +101,9 @@ def resolved(sheet: str) -> str:
 
 
 def page_colours() -> str:
-    """Return the rules that give a page its colours; it follows the reader's system."""
-    return f".kp{{{variables(_BOTH)}color-scheme:light dark}}{''.join(HUE_RULES)}\n{_FORCED}"
+    """Return the rules that give a page its colours and letters; it follows the reader's system."""
+    own = f"{variables(_BOTH | FAMILIES)}color-scheme:light dark"
+    return f".kp{{{own}}}{''.join(HUE_RULES)}\n{_FORCED}"
 
 
 def lab_colours() -> str:
@@ -114,8 +117,8 @@ def lab_colours() -> str:
 
 
 def image_colours() -> str:
-    """Return the rule that gives an image of its own the light theme's colours."""
-    return f":root{{{variables(_LIGHT)}}}"
+    """Return the rule that gives an image of its own letters and the light theme's colours."""
+    return f":root{{{variables(_LIGHT | FAMILIES)}}}"
 
 
 def contrast(colour: str, other: str) -> float:

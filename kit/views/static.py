@@ -16,6 +16,7 @@ from kit.console.server import aligned
 from kit.views.fragment import Frag, closing, escape, h
 from kit.views.palette import HUE_RULES, LIGHT, image_colours
 from kit.views.styles import drawing_rules, stage_rules, stored_rules
+from kit.views.typeface import X_HEIGHT
 
 INLINE = frozenset("span b i em strong small code kbd".split())
 INTERACTIVE = frozenset("button input select label".split())
@@ -51,7 +52,7 @@ def standalone_svg(drawing: Frag, *, lean: bool = False, ground: bool = False) -
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{escape(box)}" width="{escape(width)}" '
-        f'height="{escape(height)}" role="img" aria-label="{label}">'
+        f'height="{escape(height)}" font-size-adjust="{X_HEIGHT}" role="img" aria-label="{label}">'
         f"<style>{style}</style>{body}</svg>"
     )
 

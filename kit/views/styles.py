@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from kit.model.family import families
 from kit.views.palette import HUES, LIGHT, lab_colours, page_colours, resolved
+from kit.views.typeface import faces
 
 FOLDER = Path(__file__).resolve().parent / "css"
 READ = ("root", "frame", "tables", "parts", "readable")
@@ -49,7 +50,7 @@ def page_styles(model: str | None = None) -> tuple[str, str]:
     drawings = "".join(map(_nested, (*drawing_rules(model), *stage_rules())))
     read, played = ([FOLDER / f"{name}.css" for name in names] for names in (READ, PLAYED))
     rules, more = map(_joined, ([*read, *_of_families("page", model)], played))
-    return f"{page_colours()}.kp svg{{{drawings}}}{rules}", more
+    return f"{faces()}{page_colours()}.kp svg{{{drawings}}}{rules}", more
 
 
 @cache

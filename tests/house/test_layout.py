@@ -70,9 +70,9 @@ def test_the_readme_begins_with_a_short_clip() -> None:
 
 
 def test_the_licence_and_the_version_are_told_once() -> None:
-    """Apache-2.0 everywhere, and the changelog has an entry for the version in force."""
+    """Apache-2.0 but for the typeface, and the changelog has an entry for the version in force."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["license"] == "Apache-2.0"
+    assert project["license"] == "Apache-2.0 AND OFL-1.1"
     assert "Apache License" in (ROOT / "LICENSE").read_text(encoding="utf-8")
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert f"## {project['version']}" in changes or "## Unreleased" in changes

@@ -104,11 +104,11 @@ def test_pages_are_repeatable(tmp_path: Path) -> None:
     assert one == two
 
 
-def test_two_hundred_steps_of_ten_nodes_fit_in_200_kb(tmp_path: Path) -> None:
-    """200 steps, 10 nodes, RF 3, all panels: at most 195,000 bytes with nothing left out."""
-    made = export_html(walked(200, nodes=10), tmp_path / "ten.html", limit=195_000)
+def test_two_hundred_steps_of_ten_nodes_fit_in_250_kb(tmp_path: Path) -> None:
+    """200 steps, 10 nodes, RF 3, all panels: at most 240,000 bytes with nothing left out."""
+    made = export_html(walked(200, nodes=10), tmp_path / "ten.html", limit=240_000)
     assert made.left_out == ()
-    assert made.size <= 195_000
+    assert made.size <= 240_000
 
 
 @pytest.mark.deep

@@ -799,9 +799,12 @@ def test_envelopes_stand_at_their_wires() -> None:
 
 def test_lines_of_a_label_are_about_as_long() -> None:
     """No word stands alone in the last line, where two lines can share the words."""
-    frag = staged(replace(QUIET, messages=(Message("A", "B", "schema: vote? t1"),)))
-    label = keyed(frag, "label:sent:A:B:schema: vote? t1")
-    assert [part.text() for part in label.walk() if part.tag == "text"] == ["schema:", "vote? t1"]
+    frag = staged(replace(QUIET, messages=(Message("A", "B", "schema: vote? table"),)))
+    label = keyed(frag, "label:sent:A:B:schema: vote? table")
+    assert [part.text() for part in label.walk() if part.tag == "text"] == [
+        "schema:",
+        "vote? table",
+    ]
 
 
 def test_equal_messages_are_one_pile() -> None:
@@ -1108,7 +1111,7 @@ NAMES = tuple("ABCDEF")
 
 def test_a_long_tag_keeps_its_end() -> None:
     """A state before it is cut, the version is not: that is what the next step changes."""
-    cast = tuple(Character(name, f"n:{name}", tag="bootstrapping v12") for name in NAMES)
+    cast = tuple(Character(name, f"n:{name}", tag="bootstrapping now v12") for name in NAMES)
     half = replace(scene_of(Timeline(build("group0")), 0), half=True)
     drawn = draw_stage(half, Stage(NAMES, cast), None, "said")
     told = {part.text() for part in drawn.walk() if part.tag == "text"}

@@ -1,0 +1,86 @@
+"""Make the shipped typeface again, and the widths of its letters, from the fonts' own files.
+
+    python -m tools.typeface NEXT MONO INTER
+
+``NEXT`` and ``MONO`` are the variable fonts of github.com/googlefonts/atkinson-hyperlegible-next
+(7925f50f) and of …-next-mono (154d5036), ``INTER`` is InterVariable.woff2 of the npm package
+inter-ui 4.1.1. It needs fontTools, which Matplotlib brings, and brotli.
+"""
+
+import json
+import sys
+from collections import defaultdict
+from typing import Any
+
+from fontTools.subset import Options, Subsetter
+from fontTools.ttLib import TTFont
+from fontTools.varLib.instancer import instantiateVariableFont
+
+from kit.views.typeface import FOLDER
+
+LETTERS = "".join(map(chr, range(32, 127))) + "\u00a0°±·×÷ßäéöüÄÖÜ–—‘’“”•…−≈≠≤≥∞"
+SIGNS = "←↑→↓↔↗↩↺⇧∅■□▲▶▼◇○●★✓✗"
+LIKE = {"☐": "□", "▸": "▶", "▾": "▼"}
+"""Signs that Inter lacks, and those of it that they look like."""
+BREAK = "\u200b"
+"""Where a line may end: it has no width."""
+WEIGHTS = {"plain": 400, "bold": 700}
+"""Between them a weight has any value."""
+SIGN_WEIGHT, SIGN_SIZE = 600, 14
+
+
+def cut(source: str, letters: str, axes: dict[str, Any]) -> TTFont:
+    """A font that has these letters only, without hints for old screens."""
+    font = TTFont(source)
+    options = Options(layout_features=["kern", "tnum"], hinting=False, name_IDs=[0, 1, 2, 13, 14])
+    subsetter = Subsetter(options)
+    subsetter.populate(unicodes=map(ord, letters))
+    subsetter.subset(font)
+    return instantiateVariableFont(font, axes)
+
+
+def advances(font: TTFont) -> dict[str, int]:
+    """How wide each letter is, in thousandths of its size."""
+    units = font["head"].unitsPerEm
+    return {
+        chr(code): round(font["hmtx"][glyph][0] * 1000 / units)
+        for code, glyph in font.getBestCmap().items()
+    } | {BREAK: 0}
+
+
+def grouped(widths: dict[str, int]) -> dict[str, str]:
+    """The letters by their widths."""
+    groups: dict[int, str] = defaultdict(str)
+    for letter, width in sorted(widths.items()):
+        groups[width] += letter
+    return {str(width): groups[width] for width in sorted(groups)}
+
+
+def main() -> None:
+    """Write the fonts and the table."""
+    following, mono, inter = sys.argv[1:]
+    between = {"wght": (WEIGHTS["plain"], WEIGHTS["bold"])}
+    signs = cut(inter, SIGNS, {"wght": SIGN_WEIGHT, "opsz": SIGN_SIZE})
+    for table in signs["cmap"].tables:
+        table.cmap |= {ord(sign): table.cmap[ord(like)] for sign, like in LIKE.items()}
+    sans = cut(following, LETTERS, between)
+    # Beside another font's letters a browser makes these as much smaller as theirs are lower.
+    as_high = sans["OS/2"].sxHeight / sans["head"].unitsPerEm
+    signs["OS/2"].sxHeight = round(as_high * signs["head"].unitsPerEm)
+    fonts = {"sans": sans, "mono": cut(mono, LETTERS, between), "signs": signs}
+    for name, font in fonts.items():
+        font.flavor = "woff2"
+        font.save(FOLDER / f"{name}.woff2")
+    of_signs = advances(signs)
+    table = {
+        name: grouped(of_signs | advances(cut(following, LETTERS, {"wght": weight})))
+        for name, weight in WEIGHTS.items()
+    }
+    table["mono"] = grouped(advances(fonts["mono"]))
+    text = json.dumps(table, ensure_ascii=False, indent=1)
+    (FOLDER / "advances.json").write_text(f"{text}\n", encoding="utf-8")
+    print(sum((FOLDER / f"{name}.woff2").stat().st_size for name in fonts), "bytes of woff2")
+
+
+if __name__ == "__main__":
+    main()
