@@ -12,6 +12,8 @@ import sys
 from collections import defaultdict
 from typing import Any
 
+from fontTools.pens.transformPen import TransformPen
+from fontTools.pens.ttGlyphPen import TTGlyphPen
 from fontTools.subset import Options, Subsetter
 from fontTools.ttLib import TTFont
 from fontTools.varLib.instancer import instantiateVariableFont
@@ -20,8 +22,8 @@ from kit.views.typeface import FOLDER
 
 LETTERS = "".join(map(chr, range(32, 127))) + "\u00a0°±·×÷ßäéöüÄÖÜ–—‘’“”•…−≈≠≤≥∞"
 SIGNS = "←↑→↓↔↗↩↺⇧∅■□▲▶▼◇○●★✓✗"
-LIKE = {"☐": "□", "▸": "▶", "▾": "▼"}
-"""Signs that Inter lacks, and those of it that they look like."""
+LIKE = {"☐": ("□", 1.0), "▸": ("▶", 0.7), "▾": ("▼", 0.7)}
+"""Signs that Inter lacks, and those of it that they look like, how much smaller."""
 BREAK = "\u200b"
 """Where a line may end: it has no width."""
 WEIGHTS = {"plain": 400, "bold": 700}
@@ -31,12 +33,25 @@ SIGN_WEIGHT, SIGN_SIZE = 600, 14
 
 def cut(source: str, letters: str, axes: dict[str, Any]) -> TTFont:
     """A font that has these letters only, without hints for old screens."""
-    font = TTFont(source)
+    font = TTFont(source, recalcTimestamp=False)
     options = Options(layout_features=["kern", "tnum"], hinting=False, name_IDs=[0, 1, 2, 13, 14])
     subsetter = Subsetter(options)
     subsetter.populate(unicodes=map(ord, letters))
     subsetter.subset(font)
     return instantiateVariableFont(font, axes)
+
+
+def add(font: TTFont, sign: str, like: str, size: float) -> None:
+    """Give a font a sign that looks like one it has, but so much smaller, as high in its line."""
+    source = font.getBestCmap()[ord(like)]
+    name, glyph = f"{source}.{ord(sign):x}", font["glyf"][source]
+    rise = (glyph.yMax + glyph.yMin) / 2 * (1 - size)
+    pen = TTGlyphPen(font.getGlyphSet())
+    font.getGlyphSet()[source].draw(TransformPen(pen, (size, 0, 0, size, 0, rise)))
+    font["glyf"][name] = pen.glyph()
+    font["hmtx"][name] = tuple(round(each * size) for each in font["hmtx"][source])
+    for table in font["cmap"].tables:
+        table.cmap[ord(sign)] = name
 
 
 def advances(font: TTFont) -> dict[str, int]:
@@ -61,8 +76,8 @@ def main() -> None:
     following, mono, inter = sys.argv[1:]
     between = {"wght": (WEIGHTS["plain"], WEIGHTS["bold"])}
     signs = cut(inter, SIGNS, {"wght": SIGN_WEIGHT, "opsz": SIGN_SIZE})
-    for table in signs["cmap"].tables:
-        table.cmap |= {ord(sign): table.cmap[ord(like)] for sign, like in LIKE.items()}
+    for sign, (like, size) in LIKE.items():
+        add(signs, sign, like, size)
     sans = cut(following, LETTERS, between)
     # Beside another font's letters a browser makes these as much smaller as theirs are lower.
     as_high = sans["OS/2"].sxHeight / sans["head"].unitsPerEm

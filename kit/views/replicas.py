@@ -127,7 +127,7 @@ def disk(
         h("path", d=drum(level), class_="level") if share > 0 else None,
         h("path", d=rim, class_="rim moved" if refilled else "rim"),
         [
-            (fresh(0, low - SIZE * 0.36, measured(line) + 4) if line in news else None,
+            (fresh(0, low - SIZE * 0.36, measured(line) + 8) if line in news else None,
              h("text", line, y=low, text_anchor="middle", class_="on soft"))
             for line, low in written
         ],

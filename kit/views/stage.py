@@ -743,10 +743,10 @@ def _words(
     middle = x + {None: 1, "end": -1}.get(anchor, 0) * wide / 2
     text = h("text", words, x=x or None, y=y, text_anchor=anchor, class_=kind)
     if not failed:
-        return [fresh(middle, y - 5, wide + 4) if is_new else None, text]
+        return [fresh(middle, y - 5, wide + 8) if is_new else None, text]
     plate = h("rect", x=middle - wide / 2 - 2, y=y - 12, width=wide + 4, height=15, rx=3,
               class_="failed")  # fmt: skip
-    return [fresh(middle, y - 4.5, wide + 10, 17) if is_new else None, plate, text]
+    return [fresh(middle, y - 4.5, wide + 12, 17) if is_new else None, plate, text]
 
 
 def _side_words(

@@ -52,7 +52,8 @@ def standalone_svg(drawing: Frag, *, lean: bool = False, ground: bool = False) -
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{escape(box)}" width="{escape(width)}" '
-        f'height="{escape(height)}" font-size-adjust="{X_HEIGHT}" role="img" aria-label="{label}">'
+        f'height="{escape(height)}" style="font-size-adjust:{X_HEIGHT}" role="img" '
+        f'aria-label="{label}">'
         f"<style>{style}</style>{body}</svg>"
     )
 

@@ -214,7 +214,7 @@ class Tape:
             words = card.counted
             is_new = was is not None and was.counted != words
             return [
-                fresh(middle, low, measured(words) + 6) if is_new else None,
+                fresh(middle, low, measured(words) + 8) if is_new else None,
                 h("text", words, x=middle, y=low + 5, text_anchor="middle", class_="soft"),
             ]
         former = {key: reach for _, key, reach in was.marks} if was else {}

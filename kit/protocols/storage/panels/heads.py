@@ -114,7 +114,7 @@ def _name(
         "g",
         h("title", said or name),
         head if is_short else word(name if health != "down" else f"✗ {name}", 2, 0, None, "start"),
-        fresh(2 + measured(below) / 2, 14, measured(below) + 4) if is_new else None,
+        fresh(2 + measured(below) / 2, 14, measured(below) + 8) if is_new else None,
         word(below, 2, 19, "soft", "start") if below else None,
         k=f"who:{name}",
         transform=f"translate(0 {y})",

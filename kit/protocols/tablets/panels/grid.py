@@ -636,7 +636,7 @@ def _row(
         named,
         [
             (
-                fresh(2 - left + measured(line) / 2, under + 14 * at - 5, measured(line) + 4)
+                fresh(2 - left + measured(line) / 2, under + 14 * at - 5, measured(line) + 8)
                 if is_other
                 else None,
                 word(line, 2 - left, under + 14 * at, "soft", None),
@@ -697,7 +697,7 @@ def _at_node(host: GridHost, news: Set[str]) -> Iterator[Frag]:
             h("title", f"in hand: {host.hand}"),
             fresh(0, 0, 2 * REACH + 10, 2 * REACH + 2) if is_command and is_new else None,
             h("path", d=envelope_path(REACH), class_="envelope") if is_command else None,
-            fresh(end - measured(said) / 2, 17, measured(said) + 4) if is_new else None,
+            fresh(end - measured(said) / 2, 17, measured(said) + 8) if is_new else None,
             h("text", said, text_anchor="end", x=end, y=22, class_="soft"),
             transform=ABOVE_IT,
         )
@@ -750,7 +750,7 @@ def _works(grid: TabletGrid, lies: GridLayout, news: Set[str]) -> Iterator[Frag]
         taken.cover(covers)
         yield h(
             "g",
-            fresh(measured(words) / 2, -4, measured(words) + 6, 18)
+            fresh(measured(words) / 2, -4, measured(words) + 8, 18)
             if not news.isdisjoint(map(_work_key, tablets))
             else None,
             word(words, 0, 0, "soft", None),

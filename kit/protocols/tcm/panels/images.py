@@ -52,7 +52,7 @@ def _said(said: Said, x: float, place: int) -> Frag:
     word, line, (to_x, to_y) = said
     y = 24 + place * BETWEEN
     anchor, inward = ("start", 1) if x < 0 else ("end", -1)
-    from_x = x + inward * (measured(line) + 6)
+    from_x = x + inward * (measured(line) + 10)
     return h(
         "g",
         h("path", d=f"M{from_x:.0f} {y + LINE - 4}L{to_x:.0f} {to_y:.0f}", class_="wire"),
