@@ -51,7 +51,7 @@ def test_the_kit_is_python() -> None:
         and path.parent.name != "__pycache__"
         and path.suffix not in {".py", ".typed"}
     }
-    assert others <= {"browser", "css", "scenarios", "images", "notebooks", "data"}
+    assert others <= {"browser", "css", "scenarios", "images", "notebooks", "data", "type"}
 
 
 def test_opening_the_lab_needs_no_java_and_no_dot() -> None:
