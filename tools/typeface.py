@@ -28,6 +28,8 @@ BREAK = "\u200b"
 """Where a line may end: it has no width."""
 WEIGHTS = {"plain": 400, "bold": 700}
 """Between them a weight has any value."""
+UP, DOWN = 893, 225
+"""How far a line reaches above and below its letters' feet: capitals stay in its middle."""
 SIGN_WEIGHT, SIGN_SIZE = 600, 14
 
 
@@ -84,6 +86,10 @@ def main() -> None:
     signs["OS/2"].sxHeight = round(as_high * signs["head"].unitsPerEm)
     fonts = {"sans": sans, "mono": cut(mono, LETTERS, between), "signs": signs}
     for name, font in fonts.items():
+        if name != "signs":
+            font["hhea"].ascent = font["OS/2"].sTypoAscender = font["OS/2"].usWinAscent = UP
+            font["hhea"].descent = font["OS/2"].sTypoDescender = -DOWN
+            font["OS/2"].usWinDescent = DOWN
         font.flavor = "woff2"
         font.save(FOLDER / f"{name}.woff2")
     of_signs = advances(signs)
