@@ -57,10 +57,15 @@ def add(font: TTFont, sign: str, like: str, size: float) -> None:
 
 
 def advances(font: TTFont) -> dict[str, int]:
-    """How wide each letter is, in thousandths of its size."""
-    units = font["head"].unitsPerEm
+    """How wide each letter is, in thousandths of its size; every digit is as wide as the others."""
+    units, as_wide = font["head"].unitsPerEm, dict[str, str]()
+    features = font["GSUB"].table.FeatureList.FeatureRecord if "GSUB" in font else ()
+    for record in (each for each in features if each.FeatureTag == "tnum"):
+        for at in record.Feature.LookupListIndex:
+            for table in font["GSUB"].table.LookupList.Lookup[at].SubTable:
+                as_wide |= getattr(table, "ExtSubTable", table).mapping
     return {
-        chr(code): round(font["hmtx"][glyph][0] * 1000 / units)
+        chr(code): round(font["hmtx"][as_wide.get(glyph, glyph)][0] * 1000 / units)
         for code, glyph in font.getBestCmap().items()
     } | {BREAK: 0}
 
