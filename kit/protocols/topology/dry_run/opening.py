@@ -132,8 +132,10 @@ def _open(
     alien = dumps.not_modelled([name for name, value in unknown.items() if value], given.source)
     doubtful = (*warnings, *ignored, *more, *alien)
     listed = {node.host_id: node for node in (listing.nodes if listing else ()) if node.host_id}
-    rest = None, excluded | {*table.ignore_nodes}, listed
-    return OpenedTopology(given.source, table, rows, dead, unknown, doubtful, *rest)
+    without = excluded | {*table.ignore_nodes}
+    return OpenedTopology(
+        given.source, table, rows, dead, unknown, doubtful, excluded=without, listed=listed
+    )
 
 
 def read_status(path: Readable) -> Listing:

@@ -253,12 +253,13 @@ def report(opened: OpenedTopology, setting: Setting, rf: int = 0) -> TopologyRep
     assert table.version is not None
     assert table.fence_version is not None
     state = machines.transition_state(table.transition_state or "")
-    versions = table.version, table.fence_version, table.session
     return TopologyReport(
         opened.source,
         setting.edition,
         state.name if state else None,
-        *versions,
+        table.version,
+        table.fence_version,
+        table.session,
         operation.machine if operation else None,
         hosts[operation.node] if operation and operation.node != NOBODY else None,
         opened.down is not None,
@@ -277,9 +278,17 @@ def report(opened: OpenedTopology, setting: Setting, rf: int = 0) -> TopologyRep
 def _node_line(row: SystemTopologyRow, opened: OpenedTopology) -> NodeLine:
     is_told = opened.down is not None and row.node_state != "left"
     up = row.host_id not in (opened.down or ()) if is_told else None
-    says = row.datacenter, row.rack, row.topology_request, row.cleanup_status
-    first = row.host_id, row.node_state or NO_ROW, len(row.tokens), up
-    return NodeLine(*first, *says, row.host_id in opened.table.ignore_nodes)
+    return NodeLine(
+        row.host_id,
+        row.node_state or NO_ROW,
+        len(row.tokens),
+        up,
+        row.datacenter,
+        row.rack,
+        row.topology_request,
+        row.cleanup_status,
+        row.host_id in opened.table.ignore_nodes,
+    )
 
 
 class _Asking:
@@ -398,8 +407,10 @@ class _Asking:
         kind = request.kind if request else None
         host = None if request is None or request.node == NOBODY else self.hosts[request.node]
         pieces, leads = tuple(row.name for row in work), _target(edge) if edge else ""
-        rest = otherwise, self.named(needs), self.named(missing), fails
-        return NextStep((), decision.kind, reason, kind, host, pieces, leads, *rest)
+        who, lacks = self.named(needs), self.named(missing)
+        return NextStep(
+            (), decision.kind, reason, kind, host, pieces, leads, otherwise, who, lacks, fails
+        )
 
     def elsewhere(self) -> Iterator[tuple[str, NextStep]]:
         """The releases on which something else comes next, or waits, and what that is."""
