@@ -17,7 +17,7 @@ from kit.model.model import Model
 from kit.search.search import awaits_operator
 from kit.views.cover import draw_end
 from kit.views.fragment import Frag, h
-from kit.views.labels import clause, measured, shortened, wrapped
+from kit.views.labels import clause, shortened
 from kit.views.panel import Scene
 from kit.views.parts import act_button, sheet, soft
 
@@ -34,20 +34,12 @@ MOST_THINGS = 16
 """Names in the fields of an action, by which the things that it concerns know it."""
 MOST_WAITING = 40
 """Waiting actions whose reasons are listed."""
-MOST_NAMED = 24
-"""Letters of the nodes that the line of what is waited for names; longer ones are counted."""
-AWAITED, METER, LINES = 176.0, 56.0, 3
-"""How wide the slot of what is waited for is at least, a meter in it, and its lines."""
-NEXT, WITH_NEXT, EDGES = (126.0, 375.0), 510.0, 26.0
-"""How wide the next action is on the smallest board, at least and at most; it with that slot, where
-no fault may happen; what is around its words.
-"""
 ONE_LINE, THREE_LINES, ROOM = 30, 66, 470.0
 """Letters of the next action that stand on a line below the word *next*, in the smallest board, and
 in three lines of smaller type beside that word; of more the first clauses, that are as wide."""
 MOST_KEYS = 9
-MOST_FAULTS = 4
-"""Sorts of fault that stand in the slot; the others are among all actions."""
+MOST_OTHERS = 2
+"""Actions that stand beside the next one; the others are among all."""
 
 Option: TypeAlias = tuple[Any, Refusal | None]
 
@@ -93,7 +85,7 @@ def some_of(words: tuple[str, ...], most: int, untold: int = 0) -> list[str]:
 def draw_actions(
     scene: Scene, macros: Sequence[Macro] = (), gates: Sequence[Gate] = ()
 ) -> list[Frag]:
-    """Draw the next action, what is waited for, faults; all actions behind two buttons.
+    """Draw the next action, two others, and behind two buttons what must wait and all actions.
 
     ``gates`` are those of the scene: somebody waits at a closed one, also where no refusal says so.
     """
@@ -108,21 +100,19 @@ def draw_actions(
     ]
     number = len(waiting) + len(closed)
     must_wait = h("summary", f"{number} must wait" if number else "nothing waits")
-    possible = h("summary", f"{len(options) - len(refused)} can happen")
+    count = f"{len(options) - len(refused)} can happen"
+    possible = h("summary", "…", title=count, aria_label=f"all actions; {count}")
     impossible = [option for option in refused if not _waits(option[1])]
     reasons = (
         _reasons(scene, "What must wait, and why", waiting, "Nothing has to wait.", closed),
         _reasons(scene, "What is not possible now", impossible),
     )
-    faults = _faults(scene, options)
-    parts = (
+    return [
         _next(scene, closed),
-        _awaited(scene, shut, AWAITED if faults else _beside_next(scene)),
-        faults,
-        sheet(must_wait, reasons, kind="kp-pop waiting"),
+        *_others(scene, options),
         sheet(possible, action_board(scene, macros), kind="kp-pop more"),
-    )
-    return [part for part in parts if part is not None]
+        sheet(must_wait, reasons, kind="kp-pop waiting"),
+    ]
 
 
 def _waits(refusal: Refusal | None) -> bool:
@@ -142,7 +132,6 @@ def _next(scene: Scene, closed: Sequence[Gate]) -> Frag:
     is_closed = bool(scene.closed) and recorded is None
     return h(
         "button",
-        h("small", "next"),
         h("span", shown),
         type="button",
         title=verb if shown != verb else None,
@@ -153,45 +142,6 @@ def _next(scene: Scene, closed: Sequence[Gate]) -> Frag:
         data_key=1,
         aria_disabled="true" if is_closed else None,
         aria_label=f"next: {verb}",
-    )
-
-
-def _beside_next(scene: Scene) -> float:
-    verb = "" if scene.suggested is None else scene.model.label(scene.state, scene.suggested)
-    least, most = NEXT
-    return max(AWAITED, WITH_NEXT - min(most, max(least, measured(verb, 14, bold=True) + EDGES)))
-
-
-def _awaited(scene: Scene, closed: Sequence[Gate], wide: float) -> Frag:
-    """Draw for whom the first closed gate waits, by the name that it has there, with a meter; where
-    none is closed, for whom the first waiting action does. The name has what room the line leaves
-    in a slot as ``wide``, and the meter what the name leaves.
-    """
-    if closed:
-        gate = closed[0]
-        what, line, meter = gate.what, gate.why, None
-        if gate.missing:
-            line = _waits_for(_groups(scene, gate))
-            meter = h("progress", value=len(gate.there), max=gate.needed, aria_label=gate.count)
-    elif first := first_waiting(scene):
-        what = scene.model.label(scene.state, first[0])
-        line, meter = _line(first[1])
-    else:
-        return h("p", class_="kp-awaited")
-    what = what.partition(" (")[0]  # the sheet has the rest
-    room = max(1, LINES - len(wrapped(line, wide, LINES)))
-    lines = wrapped(what, wide, room)
-    if len(lines) == room and measured(lines[-1]) + METER > wide:
-        meter = None
-    name = " ".join(lines)
-    return h(
-        "p",
-        h("small", name, meter, title=None if name == what else what),
-        h("span", line),
-        class_="kp-awaited",
-        tabindex=0,
-        role="region",
-        aria_label="What must wait, and why",
     )
 
 
@@ -233,72 +183,28 @@ def ends_well(scene: Scene, gates: Sequence[Gate] = ()) -> bool:
     return first_waiting(scene) is None and all(gate.is_open for gate in gates)
 
 
-def _faults(scene: Scene, options: Sequence[Option]) -> Frag | None:
-    """Draw a button for each sort of fault that may happen now: the first action of its type.
-
-    What is a fault its model declares (``Model.faults``).
-    """
-    model = scene.model
-    first: dict[type, Any] = {}
+def _others(scene: Scene, options: Sequence[Option]) -> list[Frag]:
+    """Draw two more actions that may happen now: one that goes on, and one that goes wrong."""
+    model, first = scene.model, dict[tuple[bool, type], Any]()
     for action, refusal in options:
-        if refusal is None and model.kind(action) in model.faults:
-            first.setdefault(type(action), action)
-    shown = list(first.values())[:MOST_FAULTS]
-    if not shown:
-        return None
-    buttons = []
-    for action in shown:
-        verb, name = model.label(scene.state, action), mark(model, action)
-        buttons.append(act_button(verb, f"fault:{name}", f"do:{name}", scene.closed))
-    return h("div", buttons, class_="kp-faults", role="group", aria_label="what can go wrong")
-
-
-Groups: TypeAlias = Sequence[tuple[Sequence[str], int]]
-"""Groups of whom somebody is missing: who, and how many of them are needed."""
-
-
-def _groups(scene: Scene, gate: Gate) -> Groups:
-    for action, why in scene.options():
-        if why is not None and why.awaited and gate.what == scene.model.label(scene.state, action):
-            return _lacking(why)
-    return [(gate.awaited, gate.needed - len(gate.there))]
-
-
-def _lacking(refusal: Refusal) -> Groups:
-    counts = [(lacking, group.needed - group.done) for group, lacking, _ in refusal.counts()]
-    counted = {name for group in refusal.awaited for name in group.nodes}
-    rest = () if refusal.untold else tuple(n for n in refusal.missing if n not in counted)
-    if not (counts or rest):  # it is not said who is missing
-        return [(group.nodes, group.needed) for group in refusal.awaited[:1]]
-    return [*counts, (rest, len(rest))]
-
-
-def _waits_for(groups: Groups) -> str:
-    sure = {each: None for names, needed in groups if needed >= len(names) for each in names}
-    others: tuple[str, ...] = ()
-    number = 0
-    for names, needed in groups:
-        rest = tuple(each for each in names if each not in sure)
-        left = needed - (len(names) - len(rest))
-        if left > 0 and not number:
-            others, number = rest, left
-    some = [f"{number} of {_named(others)}"] if number else []
-    return f"waits for {', and for '.join([_named([*sure])] * bool(sure) + some)}"
-
-
-def _line(refusal: Refusal) -> tuple[str, Frag | None]:
-    if not refusal.awaited:
-        return _waits_for([(refusal.missing, len(refusal.missing))]), None
-    first = refusal.awaited[0]  # the sheet has the others
-    done, needed = min(first.done, first.needed), first.needed
-    label = f"{done} of {needed}, {first.what}"
-    meter = h("progress", value=done, max=needed, aria_label=label)
-    return _waits_for(_lacking(refusal)), meter
-
-
-def _named(nodes: Sequence[str]) -> str:
-    names = ", ".join(nodes)
-    return names if len(names) <= MOST_NAMED else counted(len(nodes), "node")
+        if refusal is None and action != scene.suggested:
+            first.setdefault((model.kind(action) in model.faults, type(action)), action)
+    good, bad = ([first[key] for key in first if key[0] is fault] for fault in (False, True))
+    return (
+        [
+            act_button(
+                model.label(scene.state, action),
+                f"other:{mark(model, action)}",
+                f"do:{mark(model, action)}",
+                scene.closed,
+                kind="kp-other",
+                title=model.label(scene.state, action),
+            )
+            for action in [*good[:1], *bad[:1], *good[1:], *bad[1:]][:MOST_OTHERS]
+        ]
+        if not scene.closed
+        else []
+    )
 
 
 def _reasons(

@@ -1,10 +1,11 @@
 """A frame: what a person sees at one moment of a history, whatever the model.
 
-One picture is in the focus; everything else is a glance beside it. Each part fills a slot of a
-fixed size (``kit/views/css/board.css``), so that no step moves anything: the badges, the picture, a
-pane of tabs whose first explains the picture, the narration, the actions.
+One picture, one sentence about this moment, one thing to press. Each part fills a slot of a fixed
+size (``kit/views/css/board.css``), so that no step moves anything: the title, the picture and what
+may take its place, the words with the gate of the next step, the actions.
 """
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 
@@ -17,10 +18,9 @@ from kit.views.actions import Macro, draw_actions, ends_well
 from kit.views.breaks import break_lines, draw_break
 from kit.views.cover import Story, draw_cover
 from kit.views.fragment import PRESSED, Frag, Kid, h
-from kit.views.gate import Declared, awaited_gates, gates_above, gates_of
-from kit.views.labels import clause, measured
+from kit.views.gate import Declared, awaited_gates, draw_gates, former_gates, gates_of
 from kit.views.panel import Panel, Scene, is_shown, section
-from kit.views.parts import scroll, sheet
+from kit.views.parts import sheet
 from kit.views.promises import LAMPS, Named, draw_promises, nothing, promises_badge
 
 SHAPES: dict[FlowKind, str] = {
@@ -99,35 +99,29 @@ def flow_markers() -> Frag:
 
 
 class Slots(Struct, frozen=True, kw_only=True):
-    """The names of the panels that fill the slots; the others are further tabs.
+    """The names of the panels that fill the slots; the others stand in a list.
 
-    ``picture`` is what one looks at, ``table`` what explains it, ``badges`` the status line. A
-    ``wide`` picture needs more width than height, an ``even`` one has half of the board. ``gates``
-    says what the next step waits for, ``named`` what a broken promise names.
+    ``picture`` is what one looks at, ``table`` what explains it, ``badges`` the status line. An
+    ``even`` picture has half of the board, and the table the other. ``gates`` says what the next
+    step waits for, ``named`` what a broken promise names.
     """
 
     picture: str = ""
     table: str = ""
     badges: str = ""
-    wide: bool = False
     even: bool = False
     gates: Declared = awaited_gates
     named: Named = nothing
 
 
 PLAIN = Slots()
-LINE, WIDER = 740.0, 1250.0
-"""How wide a line of the narration is on the smallest board, with letters as on a projector, and
-from 1,200 pixels on."""
-SHEET, BADGE = 96.0, 26.0
-"""What the sheet that has all of it takes of a line, and the milestone beside its letters."""
-WHY, FINE = 17, 14
-"""The letters of what a step was for, and finer ones."""
-SHORT = 5
-"""Columns of a table that leaves more of the board to the picture."""
-MOST_IN_LINE, MOST_ON_PROJECTOR = 6, 2
-"""Tabs that stand in one line of the smallest board, and on a projector; of more, a list is offered
-as well."""
+STATES = "States"
+"""The tab of a state diagram: it stands beside the picture and the table."""
+MOST_WORDS = 12
+"""Of a headline; one with more has smaller letters."""
+LEAST_WORDS = 3
+"""Of a headline that ends at a colon."""
+_SENTENCE = re.compile(r"(?<=[.;])\s")
 
 
 def frame(
@@ -144,21 +138,21 @@ def frame(
     first frame of a ``story`` has its cover.
     """
     picture, tabs = _filled(scene, panels, slots)
-    pages = [(panel, panel.draw(scene)) for panel in tabs]
-    kind = " alone"
-    if picture and pages:
-        kind = " even" * slots.even or " wide" * slots.wide or " rail" * _is_short(pages[0][1])
     declared = picture.gates if picture and picture.gates else slots.gates
     gates = gates_of(scene, declared)
-    drawn = None if picture is None else _picture(scene, picture, declared)
+    drawn = None if picture is None else _picture(scene, picture)
+    kind = "" if picture and tabs else " alone"
     return h(
         "div",
-        _badges(scene, panels, slots),
+        _title(scene, story),
+        _judged(scene, panels, slots),
         drawn,
-        _pane(pages, changed) if pages else None,
+        _pages(scene, picture, tabs, changed, slots) if tabs else None,
         h(
             "div",
-            brief_narration(scene),
+            _status(scene, panels, slots),
+            _words(scene),
+            draw_gates(scene, gates, scene.kept.get("picture"), former_gates(scene, declared)),
             class_="kp-said",
             tabindex=0,
             role="region",
@@ -168,7 +162,7 @@ def frame(
         draw_cover(story, scene, drawn) if story and scene.action is None else None,
         draw_break(scene, drawn, slots.named),
         k="frame",
-        class_=f"kp-frame{kind}",
+        class_=f"kp-frame{' even' * slots.even}{kind}",
         data_say=scene.say,
         data_well=ends_well(scene, gates),
     )
@@ -182,7 +176,8 @@ def readable_frame(scene: Scene, panels: Sequence[Panel], slots: Slots = PLAIN) 
         "div",
         narration(scene),
         [h("p", line) for line in break_lines(scene)],
-        _badges(scene, panels, slots),
+        _status(scene, panels, slots),
+        _judged(scene, panels, slots),
         [section(panel, panel.draw(scene), "kp-page") for panel in shown],
         class_="kp-readable",
     )
@@ -215,70 +210,116 @@ def _filled(
     return picture, sorted(tabs, key=lambda panel: panel.name != slots.table)
 
 
-def _badges(scene: Scene, panels: Sequence[Panel], slots: Slots) -> Frag:
-    shown = {panel.name: panel for panel in panels if is_shown(panel, scene)}
-    badges = shown.get(slots.badges)
-    status = scroll("status", badges.draw(scene)) if badges else None
-    promises = draw_promises(scene, slots.named) if LAMPS.name in shown else None
-    return h("div", status, promises, class_="kp-badges")
+def _judged(scene: Scene, panels: Sequence[Panel], slots: Slots) -> Frag:
+    judged = any(panel.name == LAMPS.name and is_shown(panel, scene) for panel in panels)
+    return h("div", draw_promises(scene, slots.named) if judged else None, class_="kp-badges")
 
 
-def _picture(scene: Scene, panel: Panel, declared: Declared) -> Frag:
-    gates = gates_of(scene, declared)
+def _status(scene: Scene, panels: Sequence[Panel], slots: Slots) -> Frag:
+    shown = [p for p in panels if p.name == slots.badges and is_shown(p, scene)]
+    return h("div", [p.draw(scene) for p in shown], k="kicker", class_="kp-kicker")
+
+
+def _title(scene: Scene, story: Story | None) -> Frag:
+    model = scene.model
+    name = _SENTENCE.split(story.title)[0] if story else model.title
+    edition = edition_in(model.parameters)
+    about = [model.title] * (name != model.title) + [f"edition {edition}"] * bool(edition)
+    return h(
+        "div",
+        h("b", name),
+        h("span", " · ".join(about)) if about else None,
+        k="title",
+        class_="kp-title",
+        data_quiet=True,
+    )
+
+
+def _picture(scene: Scene, panel: Panel) -> Frag:
     zoom = [
         h("button", sign, type="button", data_do=f"zoom-{way}", aria_label=word)
         for way, sign, word in (("out", "−", "picture smaller"), ("in", "+", "picture larger"))
     ]
-    edition = edition_in(scene.model.parameters, " · {}")
-    title = [panel.title, h("span", edition, class_="edition") if edition else None]
     drawn = scene.kept["picture"] = panel.draw(scene)  # for the question about the next step
-    former, above = scene.former(), None
-    if not panel.gates:
-        then = gates_of(former, declared) if former and gates else ()
-        above = gates_above(scene, gates, drawn, then)
-    legend = _legend(scene, panel, drawn, gated=above is not None)
-    top = h("div", h("h3", title), above, legend, zoom, class_="kp-top")
+    foot = h("div", _legend(scene, panel, drawn), zoom, class_="kp-foot")
     body = section(panel, drawn, "kp-scroll", f"picture: {panel.title}")
-    return h("div", top, body, k="picture", class_="kp-picture")
+    return h("div", body, foot, k="picture", class_="kp-picture")
 
 
-def _legend(scene: Scene, panel: Panel, drawn: Frag, *, gated: bool) -> Frag | None:
-    """Say what the marks of a picture mean: as many as fit beside its title, beside gates none; a
-    sheet has all.
-    """
+def _legend(scene: Scene, panel: Panel, drawn: Frag) -> Frag | None:
+    """Say what the marks of a picture mean: as many as fit in its line; a sheet has all."""
     legends = (part.text() for part in drawn.walk() if "legend" in (part.get("class") or ""))
     words = panel.legend(scene) if panel.legend else next(legends, "").replace("; ", " · ")
     marks = [*filter(None, words.split(" · "))]
-    shown = "marks" if gated else [h("span", each) for each in marks]
-    summary = h("summary", shown, title="what the marks mean")
+    summary = h("summary", [h("span", each) for each in marks], title="what the marks mean")
     mark = Marker(scene.model.name)
     listed = h("ul", [h("li", mark(each)) for each in marks])
-    kind = "kp-pop" if gated else "kp-pop kp-marks"
-    return sheet(summary, listed, key="legend", kind=kind) if marks else None
+    return sheet(summary, listed, key="legend", kind="kp-pop kp-marks") if marks else None
 
 
-def _is_short(page: Frag) -> bool:
-    """Whether a page begins with a table of few columns, which needs less room beside a picture."""
-    head = next((part for part in page.walk() if part.tag == "thead"), None)
-    return head is not None and sum(part.tag == "th" for part in head.walk()) <= SHORT
+def headline(say: str) -> tuple[str, str]:
+    """The first clause of what happened, and the rest of it; a colon ends it where it is long."""
+    first, *rest = _SENTENCE.split(say, maxsplit=1)
+    if len(first.split()) > MOST_WORDS:
+        parts = first.split(": ")
+        heads = (": ".join(parts[:n]) for n in range(len(parts) - 1, 0, -1))
+        fits = (head for head in heads if LEAST_WORDS <= len(head.split()) <= MOST_WORDS)
+        if head := next(fits, ""):
+            first, rest = head, [first[len(head) + 2 :], *rest]
+    further = " ".join(rest)
+    word = further.split(" ", maxsplit=1)[0]
+    is_plain = len(word) > 1 and word.isalpha() and word.islower()
+    return first.rstrip(".;"), further[0].upper() + further[1:] if is_plain else further
 
 
-def _pane(pages: Sequence[tuple[Panel, Frag]], changed: Collection[str]) -> Frag:
-    tabs = [panel for panel, _ in pages]
-    first, *others = [_tab(panel, panel.name in changed) for panel in tabs]
+def _new_why(scene: Scene) -> str:
+    """What the step was for, where it was not said of such a step before."""
+    kinds = (step for step in scene.way()[-2::-1] if type(step.action) is type(scene.action))
+    same, why_here = next(kinds, None), scene.model.why_here
+    return "" if same and why_here(same.before, same.action, same.after) == scene.why else scene.why
+
+
+def _words(scene: Scene) -> list[Frag | None]:
+    """The headline, what else happened, and what the step was for."""
+    mark = Marker(scene.model.name)
+    (head, rest), why = headline(scene.say), _new_why(scene)
+    long = " long" if len(head.split()) > MOST_WORDS else ""
+    return [
+        h("h2", mark(head), k="say", class_=f"say{long}", data_quiet=True),
+        h("p", mark(rest), k="more", class_="kp-more-said", data_quiet=True) if rest else None,
+        h("p", mark(why), k="why", class_="kp-why", data_quiet=True) if why else None,
+    ]
+
+
+def _pages(
+    scene: Scene,
+    picture: Panel | None,
+    tabs: Sequence[Panel],
+    changed: Collection[str],
+    slots: Slots,
+) -> Frag:
+    """Draw the switch, and what may take the place of the picture: the table, the states of the
+    machine; a list has all panels.
+    """
+    states = next((panel for panel in tabs[1:] if panel.tab == STATES), None)
+    named = [(tabs[0], "Table"), (states, STATES)]
+    if picture is None:
+        named[0] = tabs[0], tabs[0].tab or tabs[0].title
+    elif not slots.even:  # there the table has half of the board
+        named.insert(0, (picture, "Picture"))
+    listed = [*filter(None, [picture]), *tabs]
     line = h(
         "div",
-        first,
-        h("div", others, class_="kp-line") if others else None,
-        _all_tabs(tabs, changed) if len(tabs) > MOST_ON_PROJECTOR else None,
+        [_tab(panel, panel.name in changed, name) for panel, name in named if panel],
+        _all_tabs(listed, changed) if len(listed) > sum(1 for each, _ in named if each) else None,
         k="tabs",
         class_="kp-tabs",
         role="group",
         aria_label="panels",
         data_quiet=True,
     )
-    shown = [section(panel, drawn, "kp-page kp-scroll") for panel, drawn in pages]
-    return h("div", line, shown, k="pane", class_="kp-pane")
+    pages = [section(panel, panel.draw(scene), "kp-page kp-scroll") for panel in tabs]
+    return h("div", line, pages, k="pane", class_="kp-pane")
 
 
 def _all_tabs(tabs: Sequence[Panel], changed: Collection[str]) -> Frag:
@@ -290,17 +331,15 @@ def _all_tabs(tabs: Sequence[Panel], changed: Collection[str]) -> Frag:
         class_="changed-tab" if marked else None,
         aria_label=f"all {len(tabs)} panels; changed in this step: {marked}",
     )
-    few = "kp-pop few" if len(tabs) <= MOST_IN_LINE else "kp-pop"
-    listed = [_tab(panel, panel.name in changed, listed=True) for panel in tabs]
-    return sheet(summary, listed, kind=few)
+    return sheet(summary, [_tab(panel, panel.name in changed) for panel in tabs])
 
 
-def _tab(panel: Panel, changed: bool, *, listed: bool = False) -> Frag:
+def _tab(panel: Panel, changed: bool, name: str = "") -> Frag:
     title = panel.title
     return h(
         "button",
-        title if listed else (panel.tab or panel.title),
-        k=f"{'list' if listed else 'tab'}:{panel.name}",
+        name or title,
+        k=f"{'tab' if name else 'list'}:{panel.name}",
         type="button",
         class_="changed-tab" if changed else None,
         data_tab=panel.name,
@@ -322,54 +361,8 @@ def frame_text(scene: Scene, panels: Sequence[Panel]) -> str:
 
 def narration(scene: Scene) -> list[Frag]:
     """Say what happened in the step, which milestone it reached, and what it was for."""
-    return [_said(_milestone(scene), scene.say), *_why(scene.why)]
-
-
-def brief_narration(scene: Scene) -> list[Frag]:
-    """Say each in a line, as far as there is room for whole clauses; a sheet has all of it."""
-    milestone, why, mark = _milestone(scene), scene.why, Marker(scene.model.name)
-    badge = BADGE + measured(milestone, bold=True) if milestone else 0.0
-    size, lines = (13, 1.0) if why else (15, 1.9)
-    if measured(scene.say, size) + badge <= lines * LINE and measured(why, FINE, bold=True) <= LINE:
-        return [_said(milestone, mark(scene.say)), *_brief_why(mark, why, LINE)]
-    in_full = Marker(scene.model.name)
-    words = [h("p", in_full(text)) for text in (scene.say, why) if text]
-    whole = sheet(h("summary", "full text"), words, key="said", quiet=True)
-    beside = lines * LINE - badge - SHEET
-    # Where no clause has room beside it, the smallest board leaves the milestone to the time bar.
-    roomy = measured(clause(scene.say, beside, size), size) <= beside
-    rooms = beside if roomy else beside + badge, lines * WIDER - badge - SHEET
-    said = _said(milestone, _as_far(mark, scene.say, rooms, size), roomy=roomy)
-    return [whole, said, *_brief_why(mark, why, LINE - SHEET)]
-
-
-def _as_far(
-    mark: Marker, words: str, rooms: tuple[float, float], size: int, bold: bool = False
-) -> list[Kid]:
-    brief, more = (clause(words, room, size, bold=bold) for room in rooms)
-    if brief == words:
-        return mark(words)
-    kind = "rest" if more == words else "cut rest"
-    rest = more.removeprefix(brief)
-    return [h("span", mark(brief), class_="cut"), h("span", mark(rest), class_=kind)]
-
-
-def _milestone(scene: Scene) -> str:
     name = scene.milestone or ""
-    return "" if name.lower() in scene.say.lower() else name
-
-
-def _brief_why(mark: Marker, why: str, room: float) -> list[Frag]:
-    if measured(why, WHY, bold=True) > room >= measured(why, FINE, bold=True):
-        return _why(mark(why), "kp-why fine")
-    return _why(why and _as_far(mark, why, (room, WIDER - SHEET), WHY, bold=True))
-
-
-def _why(words: Kid, kind: str = "kp-why") -> list[Frag]:
-    return [h("p", words, k="why", class_=kind, data_quiet=True)] if words else []
-
-
-def _said(milestone: str, words: Kid, *, roomy: bool = True) -> Frag:
-    kind = "milestone" if roomy else "milestone rest"
-    badge = h("span", milestone, k="milestone", class_=kind) if milestone else None
-    return h("p", badge, h("span", words), k="say", class_="say", data_quiet=True)
+    is_new = name and name.lower() not in scene.say.lower()
+    badge = h("span", name, k="milestone", class_="milestone") if is_new else None
+    said = h("p", badge, h("span", scene.say), k="say", class_="say")
+    return [said, *([h("p", scene.why, k="why", class_="kp-why")] if scene.why else ())]

@@ -1,9 +1,8 @@
 """The gate before the next step: who is missing stands before it, who has come is behind it.
 
 A family declares what it waits for; whom a refusal names beside that stands before a gate of its
-own (``gates_of``). The first gate that is closed is seen, large: on a stage at its foot, over any
-other picture in the line above it, where another one takes its place while its thing is pointed
-at. Who is missing does a step of its own by a press, or has its menu.
+own (``gates_of``). The first ones are drawn beside the picture, closed ones first, a row each. Who
+is missing does a step of its own by a press, or has its menu.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -17,13 +16,13 @@ from kit.masks import majority
 from kit.views.actions import first_waiting, mark, some_of
 from kit.views.busts import Health, head_of, letter_of
 from kit.views.fragment import Frag, h
-from kit.views.labels import LINE, SIZE, brief, lines_of, measured, tags
+from kit.views.labels import SIZE, brief, measured, tags
 from kit.views.panel import Scene
-from kit.views.parts import fresh
+from kit.views.parts import fresh, soft
 from kit.views.replicas import SIGNS
 
-MOST_GATES = 3
-"""Gates that are drawn over a picture."""
+MOST_GATES = 6
+"""Gates that are drawn."""
 MOST_TOLD = 40
 """Refusals that are looked at."""
 MOST_COME = 7
@@ -32,13 +31,9 @@ MOST_NAMED = 24
 """Nodes that the sentence of a gate names on each side."""
 MISSING, THERE = "Missing: {names}.", "Present: {names}."
 AGAINST = "Refused: {names}."
-HIGH = 42.0
-"""How high a gate at the foot of a stage is."""
 _MIDDLE = 16.0
-TWO_LINES = 290.0
-"""The name of a gate over a picture."""
-LEAST_BEFORE = 128.0
-"""The room of those before a gate, where its name leaves none."""
+ROOM = 256.0
+"""The width of a row, on the smallest board."""
 
 
 class Heads(Struct, frozen=True):
@@ -74,7 +69,8 @@ class Gate(Struct, frozen=True):
     the next step; of several gates of that step this is the one of ``where``. ``knows`` says what
     is to be known: ``applied epoch 2``. Who knows it is ``there``. Where nobody is counted, ``why``
     is the reason to wait; it may name nobody. Of those ``missing``, ``against`` have said no:
-    nobody waits for them.
+    nobody waits for them. In a model of several parts this is the gate of a ``part``, whose actions
+    begin with its name.
     """
 
     thing: str
@@ -86,6 +82,7 @@ class Gate(Struct, frozen=True):
     why: str = ""
     where: str = ""
     against: tuple[str, ...] = ()
+    part: str = ""
 
     @property
     def awaited(self) -> tuple[str, ...]:
@@ -93,10 +90,15 @@ class Gate(Struct, frozen=True):
         return tuple(name for name in self.missing if name not in self.against)
 
     @property
+    def step(self) -> str:
+        """The name of the step, of whatever part of the model."""
+        return f"{self.part}: {self.what}" if self.part else self.what
+
+    @property
     def title(self) -> str:
         """The name of the step, and which of its gates this is."""
-        what = self.what.partition(" (")[0]
-        return f"{what} for {self.where}" if self.where else self.what
+        what = self.step.partition(" (")[0]
+        return f"{what} for {self.where}" if self.where else what
 
     @property
     def is_open(self) -> bool:
@@ -232,54 +234,29 @@ class Cast(Struct, frozen=True):
         return SMALL if widest <= 2 * SMALL.reach + 2 else LARGE
 
 
-def gate_below(
-    scene: Scene, gates: Sequence[Gate], cast: Cast, width: float, bottom: float
-) -> Frag | None:
-    """Draw the first of these gates at the foot of a stage."""
-    if not gates:
-        return None
-    gate, y = gates[0], bottom - HIGH / 2
-    said = f"{len(gate.there)} {'has' if len(gate.there) == 1 else 'have'} arrived"
-    come = _some(gate.there, MOST_COME)
-    behind = cast.heads(come).wide(len(come)) or measured(said) * bool(gate.there)
-    post = min(300.0, width - 24 - behind - measured(gate.count, bold=True))
-    room = width - post - 20 - measured(gate.count, bold=True)
-    beside = max(post - 16 - measured(gate.title, bold=True), LEAST_BEFORE)
-    heads = heads_for(len(gate.missing), beside)
-    before = heads.wide(len(gate.missing)) if heads else measured(gate.absent)
-    title = lines_of(gate.title, post - 16 - before)
-    return h(
-        "g",
-        h("title", gate.sentence),
-        h("path", d=f"M0 {bottom - HIGH + 1:.0f}H{width:.0f}", class_="rail"),
-        [h("text", line, x=2, y=y + 5 + LINE * (i - (len(title) - 1) / 2), class_="strong")
-         for i, line in enumerate(title)],
-        None if heads else h("text", gate.absent, x=post - 12, y=y + 5, text_anchor="end"),
-        _crowd(scene, gate, cast, post, y, heads, come),
-        h("text", said, x=post + 12, y=y + 5)
-        if gate.there and not come and measured(said) < room else None,
-        h("text", gate.count, x=width - 2, y=y + 5, text_anchor="end", class_="strong"),
-        k=f"gate:{gate.thing}",
-        class_="gated",
-        data_of=gate.thing,
-        data_rove=True,
-    )  # fmt: skip
+def former_gates(scene: Scene, declared: Declared) -> tuple[Gate, ...]:
+    """The gates of the moment before."""
+    former = scene.former()
+    return gates_of(former, declared) if former else ()
 
 
-def gates_above(
+def draw_gates(
     scene: Scene, gates: Sequence[Gate], picture: Frag | None = None, before: Sequence[Gate] = ()
 ) -> Frag | None:
-    """Draw the gates in the line over a picture, whose cast has the same heads here; nothing where
-    nobody waits.
+    """Draw a row for each gate, below the name of its step; the cast of a picture has the same
+    heads here. Nothing where nobody waits.
     """
     health, colours = _cast_of(picture) if picture and gates else ({}, {})
-    shown = [
-        _above(
-            scene, gate, Cast(tags((*gate.missing, *gate.there)), health, before, colours), at == 0
-        )
-        for at, gate in enumerate(gates[:MOST_GATES])
-    ]
-    return h("div", shown, k="gates", class_="kp-gates") if shown else None
+    shown: list[Frag] = []
+    named = ""
+    for gate in gates[:MOST_GATES]:
+        if gate.where and gate.step != named:
+            shown.append(h("b", brief(gate.step)))
+            named = gate.step
+        cast = Cast(tags((*gate.missing, *gate.there)), health, before, colours)
+        shown.append(_row(scene, gate, cast))
+    rest = soft(f"and {len(gates) - MOST_GATES} more" if len(gates) > MOST_GATES else "")
+    return h("div", shown, rest, k="gates", class_="kp-gates") if shown else None
 
 
 def _cast_of(picture: Frag) -> tuple[dict[str, str], dict[str, str]]:
@@ -294,34 +271,29 @@ def _cast_of(picture: Frag) -> tuple[dict[str, str], dict[str, str]]:
     return health, colours
 
 
-def _above(scene: Scene, gate: Gate, cast: Cast, is_first: bool) -> Frag:
+def _row(scene: Scene, gate: Gate, cast: Cast) -> Frag:
     come = _some(gate.there, MOST_COME)
-    heads = heads_for(len(gate.missing), LEAST_BEFORE, HEADS[:2])  # there is one line
+    behind, count = cast.heads(come).wide(len(come)), "open" if gate.is_open else gate.count
+    heads = heads_for(len(gate.missing), ROOM - behind - measured(count), HEADS[:2])
     post = 8 + (heads.wide(len(gate.missing)) if heads else 0)
-    width, high = post + cast.heads(come).wide(len(come)) + 8, 2 * _MIDDLE
+    width, high = post + behind + 8, 2 * _MIDDLE
     return h(
         "div",
-        h("b", _in_two_lines(gate), title=gate.title),
+        h("span", gate.where, class_="soft") if gate.where else h("b", brief(gate.title)),
         None if heads else h("span", gate.absent),
         h(
             "svg",
-            _crowd(scene, gate, cast, post, _MIDDLE, heads, come, pressed=is_first),
+            _crowd(scene, gate, cast, post, _MIDDLE, heads, come),
             viewBox=f"0 0 {width:.0f} {high:.0f}",
             role="group",
             aria_label=gate.sentence,
             data_rove=True,
         ),
-        h("b", "open" if gate.is_open else gate.count),
+        h("span", count),
         k=f"gate:{gate.thing}",
         class_="gate open" if gate.is_open else "gate",
         data_of=gate.thing,
     )
-
-
-def _in_two_lines(gate: Gate) -> str:
-    title = brief(gate.title).replace(", ", ",\N{NO-BREAK SPACE}")
-    is_long = measured(title, bold=True) > TWO_LINES
-    return gate.what.partition(" (")[0] if is_long and gate.where else title
 
 
 def _some(names: tuple[str, ...], most: int) -> tuple[str, ...]:
@@ -336,15 +308,13 @@ def _crowd(
     y: float,
     heads: Heads | None,
     come: Sequence[str],
-    *,
-    pressed: bool = True,
 ) -> list[Frag]:
     """Draw the gate itself, who stands before it, and who has come. Of those who are missing a
     press does their next step, or opens their menu.
     """
     missing, look = gate.missing if heads else (), heads or LARGE
     row, top = ceil(len(missing) / look.rows), y - DOWN * (look.rows - 1) / 2
-    steps = _steps(scene, missing) if missing and pressed and not scene.closed else {}
+    steps = _steps(scene, gate) if missing and not scene.closed else {}
     key, leaf = f"gate:{gate.thing}", 9 if gate.is_open else 0
     letters, health, new = cast.letters, cast.health, came(gate, cast.before)
     small = cast.heads(come)
@@ -361,7 +331,7 @@ def _crowd(
             k=f"{key}:{name}",
             class_=f"character missing {health.get(name, '')}".rstrip(),
             transform=at(post - 8 - look.reach - look.step * (i % row), top + DOWN * (i // row)),
-            **(_control(scene, name, steps.get(name), i) if pressed else {}),
+            **_control(scene, name, steps.get(name), i),
         )
         for i, name in enumerate(missing)
     ]
@@ -403,12 +373,13 @@ def _control(scene: Scene, name: str, step: Any, nth: int) -> dict[str, Any]:
     }
 
 
-def _steps(scene: Scene, names: Sequence[str]) -> dict[str, Any]:
+def _steps(scene: Scene, gate: Gate) -> dict[str, Any]:
     model, steps = scene.model, dict[str, Any]()
     able = (action for action, why in scene.options() if why is None)
     for action in (*filter(None, [scene.suggested]), *able):
-        if model.kind(action) in model.faults:
+        is_there = model.verb(action).startswith(gate.part)
+        if model.kind(action) in model.faults or not is_there:
             continue
-        if (name := model.actor_of(scene.state, action)) in names:
+        if (name := model.actor_of(scene.state, action)) in gate.missing:
             steps.setdefault(name, action)
     return steps

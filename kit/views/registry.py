@@ -71,14 +71,13 @@ class Views(Slots, frozen=True):
 
 
 def staged(badges: Callable[[Scene], Badges], picture: Panel, table: Panel, *tabs: Panel) -> Views:
-    """Views with a wide ``picture``, and a ``table`` that explains it and settles what is asked."""
+    """Views with a ``picture``, and a ``table`` that explains it and settles what is asked."""
     return Views(
         (status(badges, "badges"), picture, table, *tabs, LAMPS),
         evidence=(table.name,),
         picture=picture.name,
         table=table.name,
         badges="badges",
-        wide=True,
     )
 
 

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 from kit.views.fragment import Frag, Kid, h
 from kit.views.frame import flow_markers
+from kit.views.parts import sheet
 
 FOLDER = Path(__file__).resolve().parent.parent / "widgets" / "browser"
 
@@ -172,6 +173,7 @@ def keys_help() -> tuple[tuple[str, str], ...]:
         ("[  and  ]", "move through the picture; Enter shows what you can do with a part"),
         ("m", "move a thing by hand: arrows choose where, Enter drops it, Esc cancels"),
         ("a", "all actions, with a search box"),
+        ("t, s", "the table, the states, in the place of the picture; again: the picture"),
         ("+  and  −", "a larger or smaller picture; 0: original size"),
         ("w", "why a promise breaks in this step"),
         ("f", "fork: begin a new branch at this step"),
@@ -198,9 +200,9 @@ def marks_help() -> tuple[tuple[str, str], ...]:
 
 def _buttons() -> tuple[tuple[str, str, str], ...]:
     return (
-        ("first", "first step", "Home"),
         ("back", "one step back", "←"),
         ("play", "play", "Space"),
+        ("first", "first step", "Home"),
         ("step", "one step forward", "→"),
         ("milestone", "to the next milestone", "Shift →"),
         ("fork", "fork here", "f"),
@@ -224,8 +226,8 @@ def shell(stage: Kid = None, note: str = "", *, idle: Container[str] = ()) -> Fr
             "div",
             _time(),
             h("div", class_="kp-map", hidden=True, role="group", aria_label="branches"),
-            _stepper(idle),
             h("div", stage, class_="kp-stage"),
+            _stepper(idle),
             h("div", class_="kp-side", hidden=True, role="region", aria_label="compared branch"),
             _parting(),
             _modes(idle),
@@ -246,19 +248,22 @@ def shell(stage: Kid = None, note: str = "", *, idle: Container[str] = ()) -> Fr
 
 def _time() -> Frag:
     slider = h("input", type="range", min=0, max=0, step=1, data_do="scrub", aria_label="step")
-    ahead = h("div", class_="kp-ahead", aria_hidden="true")
-    track = h(
-        "div", slider, ahead, h("div", class_="kp-ticks", aria_hidden="true"), class_="kp-track"
-    )
+    track = h("div", slider, h("div", class_="kp-ticks", aria_hidden="true"), class_="kp-track")
     return h("div", track, class_="kp-time")
 
 
-def _stepper(idle: Container[str]) -> Frag:
-    buttons = [_button(*each) for each in _buttons() if each[0] not in idle]
+def _stepper(idle: Container[str]) -> list[Frag]:
+    buttons = [_button(*each) for each in _buttons()[:2] if each[0] not in idle]
     where = h("span", "0 / 0", class_="kp-where", aria_hidden="true")
     time = h("div", buttons, class_="kp-keys", role="group", aria_label="time")
     chip = h("button", type="button", data_do="open", hidden=True, title="open these steps")
-    return h("div", time, where, chip, class_="kp-stepper")
+    predict = _toggle(
+        "predict",
+        "Predict first",
+        hidden="predict" in idle,
+        title="answer a question before a step is shown",
+    )
+    return [predict, h("div", chip, where, class_="kp-at"), h("div", time, class_="kp-stepper")]
 
 
 def _parting() -> Frag:
@@ -268,15 +273,11 @@ def _parting() -> Frag:
 
 def _modes(idle: Container[str]) -> Frag:
     speeds = [h("option", word, value=value, selected=value == "1") for value, word in _speeds()]
-    return h(
+    steps = [_button(*each) for each in _buttons()[2:] if each[0] not in idle]
+    shown = h(
         "div",
+        h("div", steps, class_="kp-keys", role="group", aria_label="steps"),
         _toggle("setup", "Set up", hidden=True, title="model, parameters, safeguards, search"),
-        _toggle(
-            "predict",
-            "Predict",
-            hidden="predict" in idle,
-            title="answer a question before a step is shown",
-        ),
         _toggle("story", "Story", title="show what several nodes do alike as one step"),
         _toggle("film", "Film", title="the milestones as small pictures"),
         _toggle("unfold", "Unfold runs", hidden=True, title="show each step of a run"),
@@ -287,6 +288,8 @@ def _modes(idle: Container[str]) -> Frag:
         role="group",
         aria_label="modes",
     )
+    summary = h("summary", "•••", aria_label="more")
+    return sheet(summary, shown, kind="kp-pop kp-more")
 
 
 def _help(idle: Container[str]) -> Frag:

@@ -7,8 +7,7 @@ A family only declares a ``Stage`` of its facts, and ``stage_panel`` draws it. F
 - the *characters*, each in a place of its own that no step changes (``names`` are all there can
   ever be, ``sides`` are clients and operators, at the left): a letter, a sign, a tag, a disk;
 - on their wires the *messages* in flight, *trails* of what travelled in this step (from the model's
-  flows, without a word of the family), torn envelopes of what was *lost*, *walls* between groups;
-- the *gate* (``kit.views.gate``): who is missing, large, and who has come.
+  flows, without a word of the family), torn envelopes of what was *lost*, *walls* between groups.
 
 Of a model on ``kit.model.network`` messages, losses and walls need no declaration. A
 hue says who: a node, and who sent a message. *Dashed* is what is planned or not yet so.
@@ -33,7 +32,7 @@ from kit.views.actions import mark
 from kit.views.busts import HEAD, Health, Kind, bust, head_of, letter_of
 from kit.views.diagrams import Standing
 from kit.views.fragment import Frag, h
-from kit.views.gate import HIGH, Cast, Declared, Gate, awaited_gates, came, gate_below, gates_of
+from kit.views.gate import Declared, Gate, awaited_gates, came, former_gates, gates_of
 from kit.views.heat import MOST_NODES, Aspect, draw_heat, heat_lines
 from kit.views.labels import Box, Sheet, lines_of, measured, shortened, tags, wrapped
 from kit.views.palette import hues
@@ -55,9 +54,9 @@ from kit.views.trails import (
 )
 from kit.views.wires import Body, Place, Way, bounds, ground, on, path, tip
 
-WIDTH, HEIGHT = 460.0, 330.0
+WIDTH, HEIGHT = 460.0, 288.0
 """The picture at 840 × 560, a pixel each."""
-HALF_WIDTH, HALF_HEIGHT = 380.0, 312.0
+HALF_WIDTH, HALF_HEIGHT = 380.0, 270.0
 """One of two pictures on a board: as small as leaves its letters their size, in a projector too."""
 STRIP, LINE = 26.0, 15.0
 SIDE, HALF_SIDE = 132.0, 112.0
@@ -313,7 +312,7 @@ def _in_each(count: int, rows: int) -> Iterator[int]:
 class _Set:
     """A stage that is laid out: what stands on it by name and by key, and the ways between."""
 
-    def __init__(self, stage: Stage, gated: bool, half: bool) -> None:
+    def __init__(self, stage: Stage, half: bool) -> None:
         self.stage = stage
         self.width, height, self.side = WIDTH, HEIGHT, stage.aside
         if half:
@@ -329,7 +328,7 @@ class _Set:
                 tape, key, y, self.width, coming, has_marks=stage.has_marks, hues=stage.hues
             )
         self.top = self.tape.bottom if self.tape else y
-        self.height, self.bottom = height, height - HIGH * gated
+        self.height = self.bottom = height
         self.left = self.side if stage.sides else 0.0
         spots, self.looks = places(
             len(stage.names), self.left, self.top + 4, self.bottom - 4, stage.lines, self.width
@@ -503,18 +502,9 @@ def _cuts(scene: Scene) -> Iterator[Wall]:
 # -- drawing ---------------------------------------------------------------------------------------
 
 
-def draw_stage(
-    scene: Scene,
-    stage: Stage,
-    gates: Sequence[Gate] | None,
-    said: str,
-    before: Stage | None = None,
-    then: Sequence[Gate] = (),
-) -> Frag:
-    """Draw the stage of a scene; ``gates`` is None where its family never has any. What was not so
-    ``before``, when ``then`` were the gates, is marked.
-    """
-    laid = _Set(stage, gates is not None, scene.half)
+def draw_stage(scene: Scene, stage: Stage, said: str, before: Stage | None = None) -> Frag:
+    """Draw the stage of a scene; what was not so ``before`` is marked."""
+    laid = _Set(stage, scene.half)
     high = laid.bottom - laid.top
     inside = Box(laid.width / 2, laid.top + high / 2, laid.width, high)
     labels = Labels(inside, laid.ground.taken())
@@ -535,8 +525,6 @@ def draw_stage(
     was = {each.key: each for each in (*before.characters, *before.sides)} if before else {}
     ends = (key for flow in scene.flows() for key in (flow.from_key, flow.to_key))
     former = before.tape if before else None
-    health = {each.name: each.health for each in stage.characters}
-    cast = Cast(letters, health, then, colours)
     acts = _acting(scene, stage)
     return h(
         "svg",
@@ -552,9 +540,8 @@ def draw_stage(
         [_side(laid, each, was.get(each.key), acts=each.name == acts) for each in stage.sides],
         [envelope for _, envelope in parked],
         h("g", words, k="labels"),
-        gate_below(scene, gates, cast, laid.width, laid.height) if gates is not None else None,
         viewBox=f"0 0 {laid.width:.0f} {laid.height:.0f}",
-        role="img" if gates is None else "group",
+        role="group",
         aria_label=said,
         class_="stage",
     )  # fmt: skip
@@ -1154,13 +1141,10 @@ def stage_panel(
         lines = heat_lines(aspects(scene)) if many else stage_lines(stage, gates)
         return "\n".join(f"  {line}" for line in lines)
 
-    def waited(scene: Scene) -> tuple[Gate, ...]:
-        former = scene.former()
-        return awaited(former) if former else ()
-
     def aspects(scene: Scene) -> list[Aspect]:
         def work() -> list[Aspect]:
-            return [*_aspects(on(scene), awaited(scene), was(scene), waited(scene))]
+            then = former_gates(scene, gates) if gates else ()
+            return [*_aspects(on(scene), awaited(scene), was(scene), then)]
 
         return scene.once(f"aspects:{name}", work)
 
@@ -1170,9 +1154,8 @@ def stage_panel(
             said = alternative(title, words(scene))
             moving = Counter((each.source, each.target) for each in stage.messages)
             return draw_heat(_keys(stage), aspects(scene), said, moving)
-        shown = awaited(scene) if gates else None
         said = "\n".join((words(scene), *_unsaid(stage)))
-        return draw_stage(scene, stage, shown, alternative(title, said), was(scene), waited(scene))
+        return draw_stage(scene, stage, alternative(title, said), was(scene))
 
     def legend(scene: Scene) -> str:
         stage = on(scene)

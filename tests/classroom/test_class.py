@@ -272,7 +272,7 @@ def test_the_wall_has_keys_comes_back_and_keeps_its_head(
         assert wall.evaluate("document.querySelector('#head button').isTheSame")
         wall.keyboard.press("p")
         expect(wall.locator("#wall:fullscreen")).to_have_count(1)
-        for part in ("#head b", "#head button", ".kp-next", ".kp-modes"):
+        for part in ("#head b", "#head button", ".kp-next", ".kp-time"):
             wall.wait_for_function(IN_SIGHT, arg=part)
         wall.locator("#head button").focus()
         wall.keyboard.press("Enter")

@@ -37,6 +37,8 @@ from tools import site as builder
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page, Route
 
+from tests.widgets.browsing import do
+
 pytestmark = pytest.mark.browser
 
 MAJORITY = "recovery/majority-is-lost"
@@ -96,7 +98,7 @@ def test_a_story_is_live_without_a_network(page: Page, site: str) -> None:
         "(button) => button.click()"
     )
     page.wait_for_selector(".kp-map:not([hidden])")
-    page.click("[data-do=setup]")
+    do(page, "setup")
     page.click("[data-setup=search]")
     found = page.locator(".kit-found")
     off = build("group0", {"nodes": 2}, ("commit-with-guard",))
@@ -104,9 +106,9 @@ def test_a_story_is_live_without_a_network(page: Page, site: str) -> None:
     assert result.violation is not None
     steps = len(result.violation.actions)
     found.get_by_text(f"Broken after {steps} steps (the shortest run; {result.states:,}").wait_for()
-    page.click("[data-do=setup]")  # the drawer has the verdict; beneath it the run stands still
+    do(page, "setup")  # the drawer has the verdict; beneath it the run stands still
     page.wait_for_selector(".kp[data-my-broken] .kp-break")
-    page.click("[data-do=setup]")
+    do(page, "setup")
     page.check("[data-switch=commit-with-guard]")
     page.locator(".kit-told").get_by_text("as a branch on the map").wait_for()
     assert found.count() == 0
@@ -125,7 +127,7 @@ def test_who_goes_on_before_the_engine_is_there_is_not_thrown_back(page: Page, s
     assert page.locator("body[data-is=live]").count() == 0
     page.unroute("**/kit.tar.gz")  # it comes, also where it was asked for already
     page.wait_for_selector("body[data-is=live]")
-    page.click("[data-do=setup]")
+    do(page, "setup")
     page.click("[data-setup=link]")
     page.wait_for_url(lambda address: "run=" in address)
     assert page.locator("input[aria-valuetext^='step 5 of 5']").count() == 1
@@ -153,14 +155,14 @@ def test_a_lesson_is_read_and_its_players_come_to_life(page: Page, site: str) ->
     second.locator(".kp-break").wait_for()
     assert page.get_by_role("heading", name="Who chooses?").count() == 1
     assert not [url for url in asked if "/engine/" in url]
-    first.locator("[data-do=step]").click()
+    do(first, "step")
     first.locator("input[aria-valuetext^='step 1 of']").wait_for()
     page.wait_for_selector("body[data-is=live]")
     page.context.set_offline(True)
-    first.locator("[data-do=fork]").click()
+    do(first, "fork")
     act(first)
     first.locator(".kp-map:not([hidden])").wait_for()
-    second.locator("[data-do=setup]").click()
+    do(second, "setup")
     second.locator("[data-setup=link]").click()
     page.wait_for_url(lambda address: "#part=1&run=" in address)
     page.context.set_offline(False)
@@ -175,12 +177,12 @@ def test_a_model_of_ones_own_lives_on_its_page(page: Page, site: str) -> None:
     """
     page.goto(f"{site}/lessons/{OWN}.html")
     own = seated(page, 0)
-    own.locator("[data-do=fork]").click()
+    do(own, "fork")
     page.wait_for_selector("body[data-is=live]")
     page.context.set_offline(True)
     act(own)
     own.locator(".kp-map:not([hidden])").wait_for()
-    own.locator("[data-do=setup]").click()
+    do(own, "setup")
     own.locator("[data-switch=compares]").uncheck()
     own.locator("[data-setup=search]").click()
     own.locator(".kit-found").get_by_text("Broken after 4 steps").wait_for()
@@ -201,9 +203,9 @@ def test_a_rehearsal_lives_on_its_page(page: Page, site: str) -> None:
     """
     page.goto(f"{site}/lessons/{LOG}.html")
     log, what_if = seated(page, 0), seated(page, 1)
-    log.locator("[data-do=step]").click()
+    do(log, "step")
     log.locator("input[aria-valuetext^='step 1 of 43']").wait_for()
-    what_if.locator("[data-do=fork]").click()
+    do(what_if, "fork")
     what_if.locator(".kp-stage .actions [data-act]:not([data-refused])").first.evaluate(
         "(button) => button.click()"
     )
@@ -341,7 +343,7 @@ def test_a_drill_comes_again_where_it_was_left(page: Page, site: str) -> None:
     expect(page.locator(".kit-command")).to_have_count(4)
     there = page.locator("#room:not(.kit-unasked)")
     there.wait_for()
-    page.click("[data-do=step]")
+    do(page, "step")
     expect(shown).not_to_have_text(was)
     until(lambda: has_pressed(page), "the engine has kept the press")
     expect(page.locator(".kp-map:not([hidden])")).to_have_count(1)
@@ -385,7 +387,7 @@ def test_a_run_that_no_engine_opens_is_not_lost(cut: Page, site: str) -> None:
     address = f"#run={link_of(first, story)}"
     cut.goto(f"{site}/stories/{STORY}.html{address}")
     cut.locator("#engine").get_by_text("the run of this link is not shown").wait_for()
-    cut.click("[data-do=step]")
+    do(cut, "step")
     cut.wait_for_selector("input[aria-valuetext^='step 1 of 5']")
     cut.wait_for_timeout(500)  # until a position would be said
     assert cut.evaluate("location.hash") == address
@@ -415,7 +417,7 @@ def test_a_run_in_a_lesson_comes_again(page: Page, site: str) -> None:
     """Of each of its Players, where one has left the stored run."""
     page.goto(f"{site}/lessons/{LESSON}.html")
     first = seated(page, 0)
-    first.locator("[data-do=fork]").click()
+    do(first, "fork")
     page.wait_for_selector("body[data-is=live]")
     act(first)
     first.locator("input[aria-valuetext^='step 1 of 1']").wait_for()
@@ -449,13 +451,13 @@ def test_an_address_that_a_lesson_does_not_have_says_so(
 def test_a_search_is_stopped_and_keeps_nobody_waiting(page: Page, site: str) -> None:
     """While it goes on the engine answers; a stop says what was seen."""
     opened(page, site, STORY)
-    page.click("[data-do=setup]")
+    do(page, "setup")
     page.fill("[data-change=rms]", "9")
     page.press("[data-change=rms]", "Tab")
     page.wait_for_selector("input[aria-valuetext^='step 0 of 0']")
     page.click("[data-setup=search]")
     page.wait_for_selector(".kit-count:has-text('being examined')")
-    page.click("[data-do=step]")
+    do(page, "step")
     page.wait_for_selector("input[aria-valuetext^='step 1 of 1']")
     page.click("[data-setup=stop]")
     page.locator(".kit-found").get_by_text("no violation so far, but nothing is proven").wait_for()
@@ -505,9 +507,9 @@ def opened_by_link(page: Page, site: str) -> Timeline:
 def test_a_link_leads_to_a_run(page: Page, site: str) -> None:
     """A page that is opened by one stands at the run's end, and gives one for what comes next."""
     first = opened_by_link(page, site)
-    page.click("[data-do=step]")
+    do(page, "step")
     page.wait_for_selector("input[aria-valuetext^='step 2 of']")
-    page.click("[data-do=setup]")
+    do(page, "setup")
     page.click("[data-setup=link]")
     page.locator(".kit-told").get_by_text("leads to this run").wait_for()
     address = page.evaluate("location.hash")
@@ -531,7 +533,7 @@ def test_a_run_stays_when_the_page_is_loaded_again(page: Page, site: str) -> Non
     page.wait_for_selector("body[data-is=live] #player:not([inert])", timeout=60_000)
     assert page.evaluate("window.wasInert")  # until the run is there nothing else is done
     assert page.input_value("[data-do=scrub]") == "1"
-    page.click("[data-do=step]")
+    do(page, "step")
     page.wait_for_selector("input[aria-valuetext^='step 2 of']")
     page.wait_for_function("(was) => location.hash !== was", arg=f"#run={link_of(first, story)}")
     run = run_of(page.evaluate("location.hash").removeprefix("#run="), story)
@@ -547,10 +549,10 @@ def test_the_steps_ahead_stay_when_the_page_is_loaded_again(
     """Who has gone back, with a safeguard off or not, goes on from there."""
     opened(page, site, BROKEN)
     if switched:  # at the start
-        page.click("[data-do=setup]")
+        do(page, "setup")
         page.check("[data-switch=commit-with-guard]")
         page.locator(".kit-told").get_by_text("as a branch on the map").wait_for()
-        page.click("[data-do=setup]")
+        do(page, "setup")
     else:
         page.keyboard.press("End")
         page.locator(".kp-stage .actions [data-act]:not([data-refused])").first.evaluate(
@@ -602,11 +604,11 @@ def test_a_link_keeps_how_one_looks_at_its_run(page: Page, site: str) -> None:
 def test_after_a_reset_the_address_is_a_place_of_the_story(page: Page, site: str) -> None:
     """As far as one follows it, the page has that stored; then all of it comes again."""
     opened_by_link(page, site)
-    page.click("[data-do=setup]")
+    do(page, "setup")
     page.click("[data-setup=reset]")
     page.wait_for_url(re.compile("#run=1&step=0$"))
-    page.click("[data-do=setup]")
-    page.click("[data-do=step]")
+    do(page, "setup")
+    do(page, "step")
     page.wait_for_url(re.compile("#run=1&step=1$"))
     page.reload()
     expect(page.locator(".kp-where")).to_have_text("1 / 5")
@@ -702,13 +704,13 @@ def test_one_file_is_live_from_a_disk(page: Page, single: str) -> None:
     """One steps, switches a safeguard and searches, without any server."""
     page.goto(single)
     page.wait_for_selector("body[data-is=live]")
-    page.click("[data-do=step]")
+    do(page, "step")
     page.wait_for_selector("input[aria-valuetext^='step 1 of']")
-    page.click("[data-do=setup]")
+    do(page, "setup")
     page.click("[data-setup=search]")
-    page.click("[data-do=setup]")  # the drawer has the verdict; beneath it the run stands still
+    do(page, "setup")  # the drawer has the verdict; beneath it the run stands still
     page.wait_for_selector(".kp[data-my-broken] .kp-break")
-    page.click("[data-do=setup]")
+    do(page, "setup")
     page.check("[data-switch=commit-with-guard]")
     page.locator(".kit-told").get_by_text("as a branch on the map").wait_for()
 
@@ -720,7 +722,7 @@ def test_one_file_is_read_where_no_engine_starts(browser: Browser, single: str) 
     page.goto(single)
     page.wait_for_selector("body[data-is=failed]")
     assert "but not changed" in page.inner_text("#engine")
-    page.click("[data-do=step]")
+    do(page, "step")
     page.wait_for_selector("input[aria-valuetext^='step 1 of']")
     page.close()
 

@@ -57,7 +57,7 @@ def test_rules_of_one_part_are_sent_as_one() -> None:
     _, played = page_styles()
     large = re.findall(r"\.kp\[data-my-large\]", played)
     assert len(large) < 12
-    assert "&.kp .kp-ticks b{" in played
+    assert "&.kp .kp-said>p{" in played
     assert played.count("{") == played.count("}")
 
 

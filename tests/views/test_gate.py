@@ -11,43 +11,40 @@ from msgspec.structs import replace
 
 from kit.errors import Awaited, Refusal
 from kit.model.registry import build, entries
+from kit.model.timeline import Timeline
 from kit.protocols.storage.panels import gates as storage_gates
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.moment import range_key
 from kit.protocols.tcm.panels.operation import gates as tcm_gates
 from kit.protocols.tcm.rules.metadata import Advance
-from kit.views.actions import LINES, NEXT, WITH_NEXT, draw_actions, end_words, ends_well
+from kit.views.actions import draw_actions, end_words, ends_well, mark
 from kit.views.fragment import Frag
 from kit.views.frame import frame
 from kit.views.gate import (
     HEADS,
-    HIGH,
-    LEAST_BEFORE,
     MOST_GATES,
-    Cast,
+    ROOM,
     Gate,
     awaited_gates,
-    gate_below,
-    gates_above,
+    draw_gates,
     gates_of,
-    heads_for,
     of_members,
 )
-from kit.views.labels import measured, tags
+from kit.views.labels import measured
 from kit.views.panel import Scene, is_shown, scene_of
 from kit.views.registry import for_model
 from tests.keyed import check_keys
 from tests.views.frames import classed, part, scenes, walk
-from tests.views.test_stage import pictured, runs
+from tests.views.test_stage import runs
 
 CLOSED = Gate("range:0:100", "(0, 100]", "applied epoch 2", ("B",), ("A", "C", "X"), 3)
 OPEN = Gate("range:100:150", "(100, 150]", "applied epoch 2", ("A", "B"), ("X",), 2)
 
 
 def over(*gates: Gate) -> Frag | None:
-    """What stands over a picture while these are the gates."""
+    """What stands beside a picture while these are the gates."""
     model = build("twophase")
-    return gates_above(Scene(model, model.start()), gates)
+    return draw_gates(Scene(model, model.start()), gates)
 
 
 def shift(drawn: Frag, key: str) -> float:
@@ -67,17 +64,14 @@ def test_a_gate_opens_with_enough() -> None:
     assert "is open. 2 of 3 have applied epoch 2 (2 needed)." in OPEN.sentence
 
 
-def test_a_gate_over_a_picture_names_its_range() -> None:
-    """If there is room in two lines; else the step alone, and no word leads into nothing."""
+def test_gates_of_a_step_stand_below_its_name() -> None:
+    """Each names its range; one that is alone names its step."""
     gate = Gate("g", "switch reads (bootstrap X)", "", (), ("A",), 1, where="(0, 100]")
-    for what, said in (
-        (gate.what, "switch reads for (0, 100]"),
-        ("finish: drop old write replicas, merge", "finish: drop old write replicas, merge"),
-    ):
-        drawn = over(replace(gate, what=what))
-        assert drawn is not None
-        words = next(part.text() for part in drawn.walk() if part.tag == "b")
-        assert words.replace("\N{NO-BREAK SPACE}", " ") == said
+    other = replace(gate, thing="h", where="(100, 200]")
+    drawn = over(gate, other, replace(gate, thing="i", where="", what="finish"))
+    assert drawn is not None
+    assert [part.text() for part in drawn.walk() if part.tag == "b"] == [gate.what, "finish"]
+    assert [part.text() for part in classed(drawn, "soft")] == ["(0, 100]", "(100, 200]"]
 
 
 def test_who_is_missing_stands_before_the_gate() -> None:
@@ -96,45 +90,73 @@ def test_who_is_missing_stands_before_the_gate() -> None:
     assert [one.key for one in classed(after, "missing")] == [names[0], names[3]]
 
 
+def test_seven_who_have_come_keep_their_faces() -> None:
+    """More are counted; three that have come are no fraction of the two that are needed."""
+    for count in (7, 8):
+        drawn = over(Gate("g", "a majority", "voted", tuple("ABCDEFGH"[:count]), (), 4))
+        assert drawn is not None
+        assert len(classed(drawn, "come")) == (count if count == 7 else 0)
+    assert Gate("g", "a", "voted", ("A", "B", "C"), (), 2).count == "3 (2 needed)"
+    assert Gate("g", "a", "voted", ("A",), ("B",), 2).count == "1 of 2"
+
+
+def test_a_press_on_who_is_missing_does_its_next_step() -> None:
+    """Who has come is no control any more, and smaller than those who are missing."""
+    timeline = Timeline(build("topology", {"operations": ("join D",)}))
+
+    def head(name: str) -> Frag:
+        """The head of a node at the gate of the moment."""
+        scene = scene_of(timeline, timeline.at)
+        drawn = draw_gates(scene, gates_of(scene, for_model(timeline.model).gates))
+        found = part(drawn, f"gate:barrier:{name}") if drawn else None
+        assert found is not None
+        return found
+
+    while "barrier" not in {
+        gate.thing for gate in for_model(timeline.model).gates(scene_of(timeline, timeline.at))
+    }:
+        assert timeline.forward() is not None
+    missing, named = head("B"), timeline.model.find(timeline.state, "answer B")
+    assert named is not None
+    assert missing.get("data-act") == f"do:{mark(timeline.model, named[0])}"
+    timeline.do(named[0])
+    come = head("B")
+    assert come.get("data-act") is None
+    radii = [float(kid.get("r") or 0) for each in (missing, come) for kid in each.walk()
+             if kid.tag == "circle"]  # fmt: skip
+    assert radii[0] > radii[1]
+
+
 def test_no_more_than_a_few_gates_are_drawn() -> None:
     """In the order that is given; nothing where nobody waits. Only the first can be pressed."""
     drawn = over(CLOSED, OPEN)
     assert drawn is not None
-    first, second = (gate for gate in drawn.kids if isinstance(gate, Frag))
+    first, second = classed(drawn, "gate")
     assert (first.key, second.key) == ("gate:range:0:100", "gate:range:100:150")
     pressed = [one.key for one in drawn.walk() if one.get("role") == "button"]
     assert pressed == [f"gate:range:0:100:{name}" for name in "ACX"]
     many = over(*(Gate(f"range:{i}", "", "", (), ("A",), 1) for i in range(50)))
     assert many is not None
-    assert len(many.kids) == MOST_GATES
+    assert len(classed(many, "gate")) == MOST_GATES
+    assert f"and {50 - MOST_GATES} more" in many.text()
     assert over() is None
 
 
 @pytest.mark.parametrize("count", [1, 4, 5, 6, 12])
-@pytest.mark.parametrize("what", ["barrier_and_drain", "mid: switch reads (bootstrap E at 150)"])
-@pytest.mark.parametrize("width", [380.0, 460.0])
-def test_heads_at_a_gate_are_as_large_as_there_is_room_for(
-    count: int, what: str, width: float
-) -> None:
-    """Up to twelve stand there one by one at the foot of a stage, also of half a one: smaller, then
-    in rows. None lies over another, over the gate's name, its post or the rail.
-    """
+def test_heads_at_a_gate_are_as_large_as_there_is_room_for(count: int) -> None:
+    """As many as a row has room for stand there one by one, none over another; else a number."""
     names = tuple("ABCDEFGHIJKL"[:count])
-    model = build("twophase")
-    gate = Gate("g", what, "done it", (), names, count)
-    drawn = gate_below(Scene(model, model.start()), [gate], Cast(tags(names), {}), width, HIGH)
+    gate = Gate("g", "g", "done it", (), names, count)
+    drawn = over(gate)
     assert drawn is not None
     heads = classed(drawn, "missing")
-    assert len(heads) == count
-    reach = max(float(each.get("r") or 0) for each in drawn.walk() if each.tag == "circle")
+    fits = any(each.wide(count) <= ROOM - measured(gate.count) for each in HEADS[:2])
+    assert len(heads) == count * fits
+    assert (f"{count} missing" in drawn.text()) is not fits
+    reach = max((float(each.get("r") or 0) for each in drawn.walk() if each.tag == "circle"),
+                default=0)  # fmt: skip
     at = [complex(*map(float, (each.get("transform") or "")[10:-1].split())) for each in heads]
     assert all(abs(one - other) >= 2 * reach for one, other in combinations(at, 2))
-    assert all(reach <= each.imag <= HIGH - reach for each in at)
-    name = next(each for each in drawn.walk() if each.tag == "text" and each.get("x") == "2")
-    left = min(each.real for each in at) - reach
-    assert 2 + measured(name.text(), bold=True) <= left
-    assert max(each.real for each in at) + reach < 300
-    assert f"{count} missing" not in drawn.text()
 
 
 def test_many_nodes_are_counted() -> None:
@@ -213,9 +235,8 @@ WAITING = re.compile(r"[^.;\n]*\b(?:waits|wait for|must wait|awaited|stuck)\b[^.
 @pytest.mark.parametrize("model", sorted(entries()))
 def test_all_who_are_missing_stand_before_a_gate(model: str) -> None:
     """At every step of every run those whom a refusal names stand before closed gates, no others
-    beside them; the first of these is in the picture, and has one name there and beside *next*.
-    Where nothing is said to wait, neither the
-    picture nor what explains it says that something does.
+    beside them; the first of these are drawn. Where nothing is said to wait, neither the picture
+    nor what explains it says that something does.
     """
     seen, quiet = set(), set[str]()
     for _, moments in runs(model):
@@ -245,26 +266,13 @@ def test_all_who_are_missing_stand_before_a_gate(model: str) -> None:
             if not closed or gates in seen:
                 continue
             seen.add(gates)
-            drawn = pictured(scene) if picture.gates else gates_above(scene, gates)
+            drawn = draw_gates(scene, gates)
             assert drawn is not None
             check_keys(drawn)
-            keyed = (one.key or "" for one in classed(drawn, "missing"))
-            before = [key.partition("@")[0] for key in keyed]  # without the world, of two
-            if model == "worlds":  # each of which has a gate of its own
-                before = [key for key in before if key.startswith(f"gate:{gates[0].thing}:")]
-            sizes = HEADS if picture.gates else HEADS[:2]
-            if (
-                heads_for(len(gates[0].missing), LEAST_BEFORE, sizes)
-                and drawn.get("class") != "heat"
-            ):
-                first = [f"gate:{gates[0].thing}:{name}" for name in gates[0].missing]
-                assert before[: len(first)] == first
-            parts = draw_actions(scene, (), gates)
-            said = " ".join(part.text() for part in parts)
-            [line] = [part for part in parts if part.get("class") == "kp-awaited"]
-            name, cut, _ = line.text().partition("…")
-            what = gates[0].what.partition(" (")[0]
-            assert what.startswith(name.rstrip()) if cut else line.text().startswith(what)
+            before = [one.key for one in classed(drawn, "missing")]
+            first = [f"gate:{gates[0].thing}:{name}" for name in gates[0].missing]
+            assert before[: len(first)] == first or gates[0].absent in drawn.text()
+            said = " ".join(part.text() for part in draw_actions(scene, (), gates))
             assert "must wait" in said
             assert "nothing waits" not in said
     assert [found.group().strip() for text in quiet for found in WAITING.finditer(text)] == []
@@ -279,7 +287,7 @@ def test_a_gate_may_name_nobody() -> None:
     assert over(gate) is not None
     scene = Scene(model, model.start())
     said = " ".join(part.text() for part in draw_actions(scene, (), [gate]))
-    assert "drain F no node may take its replica" in said
+    assert gate.sentence in said
     assert "Nothing more happens on its own: no node may take its replica." in end_words(
         scene, [gate]
     )
@@ -330,78 +338,11 @@ def looks(drawn: Frag) -> set[str]:
 
 
 def test_a_gate_that_no_refusal_tells_of_is_waited_for() -> None:
-    """The line of what must wait names who is missing there; its sheet has the gate's sentence."""
+    """It is counted among what must wait, and the sheet has its sentence."""
     model = build("gossip")
-    parts = draw_actions(Scene(model, model.start()), (), [CLOSED])
-    [line] = [part for part in parts if part.get("class") == "kp-awaited"]
-    assert line.text() == "(0, 100] waits for 2 of A, C, X"
-    assert CLOSED.sentence in " ".join(part.text() for part in parts)
-
-
-@pytest.mark.parametrize("repeated", [1, 4])
-def test_the_name_of_what_waits_is_cut_by_the_room_there_is(repeated: int) -> None:
-    """Of three lines it has those that the names of the missing leave; then its meter goes, too."""
-    model = build("gossip")
-    long = " ".join(["topology: finish: drop old write replicas, merge, for all ranges"] * repeated)
-    gate = Gate("g", long, "done it", ("B",), ("A", "C"), 3)
-    [line] = [
-        part
-        for part in draw_actions(Scene(model, model.start()), (), [gate])
-        if part.get("class") == "kp-awaited"
-    ]
-    name = next(part for part in line.walk() if part.tag == "small")
-    said = name.text()
-    is_cut = repeated > 1
-    assert said == long or (is_cut and long.startswith(said.removesuffix(" …")))
-    assert name.get("title") == (long if is_cut else None)
-    assert any(part.tag == "progress" for part in name.walk()) is not is_cut
-    assert measured(said) <= (WITH_NEXT - NEXT[0]) * (LINES - 1)
-
-
-@pytest.mark.parametrize(
-    ("groups", "missing", "said"),
-    [
-        ((("X", 1), ("BCX", 2)), "XBC", "X, and for 1 of B, C"),
-        ((("X", 1), ("BCX", 1)), "XBC", "X"),
-        ((("BX", 1), ("BC", 2)), "XBC", "B, C"),
-        ((("BC", 1), ("CX", 1)), "XBC", "1 of B, C"),
-        ((("BC", 1),), "BCX", "X, and for 1 of B, C"),
-        ((("BC", 1),), "BC", "1 of B, C"),
-        ((("BC", 2),), "BC", "B, C"),
-    ],
-)
-def test_the_line_names_all_without_whom_it_cannot_be(
-    groups: tuple[tuple[str, int], ...], missing: str, said: str
-) -> None:
-    """Of several groups, and of one who drives the operation, too; then who else is waited for."""
-    counts = [Awaited(names, needed, 0, tuple(names)) for names, needed in groups]
-    assert waited_for(*counts, missing=tuple(missing)) == said
-
-
-def waited_for(*awaited: Awaited, missing: tuple[str, ...]) -> str:
-    """Whom the line beside the next action names."""
-    model = build("gossip")
-    scene = Scene(model, model.start())
-    why = Refusal("too few", missing=missing, awaited=awaited)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Scene, "options", lambda _scene: [("go", why)])
-        patch.setattr(type(model), "label", lambda *given: "go")
-        [line] = [part for part in draw_actions(scene) if part.get("class") == "kp-awaited"]
-    return line.text().partition("waits for ")[2]
-
-
-def test_who_drives_an_operation_is_waited_for_whatever_the_counts_are() -> None:
-    """X has to know its own step: of two who would be enough for a range, both are needed."""
-    timeline, said = walk("tcm/bootstrap"), []
-    timeline.forward()
-    for name in ("A", "B", "C"):
-        successors = timeline.model.successors(timeline.state)
-        timeline.do(next(a for a, _ in successors if timeline.model.verb(a) == f"apply {name}"))
-        scene = scene_of(timeline, timeline.at)
-        parts = draw_actions(scene, (), gates_of(scene, tcm_gates))
-        said += [part.text() for part in parts if part.get("class") == "kp-awaited"]
-    wanted = ["X, B, C", "X, C", "X"]
-    assert said == [f"add write replicas waits for {names}" for names in wanted]
+    said = " ".join(part.text() for part in draw_actions(Scene(model, model.start()), (), [CLOSED]))
+    assert CLOSED.sentence in said
+    assert "1 must wait" in said
 
 
 def test_who_has_refused_is_not_waited_for() -> None:

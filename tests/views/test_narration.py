@@ -14,8 +14,8 @@ from kit.model.model import Model
 from kit.model.registry import build, entries
 from kit.model.scenario import file_named, open_file, open_script, parse
 from kit.model.timeline import Timeline
-from kit.views.frame import BADGE, FINE, LINE, SHEET, WHY, WIDER, brief_narration, narration
-from kit.views.labels import clause, measured
+from kit.views.fragment import Frag
+from kit.views.frame import MOST_WORDS, frame, headline
 from kit.views.panel import Scene, scene_of
 from kit.views.parts import heads
 from tests.views.frames import walk
@@ -25,104 +25,66 @@ LONGEST_WHY = 20  # words
 ASSIGNMENT = re.compile(r"\w = \S")
 
 
-def scene_that_says(words: str, milestone: str | None = None) -> Scene:
-    """A scene with these words and this milestone."""
-    timeline = walk("twophase/commit")
-    return replace(scene_of(timeline, 0), say=words, milestone=milestone, why="")
+def words_of(scene: Scene) -> dict[str, Frag]:
+    """What a frame says beside its picture: the headline (``say``), the rest, what it was for."""
+    drawn = frame(scene, ())
+    return {part.key: part for part in drawn.walk() if part.key in ("say", "more", "why")}
 
 
-def test_what_fits_is_said_in_full() -> None:
-    """Then nothing is behind anything."""
-    scene = scene_that_says("a" * 2 * (int(LINE) // 12))
-    assert brief_narration(scene) == narration(scene)
+@pytest.mark.parametrize(
+    ("said", "head", "rest"),
+    [
+        ("RM0 is prepared.", "RM0 is prepared", ""),
+        ("B has drained; it answers the barrier.", "B has drained", "It answers the barrier."),
+        ("Epoch 3: switch reads. Next: drop.", "Epoch 3: switch reads", "Next: drop."),
+        (f"A decides at state 4: the {'word ' * 12}ends.", "A decides at state 4",
+         f"The {'word ' * 12}ends."),
+        (f"A: {'word ' * 12}ends.", f"A: {'word ' * 12}ends", ""),
+        ("It ends. x := 1 is kept.", "It ends", "x := 1 is kept."),
+    ],
+)  # fmt: skip
+def test_a_headline_is_the_first_clause(said: str, head: str, rest: str) -> None:
+    """A long one ends at a colon, if that leaves some words; the rest stands below."""
+    assert headline(said) == (head, rest)
 
 
-@pytest.mark.parametrize("milestone", [None, "the vote is over"])
-def test_more_is_cut_at_a_clause_and_told_in_a_sheet(milestone: str | None) -> None:
-    """The milestone counts; the sheet has every word, and a wider board shows more of them."""
-    words = ", ".join(f"word{i} is said" for i in range(60)) + "."
-    sheet, line = brief_narration(scene_that_says(words, milestone))
-    badge, *shown = (part.text() for part in line.walk() if part.tag == "span")
-    assert badge == milestone or not milestone
-    brief, more = shown[-2:]
-    assert brief.endswith(" is said")
-    assert more.startswith(", word")
-    assert more.endswith(" is said")
-    assert words.startswith(brief + more)
-    assert measured(brief, 15) < 2 * LINE < measured(brief + more, 15) < 2 * WIDER
-    assert words in sheet.text()
-    assert sheet.get("name") == "kp-sheet"
+@pytest.mark.parametrize("name", NAMES)
+def test_every_word_of_a_step_is_said_once(name: str) -> None:
+    """Headline and rest are what happened, to a letter; a long headline has smaller letters."""
+    timeline = performed(name)
+    for moment in timeline.moments:
+        scene = scene_of(timeline, moment.id)
+        drawn = words_of(scene)
+        told = " ".join(part.text() for key, part in drawn.items() if key != "why")
+        plain = [re.sub(r"\W", "", text).lower() for text in (told, scene.say)]
+        assert plain[0] == plain[1]
+        is_long = "long" in (drawn["say"].get("class") or "")
+        assert is_long is (len(drawn["say"].text().split()) > MOST_WORDS)
 
 
-def test_what_happened_stands_above_why() -> None:
-    """Each has a line of its own; of a long one the sheet has all."""
-    scene = replace(scene_that_says("RM0 is prepared."), why="A promise.")
-    assert [part.text() for part in brief_narration(scene)] == ["RM0 is prepared.", "A promise."]
-    long = replace(scene, why="It is said; " * 20)
-    sheet, what, why = brief_narration(long)
-    assert what.text() == "RM0 is prepared."
-    assert why.text().endswith("It is said")
-    assert long.why.strip() in sheet.text()
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_step_was_for_is_said_when_it_is_new(name: str) -> None:
+    """Not again of such a step; what the story says of a moment always."""
+    timeline, known = performed(name), set[type]()
+    for at in timeline.path():
+        scene = scene_of(timeline, at)
+        drawn = words_of(scene).get("why")
+        assert drawn is None or drawn.text() == scene.why
+        assert drawn is not None or not scene.why or type(scene.action) in known
+        known.add(type(scene.action))
 
 
 def test_a_word_is_marked_where_it_is_first_and_its_sentence_stays() -> None:
     """In what happened and why together; the text and its lines are as they were."""
     scene = replace(
-        scene_that_says("No safeguard, no promise."), why="A safeguard keeps (promises)."
+        scene_of(walk("twophase/commit"), 0),
+        say="No safeguard, no promise.",
+        why="A safeguard keeps (promises).",
     )
-    drawn = brief_narration(scene)
-    assert [part.text() for part in drawn] == [scene.say, scene.why]
-    assert [part.lines() for part in drawn] == [[scene.say], [scene.why]]
-    words = [part.text() for each in drawn for part in each.walk() if part.tag == "button"]
+    drawn = words_of(scene)
+    assert [part.text() for part in drawn.values()] == ["No safeguard, no promise", scene.why]
+    words = [part.text() for each in drawn.values() for part in each.walk() if part.tag == "button"]
     assert words == ["safeguard", "promise"]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_no_caption_is_cut_within_a_clause(name: str) -> None:
-    """What is shown of a step begins what is said and ends where a clause does."""
-    timeline = performed(name)
-    for moment in timeline.moments:
-        scene = scene_of(timeline, moment.id)
-        *_, what, why = brief_narration(scene) if scene.why else (*brief_narration(scene), None)
-        for part, words in ((what, scene.say), (why, scene.why)):
-            cut = (
-                [each.text() for each in part.walk() if each.get("class") == "cut"] if part else []
-            )
-            for brief in cut:
-                assert words.startswith(brief), words
-                assert re.match(r"[.;!?:] |, [a-z]|, \w+ (is|has) | and ", words[len(brief) :])
-                assert brief.count("(") == brief.count(")")
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_what_a_step_was_for_has_room_on_the_smallest_board(name: str) -> None:
-    """In a line, with finer letters if need be: a second line would be half out of sight."""
-    timeline = performed(name)
-    for moment in timeline.moments:
-        drawn = brief_narration(scene_of(timeline, moment.id))
-        for why in (part for part in drawn if part.key == "why"):
-            spans = {part.get("class"): part.text() for part in why.walk() if part.tag == "span"}
-            size = FINE if "fine" in (why.get("class") or "") else WHY
-            room = LINE - SHEET if drawn[0].key != "say" else LINE
-            shown = spans.get("cut", why.text())
-            assert measured(shown, size, bold=True) <= room, shown
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_milestone_stands_where_a_clause_has_room_beside_it(name: str) -> None:
-    """On the smallest board; where none has, it is on the time bar alone, and *why* stays seen."""
-    timeline = performed(name)
-    for moment in timeline.moments:
-        scene = scene_of(timeline, moment.id)
-        drawn = brief_narration(scene)
-        what = next(part for part in drawn if part.key == "say")
-        spans = {part.get("class"): part.text() for part in what.walk() if part.tag == "span"}
-        if "milestone" not in spans or drawn[0] is what:
-            continue
-        size, lines = (13, 1.0) if scene.why else (15, 1.9)
-        taken = BADGE + measured(spans["milestone"], bold=True) + SHEET
-        shown = spans.get("cut", scene.say)
-        assert measured(shown, size) <= lines * LINE - taken, scene.say
 
 
 def of_acts(model: Model[Any, Any]) -> Iterator[tuple[str, str]]:
@@ -160,7 +122,6 @@ def test_a_model_says_what_it_is_about(name: str) -> None:
     told = Timeline(model).why(0)
     assert told
     assert model.premise.startswith(told)
-    assert measured(clause(told, LINE, 17, bold=True), 17, bold=True) <= LINE
 
 
 def test_a_commit_says_whom_requests_ask_from_there_on() -> None:

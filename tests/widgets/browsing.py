@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, Playwright, ViewportSize
+from playwright.sync_api import Browser, Locator, Page, Playwright, ViewportSize
 
 from kit.views.shell import browser_module
 from kit.views.styles import widget_style
@@ -240,12 +240,12 @@ class Desk:
         return found
 
     def do(self, name: str) -> None:
-        """Press a control of the bar by mouse."""
-        self.page.click(f"[data-do={name}]", force=True)
+        """Press a control by mouse."""
+        do(self.page, name)
 
     def turn_to(self, panel: str) -> None:
-        """Press the tab of a panel."""
-        self.page.click(f".kp-stage [data-tab={panel}]")
+        """Show a panel."""
+        turn_to(self.page, panel)
 
     def open(self, sheet: str) -> None:
         """Open what lies over the pane: ``more``, ``waiting``, ``promises``."""
@@ -262,6 +262,25 @@ class Desk:
 
 
 MakeDesk = Callable[..., Desk]
+
+
+def do(within: Page | Locator, name: str) -> None:
+    """Press a control of a player, also one that stands behind the three dots."""
+    button = within.locator(f"[data-do={name}]")
+    shown = within.locator(f"[data-do={name}]:visible")
+    if shown.count():
+        shown.first.click(force=True)
+    else:
+        within.locator("[data-do=scrub]").first.focus()
+        button.first.evaluate("(one) => one.click()")
+
+
+def turn_to(page: Page, panel: str) -> None:
+    """Show a panel by its tab, or by its name in the list of all."""
+    tabs = page.locator(f".kp-stage [data-tab='{panel}']")
+    if not tabs.first.is_visible():
+        page.evaluate(OPEN, ".kp-stage .kp-tabs details")
+    tabs.locator("visible=true").first.click()
 
 
 def walked(name: str, steps: int) -> Player:

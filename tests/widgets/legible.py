@@ -97,22 +97,19 @@ FLAWS = """() => {
     for (const one of boxes)
       if (words(label) && meet(box(one), ink(label)) && !within(ink(label), box(one)))
         found.add(`${words(label)} over an edge`);
-  for (const row of document.querySelectorAll(".kp-badges, .kp-badges>.scroll, .kp-top, .kp-acts"))
+  for (const row of document.querySelectorAll(`.kp-title, .kp-badges, .kp-kicker,
+      .kp-foot, .kp-acts, .kp-tabs`))
     if (row.scrollWidth > row.clientWidth + 1) found.add(`${row.className}: cut`);
-  for (const slot of document.querySelectorAll(".kp-stage :is(.kp-awaited, .kp-next)"))
+  for (const slot of document.querySelectorAll(".kp-stage .kp-next"))
     if (slot.scrollHeight > slot.clientHeight + 2) found.add(`cut: ${words(slot)}`);
-  const gates = innerWidth < 840 ? "none" : ".kp:not([data-my-large]) .kp-top .gate>b";
-  for (const name of document.querySelectorAll(gates))
-    if (lines(name) > 3) found.add(`over the line of its gate: ${words(name)}`);
-  const line = document.querySelector(".kp-stage .kp-line");
-  const tabs = [...document.querySelectorAll(".kp-stage :is(.kp-tabs, .kp-line)>[data-tab]")]
-    .filter((tab) => tab.parentNode !== line || meet(box(tab), box(line)));
+  for (const name of document.querySelectorAll(".kp-gates b"))
+    if (lines(name) > 3) found.add(`many lines of a gate: ${words(name)}`);
+  const tabs = [...document.querySelectorAll(".kp-stage .kp-tabs>[data-tab]")];
   if (new Set(tabs.map((tab) => box(tab).top)).size > 1) found.add("tabs in two lines");
-  for (const tab of tabs)
-    if (!within(box(tab), box(tab.parentNode))) found.add(`half a tab: ${words(tab)}`);
-  const acts = innerWidth < 840 ? "" : ", .kp-acts summary"; // there they may be in two lines
-  for (const badge of document.querySelectorAll(`.kp-badges>.scroll li${acts}`))
-    if (lines(badge) > 1) found.add(`${words(badge)}: in lines`);
+  for (const badge of document.querySelectorAll(".kp-kicker li, .kp-acts summary"))
+    if (lines(badge) > 2) found.add(`${words(badge)}: in many lines`);
+  const title = document.querySelector(".kp-stage .kp-title b");
+  if (lines(title) > 2) found.add(`${words(title)}: in many lines`);
   for (const sign of document.querySelectorAll(".kp-page tr svg:not([width])"))
     if (sign.clientWidth > 24) found.add(`a sign of ${sign.clientWidth} px in a row`);
   return [...found];
@@ -172,7 +169,6 @@ FAINT_WORDS = """() => {
   return [...found];
 }"""
 
-TABS_WITH_DRAWINGS = """() => [...document.querySelectorAll(".kp-stage .kp-tabs [data-tab]")]
-  .filter((one) => !one.closest(".kp-sheet"))
-  .map((one) => one.dataset.tab)
+TABS_WITH_DRAWINGS = """() => [...new Set([...document.querySelectorAll(
+  ".kp-stage .kp-tabs [data-tab]")].map((one) => one.dataset.tab))]
   .filter((name) => document.querySelector(`.kp-page.${CSS.escape(name)} svg text`))"""

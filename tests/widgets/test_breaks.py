@@ -183,7 +183,7 @@ def test_a_break_holds_whatever_runs(desk: MakeDesk) -> None:
     player = Player(open_file(file_named("tcm/off-pending-in-metadata")))
     table = desk(player)
     page = table.page
-    page.select_option("[data-do=speed]", "5")
+    page.select_option("[data-do=speed]", "5", force=True)
     page.click("[data-do=play]")
     page.wait_for_selector(SHEET)
     page.wait_for_selector("[data-do=play][aria-label=play]")
@@ -208,7 +208,7 @@ def test_a_break_holds_what_the_kernel_plays(desk: MakeDesk) -> None:
     for go, times in (("play", 1), ("milestone", 5), ("step", 5)):
         table = desk(Player("gossip/both-sides"))
         page = table.page
-        page.select_option("[data-do=speed]", "5")
+        page.select_option("[data-do=speed]", "5", force=True)
         page.evaluate(PRESS, [f".kp-keys [data-do={go}]", times])
         page.wait_for_selector(SHEET)
         page.wait_for_function("window.calls === 0")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.widgets.browsing import do
 from tests.widgets.laboratory import CONNECTED, PATIENCE, run_cell, write_notebook
 
 pytestmark = pytest.mark.browser
@@ -36,7 +37,7 @@ def test_a_press_that_would_never_end_is_answered(lab_page: Page, lab: tuple[Pat
     folder, address = lab
     write_notebook(folder / "endless.ipynb", CELL)
     run_cell(lab_page, address, "endless.ipynb", "class Lift")
-    lab_page.click("[data-do=step]")
+    do(lab_page, "step")
     note = lab_page.locator(".kp-note")
     expect(note).to_contain_text("calls, line 13 (while s.number == 1:)", timeout=PATIENCE)
     expect(note).to_contain_text("no answer after 5 seconds")

@@ -15,16 +15,15 @@ from tests.widgets.legible import SMALL_WORDS
 pytestmark = pytest.mark.browser
 
 WINDOWS = ((840, 560), (1280, 720), (1920, 1080))
-SHORT, LONG = "twophase/commit", "resize/table-splits"
-"""Scenarios whose picture is explained by a short table, and by one that needs more."""
+NAMES = ("twophase/commit", "resize/table-splits", "topology/join-with-coordinator")
 PLACES = """() => {
   const place = (name) => document.querySelector(`.kp-board .kp-${name}`).getBoundingClientRect();
   const board = document.querySelector(".kp-board").getBoundingClientRect();
-  const [picture, acts, modes] = ["picture", "acts", "modes"].map(place);
+  const [picture, acts, time] = ["picture", "acts", "time"].map(place);
   const sizes = [...document.querySelectorAll(".kp-stage svg text")]
     .filter((one) => one.checkVisibility() && one.textContent.trim())
     .map((one) => parseFloat(getComputedStyle(one).fontSize) * one.getScreenCTM().a);
-  return { bottom: Math.max(acts.bottom, modes.bottom), share: picture.width / board.width,
+  return { bottom: Math.max(acts.bottom, time.bottom), share: picture.width / board.width,
     high: picture.height / innerHeight, width: picture.width, height: picture.height,
     letters: Math.max(...sizes), top: board.top };
 }"""
@@ -40,63 +39,26 @@ def measured(reader: Page, size: tuple[int, int]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("size", WINDOWS)
-@pytest.mark.parametrize("name", [SHORT, LONG])
+@pytest.mark.parametrize("name", NAMES)
 def test_all_of_the_board_is_in_sight(
     reader: Page, pages: Pages, name: str, size: tuple[int, int]
 ) -> None:
-    """What happened, what is next and *Predict* are above the fold. From 1,200 pixels the picture
-    has 60 to 65 % of the width; beside a short table it has more than beside a long one, what the
-    table leaves.
+    """What happened, what is next and *Predict* are above the fold, and the picture has about two
+    thirds of the width, whatever it shows.
     """
     opened(reader, pages(name))
     seen = measured(reader, size)
-    assert seen["bottom"] <= size[1]
-    assert seen["bottom"] >= size[1] - 16  # and no room is left over
-    least, most = (0.595, 0.655) if size[0] >= 1200 else (0.45, 0.60)
-    if name == SHORT and size[0] >= 1200:
-        least, most = 0.655, 0.78
-    assert least <= seen["share"] <= most
-    other = LONG if name == SHORT else SHORT
-    opened(reader, pages(other))
-    there = measured(reader, size)["share"]
-    # In the smallest window both pictures may be as wide as any picture is there.
-    assert (there > seen["share"]) == (name == LONG) or (there == seen["share"] and size[0] < 1200)
-
-
-RAIL = """() => {
-  const [pane, page, head] = ["pane", "page", "page thead"].map((name) =>
-    document.querySelector(`.kp-stage .kp-${name}`));
-  return [pane.offsetWidth, page.scrollWidth - page.clientWidth, head.offsetHeight];
-}"""
-
-
-@pytest.mark.parametrize("name", ["tcm/bootstrap", "failures/two-of-three", "migration/to-the-log"])
-def test_a_short_table_is_a_rail_that_no_step_moves(reader: Page, pages: Pages, name: str) -> None:
-    """It is as wide as the table needs in its widest step: all are seen whole, in no step is there
-    more to scroll to, and the picture has the rest.
-    """
-    reader.set_viewport_size({"width": 1280, "height": 720})
-    opened(reader, pages(name))
-    widths, heads = set(), set()
-    for _ in range(int(reader.get_attribute("[data-do=scrub]", "max") or 0)):
-        wide, more, head = reader.evaluate(RAIL)
-        assert more == 0
-        widths.add(wide)
-        heads.add(head)
-        reader.keyboard.press("k")
-    [rail] = widths
-    [_] = heads
-    assert 340 <= rail < 0.35 * 1256
-    assert measured(reader, (1280, 720))["width"] == pytest.approx(1256 - 12 - rail, abs=1)
+    assert size[1] - 24 <= seen["bottom"] <= size[1]  # and no room is left over
+    assert 0.62 <= seen["share"] <= 0.72
 
 
 @pytest.mark.parametrize("size", WINDOWS[1:])
-@pytest.mark.parametrize("name", [SHORT, "topology/join-with-coordinator", "tcm/bootstrap"])
+@pytest.mark.parametrize("name", NAMES)
 def test_the_projector_makes_all_of_it_larger(
     reader: Page, pages: Pages, name: str, size: tuple[int, int]
 ) -> None:
-    """Three quarters of the screen are the picture, its letters are larger than before, and no word
-    beside it has less than 22 pixels. No step moves it.
+    """Two thirds of the screen are the picture, which is as large as before, and no word beside it
+    has less than 22 pixels. No step moves it.
     """
     opened(reader, pages(name))
     reader.evaluate(LARGE)
@@ -105,11 +67,9 @@ def test_the_projector_makes_all_of_it_larger(
     reader.keyboard.press("p")
     reader.wait_for_selector(".kp[data-my-large]")
     seen = measured(reader, size)
-    assert seen["share"] >= 0.74
+    assert seen["share"] >= 0.65
     assert seen["high"] >= 0.75
-    assert seen["width"] > before["width"]
-    assert seen["height"] > before["height"]
-    assert seen["letters"] >= before["letters"]
+    assert seen["letters"] >= 0.95 * before["letters"]
     assert seen["bottom"] <= size[1]
     small = SMALL_WORDS.replace("12.9", "21.9")
     for _ in range(4):
@@ -124,41 +84,30 @@ def test_the_projector_makes_all_of_it_larger(
 
 APART = """() => {
   const box = (one) => document.querySelector(one).getBoundingClientRect();
-  const range = document.createRange();
-  const words = (one) => { range.selectNodeContents(one); return range.getBoundingClientRect(); };
-  const names = [...document.querySelectorAll(".kp-ticks b")].map(words);
-  const ticks = [...document.querySelectorAll(".kp-ticks i")].map((one) =>
-    one.getBoundingClientRect());
   const marks = document.querySelector(".kp-marks>summary");
-  return { time: Math.max(...names.map((one) => one.bottom)), picture: box(".kp-picture").top,
+  return { time: box(".kp-time").top, picture: box(".kp-picture").bottom,
     film: { top: box(".kp-film").top, right: box(".kp-film").right },
-    pane: box(".kp-pane").left, small: box(".kp-film>figure").width,
-    lines: marks.scrollHeight / parseFloat(getComputedStyle(marks).lineHeight),
-    named: names.map((one) => Math.min(...ticks.map((tick) =>
-      Math.abs((tick.left + tick.right - one.left - one.right) / 2)))) };
+    words: box(".kp-stage .kp-said").left, small: box(".kp-film>figure").width,
+    lines: marks.scrollHeight / parseFloat(getComputedStyle(marks).lineHeight) };
 }"""
 
 
 def test_in_the_projector_nothing_lies_over_the_time_bar(reader: Page, pages: Pages) -> None:
-    """The names of milestones end above the picture, each with its tick at its middle where there
-    is room; the film is over the picture alone, and what the marks mean stands in one line.
-    """
+    """The film is over the picture alone, and what the marks mean stands in one line."""
     opened(reader, pages("commit/two-submit"))
     reader.evaluate(LARGE)
     reader.set_viewport_size({"width": 1280, "height": 720})
     reader.keyboard.press("p")
     reader.wait_for_selector(".kp[data-my-large]")
-    reader.click("[data-do=film]")
+    reader.keyboard.press("o")
     reader.wait_for_selector(".kp-film>figure")
     seen = reader.evaluate(APART)
     reader.keyboard.press("Escape")
     reader.keyboard.press("p")
-    assert seen["time"] <= seen["picture"]
-    assert seen["film"]["top"] >= seen["picture"]
-    assert seen["film"]["right"] <= seen["pane"] + 4
+    assert seen["picture"] <= seen["time"]
+    assert seen["film"]["right"] <= seen["words"] + 4
     assert seen["small"] >= 340
     assert seen["lines"] < 1.9
-    assert min(seen["named"]) <= 2
 
 
 AROUND = '<main class=jp-WindowedPanel-outer style="overflow:auto"><div id=player></div></main>'
@@ -191,8 +140,8 @@ def test_paper_has_six_captioned_milestones_a_sheet(reader: Page, pages: Pages) 
     is printed, and the page is as before afterwards.
     """
     opened(reader, pages("topology/join-with-coordinator"))
-    reader.locator(".kp-ticks>i").first.wait_for(state="attached")
-    names = reader.locator(".kp-ticks>i").count()
+    reader.locator(".kp-ticks>b").first.wait_for(state="attached")
+    names = reader.locator(".kp-ticks>b:not(:empty)").count()
     reader.emulate_media(media="print")
     reader.evaluate("() => dispatchEvent(new Event('beforeprint'))")
     sheets = reader.evaluate(SHEETS)

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.browser
 
 STORY, STEPS = "topology/join-with-coordinator", 20  # the step that moves the fence
 WORD = ".kp-stage .kp-said .kp-word"
+LINE = ".kp-stage .kp-said>:is(h2,p) .kp-word"
 
 
 def says_what_a_fence_is(page: Page) -> None:
@@ -53,7 +54,7 @@ def test_a_press_on_a_word_explains_it(desk: MakeDesk) -> None:
 
 
 PLAIN = """(word) => {
-  const line = word.closest("p");
+  const line = word.closest("h2,p");
   const before = line.offsetHeight;
   for (const one of line.querySelectorAll(".kp-word")) one.replaceWith(one.textContent);
   return [before, line.offsetHeight];
@@ -64,7 +65,7 @@ def test_a_word_makes_its_line_no_higher(desk: MakeDesk) -> None:
     """There is room for a finger around it, and the line below is whole as without it."""
     table = desk(played())
     table.wait_where(f"{STEPS} / {STEPS}")
-    with_words, plain = table.page.locator(WORD).first.evaluate(PLAIN)
+    with_words, plain = table.page.locator(LINE).first.evaluate(PLAIN)
     assert with_words == plain
 
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import ElementHandle, Error, Page
 from playwright.sync_api import TimeoutError as Late
 
-from tests.widgets.browsing import serious
+from tests.widgets.browsing import do, serious
 from tests.widgets.laboratory import ANSWERED, ROOT, open_notebook, run_opened
 
 pytestmark = pytest.mark.browser
@@ -26,7 +26,7 @@ WAY = (
     ("[data-do=back]", "3 / 4"),
     (".actions button:text-is('apply C')", "4 / 4"),
 )
-SHEETS = ("promises", "waiting", "more", "compared")
+SHEETS = ("promises", "waiting", "more", "kp-more", "compared")
 
 # Everything on the stage, or around it, that can take the focus now.
 CONTROLS = """(root, around) => [...root.querySelectorAll(
@@ -112,7 +112,10 @@ def page(notebook: Page) -> Page:
     for control, place in WAY:
         if control.startswith(".actions"):
             notebook.click(".kit-player .more > summary")
-        notebook.click(f".kit-player {control}")
+        if control.startswith("[data-do"):
+            do(notebook, control[9:-1])
+        else:
+            notebook.click(f".kit-player {control}")
         where(notebook, place)
     return notebook
 
@@ -164,7 +167,7 @@ def by_mouse(control: ElementHandle) -> None:
     elif what == "range":
         box = control.bounding_box()
         assert box is not None
-        control.click(position={"x": 4, "y": box["height"] / 2})
+        control.click(position={"x": 4, "y": box["height"] / 2}, force=True)
     elif what in ("text", "number", "search"):
         control.click()
         control.fill("5" if what == "number" else "other.json")
@@ -279,7 +282,7 @@ def test_every_control_around_the_stage_does_something(page: Page, way: str) -> 
     """Drop-downs, figures, switches and buttons above the stage are used; each does its work."""
     root = page.query_selector(".kit-player")
     assert root is not None
-    page.click("[data-do=setup]")
+    do(page, "setup")
     page.wait_for_selector(".kit-drawer[data-my-open]")
     seen: set[str] = set()
     idle = []
@@ -308,7 +311,7 @@ def stepped(page: Page) -> None:
     """Do the first step of a Player that an earlier control was perhaps building anew."""
     page.evaluate(ANSWERED, START)
     if page.text_content(".kp-where") != "1 / 1":
-        page.click("[data-do=step]")
+        do(page, "step")
     where(page, "1 / 1")
 
 
@@ -340,7 +343,7 @@ IN_SIGHT = """() => {
 
 def test_the_reason_of_a_refusal_is_in_sight(page: Page) -> None:
     """The last figure of a drawer that is scrolled goes back, and why is to be read there."""
-    page.click("[data-do=setup]")
+    do(page, "setup")
     opener = page.locator(".kit-player button:has-text('Ring and model')")
     if "mod-active" not in (opener.get_attribute("class") or ""):
         opener.click()
@@ -364,12 +367,12 @@ def test_letters_stay_in_the_player(page: Page) -> None:
     """JupyterLab's single-letter shortcuts do not act while the focus is in the player."""
     before = cells(page)
     # In a list of models a letter chooses one that begins with it, as everywhere; these begin none.
-    page.click("[data-do=setup]")
-    for place, keys in (("[data-do=step]", "ddabxm"), (".kit-drawer select", "abxm")):
+    do(page, "setup")
+    for place, keys in (("[data-do=play]", "ddabxm"), (".kit-drawer select", "abxm")):
         page.focus(place)
         for key in keys:
             page.keyboard.press(key)
-    page.focus("[data-do=step]")
+    page.focus("[data-do=play]")
     page.keyboard.press("k")
     where(page, "3 / 4")
     assert cells(page) == before
@@ -377,7 +380,7 @@ def test_letters_stay_in_the_player(page: Page) -> None:
 
 def test_axe_finds_nothing_serious_in_the_notebook(page: Page) -> None:
     """The player within JupyterLab has no serious finding, in the light and in the dark theme."""
-    page.click("[data-do=setup]")
+    do(page, "setup")
     for theme in ("false", "true"):
         page.evaluate("(value) => { document.body.dataset.jpThemeLight = value; }", theme)
         assert serious(page, ".kit-player") == []

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from kit.widgets import Player
 from tests.views.logged import run
-from tests.widgets.browsing import Desk, MakeDesk
+from tests.widgets.browsing import Desk, MakeDesk, do
 
 pytestmark = pytest.mark.browser
 
@@ -52,7 +52,7 @@ def test_what_was_chosen_survives_a_step(table: Desk) -> None:
     page.click("[data-do=back]")
     table.wait_where("2 / 3")
     assert page.evaluate(SEEN) == ["|TM||disk|"]
-    page.click("[data-do=step]")
+    do(page, "step")
     table.wait_where("3 / 3")
     assert page.evaluate(SEEN) == ["|TM||disk|", "|TM||network|"]
 
@@ -72,7 +72,7 @@ def test_what_was_chosen_is_kept_where_it_is_not_there(table: Desk) -> None:
     assert page.evaluate(picked) == "RM0"
     assert page.get_attribute("[data-find]", "data-my-count") == "0 found"
     for at in (1, 2, 3):
-        page.click("[data-do=step]")
+        do(page, "step")
         table.wait_where(f"{at} / 3")
     assert page.evaluate(SEEN) == lines
     assert page.evaluate("[...document.querySelectorAll('[value=\"|RM0|\"]')].length") == 1

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from kit.model.registry import build
 from kit.widgets import Player
-from tests.widgets.browsing import Desk, MakeDesk, walked
+from tests.widgets.browsing import Desk, MakeDesk, do, walked
 
 pytestmark = pytest.mark.browser
 
@@ -21,7 +21,7 @@ def test_the_page_is_the_frame_after_every_step(desk: MakeDesk, name: str) -> No
     last = 0
     while last < 12 and table.player.timeline.suggest() is not None:
         last += 1
-        table.page.click("[data-do=step]")
+        do(table.page, "step")
         table.wait_where(f"{last} / {last}")
         table.settle()
         assert table.difference() == ""
@@ -117,7 +117,7 @@ def test_a_refused_action_says_why_where_one_looks(desk: MakeDesk) -> None:
     """It can be focused, is marked as unusable, and answers beside itself by mouse and key."""
     table = desk("tcm/bootstrap")
     page = table.page
-    page.click("[data-do=step]")
+    do(page, "step")
     table.wait_where("1 / 1")
     table.settle()
     # The same action also stands at its step in the panel of operations.
@@ -147,7 +147,7 @@ def test_an_error_of_the_kernel_is_shown_in_place(desk: MakeDesk) -> None:
         table.player.step()
     table.flush()
     end = page.text_content(".kp-where")
-    page.click("[data-do=step]", force=True)
+    do(page, "step")
     page.wait_for_selector(".kp-note:not([hidden])")
     assert "This is the end" in (page.text_content(".kp-note") or "")
     assert page.text_content(".kp-where") == end
@@ -157,20 +157,20 @@ def test_a_run_is_one_step_that_can_be_unfolded(desk: MakeDesk) -> None:
     """A macro counts as one step; unfolding shows its ordinary actions."""
     table = desk("tcm/bootstrap")
     page = table.page
-    page.click("[data-do=step]")
+    do(page, "step")
     table.wait_where("1 / 1")
     table.choose("catch up all")
     table.wait_where("2 / 2")
     table.settle()
     assert table.difference() == ""
-    page.click("[data-do=unfold]")
+    do(page, "unfold")
     table.wait_where("5 / 5")
 
 
 def searching(desk: MakeDesk) -> Desk:
     """A cluster with many actions after its first step, with the focus in the box above them."""
     table = desk(Player(build("tcm", {"nodes": 14, "rf": 3})))
-    table.page.click("[data-do=step]")
+    do(table.page, "step")
     table.wait_where("1 / 1")
     table.page.keyboard.press("a")
     return table
@@ -231,6 +231,7 @@ def test_the_search_finds_ranges_in_a_large_table(desk: MakeDesk) -> None:
     """Typing a node or a bound lists the ranges that hold it, and says how many there are."""
     table = desk(Player(build("tcm", {"nodes": 64, "tokens": 4, "rf": 3})))
     page = table.page
+    table.turn_to("placements")
     page.fill(".kp-pane input[type=search]", "(100, 200]")
     assert page.locator(".kp-pane li[data-my-hit]").all_text_contents() == [
         "(100, 200] {n2, n3, n4}"
@@ -250,14 +251,15 @@ def test_what_the_reader_chose_survives_a_step(desk: MakeDesk) -> None:
     spaces = (Keyspace("one", SimpleStrategy(1)), Keyspace("two", SimpleStrategy(2)))
     table = desk(Player(TcmCluster(TcmParameters(keyspaces=spaces))))
     page = table.page
+    table.turn_to("placements")
     page.select_option("[data-choose=keyspace]", "two")
     table.turn_to("log")
     table.turn_to("placements")
     table.turn_to("epochs")
-    page.click("[data-do=step]")
+    do(page, "step")
     table.wait_where("1 / 1")
     table.settle()
-    assert page.get_attribute(".kp-stage [data-tab=epochs]", "aria-pressed") == "true"
+    assert page.get_attribute(".kp-stage .kp-sheet>[data-tab=epochs]", "aria-pressed") == "true"
     assert page.locator(".kp-stage .kp-page:visible").count() == 1
     table.turn_to("placements")
     assert page.locator('[data-k="keyspace:two"]').is_visible()
@@ -356,7 +358,7 @@ def test_the_place_that_is_shown_is_not_shown_again(desk: MakeDesk) -> None:
 def test_a_new_model_takes_the_stage(desk: MakeDesk) -> None:
     """Another scenario begins a new session in the same place."""
     table = desk("tcm/bootstrap")
-    table.page.click("[data-do=step]")
+    do(table.page, "step")
     table.wait_where("1 / 1")
     assert table.player.controls is not None
     table.player.controls.source.value = "twophase"
@@ -382,7 +384,7 @@ def test_a_model_that_comes_while_the_former_is_kept_is_shown(desk: MakeDesk) ->
     """
     table = desk("tcm/bootstrap")
     table.page.evaluate(SLOWLY)
-    table.page.click("[data-do=step]")
+    do(table.page, "step")
     table.page.wait_for_function("window.packing")
     assert table.player.controls is not None
     table.player.controls.source.value = "twophase"
@@ -411,7 +413,7 @@ def test_a_nasty_name_runs_nothing(desk: MakeDesk) -> None:
     table = desk(Player(build("tcm", {"operations": [f"bootstrap '{nasty}' --tokens 150"]})))
     table.page.on("dialog", lambda dialog: table.errors.append(dialog.message))
     for i in range(6):
-        table.page.click("[data-do=step]")
+        do(table.page, "step")
         table.wait_where(f"{i + 1} / {i + 1}")
     assert table.difference() == ""
     assert table.page.locator("img").count() == 0

@@ -143,7 +143,7 @@ def test_an_ordinary_screen_is_enough(desk: MakeDesk) -> None:
         over = table.page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert over <= 0, f"{width} pixels wide: {over} too many"
     table.page.set_viewport_size({"width": 1280, "height": 720})
-    for slot in ("time", "stepper", "picture", "pane", "said", "acts", "modes"):
+    for slot in ("title", "tabs", "picture", "acts", "time"):
         box = table.page.locator(f".kp-{slot}").bounding_box()
         assert box is not None
         assert box["y"] + box["height"] <= 720, slot

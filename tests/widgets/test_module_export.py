@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import BrowserContext, expect
 
 from kit.views.export import export_html
-from tests.widgets.browsing import serious, walked
+from tests.widgets.browsing import do, serious, walked
 from tools.reference import PAGE, STORIES
 
 pytestmark = pytest.mark.browser
@@ -75,7 +75,7 @@ def test_the_exported_page_needs_nothing(
     page.evaluate(OVERTAKEN, "#step-4")
     expect(where).to_have_text("4 / 12")
     page.click("[data-do=predict]")
-    page.click("[data-do=milestone]")
+    do(page, "milestone")
     page.wait_for_selector(".kp-ask:not([hidden])")
     page.click("[data-do=reveal]")
     page.keyboard.press("End")

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.widgets.browsing import Desk, MakeDesk, walked
+from tests.widgets.browsing import Desk, MakeDesk, do, walked
 
 pytestmark = pytest.mark.browser
 
@@ -119,7 +119,7 @@ def test_predictions_work_at_the_tip(desk: MakeDesk) -> None:
     table = desk("tcm/bootstrap")
     page = table.page
     page.click("[data-do=predict]")
-    page.click("[data-do=step]")
+    do(page, "step")
     page.wait_for_selector(".kp-ask:not([hidden])")
     assert page.locator(".kp-stage .entry").count() == 0
     page.click("[data-do=reveal]")

@@ -15,6 +15,7 @@ def test_keys_work_in_the_projector_wherever_the_focus_was(desk: MakeDesk) -> No
     table = desk("tcm/bootstrap")
     page = table.page
     page.evaluate("document.querySelector('[data-do=setup]').hidden = false")
+    table.open("kp-more")
     page.focus("[data-do=setup]")
     page.keyboard.press("p")
     page.wait_for_selector(".kp[data-my-large]")
@@ -59,7 +60,7 @@ def test_a_remote_steps_in_the_projector_only(desk: MakeDesk) -> None:
         table.wait_where(where)
     page.keyboard.press("p")
     page.wait_for_selector(".kp:not([data-my-large])")
-    page.focus("[data-do=step]")
+    page.focus("[data-do=back]")
     page.keyboard.press("PageDown")
     page.keyboard.press("k")
     table.wait_where("0 / 3")
@@ -74,8 +75,8 @@ def test_branches_leave_the_projector_as_wide_as_it_is(desk: MakeDesk) -> None:
         page.focus("[data-do=scrub]")
         page.keyboard.press("p")
         page.wait_for_selector(".kp[data-my-large]")
-        pane = page.locator(".kp-stage .kp-pane").bounding_box()
-        assert pane is not None
-        widths.append(pane["width"])
+        picture = page.locator(".kp-stage .kp-picture").bounding_box()
+        assert picture is not None
+        widths.append(picture["width"])
         page.keyboard.press("p")
     assert widths[0] == pytest.approx(widths[1], abs=1)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from tests.widgets.browsing import serious
+from tests.widgets.browsing import do, serious
 from tests.widgets.laboratory import run_cell, write_notebook
 
 pytestmark = pytest.mark.browser
@@ -24,7 +24,7 @@ def page(lab_page: Page, lab: tuple[Path, str]) -> Page:
     folder, address = lab
     write_notebook(folder / "search.ipynb", CELL)
     run_cell(lab_page, address, "search.ipynb", "dataplane")
-    lab_page.click("[data-do=setup]")
+    do(lab_page, "setup")
     lab_page.click(".kit-player button:has-text('Safeguards')")
     return lab_page
 
@@ -42,16 +42,16 @@ def test_a_student_breaks_it_and_steps_the_run(page: Page) -> None:
     page.wait_for_function(f"{WHERE} === '{steps} / {steps}'")
     assert page.query_selector(".kp .promises.broken") is not None
     assert not page.is_visible(".kp-break"), "the drawer has the verdict"
-    page.click("[data-do=first]")
+    do(page, "first")
     page.wait_for_function(f"{WHERE} === '0 / {steps}'")
     for step in range(1, steps + 1):
-        page.click("[data-do=step]")
+        do(page, "step")
         page.wait_for_function(f"{WHERE} === '{step} / {steps}'")
     assert page.query_selector(".kp .promises.broken") is not None
     assert page.locator(".kp-ticks .bad").count() == 1
-    page.click("[data-do=setup]")
+    do(page, "setup")
     page.wait_for_selector(".kp-break")
-    page.click("[data-do=setup]")
+    do(page, "setup")
     page.wait_for_selector(".kp-break", state="hidden")
 
 

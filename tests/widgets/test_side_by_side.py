@@ -12,13 +12,13 @@ from kit import Player
 from kit.protocols.worlds.commands import side_by_side_run
 from kit.protocols.worlds.facts import PAIRS
 from kit.views.export import export_html
-from tests.widgets.browsing import MakeDesk, serious
+from tests.widgets.browsing import MakeDesk, serious, turn_to
 
 pytestmark = pytest.mark.browser
 
 LIT = """() => [".kp-picture", ".kp-page:not([hidden])"].map((side) =>
   [...document.querySelectorAll(`${side} [data-my-lit]`)].map((one) => one.dataset.k))"""
-IN_SIGHT = """() => ["picture", "pane", "acts", "modes"].map((name) => {
+IN_SIGHT = """() => ["picture", "page:not([hidden])", "acts", "time"].map((name) => {
   const box = document.querySelector(`.kp-board .kp-${name}`).getBoundingClientRect();
   return [box.width, box.left, box.right, box.bottom];
 })"""
@@ -65,7 +65,8 @@ def test_keys_lead_to_each_row_of_a_page_without_a_kernel(
             "at => document.querySelector('.kp-where').textContent.startsWith(`${at} /`)",
             arg=number,
         )
-        assert reader.locator(".kp-said .milestone").inner_text() == run.moments[number].milestone
+        chapter = reader.locator(".kp-ticks b.now").inner_text()
+        assert chapter.partition(" ")[2] == run.moments[number].milestone
     for side in (".kp-picture .panel.epochs svg", ".kp-page.topology svg"):
         assert reader.locator(side).first.is_visible()
     assert serious(reader) == []
@@ -90,12 +91,12 @@ def test_both_pictures_are_in_sight(
 
 
 def test_what_corresponds_is_lit_in_both(reader: Page, written: dict[str, Path]) -> None:
-    """By mouse and by keys: a node, the log and the gate light up on both sides."""
+    """By mouse and by keys: a node and the log light up on both sides."""
     begun(reader, written["bootstrap"])
     for _ in range(3):
         reader.keyboard.press("Shift+ArrowRight")
-    reader.wait_for_selector(".kp-said .milestone")
-    for thing in ("B", "log", "gate"):
+    reader.wait_for_selector(".kp-ticks b.now")
+    for thing in ("B", "log"):
         reader.locator(f".kp-page.topology [data-of='{thing}'] text").first.hover()
         left, right = reader.evaluate(LIT)
         assert left, thing
@@ -155,7 +156,7 @@ def test_both_pictures_have_menus(reader: Page, written: dict[str, Path]) -> Non
     begun(reader, written["bootstrap"])
     for _ in range(3):
         reader.keyboard.press("Shift+ArrowRight")
-    reader.wait_for_selector(".kp-said .milestone")
+    reader.wait_for_selector(".kp-ticks b.now")
     for side in (".kp-page.topology", ".kp-picture"):
         reader.locator(f"{side} [data-k^='n:B'] text").first.click(force=True)
         menu = reader.locator(".kp-menu")
@@ -168,9 +169,9 @@ def test_both_pictures_have_menus(reader: Page, written: dict[str, Path]) -> Non
 def test_a_row_opens_its_moment(reader: Page, written: dict[str, Path]) -> None:
     """A press on a row of the table goes to where it happens, and the table stays."""
     begun(reader, written["death"])
-    reader.locator("[data-tab=rows]").first.click()
+    turn_to(reader, "rows")
     reader.get_by_role("button", name="all others answer").click()
-    reader.wait_for_selector(".kp-said .milestone:has-text('all others answer')")
+    reader.wait_for_selector(".kp-ticks b.now:has-text('all others answer')")
     assert reader.locator(".kp-page.rows").is_visible()
 
 
@@ -181,7 +182,7 @@ def test_one_world_steps_alone_in_a_live_player(desk: MakeDesk) -> None:
     run.goto(model.moments[2])
     made = desk(Player(run, controls=False))
     page = made.page
-    gate = page.locator("[data-k='gate:barrier@topology']")
+    gate = page.locator(".kp-stage .gate", has_text="topology").first
     before = gate.text_content()
     page.locator(".kp-pop.more > summary").click()
     page.locator(".actions").locator("button:has-text('epochs: apply D')").first.click()

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from kit.widgets import Player
-from tests.widgets.browsing import MakeDesk, walked
+from tests.widgets.browsing import MakeDesk, do, walked
 from tests.widgets.exporting import Pages
 
 pytestmark = pytest.mark.browser
@@ -38,12 +38,12 @@ def test_what_nodes_do_alike_is_one_step_that_opens(desk: MakeDesk) -> None:
     page = table.page
     table.wait_where("1 / 6")
     page.keyboard.press("Tab")
-    page.click("[data-do=step]")
+    do(page, "step")
     table.wait_where("5 / 6")
     assert page.text_content("[data-do=open]") == "×4"
     page.click("[data-do=back]")
     table.wait_where("1 / 6")
-    page.click("[data-do=step]")
+    do(page, "step")
     page.click("[data-do=open]")
     assert page.get_attribute("[data-do=story]", "aria-pressed") == "false"
     page.click("[data-do=back]")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.widgets.browsing import do
 from tests.widgets.laboratory import NOTEBOOK, run_all, write_notebook
 
 pytestmark = pytest.mark.browser
@@ -29,15 +30,15 @@ def test_after_a_restart_an_action_says_so_and_looking_goes_on(
     expect(where).to_have_text("1 / 1")
     page.evaluate(RESTART, "restart.ipynb")
     page.wait_for_selector(CUT)
-    page.click(".kp [data-do=step]")
+    do(page, "step")
     expect(page.locator(".kp-note")).to_have_text("The kernel is new. Run this cell again.")
     page.keyboard.press("Escape")
     expect(page.locator(".kp-note")).to_be_hidden()
-    page.click("[data-do=setup]")  # its controls are the kernel's own
+    do(page, "setup")  # its controls are the kernel's own
     expect(page.locator(".kp-note")).to_have_text("The kernel is new. Run this cell again.")
     expect(page.locator(".kit-drawer")).to_be_hidden()
     page.click(".kp [data-do=back]")
     expect(where).to_have_text("0 / 1")
     run_all(page, address, "restart.ipynb")
-    page.click(".kp [data-do=step]")
+    do(page, "step")
     expect(where).to_have_text("2 / 2")

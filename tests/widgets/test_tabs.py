@@ -1,11 +1,10 @@
-"""Tabs and notes: many tabs are one line, each is reached by any means, no note takes a click."""
+"""The switch and notes: three tabs, a list of all panels by any means; no note takes a click."""
 
 from __future__ import annotations
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from kit.views.frame import MOST_IN_LINE
 from tests.widgets.browsing import MakeDesk, serious, walked
 from tests.widgets.exporting import Pages, opened
 
@@ -13,13 +12,8 @@ pytestmark = pytest.mark.browser
 
 MANY = "tablets/one-tablet-moves"
 SMALL = (840, 560)
-LINE = ".kp-stage :is(.kp-tabs, .kp-line)>[data-tab]"
+LINE = ".kp-stage .kp-tabs>[data-tab]"
 LIST = ".kp-stage .kp-tabs .kp-sheet [data-tab]"
-IN_SIGHT = """(tab) => {
-  const [inner, outer] = [tab, tab.parentNode].map((one) => one.getBoundingClientRect());
-  return inner.left >= outer.left - 1 && inner.right <= outer.right + 1
-    && inner.top >= outer.top && inner.bottom <= outer.bottom;
-}"""
 SHOWN = """() => [...document.querySelectorAll(".kp-stage .kp-page")]
   .filter((page) => !page.hidden).map((page) => page.dataset.k)"""
 HIT = """() => {
@@ -44,36 +38,35 @@ def at(reader: Page, pages: Pages, size: tuple[int, int] = SMALL) -> None:
     reader.set_viewport_size({"width": size[0], "height": size[1]})
 
 
-def test_a_tab_out_of_sight_comes_into_it_by_keys(reader: Page, pages: Pages) -> None:
-    """Each tab of the line is a stop of the keyboard; the last is not in sight before it is one."""
+def test_picture_table_and_states_are_one_press(reader: Page, pages: Pages) -> None:
+    """One of them is seen, at the same place and step; the picture is first."""
     at(reader, pages)
     tabs = reader.locator(LINE)
-    assert tabs.count() > MOST_IN_LINE
-    assert not tabs.last.evaluate(IN_SIGHT)
-    tabs.first.focus()
-    for _ in range(tabs.count() - 1):
-        reader.keyboard.press("Tab")
-    expect(tabs.last).to_be_focused()
-    assert tabs.last.evaluate(IN_SIGHT)
-    reader.keyboard.press("Enter")
-    expect(tabs.last).to_have_attribute("aria-pressed", "true")
-    assert reader.evaluate(SHOWN) == [f"panel:{tabs.last.get_attribute('data-tab')}"]
+    assert tabs.all_text_contents()[:2] == ["Picture", "Table"]
+    place = reader.locator(".kp-stage .kp-picture").bounding_box()
+    assert place is not None
+    for tab in [*tabs.all()[1:], tabs.first]:
+        tab.focus()
+        reader.keyboard.press("Enter")
+        expect(tab).to_have_attribute("aria-pressed", "true")
+        shown = reader.evaluate(SHOWN)
+        assert shown == [f"panel:{tab.get_attribute('data-tab')}"][: tab != tabs.first] or not shown
+        for page in reader.locator(".kp-stage .kp-page:not([hidden])").all():
+            assert page.bounding_box() == place
+    expect(reader.locator(".kp-stage .kp-picture")).to_be_visible()
 
 
-def test_the_list_has_every_tab_by_its_whole_title(reader: Page, pages: Pages) -> None:
-    """It opens over the pane; what is chosen is shown, comes into sight and closes the list."""
+def test_the_list_has_every_panel_by_its_whole_title(reader: Page, pages: Pages) -> None:
+    """What is chosen there is shown, and closes the list."""
     at(reader, pages)
-    tabs, listed = reader.locator(LINE), reader.locator(LIST)
-    names = [tab.get_attribute("data-tab") for tab in tabs.all()]
-    assert [tab.get_attribute("data-tab") for tab in listed.all()] == names
-    before = reader.locator(".kp-stage .kp-page:not([hidden])").bounding_box()
+    listed = reader.locator(LIST)
+    names = [tab.get_attribute("data-tab") for tab in listed.all()]
+    assert len(set(names)) == len(names) > 3
     reader.click(".kp-tabs summary")
     assert serious(reader, ".kp-board") == []
     listed.last.click()
     expect(listed.last).to_be_hidden()
-    assert tabs.last.evaluate(IN_SIGHT)
     assert reader.evaluate(SHOWN) == [f"panel:{names[-1]}"]
-    assert reader.locator(".kp-stage .kp-page:not([hidden])").bounding_box() == before
 
 
 def test_the_list_is_reached_by_touch_and_closed_by_escape(browser: Browser, pages: Pages) -> None:
@@ -83,7 +76,7 @@ def test_the_list_is_reached_by_touch_and_closed_by_escape(browser: Browser, pag
     opened(page, pages(MANY))
     page.locator(".kp-tabs summary").tap()
     page.locator(LIST).nth(7).tap()
-    expect(page.locator(LINE).nth(7)).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(LIST).nth(7)).to_have_attribute("aria-pressed", "true")
     page.locator(".kp-tabs summary").focus()
     page.keyboard.press("Enter")
     expect(page.locator(LIST).first).to_be_visible()
@@ -94,14 +87,14 @@ def test_the_list_is_reached_by_touch_and_closed_by_escape(browser: Browser, pag
 
 
 def test_a_change_out_of_sight_is_told(reader: Page, pages: Pages) -> None:
-    """The list carries the mark of a step that changed some tab, and says how many."""
+    """The list carries the mark of a step that changed some panel, and says how many."""
     at(reader, pages)
     reader.keyboard.press("Home")
     told = reader.locator(".kp-stage .kp-tabs summary")
     expect(told).not_to_have_class("changed-tab")
     reader.keyboard.press("j")
     expect(told).to_have_class("changed-tab")
-    marked = reader.locator(f"{LINE}.changed-tab").count()
+    marked = reader.locator(f"{LIST}.changed-tab").count()
     assert (told.get_attribute("aria-label") or "").endswith(f": {marked}")
 
 

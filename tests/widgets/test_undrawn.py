@@ -8,7 +8,7 @@ import kit
 from kit.model.timeline import Timeline
 from kit.playing.opening import open_named
 from kit.views.rendered import RenderedTimeline
-from tests.widgets.browsing import Desk, MakeDesk
+from tests.widgets.browsing import Desk, MakeDesk, do
 
 STEPS = 20
 NEEDED = "window.sent.filter((each) => each.message === 'need').map((each) => each.moment)"
@@ -85,7 +85,7 @@ def test_a_question_about_what_is_not_drawn(desk: MakeDesk) -> None:
     """The next step is asked about, though its frame has still to come."""
     table = desk(kit.Player(history(0)))
     table.page.click("[data-do=predict]")
-    table.page.click("[data-do=step]")
+    do(table.page, "step")
     table.page.wait_for_selector(".kp-ask:not([hidden])")
     assert table.page.text_content(".kp-where") == f"0 / {STEPS}"
 

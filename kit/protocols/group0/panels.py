@@ -401,7 +401,6 @@ VIEWS = Views(
     picture="matrix",
     table="history",
     badges="status",
-    wide=True,
 )
 
 
@@ -514,7 +513,6 @@ DISCOVERY_VIEWS = Views(
     picture="peers",
     table="tables",
     badges="status",
-    wide=True,
 )  # fmt: skip
 
 # -- two nodes race for one state id, as a drawing: a lane for each of them, and the log between ---

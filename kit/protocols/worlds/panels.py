@@ -15,7 +15,7 @@ from kit.protocols.worlds.side_by_side import placed
 from kit.views.actions import mark
 from kit.views.declared import Badges, status
 from kit.views.fragment import Frag, h
-from kit.views.gate import Gate, gates_above, gates_of
+from kit.views.gate import Gate, gates_of
 from kit.views.panel import Panel, Scene
 from kit.views.parts import heads, moved, scroll
 from kit.views.promises import LAMPS
@@ -57,7 +57,7 @@ def _own_steps(scene: Scene, world: str) -> Iterator[PassedStep]:
             yield PassedStep(getattr(step.before, world), own, getattr(step.after, world))
 
 
-LOG, GATE, LOCK, STREAM, KEEPER = "log", "gate", "lock", "stream", "keeper"
+LOG, LOCK, STREAM, KEEPER = "log", "lock", "stream", "keeper"
 KEYS = {"log": LOG, "tape": LOG, "group0": LOG, "network": LOCK}
 """What is the same thing in both worlds, by the keys that it has in their pictures."""
 SIGNS_OF = {
@@ -75,8 +75,7 @@ def thing_of(part: Frag) -> str | None:
     """The subject of a part of a picture: nodes have the same names in both."""
     if part.key is None:
         return part.get("data-of")
-    kinds = {*(part.get("class") or "").split()}
-    return GATE if kinds & {"gated", "gate"} else KEYS.get(part.key, part.get("data-of"))
+    return KEYS.get(part.key, part.get("data-of"))
 
 
 def _signed(part: Frag, model: str, within: str) -> Frag:
@@ -116,8 +115,6 @@ def in_world(drawn: Frag, scene: Scene, world: str) -> Frag:
         attrs, key = dict(part.attrs), part.key
         if part.tag == "svg" and not acts:
             attrs["opacity"] = IDLE
-        if part.tag == "b" and not acts:  # the name of a gate, and its count
-            attrs["class"] = "soft"
         if "data-act" in attrs:
             attrs["data-act"] = marks.get(attrs["data-act"], attrs["data-act"])
         if (thing := thing_of(part)) is not None:
@@ -143,20 +140,10 @@ def _panel(scene: Scene, world: str, slot: str) -> Panel:
 
 def _drawn(world: str, slot: str) -> Callable[[Scene], Frag]:
     def draw(scene: Scene) -> Frag:
-        own, panel = part_scene(scene, world), _panel(scene, world, slot)
-        drawn = panel.draw(own)
-        if slot == "picture" and panel.gates is None:
-            drawn = replace(drawn, kids=(*_gates(own, drawn), *drawn.kids))
-        return in_world(drawn, scene, world)
+        own = part_scene(scene, world)
+        return in_world(_panel(scene, world, slot).draw(own), scene, world)
 
     return draw
-
-
-def _gates(own: Scene, drawn: Frag) -> Iterator[Frag]:
-    declared, former = for_model(own.model).gates, own.former()
-    then = gates_of(former, declared) if former else ()
-    if (above := gates_above(own, gates_of(own, declared), drawn, then)) is not None:
-        yield above
 
 
 def _waited_for(scene: Scene) -> Iterator[Gate]:
@@ -164,7 +151,7 @@ def _waited_for(scene: Scene) -> Iterator[Gate]:
         own = part_scene(scene, world)
         declared = _panel(scene, world, "picture").gates or for_model(own.model).gates
         for gate in gates_of(own, declared):
-            yield replace(gate, what=f"{world}: {gate.what}")
+            yield replace(gate, part=world)
 
 
 def _worded(world: str, slot: str) -> Callable[[Scene], str]:

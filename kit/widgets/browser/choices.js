@@ -34,14 +34,13 @@ export class Choices {
     return boxes.length > 0;
   }
 
-  // The lit row comes into sight: in the tab that is seen, or else in the first that has it.
+  // The lit row comes into sight, now where its page is shown, else once it is.
   bring(thing) {
     this.settle();
     const rowIn = (page) => page.querySelector(`tr${thing}`) || page.querySelector(thing);
     const pages = all(this.root, ".kp-stage .kp-page").filter(rowIn);
-    const page = pages.find((one) => !one.hidden) || pages[0];
+    const page = pages.find((one) => !one.hidden);
     if (!page) return;
-    this.turnTo(page.dataset.k.replace("panel:", ""));
     const part = rowIn(page);
     for (let around = part; around !== page; around = around.parentNode)
       if (around.matches("details")) around.open = true;
@@ -74,8 +73,7 @@ export class Choices {
     this.settle();
     this.tab = name;
     this.restoreTabs();
-    for (const tab of all(this.root, ".kp-line>[aria-pressed=true]"))
-      tab.scrollIntoView({ block: "nearest" });
+    if (this.lit) this.bring(partsOf(this.lit));
   }
 
   restore() {

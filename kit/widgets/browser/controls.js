@@ -4,6 +4,13 @@ import { partAt, search, thingAt } from "./choices.js";
 import { all } from "./picture.js";
 import { STEP } from "./spots.js";
 
+// One page in the place of the picture, and back.
+const turn = (name) => ({ root }) => {
+  const tabs = all(root, ".kp-stage .kp-tabs>[data-tab]");
+  const tab = tabs.find(({ textContent }) => textContent === name);
+  (tab?.ariaPressed === "true" ? tabs[0] : tab)?.click();
+};
+
 // What can be done, by name.
 const BUTTONS = {
   first: (player) => player.restart(),
@@ -50,6 +57,8 @@ const BUTTONS = {
   zoom: (player) => player.spots.resize(),
   "zoom-in": (player) => player.spots.resize(STEP),
   actions: (player) => player.sheets.open(".more"),
+  table: turn("Table"),
+  states: turn("States"),
   "zoom-out": (player) => player.spots.resize(1 / STEP),
 };
 
@@ -66,6 +75,8 @@ const KEYS = {
   o: "film",
   a: "actions",
   p: "projector",
+  t: "table",
+  s: "states",
   w: "why",
   "[": "before",
   "]": "after",

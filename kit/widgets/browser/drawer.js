@@ -3,7 +3,7 @@
 
 import { CUT } from "./frames.js";
 import { bounds } from "./motion.js";
-import { all, QUIET } from "./picture.js";
+import { QUIET } from "./picture.js";
 
 export class Drawer {
   isOpen = false;
@@ -44,22 +44,21 @@ export class Drawer {
     this.player.press("setup", this.isOpen);
     this.sheet.toggleAttribute("data-my-open", this.isOpen);
     this.place();
-    if (!this.isOpen) this.button.focus(QUIET);
+    if (!this.isOpen) this.player.part("more").firstChild.focus(QUIET);
     else this.sheet.querySelector("select,input,button")?.focus(QUIET);
   }
 
-  // Over the pane, wherever that is; over the lower half of a narrow board.
+  // Over the words; over the lower half of a narrow board.
   place() {
     if (!this.isOpen) return;
     const outer = bounds(this.box);
     const board = bounds(this.player.part("board"));
-    const panes = all(this.player.root, ".kp-pane,.kp-side .kp-picture");
-    const pane = panes.map(bounds).find((one) => one.width) || board;
+    const words = bounds(this.player.part("said"));
     const { style } = this.sheet;
-    const wide = Math.max(pane.width, Math.min(400, board.width));
-    style.left = `${Math.max(board.left, pane.right - wide) - outer.left}px`;
-    style.top = `${pane.top - outer.top}px`;
+    const wide = Math.max(words.width, Math.min(400, board.width));
+    style.left = `${board.right - wide - outer.left}px`;
+    style.top = `${words.top - outer.top}px`;
     style.width = `${wide}px`;
-    style.height = `${Math.max(pane.height, 340)}px`;
+    style.height = `${Math.max(board.bottom - words.top - 60, 340)}px`;
   }
 }

@@ -19,14 +19,15 @@ export class Forks {
     for (const name of ["pointerleave", "focusout"])
       box.addEventListener(name, () => this.preview());
     box.addEventListener("pointerdown", (event) => this.take(event));
-    box.addEventListener("pointermove", (event) => this.drag(event));
+    // A quick hand leaves the map in one move.
+    player.root.addEventListener("pointermove", (event) => this.drag(event));
     box.addEventListener("pointerup", () => this.drop());
     box.addEventListener("pointercancel", () => this.drop(false));
   }
 
   show() {
-    const { store, tip, other, full, range } = this.player;
-    const state = [store.moments.length, tip, other, full.length, range.max].join();
+    const { store, tip, other, full, range, bar } = this.player;
+    const state = [store.moments.length, tip, other, full.length, range.max, bar.width].join();
     if (state === this.state) return;
     this.state = state;
     const { leaf, do: action } = this.box.contains(document.activeElement)
@@ -60,10 +61,10 @@ export class Forks {
   }
 
   line(path, base, first, up) {
-    const { store, range, other } = this.player;
+    const { store, bar, other } = this.player;
     const leaf = path.at(-1);
-    const last = Math.max(range.max, 1);
-    const share = (step) => `${100 * Math.min(1, step / last)}%`;
+    const { middles = [] } = bar;
+    const place = (step) => `${middles[Math.min(step, middles.length) - 1] ?? 0}px`;
     const isBroken = marksOf(path, store.moments, "broken").some(Boolean);
     const root = store.moments[leaf].root;
     const isWell = !isBroken && root !== null && "well" in store.template(root).dataset;
@@ -71,7 +72,7 @@ export class Forks {
     row.className = "kp-fork";
     row.leaf = leaf;
     const begun = Math.max(0, first - 1);
-    row.style.cssText = `--x:${share(begun)};--end:${share(path.length - 1)};--up:${up}`;
+    row.style.cssText = `--x:${place(begun)};--end:${place(path.length - 1)};--up:${up}`;
     const name = nameOf(path, base, first, store.moments);
     const sign = isBroken ? "!" : isWell ? "✓" : "";
     const how = isBroken ? "a promise broke" : isWell ? "ended well" : "";
@@ -113,9 +114,9 @@ export class Forks {
     if (line && !button) this.held = { line, x: clientX, y: clientY };
   }
 
-  drag({ clientX, clientY, pointerId }) {
+  drag({ clientX, clientY, pointerId, buttons }) {
     const { held } = this;
-    if (!held) return;
+    if (!held || !buttons) return;
     const [x, y] = [clientX - held.x, clientY - held.y];
     if (!held.isMoved && Math.hypot(x, y) < FAR) return;
     held.isMoved = true;

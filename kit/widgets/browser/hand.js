@@ -186,7 +186,7 @@ function goesBetween(line, groups) {
   return one.every((a) => two.every((b) => crossings(a, b).length % 2));
 }
 
-// On which side of the way from one spot to another a third one is.
+// Whether a third spot is on the left of the way from one to another.
 function side([ax, ay], [bx, by], [cx, cy]) {
-  return Math.sign((bx - ax) * (cy - ay) - (by - ay) * (cx - ax));
+  return (bx - ax) * (cy - ay) > (by - ay) * (cx - ax);
 }

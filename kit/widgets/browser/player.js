@@ -50,7 +50,7 @@ export class Player {
     this.flows = new Flows(this.root, this.main);
     this.choices = new Choices(this.root, () => this.settle());
     this.rush = new Rush();
-    this.bar = new TimeBar((name) => this.part(name), this.range);
+    this.bar = new TimeBar((name) => this.part(name), this.range, () => this.forks?.show());
     this.forks = new Forks(this);
     this.film = new Film(this);
     this.drawer = new Drawer(this);
@@ -68,7 +68,7 @@ export class Player {
   }
 
   control(name) {
-    return this.root.querySelector(`[data-do="${name}"]`);
+    return this.root.querySelector(`[data-do="${name}"]:not(.kp-stage *)`);
   }
 
   part(name) {
@@ -108,7 +108,6 @@ export class Player {
     this.at = this.store.moments[start] ? start : at;
     this.follow(tip, this.at);
     this.show(false);
-    this.spots.measure();
   }
 
   moveTo({ at, tip }) {

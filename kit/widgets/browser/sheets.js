@@ -3,7 +3,7 @@
 import { all, QUIET } from "./picture.js";
 
 const OPEN = "details.kp-pop[open]";
-const KEPT = ".kp-sheet,.kp-pop>summary,.kp-track,.kp-stepper,.kp-modes"; // clicks that close none
+const KEPT = ".kp-sheet,.kp-pop>summary,.kp-track,.kp-stepper"; // clicks that close none
 
 export class Sheets {
   constructor(player) {
@@ -43,8 +43,12 @@ export class Sheets {
     one.querySelector("input,button")?.focus(QUIET);
   }
 
-  // A click beside a sheet closes it; time goes on under an open one.
+  // A click beside a sheet closes it; time goes on under an open one. A mode closes its own.
   clicked(target) {
     if (!target.closest(KEPT)) this.close();
+    if (!target.closest(".kp-modes>button")) return;
+    const more = target.closest("details");
+    more.open = false;
+    more.firstChild.focus(QUIET);
   }
 }

@@ -9,8 +9,6 @@ export const PICTURES = ":is(.kp-picture,.kp-page:not([hidden]) .stage)";
 const ROVE = "[data-roving]:not(.missing)"; // those at a gate are like all parts
 const LEAST = 0.5;
 const MOST = 6;
-const MEASURED = 40; // looks of a table that are laid out to know its width
-const BAR = 16; // pixels of a scroll bar
 export const STEP = 1.25; // times larger
 
 export class Spots {
@@ -32,26 +30,6 @@ export class Spots {
   resize(by) {
     this.zoom = by ? Math.min(MOST, Math.max(LEAST, this.zoom * by)) : 1;
     this.player.root.style.setProperty("--zoom", this.zoom);
-  }
-
-  // How wide the table beside the picture is at most, in what is known of the run.
-  measure() {
-    const { main, root, store } = this.player;
-    const page = main.box.querySelector(".kp-page");
-    root.style.removeProperty("--need");
-    if (!page) return;
-    const box = page.parentNode.appendChild(document.createElement("div"));
-    box.style.cssText = "position:absolute;visibility:hidden";
-    const opening = `<section data-k="${page.dataset.k}"`;
-    const known = store.texts.flatMap((text, id) => (text.startsWith(opening) ? id : []));
-    const every = Math.ceil(known.length / MEASURED);
-    const some = known.filter((_, i) => i % every === 0);
-    box.innerHTML = some.map((id) => store.html(id)).join("");
-    const tables = all(box, "table");
-    for (const { style } of tables) style.width = "max-content";
-    const need = Math.max(...tables.map((table) => table.offsetWidth)) + BAR;
-    if (tables.length) root.style.setProperty("--need", `${need}px`);
-    box.remove();
   }
 
   // Where a picture grows with the run and is larger than its slot, its newest part is in sight.

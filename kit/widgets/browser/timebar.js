@@ -1,33 +1,47 @@
-// The marks of the time bar: a tick and a name for a milestone, a red sign where a promise broke.
+// The time bar: a dash for each step, by chapters, and a sign where a promise broke.
 
 import { marksOf } from "./branches.js";
 
-// Of its height a letter is wide at most, so that no name is measured; nor is the height at each
-// step: it changes only with the width of the bar.
+// Of its height a letter is wide at most, so that no name is measured; nor is the bar at each step:
+// it changes only with its width.
 const LETTER = 0.62;
-const GAP = 8; // pixels between two names, and by which one may stand out
+const APART = 14; // pixels between two chapters, and at most 3 between two dashes
+const BETWEEN = 3;
 
 export class TimeBar {
-  constructor(part, range) {
-    Object.assign(this, { box: part("ticks"), future: part("ahead"), where: part("where"), range });
+  // `drawn` is told when its places are others.
+  constructor(part, range, drawn) {
+    Object.assign(this, { box: part("ticks"), range, drawn });
     this.watch = new ResizeObserver(([{ contentRect }]) => {
-      this.width = contentRect.width - 2 * GAP;
+      this.width = contentRect.width;
       this.letter = LETTER * parseFloat(getComputedStyle(this.box).fontSize);
       this.draw();
     });
-    this.watch.observe(range);
+    this.watch.observe(this.box);
+    const press = (event) => this.press(event);
+    for (const kind of ["pointerdown", "pointermove"]) this.box.addEventListener(kind, press);
   }
 
   close() {
     this.watch.disconnect();
   }
 
+  // A press, or a drag, goes to the step that is nearest.
+  press({ clientX, buttons }) {
+    if (!buttons || !this.ends) return;
+    const x = clientX - this.box.getBoundingClientRect().left;
+    const step = this.ends.findIndex((end) => x < end);
+    this.range.value = step < 0 ? this.ends.length : step + 1;
+    this.range.dispatchEvent(new Event("input", { bubbles: true }));
+    this.range.focus({ preventScroll: true });
+  }
+
   show(path, moments, step) {
     const { max } = this.range;
-    this.ahead(step / Math.max(max, 1));
-    if (path === this.path && moments.length === this.known && max === this.last) return;
-    Object.assign(this, { path, moments, known: moments.length, last: max });
-    this.draw();
+    const same = path === this.path && moments.length === this.known && max === this.last;
+    Object.assign(this, { path, moments, known: moments.length, last: max, step });
+    if (same) this.fill();
+    else this.draw();
   }
 
   // The steps of a cause, and where a loop begins: the sign of each by its moment.
@@ -36,45 +50,77 @@ export class TimeBar {
     this.draw();
   }
 
-  // The steps to come are hatched.
-  ahead(part) {
-    this.future.style.width = `calc((100% - 16px)*${1 - part})`;
+  // Each chapter with its name and its first step; what comes before the first has no name.
+  chapters() {
+    const names = marksOf(this.path, this.moments, "milestone");
+    const begun = names.flatMap((name, step) => (name && step ? [{ name, step }] : []));
+    return begun[0]?.step === 1 ? begun : [{ name: "", step: 1 }, ...begun];
+  }
+
+  // No chapter is narrower than its name; where there is no room for all, names are cut.
+  widths(parts, steps) {
+    const room = this.width - APART * (parts.length - 1);
+    const needed = parts.map(({ name }) => this.letter * name.length);
+    const sum = (some) => some.reduce((all, one) => all + one, 0);
+    const wide = new Set();
+    for (;;) {
+      const rest = room - sum([...wide].map((at) => needed[at]));
+      const left = sum(steps.filter((_, at) => !wide.has(at)));
+      if (rest < 0 || !left) return steps.map((n) => (n * room) / sum(steps));
+      const share = rest / left;
+      const more = steps.findIndex((n, at) => !wide.has(at) && n * share < needed[at]);
+      if (more < 0) return steps.map((n, at) => (wide.has(at) ? needed[at] : n * share));
+      wide.add(more);
+    }
   }
 
   draw() {
     if (!this.path || !this.width) return;
     const { path, moments, signs = {} } = this;
-    const last = Math.max(this.last, 1);
+    const last = Number(this.last);
+    const parts = this.chapters().filter(({ step }) => step <= Math.max(last, 1));
+    const steps = parts.map(({ step }, at) => (parts[at + 1]?.step ?? last + 1) - step);
+    const widths = this.widths(parts, steps);
     this.box.replaceChildren();
-    const put = (tag, step, text, kind) => {
+    this.ends = [];
+    const put = (tag, left, width, text, kind) => {
       const mark = document.createElement(tag);
       mark.textContent = text;
       mark.className = kind;
-      mark.style.left = `${(100 * step) / last}%`;
+      mark.style.cssText = `left:${left}px;width:${width}px`;
       this.box.append(mark);
       return mark;
     };
-    this.names(marksOf(path, moments, "milestone"), last, put);
-    path.forEach((id, step) => signs[id] && put("i", step, signs[id], "cause"));
-    marksOf(path, moments, "broken").forEach((on, step) => on && put("i", step, "!", "bad"));
+    let left = 0;
+    this.middles = [];
+    this.names = parts.map(({ name, step }, at) => {
+      const one = widths[at] / Math.max(steps[at], 1);
+      for (let i = 0; i < steps[at]; i += 1) {
+        put("i", left + i * one, one - Math.min(BETWEEN, one / 3), "", "");
+        this.ends.push(left + (i + 1) * one);
+        this.middles.push(left + (i + 0.5) * one - 1);
+      }
+      const shown = put("b", left, widths[at], name && `${at + 1} ${name}`, "");
+      shown.dataset.first = step;
+      left += widths[at] + APART;
+      return shown;
+    });
+    const middle = (step) => this.middles[step - 1] ?? 0;
+    path.forEach((id, step) => signs[id] && put("i", middle(step), 14, signs[id], "cause"));
+    marksOf(path, moments, "broken").forEach((on, step) =>
+      on && put("i", middle(step) - 8, 15, "!", "bad"));
+    this.fill();
+    this.drawn();
   }
 
-  // Names stand where there is room, from the right, so that the latest is always named.
-  names(milestones, last, put) {
-    const width = this.width / last;
-    let free = this.width + GAP;
-    for (let step = milestones.length - 1; step >= 0; step -= 1) {
-      if (!milestones[step]) continue;
-      put("i", step, "", "");
-      const name = put("b", step, milestones[step], "");
-      const size = this.letter * milestones[step].length;
-      const left = Math.max(-GAP, Math.min(step * width - size / 2, free - size));
-      const fits = Math.abs(left + size / 2 - step * width) <= size / 2 && left + size <= free;
-      if (!fits) name.remove();
-      else {
-        name.style.left = `${left + size / 2}px`;
-        free = left - GAP;
-      }
-    }
+  // What was gone through is ink, and the step that one is at stands out.
+  fill() {
+    if (!this.ends) return;
+    const dashes = this.box.querySelectorAll("i:not(.cause,.bad)");
+    dashes.forEach((dash, at) => {
+      dash.className = at + 1 === this.step ? "now" : at < this.step ? "past" : "";
+    });
+    const now = this.names.findLast(({ dataset }) => dataset.first <= this.step);
+    for (const name of this.names) name.className = name === now ? "now" : "";
   }
 }

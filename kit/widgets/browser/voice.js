@@ -20,7 +20,7 @@ export class Voice {
     }, PAUSE);
   }
 
-  // Show a note below the control that was used, or else right above the narration: where time is
+  // Show a note below the control that was used, or else right above the actions: where time is
   // moved, by a button or a key, it covers no control.
   tell(text, control) {
     const { note } = this;
@@ -28,7 +28,7 @@ export class Voice {
     note.hidden = false;
     const there = control?.isConnected;
     const frame = bounds(this.root);
-    const box = bounds(there ? control : this.part("said"));
+    const box = bounds(there ? control : this.part("acts"));
     const room = frame.width - note.offsetWidth - MARGIN;
     note.style.left = `${Math.max(MARGIN, Math.min(box.left - frame.left, room))}px`;
     note.style.top = `${(there ? box.bottom + 6 : box.top - note.offsetHeight) - frame.top}px`;

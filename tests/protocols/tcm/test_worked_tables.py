@@ -19,6 +19,7 @@ from kit.widgets import Player
 from tests.fixtures import rows
 from tests.protocols.tcm.driving import Drive
 from tests.views.frames import milestones, table, walk
+from tests.widgets.browsing import do
 
 Shown = list[tuple[int, int, str]]
 
@@ -183,7 +184,7 @@ def test_the_exported_page_shows_the_worked_tables(
     page.click("[data-do=uncover]")
     for step in range(5):
         if step:
-            page.click("[data-do=milestone]")
+            do(page, "milestone")
         page.wait_for_function(EPOCH, arg=step, polling=20)
         for side, name in SIDES.items():
             rows = page.evaluate(TABLE, name)

@@ -132,6 +132,5 @@ VIEWS = Views(
     table="replicas",
     badges="status",
     gates=gates,
-    wide=True,
     named=lambda scene, witness: about(scene.model, witness),
 )

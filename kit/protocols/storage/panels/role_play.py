@@ -244,9 +244,8 @@ COORDINATOR = Views(
     question=question,
     picture="answers",
     table="requests",
-    wide=True,
     named=lambda scene, witness: about(scene.model, witness),
 )
 REPLICA = Views(
-    (SENDS, SPACETIME, GROUPS, LAMPS), question=_question, picture="sends", table="views", wide=True
+    (SENDS, SPACETIME, GROUPS, LAMPS), question=_question, picture="sends", table="views"
 )

@@ -296,7 +296,6 @@ VIEWS = Views(
     picture="stage",
     table="changes",
     badges="badges",
-    wide=True,
 )
 
 

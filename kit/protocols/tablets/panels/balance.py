@@ -128,6 +128,5 @@ BALANCE = Views(
     picture="grid",
     table="loads",
     badges="badges",
-    wide=True,
     gates=gates,
 )

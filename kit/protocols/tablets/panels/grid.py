@@ -41,7 +41,7 @@ from kit.views.parts import BULBS, box, drawing, fresh, scroll, volume, word
 from kit.views.replicas import MARK, asked_words, disk, envelope_path, eye, legend, pencil
 from kit.views.replicas import SIGNS as SIGNS_OF_NODES
 from kit.views.replicas import key as session_key
-from kit.views.stage import HEIGHT, STRIP, WIDTH, acting, ring
+from kit.views.stage import STRIP, WIDTH, acting, ring
 from kit.views.strip import draw_strip
 from kit.views.trails import Standing as Ends
 from kit.views.trails import travelled
@@ -111,7 +111,7 @@ class Room(Struct, frozen=True):
     strip: float = 0.0
 
 
-PICTURE, TAB = Room(WIDTH - 12, HEIGHT), Room(SLOT, 288.0)
+PICTURE, TAB = Room(WIDTH - 12, 330.0), Room(SLOT, 288.0)
 """Of the picture's slot of the smallest board, a little narrower so that its letters can be read
 on a phone, and of a tab.
 """

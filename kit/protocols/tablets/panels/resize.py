@@ -377,7 +377,7 @@ RESIZE = Views(
             tab="Sizes",
         ),
         storage_panel(declared.of_state(facts.grid)),
-        state_panel("states", "Transition state", standing, tab="Track"),
+        state_panel("states", "Transition state", standing, tab="States"),
         plans.RESIZE_LOAD,
         plans.RESIZE_PLAN,
         LAMPS,
@@ -386,6 +386,5 @@ RESIZE = Views(
     picture="grid",
     table="resize",
     badges="badges",
-    wide=True,
     gates=gates,
 )

@@ -495,7 +495,7 @@ TABLET = replace(
             ),
             tab="Strips",
         ),
-        state_panel("states", "The transition's stages", standing, tab="Diagram"),
+        state_panel("states", "The transition's stages", standing, tab="States"),
         declared.panel_of(
             "steps",
             "The run in steps",

@@ -514,7 +514,7 @@ TABLETS = Views(
         status(_badges, "badges"),
         grid_panel(of_state(facts.grid), above, standing),
         panel_of("now", "Selectors and work by stage", Drawn(_draw_now), still=True, tab="Stage"),
-        state_panel("stages", "Stages of the transition", standing, tab="Diagram"),
+        state_panel("stages", "Stages of the transition", standing, tab="States"),
         panel_of(
             "tablets",
             "system.tablets",
@@ -541,7 +541,6 @@ TABLETS = Views(
     picture="grid",
     table="now",
     badges="badges",
-    wide=True,
     gates=gates,
     may_ask=lambda scene: scene.model.dump is None,
 )

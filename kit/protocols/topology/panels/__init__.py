@@ -19,6 +19,5 @@ VIEWS = Views(
     picture="stage",
     table="nodes",
     badges="badges",
-    wide=True,
     gates=gates,
 )

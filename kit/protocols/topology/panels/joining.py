@@ -274,7 +274,6 @@ VIEWS = Views(
     picture="stage",
     table="hosts",
     badges="status",
-    wide=True,
 )
 
 

@@ -15,7 +15,7 @@ from kit.operators.importers.opening import import_texts
 from kit.protocols.tcm.lessons.rehearsals import DryRun
 from kit.widgets import Player
 from tests.protocols.tcm.dry_run.samples import JOIN, cluster
-from tests.widgets.browsing import Desk, serious
+from tests.widgets.browsing import Desk, serious, turn_to
 
 pytestmark = pytest.mark.browser
 FRIDAY = f"decommission 10.20.0.2\n{JOIN}\ndecommission 10.20.0.4"
@@ -88,7 +88,7 @@ def test_an_exported_dry_run_is_accessible_and_fits_small_screens(
     page = browser.new_page(viewport={"width": 1280, "height": 720}, color_scheme=scheme)
     page.goto(exported.as_uri())
     page.click("[data-do=uncover]")
-    page.click(".kp-frame [data-tab=deaths]")
+    turn_to(page, "deaths")
     page.wait_for_selector(".kp-frame .panel.deaths")
     page.wait_for_function("document.querySelector('.kp-where').textContent !== '0 / 0'")
     assert page.evaluate(WIDE)
