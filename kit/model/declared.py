@@ -35,8 +35,8 @@ from msgspec import NODEFAULT, Meta, Struct, ValidationError, convert, defstruct
 from msgspec.structs import asdict, astuple, fields, replace
 
 from kit.edge.arguments import fits, spoken_hint
-from kit.errors import BadInput, BadType, KitError, Refusal, Refused, misfit, shorten
-from kit.masks import chosen
+from kit.errors import Awaited, BadInput, BadType, KitError, Refusal, Refused, misfit, shorten
+from kit.masks import chosen, majority
 from kit.model.flows import Flow, FlowKind, ServerLine, ServerLog, Travels, spot
 from kit.model.model import Cost as Cost  # noqa: PLC0414  # declarations take it from here
 from kit.model.model import Gesture, Kind, Model, NoParameters, Pace, Property, Rule, Safeguard
@@ -1014,6 +1014,30 @@ class NodeModel(Declared[S]):
     def mask(self, names: Iterable[str]) -> int:
         """The mask of nodes by their names."""
         return sum(1 << self.number(name) for name in names)
+
+    def too_few(self, reason: str, there: int, **groups: int) -> Refusal:
+        """Why an action waits for a majority of each group (its name says which; masks), of whom
+        only those ``there`` have come.
+        """
+        return _too_few(self.names, reason, there, tuple(groups.items()))
+
+
+@lru_cache(4096)
+def _too_few(
+    names: tuple[str, ...], reason: str, there: int, groups: tuple[tuple[str, int], ...]
+) -> Refusal:
+    lacking = reduce(or_, (group for _, group in groups)) & ~there
+    counts = [
+        Awaited(
+            what.replace("_", " "),
+            majority(group.bit_count()),
+            (group & there).bit_count(),
+            chosen(names, group),
+        )
+        for what, group in groups
+    ]
+    counts.sort(key=lambda count: count.done >= count.needed)
+    return Refusal(reason, missing=chosen(names, lacking), awaited=tuple(counts))
 
 
 Node = Annotated[int, Each(lambda m: m.names, by_place=True)]

@@ -471,8 +471,8 @@ class Commit(declared.NodeModel[CommitState]):
         mine = s.nodes[node]
         work, epoch = mine.handles, mine.log.epoch + 1
         if work.promises.bit_count() < self.quorum:
-            lacking = self.named(self.cms & ~work.promises)
-            return refused("no majority has promised its ballot", lacking)
+            reason = "no majority has promised its ballot"
+            return self.too_few(reason, work.promises, the_CMS=self.cms)
         if work.newest and self.accepted_first:
             value = work.newest.entry
         else:
@@ -533,8 +533,8 @@ class Commit(declared.NodeModel[CommitState]):
         work = s.nodes[node].handles
         assert work.value is not None
         if work.accepts.bit_count() < self.quorum:
-            lacking = self.named(self.cms & ~work.accepts)
-            return refused("no majority has accepted its value", lacking)
+            reason = "no majority has accepted its value"
+            return self.too_few(reason, work.accepts, the_CMS=self.cms)
         return self.settled_entry(s, node, work.request, work.value)
 
     def settled_entry(self, s: CommitState, node: int, request: int, new: Entry) -> CommitState:

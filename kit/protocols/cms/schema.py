@@ -28,7 +28,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from msgspec.structs import replace
 
 from kit.errors import Refusal, counted
-from kit.masks import nodes_in, union, where
+from kit.masks import is_majority, nodes_in, union, where
 from kit.model import declared
 from kit.model.declared import Node, State, Travel, action, always, budget, purpose, refused
 from kit.model.flows import FlowKind
@@ -304,9 +304,9 @@ class Schema(declared.NodeModel[SchemaState]):
     def committed(self, s: SchemaState, event: str, who: str) -> Next:
         """An event is in the log, and members of the CMS apply it."""
         members = self.latest(s).members
-        down = tuple(name for name in members if not s.nodes[self.number(name)].is_up)
-        if 2 * len(down) >= len(members):
-            return refused("the CMS has no majority", down)
+        cms, up = self.mask(members), where(node.is_up for node in s.nodes)
+        if not is_majority(up, cms):
+            return self.too_few("the CMS has no majority", up, the_CMS=cms)
         s = s.but(log=(*s.log, Entry(self.newest(s) + 1, event, who)))
         for name in members:
             place = self.number(name)

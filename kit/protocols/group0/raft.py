@@ -209,8 +209,8 @@ class RaftLog(Members):
         wanted = self.mask(voters)
         stores = s.up & where(at.stored == len(s.log) for at in s.indexes)
         if not is_majority(stores, wanted):
-            missing = self.named(wanted & ~stores)
-            return refused("a majority of the new voters must be up and store the log", missing)
+            reason = "a majority of the new voters must be up and store the log"
+            return self.too_few(reason, stores, the_new_voters=wanted)
         return s.but(voters=wanted)
 
     # -- faults ------------------------------------------------------------------------------------

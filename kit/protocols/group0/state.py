@@ -251,8 +251,8 @@ class Members(VotingModel[Group0State]):
         """That too few voters are up, if so."""
         if is_majority(s.up, s.voters):
             return None
-        down = self.named(s.voters & ~s.up)
-        return refused("no quorum: more than half of the voters must be up", down)
+        reason = "no quorum: more than half of the voters must be up"
+        return self.too_few(reason, s.up, the_voters=s.voters)
 
     def no_leader(self, s: Group0State) -> Refusal | None:
         """Why nobody can ask the leader for anything, if so: a majority must stand behind it."""

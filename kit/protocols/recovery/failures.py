@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta
+from msgspec.structs import replace
 
-from kit.errors import Awaited, BadInput, Refusal, are, counted
+from kit.errors import BadInput, Refusal, are, counted
 from kit.masks import is_majority, majority, nodes_in, where
 from kit.model import declared
 from kit.model.declared import Node, Travel, action, budget, parameter, purpose, refused
@@ -163,16 +164,11 @@ class Failures(VotingModel[FailuresState]):
 
     # What clients and nodes do
 
-    def too_few(self, s: FailuresState, side: int, reason: str) -> Refusal:
+    def unreached(self, s: FailuresState, side: int, reason: str) -> Refusal:
         """A side reaches too few voters."""
-        reached, voters = self.named(side & s.voters), self.named(s.voters)
-        said = f"{len(reached)} of {len(voters)} voters can be reached"
-        return Refusal(
-            reason,
-            evidence=(f"{said}, but {majority(len(voters))} are needed",),
-            missing=self.named(s.voters & ~side),
-            awaited=(Awaited("the voters", majority(len(voters)), len(reached), voters),),
-        )
+        reached, voters = (side & s.voters).bit_count(), s.voters.bit_count()
+        said = f"{reached} of {voters} voters can be reached, but {majority(voters)} are needed"
+        return replace(self.too_few(reason, side, the_voters=s.voters), evidence=(said,))
 
     @action(
         each=lambda m, s: (
@@ -193,7 +189,7 @@ class Failures(VotingModel[FailuresState]):
         """A client adds a column at a node."""
         side = s.side_of(node)
         if self.majority and not s.may_commit(side):
-            return self.too_few(s, side, "a schema change needs a majority of the voters")
+            return self.unreached(s, side, "a schema change needs a majority of the voters")
         return s.knowing(side, s.newest(side) | 1 << s.entries).but(entries=s.entries + 1)
 
     def behind(self, s: FailuresState) -> Iterator[int]:
@@ -219,7 +215,7 @@ class Failures(VotingModel[FailuresState]):
         """{node} fetches the newest schema and serves requests."""
         side = s.side_of(node)
         if not s.may_commit(side):
-            return self.too_few(s, side, "the newest schema must be fetched from a majority")
+            return self.unreached(s, side, "the newest schema must be fetched from a majority")
         return s.knowing(1 << node, s.newest(side)).but(serving=s.serving | 1 << node)
 
     @action(each=lambda m, s: s.up & ~s.serving)
