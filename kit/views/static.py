@@ -138,7 +138,6 @@ def _style(part: Frag) -> str:
 
 
 HOLDS, BROKEN = "✓", "✗"
-WIDEST = 110  # characters of a cell in the text form
 
 
 def bundle_of(shown: Any, **options: Any) -> dict[str, Any]:
@@ -177,12 +176,7 @@ class Sheet(Struct, Shown, frozen=True):
 
     def text(self) -> str:
         """The same in columns of equal width."""
-        short = (
-            [cell if len(cell) <= WIDEST else cell[: WIDEST - 1] + "…" for cell in row]
-            for row in self.rows
-        )
-        cells = [self.headings, *short]
-        return "\n".join([self.title, *aligned(cells, "  "), *self.notes])
+        return "\n".join([self.title, *aligned([self.headings, *self.rows], "  "), *self.notes])
 
     def __repr__(self) -> str:
         return self.text()
