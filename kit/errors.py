@@ -155,7 +155,8 @@ class Awaited(Struct, frozen=True):
     """A count that is waited for: ``needed`` of ``nodes`` must have done something, ``done`` of
     them have.
 
-    ``what`` says it in words (``(0, 100]``, the range whose replicas are asked).
+    ``what`` says it in words (``(0, 100]``, the range whose replicas are asked); it is empty where
+    the reason of the refusal does.
     """
 
     what: str

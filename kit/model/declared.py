@@ -1015,29 +1015,21 @@ class NodeModel(Declared[S]):
         """The mask of nodes by their names."""
         return sum(1 << self.number(name) for name in names)
 
-    def too_few(self, reason: str, there: int, **groups: int) -> Refusal:
-        """Why an action waits for a majority of each group (its name says which; masks), of whom
-        only those ``there`` have come.
+    def too_few(self, reason: str, there: int, *groups: int) -> Refusal:
+        """Why an action waits for a majority of each group, of whom only those ``there`` have come
+        (masks).
         """
-        return _too_few(self.names, reason, there, tuple(groups.items()))
+        return _too_few(self.names, reason, there, groups)
 
 
 @lru_cache(4096)
-def _too_few(
-    names: tuple[str, ...], reason: str, there: int, groups: tuple[tuple[str, int], ...]
-) -> Refusal:
-    lacking = reduce(or_, (group for _, group in groups)) & ~there
-    counts = [
-        Awaited(
-            what.replace("_", " "),
-            majority(group.bit_count()),
-            (group & there).bit_count(),
-            chosen(names, group),
-        )
-        for what, group in groups
-    ]
-    counts.sort(key=lambda count: count.done >= count.needed)
-    return Refusal(reason, missing=chosen(names, lacking), awaited=tuple(counts))
+def _too_few(names: tuple[str, ...], reason: str, there: int, groups: tuple[int, ...]) -> Refusal:
+    counts = (
+        Awaited("", majority(g.bit_count()), (g & there).bit_count(), chosen(names, g))
+        for g in groups
+    )
+    awaited = tuple(sorted(counts, key=lambda count: count.done >= count.needed))
+    return Refusal(reason, missing=chosen(names, reduce(or_, groups) & ~there), awaited=awaited)
 
 
 Node = Annotated[int, Each(lambda m: m.names, by_place=True)]

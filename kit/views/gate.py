@@ -110,7 +110,9 @@ class Gate(Struct, frozen=True):
         """The gate in words: how many have come, who is missing, who is there."""
         come, all_ = len(self.there), len(self.there) + len(self.missing)
         said = f"{self.title} must wait: {self.why.rstrip('.')}."
-        if not self.why:
+        if self.why and self.needed < all_:  # some of them are enough
+            said += f" It has {come} of {all_} and needs {self.needed}."
+        elif not self.why:
             know = f"{'has' if come == 1 else 'have'} {self.knows} ({self.needed} needed)"
             way = "open" if self.is_open else "closed"
             said = f"The gate for “{self.title}” is {way}. {come} of {all_} {know}."
@@ -205,7 +207,8 @@ def awaited_gates(scene: Scene) -> Iterator[Gate]:
     """The gates that refusals tell of: whatever the model, where it counts nodes."""
     for refusal in filter(None, (refusal for _, refusal in scene.options())):
         for group, lacking, there in refusal.counts():
-            yield Gate(group.what, group.what, "done it", there, lacking, group.needed)
+            if group.what:
+                yield Gate(group.what, group.what, "done it", there, lacking, group.needed)
 
 
 # -- drawing ---------------------------------------------------------------------------------------

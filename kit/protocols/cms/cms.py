@@ -407,10 +407,8 @@ class Cms(declared.NodeModel[CmsState]):
         epoch, voters = self.epoch(s, member) + 1, self.mask(by)
         groups = [*self.electorates(s, member)]
         if not any(rules.decides(group, voters) for group in groups):
-            counted = {"who_reads": groups[0].readers, "who_writes": groups[0].writers}
-            if len({*counted.values()}) == 1:
-                counted = {"the_CMS": groups[0].readers}
-            return self.too_few("no quorum of the CMS answers", voters, **counted)
+            counted = {groups[0].readers, groups[0].writers}
+            return self.too_few("no quorum of the CMS answers", voters, *sorted(counted))
         taken = next((n for n in nodes_in(voters) if holds(s.nodes[n].log, epoch)), None)
         if taken is not None:
             has = f"{self.names[taken]} has epoch {epoch}"
@@ -450,7 +448,7 @@ class Cms(declared.NodeModel[CmsState]):
             knows = s.where(lambda n: n.health == "up" and n.log.epoch >= begun)
             if not is_majority(knows, members.readers):
                 reason = f"a majority of the CMS must know epoch {begun} first"
-                return self.too_few(reason, knows, the_CMS=members.readers)
+                return self.too_few(reason, knows, members.readers)
             if members.pending & ~knows:
                 new = self.named(members.pending)
                 return refused(f"{', '.join(new)} does not have the log up to epoch {begun}", new)
@@ -507,7 +505,7 @@ class Cms(declared.NodeModel[CmsState]):
         up, log = working(self, s) & self.reached(s, node), s.nodes[node].log
         members = self.newest(s)
         if not is_majority(up, members.readers):
-            return self.too_few("no quorum of the CMS answers", up, the_CMS=members.readers)
+            return self.too_few("no quorum of the CMS answers", up, members.readers)
         theirs = (s.nodes[each].log for each in nodes_in(up & members.writers))
         begun = begun_at(max((s.nodes[n].log for n in nodes_in(up)), key=lambda log: log.epoch))
         accepted = {each.epoch: each for other in theirs for each in entries_of(other)}
@@ -763,7 +761,7 @@ class Cms(declared.NodeModel[CmsState]):
         replicas, able = self.replicas(s, node), self.answering(s, node)
         if is_majority(able, replicas):
             return s
-        return self.too_few("no quorum of the replicas answers", able, the_replicas=replicas)
+        return self.too_few("no quorum of the replicas answers", able, replicas)
 
     @action(each=alive, spends="crashes", fault=True, hand=declared.off_stage)
     @purpose("The others have to manage without a member that is down.")

@@ -472,7 +472,7 @@ class Commit(declared.NodeModel[CommitState]):
         work, epoch = mine.handles, mine.log.epoch + 1
         if work.promises.bit_count() < self.quorum:
             reason = "no majority has promised its ballot"
-            return self.too_few(reason, work.promises, the_CMS=self.cms)
+            return self.too_few(reason, work.promises, self.cms)
         if work.newest and self.accepted_first:
             value = work.newest.entry
         else:
@@ -534,7 +534,7 @@ class Commit(declared.NodeModel[CommitState]):
         assert work.value is not None
         if work.accepts.bit_count() < self.quorum:
             reason = "no majority has accepted its value"
-            return self.too_few(reason, work.accepts, the_CMS=self.cms)
+            return self.too_few(reason, work.accepts, self.cms)
         return self.settled_entry(s, node, work.request, work.value)
 
     def settled_entry(self, s: CommitState, node: int, request: int, new: Entry) -> CommitState:

@@ -306,7 +306,7 @@ class Schema(declared.NodeModel[SchemaState]):
         members = self.latest(s).members
         cms, up = self.mask(members), where(node.is_up for node in s.nodes)
         if not is_majority(up, cms):
-            return self.too_few("the CMS has no majority", up, the_CMS=cms)
+            return self.too_few("the CMS has no majority", up, cms)
         s = s.but(log=(*s.log, Entry(self.newest(s) + 1, event, who)))
         for name in members:
             place = self.number(name)

@@ -210,7 +210,7 @@ class RaftLog(Members):
         stores = s.up & where(at.stored == len(s.log) for at in s.indexes)
         if not is_majority(stores, wanted):
             reason = "a majority of the new voters must be up and store the log"
-            return self.too_few(reason, stores, the_new_voters=wanted)
+            return self.too_few(reason, stores, wanted)
         return s.but(voters=wanted)
 
     # -- faults ------------------------------------------------------------------------------------

@@ -252,7 +252,7 @@ class Members(VotingModel[Group0State]):
         if is_majority(s.up, s.voters):
             return None
         reason = "no quorum: more than half of the voters must be up"
-        return self.too_few(reason, s.up, the_voters=s.voters)
+        return self.too_few(reason, s.up, s.voters)
 
     def no_leader(self, s: Group0State) -> Refusal | None:
         """Why nobody can ask the leader for anything, if so: a majority must stand behind it."""

@@ -168,7 +168,7 @@ class Failures(VotingModel[FailuresState]):
         """A side reaches too few voters."""
         reached, voters = (side & s.voters).bit_count(), s.voters.bit_count()
         said = f"{reached} of {voters} voters can be reached, but {majority(voters)} are needed"
-        return replace(self.too_few(reason, side, the_voters=s.voters), evidence=(said,))
+        return replace(self.too_few(reason, side, s.voters), evidence=(said,))
 
     @action(
         each=lambda m, s: (
