@@ -23,7 +23,7 @@ CLIP = ROOT / "images" / "bootstrap.webp"
 SCENARIO = "tcm/bootstrap"
 WIDTH, HEIGHT = 840, 560
 LENGTH = 20_000  # milliseconds in all
-BETWEEN = 160  # milliseconds between frames while something moves
+BETWEEN = 200  # milliseconds between frames while something moves
 QUALITY = 16
 
 HOLD = """

@@ -1015,21 +1015,24 @@ class NodeModel(Declared[S]):
         """The mask of nodes by their names."""
         return sum(1 << self.number(name) for name in names)
 
-    def too_few(self, reason: str, there: int, *groups: int) -> Refusal:
+    def too_few(self, reason: str, there: int, *groups: int, fact: str = "") -> Refusal:
         """Why an action waits for a majority of each group, of whom only those ``there`` have come
-        (masks).
+        (masks), and a fact behind it.
         """
-        return _too_few(self.names, reason, there, groups)
+        return _too_few(self.names, reason, there, groups, fact)
 
 
 @lru_cache(4096)
-def _too_few(names: tuple[str, ...], reason: str, there: int, groups: tuple[int, ...]) -> Refusal:
+def _too_few(
+    names: tuple[str, ...], reason: str, there: int, groups: tuple[int, ...], fact: str
+) -> Refusal:
     counts = (
         Awaited("", majority(g.bit_count()), (g & there).bit_count(), chosen(names, g))
         for g in groups
     )
     awaited = tuple(sorted(counts, key=lambda count: count.done >= count.needed))
-    return Refusal(reason, missing=chosen(names, reduce(or_, groups) & ~there), awaited=awaited)
+    lacking = chosen(names, reduce(or_, groups) & ~there)
+    return Refusal(reason, (fact,) if fact else (), lacking, awaited)
 
 
 Node = Annotated[int, Each(lambda m: m.names, by_place=True)]

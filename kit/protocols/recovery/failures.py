@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta
-from msgspec.structs import replace
 
 from kit.errors import BadInput, Refusal, are, counted
 from kit.masks import is_majority, majority, nodes_in, where
@@ -168,7 +167,7 @@ class Failures(VotingModel[FailuresState]):
         """A side reaches too few voters."""
         reached, voters = (side & s.voters).bit_count(), s.voters.bit_count()
         said = f"{reached} of {voters} voters can be reached, but {majority(voters)} are needed"
-        return replace(self.too_few(reason, side, s.voters), evidence=(said,))
+        return self.too_few(reason, side, s.voters, fact=said)
 
     @action(
         each=lambda m, s: (
