@@ -252,14 +252,14 @@ def draw_gates(
     health, colours = _cast_of(picture) if picture and gates else ({}, {})
     shown: list[Frag] = []
     named = ""
-    for gate in gates[:MOST_GATES]:
+    for at, gate in enumerate(gates[:MOST_GATES]):
         if gate.where and gate.step != named:
             shown.append(h("b", brief(gate.step)))
             named = gate.step
         cast = Cast(tags((*gate.missing, *gate.there)), health, before, colours)
-        shown.append(_row(scene, gate, cast))
+        shown.append(_row(scene, gate, cast, at == 0))
     rest = soft(f"and {len(gates) - MOST_GATES} more" if len(gates) > MOST_GATES else "")
-    return h("div", shown, rest, k="gates", class_="kp-gates") if shown else None
+    return h("div", shown, rest, k="gates", class_="kp-gates", data_rove=True) if shown else None
 
 
 def _cast_of(picture: Frag) -> tuple[dict[str, str], dict[str, str]]:
@@ -274,7 +274,7 @@ def _cast_of(picture: Frag) -> tuple[dict[str, str], dict[str, str]]:
     return health, colours
 
 
-def _row(scene: Scene, gate: Gate, cast: Cast) -> Frag:
+def _row(scene: Scene, gate: Gate, cast: Cast, is_first: bool) -> Frag:
     come = _some(gate.there, MOST_COME)
     behind, count = cast.heads(come).wide(len(come)), "open" if gate.is_open else gate.count
     heads = heads_for(len(gate.missing), ROOM - behind - measured(count), HEADS[:2])
@@ -286,11 +286,10 @@ def _row(scene: Scene, gate: Gate, cast: Cast) -> Frag:
         None if heads else h("span", gate.absent),
         h(
             "svg",
-            _crowd(scene, gate, cast, post, _MIDDLE, heads, come),
+            _crowd(scene, gate, cast, post, _MIDDLE, heads, come, is_stop=is_first),
             viewBox=f"0 0 {width:.0f} {high:.0f}",
             role="group",
             aria_label=gate.sentence,
-            data_rove=True,
         ),
         h("span", count),
         k=f"gate:{gate.thing}",
@@ -311,6 +310,8 @@ def _crowd(
     y: float,
     heads: Heads | None,
     come: Sequence[str],
+    *,
+    is_stop: bool = True,
 ) -> list[Frag]:
     """Draw the gate itself, who stands before it, and who has come. Of those who are missing a
     press does their next step, or opens their menu.
@@ -334,7 +335,7 @@ def _crowd(
             k=f"{key}:{name}",
             class_=f"character missing {health.get(name, '')}".rstrip(),
             transform=at(post - 8 - look.reach - look.step * (i % row), top + DOWN * (i // row)),
-            **_control(scene, name, steps.get(name), i),
+            **_control(scene, name, steps.get(name), is_stop and i == 0),
         )
         for i, name in enumerate(missing)
     ]
@@ -364,9 +365,13 @@ def _dead(head: float) -> Frag:
     return h("path", d=SIGNS["gone"], class_="sign gone", transform=place)
 
 
-def _control(scene: Scene, name: str, step: Any, nth: int) -> dict[str, Any]:
+def _control(scene: Scene, name: str, step: Any, is_stop: bool) -> dict[str, Any]:
     words = f"{name} is missing"
-    attrs: dict[str, Any] = {"role": "button", "tabindex": "-1" if nth else "0", "data_of": name}
+    attrs: dict[str, Any] = {
+        "role": "button",
+        "tabindex": "0" if is_stop else "-1",
+        "data_of": name,
+    }
     if step is None:
         return attrs | {"aria_label": words, "data_roving": True, "data_spot": name}
     return attrs | {
