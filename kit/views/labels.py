@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import compress, takewhile
 
 from msgspec import Struct
 
-from kit.views.fragment import Frag
 from kit.views.typeface import ELSE, advances
 
 SLOT = 338.0
@@ -135,19 +134,6 @@ def lines_of(text: str, width: float, lines: int = 2) -> tuple[str, ...]:
     """A bold text as it is where there is room for it, else in so many lines at most."""
     is_whole = measured(text, bold=True) <= width
     return (text,) if is_whole else wrapped(text, width, lines, bold=True)
-
-
-def boxes(drawing: Frag, size: int) -> Iterator[Box]:
-    """What the words of a drawing cover that has no transformed parts: its texts that have a place,
-    in letters of so many pixels.
-    """
-    high = LINE * size / SIZE
-    for part in drawing.walk():
-        x, y = part.get("x"), part.get("y")
-        if part.tag == "text" and x is not None and y is not None:
-            width = wide(part.text(), size)
-            aside = {"start": width / 2, "end": -width / 2}.get(part.get("text-anchor") or "", 0)
-            yield Box(float(x) + aside, float(y) - high / 4, width, high)
 
 
 class Sheet:

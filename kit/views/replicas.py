@@ -77,12 +77,6 @@ def envelope_path(reach: float = 5, *, opened: bool = False) -> str:
     return f"M{-reach} {-half}{top}V{half}H{-reach}Z{fold}"
 
 
-def envelope(x: float, y: float, *, opened: bool = False) -> Frag:
-    """Draw a message on its way; one that is opened has arrived and is worked on."""
-    shape = envelope_path(opened=opened)
-    return h("path", d=shape, class_="envelope", transform=f"translate({x:.0f} {y:.0f})")
-
-
 def disk_size(lines: Sequence[str], most: float = DISK_WIDE, least: float = 0) -> tuple[float, ...]:
     """How wide and how high a disk is that has these lines."""
     wide = min(most, max([least, *(measured(line) + 12 for line in lines)]))

@@ -118,7 +118,8 @@ it has heard of, too)."""
 class Spacetime(Struct, frozen=True):
     """A run: its nodes in order, the number of its steps, the messages in order, the marks.
 
-    ``known`` is the clock of each node at the end; empty: nobody can say.
+    ``known`` is the clock of each node at the end; empty: nobody can say. ``legend`` says what its
+    labels mean.
     """
 
     nodes: tuple[str, ...]
@@ -126,6 +127,7 @@ class Spacetime(Struct, frozen=True):
     arrows: tuple[Arrow, ...] = ()
     marks: tuple[Mark, ...] = ()
     known: Mapping[str, Clock] = {}
+    legend: tuple[str, ...] = ()
 
     @property
     def alarms(self) -> frozenset[int]:
@@ -354,11 +356,9 @@ def draw_spacetime(run: Spacetime) -> Frag:
         data_newest="0 1",
         data_known=json.dumps(run.known, separators=(",", ":")) if run.known else None,
     )
-    marks = (
-        *("open end: in flight", "dashed ‖: held", "✗ lost", "double: a copy"),
-        "×2: two alike",
-    )
-    legend = h("p", " · ".join(marks), class_="soft legend")
+    marks = ("open end: in flight", "dashed ‖: held", "✗ lost", "double: a copy", "×2: two alike")
+    means = " · ".join((marks[0], *run.legend) if run.legend else marks)
+    legend = h("p", means, class_="soft legend")
     chosen = only_of(run.known) if run.known else None
     return scroll("messages in space and time", picture, legend, chosen, kind="tall")
 

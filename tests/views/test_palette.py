@@ -117,7 +117,7 @@ def rules() -> Iterator[tuple[str, str, str]]:
                 yield " ".join(selector.split()), name, value
 
 
-TYPE = (11, 12, 13, 14, 15, 16, 17, 22, 24, 28)
+TYPE = (8.3, 11, 12, 13, 14, 15, 16, 17, 22, 24, 28)
 """Letters, px: up to 12 in drawings, which are drawn larger; 22 and 24 on a projector."""
 SPACE = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 36, 40, 56, 60, 84, 92)
 RADIUS = (0, 3, 6, 11)
@@ -153,8 +153,8 @@ BREAKS = {
     ".guilty .band",
     ".guilty .body",
     ".guilty .message",
-    ".guilty .answer",
-    ".request.wrong",
+    ".joined, .lanes .ink.wrong, .wrong .seat-of, .lanes .card.wrong .box",
+    ".lanes .card.card.wrong .box",
     ".kp .guilty>th",
     ".kp .outlined",
     ".kp .witness",
@@ -187,8 +187,7 @@ PLANNED = {
     ".kp-ghost": "a guess",
     ".kp .cell.held": "not applied yet",
     ".kp .cell.lacks": "not applied yet",
-    ".span.open .bar": "not ended yet",
-    ".request.open": "not answered yet",
+    ".joining .disc, .plan .fill, .lanes .plan .box, .copies .plan": "planned",
     ".kp .bubble.asked, .kp .bubble.silent, .kp .bubble.waiting, .kp .bubble.open": "not said yet",
     ".bubble.asked, .bubble.silent, .bubble.waiting, .bubble.open": "not said yet",
 }

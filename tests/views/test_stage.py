@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from functools import cache
 from itertools import combinations, pairwise
 from typing import Any
@@ -321,7 +321,8 @@ MEANT = {
 # -- nothing lies over anything --------------------------------------------------------------------
 
 SOLID = {"head", "drum", "log-card", "state-of", "plate", "body"}
-SIZES = {"small": 13.0, "letter-of": 15.0}
+SIZES = {"small": 13.0, "letter-of": 15.0, "": 13.0}
+"""Letters by their class, at last of all others; 0: they are not there."""
 MOVED = re.compile(r"translate\((-?[\d.]+) (-?[\d.]+)\)")
 
 
@@ -334,7 +335,14 @@ class Part(Struct, frozen=True):
     is_word: bool
 
 
-def parts(frag: Frag, x: float = 0, y: float = 0, owner: str = "") -> Iterator[Part]:
+def parts(
+    frag: Frag,
+    x: float = 0,
+    y: float = 0,
+    owner: str = "",
+    sizes: Mapping[str, float] = SIZES,
+    solid: Set[str] = SOLID,
+) -> Iterator[Part]:
     """Everything in a drawing that covers a place."""
     moved = MOVED.search(frag.get("transform") or "")
     if moved:
@@ -343,12 +351,13 @@ def parts(frag: Frag, x: float = 0, y: float = 0, owner: str = "") -> Iterator[P
     kinds = {*(frag.get("class") or "").split()}
     at = x + float(frag.get("x") or 0), y + float(frag.get("y") or 0) + float(frag.get("dy") or 0)
     if frag.tag == "text" and frag.text():
-        size = next((size for kind, size in SIZES.items() if kind in kinds), 13.0)
-        bold = bool(kinds & {"strong", "letter-of", "now"})
+        size = next(size for kind, size in sizes.items() if kind in kinds or not kind)
+        bold = bool(kinds & {"strong", "letter-of", "now", "let"})
         wide, high = measured(frag.text(), size, bold=bold), LINE * size / 13 - 3
         aside = {"middle": 0, "end": -wide / 2}.get(frag.get("text-anchor") or "", wide / 2)
-        yield Part(frag.text(), Box(at[0] + aside, at[1] - size * 0.36, wide, high), owner, True)
-    elif frag.tag == "circle" and kinds & SOLID:
+        place = Box(at[0] + aside, at[1] - size * 0.36, wide, high)
+        yield from [Part(frag.text(), place, owner, True)] * bool(size)
+    elif frag.tag == "circle" and kinds & solid:
         radius = 2 * float(frag.get("r") or 0)
         middle = x + float(frag.get("cx") or 0), y + float(frag.get("cy") or 0)
         yield Part("a head", Box(*middle, radius, radius), owner, False)
@@ -358,27 +367,27 @@ def parts(frag: Frag, x: float = 0, y: float = 0, owner: str = "") -> Iterator[P
         yield Part("a disk", box, owner, False)
     elif frag.tag == "path" and "crown" in kinds:
         yield Part("a crown", Box(x, y, 24, 12), owner, False)
-    elif frag.tag == "rect" and kinds & SOLID:
+    elif frag.tag == "rect" and kinds & solid:
         wide, high = float(frag.get("width") or 0), float(frag.get("height") or 0)
         box = Box(at[0] + wide / 2, at[1] + high / 2, wide, high)
         yield Part(f"a {frag.get('class')}", box, owner, False)
     for kid in frag.kids:
         if isinstance(kid, Frag):
-            yield from parts(kid, x, y, owner)
+            yield from parts(kid, x, y, owner, sizes, solid)
 
 
-def overlaps(frag: Frag) -> Iterator[str]:
+def overlaps(
+    frag: Frag, width: float = WIDTH, height: float = HEIGHT, **kinds: Any
+) -> Iterator[str]:
     """Words that lie over one another, over a thing that is not theirs, or over the edge."""
-    found = [*parts(frag)]
+    found = [*parts(frag, **kinds)]
     for one, other in combinations(found, 2):
         if not (one.is_word or other.is_word) or not one.box.meets(other.box):
             continue
         if (one.is_word and other.is_word) or one.owner != other.owner:
             yield f"{one.what} over {other.what}"
     for one in found:
-        if abs(one.box.x - WIDTH / 2) + one.box.width / 2 > WIDTH / 2 + 1:
-            yield f"{one.what} over the edge"
-        if abs(one.box.y - HEIGHT / 2) + one.box.height / 2 > HEIGHT / 2 + 1:
+        if not Box(width / 2, height / 2, width + 2, height + 2).holds(one.box):
             yield f"{one.what} over the edge"
 
 

@@ -114,7 +114,7 @@ def holders(timeline: Timeline, cell: str) -> PosedQuestion:
         tuple(row.name for row in rows),
         tuple(row.name for row in rows if row.cell == cell and row.up),
         "; ".join([*(f"{row.name} holds {row.cell}" for row in rows), *lost]) + ".",
-        still(timeline, "replicas"),
+        still(timeline, "lanes"),
     )
 
 
@@ -128,7 +128,7 @@ def not_owned(timeline: Timeline) -> PosedQuestion:
         tuple(row.name for row in rows),
         tuple(row.name for row in rows if row.not_owned),
         "; ".join(f"{row.name} holds {row.cell}, {row.role}" for row in rows) + ".",
-        still(ahead, "replicas"),
+        still(ahead, "lanes"),
     )
 
 
@@ -155,7 +155,7 @@ def enough_answers(timeline: Timeline, request: int = 0) -> PosedQuestion:
         offered,
         good,
         f"For this plan, {row.level} means {_needs(row)}.",
-        still(timeline, "requests"),
+        still(timeline, "lanes"),
     )
 
 

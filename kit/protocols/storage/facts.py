@@ -7,12 +7,9 @@ and you play the others: what each replica may answer now, or what may be sent t
 
 import re
 from collections.abc import Callable, Iterator
-from functools import reduce
-from operator import and_, or_
 from typing import Any, Literal
 
-from msgspec import UNSET, Struct
-from msgspec.structs import replace
+from msgspec import Struct
 
 from kit.errors import BadInput, Refusal
 from kit.masks import holds
@@ -69,10 +66,8 @@ class ReplicaRow(Struct, frozen=True):
     """A node that replicates the range at some epoch.
 
     ``role`` is its part by the newest committed epoch, ``own_role`` by the epoch that it knows;
-    ``not_owned`` says that it holds something of a range that is no longer its own. ``read_from``
-    and ``written_to`` are the shards that it would use by now, where it has the range on several.
-    ``behind`` counts what ``epoch`` does: a change without a new number puts nobody behind.
-    ``tag`` is the epoch that it knows, as short as it can be told from all others. Who ``joins``
+    ``not_owned`` says that it holds something of a range that is no longer its own. ``behind``
+    counts what ``epoch`` does: a change without a new number puts nobody behind. Who ``joins``
     becomes a replica by the operation under way.
     """
 
@@ -86,32 +81,7 @@ class ReplicaRow(Struct, frozen=True):
     held: Held
     not_owned: bool
     up: bool
-    copies: tuple[CopyRow, ...]
-    read_from: tuple[str, ...] = ()
-    written_to: tuple[str, ...] = ()
-    tag: str = ""
     joins: bool = False
-
-
-class AskedRow(Struct, frozen=True):
-    """The nodes that a client's coordinator asks for a read, or for a write: by its request that is
-    open (``number``), else by the epochs that it may plan the next one by.
-
-    Every such epoch, from the ``oldest`` to the ``newest``, asks those in ``surely``, only some ask
-    those in ``perhaps``. ``on_the_way``: a message has not reached them; ``at_work``: it has, and
-    they have not answered yet; ``answered``: they did it.
-    """
-
-    client: str
-    write: bool
-    oldest: int
-    newest: int
-    surely: tuple[str, ...]
-    perhaps: tuple[str, ...]
-    number: int | None = None
-    on_the_way: tuple[str, ...] = ()
-    at_work: tuple[str, ...] = ()
-    answered: tuple[str, ...] = ()
 
 
 class RequestRow(Struct, frozen=True):
@@ -193,6 +163,20 @@ def epochs(m: Any, s: Any) -> tuple[EpochRow, ...]:
     return tuple(rows)
 
 
+def planned(m: Any, s: Any) -> tuple[tuple[int, str, View], ...]:
+    """The epochs that are still to come, if all goes well: the number, the event and the groups."""
+    trail = m.trail if isinstance(m, Replica) else m.trails[s.trail]
+    rows, node, number = list[tuple[int, str, View]](), trail.newest, trail.numbers[-1]
+    while len(rows) < len(m.history.epochs):
+        to = next((edge.to for edge in node.edges if not edge.aside), None)
+        if to is None:
+            break
+        node = m.history.epochs[to]
+        number += not node.quiet
+        rows.append((number, node.title, node.view))
+    return tuple(rows)
+
+
 def _known(m: Coordinating, s: StorageState) -> tuple[tuple[str, int], ...]:
     replicas = zip(m.history.replicas, s.known, strict=False) if isinstance(m, Storage) else ()
     at_work = (
@@ -205,7 +189,7 @@ def _known(m: Coordinating, s: StorageState) -> tuple[tuple[str, int], ...]:
 
 def replicas(m: Storage, s: StorageState) -> tuple[ReplicaRow, ...]:
     """Every node that ever replicates the range, with what it knows, does and holds."""
-    views, ways, rows = m.views(s), copies(m, s), []
+    views, rows = m.views(s), []
     latest = len(views) - 1
     for i, name in enumerate(m.history.replicas):
         cell, part, epoch = m.returned(s, i), role(views[latest], i), m.epoch(s, s.known[i])
@@ -213,75 +197,9 @@ def replicas(m: Storage, s: StorageState) -> tuple[ReplicaRow, ...]:
         roles = part, role(views[s.known[i]], i)
         holds_more = part == "no replica" and cell != rules.NOTHING
         text, kind, up = m.cell_text(s, cell), held(cell), not holds(s.down, i)
-        own = tuple(way for way in ways if name in (way.source, way.target))
-        shards = m.on_shards(s, i, write=False), m.on_shards(s, i, write=True)
         joins = holds(views[latest].new_replicas & ~views[latest].old_replicas, i)
-        tag = known_text(m, s, s.known[i])
-        rows.append(ReplicaRow(*who, *roles, text, kind, holds_more, up, own, *shards, tag, joins))
+        rows.append(ReplicaRow(*who, *roles, text, kind, holds_more, up, joins))
     return tuple(rows)
-
-
-def addressees(m: Storage, s: StorageState) -> tuple[AskedRow, ...]:
-    """Whom every client's coordinator asks now, for what its client ever asks: reads, writes."""
-    own: dict[str, list[int]] = {}
-    for number, ask in enumerate(m.workload):
-        own.setdefault(ask.coordinator, []).append(number)
-    return tuple(
-        _addressees(m, s, client, numbers, write)
-        for client, numbers in own.items()
-        for write in sorted({does for number in numbers for does in _does(m, s, number)})
-    )
-
-
-def _does(m: Storage, s: StorageState, number: int) -> Iterator[bool]:
-    yield m.workload[number].writes
-    request = s.requests[number]
-    if request.phase in rules.AT_WORK or request.in_flight:
-        yield m.writing(s, number)
-
-
-def _addressees(
-    m: Storage, s: StorageState, client: str, numbers: list[int], write: bool
-) -> AskedRow:
-    views, names = m.views(s), m.history.names
-    opened = [
-        number
-        for number in numbers
-        if (s.requests[number].phase in rules.AT_WORK or s.requests[number].in_flight)
-        and m.writing(s, number) is write
-    ]
-    request = s.requests[opened[-1]] if opened else None
-    by = [request.epoch] if request else list(m.plannable(s.trail, s.known, numbers[0]))
-    groups = [views[at].written_at if write else views[at].read_at for at in by]
-    surely, someone = reduce(and_, groups), reduce(or_, groups)
-    epochs = m.epoch(s, by[0]), m.epoch(s, by[-1])
-    row = AskedRow(client, write, *epochs, names(surely), names(someone & ~surely))
-    if request is None:
-        return row
-    begun = 0 if request.begun is UNSET else request.begun
-    return replace(
-        row,
-        number=opened[-1],
-        on_the_way=names(request.in_flight & ~begun),
-        at_work=names(request.in_flight & begun),
-        answered=names(request.acked),
-    )
-
-
-def known_text(m: Storage, s: StorageState, index: int) -> str:
-    """An epoch as short as a tag: ``@13``; what is committed without a new number adds a prime."""
-    numbers = m.trails[s.trail].numbers
-    return f"@{numbers[index]}{'′' * numbers[:index].count(numbers[index])}"
-
-
-def arrived(row: ReplicaRow) -> float:
-    """The share of the range that a replica has on its disk: of the copies that it is to get. Who
-    holds nothing has nothing there; what it holds without a copy to come, it has whole.
-    """
-    if row.held == "nothing":
-        return 0.0
-    to_come = [way.status for way in row.copies if way.target == row.name]
-    return to_come.count("arrived") / len(to_come) if to_come else 1.0
 
 
 def held(cell: int) -> Held:
@@ -434,7 +352,7 @@ def real(m: Replica, s: ReplicaState) -> ReplicaRow:
     who = m.replica, m.history.dcs[i], m.epoch(s.known), latest - s.known
     part, own = role(m.seen[latest], i), role(m.seen[s.known], i)
     not_owned = part == "no replica" and s.cell != rules.NOTHING
-    return ReplicaRow(*who, part, own, m.cell_text(s.cell), held(s.cell), not_owned, True, ())
+    return ReplicaRow(*who, part, own, m.cell_text(s.cell), held(s.cell), not_owned, True)
 
 
 def why_kept(m: Storage, s: StorageState, name: str) -> str:

@@ -36,7 +36,7 @@ def refusers(timeline: Timeline, request: str) -> PosedQuestion:
         answers,
         refuse,
         f"{said}.",
-        still(timeline, "replicas"),
+        still(timeline, "lanes"),
     )
 
 
@@ -57,7 +57,7 @@ def late_copy(timeline: Timeline) -> PosedQuestion:
         (TAKES, TURNS_AWAY),
         (TAKES if takes else TURNS_AWAY,),
         f"{late.target} has applied version {known}, {why}.",
-        still(timeline, "replicas"),
+        still(timeline, "lanes"),
     )
 
 

@@ -10,15 +10,8 @@ import pytest
 from kit.model.scenario import file_named, open_file
 from kit.model.timeline import Timeline
 from kit.protocols.storage import facts
-from kit.protocols.storage.panels.cards import (
-    REPLICAS,
-    REQUESTS,
-    draw_operations,
-    draw_replicas,
-    draw_requests,
-    operations_text,
-)
-from kit.protocols.storage.panels.spacetime import draw_spacetime, spacetime_text
+from kit.protocols.storage.panels.lanes import LANES
+from kit.protocols.storage.panels.spacetime import SPACETIME, run_of
 from kit.views.export import LIMIT, export_html
 from kit.views.fragment import Frag
 from kit.views.panel import Scene, scene_at
@@ -60,33 +53,29 @@ def words(drawn: Frag) -> list[str]:
 
 @pytest.mark.spec("A-015", "B-027", "B-030", "B-032")
 def test_an_arrow_of_the_spacetime_picture_names_the_epochs_of_message_and_answer() -> None:
-    """The message's epoch is left of the point, the answer's right of it."""
+    """One goes there, and one back."""
     scene = last("ahead-and-member")
-    drawn = draw_spacetime(scene)
-    found = [words(one) for one in drawn.walk() if (one.key or "").startswith("at:")]
-    assert ["@99", "w1", "@100", "↑100"] in found
-    assert line_with(spacetime_text(scene), "A, at epoch 100, takes write 1", "K1 hears of", "100")
+    said = [each.label for each in run_of(scene).arrows]
+    assert {"w1 @99", "w1 @100"} <= {*said}
+    assert line_with(SPACETIME.text(scene), "A, at epoch 100, takes write 1", "K1 hears of", "100")
 
 
 @pytest.mark.spec("A-016", "B-029", "B-033")
 def test_a_replica_or_coordinator_that_catches_up_is_marked_with_its_new_epoch() -> None:
     """The mark is an arrow upwards, and the text says who catches up."""
     behind = last("behind-catches-up")
-    assert "catches up" in spacetime_text(behind)
-    assert any(word.startswith("↑") for word in words(draw_spacetime(behind)))
+    assert "catches up" in SPACETIME.text(behind)
+    assert any(word.startswith("↑") for word in words(SPACETIME.draw(behind)))
     told_back = last("plan-revalidated")
-    assert line_with(spacetime_text(told_back), "K1 hears of epoch 101 and catches up")
+    assert line_with(SPACETIME.text(told_back), "K1 hears of epoch 101 and catches up")
 
 
 @pytest.mark.spec("B-031")
-def test_an_answer_of_a_former_replica_is_crossed_and_says_why() -> None:
+def test_an_answer_of_a_former_replica_is_an_error_and_says_why() -> None:
     """The replica is no longer a read replica, so it answers with an error."""
     scene = last("no-longer-a-member")
-    drawn = draw_spacetime(scene)
-    assert classed(drawn, "error")
-    assert classed(drawn, "cross")
-    assert any("✗" in word and "no read replica" in word for word in words(drawn))
-    assert line_with(spacetime_text(scene), "not a read replica", "answers with an error")
+    assert any("✗" in word and "no read replica" in word for word in words(SPACETIME.draw(scene)))
+    assert line_with(SPACETIME.text(scene), "not a read replica", "answers with an error")
 
 
 @pytest.mark.spec("B-034")
@@ -96,8 +85,7 @@ def test_a_request_with_a_stale_plan_says_that_its_answers_no_longer_count() -> 
     [row] = facts.requests(scene.model, scene.state)[:1]
     assert row.enough
     assert not row.valid
-    assert line_with(draw_requests(scene).text(), "2 of A, B, C (2 needed)")
-    assert line_with(REQUESTS.text(scene), "no longer valid", "2 of A, B, C, X (3 needed)")
+    assert line_with(LANES.text(scene), "no longer valid", "2 of A, B, C, X (3 needed)")
 
 
 @pytest.mark.spec("A-027")
@@ -109,22 +97,23 @@ def test_a_former_replicas_card_names_its_data_not_owned() -> None:
         if any(row.not_owned for row in facts.replicas(one.model, one.state))
     )
     name = next(row.name for row in facts.replicas(scene.model, scene.state) if row.not_owned)
-    card = part(draw_replicas(scene), f"card:{name}")
-    assert card is not None
-    assert line_with(card.text(), "data not owned", "no replica")
-    assert "data not owned" in REPLICAS.text(scene)
+    assert line_with(LANES.text(scene), f"{name}: ", "data not owned", "no longer a replica")
+    row = part(LANES.draw(scene), f"row:{name}")
+    assert row is not None
+    assert "data not owned" in row.text()
 
 
 @pytest.mark.spec("B-022", "B-023")
 @pytest.mark.parametrize("name", ["anomaly-invisible-write", "anomaly-lost-write"])
 def test_a_read_that_misses_a_write_is_marked_with_its_step(name: str) -> None:
-    """No other request is marked, and the text names the step that broke the promise."""
-    scene = last(name)
-    drawn = draw_operations(scene)
-    assert [one.key for one in drawn.walk() if classed(one, "wrong") and one.key] == ["op:1"]
-    [step] = {scene.counted(breach.step) for breach in scene.breaches()}
-    assert line_with(operations_text(scene), f"! step {step}: ", "misses write 1")
-    assert any("alarm" in (one.key or "") for one in draw_spacetime(scene).walk())
+    """No other request is marked, and the write that it misses is joined with it."""
+    [breach] = last(name).breaches()
+    timeline = told(name)
+    scene = scene_at(timeline, timeline.path(timeline.tip)[breach.step + 1])
+    cards = [one for one in LANES.draw(scene).walk() if (one.key or "").startswith("request:")]
+    assert [one.key for one in cards if "wrong" in (one.get("class") or "")] == ["request:1"]
+    assert classed(LANES.draw(scene), "joined")
+    assert any("alarm" in (one.key or "") for one in SPACETIME.draw(scene).walk())
 
 
 @pytest.mark.parametrize("name", ["deleted-data-returns", "anomaly-lost-write"])

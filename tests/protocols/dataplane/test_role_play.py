@@ -11,14 +11,14 @@ from kit.errors import BadInput
 from kit.model.registry import build
 from kit.model.timeline import Timeline
 from kit.protocols.storage import facts
-from kit.protocols.storage.panels.cards import REQUESTS
+from kit.protocols.storage.panels.lanes import LANES
 from kit.protocols.storage.panels.role_play import (
     answers_text,
     draw_answers,
     draw_sends,
     sends_text,
 )
-from kit.protocols.storage.panels.spacetime import draw_spacetime, spacetime_text
+from kit.protocols.storage.panels.spacetime import SPACETIME
 from kit.protocols.storage.storage import Finish, TimeOut
 from kit.search.check import check
 from kit.views.fragment import Frag
@@ -103,12 +103,12 @@ def test_a_button_of_the_coordinator_board_performs_its_answer() -> None:
     player.perform(Act(name, player.timeline.at, 0))
     assert player.timeline.now.action == choice.action
     now = scene_at(player.timeline, player.timeline.at)
-    assert "plan no longer valid" in REQUESTS.text(now)
-    assert "B answers ok at epoch 101; K1 catches up." in spacetime_text(now)
+    assert "plan no longer valid" in LANES.text(now)
+    assert "B answers ok at epoch 101; K1 catches up." in SPACETIME.text(now)
     answers = "I have caught up to epoch 101: 2 of A, B, C, X (3 needed): A, B."
     assert answers in answers_text(now)
     player.act("answer the client")
-    assert "failed" in REQUESTS.text(scene_at(player.timeline, player.timeline.at))
+    assert "failed" in LANES.text(scene_at(player.timeline, player.timeline.at))
 
 
 def test_without_plan_revalidation_a_coordinator_tells_of_a_false_success() -> None:
@@ -125,10 +125,10 @@ def test_without_plan_revalidation_a_coordinator_tells_of_a_false_success() -> N
 def test_the_board_shows_a_replica_catch_up_and_later_refuse_a_read() -> None:
     """Once the replica is no member its answer is drawn as an error."""
     _, scene = played("replica", "write at epoch 100", "apply A", "apply A", "read at epoch 101")
-    words = spacetime_text(scene)
+    words = SPACETIME.text(scene)
     assert "planned at epoch 100, catches up to epoch 100, and answers ok at epoch 100" in words
     assert "answers with an error at epoch 102: it is not a replica" in words
-    assert classed(draw_spacetime(scene), "error")
+    assert "✗ no replica" in SPACETIME.draw(scene).text()
     assert "A knows epoch 102 (1 behind): writes only. On its disk: write 1" in sends_text(scene)
     assert buttons(draw_sends(scene), free=False)
 
@@ -200,7 +200,7 @@ def test_a_read_returns_the_write_that_its_replicas_answer() -> None:
     )
     play(timeline, "answer the client")
     assert timeline.now.say == "K1, at epoch 100, has answers from A, B and returns write 1."
-    assert "returned write 1" in REQUESTS.text(scene_at(timeline, timeline.at))
+    assert "found write 1" in LANES.text(scene_at(timeline, timeline.at))
 
 
 @pytest.mark.spec("B-080", "B-034")

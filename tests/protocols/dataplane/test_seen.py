@@ -13,19 +13,18 @@ from kit.model.scenario import file_named, files, open_file
 from kit.model.timeline import Timeline
 from kit.protocols.storage import facts
 from kit.protocols.storage.events import Completed, Delivered
-from kit.protocols.storage.panels.cards import REPLICAS, draw_replicas
 from kit.protocols.storage.panels.groups import STATUS
-from kit.protocols.storage.panels.spacetime import draw_spacetime, layout, sentences, spacetime_text
+from kit.protocols.storage.panels.lanes import LANES
+from kit.protocols.storage.panels.spacetime import SPACETIME, events, run_of, sentences
 from kit.protocols.storage.storage import Start
 from kit.ring import natural
 from kit.search.check import check
 from kit.search.fuzz import Walker
 from kit.spark import sweep
-from kit.views.fragment import Frag
 from kit.views.panel import Scene, scene_at
 from kit.widgets import Player
 from tests.protocols.dataplane.test_search import missed_between
-from tests.views.frames import classed, part
+from tests.views.frames import part
 
 FILES = [path for name, path in files().items() if name.startswith("dataplane/")]
 
@@ -35,12 +34,6 @@ def scenes(path: Path) -> list[Scene]:
     timeline = open_file(path)
     timeline.goto(timeline.tip)
     return [scene_at(timeline, moment) for moment in timeline.path(timeline.tip)]
-
-
-def words(drawn: Frag | None) -> list[str]:
-    """The words in a part of a drawing."""
-    assert drawn is not None
-    return [one.text() for one in drawn.walk() if one.tag == "text"]
 
 
 @pytest.mark.sweep(3)
@@ -74,69 +67,42 @@ def _steps(timeline: Timeline) -> list[Any]:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_every_arrow_of_a_story_carries_the_epoch_of_its_sender(path: Path) -> None:
     """So do answers and copies. Where epochs are not exchanged the label is a dash."""
-    for scene in scenes(path):
-        found, drawn = layout(scene), draw_spacetime(scene)
-        label = "@" if scene.model.switches.safeguards.epoch_exchange else "–"
-        for one in found.messages:
-            key = f"msg:{one.number}:{one.replica}:{one.sent.step}"
-            group = part(drawn, key)
-            if group is None:
-                continue
-            if one.met is None:
-                [said] = words(group)
-                assert said.startswith(f"to {one.replica} {label}")
-                continue
-            event: Any = one.met.event
-            texts = words(part(drawn, f"at:{one.met.step}"))
-            epochs = (event.epoch, event.answers)
-            assert (epochs == (None, None)) is (label == "–")
-            assert texts[0] == ("–" if event.epoch is None else f"@{event.epoch}")
-            answer = "–" if event.answers is None else f"@{event.answers}"
-            assert event.late or answer in texts
-        for copy in found.ways:
-            read: Any = copy.read.event
-            group = part(drawn, f"way:{read.source}:{read.target}:{copy.read.step}")
-            if group is not None:
-                known = {row.name: row.epoch for row in facts.replicas(scene.model, scene.state)}
-                assert (read.epoch is None) is (label == "–")
-                assert read.epoch is None or read.epoch <= known[read.source]
-                assert words(group)[0].split()[-1].startswith(label)
+    last = scenes(path)[-1]
+    told, drawn = run_of(last), SPACETIME.draw(last).text()
+    is_told = last.model.switches.safeguards.epoch_exchange
+    for label in (each.label for each in told.arrows if not each.label.endswith(" back")):
+        assert "@" in label
+        assert ("@–" not in label) is is_told
+    for step, event in events(last):
+        if isinstance(event, Delivered):
+            epochs = event.epoch, event.answers
+            carried, answered = (f"@{'–' if each is None else each}" for each in epochs)
+            met = {each.target: each.label for each in told.arrows if each.ended_at == step + 1}
+            assert met[event.replica].endswith(carried)
+            assert event.late or met[event.coordinator].endswith(answered)
+            assert step < told.first or met[event.replica] in drawn
 
 
 @pytest.mark.sweep(3)
 @pytest.mark.spec("A-016", "B-033", "B-038")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_coordinator_catches_up_to_the_epoch_of_the_replica_that_answers(path: Path) -> None:
-    """The sentence names replica and epoch, and the arrow starts at that replica's lifeline."""
+    """The sentence names replica and epoch, and so does a mark at the coordinator."""
     last = scenes(path)[-1]
-    timeline = open_file(path)
-    for step in timeline.path(timeline.tip)[1:]:
-        moment = timeline.moments[step]
-        before = timeline.moments[moment.parent].state
-        for event in timeline.model.happened(before, moment.action, moment.state):
-            if isinstance(event, Delivered) and event.adopted is not None:
-                assert event.adopted == event.answers
-                said = timeline.model.describe(before, moment.action, moment.state)
-                hears = f"{event.coordinator} hears of {timeline.model.history.unit}"
-                assert f"{event.replica}, at " in said
-                assert f"{hears} {event.adopted} and catches up." in said
-    found, drawn = layout(last), draw_spacetime(last)
-    assert set(found.nodes) == {*last.model.coordinators, *last.model.history.replicas}
-    for one in found.messages:
-        key = f"msg:{one.number}:{one.replica}:{one.sent.step}:catch-up"
-        arrow = part(drawn, key)
-        met: Any = one.met.event if one.met else None
-        if met is None or met.adopted is None or not found.there(one.met):
-            assert arrow is None
-            continue
-        assert arrow is not None
-        end = (arrow.get("d") or "").split("L")[1].split("M")[0].split()
-        assert float(end[1]) == found.y(one.replica)
+    marks = run_of(last).marks
+    for step, event in events(last):
+        if isinstance(event, Delivered) and event.adopted is not None:
+            assert event.adopted == event.answers
+            said, unit = sentences(last)[step], last.model.history.unit
+            assert f"{event.replica}, at " in said
+            assert f"{event.coordinator} hears of {unit} {event.adopted} and catches up." in said
+            mark = event.coordinator, step + 1, f"↑{event.adopted} from {event.replica}"
+            assert mark in {(each.node, each.at, each.label) for each in marks}
 
 
 def test_the_story_plan_revalidated_shows_a_coordinator_catch_up() -> None:
     """So the test above has an answer with a newer epoch to judge."""
-    text = spacetime_text(scenes(file_named("dataplane/plan-revalidated"))[-1])
+    text = SPACETIME.text(scenes(file_named("dataplane/plan-revalidated"))[-1])
     assert "B, at epoch 101, takes write 1; K1 hears of epoch 101 and catches up." in text
 
 
@@ -150,13 +116,9 @@ def test_the_worked_bootstrap_leaves_data_on_its_former_replica() -> None:
     rows = {row.name: row for row in facts.replicas(model, last.state)}
     assert (rows["C"].role, rows["C"].cell, rows["C"].not_owned) == ("no replica", "write 1", True)
     assert not any(rows[name].not_owned for name in "BX")
-    card = part(draw_replicas(last), "card:C")
-    assert card is not None
-    marked = classed(card, "leftover")
-    assert [one.text() for one in marked] == [
-        "data not owned: no longer a replica, and nothing cleans it up automatically"
-    ]
-    assert "● write 1\n  no replica\n  data not owned" in REPLICAS.text(last)
+    [said] = [line for line in LANES.text(last).splitlines() if line.startswith("  C: ")]
+    assert "holds w1" in said
+    assert said.endswith("data not owned: no longer a replica, nothing cleans it up automatically")
     todo = [last.state]
     for _ in range(6):  # whatever happens next, it stays
         todo = [after for state in todo for _, after in model.successors(state)]

@@ -11,11 +11,10 @@ from kit.errors import BadInput
 from kit.model.registry import build
 from kit.model.scenario import file_named, open_file
 from kit.model.timeline import Timeline
-from kit.protocols.storage.panels.cards import draw_replicas
+from kit.protocols.storage.panels.lanes import LANES
 from kit.protocols.storage.rules.requests import DONE, FAILED, NOTHING, OPEN, value
 from kit.views.panel import scene_at
 from tests.saying import says
-from tests.views.frames import classed
 
 
 def told(name: str) -> Any:
@@ -71,9 +70,9 @@ def test_the_story_of_the_lost_write_ends_with_no_live_replica_holding_the_write
     assert left == ["A", "C", "X"]
     assert [state.cells[code[name]] for name in left] == [NOTHING] * 3
     scene = scene_at(timeline, timeline.tip)
-    drawn = draw_replicas(scene)
-    [card] = [card for card in classed(drawn, "card") if "write 1" in card.text()]
-    assert (card.key, card.get("class")) == ("card:B", "card down")
+    [line] = [line for line in LANES.text(scene).splitlines() if "holds w1" in line]
+    assert line.startswith("  B: ")
+    assert "down" in line
 
 
 @pytest.mark.spec("B-024")

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kit.protocols.storage.events import QuotaRow
-from kit.protocols.storage.panels.cards import count_line
 from kit.protocols.storage.panels.groups import graphs
+from kit.protocols.storage.panels.role_play import count_line
 from kit.protocols.storage.rules.exchange import (
     Admission,
     Answer,

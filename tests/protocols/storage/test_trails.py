@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-
 import pytest
 
 from kit.errors import BadInput
-from kit.model.registry import entries
 from kit.model.scenario import files, open_file, parse, run
 from kit.protocols.dataplane.dataplane import Dataplane
 from kit.protocols.storage import facts
 from kit.protocols.storage.clients import key_of
 from kit.protocols.storage.facts import OUTPUT
-from kit.protocols.storage.panels.spacetime import draw_spacetime
 from kit.protocols.storage.rules.history import Edge, to_the_end, trails
 from kit.protocols.storage.storage import Storage
 from kit.ring.tokens import INT64_HIGH, INT64_LOW, MURMUR3, TokenSpace
-from kit.views.fragment import Frag
-from kit.views.labels import Box, measured
 from kit.views.panel import scene_at
 from tests.protocols.storage.toys import BOTH, A, X, epoch, epochs, history, versions
-from tests.views.frames import scenes, walk
 
 
 def test_a_history_has_one_trail_to_each_of_its_epochs() -> None:
@@ -120,60 +112,6 @@ def test_a_range_of_an_unhashed_token_space_gives_its_right_end_as_key() -> None
     assert key_of(TokenSpace("small", 0, 1000), 100, 200) == 200
 
 
-PLACE = re.compile(r"translate\(([-\d.]+) ([-\d.]+)\)")
-STRAIGHT = re.compile(r"M([-\d.]+) ([-\d.]+)L([-\d.]+) ([-\d.]+)")
-WAYS = {"message", "inked", "answer"}
-"""What an arrow is drawn as."""
-
-STORIES = [
-    f"{model}/{story.name}"
-    for model in ("dataplane", "vnodes", "tablet")
-    for story in entries()[model].scenarios
-    if story.name != "requests-within-a-node"  # whose words name shards, and are long
-]
-
-
-def parts(part: Frag, x: float = 0, y: float = 0) -> Iterator[tuple[Frag, float, float]]:
-    """All parts of a drawing but for the heads, with their places."""
-    if moved := PLACE.match(part.get("transform") or ""):
-        x, y = x + float(moved[1]), y + float(moved[2])
-    if part.key != "names":
-        yield part, x, y
-        for kid in part.kids:
-            if isinstance(kid, Frag):
-                yield from parts(kid, x, y)
-
-
-def struck(drawn: Frag) -> list[str]:
-    """The words over which an arrow lies, or which lie over others."""
-    words, points = list[tuple[str, Box]](), list[Box]()
-    for part, x, y in parts(drawn):
-        if part.tag == "text":
-            at, low = x + float(part.get("x") or 0), y + float(part.get("y") or 0) - 4.5
-            wide = 0.93 * measured(part.text())
-            aside = {"start": wide / 2, "end": -wide / 2}.get(part.get("text-anchor") or "", 0)
-            words.append((part.text(), Box(at + aside, low, wide, 9)))
-        elif WAYS & {*(part.get("class") or "").split()}:
-            ends = STRAIGHT.search(part.get("d") or "")
-            assert ends, part
-            a, b, c, d = map(float, ends.groups())
-            points += (Box(a + (c - a) * i / 40, b + (d - b) * i / 40, 1, 1) for i in range(41))
-    return [
-        said
-        for at, (said, box) in enumerate(words)
-        if any(map(box.meets, points)) or any(box.meets(other) for _, other in words[:at])
-    ]
-
-
-@pytest.mark.sweep(3)
-@pytest.mark.parametrize("story", STORIES)
-def test_no_arrow_of_the_spacetime_picture_covers_a_word(story: str) -> None:
-    """Nor does one word cover another, in any step of the story."""
-    assert not [
-        (at, hit) for at, s in enumerate(scenes(walk(story))) if (hit := struck(draw_spacetime(s)))
-    ]
-
-
 TEXT = """# A plan that goes stale, shown from every side.
 model dataplane
 
@@ -226,7 +164,7 @@ FILES = {name: path for name, path in files().items() if name.startswith(("datap
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_replica_is_behind_by_its_distance_from_the_newest_epoch(name: str) -> None:
-    """Where a client may plan at several epochs, the picture says so, and only there."""
+    """Of every replica, at every step."""
     timeline = open_file(FILES[name])
     for at in timeline.path(timeline.tip):
         scene = scene_at(timeline, at)
@@ -235,6 +173,3 @@ def test_a_replica_is_behind_by_its_distance_from_the_newest_epoch(name: str) ->
             pytest.skip("no replicas")
         newest = facts.epoch(m, s)
         assert all(row.behind == newest - row.epoch for row in facts.replicas(m, s)), at
-        several = any(row.oldest < row.newest for row in facts.addressees(m, s))
-        words = f"several {m.history.unit}s at a client: its next request is planned at one of them"
-        assert (words in draw_spacetime(scene).text()) is several, at

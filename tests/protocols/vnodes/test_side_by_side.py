@@ -171,19 +171,19 @@ def test_a_late_stream_of_a_closed_session_is_refused() -> None:
     assert made.state.cells == before.state.cells
     assert (len(before.state.late_copies), made.state.late_copies) == (1, ())
     was, now = (seen(timeline, each.id) for each in (before, made))
-    assert "copy to C: left behind, carrying write 1, permit of session 1" in was
+    assert "copy from B to C: on its way, left behind by session 1" in was
     assert "A copy from session 1 arrives late with write 1: C rejects it" in now
     assert all(verdict.ok for verdict in timeline.verdicts())
 
 
 @pytest.mark.spec("F-018")
 def test_data_kept_without_cleanup_returns_when_its_range_does() -> None:
-    """The former replica's card says "data not owned". Later a read finds the deleted write."""
+    """The former replica's row says "data not owned". Later a read finds the deleted write."""
     timeline = opened("off-cleanup-first")
     lost = next(m for m in timeline.moments if m.say.startswith("Version 13: X is normal"))
-    card = seen(timeline, lost.id).partition("  B knows ")[2].partition(" knows ")[0]
-    assert "● write 1" in card
-    assert "data not owned" in card
+    row = seen(timeline, lost.id).partition("  B: nothing, ")[2].partition("\n")[0]
+    assert "holds w1" in row
+    assert "data not owned" in row
     end = timeline.moments[timeline.tip]
     assert end.say == "K3, at version 15, has answers from B and returns write 1."
     assert "still finds what delete 2 deleted" in seen(timeline, end.id)

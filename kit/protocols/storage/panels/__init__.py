@@ -1,4 +1,4 @@
-"""The panels of reads and writes: groups by epoch, replicas, requests, a run in space and time."""
+"""The panels of reads and writes: lanes over epochs, their groups, a run in space and time."""
 
 from collections.abc import Iterator
 from itertools import compress, count
@@ -10,9 +10,9 @@ from kit.model.timeline import catch_up, every, suggested
 from kit.protocols.storage import facts
 from kit.protocols.storage.events import Completed, Delivered, EpochCommitted
 from kit.protocols.storage.facts import about
-from kit.protocols.storage.panels.cards import OPERATIONS, REPLICAS, REQUESTS
 from kit.protocols.storage.panels.groups import STATUS
 from kit.protocols.storage.panels.groups import VIEWS as GROUPS
+from kit.protocols.storage.panels.lanes import LANES
 from kit.protocols.storage.panels.spacetime import SPACETIME
 from kit.protocols.storage.rules.conditions import AllKnow, MajorityKnows
 from kit.protocols.storage.storage import Commit, Finish, Serve, Start, WriteBack
@@ -124,12 +124,12 @@ RUNS = (
     (Macro("commit", "run to the next commit"), to_commit),
 )
 VIEWS = Views(
-    (STATUS, SPACETIME, REPLICAS, GROUPS, REQUESTS, OPERATIONS, LAMPS),
+    (STATUS, LANES, GROUPS, SPACETIME, LAMPS),
     RUNS,
     question,
     evidence=("spacetime",),
-    picture="spacetime",
-    table="replicas",
+    picture="lanes",
+    table="views",
     badges="status",
     gates=gates,
     named=lambda scene, witness: about(scene.model, witness),

@@ -7,11 +7,11 @@ You answer for the replicas of a real coordinator, or you are the coordinators o
 from collections.abc import Iterable
 
 from kit.protocols.storage import facts
-from kit.protocols.storage.events import Applied, Delivered, Happened
+from kit.protocols.storage.events import Applied, Delivered, Happened, QuotaRow
 from kit.protocols.storage.facts import AnswerRow, Choice, ReplicaRow, RequestRow, about
 from kit.protocols.storage.panels import meeting, question
-from kit.protocols.storage.panels.cards import REQUESTS, cell, count_line, level_line
 from kit.protocols.storage.panels.groups import VIEWS as GROUPS
+from kit.protocols.storage.panels.lanes import LANES
 from kit.protocols.storage.panels.spacetime import SPACETIME, events
 from kit.protocols.storage.storage import Finish, Start, TimeOut
 from kit.views.actions import mark, refusal_text
@@ -61,6 +61,20 @@ def _buttons(scene: Scene, words: str, who: str, choices: Iterable[Choice]) -> F
         label = choice.word if choice.epoch is None else str(choice.epoch)
         drawn.append(act_button(label, f"you:{name}", f"do:{name}", why, said))
     return h("div", h("span", words), drawn, class_="say-it")
+
+
+def level_line(row: RequestRow) -> str:
+    """``QUORUM: 2 of 3 (A, B, C) must answer``; without a plan the level alone."""
+    needs = " and ".join(
+        f"{quota.needed} of {len(quota.replicas)} ({', '.join(quota.replicas)})"
+        for quota in row.plan
+    )
+    return f"{row.level}: {needs} must answer" if needs else row.level
+
+
+def count_line(quota: QuotaRow) -> str:
+    """``1 of A, B, C (2 needed): A``."""
+    return quota.count + (f": {', '.join(quota.counted)}" if quota.counted else "")
 
 
 # -- you are the replicas -------------------------------------------------------------------------
@@ -165,7 +179,7 @@ def draw_sends(scene: Scene) -> Frag:
     may = facts.sends(scene.model, scene.state)
     return h(
         "div",
-        h("p", _real_line(row), " ", cell(row), k=f"seat:{row.name}", class_="real",
+        h("p", _real_line(row), " ", h("b", row.cell), k=f"seat:{row.name}", class_="real",
           data_of=row.name),
         h("p", f"Earlier messages not listed: {earlier}.", class_="soft") if earlier > 0 else None,
         h("ul", [_exchange(scene, *said) for said in talk[-MOST_SAID:]], class_="role-play"),
@@ -240,12 +254,12 @@ def _question(scene: Scene) -> Question | None:
 
 
 COORDINATOR = Views(
-    (ANSWERS, REQUESTS, SPACETIME, GROUPS, LAMPS),
+    (LANES, ANSWERS, SPACETIME, GROUPS, LAMPS),
     question=question,
-    picture="answers",
-    table="requests",
+    picture="lanes",
+    table="answers",
     named=lambda scene, witness: about(scene.model, witness),
 )
 REPLICA = Views(
-    (SENDS, SPACETIME, GROUPS, LAMPS), question=_question, picture="sends", table="views"
+    (LANES, SENDS, SPACETIME, GROUPS, LAMPS), question=_question, picture="lanes", table="sends"
 )
