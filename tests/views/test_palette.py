@@ -180,6 +180,7 @@ PLANNED = {
     ".joining .body": "to come",
     ".character.joining .head": "to come",
     ".letter.pending .seat": "to be read later",
+    ".plan .fill": "to come",
     ".kp .badge.busy, .kp .bulb.waits": "not done yet",
     ".busy": "not done yet",
     ".waits": "not done yet",
@@ -193,9 +194,8 @@ PLANNED = {
 }
 """What is drawn with dashes: what is planned, or not yet true. Nothing else may be."""
 PLANNED_BY = {
-    "grid.py": "a node that joins, leaves, or lags",
+    "grid.py": "a copy that is planned",
     "members.py": "a node that has not joined yet",
-    "resize.py": "two tablets that are still apart",
     "ring.py": "a node that comes or goes",
     "spacetime.py": "a message that is held",
     "tape.py": "a card that is not committed",

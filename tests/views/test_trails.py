@@ -11,7 +11,7 @@ from kit.views.panel import Scene
 from tests.views.frames import classed
 from tests.views.test_stage import Part, covers, curve, drawn, parts
 
-MODELS = ("tcm", "tablets", "resize", "balance")
+MODELS = ("tcm", "tablets", "resize")
 """Models with a picture that is no stage, over which things travel."""
 MARKED = {("tcm", "entry")}
 """What is seen without a wire: an applied epoch is an outlined number."""

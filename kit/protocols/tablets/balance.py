@@ -54,7 +54,7 @@ class Balance(Hosts[BalanceState]):
     name, title, State = "balance", "Tablets move until loads are even", BalanceState
     premise = (
         "Tablets move until all shards carry about the same load. "
-        "Each row of the picture is a node, and each number in it a tablet."
+        "Each column of the picture is a shard, and each tile a tablet."
     )
     about = "A cluster whose tablets can move, one replica at a time."
 

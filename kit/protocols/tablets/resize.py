@@ -181,7 +181,7 @@ class Resize(Hosts[ResizeState]):
     name, title, State = "resize", "A table's tablets are split and merged", ResizeState
     premise = (
         "A table that grows or shrinks gets more or fewer tablets. First the replicas get ready, "
-        "then all nodes adopt the new map. Each row is a node."
+        "then all nodes adopt the new map. Each tile is a tablet."
     )
     about = "A table with a few tablets, and what can happen to its size and its replicas."
     rests_at_goals = True

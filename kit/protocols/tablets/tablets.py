@@ -64,8 +64,8 @@ class Tablets(Plans, Stages):
     revision = 3
     name, title = "tablets", "Tablets under the topology coordinator"
     premise = (
-        "A tablet moves in small stages, so reads and writes always meet. Each row of the picture "
-        "is a node, and each number in it a tablet."
+        "A tablet moves in small stages, so reads and writes always meet. Each column of the "
+        "picture is a shard, and each tile a tablet."
     )
     about = "A cluster with tablets, its requests, and the faults that can happen."
     rests_at_goals = True

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from functools import cache
-from itertools import combinations, pairwise
+from itertools import combinations, groupby, pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.model.registry import entries
-from kit.protocols.tablets.panels.grid import CHIP, LEFT, MOST_SHARDS, draw_grid, layout
+from kit.protocols.tablets.panels.grid import MOST_SHARDS, draw_grid, layout
 from kit.protocols.tablets.panels.tablets import diagram
 from kit.protocols.tablets.rules.grid import GridHost, TabletGrid, grid_of_maps
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, last_tokens
@@ -19,6 +21,7 @@ from kit.protocols.tablets.rules.stages import TRANSITIONS
 from kit.protocols.topology.rules.machines import BOUNDARY
 from kit.views.diagrams import END, START
 from kit.views.fragment import Frag
+from kit.views.labels import Box
 from kit.views.registry import for_model
 from tests.keyed import check_keys
 from tests.protocols.tablets.rules.drawn_maps import HOSTS, SHARDS, maps
@@ -44,29 +47,57 @@ def many(hosts: int, shards: int, tablets: int, name: str = "n{}") -> TabletGrid
 
 @given(maps(), st.booleans())
 def test_the_grid_draws_every_replica_once_within_its_shards_cell(
-    table: TabletMap, by_storage: bool
+    table: TabletMap, sized: bool
 ) -> None:
-    """No two chips meet."""
+    """No two tiles meet, and none is larger than its cell."""
     sizes = {
         ("ks.t", i, place): (i + 1) << 20
         for i, tablet in enumerate(table.tablets)
         for place in tablet.replicas
     }
-    grid = grid_of_maps([table], CLUSTER, sizes)
+    grid = grid_of_maps([table], CLUSTER, sizes if sized else {})
     held = [(place, each) for place, all_held in grid.held.items() for each in all_held]
     assert sorted(place for place, _ in held) == sorted(
         place for tablet in table.tablets for place in tablet.replicas
     )
-    lies = layout(grid, {each.key: "0" for _, each in held}, by_storage=by_storage)
+    lies = layout(grid)
     for place, each in held:
-        chip = lies.chips[each.key]
-        left, top = LEFT + place.shard * lies.cell, lies.tops[place.host]
-        assert left <= chip.x - chip.width / 2 <= chip.x + chip.width / 2 <= left + lies.cell
-        assert top <= chip.y - CHIP / 2 <= chip.y + CHIP / 2 <= top + lies.row
-    for one_chip, other in combinations(lies.chips.values(), 2):
-        apart = abs(one_chip.x - other.x) * 2 >= one_chip.width + other.width
-        assert apart or abs(one_chip.y - other.y) >= CHIP
-    check_keys(draw_grid(grid, by_storage=by_storage))
+        left, right, top, bottom = lies.tiles[each.key].edges
+        start, ground = lies.left(place), lies.cells[place.host][1]
+        assert start <= left <= right <= start + lies.cell
+        assert ground - lies.high <= top <= bottom <= ground
+    assert not any(one.meets(other) for one, other in combinations(lies.tiles.values(), 2))
+    check_keys(draw_grid(grid))
+
+
+def test_tiles_are_as_high_as_they_are_full() -> None:
+    """Of two tablets one has twice the bytes; beside lines they stand on the ground."""
+    rows = (Tablet(last, (A0,)) for last in last_tokens(2))
+    sizes = {("ks.t", number, A0): 100 << number for number in range(2)}
+    grid = grid_of_maps([TabletMap("ks.t", tuple(rows))], (GridHost("A"),), sizes)
+    small, large = layout(grid).tiles.values()
+    assert 2 * (small.height + 2) == pytest.approx(large.height + 2)
+    lies = layout(grid, (("split above", 150),))
+    small, large = lies.tiles.values()
+    assert small.edges[3] == large.edges[3] <= lies.cells["A"][1]
+    assert small.height < 150 * lies.scale < large.height
+
+
+def test_a_tile_says_by_its_fill_how_it_is_used() -> None:
+    """Solid, hatched where it is only written, dashed as long as it is planned."""
+    shown = [
+        {
+            tile.key: (tile.get("class") or "").split()[0]
+            for tile in drawn.walk()
+            if (tile.key or "").startswith("tablet:ks.t:0:0")
+        }
+        for drawn in drawn_in("tablets/one-tablet-moves")
+    ]
+    ways = [tuple(tiles.values()) for tiles in shown]
+    assert [way for way, _ in groupby(ways)] == [
+        *(("read",), ("read", "plan"), ("read", "write"), ("write", "read")),
+        *(("left", "read"), ("read",)),
+    ]
 
 
 def test_the_grid_gives_each_table_a_letter_and_escapes_its_name() -> None:
@@ -74,13 +105,13 @@ def test_the_grid_gives_each_table_a_letter_and_escapes_its_name() -> None:
     nasty = "<img src=x onerror=alert(1)>"
     tables = [TabletMap(name, (Tablet(last_tokens(1)[0], (A0,)),)) for name in ("ks.t", nasty)]
     drawn = draw_grid(grid_of_maps(tables, (GridHost("A"),)))
-    words = [one.text() for one in drawn.walk() if one.tag == "text" and one.get("class") == "on"]
-    assert words == ["a0", "b0"]
+    words = [one.text() for one in drawn.walk() if one.tag == "text" and one.get("class") == "let"]
+    assert sorted(words) == ["a0", "b0"]
     assert "<img" not in str(drawn)
 
 
 @pytest.mark.parametrize(("hosts", "shards"), [(10, 4), (1000, 16)])
-def test_the_grid_of_many_tablets_shows_counts_in_place_of_chips(hosts: int, shards: int) -> None:
+def test_the_grid_of_many_tablets_shows_bars_in_place_of_tiles(hosts: int, shards: int) -> None:
     """The mean is told, and above a bound of shards there are no cells."""
     grid = many(hosts, shards, 20_000)
     drawn = draw_grid(grid)
@@ -149,3 +180,42 @@ def test_the_diagram_of_a_transition_has_the_edges_of_its_table() -> None:
                  END if e.target == BOUNDARY else e.target)
                 for e in table.edges
             ]  # fmt: skip
+
+
+@pytest.mark.parametrize("entry", ["balance", "tablets"])
+def test_a_stream_runs_beside_all_tiles(entry: str) -> None:
+    """From tile to tile between the cells; it ends at the edge of a tile."""
+    seen = 0
+    for scenario in entries()[entry].scenarios:
+        for drawn in drawn_in(f"{entry}/{scenario.name}"):
+            tiles = [*tiles_of(drawn)]
+            for wire in drawn.walk():
+                if (wire.key or "").startswith(("trail:tablet", "trail:shard")):
+                    seen += 1
+                    way = next(kid for kid in wire.kids if isinstance(kid, Frag) and kid.get("d"))
+                    for begin, end in pairwise(corners(way.get("d") or "")):
+                        points = (begin + (end - begin) * at / 20 for at in range(21))
+                        assert not [p for p in points for tile in tiles if tile.covers(p)], wire
+    assert seen
+
+
+def tiles_of(drawn: Frag) -> Iterator[Box]:
+    """What tiles cover, without their edges."""
+    for part in drawn.walk():
+        if (part.key or "").startswith("tablet:"):
+            x, y = map(float, re.findall(r"[-\d.]+", part.get("transform") or "")[:2])
+            for kid in part.kids:
+                if isinstance(kid, Frag) and kid.get("class") == "fill":
+                    sides = (float(kid.get(side) or 0) for side in ("x", "y", "width", "height"))
+                    left, top, wide, high = sides
+                    yield Box(x + left + wide / 2, y + top + high / 2, wide - 2, high - 2)
+
+
+def corners(way: str) -> list[complex]:
+    """The points at which a way of level and upright lines turns."""
+    found, at = [], 0j
+    for kind, numbers in re.findall(r"([MHV])([-\d. ]+)", way):
+        x, y = ([*map(float, numbers.split())] * 2)[:2]
+        at = complex(at.real if kind == "V" else x, at.imag if kind == "H" else y)
+        found.append(at)
+    return found

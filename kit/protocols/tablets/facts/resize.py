@@ -7,7 +7,7 @@ from msgspec import Struct, structs
 from kit.errors import Refusal
 from kit.protocols.tablets.hosts import LOG
 from kit.protocols.tablets.resize import TARGET, Resize, ResizeState
-from kit.protocols.tablets.rules.grid import SIZED, GridHost, PlacedTablet, TabletGrid, grid_of_maps
+from kit.protocols.tablets.rules.grid import GridHost, PlacedTablet, TabletGrid, grid_of_maps
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
 
@@ -16,18 +16,14 @@ def grid(m: Resize, s: ResizeState) -> TabletGrid:
     """Who holds which tablet, and how much, on each node by the map that it goes by."""
     places = [each for tablet in s.map.tablets for each in tablet.replicas]
     shards = 1 + max(each.shard for each in places)
-    hosts, (there, missing) = [], drained(m, s)
+    hosts = []
     for name, view in zip(m.names, s.views, strict=True):
         behind = "" if view == s.view else "behind"
-        role = "answered" if name in there else "asked" if name in missing else ""
         note = behind if name in m.asked else "ignored"
         out = name not in m.asked
         health = "down" if out else "up"
-        tag = f"{SIZED}{s.size // view.count} %"
-        host = GridHost(
-            name, shards, note=note, barrier=role, tag=tag, health=health, is_banned=out
-        )
-        hosts.append(host)
+        tag = f"size {s.size // view.count} %"
+        hosts.append(GridHost(name, shards, note=note, tag=tag, health=health, is_banned=out))
     pairs = zip(m.names, s.views, strict=True)
     others = {name: view.count for name, view in pairs if view.count != s.map.count}
     older = tuple(

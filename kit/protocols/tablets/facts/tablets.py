@@ -21,7 +21,7 @@ from kit.model.timeline import PassedStep
 from kit.protocols.storage.clients import KEYSPACE, StorageServers
 from kit.protocols.tablets.cluster import TabletsState, TabletTransition, excluded_nodes, standing
 from kit.protocols.tablets.rules import availability, replica_sets
-from kit.protocols.tablets.rules.grid import DECIDED, GridHost, TabletGrid
+from kit.protocols.tablets.rules.grid import GridHost, TabletGrid
 from kit.protocols.tablets.rules.maps import (
     TabletMap,
     has_replica,
@@ -34,7 +34,6 @@ from kit.protocols.tablets.rules.tablet_history import WITHIN_NODE
 from kit.protocols.tablets.stage_work import barrier_nodes
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.facts import ClusterServers, NodeFacts, nodes
-from kit.protocols.topology.facts import barrier as cluster_barrier
 from kit.protocols.topology.rules.cluster import in_state
 from kit.protocols.topology.rules.machines import StateRow
 from kit.protocols.topology.topology import CommitDeposed
@@ -44,41 +43,22 @@ from kit.ring.tokens import MURMUR3, TokenSpace, murmur3_token
 
 def grid(m: Tablets, s: TabletsState) -> TabletGrid:
     """The tablets of each node; a node is there as soon as it has a row."""
-    roles, hand = _barrier_roles(m, s), _in_hand(s)
-    hosts = (_host(m, node, roles.get(node.name, ""), hand) for node in nodes(m.control, s.control))
+    hosts = (_host(m, node) for node in nodes(m.control, s.control))
     tablets = (m.placed(s, tablet) for tablet in range(len(s.tablets)))
     return TabletGrid(tuple(hosts), tuple(tablets))
 
 
-def _barrier_roles(m: Tablets, s: TabletsState) -> dict[str, str]:
-    if ours := barrier(m, s):
-        return ours
-    theirs = cluster_barrier(m.control, s.control)
-    needs = theirs.needs if theirs else ()
-    return {name: "answered" if theirs and name in theirs.answered else "asked" for name in needs}
-
-
-def _in_hand(s: TabletsState) -> str:
-    attempted = s.control.attempted
-    if s.command is not None or attempted.command is not None:
-        return DECIDED
-    goes_on = "✗" if attempted.failed else "◐" if attempted.streaming else ""
-    return "●" * attempted.step + goes_on
-
-
-def _host(m: Tablets, node: NodeFacts, role: str, hand: str) -> GridHost:
+def _host(m: Tablets, node: NodeFacts) -> GridHost:
     row = node.row
     state = "" if row.state == "normal" else row.state
     excluded = "excluded" if node.is_ignored else ""
     zero = "" if row.tokens else "no tokens"
     left = state if state == "left" else ""  # it is down as well, for good
     note = excluded or left or node.health or NOTES.get(state) or NOTES.get(row.request) or zero
-    leads = node.is_coordinator
     tag = f"v{node.view.version}" if node.view else ""
     shards, rack = m.shards_of(node.name), m.rack(node.name)
-    hand *= leads
     is_banned = node.is_ignored or row.state == "left"
-    return GridHost(node.name, shards, rack, note, leads, role, hand, tag, node.how, is_banned)
+    return GridHost(node.name, shards, rack, note, node.is_coordinator, tag, node.how, is_banned)
 
 
 NOTES = {
@@ -92,7 +72,7 @@ NOTES = {
     "remove": "goes",
     "rebuilding": "rebuilds",
 }
-"""Short words beside a node's name: its row has room for few letters."""
+"""Short words below a node: its column has room for few letters."""
 
 
 def tablet_map(m: Tablets, s: TabletsState) -> TabletMap:

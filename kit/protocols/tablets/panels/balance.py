@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from kit.errors import counted
 from kit.protocols.tablets.balance import Balance, BalanceState
-from kit.protocols.tablets.panels.grid import grid_panel, storage_panel
+from kit.protocols.tablets.panels.grid import grid_panel
 from kit.protocols.tablets.panels.plans import PlanFacts, plan_panel
 from kit.protocols.tablets.rules.balance.reasons import load_said
 from kit.protocols.tablets.rules.grid import GridHost, TabletGrid, grid_of_maps
@@ -39,9 +39,8 @@ def grid(m: Balance, s: BalanceState) -> TabletGrid:
             health="down" if node.role == "excluded" else "up",
             is_banned=node.role == "excluded",
             tag=load,
-            fill=part,
         )
-        for node, (_, _, load, part) in zip(m.members, node_loads(m, s, 0), strict=True)
+        for node, (_, _, load, _) in zip(m.members, node_loads(m, s, 0), strict=True)
     )
     sizes = {
         (*m.tables[i], place): m.bytes_of(i)
@@ -121,7 +120,6 @@ BALANCE = Views(
         grid_panel(of_state(grid)),
         panel_of("loads", "Load by node", LOADS, Note(_next, "next"), still=True, tab="Loads"),
         plan_panel(of_state(next_plan)),
-        storage_panel(of_state(grid)),
         LAMPS,
     ),
     evidence=("loads",),

@@ -10,7 +10,7 @@ from kit.protocols.tablets.facts import resize as facts
 from kit.protocols.tablets.facts.resize import Readiness
 from kit.protocols.tablets.hosts import LOG
 from kit.protocols.tablets.panels import plans
-from kit.protocols.tablets.panels.grid import grid_panel, storage_panel
+from kit.protocols.tablets.panels.grid import grid_panel
 from kit.protocols.tablets.resize import NOT_POLLED, Resize
 from kit.protocols.tablets.rules import maps
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
@@ -21,9 +21,8 @@ from kit.views import declared
 from kit.views.diagrams import END, START, Standing, state_panel
 from kit.views.fragment import Frag, Kid, h
 from kit.views.gate import Gate
-from kit.views.labels import SLOT, measured
 from kit.views.panel import Scene
-from kit.views.parts import box, bulb, drawing, volume, word
+from kit.views.parts import bulb, volume
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
 
@@ -33,8 +32,6 @@ PHASES = {
     "commit": "the new map can be committed",
     "after": "the barrier after the new map",
 }
-HEIGHT, EDGE = 64.0, 12.0
-BAR_TOP, BAR = 25.0, 16.0
 
 
 # -- the average on a line with both thresholds, the decision, what it waits for -------------------
@@ -79,43 +76,15 @@ def _barrier(scene: Scene) -> tuple[int, int]:
     return len(there), len(there) + len(missing)
 
 
-def _limits(scene: Scene) -> list[str]:
+def _limits(scene: Scene) -> str:
     limits = scene.model.limits
-    return [f"merge below {limits.merge_below} %, split above {limits.split_above} %"]
+    return f"merge below {limits.merge_below} %, split above {limits.split_above} %"
 
 
-def _thresholds(scene: Scene) -> Frag:
-    limits, average = scene.model.limits, scene.state.average
-    percents = limits.merge_below, limits.split_above, average
-    most = 1.15 * max(average, limits.split_above)
-    low, high, here = (EDGE + (SLOT - 2 * EDGE) * percent / most for percent in percents)
-    anchor = "start" if here < 3 * EDGE else "end" if here > SLOT - 3 * EDGE else "middle"
-    return drawing(
-        f"average {average} %: {_limits(scene)[0]}",
-        SLOT,
-        HEIGHT,
-        _stretch(EDGE, low, "merge"),
-        _stretch(low, high, "keep"),
-        _stretch(high, SLOT - EDGE, "split"),
-        [
-            word(f"{size} %", x, BAR_TOP + BAR + 16, "soft")
-            for size, x in zip(percents[:2], (low, high), strict=True)
-        ],
-        h(
-            "g",
-            h("polygon", points="0,0 -7,-11 7,-11", class_="tip"),
-            h("text", f"{average} %", y=-15, text_anchor=anchor),
-            k="average",
-            transform=f"translate({here:.0f} {BAR_TOP:.0f})",
-        ),
-    )
-
-
-def _stretch(left: float, right: float, name: str) -> Frag:
-    wide = right - left
-    label = word(name, left + wide / 2, BAR_TOP + BAR - 4, "on")
-    has_room = measured(name, bold=True) + 4 < wide
-    return h("g", box(left, BAR_TOP, wide, BAR, "box"), label if has_room else None)
+def _sized(scene: Scene) -> Iterator[tuple[str, int]]:
+    limits = scene.model.limits
+    for words, at in (("split above", limits.split_above), ("merge below", limits.merge_below)):
+        yield f"{at} %: {words}", facts.in_bytes(at)
 
 
 def _waited_for(scene: Scene) -> str:
@@ -161,13 +130,6 @@ def _replicas(scene: Scene) -> Iterator[str]:
 # -- the line of tokens cut into tablets, a bracket over each pair that a merge makes one ----------
 
 
-PAIRS_EDGE = 6.0
-LINE, BRACKET, SQUARE = 62.0, 20.0, 24.0
-"""How high a line of tablets is, where its brackets are, how high a tablet is."""
-MOST_PAIRS = 64  # pairs that are drawn; the table below has what stands out of more
-A_LINE = 8  # pairs
-
-
 class SiblingPair(Struct, frozen=True):
     """Two tablets that a merge would make one, the tokens of both, where each has replicas, and the
     moves of the odd one's (from, to) that bring them together.
@@ -205,42 +167,6 @@ def pairs(scene: Scene) -> list[SiblingPair]:
         )
         for even, odd in maps.siblings(given.count)
     ]
-
-
-def _draw_pairs(scene: Scene) -> Frag | None:
-    every = pairs(scene)
-    shown = every[:MOST_PAIRS]
-    lines = [shown[at : at + A_LINE] for at in range(0, len(shown), A_LINE)]
-    drawn = []
-    for y, line in enumerate(lines):
-        wide = (SLOT - 2 * PAIRS_EDGE) / (2 * len(line))
-        drawn += [
-            _pair(pair, PAIRS_EDGE + 2 * at * wide, LINE * y, wide) for at, pair in enumerate(line)
-        ]
-    words = f"{counted(scene.state.map.count, 'tablet')} in {counted(len(every), 'pair')}"
-    return drawing(words, SLOT, LINE * len(lines), drawn) if every else None
-
-
-def _pair(pair: SiblingPair, left: float, top: float, wide: float) -> Frag:
-    over, under = BRACKET, BRACKET + 10
-    bracket = f"M{wide / 2:.0f} {over + 8:.0f}V{over:.0f}H{1.5 * wide:.0f}V{over + 8:.0f}"
-    return h(
-        "g",
-        h("title", pair.said),
-        h("path", d=bracket, class_="wire dashed" if pair.moves else "wire"),
-        word("≠" if pair.moves else "=", wide, over - 5, "strong"),
-        [
-            h(
-                "g",
-                box(wide * side + 1, under, wide - 2, SQUARE, "box"),
-                word(str(number), wide * (side + 0.5), under + SQUARE / 2 + 4.5, "on"),
-            )
-            for side, number in enumerate((pair.even, pair.odd))
-        ],
-        k=f"pair:{pair.even}",
-        class_=None if pair.moves else "taken",
-        transform=f"translate({left:.0f} {top:.0f})",
-    )
 
 
 def _badges(scene: Scene) -> declared.Badges:
@@ -302,11 +228,11 @@ def _log_words(scene: Scene) -> str:
 RESIZE = Views(
     (
         declared.status(_badges, "badges"),
-        grid_panel(declared.of_state(facts.grid), lambda scene: {LOG: _log_words(scene)}, standing),
+        grid_panel(declared.of_state(facts.grid), lambda scene: {LOG: _log_words(scene)}, _sized),
         declared.panel_of(
             "resize",
             "Resize decision",
-            declared.Drawn(_thresholds, _limits),
+            declared.Note(_limits, "limits"),
             declared.Table(
                 _words,
                 "resize:{0[0]}",
@@ -342,7 +268,6 @@ RESIZE = Views(
         declared.panel_of(
             "siblings",
             "Siblings along the tokens",
-            declared.Drawn(_draw_pairs, declared.unsaid),
             declared.Table(
                 pairs,
                 "siblings:{0.even}",
@@ -376,7 +301,6 @@ RESIZE = Views(
             ),
             tab="Sizes",
         ),
-        storage_panel(declared.of_state(facts.grid)),
         state_panel("states", "Transition state", standing, tab="States"),
         plans.RESIZE_LOAD,
         plans.RESIZE_PLAN,

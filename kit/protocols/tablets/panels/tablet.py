@@ -21,11 +21,9 @@ from kit.protocols.storage.facts import OUTPUT
 from kit.protocols.storage.panels import VIEWS as STORAGE
 from kit.protocols.storage.rules import requests
 from kit.protocols.storage.rules.conditions import begun_writes
-from kit.protocols.tablets.panels.grid import TAB, grid_panel
 from kit.protocols.tablets.panels.tablets import diagram
 from kit.protocols.tablets.rules import tablet_history
-from kit.protocols.tablets.rules.grid import GridHost, PlacedTablet, TabletGrid, TabletWay
-from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets, TabletReplica
+from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets
 from kit.protocols.tablets.rules.stages import TRANSITIONS, TransitionKind, ends_well
 from kit.protocols.tablets.rules.tablet_history import NO_TRANSITION, WITHIN_NODE, stage_of
 from kit.protocols.tablets.tablet import Tablet
@@ -40,7 +38,7 @@ __all__ = ["OUTPUT", "TABLET"]
 STREAMING, SWITCH = "streaming", "write_both_read_new"
 
 
-# -- the way of a transition, and the grid that it changes -----------------------------------------
+# -- the way of a transition, its replicas -----------------------------------------
 
 
 class StagePath(Struct, frozen=True):
@@ -86,38 +84,6 @@ def standing(scene: Scene) -> Standing:
     way = path(scene.model, scene.state)
     ends = (END,) * way.ended
     return Standing(diagram(way.kind, scene.model.edition), (START, *way.stages, *ends))
-
-
-def grid(m: Tablet, s: storage.StorageState) -> TabletGrid:
-    """The tablet as the newest version has it, with data where no replica of it is."""
-
-    def placed(name: str) -> TabletReplica:
-        """The shard that a name of a history stands for: that of a node is its first one."""
-        host, _, shard = name.partition(":")
-        return TabletReplica(host, int(shard or 0))
-
-    way, places = path(m, s), [placed(name) for name in m.history.replicas]
-    moving = bool(way.stages) and not way.ended
-    view = m.newest(s).view
-    reads, writes = (
-        tuple(map(placed, m.history.names(mask))) for mask in (view.read_at, view.written_at)
-    )
-    ways = (TabletWay(way.kind, way.stages[-1], way.sets, reads, writes),) if moving else ()
-    known = {*way.replicas, *way.sets.both} if moving else {*way.replicas}
-    filled = (
-        place for place, cell in zip(places, s.cells, strict=True) if cell != requests.NOTHING
-    )
-    stray = tuple(place for place in filled if place not in known)
-    shards = 1 + max(place.shard for place in places)
-    hosts = tuple(
-        GridHost(
-            m.history.replicas[i], shards, note="down" * is_down, health=("up", "down")[is_down]
-        )
-        for i in range(m.replicas)
-        if not holds(m.all_shards, i)
-        for is_down in [holds(s.down, i)]
-    )
-    return TabletGrid(hosts, (PlacedTablet("ks.table", 0, way.replicas, ways, stray),))
 
 
 # -- who stands at which stage ---------------------------------------------------------------------
@@ -464,9 +430,6 @@ TABLET = replace(
             if panel.name == "views"
             else panel
             for panel in STORAGE.panels
-        ),
-        replace(
-            grid_panel(declared.of_state(grid), room=TAB), optional=True, still=False, tab="Grid"
         ),
         declared.panel_of(
             "strips",

@@ -512,7 +512,7 @@ def _of_model(panel: Panel) -> Panel:
 TABLETS = Views(
     (
         status(_badges, "badges"),
-        grid_panel(of_state(facts.grid), above, standing),
+        grid_panel(of_state(facts.grid), above),
         panel_of("now", "Selectors and work by stage", Drawn(_draw_now), still=True, tab="Stage"),
         state_panel("stages", "Stages of the transition", standing, tab="States"),
         panel_of(

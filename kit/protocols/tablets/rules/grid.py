@@ -22,10 +22,6 @@ from kit.protocols.topology.rules.machines import Edition
 Part = Literal["", "pending", "leaving", "stray"]
 """What a shard has of a tablet: a replica that stays (the empty text), one that the transition adds
 or takes away, data of a tablet of which it is no replica."""
-DECIDED = "a command that is not committed yet"
-"""What a coordinator has in hand once it has decided."""
-SIZED = "size "
-"""What the tag of a node begins with that says how large its tablets are."""
 Sizes = Mapping[tuple[str, int, TabletReplica], int]
 """The bytes of a replica, by table, number of the tablet and place."""
 UNKNOWN: Sizes = MappingProxyType({})
@@ -35,11 +31,8 @@ class GridHost(Struct, frozen=True):
     """A node: its shards, its rack, and what is to be said of it (*down*, *leaving*).
 
     ``health`` (*up*, *down*, *gone* or *joining*) and ``is_banned`` are drawn as of any cast.
-    ``leads``: the topology coordinator runs there; ``hand`` is what it has in hand:
-    a command that it has not committed yet, or how far its work is.
-    ``barrier`` is how it stands in the barrier that runs (*answered*, *asked*), if at all,
-    ``tag`` the version that it goes by, as short as it can be, or how large its tablets are; where
-    loads are seen, its load, and ``fill`` that load by the largest one.
+    ``leads``: the topology coordinator runs there. ``tag`` is the version that it goes by, as short
+    as it can be, or how large its tablets are, or its load.
     """
 
     name: str
@@ -47,12 +40,9 @@ class GridHost(Struct, frozen=True):
     rack: str = ""
     note: str = ""
     leads: bool = False
-    barrier: str = ""
-    hand: str = ""
     tag: str = ""
     health: str = "up"
     is_banned: bool = False
-    fill: float | None = None
 
 
 class TabletWay(Struct, frozen=True):
