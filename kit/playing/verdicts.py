@@ -30,8 +30,7 @@ def verdict(model: Model[Any, Any], result: Result) -> str:
     seen = counted(result.states, "state")
     if result.violation is not None:
         steps = counted(len(result.violation.actions), "step")
-        shortest = "the shortest run; " if result.mode == "breadth" else ""
-        return f"Broken after {steps} ({shortest}{seen} searched)."
+        return f"Broken after {steps} (the shortest run; {seen} searched)."
     if result.interrupted:
         at_work = f" The search stopped in {result.at_work}." if result.at_work else ""
         return stopped(result.states) + at_work

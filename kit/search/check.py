@@ -29,7 +29,7 @@ from kit.model.source import raised_at
 from kit.model.vet import check_contract, exploring
 from kit.search.commuting import larger_steps
 from kit.search.partial_order import OrderCheck, single_steps
-from kit.search.search import NO_LIMIT, Mode, Search, Violation, symmetry_name
+from kit.search.search import NO_LIMIT, Search, Violation, symmetry_name
 
 LONGEST = 60  # characters of a parameter's value in a line
 KINDS = ("always", "step", "monitor", "sometimes", "goal", "live")
@@ -200,7 +200,7 @@ def _size(value: Any, known: set[int]) -> int:
 
 WORDS = "{done:,} states, {now:,} being examined"
 
-__all__ = ["Mode", "Progress", "Result", "Violation", "check", "check_refinement"]
+__all__ = ["Progress", "Result", "Violation", "check", "check_refinement"]
 
 
 class Result(Lines, frozen=True):
@@ -208,21 +208,21 @@ class Result(Lines, frozen=True):
 
     ``states`` counts unique states (with what monitors remember; with symmetry, one of those that
     are alike), ``transitions`` the steps taken between them, ``depth`` the steps of the longest
-    shortest run (depth first: of the longest run that was followed). ``complete`` says that nothing
-    reachable was left out, and ``unreached`` names the *sometimes* properties that no state showed.
-    ``unjudged`` names the *goal* properties when the search was not complete. ``seconds`` is the
-    time of the search alone, ``memory`` about how many bytes it kept at its end; ``short`` says
-    that there was no more, ``interrupted`` that somebody stopped it, and ``at_work`` which function
-    and line of a model of one's own were at work. ``compared`` counts the states of which a search
-    with ``symmetry`` saw that they go on as what stands for them does, ``ordered`` those of which a
-    search with a partial order saw that no other order matters (None: a search without one); its
-    ``transitions`` and ``depth`` are larger steps. ``bound`` is why the model itself left out what
-    goes beyond one of its parameters, where that happened: all states within it were visited, and
-    the verdict is ``bounded``. ``costs`` are the known costs of the protocol that were met, each
-    with the first run to it: no search ends at one. ``within`` is what bounds *live* properties
-    alone, and ``endless`` names those that were not judged: the search was not complete, or had a
-    symmetry or a partial order. ``scope`` tells the configuration, what was judged and what was
-    not: ``complete`` is said of states only, and what a search says in all is its ``sentence``.
+    shortest run. ``complete`` says that nothing reachable was left out, and ``unreached`` names the
+    *sometimes* properties that no state showed. ``unjudged`` names the *goal* properties when the
+    search was not complete. ``seconds`` is the time of the search alone, ``memory`` about how many
+    bytes it kept at its end; ``short`` says that there was no more, ``interrupted`` that somebody
+    stopped it, and ``at_work`` which function and line of a model of one's own were at work.
+    ``compared`` counts the states of which a search with ``symmetry`` saw that they go on as what
+    stands for them does, ``ordered`` those of which a search with a partial order saw that no other
+    order matters (None: a search without one); its ``transitions`` and ``depth`` are larger steps.
+    ``bound`` is why the model itself left out what goes beyond one of its parameters, where that
+    happened: all states within it were visited, and the verdict is ``bounded``. ``costs`` are the
+    known costs of the protocol that were met, each with the first run to it: no search ends at one.
+    ``within`` is what bounds *live* properties alone, and ``endless`` names those that were not
+    judged: the search was not complete, or had a symmetry or a partial order. ``scope`` tells the
+    configuration, what was judged and what was not: ``complete`` is said of states only, and what a
+    search says in all is its ``sentence``.
     """
 
     model: str
@@ -238,7 +238,6 @@ class Result(Lines, frozen=True):
     interrupted: bool = False
     compared: int = 0
     symmetry: bool = False
-    mode: Mode = "breadth"
     scope: Scope = Scope()
     at_work: str = ""
     ordered: int | None = None
@@ -345,14 +344,12 @@ def check_searchable(model: Model[Any, Any]) -> None:
 
 
 @checked
-def check(  # noqa: PLR0913  # each way to search by its own name
+def check(
     model: Model[Any, Any],
     properties: tuple[Property, ...] | None = None,
     *,
     monitors: tuple[Monitor, ...] | None = None,
-    mode: Mode = "breadth",
     max_states: int | None = None,
-    max_depth: int | None = None,
     symmetry: bool = False,
     partial_order: bool = False,
     past_costs: bool = True,
@@ -361,8 +358,7 @@ def check(  # noqa: PLR0913  # each way to search by its own name
     """Visit every reachable state of ``model`` and judge its properties and monitors.
 
     ``properties`` replaces the model's own, and leaves out its monitors unless ``monitors`` are
-    given, too. ``mode`` is ``breadth`` (shortest counterexamples) or ``depth`` (few states wait).
-    ``max_states`` bounds the states, ``max_depth`` how many steps from the start they may be.
+    given, too. A counterexample is the shortest. ``max_states`` bounds the states.
     ``symmetry`` visits one of all states that the model's symmetry makes alike. ``partial_order``
     takes the steps that may wait right before those that look at them: a counterexample is then
     the shortest in such larger steps. ``progress`` is called now and then with the number of states
@@ -377,16 +373,15 @@ def check(  # noqa: PLR0913  # each way to search by its own name
     A state without successors is no error, unless the model ``rests_at_goals`` only: then it is
     the violation *deadlock*. Interrupted from the keyboard, a search tells what it has found.
 
-    Raises BadInput for a bound below 1, an unknown mode, a symmetry or a partial order that is not
-    there, or that what is judged does not fit; or when the model changes its states, or makes
-    states that cannot be told apart (with the line).
+    Raises BadInput for a bound below 1, a symmetry or a partial order that is not there, or that
+    what is judged does not fit; or when the model changes its states, or makes states that cannot
+    be told apart (with the line).
     Raises KitError when a symmetry or a partial order is found to be wrong.
     Raises Refused for a record.
     """
     check_searchable(model)
-    for name, bound in (("max_states", max_states), ("max_depth", max_depth)):
-        if bound is not None and bound < 1:
-            raise BadInput(name, bound, "a number from 1 up, or None for no bound")
+    if max_states is not None and max_states < 1:
+        raise BadInput("max_states", max_states, "a number from 1 up, or None for no bound")
     check_contract(model, properties, monitors)
     watching = monitors
     if watching is None:
@@ -406,11 +401,10 @@ def check(  # noqa: PLR0913  # each way to search by its own name
         watching,
         symmetry=symmetry,
         most=max_states or NO_LIMIT,
-        deepest=max_depth or NO_LIMIT,
         past_costs=past_costs,
     )
     with shown(progress, WORDS, max_states) as report:
-        result = _timed(search, order, mode, _within_memory(search, report))
+        result = _timed(search, order, _within_memory(search, report))
     return replace(result, endless=(*result.endless, *(prop.name for prop in lives)))
 
 
@@ -426,14 +420,14 @@ def _within_memory(search: Search, progress: Progress | None) -> Progress:
     return report
 
 
-def _timed(search: Search, order: OrderCheck | None, mode: Mode, progress: Progress) -> Result:
+def _timed(search: Search, order: OrderCheck | None, progress: Progress) -> Result:
     model = search.model
     violation, interrupted, at_work = None, False, ""
     visited, held = 0, 0
     began = perf_counter()
     with exploring(model, search.monitors, search.under_way):
         try:
-            violation = search.run(mode, progress)
+            violation = search.run(progress)
             if search.alike is not None:
                 search.alike.compare(search.parents)
             if order is not None:
@@ -477,7 +471,6 @@ def _timed(search: Search, order: OrderCheck | None, mode: Mode, progress: Progr
         interrupted,
         0 if search.alike is None else search.alike.compared,
         search.alike is not None,
-        mode,
         scope,
         at_work,
         None if order is None else order.compared,

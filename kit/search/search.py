@@ -11,7 +11,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -347,7 +347,6 @@ def lead_to(ends: Iterable[Any], sources: Mapping[Any, Iterable[Any]], able: set
                 todo.append(source)
 
 
-Mode = Literal["breadth", "depth"]
 REPORT_EVERY = 4096  # nodes, and sooner of few: they may be large
 NO_LIMIT = 1 << 62
 DEADLOCK = "deadlock"
@@ -362,13 +361,13 @@ class Violation(Struct, frozen=True):
 
     A known cost of the protocol has a ``remark`` with its source; no search ends there.
 
-    Breadth first the run is the shortest of all properties and monitors, of coming to rest where
-    no *goal* holds, and of losing a *goal*, as far as the states visited and as many again show.
-    Of equally short ones it is the one met first: states in the order in which they were found,
-    steps in that of the rules; of one step what *step* properties say, then *always*, then
-    monitors, each in the model's order; after all these coming to rest, and a *goal* last. A
-    *live* property is judged when all else holds: ``loop`` is the number of steps after which the
-    run is where its last step leads back to (all of them: it rests there).
+    The run is the shortest of all properties and monitors, of coming to rest where no *goal* holds,
+    and of losing a *goal*, as far as the states visited and as many again show. Of equally short
+    ones it is the one met first: states in the order in which they were found, steps in that of the
+    rules; of one step what *step* properties say, then *always*, then monitors, each in the model's
+    order; after all these coming to rest, and a *goal* last. A *live* property is judged when all
+    else holds: ``loop`` is the number of steps after which the run is where its last step leads
+    back to (all of them: it rests there).
     """
 
     property: str
@@ -401,16 +400,6 @@ class _Sought:
         return bool(self.key == other)
 
 
-class _Open(Struct):
-    """A node on the way of a depth-first search, and the steps from it not yet taken."""
-
-    node: Any
-    key: Any
-    steps: Iterator[tuple[Any, Any]]
-    again: bool
-    ends: bool = True
-
-
 class Search:
     """One search: what was visited, how it was reached, and the counts."""
 
@@ -422,10 +411,9 @@ class Search:
         *,
         symmetry: bool,
         most: int,
-        deepest: int,
         past_costs: bool = True,
     ) -> None:
-        """A search of at most ``most`` nodes, none further than ``deepest`` steps from the start.
+        """A search of at most ``most`` nodes.
 
         With ``symmetry``, the model has one and each monitor knows how to rename.
         """
@@ -434,14 +422,13 @@ class Search:
         self.model = model
         self.is_own = vet.is_own(model)
         self.monitors = tuple(map(vet.careful_monitor, monitors))
-        self.most, self.deepest, self.past_costs = most, deepest, past_costs
+        self.most, self.past_costs = most, past_costs
         self.steps_on: dict[type, tuple[Any, ...]] = {}
         self.within: dict[str, None] = {}
         self.parents: dict[Any, Any] = {}
         self.sources: dict[Any, list[Any]] = {}
         self.frontier: list[Any] = []
         self.keys: list[Any] = []
-        self.stack: list[_Open] = []
         self.transitions = 0
         self.depth = 0
         self.complete = True
@@ -455,7 +442,7 @@ class Search:
         self.stopped_at: Any = None
         self.relied = model.relied if type(model).relied is not Model.relied else None
 
-    def run(self, mode: Mode, progress: Progress) -> Violation | None:
+    def run(self, progress: Progress) -> Violation | None:
         """Visit nodes until a violation, a bound or the end; then judge possible progress."""
         start = self.nodes.first()
         vet.check_purity(self.model, self.state_of(start))
@@ -465,10 +452,7 @@ class Search:
         key = self.key_of(start)
         self.parents[key] = key
         self.frontier, self.keys = [start], [key]
-        violation = self._judge(start, key)
-        if violation is None:
-            search = self._breadth_first if mode == "breadth" else self._depth_first
-            violation = search(progress)
+        violation = self._judge(start, key) or self._breadth_first(progress)
         if not self.is_own and any(_Sought(key) not in self.parents for key in self.parents):
             vet.blame_states(self.model, [self.state_of(key) for key in self.parents])
         if violation is None and self.complete:
@@ -494,25 +478,21 @@ class Search:
 
     def forget(self) -> None:
         """Give back the memory of all that was visited."""
-        for kept in (self.parents, self.sources, self.frontier, self.keys, self.stack):
+        for kept in (self.parents, self.sources, self.frontier, self.keys):
             kept.clear()
 
     def under_way(self) -> list[Any]:
         """The nodes whose steps are being taken."""
-        return [opened.node for opened in self.stack] or self.frontier
-
-    # -- the two orders ---------------------------------------------------------------------------
+        return self.frontier
 
     def _breadth_first(self, progress: Progress) -> Violation | None:
         """Level by level, so that the first run found to a node is a shortest one."""
-        level = 0
         while self.frontier and self.complete:
             if not self.is_own:
                 vet.check_purity(self.model, self.state_of(self.frontier[0]))
             reached: list[Any] = []
             keys: list[Any] = []
-            violation = self._level(reached, keys, level >= self.deepest, progress)
-            level += 1
+            violation = self._level(reached, keys, progress)
             self.depth += bool(reached)
             if violation is not None:
                 self.depth = max(self.depth, len(violation.actions))
@@ -546,20 +526,16 @@ class Search:
         lost = self._lost_goal(*further)
         return min(violation, lost or violation, key=lambda each: len(each.actions))
 
-    def _level(
-        self, reached: list[Any], keys: list[Any], closed: bool, progress: Progress
-    ) -> Violation | None:
+    def _level(self, reached: list[Any], keys: list[Any], progress: Progress) -> Violation | None:
         """Take every enabled step of a level's nodes; what is new goes to ``reached`` and ``keys``.
 
-        A ``closed`` level takes no new nodes: what would be one is beyond the bound on depth. The
-        time of a search is spent here, so names are looked up once, outside the loops.
+        The time of a search is spent here, so names are looked up once, outside the loops.
         """
         successors, canonical = self.successors, self.canonical
         parents, judge = self.parents, self._judge
         looking = bool(self.steps or self.goals)
         ends = self.model.rests_at_goals
-        room = len(parents) if closed else self.most
-        due = self.due
+        room, due = self.most, self.due
         taken = 0
         try:
             for node, own in zip(self.frontier, self.keys, strict=True):
@@ -570,8 +546,6 @@ class Search:
                     fresh = key not in parents
                     if fresh and len(parents) >= room:
                         self.complete = False
-                        if closed:
-                            continue
                         return None
                     taken += 1
                     if looking:
@@ -592,71 +566,10 @@ class Search:
                 if len(parents) >= due:
                     progress(len(parents), len(self.frontier))
                     self.due = due = _due_after(len(parents))
-                    room = min(room, self.most)  # memory may have become short
+                    room = self.most  # memory may have become short
         finally:
             self.transitions += taken
             self.stopped_at = own
-        return None
-
-    def _depth_first(self, progress: Progress) -> Violation | None:
-        """One run to its end, then the next: few nodes wait, but runs are not the shortest.
-
-        Within a bound on depth a node is visited again when a shorter way to it is found, so that
-        nothing nearer than the bound is missed; its steps count once.
-        """
-        (first,) = self.frontier
-        start = self.key_of(first)
-        away = {start: 0}
-        beyond: dict[Any, list[tuple[Any, ...]]] = {}
-        stack = self.stack
-        stack += [_Open(first, start, self.successors(first), False)]
-        while stack:
-            top = stack[-1]
-            for action, after in top.steps:
-                top.ends = False
-                key = self.key_of(after)
-                fresh = key not in self.parents
-                if fresh and len(stack) > self.deepest:
-                    beyond.setdefault(key, []).append((top.node, top.key, action, after, key))
-                    continue
-                if fresh and len(self.parents) >= self.most:
-                    self.complete = False
-                    return None
-                if not top.again:
-                    self.transitions += 1
-                    violation = self._look(top.node, top.key, action, after, key)
-                    if violation is not None:
-                        return violation
-                if fresh or (self.deepest < NO_LIMIT and len(stack) < away[key]):
-                    self.parents[key] = top.key
-                    away[key] = len(stack)
-                    stack.append(_Open(after, key, self.successors(after), not fresh))
-                    self.depth = max(self.depth, len(stack) - 1)
-                    violation = self._judge(after, key) if fresh else None
-                    if violation is not None:
-                        return violation
-                    break
-            else:
-                stack.pop()
-                violation = self._deadlock(top.node, top.key) if top.ends else None
-                if violation is not None:
-                    return violation
-            if len(self.parents) >= self.due:
-                progress(len(self.parents), len(stack))
-                self.due = _due_after(len(self.parents))
-        return self._come_nearer(beyond)
-
-    def _come_nearer(self, beyond: dict[Any, list[tuple[Any, ...]]]) -> Violation | None:
-        """Look at the steps that first led beyond the bound; some of their ends came nearer."""
-        for key, steps in beyond.items():
-            if key not in self.parents:
-                self.complete = False
-                continue
-            for step in steps:
-                self.transitions += 1
-                violation = self._look(*step)
-                if violation is not None:
-                    return violation
         return None
 
     # -- judging ----------------------------------------------------------------------------------

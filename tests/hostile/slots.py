@@ -249,13 +249,8 @@ def _exported(model: Any, folder: Path) -> None:
     export_html(timeline, folder / "page.html")
 
 
-def _searched_in_part(model: Any, _folder: Path) -> None:
-    check(model, max_states=50, mode="depth")
-
-
 OPERATIONS: dict[str, Callable[[Any, Path], Any]] = {
     "check": lambda model, _: check(model, max_states=300),
-    "check in depth": _searched_in_part,
     "check by symmetry": lambda model, _: check(model, max_states=300, symmetry=True),
     "fuzz": lambda model, _: fuzz(model, range(3), steps=8),
     "states": lambda model, _: states(model),

@@ -23,7 +23,7 @@ from kit.model.declared import (
 from kit.model.model import Monitor
 from kit.model.registry import build
 from kit.model.timeline import Timeline
-from kit.search.check import Mode, check
+from kit.search.check import check
 from kit.search.fuzz import fuzz
 
 SOURCE = "the paper, section 4"
@@ -107,12 +107,11 @@ def counter(*names: str, off: tuple[str, ...] = (), **given: Any) -> Any:
     return kind(off=off, **given)
 
 
-@pytest.mark.parametrize("mode", ["breadth", "depth"])
-def test_a_search_goes_on_past_every_kind_of_cost(mode: Mode) -> None:
+def test_a_search_goes_on_past_every_kind_of_cost() -> None:
     """A property of states or steps, a monitor, a goal and a deadlock: all states are visited, each
     cost is told with its source and a run, and nothing is called a violation.
     """
-    result = check(counter(*ALL, crashes=1), mode=mode)
+    result = check(counter(*ALL, crashes=1))
     assert (result.violation, result.verdict, result.states) == (None, "known cost", 8)
     assert {met.property for met in result.costs} == {*ALL}
     assert "no violation but known costs of the protocol: " in result.sentence
@@ -120,8 +119,7 @@ def test_a_search_goes_on_past_every_kind_of_cost(mode: Mode) -> None:
         assert Timeline.along(counter(*ALL, crashes=1), met.actions).state.broken
         assert f"{met.property}: a known cost of the protocol. The counter is lost." in repr(result)
         assert SOURCE in met.remark
-        if mode == "breadth":
-            assert len(met.actions) == 1
+        assert len(met.actions) == 1
 
 
 @pytest.mark.parametrize("left", ALL)

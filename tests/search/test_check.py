@@ -16,7 +16,7 @@ from kit.model.registry import build
 from kit.model.timeline import Timeline
 from kit.model.trace import dumps, loads
 from kit.protocols.twophase.twophase import TwoPhase, TwoPhaseParameters
-from kit.search.check import Mode, check
+from kit.search.check import check
 from tests.examples import examples
 from tests.model.toys import Cell, Go, Graph, endless
 from tests.quality.breaking import answering, own_answer, unguarded
@@ -164,14 +164,11 @@ def test_a_bound_is_kept_and_told(bound: int, complete: bool) -> None:
     assert result.complete is complete
 
 
-@pytest.mark.parametrize("mode", ["breadth", "depth"])
-def test_progress_is_told_now_and_then(mode: Mode) -> None:
+def test_progress_is_told_now_and_then() -> None:
     """The progress callback hears growing counts, often enough, but not at every state."""
     heard: list[tuple[int, int]] = []
     result = check(
-        TwoPhase(TwoPhaseParameters(6)),
-        mode=mode,
-        progress=lambda seen, level: heard.append((seen, level)),
+        TwoPhase(TwoPhaseParameters(6)), progress=lambda seen, level: heard.append((seen, level))
     )
     seen = [count for count, _ in heard]
     assert seen == sorted(set(seen))

@@ -53,8 +53,6 @@ def less(name: str) -> tuple[Any, Result]:
             return two, check(two, ())
         case "bounded by states":
             return two, check(two, max_states=200)
-        case "bounded by depth":
-            return two, check(two, max_depth=4)
         case "symmetry":
             return two, check(two, symmetry=True)
         case "symmetry, dropped":
@@ -79,7 +77,6 @@ LESS = {
     "properties dropped": "judged in part",
     "nothing judged": "judged in part",
     "bounded by states": "bounded",
-    "bounded by depth": "bounded",
     "symmetry": "up to symmetry",
     "symmetry, dropped": "judged in part",
     "partial order": "up to order",
@@ -121,10 +118,6 @@ def test_parameters_are_told_where_they_differ() -> None:
     scope = check(build("tcm", {"operations": operations}), max_states=5).scope
     assert scope.parameters == {"operations": operations}
     assert scope.configuration.endswith("…")
-
-
-"""Numbers from 0 on that do not say how often something may happen."""
-"""Numbers from 1 on that do: what is beyond them is nobody's choice any more."""
 
 
 @pytest.mark.parametrize("name", sorted(entries()))

@@ -1,4 +1,4 @@
-"""Ways to search: breadth or depth first, bounded, with symmetry, interrupted, with deadlocks."""
+"""Ways to search: bounded, with symmetry, interrupted, with deadlocks."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kit.errors import BadInput, Refusal
@@ -15,17 +13,11 @@ from kit.model.declared import Declared, State, action, parameter
 from kit.model.model import Monitor, Property, always, goal, sometimes, step
 from kit.model.timeline import Timeline
 from kit.protocols.twophase.twophase import Prepare, ReceiveDecision, TwoPhase, TwoPhaseParameters
-from kit.search.check import Mode, Result, check
-from tests.examples import examples
+from kit.search.check import check
 from tests.model.toys import Go, Graph
 from tests.quality.breaking import answering, own_answer
 from tests.saying import like
-from tests.search.test_check import WRONG, Rash, distances
-
-edges = st.dictionaries(
-    st.integers(0, 8), st.lists(st.integers(0, 8), unique=True, max_size=4).map(tuple), max_size=9
-)
-MODES: tuple[Mode, ...] = ("breadth", "depth")
+from tests.search.test_check import WRONG, Rash
 
 
 def committing(rms: int) -> TwoPhase:
@@ -41,58 +33,10 @@ def replayed(model: Any, actions: tuple[Any, ...]) -> Any:
     return timeline.state
 
 
-# -- depth first -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_depth_first_finds_a_run_too(name: str) -> None:
-    """Depth first, a wrong property is refuted by a run that replays, if not by the shortest."""
-    prop, shortest = WRONG[name]
-    model = TwoPhase()
-    violation = check(model, (prop,), mode="depth").violation
-    assert violation is not None
-    assert len(violation.actions) >= shortest
-    assert prop.check(replayed(model, violation.actions)) == violation.witness
-
-
-@given(edges, st.integers(0, 8), st.integers(1, 5), st.sampled_from(MODES))
-@examples(400)
-def test_any_graph_within_a_depth(
-    graph: dict[int, tuple[int, ...]], bad: int, depth: int, mode: Mode
-) -> None:
-    """Within a bound on depth, both orders visit exactly the nodes that near and the steps between
-    them, and are complete exactly when there are no others.
-    """
-    away = distances(graph, 0)
-    near = {node for node, steps in away.items() if steps <= depth}
-    result = check(Graph(graph), max_depth=depth, mode=mode)
-    assert result.states == len(near)
-    assert result.transitions == sum(
-        other in near for node in near for other in graph.get(node, ())
-    )
-    assert result.complete is (len(near) == len(away))
-    assert mode == "depth" or result.depth == max(away[node] for node in near)
-    prop = always("bad", "Never there", lambda s: "there" if s.at == bad else None)
-    found = check(Graph(graph), (prop,), max_depth=depth, mode=mode).violation
-    assert (found is not None) == (bad in near)
-    assert found is None or len(found.actions) <= depth
-    onto = step("onto", "No step there", lambda b, a, n: f"{b.at}" if n.at == bad else None)
-    found = check(Graph(graph), (onto,), max_depth=depth, mode=mode).violation
-    assert (found is not None) == (bad in near and any(bad in graph.get(n, ()) for n in near))
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"max_depth": 0}, "max_depth | 0 | from 1"),
-        ({"max_states": -3}, "max_states | -3 | from 1"),
-        ({"mode": "random"}, "mode | 'random' | breadth, depth"),
-    ],
-)
-def test_senseless_limits_are_bad_input(given: dict[str, Any], said: str) -> None:
-    """A bound below one and an unknown order are refused in one line."""
-    with pytest.raises(BadInput, match=like(said)):
-        check(TwoPhase(), **given)
+def test_a_senseless_bound_is_bad_input() -> None:
+    """A bound below one is refused in one line."""
+    with pytest.raises(BadInput, match=like("max_states | -3 | from 1")):
+        check(TwoPhase(), max_states=-3)
 
 
 # -- symmetry --------------------------------------------------------------------------------------
@@ -116,22 +60,20 @@ PROPERTIES: dict[str, tuple[Property, ...]] = {
 }
 
 
-@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", PROPERTIES)
-def test_symmetry_changes_no_verdict(name: str, mode: Mode) -> None:
-    """With and without symmetry the same property is broken, breadth first by as long a run, which
-    replays on the real model and ends with the witness that is told.
+def test_symmetry_changes_no_verdict(name: str) -> None:
+    """With and without symmetry the same property is broken, by as long a run, which replays on the
+    real model and ends with the witness that is told.
     """
     properties = PROPERTIES[name]
-    whole = check(TwoPhase(), properties, mode=mode)
-    some = check(TwoPhase(), properties, mode=mode, symmetry=True)
+    whole = check(TwoPhase(), properties)
+    some = check(TwoPhase(), properties, symmetry=True)
     assert some.states <= whole.states
     assert (some.complete, some.unreached) == (whole.complete, whole.unreached)
     assert (some.violation is None) is (whole.violation is None)
     if some.violation is not None and whole.violation is not None:
         assert some.violation.property == whole.violation.property
-        if mode == "breadth":
-            assert len(some.violation.actions) == len(whole.violation.actions)
+        assert len(some.violation.actions) == len(whole.violation.actions)
         state = replayed(TwoPhase(), some.violation.actions)
         if properties[0].kind == "always":
             assert properties[0].check(state) == some.violation.witness
@@ -184,8 +126,7 @@ def test_a_model_without_symmetry_says_so() -> None:
 # -- interrupted -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_an_interrupted_search_keeps_what_it_found(mode: Mode) -> None:
+def test_an_interrupted_search_keeps_what_it_found() -> None:
     """Stopped from the keyboard, a search tells its counts, that it is not complete, and why."""
     seen = set[Any]()
 
@@ -194,42 +135,36 @@ def test_an_interrupted_search_keeps_what_it_found(mode: Mode) -> None:
         if len(seen) == 1000:
             raise KeyboardInterrupt
 
-    result = check(committing(5), (always("stop", "Stop", stop),), mode=mode)
+    result = check(committing(5), (always("stop", "Stop", stop),))
     assert (result.interrupted, result.complete, result.violation) == (True, False, None)
     assert result.states == 1000
     assert result.transitions >= 999
     assert 0 < result.memory < 10**6
 
 
-def told(result: Result) -> Result:
-    """A result without what differs from run to run."""
-    return replace(result, seconds=0.0)
-
-
 # -- deadlocks -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_a_deadlock_is_a_violation_where_the_model_says_so(mode: Mode) -> None:
+def test_a_deadlock_is_a_violation_where_the_model_says_so() -> None:
     """A model that rests at its goals only has a deadlock where it rests elsewhere."""
     home = goal("home", "One can come to 3", lambda s: s.at == 3)
     model = Graph({0: (1, 3), 1: (2, 3), 2: (), 3: ()}, home)
-    assert check(model, mode=mode, max_states=4).violation is not None
+    assert check(model, max_states=4).violation is not None
     model.rests_at_goals = True
-    found = check(model, mode=mode).violation
+    found = check(model).violation
     assert found is not None
     assert (found.property, found.actions) == ("deadlock", (Go(1), Go(2)))
     assert found.witness == "nothing more can happen"
     clean = Graph({0: (1,), 1: (3,), 3: ()}, home)
     clean.rests_at_goals = True
-    assert check(clean, mode=mode).complete
-    assert check(clean, (), mode=mode).complete
+    assert check(clean).complete
+    assert check(clean, ()).complete
     restless = Graph({0: (0,)})
     restless.rests_at_goals = True
-    assert check(restless, mode=mode).complete
+    assert check(restless).complete
     restless = Graph({0: (1,)})
     restless.rests_at_goals = True
-    assert check(restless, mode=mode).violation is not None
+    assert check(restless).violation is not None
 
 
 def test_a_deadlock_names_what_is_refused() -> None:
@@ -277,24 +212,20 @@ class Grid(Declared[At]):
         return At(s.row + 1, to)
 
 
-@pytest.mark.parametrize("mode", ["breadth", "depth"])
 @pytest.mark.parametrize(("rows", "wide"), [(300, 1), (1, 300), (20, 20)])
-def test_progress_is_told_whatever_the_shape(rows: int, wide: int, mode: Any) -> None:
+def test_progress_is_told_whatever_the_shape(rows: int, wide: int) -> None:
     """A long row of states with one step each, one state with many, and what lies between."""
     seen: list[int] = []
-    result = check(
-        Grid(rows=rows, wide=wide), mode=mode, progress=lambda done, _: seen.append(done)
-    )
+    result = check(Grid(rows=rows, wide=wide), progress=lambda done, _: seen.append(done))
     assert result.verdict == "complete"
     assert seen == sorted(seen)
     assert seen[0] < (100 if wide < 300 else 302)
     assert all(b <= a * 1.25 + wide + 16 for a, b in pairwise(seen))
 
 
-@pytest.mark.parametrize("mode", ["breadth", "depth"])
-def test_no_memory_at_all_is_no_fault_of_the_model(mode: Any) -> None:
+def test_no_memory_at_all_is_no_fault_of_the_model() -> None:
     """What was visited is counted, and then given back."""
-    result = check(Grid(rows=90, short_at=40), mode=mode)
+    result = check(Grid(rows=90, short_at=40))
     assert result.sentence.startswith(SENTENCE)
     assert result.states == 41
     assert result.memory > 0
