@@ -102,7 +102,6 @@ def main() -> None:
         name: grouped(of_signs | advances(cut(following, LETTERS, {"wght": weight})))
         for name, weight in WEIGHTS.items()
     }
-    table["mono"] = grouped(advances(fonts["mono"]))
     text = json.dumps(table, ensure_ascii=False, indent=1)
     (FOLDER / "advances.json").write_text(f"{text}\n", encoding="utf-8")
     print(sum((FOLDER / f"{name}.woff2").stat().st_size for name in fonts), "bytes of woff2")

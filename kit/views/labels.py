@@ -68,12 +68,12 @@ def wide(text: str, size: int = SIZE) -> float:
 
 
 @lru_cache(1 << 13)
-def measured(text: str, size: float = SIZE, *, bold: bool = False, mono: bool = False) -> float:
+def measured(text: str, size: float = SIZE, *, bold: bool = False) -> float:
     """How wide a text is in the kit's typeface, in pixels: without kerning, which adds little.
 
     A text of a weight between is less wide than a ``bold`` one.
     """
-    widths = advances("mono" if mono else "bold" if bold else "plain")
+    widths = advances("bold" if bold else "plain")
     return sum(widths.get(letter, ELSE) for letter in text) * size / 1000
 
 

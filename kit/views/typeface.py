@@ -36,6 +36,6 @@ def faces() -> str:
 
 @cache
 def advances(kind: str) -> Mapping[str, int]:
-    """How wide each letter of ``plain``, ``bold`` or ``mono`` is, in thousandths of its size."""
+    """How wide each letter of ``plain`` or ``bold`` is, in thousandths of its size."""
     tables = json.loads((FOLDER / "advances.json").read_text(encoding="utf-8"))
     return {letter: int(width) for width, letters in tables[kind].items() for letter in letters}

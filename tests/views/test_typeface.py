@@ -36,14 +36,13 @@ def test_every_letter_that_the_kit_writes_is_in_it() -> None:
     used = set[str]().union(*(path.read_text(encoding="utf-8") for path in shown)) - {*UNSEEN}
     lacking = {letter for letter in used if letter not in advances("plain")}
     assert lacking == {*FALLBACKS}
-    assert advances("plain").keys() == advances("bold").keys() >= advances("mono").keys()
+    assert advances("plain").keys() == advances("bold").keys()
 
 
 def test_a_text_is_as_wide_as_its_letters() -> None:
-    """In proportion to its size; in mono all are; a letter that is lacking counts as a square."""
+    """In proportion to its size; a letter that is lacking counts as a square."""
     assert measured("lW", 20) == (advances("plain")["l"] + advances("plain")["W"]) / 50
     assert measured("mm") < measured("mm", bold=True) < wide("mm")
-    assert measured("il1", mono=True) == measured("WWW", mono=True)
     assert measured("🔒", 13) == 13 * ELSE / 1000
     assert measured("a\u200bb") == measured("ab")
 

@@ -8,16 +8,12 @@ import pytest
 from playwright.sync_api import Page
 
 from kit.views.labels import measured
-from kit.views.typeface import FALLBACKS, MONO, NEXT, advances
+from kit.views.typeface import FALLBACKS, NEXT, advances
 from tests.widgets.exporting import Pages, opened
 
 pytestmark = pytest.mark.browser
 
-FACES = {
-    "plain": (f"400 1000px {NEXT}", {}),
-    "bold": (f"700 1000px {NEXT}", {"bold": True}),
-    "mono": (f"400 1000px {MONO}", {"mono": True}),
-}
+FACES = {"plain": (f"400 1000px {NEXT}", {}), "bold": (f"700 1000px {NEXT}", {"bold": True})}
 CHECKED = """(font) => document.fonts.check(font, "X → ✓")"""
 WIDTHS = """async ([font, texts]) => {
   await document.fonts.load(font, "X → ✓");
