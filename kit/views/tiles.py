@@ -53,14 +53,14 @@ def draw_tile(
         place = f"translate({-wide / 2:.1f} {-high / 2:.1f})"
         yield h("path", d="".join(_hatch(wide, high)), class_="hatch", transform=place)
         seat = max(16.0, measured(name, bold=True) + 8)
-        yield box(-seat / 2, -9 - up, seat, 18, "seat", 9)
+        yield box(-seat / 2, -9 - up, seat, 18, "clear", 9)
     if is_named:
         yield from (word(each, x, 4.5 - up, "let") for each, x in zip(names, middles, strict=True))
     elif above:
         yield word(name, 0, -high / 2 - 4, "soft")
     if is_told:
         seat = measured(more) + 6
-        yield box(-seat / 2, up - 7, seat, 16, "seat", 4)
+        yield box(-seat / 2, up - 7, seat, 16, "clear", 4)
         yield word(more, 0, up + 5, "soft")
 
 

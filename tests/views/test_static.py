@@ -11,11 +11,12 @@ import pytest
 from kit.model.registry import build
 from kit.model.timeline import Timeline
 from kit.protocols.tcm.panels.placement import draw_placements
-from kit.protocols.tcm.panels.ring import draw_ring
+from kit.protocols.tcm.panels.ring import ring_of
 from kit.views.fragment import h
 from kit.views.frame import stored_frame
 from kit.views.panel import Scene
 from kit.views.promises import LAMPS, draw_lamps
+from kit.views.ring import draw_ring
 from kit.views.static import image, standalone_svg, static_html
 from kit.widgets import Player
 from tests.views.frames import milestones, walk
@@ -41,7 +42,7 @@ def test_the_stored_output_needs_no_front_end() -> None:
 def test_an_image_carries_its_style_and_its_words() -> None:
     """A drawing as an image is a document of its own, with its label as alternative text."""
     scene = milestones(walk("tcm/bootstrap"))[1]
-    ring = next(one for one in draw_ring(scene).walk() if one.tag == "svg")
+    ring = draw_ring(scene, ring_of)
     made = image(ring)
     assert "X at 150" in (made.get("alt") or "")
     data = (made.get("src") or "").removeprefix("data:image/svg+xml;base64,")
@@ -82,10 +83,10 @@ def test_a_broken_lamp_and_badge_look_broken() -> None:
 
 def test_a_lean_drawing_keeps_every_rule_that_it_uses() -> None:
     """A small drawing is a small file; what its parts look like stays the same."""
-    drawing = h("svg", h("g", h("rect", class_="body"), class_="joining h-d"), viewBox="0 0 9 9")
+    drawing = h("svg", h("g", h("rect", class_="disc"), class_="joins h-d"), viewBox="0 0 9 9")
     lean, whole = (standalone_svg(drawing, lean=flag) for flag in (True, False))
     assert len(lean) < len(whole) / 2
-    assert ".joining .body{fill:var(--bg)" in lean
+    assert ".joins)>.disc{fill:var(--bg)" in lean
     assert ".h-d{--h:#12846d;--on:#ffffff;--ed:var(--xd);}" in lean
     assert "--xd:#0b6b57" in lean
     assert "--bg:#fbfbf9" in lean

@@ -193,12 +193,12 @@ def test_a_node_of_a_real_ring_is_chosen_and_its_row_comes_into_sight(desk: Make
       const [inner, outer] = [row, row.closest(".kp-page")].map((o) => o.getBoundingClientRect());
       return row.matches("[data-my-lit]") && inner.top >= outer.top && inner.bottom <= outer.bottom
     }"""
-    assert page.locator('.names [data-spot="10.20.0.11"]').inner_text() == ".11"
-    page.click('.names [data-spot="10.20.0.11"]')
+    assert page.text_content('.spot[data-spot="10.20.0.11"] .let') == "11"
+    page.click('.spot[data-spot="10.20.0.11"]')
     turn_to(page, "rehearsal")
     assert page.evaluate(seen, "10.20.0.11")
     page.keyboard.press("t")
-    page.focus('.names [data-spot="10.20.0.5"]')
+    page.focus('.spot[data-spot="10.20.0.5"]')
     page.keyboard.press("Enter")
     turn_to(page, "rehearsal")
     assert page.evaluate(seen, "10.20.0.5")

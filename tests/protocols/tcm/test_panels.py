@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from kit import Player
@@ -17,7 +19,7 @@ from kit.protocols.tcm.panels.operation import (
     operations_text,
 )
 from kit.protocols.tcm.panels.placement import draw_placements, placements_text
-from kit.protocols.tcm.panels.ring import draw_line, draw_ring, line_text, ring_text
+from kit.protocols.tcm.panels.ring import RING, ring_of, ring_text
 from kit.protocols.tcm.panels.tables import LOG, LOGICAL, STATUS
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.ring.replication import Keyspace, SimpleStrategy
@@ -127,15 +129,16 @@ def test_the_logical_view_lists_a_moving_replica_with_both_its_nodes() -> None:
 
 
 @pytest.mark.spec("A-042")
-def test_the_ring_and_the_line_show_the_same_tokens_and_no_range_wraps() -> None:
-    """The line runs from its first token to its last."""
+def test_the_ring_has_each_token_once_and_no_range_wraps() -> None:
+    """Its bands go on from the first token of the line to the last one."""
     scene = milestones(walk("tcm/bootstrap"))[1]
-    ring = {one.key for one in draw_ring(scene).walk() if (one.key or "").startswith("n:")}
-    line = {one.key for one in draw_line(scene).walk() if (one.key or "").startswith("at:")}
-    assert {key.removeprefix("n:") for key in ring} == {key.removeprefix("at:") for key in line}
-    assert line_text(scene).split() == "0 … A@100 X@150 B@200 C@300 … 400".split()
-    for row in facts.rows(scene.model, scene.state):
-        assert row.left < row.right
+    ring, rows = ring_of(scene), facts.rows(scene.model, scene.state)
+    spots = {one.key for one in RING.draw(scene).walk() if "spot" in (one.get("class") or "")}
+    assert spots == {"n:A:100", "n:X:150", "n:B:200", "n:C:300"}
+    assert [*ring.tables[0].rows] == [(row.left, row.right) for row in rows]
+    assert (rows[0].left, rows[-1].right) == (ring.low, ring.high)
+    for row, other in pairwise(rows):
+        assert row.left < row.right == other.left < other.right
 
 
 @pytest.mark.spec("H-007")
@@ -231,18 +234,13 @@ def test_quorums_that_miss_mark_their_range_and_nodes_on_the_ring(name: str, off
     row = next(
         row for row in facts.rows(broken.model, broken.state) if row.left < token <= row.right
     )
-    drawn = draw_ring(broken)
+    drawn = RING.draw(broken)
     named = {one.get("data-of") for one in classed(drawn, "guilty")}
     assert {range_key(row.left, row.right), *reads} <= named
-    outlines = part(drawn, "missed")
-    assert outlines is not None
-    assert [one.text() for one in classed(outlines, "outlined")] == [
-        " ".join(reads),
-        " ".join(writes),
-    ]
+    asked = [classed(one, "node") for one in classed(drawn, "probe")]
+    assert [[one.text() for one in some] for some in asked] == [[*reads], [*writes]]
     assert "have no node in common" in ring_text(broken)
-    assert not classed(draw_ring(found[0]), "guilty")
-    assert part(draw_ring(found[0]), "missed") is None
+    assert not classed(RING.draw(found[0]), "guilty")
 
 
 def ended(scenario: str) -> Timeline:

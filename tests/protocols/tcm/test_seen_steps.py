@@ -187,7 +187,7 @@ def test_locked_ranges_are_drawn_until_the_operation_ends_or_is_cancelled(cancel
     assert {line.strip() for line in drive.words("locks")[1:]} == {
         f"ks  {label}  bootstrap X at 550" for label in locked
     }
-    assert classed(drive.drawn("ring"), "lock-glyph")
+    assert classed(drive.drawn("ring"), "held")
     button = drive.button("bootstrap Z at 750")
     assert says(button.get("data-refused"), "locked by")
     assert says(button.get("data-refused"), "bootstrap X at 550")
@@ -195,7 +195,7 @@ def test_locked_ranges_are_drawn_until_the_operation_ends_or_is_cancelled(cancel
         drive.act("cancel X")
     drive.finish("X")
     assert classed(drive.drawn("placements"), "lock-sign") == []
-    assert classed(drive.drawn("ring"), "lock-glyph") == []
+    assert classed(drive.drawn("ring"), "held") == []
     assert says(*drive.words("locks"), "No range")
     drive.act(joins[1])
 

@@ -9,10 +9,11 @@ import pytest
 from kit.model.registry import build
 from kit.model.timeline import Timeline
 from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.panels.ring import ring_of
 from kit.protocols.tcm.panels.tables import logical
 from kit.search.check import check
-from kit.views.circle import point, share
 from kit.views.fragment import Frag
+from kit.views.ring import bands, marks
 from kit.widgets import Player
 from tests.protocols.tcm.driving import Drive
 from tests.protocols.tcm.seeing import Watched, watched
@@ -92,29 +93,19 @@ def test_majorities_that_miss_are_shown_as_nobody_in_the_matrix() -> None:
 
 @pytest.mark.spec("A-011")
 @pytest.mark.parametrize("rf", [1, 2, 3])
-def test_the_arrows_of_a_range_lead_to_its_next_nodes_clockwise(rf: int) -> None:
-    """The words below the ring name the same nodes."""
+def test_the_bands_of_a_range_are_those_of_its_next_nodes_clockwise(rf: int) -> None:
+    """The words of the range name the same nodes, in their order."""
     tokens = {"A": 100, "B": 200, "C": 300, "D": 400}
     for left, right in ((0, 100), (100, 200), (200, 300), (300, 400)):
         drive = Watched(nodes=4, rf=rf, focus=(left, right))
         clockwise = sorted(tokens, key=lambda name: (tokens[name] < right, tokens[name]))[:rf]
-        drawn = [one for one in drive.drawn("ring").walk() if (one.key or "")[:6] == "arrow:"]
-        assert [one.key for one in drawn] == [f"arrow:{name}" for name in clockwise], (left, right)
-        space = facts.space(drive.model)
-        for name, arrow in zip(clockwise, drawn, strict=True):
-            x, y = map(float, (arrow.get("d") or "").split("L")[1].split())
-            at = share(space, tokens[name])
-            far = min(at_ring(x, y, share(space, token)) for token in tokens.values())
-            assert at_ring(x, y, at) == far, (left, right)
-        words = f"Arrows: ({left}, {right}] is read from {', '.join(clockwise)}."
-        assert words in drive.drawn("ring").text(), (left, right)
-        assert drive.words("ring")[-1].strip() == words, (left, right)
-
-
-def at_ring(x: float, y: float, part: float) -> float:
-    """How far a point is from a place on the ring, in units of the drawing."""
-    there = point(part, 108)
-    return round(((x - there[0]) ** 2 + (y - there[1]) ** 2) ** 0.5, 3)
+        drawn = drive.drawn("ring")
+        bands = {
+            one.get("data-of") for one in classed(drawn, "read") if f":{right}:" in (one.key or "")
+        }
+        assert bands == {*clockwise}, (left, right)
+        words = f"({left}, {right}]: read from {', '.join(clockwise)};"
+        assert words in drawn.text(), (left, right)
 
 
 def two_datacenters() -> Watched:
@@ -123,17 +114,15 @@ def two_datacenters() -> Watched:
 
 
 @pytest.mark.spec("A-012")
-def test_each_rack_has_its_shape_on_the_ring() -> None:
-    """The legend names it. Each datacenter has a range's two replicas on two racks."""
+def test_each_rack_has_its_lane_on_the_ring_of_its_datacenter() -> None:
+    """The legend says so. Each datacenter has a range's two replicas on two racks."""
     drive = two_datacenters()
+    ring = ring_of(drive.scene)
     rack = {row.name: row.rack for row in facts.nodes(drive.model, drive.state)}
-    drawn = drive.drawn("ring")
-    shape = {"r1": "circle", "r2": "square"}
-    for spot in classed(drawn, "spot"):
-        assert shape[rack[spot.get("data-of") or ""]] in (spot.get("class") or "").split()
-    legend = part(drawn, "ring-legend")
-    assert legend is not None
-    assert legend.text().startswith("circle: rack r1; square: rack r2")
+    for dc in ("dc1", "dc2"):
+        drawn = [*bands(ring, ring.tables[0], None, dc)]
+        assert {(band.lane, rack[band.node]) for band in drawn} == {(0, "r1"), (1, "r2")}
+    assert "a lane is a rack" in marks(ring)
     assert len(set(rack.values())) == 2
     for row in facts.rows(drive.model, drive.state):
         for dc in ("dc1", "dc2"):

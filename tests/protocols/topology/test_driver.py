@@ -8,7 +8,7 @@ import pytest
 
 from kit.model.timeline import Timeline
 from kit.protocols.topology import topology as act
-from kit.protocols.topology.panels.ring import ring
+from kit.protocols.topology.panels.ring import known_to, ring
 from kit.protocols.topology.rules.machines import EDITIONS
 from kit.views.fragment import Frag
 from kit.views.panel import scene_of
@@ -109,16 +109,16 @@ def test_a_joiner_knows_the_token_of_a_node_that_is_down(edition: Any) -> None:
     timeline = until(starting("join D", crashes=1, edition=edition), in_state("join_group0"))
     press(timeline, "crash B")
     until(timeline, lambda s: s.topology.nodes[3].tokens)
-    while "D" not in ring(timeline.model, timeline.state).known:
+    while "D" not in known_to(timeline.model, timeline.state):
         press(timeline, "apply D")
     frag, words = drawn(timeline, "token-ring")
     disc = part(frag, "token:B")
     assert disc is not None
     assert "is down" in disc.text()
     known = ring(timeline.model, timeline.state)
-    assert "B" not in known.known
-    [b] = [node for node in known.nodes if node.name == "B"]
-    assert b.place in {arc.right for arc in known.arcs} & {arc.left for arc in known.arcs}
+    assert "B" not in known_to(timeline.model, timeline.state)
+    [(at, *_)] = [each.tokens for each in known.members if each.name == "B"]
+    assert at in {hi for _, hi in known.tables[0].rows} & {lo for lo, _ in known.tables[0].rows}
     assert "down, but its token is known: B" in words
     assert "D" in words.split("known to ")[1].split(";")[0]
 

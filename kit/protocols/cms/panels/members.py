@@ -12,13 +12,14 @@ from kit.protocols.cms.facts.members import EpochRow, NodeRow
 from kit.protocols.cms.rules.members import letters
 from kit.views.actions import mark
 from kit.views.busts import Health
-from kit.views.circle import DISC, HEIGHT, OUTSIDE, RADIUS, WIDTH, draw_band, point
 from kit.views.declared import NONE, Badges, Column, Drawn, Note, Table, of_state, panel_of
 from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Scene
-from kit.views.parts import act_button, drawing, fresh, word
+from kit.views.parts import act_button, drawing, word
 from kit.views.registry import staged
-from kit.views.replicas import SIGNS, pencil
+from kit.views.ring import Card as Entry
+from kit.views.ring import Member, Ring, State, draw_ring
+from kit.views.ring import Table as Placed
 from kit.views.stage import Character, Stage, stage_panel
 from kit.views.tape import Card, Reach
 
@@ -78,41 +79,30 @@ def _card(row: EpochRow) -> Card:
     )
 
 
-def _ring(scene: Scene) -> Frag:
-    m, rows, former = scene.model, scene.of(facts.nodes), scene.former()
-    had = {row.name for row in former.of(facts.nodes) if row.reads} if former else {*m.names}
-    owners = [at for at, row in enumerate(rows) if row.joined]
-    ends = zip([owners[-1] - len(rows), *owners], owners, strict=False)
-    bands = [draw_band(left / len(rows), right / len(rows)) for left, right in ends]
-    spots = [_spot(row, at / len(rows), row.name not in had) for at, row in enumerate(rows)]
-    return drawing("; ".join(map(facts.node_line, rows)), WIDTH, HEIGHT, *bands, *spots, fluid=True)
+STATES: dict[str, State] = {"down": "down", "lost": "gone", "left": "gone"}
 
 
-def _spot(row: NodeRow, share: float, is_new: bool) -> Frag:
-    (x, y), (right, down) = point(share, RADIUS), point(share, OUTSIDE + DISC)
-    key = h("path", d=SIGNS["key"], class_="sign key")
-    badge = h("g", fresh(0, 0, 24, 22) if is_new else None, key,
-              transform=f"translate({right:.0f} {down:.0f})")  # fmt: skip
-    inward, lower = point(share, RADIUS - 2.5 * DISC)
-    return h(
-        "g",
-        h("title", facts.node_line(row)),
-        h("circle", cx=x, cy=y, r=DISC, class_="box" if row.joined else "box dashed"),
-        word(row.name, x, y + 5, "on"),
-        h("path", d=SIGNS["gone"], class_="cross", transform=f"translate({x:.0f} {y:.0f}) scale(2)")
-        if row.health != "up"
-        else None,
-        badge if row.reads else pencil(right, down, filled=True) if row.writes else None,
-        word(str(row.epoch), inward, lower + 4, "soft"),
-        k=f"ring:{row.name}",
-        data_of=row.name,
-    )
-
-
-RING_SIGNS = (
-    "key: a member of the CMS; pencil: written to, not read from; dashed: not in the cluster; "
-    "inside: the epoch the node has applied"
-)
+def ring_of(scene: Scene, who: str = "") -> Ring:
+    """The metadata keyspace has one range, so each member of the CMS has a whole lane."""
+    rows = scene.of(facts.nodes)
+    newest = max(scene.of(facts.log), key=lambda row: row.epoch, default=None)
+    group = [row for row in rows if row.reads or row.writes]
+    replicas = tuple((0, len(rows), row.name, row.reads, row.writes) for row in group)
+    return Ring(
+        0,
+        len(rows),
+        tuple(
+            Member(row.name, (at,), STATES.get(row.health, "works" if row.joined else "joins"),
+                   str(row.epoch), words=facts.node_line(row))
+            for at, row in enumerate(rows, 1)
+        ),
+        (Placed("cms", replicas, {"": sum(row.reads for row in rows)}),),
+        lambda lo, hi: "all metadata",
+        lambda lo, hi: "cms",
+        lambda name, token: f"ring:{name}",
+        lambda token: "",
+        (Entry(f"epoch {newest.epoch}", "", newest.event),) if newest else (),
+    )  # fmt: skip
 
 
 def _badges(scene: Scene) -> Badges:
@@ -221,8 +211,11 @@ VIEWS = staged(
     panel_of(
         "ring",
         "The ring, and which of its nodes form the CMS",
-        Drawn(_ring, lambda scene: map(facts.node_line, scene.of(facts.nodes))),
-        Note(RING_SIGNS),
+        Drawn(
+            lambda scene: draw_ring(scene, ring_of),
+            lambda scene: map(facts.node_line, scene.of(facts.nodes)),
+        ),
+        Note("solid: in the CMS; hatched: written to, not read from; small number: its epoch"),
         tab="Ring",
     ),
     panel_of(

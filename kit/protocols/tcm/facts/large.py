@@ -23,8 +23,6 @@ from kit.ring.topology import Mask, Tokens
 
 Served = tuple[str, int, int]
 """A node, and how many ranges it is read from and written to."""
-Spread = tuple[moment.NodeRow | None, tuple[int, ...]]
-"""The parts of the line (counted from 0) that hold tokens of a node; None: of all stable."""
 
 
 class ChangedRanges(Struct, frozen=True):
@@ -100,19 +98,6 @@ def rows_of(
     wanted = np.fromiter(tokens, np.int64)
     places = np.unique(np.searchsorted(placement.reads.rights, wanted))
     return tuple(_row(m, placement, at) for at in places[:most].tolist())
-
-
-@moment.kept_rows("tcm.events", "tcm.down")
-def spread(m: TcmCluster, s: Any, bins: int) -> Iterator[Spread]:
-    """In which of so many parts of the line are tokens: of stable nodes together, then of each."""
-    others = [node for node in moment.nodes(m, s) if node.status != "joined" or not node.up]
-    ring = m.snapshot(s).metadata.ring
-    apart = np.array([m.codes[node.name] for node in others], np.int64)
-    resting = ring.tokens[~np.isin(ring.owners, apart)]
-    yield None, _bins(m, resting, bins)
-    for node in others:
-        if node.tokens:
-            yield node, _bins(m, np.array(node.tokens, np.int64), bins)
 
 
 def _bins(m: TcmCluster, tokens: Tokens, bins: int) -> tuple[int, ...]:

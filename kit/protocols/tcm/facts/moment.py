@@ -404,12 +404,6 @@ def nodes(m: TcmCluster, s: Any) -> Iterator[NodeRow]:
         yield NodeRow(*place, own or planned, status.get(node.name, now), up, coming, going)
 
 
-@kept("tcm.events", "tcm.down")
-def token_count(m: TcmCluster, s: Any) -> int:
-    """How many tokens the nodes have, those that newcomers will own among them."""
-    return sum(len(node.tokens) for node in nodes(m, s))
-
-
 @kept_rows("log", "tcm.events", "tcm.down")
 def outside(m: TcmCluster, s: Any) -> Iterator[AppliedEpochs]:
     """How far each node is that owns nothing of the ring, and is to own nothing."""
@@ -418,23 +412,22 @@ def outside(m: TcmCluster, s: Any) -> Iterator[AppliedEpochs]:
     yield from _applied(m, s, alone)
 
 
-def notices(m: TcmCluster, s: Any) -> Iterator[tuple[str, str]]:
-    """What a test holds back, whose barrier asks for less than at first: in short, then in full."""
+def notices(m: TcmCluster, s: Any) -> Iterator[str]:
+    """What a test holds back, whose barrier asks for less than at first."""
     for verb in getattr(s, "test", PauseState()).held:
-        yield f"held: {verb}", f"The test holds back: {verb}."
+        yield f"The test holds back: {verb}."
     for node, level in getattr(s, "levels", LevelState()).relaxed:
-        whose = ops.LEVELS[level]
-        yield f"{node}: {level}", f"The barrier of {node} asks for {level}: {whose}."
+        yield f"The barrier of {node} asks for {level}: {ops.LEVELS[level]}."
 
 
 @kept("tcm.events", "tcm.streamed", "tcm.down")
-def arriving(m: TcmCluster, s: Any) -> dict[str, float]:
-    """The nodes to which operations stream, each with the share that has arrived."""
+def arriving(m: TcmCluster, s: Any) -> dict[str, str]:
+    """The nodes to which operations stream, each with how many ranges have arrived: ``1/3``."""
     done: dict[str, list[bool]] = {}
     for operation in operations(m, s):
         for row in operation.streams:
             done.setdefault(row.target, []).append(row.done)
-    return {name: sum(each) / len(each) for name, each in done.items()}
+    return {name: f"{sum(each)}/{len(each)} copied" for name, each in done.items()}
 
 
 def operations(m: TcmCluster, s: Any) -> tuple[OperationRow, ...]:

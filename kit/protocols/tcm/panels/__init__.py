@@ -9,7 +9,7 @@ from kit.protocols.tcm.facts.moment import about
 from kit.protocols.tcm.panels.dry_run import DEATHS, PLANNED, REHEARSAL, TRAFFIC
 from kit.protocols.tcm.panels.operation import EPOCHS, LOCKS, OPERATION, STREAMS, gates
 from kit.protocols.tcm.panels.placement import PLACEMENTS, question
-from kit.protocols.tcm.panels.ring import LINE, RING
+from kit.protocols.tcm.panels.ring import RING
 from kit.protocols.tcm.panels.tables import LOG, LOGICAL, MAJORITIES, STATUS
 from kit.views.actions import Macro
 from kit.views.promises import LAMPS
@@ -29,7 +29,7 @@ RUNS = (
 VIEWS = Views(
     (
         *(STATUS, REHEARSAL, PLANNED, DEATHS, TRAFFIC),
-        *(PLACEMENTS, MAJORITIES, RING, LINE, EPOCHS, OPERATION),
+        *(PLACEMENTS, MAJORITIES, RING, EPOCHS, OPERATION),
         *(LOG, LAMPS, STREAMS, LOCKS, LOGICAL),
     ),
     RUNS,

@@ -9,12 +9,12 @@ from functools import partial
 from kit.errors import Refusal, counted, first_of
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.panels.placement import GroupChange, Lines, changed_lines
-from kit.protocols.tcm.panels.spots import draw_nodes
 from kit.views.declared import Column, Drawn, Table, panel_of
 from kit.views.fragment import Frag, Kid, h
 from kit.views.labels import apart, beginning
 from kit.views.panel import Panel, Scene
 from kit.views.parts import SIGNS, bulb, lamp, soft, unlisted, volume
+from kit.views.ring import choosable
 
 MOST_NODES = 12
 """Nodes named in a line or a table; the others are counted."""
@@ -239,6 +239,37 @@ def draw_rehearsal(scene: Scene) -> Frag:
         draw_nodes(scene),
         soft(f"All node names begin with {shared}" if shared else ""),
     )
+
+
+MOST_LISTED = 128
+"""Nodes that can be chosen one by one."""
+
+
+def draw_nodes(scene: Scene) -> Frag:
+    """Draw a row for each node: one that is chosen lights up wherever it is shown."""
+    m, state = scene.model, scene.state
+
+    def work() -> Frag:
+        nodes = [node for node in scene.of(facts.nodes) if node.tokens]
+        short, rest = apart([node.name for node in nodes[:MOST_LISTED]]), len(nodes) - MOST_LISTED
+        table = Table(
+            lambda scene: nodes[:MOST_LISTED],
+            "rehearsed node:{0.name}",
+            (
+                Column("node", lambda each: h("span", short[each.name], title=each.name,
+                                              **choosable(each.name, each.name))),
+                Column("tokens", lambda each: len(each.tokens)),
+                Column("place", lambda each: f"{each.dc}, rack {each.rack}"),
+                Column("state", lambda each: each.status if each.up else f"{each.status}, down"),
+            ),
+            caption="Nodes: choose one to show in the ring",
+            of="{0.name}",
+            marked=False,
+        )  # fmt: skip
+        more = soft(f"and {counted(rest, 'more node')}" if rest > 0 else "")
+        return h("div", table.draw(scene), more, k="rehearsed nodes", data_kept=True)
+
+    return facts.memo(m, ("rehearsed nodes", state.tcm.events, state.tcm.down), work)
 
 
 def standing(scene: Scene, planned: facts.Planned) -> str:

@@ -6,13 +6,13 @@ from kit.model.registry import build, scenario_of
 from kit.model.timeline import Timeline
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.panels.operation import diagram
-from kit.protocols.tcm.panels.ring import draw_ring
+from kit.protocols.tcm.panels.ring import ring_of
 from kit.protocols.tcm.rules.operations import EDITIONS, OPERATION_SPECS
-from kit.views.circle import CENTRE, DISC, HEIGHT, INSIDE, OUTSIDE, RADIUS, WIDTH, point, share
 from kit.views.diagrams import StateDiagram
 from kit.views.fragment import Frag, h
 from kit.views.labels import measured
 from kit.views.panel import Scene, scene_at
+from kit.views.ring import HEIGHT, WIDTH, Place, draw_ring, whole_place, xy
 from kit.views.static import standalone_svg
 
 BESIDE, BETWEEN, LINE = 250, 64, 17
@@ -28,71 +28,69 @@ def pictures() -> Iterator[tuple[str, str]]:
     while timeline.now.milestone != "epoch 2":
         timeline.forward()
     scene = scene_at(timeline, timeline.at)
-    ring = next(part for part in draw_ring(scene).walk() if part.tag == "svg")
+    ring = draw_ring(scene, ring_of)
     yield "ring", standalone_svg(ring, ground=True)
     yield "ring-words", standalone_svg(_with_words(scene, ring), ground=True)
 
 
-Said = tuple[str, str, tuple[float, float]]
+Said = tuple[str, str, complex]
 """A word, what is said of it, and the point of the ring that it leads to."""
 
 
 def _with_words(scene: Scene, ring: Frag) -> Frag:
+    place = whole_place(ring_of(scene))
+    sides = [*_at_left(scene, place)], [*_at_right(scene, place)]
     width, edge = WIDTH + 2 * BESIDE, BESIDE - 12
     left, right = (
-        [_said(said, side, i) for i, said in enumerate(words)]
-        for side, words in ((-edge, _at_left(scene)), (WIDTH + edge, _at_right(scene)))
+        [_said(said, x, i) for i, said in enumerate(words)]
+        for x, words in zip((-edge, WIDTH + edge), sides, strict=True)
     )
-    label = "; ".join(f"{word}: {line}" for word, line, _ in (*_at_left(scene), *_at_right(scene)))
+    label = "; ".join(f"{word}: {line}" for words in sides for word, line, _ in words)
     moved = h("g", ring.kids, left, right, transform=f"translate({BESIDE} 0)")
     return h("svg", moved, viewBox=f"0 0 {width} {HEIGHT}", aria_label=f"token ring. {label}")
 
 
 def _said(said: Said, x: float, place: int) -> Frag:
-    word, line, (to_x, to_y) = said
+    word, line, to = said
     y = 24 + place * BETWEEN
     anchor, inward = ("start", 1) if x < 0 else ("end", -1)
-    from_x = x + inward * (measured(line) + 10)
+    start = complex(x + inward * (measured(line) + 10), y + LINE - 4)
     return h(
         "g",
-        h("path", d=f"M{from_x:.0f} {y + LINE - 4}L{to_x:.0f} {to_y:.0f}", class_="wire"),
+        h("path", d=f"M{xy(start)}L{xy(to)}", class_="wire"),
         h("text", word, x=x, y=y, text_anchor=anchor, class_="strong"),
         h("text", line, x=x, y=y + LINE, text_anchor=anchor),
     )
 
 
-def _at_left(scene: Scene) -> Iterator[Said]:
+def _at_left(scene: Scene, place: Place) -> Iterator[Said]:
     space = facts.space(scene.model)
-    ends = f"the line ends at {space.label(space.high)}"
-    yield ("Ring", ends, (CENTRE[0] - 30, 28))
-    yield ("Epoch", "the newest event in the log", (CENTRE[0] - 36, CENTRE[1]))
+    yield ("Ring", f"the line ends at {space.label(space.high)}", place.at(0.98, place.outer))
+    yield ("Epoch", "the newest event in the log", place.middle - 48)
     rest = next(row for row in scene.of(facts.rows) if not row.locked_by)
     name, token = _owner(scene, rest.right)
-    x, y = point(share(space, token), RADIUS + DISC)
+    below = place.at(place.turn(token), place.nodes + place.disc) + 24j
     applied = next(each.epoch for each in scene.of(facts.applied) if each.node == name)
-    yield ("Apply", f"{name} has applied epoch {applied}", (x - 50, y + 4))
-    x, y = point(_middle(scene, rest), INSIDE)
-    yield ("Replicas", f"of {rest.label}: {', '.join(rest.reads)}", (x - 10, y))
+    yield ("Apply", f"{name} has applied epoch {applied}", below)
+    at = _at(place, rest, place.lane(0)[1])
+    yield ("Replicas", f"of {rest.label}: {', '.join(rest.reads)}", at)
 
 
-def _at_right(scene: Scene) -> Iterator[Said]:
-    space = facts.space(scene.model)
+def _at_right(scene: Scene, place: Place) -> Iterator[Said]:
     early, late = [row for row in scene.of(facts.rows) if {*row.writes} > {*row.reads}][:2]
     [comes] = {*early.writes} - {*early.reads}
-    x, y = point(_middle(scene, early), OUTSIDE)
-    yield ("Write group", f"{comes} gets writes but no reads yet", (x + 9, y))
-    x, y = point(_middle(scene, early), INSIDE)
-    yield ("Read group", f"{' and '.join(early.reads)} answer reads", (x + 6, y + 2))
+    yield ("Write group", f"{comes} gets writes but no reads yet", _at(place, early, place.outer))
+    at = _at(place, early, place.lane(0)[0])
+    yield ("Read group", f"{' and '.join(early.reads)} answer reads", at)
     name, token = _owner(scene, early.right)
-    x, y = point(share(space, token), RADIUS + DISC)
-    yield ("Token", f"{name} owns {space.label(token)}", (x + 47, y + 4))
-    x, y = point(share(space, late.left + (late.right - late.left) // 4), RADIUS)
-    yield ("Range", f"{late.label} includes its right end", (x + 3, y))
+    at = place.at(place.turn(token), place.nodes + place.disc)
+    yield ("Token", f"{name} owns {facts.space(scene.model).label(token)}", at + 2)
+    at = place.at(place.turn(late.right), place.outer)
+    yield ("Range", f"{late.label} includes its right end", at)
 
 
-def _middle(scene: Scene, row: facts.RangeRow) -> float:
-    space = facts.space(scene.model)
-    return (share(space, row.left) + share(space, row.right)) / 2
+def _at(place: Place, row: facts.RangeRow, radius: float) -> complex:
+    return place.at((place.turn(row.left) + place.turn(row.right)) / 2, radius)
 
 
 def _owner(scene: Scene, token: int) -> tuple[str, int]:

@@ -38,33 +38,8 @@ def guilty_parts(scene: Scene) -> frozenset[str]:
     return memo(scene.model, ("guilty", scene.state.tcm.events, witnesses), work)
 
 
-def draw_missed(scene: Scene) -> Frag | None:
-    """Draw who is read from beside who was written to; None where all majorities meet."""
-    apart = scene.of(missed)
-    if apart is None:
-        return None
-
-    def outline(side: str, epoch: int, names: tuple[str, ...]) -> Frag:
-        colours = hues(scene.model.names)
-        chips = [
-            chip(name, key=f"missed:{side}:{name}", hue=colours.get(name, "")) for name in names
-        ]
-        words = h("span", f"a {side} at epoch {epoch}")
-        return h("div", words, h("div", chips, class_="outlined"))
-
-    _, read, written = apart
-    return h(
-        "div",
-        outline("read", *read),
-        h("b", "nobody in both"),
-        outline("write", *written),
-        k="missed",
-        class_="missed",
-    )
-
-
 def missed_words(scene: Scene) -> str:
-    """Say the same; empty where all majorities meet."""
+    """Say which majorities miss each other; empty where all of them meet."""
     apart = scene.of(missed)
     if apart is None:
         return ""
@@ -397,8 +372,8 @@ def lock_sign(holder: str | None) -> Frag | None:
         return None
     return h(
         "svg",
-        h("path", d="M3 6h8v6H3z", class_="lock-body"),
-        h("path", d="M4.5 6V4.5a2.5 2.5 0 0 1 5 0V6", class_="lock-bow"),
+        h("path", d="M3 6h8v6H3z", class_="full"),
+        h("path", d="M4.5 6V4.5a2.5 2.5 0 0 1 5 0V6", class_="rim"),
         viewBox="0 0 14 14",
         class_="lock-sign",
         role="img",
