@@ -14,12 +14,10 @@ EYE = "M-8 0Q0 -9 8 0Q0 9 -8 0Z"
 PENCIL = "M-7 6L-5 1L3 -7L7 -3L-1 5Z"
 KEY = "M0 0A3.5 3.5 0 1 0 -7 0A3.5 3.5 0 1 0 0 0H9M5 0V4M9 0V4"
 SIGNS: Mapping[str, str] = {
-    "lock": "M-6-1h12v9h-12zM-4-1v-3a4 4 0 0 1 8 0v3",
     "key": KEY,
     "ban": "M6 0a6 6 0 1 1-.01-.1zM-4-4l8 8",
     "joining": "M0-6v12M-6 0h12",
     "gone": "M-5-5L5 5M-5 5L5-5",
-    "ballot": "M-7-1h14v9h-14zM-3-1v-6h6v6",
 }
 """What stands at a shoulder; colour says none of it."""
 MARK = 18

@@ -3,83 +3,89 @@
 A family only declares a ``Stage`` of its facts, and ``stage_panel`` draws it. From top to bottom:
 
 - the *strip* of the state machine (``standing``): the way taken, what follows;
-- the *tape* (``tape``): the newest cards of a log; below each, how far every node is with it;
+- the *tape* (``tape``): the newest cards of a log, each in the hue of its maker;
 - the *characters*, each in a place of its own that no step changes (``names`` are all there can
-  ever be, ``sides`` are clients and operators, at the left): a letter, a sign, a tag, a disk;
-- on their wires the *messages* in flight, *trails* of what travelled in this step (from the model's
-  flows, without a word of the family), torn envelopes of what was *lost*, *walls* between groups.
+  ever be): a disc with a letter, below it a pill and lines of what the node knows;
+- on their wires the *messages* in flight, what travelled in this step (from the model's flows),
+  torn envelopes of what was *lost*, *walls* between groups; from four messages on, what they say
+  is told at each receiver;
+- the *sides*: clients, operators, what all share.
 
 Of a model on ``kit.model.network`` messages, losses and walls need no declaration. A
-hue says who: a node, and who sent a message. *Dashed* is what is planned or not yet so.
+hue says who: a node, who sent a message, who made a value. *Dashed* is planned or not yet so.
 """
 
+from cmath import rect
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import combinations, pairwise
-from math import ceil
-from typing import Any, Literal, TypeAlias
+from itertools import combinations, groupby, product
+from math import ceil, sqrt, tau
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.model import network
 from kit.model.actors import NetworkModel
-from kit.model.flows import Flow
 from kit.model.machines import MachineModel
 from kit.model.network import DropMessage
-from kit.views.actions import mark
-from kit.views.busts import HEAD, Health, Kind, bust, head_of, letter_of
+from kit.views.busts import Health, Kind, bust, head_of, letter_of
 from kit.views.diagrams import Standing
 from kit.views.fragment import Frag, h
 from kit.views.gate import Declared, Gate, awaited_gates, came, former_gates, gates_of
 from kit.views.heat import MOST_NODES, Aspect, draw_heat, heat_lines
-from kit.views.labels import Box, Sheet, lines_of, measured, shortened, tags, wrapped
+from kit.views.labels import Box, Sheet, measured, seated, shortened, tags, wrapped
 from kit.views.palette import hues
 from kit.views.panel import Panel, Scene, alternative
 from kit.views.parts import fresh
-from kit.views.replicas import MARK, SIGNS, asked_words, disk, disk_size, envelope_path, eye, pencil
+from kit.views.replicas import SIGNS, disk, disk_size, envelope_path
 from kit.views.strip import draw_strip
-from kit.views.tape import MOST_CARDS, MOST_MARKS, TAPE, Card, Tape
-from kit.views.trails import (
-    FINER,
-    MOST_TRAILS,
-    PARKED,
-    Labels,
-    beads,
-    envelope_box,
-    fate,
-    rift,
-    trails,
-)
-from kit.views.wires import Body, Place, Way, bounds, ground, on, path, tip
+from kit.views.tape import BADGE, Card, Tape, at_place, tile
+from kit.views.wires import Place
 
-WIDTH, HEIGHT = 460.0, 288.0
-"""The picture at 840 × 560, a pixel each."""
-HALF_WIDTH, HALF_HEIGHT = 380.0, 270.0
-"""One of two pictures on a board: as small as leaves its letters their size, in a projector too."""
-STRIP, LINE = 26.0, 15.0
-SIDE, HALF_SIDE = 132.0, 112.0
-"""How wide the column of clients is."""
-SPOKEN = HEAD + 7
-"""How far right of the middle of who stands aside its words begin."""
-MOST_SAID = 6
-"""Lines beside a client, of which the first names what it is doing."""
-MOST_PARKED, MOST_ALIKE = 24, 4
-"""Envelopes that are drawn, and of one sender with the same words; those of more are told once."""
+WIDE, HIGH = 400.0, 280.0
+"""The picture, in units of which a letter has 13: about a pixel each on a phone, two on a desk."""
+STRIP, WIDTH = 26.0, 460.0
+LINE, PILL, APART = 15.0, 18.0, 20.0
+"""How high a line below a node is, a pill or a tile, and how far apart these are."""
+SIDE_HIGH, IN_ROW, ASIDE = (36.0, 54.0), 2, 13.0
+"""How high a card of who stands aside is, alone or not, how many in a row, how large its head."""
+HUB = 74.0
+"""How high the room of who stands above the others is."""
+MOST_SAID = 3
+"""Messages in flight whose words stand at them; of more, at their receivers."""
+MOST_TRAILS, MOST_MESH, MOST_LOW = 12, 5, 14
 HEALTH = ("up", "down", "gone", "joining")
 """The words for it."""
-Sign = Literal["lock", "key", "ban", "joining", "gone", "ballot", ""]
+Sign = Literal["key", "ban", ""]
+
+
+class Tile(Struct, frozen=True):
+    """Something that a node holds, with ``by`` whom it was made: in the hue of that one, hatched
+    where it is not known to be chosen (``open``).
+    """
+
+    words: str
+    by: str = ""
+    open: bool = False
+
+    def badge(self, holder: str) -> str:
+        """Whose letter stands in it: its maker's, unless that holds it or its words say it (1B)."""
+        return "" if self.by == holder or self.words.endswith(self.by) else self.by
+
+    def __str__(self) -> str:
+        return self.words
 
 
 class Character(Struct, frozen=True):
     """Somebody on the stage: the same letter and shape in every picture.
 
-    ``tag`` says what it goes by (a version, a term, a word of state), ``holds`` are one or two
-    short lines on its disk, ``fill`` how full that is, from 0 to 1. A ``sign`` stands at its
-    shoulder: who holds a lock or a key, who is banned. ``reads`` and ``writes`` say whether it is
-    read and written now: an eye, a pencil; None, where nobody can say. ``title`` is all of it in
-    words. ``press`` is the action that its switch does, ``asks`` whom a request of its is with now.
+    ``tag`` says what it goes by (a version, a term, a word of state), ``holds`` are short lines and
+    tiles below it, ``stored`` are rows that it has on disk. A ``sign`` stands at its shoulder: who
+    has a session, who is banned. Who is ``written`` to only is hatched; ``timer`` is how much of a
+    timeout has passed, from 0 to 1. ``title`` is all of it in words. ``asks`` is whom a request of
+    its is with now.
     """
 
     name: str
@@ -88,33 +94,21 @@ class Character(Struct, frozen=True):
     leads: bool = False
     sign: Sign = ""
     tag: str = ""
-    holds: tuple[str, ...] = ()
-    fill: float | None = None
+    holds: tuple[str | Tile, ...] = ()
+    stored: str = ""
     title: str = ""
     kind: Kind = "node"
-    press: Any = None
-    reads: bool | None = None
-    writes: bool | None = None
+    written: bool = False
+    timer: float | None = None
     asks: str = ""
-
-    @property
-    def failed(self) -> bool:
-        """Whether its tag says that something failed."""
-        return self.tag.startswith("!")
-
-    @property
-    def requests(self) -> str:
-        """What requests ask of it, in words."""
-        known = self.reads is not None and self.writes is not None
-        return asked_words(bool(self.reads), bool(self.writes)) if known else ""
 
 
 class Message(Struct, frozen=True):
     """Something on its way between two characters, or other keyed parts of the stage (the tape).
 
     Without a ``target`` nobody knows yet where it arrives. ``thing`` is what actions call it. One
-    that ``waits`` has not gone yet: its sender has still to write to its disk. ``why`` is what such
-    messages are for.
+    that ``waits`` has not gone yet: its sender has still to write to its disk. An ``old`` one is of
+    a ballot that its receiver no longer listens to. ``why`` is what such messages are for.
     """
 
     source: str
@@ -125,12 +119,13 @@ class Message(Struct, frozen=True):
     title: str = ""
     thing: str = ""
     waits: bool = False
+    old: bool = False
     why: str = ""
 
     @property
     def look(self) -> str:
         """How it is drawn."""
-        return "held" if self.held else "waits" if self.waits else ""
+        return "held" if self.held else "waits" if self.waits else "old" if self.old else ""
 
 
 class Wall(Struct, frozen=True):
@@ -149,9 +144,10 @@ class Wall(Struct, frozen=True):
 
 
 class Stage(Struct, frozen=True):
-    """All that is on the stage at one moment; see the module. ``lines``: the most on a disk,
-    ``aside``: how wide the column of those is who stand there, if it is the only picture; those
-    who are ``plain`` are no nodes and have no hue.
+    """All that is on the stage at one moment; see the module. ``lines``: the most below a pill;
+    those who are ``plain`` are no nodes and have no hue, the first of them stands above all others.
+    ``bodies`` are names and members of what has some, such as the CMS; ``old`` are the things of
+    messages that their receivers no longer listen to.
     """
 
     names: tuple[str, ...]
@@ -163,11 +159,11 @@ class Stage(Struct, frozen=True):
     walls: tuple[Wall, ...] = ()
     standing: Standing | None = None
     has_strip: bool = False
-    has_marks: bool = True
     tape_key: str = "log"
     lines: int = 2
-    aside: float = SIDE
     plain: tuple[str, ...] = ()
+    bodies: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    old: frozenset[str] = frozenset()
 
     @property
     def hues(self) -> Mapping[str, str]:
@@ -175,287 +171,216 @@ class Stage(Struct, frozen=True):
         return hues([name for name in self.names if name not in self.plain])
 
 
-class Looks(Struct, frozen=True):
-    """How large a character is: the radius of its head, the room in breadth, lines of its disk.
+# -- places ----------------------------------------------------------------------------------------
 
-    Without a ``tag`` the letter stands alone. All stand in so many ``rows``. Who stands lower than
-    others in a row has tag and disk ``beside`` its head: 1 is at the right, -1 at the left.
-    """
+
+class Looks(Struct, frozen=True):
+    """How large a character is: the radius of its head, the room in breadth, lines below."""
 
     head: float
     wide: float
     lines: int
-    tag: bool = True
-    rows: int = 1
-    beside: int = 0
-
-    @property
-    def above(self) -> float:
-        """How far it reaches over the middle of its head."""
-        return self.head * 1.75 if self.tag else self.head
-
-    @property
-    def below(self) -> float:
-        """And how far below."""
-        return self.head + self.block
-
-    @property
-    def shoulder(self) -> float:
-        """How far from the middle of its head a sign at its shoulder is."""
-        return self.head * 0.8 + 10
-
-    @property
-    def hand(self) -> float:
-        """And an eye or a pencil."""
-        return self.head + MARK / 2 + 4
-
-    @property
-    def block(self) -> float:
-        """How high its tag and its disk are."""
-        disk = LINE * self.lines + 10 if self.lines else 0
-        return (LINE + 3 if self.tag else 0) + disk
-
-    def tag_at(self, side: int, high: float) -> tuple[float, float]:
-        """Where the line of its tag begins, which stands with a disk so ``high`` at a ``side`` of
-        its head, or below it.
-        """
-        if side:
-            return side * (self.head + APART), (LINE - high) / 2 - 4
-        return 0, self.head + LINE
-
-
-SIZES = (
-    Looks(22, 104, 2),
-    Looks(18, 98, 2),
-    Looks(15, 92, 1),
-    Looks(14, 74, 1),
-    Looks(15, 72, 0),
-    Looks(13, 32, 0, tag=False),
-)
-WORDY = ((22, 104), (18, 92), (15, 80))
-Edge: TypeAlias = tuple[Place, Place, Place]
-"""An end of a piece of a wall, the other one, and the way out of the group."""
-WIDEST = 150.0
-APART = 26.0
-"""From a head to words beside it: there is room for a sign or a pencil between."""
-FOOT, LEAST_DROP = 8.0, 24.0
-"""The air below the last row; in one row of three or more every second one stands lower, where
-there is room for that.
-"""
-
-
-# -- places ----------------------------------------------------------------------------------------
 
 
 @lru_cache(256)
 def places(
-    count: int, left: float, top: float, bottom: float, lines: int = 2, right: float = WIDTH
-) -> tuple[tuple[Place, ...], Looks]:
-    """Where so many characters stand, in rows, clockwise where there are two; how large they are.
-
-    The first looks for which there is room are taken; where disks have more than two ``lines``,
-    these come before breadth, and where they have fewer, others get the room. A place depends on
-    the number alone.
+    count: int, top: float, bottom: float, lines: int = 2
+) -> tuple[tuple[Place, ...], tuple[Box, ...], Looks]:
+    """Where so many characters stand, in rows, clockwise where there are two; the room of each;
+    how large they are. In one row of three or more every second one stands lower, so that each
+    sees each. A place depends on the number alone.
     """
-    width, height = right - left, bottom - top
-    wordy = [Looks(head, wide, most) for most in range(lines, 2, -1) for head, wide in WORDY]
-    few = (replace(each, lines=min(each.lines, lines)) for each in SIZES if lines or not each.lines)
-    for looks in (*wordy, *few):
-        high = looks.above + looks.below
-        rows = max(1, int(height // high))
-        least = 1 if count < 3 else 2
-        for number in (*range(least, rows + 1), 1):
-            in_row = ceil(count / number)
-            if number <= rows and in_row * looks.wide <= width:
-                wide = min(width / max(in_row, 1), WIDEST)
-                has_air = number == 1 < in_row - 1 and height - high > looks.block > LINE + 3
-                beside = (1 if in_row % 2 else -1) if has_air else 0
-                wider = replace(looks, wide=wide, rows=number, beside=beside)
-                return _in_rows(count, number, (left, right), top, bottom, wider), wider
-    columns = max(1, ceil((count * width / height) ** 0.5))
-    rows = ceil(count / columns)
-    small = min(width / columns, height / rows, 2 * looks.head + 2)
-    looks = Looks(small / 2 - 1, small, 0, tag=False, rows=rows)
-    return _in_rows(count, rows, (left, right), top, bottom, looks), looks
-
-
-def _in_rows(
-    count: int, rows: int, between: tuple[float, float], top: float, bottom: float, looks: Looks
-) -> tuple[Place, ...]:
-    left, right = between
+    rows = 1 if count <= 4 else 2 if count <= 8 else ceil(count / 5)
+    high = (bottom - top) / rows
+    across = ceil(count / rows) or 1
+    heads = (28 - count, 19, 16, 14, 11, 8)
+    small = [r for r in heads if 2 * r + 12 < WIDE / across and 2 * r + 8 + PILL <= high]
+    told = (r for r in small if r > MOST_LOW - 1 and 2 * r + 41 + LINE * lines <= high)
+    head = next(told, small[0] if small else heads[-1])
+    spare = high - 2 * head - 17
+    shown = max(0, min(lines, int((spare - APART - 2) // LINE)))
+    looks = Looks(head, 108 if count == 3 else WIDE / across, shown if spare >= PILL else -1)
+    air = max(0.0, spare - PILL - LINE * shown)
+    drop = min(64.0, air * 0.75) if rows == 1 and count > 2 else 0.0
+    rest = min(36.0, (air - drop) * 0.4) if rows == 1 else 0.0
     at: list[Place] = []
-    for row, here in enumerate(_in_each(count, rows)):
-        room = (bottom - top - rows * (looks.above + looks.below)) / rows
-        room -= 0 if looks.beside else min(FOOT, room / 3)
-        drop = room if rows == 1 and here > 2 and room >= LEAST_DROP else 0.0
-        room -= drop
-        if looks.beside:
-            drop += looks.below - max(looks.head, looks.block / 2)
-        y = top + (bottom - top) * row / rows + room * (row if rows > 1 else 0.5) / max(rows - 1, 1)
-        edge = looks.wide if 1 < here == ceil(count / rows) else (right - left) / here
-        step = (right - left - edge) / max(here - 1, 1)
-        line = [
-            complex(left + edge / 2 + step * i, y + looks.above + drop * (i % 2))
-            for i in range(here)
-        ]
-        at += reversed(line) if row % 2 else line
-    return tuple(at)
-
-
-def _in_each(count: int, rows: int) -> Iterator[int]:
+    room: list[Box] = []
     for row in range(rows):
-        here = ceil(count / (rows - row))
-        count -= here
-        yield here
+        here = ceil((count - len(at)) / (rows - row))
+        wide, first = WIDE / max(here, 1), top + high * row
+        y = first + head + 13 + rest
+        order = range(here)[:: -1 if row % 2 else 1]
+        spread = 1.09 if count == 3 else 1  # so that their wires are longer
+        middles = (WIDE / 2 + spread * (wide * (i + 0.5) - WIDE / 2) for i in order)
+        at += (Place(x, y + drop * (i % 2)) for x, i in zip(middles, order, strict=True))
+        room += (Box(wide * (i + 0.5), first + high / 2, wide, high) for i in order)
+    return tuple(at), tuple(room), looks
+
+
+Way = tuple[Place, Place, Place]
+"""A wire: its start, what it bends to, its end."""
+
+
+def on(way: Way, share: float) -> Place:
+    """The point at a share of a wire."""
+    back, (a, b, c) = 1 - share, way
+    return back * back * a + 2 * back * share * b + share * share * c
+
+
+def path(way: Way) -> str:
+    """A wire as a path."""
+    a, b, c = (f"{at.real:.0f} {at.imag:.0f}" for at in way)
+    return f"M{a}Q{b} {c}"
 
 
 class _Set:
     """A stage that is laid out: what stands on it by name and by key, and the ways between."""
 
-    def __init__(self, stage: Stage, half: bool) -> None:
-        self.stage = stage
-        self.width, height, self.side = WIDTH, HEIGHT, stage.aside
-        if half:
-            self.width, height, self.side = HALF_WIDTH, HALF_HEIGHT, HALF_SIDE
-        y, tape = STRIP * stage.has_strip, stage.tape
+    def __init__(self, stage: Stage) -> None:
+        self.stage, self.hues = stage, stage.hues
+        self.letters = tags(stage.names)
+        y = STRIP * stage.has_strip
+        self.inboxes: dict[str, list[tuple[Message, int]]] = defaultdict(list)
         self.tape = None
-        if tape is not None:
-            key, order = stage.tape_key, {name: i for i, name in enumerate(stage.names)}
-            sent = [each for each in stage.messages if each.target == key]
-            sent.sort(key=lambda each: order.get(each.source, 0))  # so that fewer wires cross
-            coming = [(each.words, each.title) for each in sent]
-            self.tape = Tape(
-                tape, key, y, self.width, coming, has_marks=stage.has_marks, hues=stage.hues
-            )
-        self.top = self.tape.bottom if self.tape else y
-        self.height = self.bottom = height
-        self.left = self.side if stage.sides else 0.0
-        spots, self.looks = places(
-            len(stage.names), self.left, self.top + 4, self.bottom - 4, stage.lines, self.width
-        )
-        self.at: dict[str, Place] = dict(zip(stage.names, spots, strict=True))
-        self.there = {each.name: each for each in stage.characters}
-        self.side_room = (self.bottom - self.top) / max(len(stage.sides), 1)
+        if stage.tape is not None:
+            named = {each.key: each.name for each in stage.characters}
+            coming = [(each.words, named.get(each.source, each.source))
+                      for each in stage.messages if each.target == stage.tape_key]  # fmt: skip
+            self.tape = Tape(stage.tape, stage.tape_key, y, WIDE, coming, self.letters, self.hues)
+            y = self.tape.bottom
+        self.side_high = SIDE_HIGH[len(stage.sides) > 1]
+        self.top, self.bottom = y, HIGH - ceil(len(stage.sides) / IN_ROW) * self.side_high
+        hub = stage.plain[:1]
+        y += HUB * bool(hub)
+        names = [name for name in stage.names if name not in hub]
+        spots, cells, self.looks = places(len(names), y, self.bottom, stage.lines)
+        self.cells = dict(zip(names, cells, strict=True))
+        self.at: dict[str, Place] = dict(zip(names, spots, strict=True))
+        for name in hub:
+            self.cells[name] = Box(WIDE / 2, y - HUB / 2, WIDE, HUB)
+            self.at[name] = Place(WIDE / 2, self.top + self.looks.head + 14)
+        self.reach = dict.fromkeys(stage.names, self.looks.head)
+        self.side_wide = WIDE / min(max(len(stage.sides), 1), IN_ROW) - 6
         for i, side in enumerate(stage.sides):
-            self.at[side.name] = Place(HEAD + 4, self.top + self.side_room * (i + 0.5))
-        self.tags = {name: self._tag(each) for name, each in self.there.items()}
-        self.bodies = {name: self._body(name) for name in stage.names}
-        self.bodies |= {side.name: self._side_body(side) for side in stage.sides}
-        standing = [*self.bodies.values()]
+            row, column = divmod(i, IN_ROW)
+            here = min(len(stage.sides) - row * IN_ROW, IN_ROW)
+            x = WIDE * (column + 0.5) / here
+            self.at[side.name] = Place(x, self.bottom + self.side_high * (row + 0.5))
+            self.reach[side.name] = self.side_high / 2 - 3
         for each in (*stage.characters, *stage.sides):
-            self.bodies[each.key] = self.bodies[each.name]
+            self.at[each.key], self.reach[each.key] = self.at[each.name], self.reach[each.name]
+        self.low = {end for side in stage.sides for end in (side.name, side.key)}
+        self.foot: dict[str, Place] = {}
+        """Where what comes from below ends: under the words of a node."""
+        for each in stage.characters:
+            low = max((y + high / 2 for y, _, high in _blocks(each, self.looks)), default=0)
+            low = max(low, self.looks.head) + 3
+            self.foot[each.name] = self.foot[each.key] = self.at[each.name] + 1j * low
         if self.tape:
-            cards = {
-                key: Body(at, 2, self.tape.covered(key)) for key, at in self.tape.spots.items()
-            }
-            standing += (body for body in cards.values() if body.boxes)
-            of = self.tape.names  # what travels to a mark goes to its node
-            self.bodies |= {key: self.bodies.get(of.get(key, ""), cards[key]) for key in cards}
-        top = y + TAPE - 4 if self.tape else y
-        inside = Box(self.width / 2, (top + self.bottom) / 2, self.width, self.bottom - top)
-        self.ground = ground(tuple(standing), inside)
-        parting = {wall: [*_between(self, {*wall.group})]
-                   for wall in stage.walls if not wall.beyond}  # fmt: skip
-        self.apart = [{self.bodies[name] for name in wall.group} for wall in parting]
-        bars = (Body(a, 0, (bounds((a - 3 - 3j, b + 3 + 3j)),))
-                for edges in parting.values() for a, b, _ in edges)  # fmt: skip
-        self.walled = ground((*standing, *bars), inside)
-        self.walls = [(wall, parting[wall] if wall in parting else [*_across(self, wall)])
-                      for wall in stage.walls]  # fmt: skip
+            self.at |= self.tape.spots
+            self.reach |= dict.fromkeys(self.tape.spots, 0)
 
-    def _tag(self, each: Character) -> str:
-        """What stands below a head; a long one takes the room to the middle between neighbours.
+    def fill_inboxes(self) -> None:
+        """Let what is in flight be told at its receivers, where there is room for that."""
+        for (_, target, _, look), group in _piles(self.stage).items():
+            if look != "torn" and target != self.stage.tape_key and self.looks.head > MOST_LOW:
+                self.inboxes[self.name(target)].append((group[0], len(group)))
 
-        What these say just now is not asked: else a change of theirs would change this one.
-        """
-        if not self.looks.tag:
-            return ""
-        at, own = self.at[each.name], self.looks.wide - 10
-        if self.beside(each.name):
-            return shortened(each.tag, own, bold=True)
-        room = 2 * min(at.real - self.left, self.width - at.real)
-        for name, place in self.at.items():
-            away = place - at
-            if name != each.name and abs(away.imag) < self.looks.above + self.looks.below - 1:
-                room = min(room, abs(away.real) - 8)
-        room = max(own, room)
-        state, _, number = each.tag.rpartition(" ")
-        left = room - measured(f" {number}", bold=True)
-        if measured(each.tag, bold=True) <= room or left < room / 2:
-            return shortened(each.tag, room, bold=True)
-        return f"{shortened(state, left, bold=True)} {number}"  # bootstr… v1: the end changes
+    def rows(self, name: str) -> int:
+        """How many lines there is room for in an inbox."""
+        cell = self.cells.get(name)
+        low = cell.edges[3] if cell else 0
+        return max(0, int((low - self.foot[name].imag) // LINE)) if name in self.foot else 0
 
-    def beside(self, name: str) -> int:
-        """At which side of its head the words of a character stand; 0: below it."""
-        return self.looks.beside * (self.at[name].imag > self.at[self.stage.names[0]].imag)
-
-    def _body(self, name: str) -> Body:
-        at, looks, each = self.at[name], self.looks, self.there.get(name)
-        side = self.beside(name)
-        held = _held(each, looks, side) if each else None
-        if each is None:
-            letter = (Box(at.real, at.imag + 16, 30, 16),) if looks.tag else ()
-            return Body(at, 6, letter)
-        boxes = [Box(at.real, at.imag - looks.head * 1.4, 24, looks.head)] * each.leads
-        boxes += (Box(at.real + x, at.imag + LOW, GUEST + 1, GUEST + 1)
-                  for x in _aside(each, looks, _guests(self.stage, name)))  # fmt: skip
-        if tag := self.tags[name]:
-            wide = _stepped(measured(tag, bold=True))
-            x, y = looks.tag_at(side, held[2] if held else 0)
-            boxes.append(Box(at.real + x + side * wide / 2, at.imag + y - 4, wide, LINE - 2))
-        if held is not None:
-            _, disk_wide, disk_high, x, y = held
-            boxes.append(Box(at.real + x, at.imag + y, _stepped(disk_wide), disk_high))
-        for right, _ in _signs(each):
-            x = at.real + right * looks.shoulder
-            boxes.append(Box(x, at.imag - looks.head * SHOULDER, 20, 18))
-        if each.press is not None:
-            boxes.append(Box(at.real - looks.shoulder, at.imag - looks.head * 0.7, 20, 18))
-        if looks.tag and each.requests:
-            boxes += (Box(at.real + x, at.imag + LOW, MARK, 14) for x in (-looks.hand, looks.hand))
-        return Body(at, looks.head, tuple(boxes))
-
-    def _side_body(self, side: Character) -> Body:
-        at = self.at[side.name]
-        tag, what = _side_words(side, self.side_room, self.side)
-        if not (tag or what):
-            return Body(at, HEAD)
-        frame = Box(self.side / 2 - 2, at.imag, self.side - 6, _high(tag, what))
-        return Body(at, 0, (frame,))  # wires end at the frame, not at the head in it
-
-    def sent(self, message: Message) -> Way | None:
-        said, tape = (message.words, message.title), self.tape
-        card = tape.next.get(said) if tape and message.target == tape.key else None
-        return self.way(message.source, card or message.target)
+    def name(self, end: str) -> str:
+        """Whose end it is: a name for a key."""
+        cast = (*self.stage.characters, *self.stage.sides)
+        return next((each.name for each in cast if each.key == end), end)
 
     def way(self, source: str, target: str) -> Way | None:
         """The wire between two parts; None: there is no such. Without a target nobody knows yet
         where it will arrive.
         """
-        tape = self.stage.tape
-        if tape and source == self.stage.tape_key:  # what comes from the log is its newest
-            source = tape[-1].key
-        start, end = self.bodies.get(source), self.bodies.get(target)
-        if not target:
-            end = Body(Place((self.left + self.width) / 2, (self.top + self.bottom) / 2), 2)
-        if start is None or end is None or start.at == end.at:
+        start, end = self.at.get(source), self.at.get(target)
+        if target == "":
+            end = Place(WIDE / 2, self.bottom - 40)
+        if start is None or end is None:
             return None
-        divided = any((start in group) != (end in group) for group in self.apart)
-        is_round = not divided and self.walled.is_free(start, end)
-        return (self.walled if is_round else self.ground).way(start, end)
+        reach, far = self.reach.get(source, 0), self.reach.get(target, 0)
+        if source in self.low and target in self.foot:
+            start, end, reach, far = self._up(start, target), self.foot[target], 0, 0
+        elif target in self.low and source in self.foot:
+            start, end, reach, far = self.foot[source], self._up(end, source), 0, 0
+        across, bend = end - start, 0j
+        if abs(across) < 1:
+            return None
+        if start.imag == end.imag and any(
+            at.imag == start.imag and abs(start - at) + abs(at - end) < abs(across) + 1
+            and at not in (start, end) for at in map(self.at.get, self.cells) if at
+        ):  # fmt: skip
+            bend = 1j * min(60.0, abs(across) / 5) * (1 if start.imag < self.middle else -1)
+        middle = (start + end) / 2 + bend
+        out, back = middle - start, middle - end
+        return start + out / abs(out) * reach, middle, end + back / abs(back) * far
+
+    def _up(self, card: Place, node: str) -> Place:
+        """Where on the upper edge of a card at the side the way to a node begins."""
+        out = self.side_wide / 2 - 20
+        x = min(max(self.at[node].real, card.real - out), card.real + out)
+        return Place(x, card.imag - self.side_high / 2 + 3)
+
+    @property
+    def middle(self) -> float:
+        """How low the middle of the characters is."""
+        return (self.top + self.bottom) / 2
+
+    def taken(self) -> Iterator[Box]:
+        """What all that stands covers."""
+        if self.tape:
+            yield Box(WIDE / 2, self.tape.y + 20, WIDE, 42)
+        if self.stage.sides:
+            yield Box(WIDE / 2, (self.bottom + HIGH) / 2, WIDE, HIGH - self.bottom)
+        for each in self.stage.characters:
+            at, r = self.at[each.name], self.looks.head
+            yield Box(at.real, at.imag, 2 * r + 2, r)
+            yield Box(at.real, at.imag - 7 * each.leads, r, 2 * r + 2 + 14 * each.leads)
+            for y, wide, high in _blocks(each, self.looks):
+                yield Box(at.real, at.imag + y, wide, high)
+            if rows := min(self.rows(each.name), len(self.inboxes.get(each.name, ()))):
+                high = LINE * rows
+                low = self.foot[each.name]
+                yield Box(low.real, low.imag + high / 2, self.looks.wide - 8, high)
 
 
-def _high(tag: Sequence[str], what: Sequence[str]) -> float:
-    return max(2 * HEAD, LINE * (len(tag) + len(what))) + 6
+def _blocks(each: Character, looks: Looks) -> Iterator[tuple[float, float, float]]:
+    """What stands below a head: how far below its middle, how wide and how high."""
+    y, room = looks.head + 4, looks.wide - 6
+    if looks.lines < 0:
+        return
+    if each.tag:
+        yield y + PILL / 2, min(measured(each.tag, bold=True) + 16, room), PILL
+        y += APART
+    for line in _lines(each, looks):
+        is_tile = isinstance(line, Tile)
+        badge = BADGE * (isinstance(line, Tile) and bool(line.badge(each.name)))
+        high = PILL if is_tile else LINE
+        yield y + high / 2, min(measured(str(line), bold=True) + 14 + badge, room), high
+        y += high + 2 * is_tile
+    if each.stored:
+        yield y + 14, min(measured(each.stored) + 14, room), 26
 
 
-def _stepped(width: float) -> float:
-    """A width, rounded up: the words of the next step seldom need another one."""
-    return 12 * ceil(width / 12)
-
-
-def _at(place: Place) -> str:
-    return f"translate({place.real:.0f} {place.imag:.0f})"
+def _lines(each: Character, looks: Looks) -> list[str | Tile]:
+    """The lines below a pill, long ones in two while there is room for all."""
+    done, spare = list[str | Tile](), looks.lines - 2 * bool(each.stored) - len(each.holds)
+    for held in each.holds[: max(0, looks.lines - 2 * bool(each.stored))]:
+        if isinstance(held, Tile):
+            done.append(held)
+        else:
+            parts = wrapped(held, looks.wide - 8, max(spare, 0) + 1)
+            spare -= len(parts) - 1
+            done += parts
+    return done
 
 
 # -- what a model on a network needs not declare ---------------------------------------------------
@@ -469,7 +394,8 @@ def on_network(scene: Scene, stage: Stage) -> Stage:
         short, full = m.in_short(sent.message), m.in_full(sent.message)
         thing = network.line(sent)
         ends, why = (sent.source, sent.target), m.purpose_of(sent.message)
-        return Message(*ends, short, held=held, title=full, thing=thing, why=why)
+        is_old = thing in stage.old
+        return Message(*ends, short, held=held, title=full, thing=thing, old=is_old, why=why)
 
     flying = [message(sent) for sent in carried.in_flight]
     held = [message(sent, held=True) for sent in carried.held]
@@ -504,77 +430,30 @@ def _cuts(scene: Scene) -> Iterator[Wall]:
 
 def draw_stage(scene: Scene, stage: Stage, said: str, before: Stage | None = None) -> Frag:
     """Draw the stage of a scene; what was not so ``before`` is marked."""
-    laid = _Set(stage, scene.half)
-    high = laid.bottom - laid.top
-    inside = Box(laid.width / 2, laid.top + high / 2, laid.width, high)
-    labels = Labels(inside, laid.ground.taken())
-    unheard = _unheard(scene, stage, before)
-    added = _added(stage, before)
-    announced = {stage.tape_key} if added else ()  # the new card says what it is
-    flows, route = scene.flows()[:MOST_TRAILS], _route(laid, added)
-    for _, edges in laid.walls:
-        labels.lines.cover(*(bead for a, b, _ in edges for bead in beads((a, a, b, b))))
-    for way in filter(None, map(route, flows)):  # words of envelopes keep clear of them, too
-        labels.pass_by(way)
-    parked = [*_envelopes(laid, labels, before)]
-    letters, colours = tags(stage.names), stage.hues
-    senders = {each.key: colours.get(each.name, "") for each in stage.characters}
-    trailed = [*trails(flows, route, labels, unheard, announced, senders)]
-    behind = [_wall(laid, *wall, labels) for wall in laid.walls]
-    words = [*labels.draw()]
+    laid = _Set(stage)
     was = {each.key: each for each in (*before.characters, *before.sides)} if before else {}
-    ends = (key for flow in scene.flows() for key in (flow.from_key, flow.to_key))
-    former = before.tape if before else None
-    acts = _acting(scene, stage)
+    ends = [key for flow in scene.flows() for key in (flow.from_key, flow.to_key)]
+    acts, there = _acting(scene, stage), {each.name for each in stage.characters}
+    wires, envelopes = _letters(scene, laid, before)
     return h(
         "svg",
-        draw_strip(stage.standing, laid.width) if stage.has_strip else None,
-        laid.tape.draw(letters, former, ends) if laid.tape else None,
-        behind,
-        [_empty(laid, name) for name in stage.names if name not in laid.there],
-        [wire for wire, _ in parked],
-        trailed,
-        [_character(scene, laid, each, (letters[each.name], colours.get(each.name, "")),
-                    was.get(each.key), before, acts=each.name == acts)
+        draw_strip(stage.standing, WIDE) if stage.has_strip else None,
+        [*_bodies(laid)],
+        [*_mesh(laid)] if isinstance(scene.model, NetworkModel) else None,
+        [*_asking(laid)],
+        wires,
+        [_wall(laid, wall) for wall in stage.walls],
+        laid.tape.draw(before.tape if before else None, ends) if laid.tape else None,
+        [_empty(laid, name) for name in stage.names if name not in there],
+        [_character(laid, each, was.get(each.key), acts=each.name == acts)
          for each in stage.characters],
         [_side(laid, each, was.get(each.key), acts=each.name == acts) for each in stage.sides],
-        [envelope for _, envelope in parked],
-        h("g", words, k="labels"),
-        viewBox=f"0 0 {laid.width:.0f} {laid.height:.0f}",
+        envelopes,
+        viewBox=f"0 0 {WIDE:.0f} {HIGH:.0f}",
         role="group",
         aria_label=said,
         class_="stage",
     )  # fmt: skip
-
-
-GUEST, MOST_GUESTS = 17.0, 2
-"""How large the square of a client is at who has its request, and how many stand there."""
-
-
-def _guests(stage: Stage | None, name: str) -> list[Character]:
-    return [side for side in stage.sides if side.asks == name][:MOST_GUESTS] if stage else []
-
-
-def _aside(each: Character, looks: Looks, guests: Sequence[Character]) -> list[float]:
-    first = looks.head + 7 + GUEST / 2 + MARK * bool(each.requests)
-    return [-first - (GUEST + 3) * i for i in range(len(guests))]
-
-
-def _draw_guests(
-    each: Character, looks: Looks, guests: Sequence[Character], were: Sequence[Character]
-) -> Iterator[Frag]:
-    known = {side.key for side in were}
-    for side, x in zip(guests, _aside(each, looks, guests), strict=True):
-        yield h(
-            "g",
-            h("title", f"{each.name} has the request of {side.name}"),
-            None if side.key in known else fresh(0, 0, GUEST + 4, GUEST + 4),
-            head_of("client", GUEST / 2 / 0.85),
-            letter_of(tags([side.name])[side.name][:2], GUEST / 2),
-            k=f"asks:{side.key}",
-            transform=_at(Place(x, LOW)),
-            data_of=side.name,
-        )
 
 
 def _acting(scene: Scene, stage: Stage) -> str:
@@ -597,190 +476,200 @@ def acting(scene: Scene, there: Mapping[str, str]) -> str:
 
 
 def _empty(laid: _Set, name: str) -> Frag:
-    letter = tags(laid.stage.names)[name]
-    return h(
-        "g",
-        h("circle", r=4, class_="place-of"),
-        h("text", letter, y=20, text_anchor="middle", class_="soft") if laid.looks.tag else None,
-        k=f"place:{name}",
-        transform=_at(laid.at[name]),
-    )
+    letter = h("text", laid.letters[name], y=20, text_anchor="middle", class_="soft")
+    return h("g", h("circle", r=4, class_="place-of"), letter, k=f"place:{name}",
+             transform=at_place(laid.at[name]))  # fmt: skip
 
 
-SWITCH = "M-3.5-3.5a5 5 0 1 0 7 0M0-6v5"
+def _mesh(laid: _Set) -> Iterator[Frag]:
+    names = [each.name for each in laid.stage.characters]
+    if len(names) <= MOST_MESH:
+        for a, b in combinations(names, 2):
+            if way := laid.way(a, b):
+                yield h("path", d=path(way), class_="wire mesh")
 
 
-def _signs(each: Character) -> Iterator[tuple[int, str]]:
-    signs = (sign for sign in (each.sign, each.health) if sign in SIGNS)
-    yield from zip((1, -1), signs, strict=False)
+def _asking(laid: _Set) -> Iterator[Frag]:
+    for side in laid.stage.sides:
+        if side.asks and (way := laid.way(side.name, side.asks)):
+            yield h("path", d=path(way), class_="wire asks", k=f"asks:{side.key}")
 
 
-def _switch(scene: Scene, action: Any, head: float) -> Frag:
-    return h(
-        "g",
-        h("title", scene.model.label(scene.state, action)),
-        h("circle", r=11, class_="box"),
-        h("path", d=SWITCH, class_="sign on"),
-        class_="switch",
-        transform=f"translate({-head * 0.8 - 12:.0f} {-head * 0.7:.0f})",
-        data_act=f"do:{mark(scene.model, action)}",
-        data_refused=scene.closed,
-    )
-
-
-def _lines(holds: Sequence[str], wide: float, most: int) -> list[str]:
-    spare, lines = most - len(holds), list[str]()
-    for words in holds:
-        parts = wrapped(words, wide, spare + 1)
-        lines += parts
-        spare -= len(parts) - 1
-    return lines
-
-
-def _held(
-    each: Character, looks: Looks, side: int
-) -> tuple[list[str], float, float, float, float] | None:
-    """The lines on a character's disk, how wide and high that is, how far to the right of the
-    head's middle and below it; None: there is no disk.
-    """
-    if not looks.lines or (not each.holds and each.fill is None):
-        return None
-    wide = looks.wide - 10
-    lines = _lines(each.holds[: looks.lines], wide - 2, looks.lines)
-    disk_wide, high = disk_size(lines, wide, 70)
-    x, y = looks.tag_at(side, high)
-    return lines, disk_wide, high, x + side * disk_wide / 2, y + 3 + high / 2
+def _bodies(laid: _Set) -> Iterator[Frag]:
+    """What encloses the members of a body: one line around all who stand side by side."""
+    rows = defaultdict[float, list[str]](list)
+    for name in sorted(laid.cells, key=lambda name: laid.cells[name].x):
+        rows[laid.cells[name].y].append(name)
+    below = laid.looks.head + 10 + APART + LINE * laid.looks.lines
+    for (what, members), row in product(laid.stage.bodies, rows.values()):
+        for inside, group in groupby(row, key=members.__contains__):
+            if not inside:
+                continue
+            names = [*group]
+            first, last = laid.cells[names[0]], laid.cells[names[-1]]
+            left, top = first.edges[0] + 3, first.edges[2] + 6
+            low = min(first.edges[3] - 1, max(laid.at[name].imag for name in names) + below)
+            box = h("rect", x=round(left), y=round(top), width=round(last.edges[1] - left - 3),
+                    height=round(low - top), rx=14, class_="body-of")  # fmt: skip
+            words = h("text", what, x=round(left) + 12, y=round(top) + 4, class_="soft")
+            yield h("g", h("title", f"{what}: {', '.join(names)}"), box, words,
+                    k=f"body:{what}:{names[0]}")  # fmt: skip
 
 
 def ring(reach: float) -> Frag:
     """What is around the head of who acts, or is otherwise than a step ago."""
-    return h("circle", r=reach + 5, class_="moved")
+    return h("circle", r=reach + 4, class_="moved")
 
 
-def _character(
-    scene: Scene,
-    laid: _Set,
-    each: Character,
-    look: tuple[str, str],
-    was: Character | None,
-    before: Stage | None,
-    *,
-    acts: bool,
-) -> Frag:
-    looks, was, side = laid.looks, was or each, laid.beside(each.name)
+def _arc(reach: float, share: float) -> Frag:
+    """A timer: as much of a circle as has passed of a timeout."""
+    size, turn = reach + 8, rect(reach + 8, tau * min(share, 0.999) - tau / 4)
+    far = f"{size:.0f} {size:.0f} 0 {share > 0.5:d} 1 {turn.real:.1f} {turn.imag:.1f}"
+    return h("path", d=f"M0 {-size:.0f}A{far}", class_="timer")
+
+
+def _hatched(reach: float) -> Frag:
+    pen = ""
+    for at in range(-int(reach * 1.4), int(reach * 1.4) + 1, 6):
+        half = sqrt(max(0.0, reach * reach - at * at / 2)) * 0.7071
+        x, y = at / 2, at / 2
+        pen += f"M{x - half:.1f} {y + half:.1f}L{x + half:.1f} {y - half:.1f}"
+    return h("path", d=pen, class_="stripes")
+
+
+def _character(laid: _Set, each: Character, was: Character | None, *, acts: bool) -> Frag:
+    was, looks = was or each, laid.looks
     reach = looks.head
-    tag = laid.tags[each.name]
-    signs, had = [*_signs(each)], [sign for _, sign in _signs(was)]
-    held, former = _held(each, looks, side), _held(was, looks, side)
-    anchor = ("middle", None, "end")[side]
-    stored = {*former[0]} if former else set()
+    letter, hue = laid.letters[each.name], laid.hues.get(each.name, "")
+    head = bust(letter, reach, each.kind, leads=each.leads)
+    if each.written:
+        head.insert(-1, _hatched(reach))
+    had = {str(line) for line in _lines(was, looks)}
+    parts: list[Any] = []
+    lines = [each.tag] * bool(each.tag), [*_lines(each, looks)], [each.stored] * bool(each.stored)
+    whole = [line for group in lines for line in group]
+    for line, (y, wide, high) in zip(whole, _blocks(each, looks), strict=False):
+        if line is each.stored and each.stored:
+            parts.append(_stored(each.stored, y, wide, is_new=each.stored != was.stored))
+        elif line is each.tag and not parts:
+            how = "pill now" if each.tag != was.tag else "pill"
+            parts.append(tile(1j * y, (wide, high), [shortened(each.tag, wide - 8, bold=True)],
+                              how=how))  # fmt: skip
+        elif isinstance(line, Tile):
+            how = f"{'open' * line.open} {'now' * (line.words not in had)}"
+            by = laid.letters.get(line.badge(each.name), ""), laid.hues.get(line.by, "")
+            badge = BADGE * bool(by[0])
+            said = [shortened(line.words, wide - 6 - badge, bold=True)]
+            parts.append(tile(1j * y, (wide, high), said, by, how))
+        else:
+            parts += [fresh(0, y, wide, high) if line not in had else None,
+                      h("text", line, y=y + 4.5, text_anchor="middle", class_="soft")]  # fmt: skip
     return h(
         "g",
         h("title", each.title or each.name),
-        _halo(each.kind, reach + 2) if acts or each.health != was.health else None,
-        fresh(0, -reach - 7, 34, 18) if each.leads > was.leads and looks.tag else None,
-        *bust(look[0], reach, each.kind, leads=each.leads and looks.tag),
-        [
-            h("g", fresh(0, 0, 20, 20) if sign not in had else None,
-              h("path", d=SIGNS[sign], class_=f"sign {sign}"),
-              transform=f"translate({right * looks.shoulder:.0f} {-reach * SHOULDER:.0f})")
-            for right, sign in signs
-        ],
-        _switch(scene, each.press, reach) if each.press is not None else None,
-        _eye_and_pencil(each, was, looks.hand) if looks.tag and each.requests else None,
-        [*_draw_guests(each, looks, *(_guests(at, each.name) for at in (laid.stage, before)))],
-        _words(tag, *looks.tag_at(side, held[2] if held else 0), "strong", anchor,
-               is_new=each.tag != was.tag, failed=each.failed) if tag else None,
-        disk(held[3], held[4], each.fill or 0, held[0], held[1],
-             news={*held[0]} - stored, refilled=each.fill != was.fill or {*held[0]} < stored)
-        if held else None,
+        _arc(reach, each.timer) if each.timer is not None else None,
+        _halo(each.kind, reach) if acts or each.health != was.health else None,
+        fresh(0, -reach - 7, 34, 18) if each.leads > was.leads else None,
+        *head,
+        h("g", fresh(0, 0, 22, 20) if was.sign != each.sign else None,
+          h("path", d=SIGNS[each.sign], class_=f"sign {each.sign}"),
+          transform=f"translate({reach + 8:.0f} {-reach * 0.8:.0f})") if each.sign else None,
+        parts,
+        [*_inbox(laid, each)],
         k=each.key,
-        class_=f"character {each.health} {look[1]}".rstrip(),
-        transform=_at(laid.at[each.name]),
+        class_=" ".join(filter(None, ("character", each.health, "hatched" * each.written, hue))),
+        transform=at_place(laid.at[each.name]),
         data_of=each.name,
     )  # fmt: skip
 
 
-LOW, SHOULDER = 7.0, 0.9
-"""How far below the middle of a head its eye and its pencil are, and above it a sign, in heads."""
+def _stored(words: str, y: float, wide: float, *, is_new: bool) -> Frag:
+    return disk(0, y, 0, [words], disk_size([words], wide)[0], news={words} if is_new else ())
 
 
-def _eye_and_pencil(each: Character, was: Character, aside: float) -> Frag:
-    return h(
-        "g",
-        h("title", f"{each.name}: {each.requests}"),
-        fresh(-aside, LOW, MARK, 16) if each.reads != was.reads else None,
-        eye(-aside, LOW, filled=bool(each.reads)),
-        fresh(aside, LOW, MARK, 16) if each.writes != was.writes else None,
-        pencil(aside, LOW, filled=bool(each.writes)),
-    )
-
-
-def _words(
-    words: str,
-    x: float,
-    y: float,
-    kind: str,
-    anchor: str | None = "middle",
-    *,
-    is_new: bool,
-    failed: bool = False,
-) -> list[Frag | None]:
-    wide = measured(words, bold=kind == "strong")
-    middle = x + {None: 1, "end": -1}.get(anchor, 0) * wide / 2
-    text = h("text", words, x=x or None, y=y, text_anchor=anchor, class_=kind)
-    if not failed:
-        return [fresh(middle, y - 5, wide + 8) if is_new else None, text]
-    plate = h("rect", x=middle - wide / 2 - 2, y=y - 12, width=wide + 4, height=15, rx=3,
-              class_="failed")  # fmt: skip
-    return [fresh(middle, y - 4.5, wide + 12, 17) if is_new else None, plate, text]
-
-
-def _side_words(
-    each: Character, room_high: float, wide: float
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    room, most = wide - 2 * HEAD - 16, max(1, min(MOST_SAID, int(room_high // LINE)))
-    tag = lines_of(each.tag, room, 2 if most > 2 else 1)
-    what = wrapped(" ".join(each.holds), room, most - len(tag)) if most > len(tag) else ()
-    return tuple(filter(None, tag)), what
+def _inbox(laid: _Set, each: Character) -> Iterator[Frag]:
+    """What is on its way to a node, a line each, as far as there is room."""
+    inbox, room = laid.inboxes.get(each.name, []), laid.rows(each.name)
+    y, wide = (laid.foot[each.name] - laid.at[each.name]).imag, laid.looks.wide - 8
+    told = [f"{each.words}{f' ×{count}' if count > 1 else ''}" for each, count in inbox]
+    left = -min(wide, max(map(measured, told), default=0) + 22) / 2
+    cut = inbox if len(inbox) <= room else inbox[: max(0, room - 1)]
+    for (message, _), words in zip(cut, told, strict=False):
+        said = shortened(words, wide - 22)
+        hue = laid.hues.get(laid.name(message.source), "")
+        letter = h("path", d=envelope_path(8), class_="box", transform=at_place(left + 8 + 0j))
+        yield h("g", letter, h("text", said, x=round(left + 22, 1), y=4.5, class_="soft"),
+                class_=f"envelope {message.look} {hue}".rstrip(), k=f"in:{_key(message)}",
+                transform=at_place(1j * (y + LINE / 2)),
+                data_of=message.thing or None)  # fmt: skip
+        y += LINE
+    if room > 0 and len(cut) < len(inbox):
+        words = f"+{len(inbox) - len(cut)} more"
+        yield h("text", words, y=y + LINE / 2 + 4.5, text_anchor="middle", class_="soft")
 
 
 def _halo(kind: Kind, reach: float) -> Frag:
-    return fresh(0, 0, 2 * reach + 6, 1.4 * reach + 8) if kind == "part" else ring(reach - 2)
+    return fresh(0, 0, 2 * reach + 8, 1.4 * reach + 8) if kind == "part" else ring(reach)
 
 
 def _side(laid: _Set, each: Character, was: Character | None, *, acts: bool) -> Frag:
-    was = was or each
-    tag, what = _side_words(each, laid.side_room, laid.side)
-    had, former = _side_words(was, laid.side_room, laid.side)
-    changed = [line not in had for line in tag] + [line not in former for line in what]
-    top, high = 5 - LINE * (len(changed) - 1) / 2, _high(tag, what)
-    reach = min(HEAD, laid.side_room / 2)
+    was, wide, high = was or each, laid.side_wide, laid.side_high
+    left = -wide / 2
+    room = wide - 2 * ASIDE - 16
+    what = " ".join(map(str, each.holds))
+    short = shortened(each.tag, room, bold=True)
+    rest = wrapped(what, room, int((high - 8) // 14) - bool(short)) if what else ()
+    lines = [*filter(None, (short, *rest))]
+    changed = (each.tag, each.holds) != (was.tag, was.holds)
+    first = 4.5 - 14 * (len(lines) - 1) / 2
+    look = "card-of moved" if changed else "card-of"
+    head = h(
+        "g",
+        _halo(each.kind, ASIDE) if acts else None,
+        head_of(each.kind, ASIDE),
+        letter_of(tags([each.name])[each.name][:2], ASIDE),
+        transform=at_place(left + ASIDE + 5 + 0j),
+    )
     return h(
         "g",
         h("title", each.title or each.name),
-        h("rect", x=-HEAD - 3, y=-high / 2, width=laid.side - 6, height=high, rx=8, class_="rail")
-        if changed else None,
-        _halo(each.kind, reach) if acts else None,
-        head_of(each.kind, reach),
-        letter_of(tags([each.name])[each.name][:2], HEAD),
-        [_words(line, SPOKEN, top + LINE * i, "soft" if i >= len(tag) else "strong", None,
-                is_new=changed[i], failed=each.failed and i < len(tag))
-         for i, line in enumerate((*tag, *what))],
+        h("rect", x=left, y=3 - high / 2, width=wide, height=high - 6, rx=8, class_=look),
+        head,
+        [h("text", line, x=left + 2 * ASIDE + 12, y=round(first + 14 * i, 1),
+           class_="strong" if line is short else "soft") for i, line in enumerate(lines)],
         k=each.key,
         class_=f"character {each.health} aside",
-        transform=_at(laid.at[each.name]),
+        transform=at_place(laid.at[each.name]),
         data_of=each.name,
     )  # fmt: skip
 
 
-def _key(sent: Message, look: str) -> str:
+# -- letters ---------------------------------------------------------------------------------------
+
+
+def _key(sent: Message, look: str = "") -> str:
     said = f"sent:{sent.source}:{sent.target}:{sent.words}{':' + look if look else ''}"
     return sent.key or said
 
 
-def _piles(stage: Stage) -> dict[tuple[str, str, str, str], list[Message]]:
-    alike: dict[tuple[str, str, str, str], list[Message]] = {}
+class _Letter(Struct, frozen=True):
+    """An envelope on a wire: of what message or flow, how it looks, what stands beside it."""
+
+    key: str
+    ends: tuple[str, str]
+    at: float
+    look: str
+    words: str
+    title: str
+    thing: str = ""
+    is_new: bool = False
+
+
+Piles = dict[tuple[str, str, str, str], list[Message]]
+
+
+def _piles(stage: Stage) -> Piles:
+    alike: Piles = {}
     for kind, sent in (("", stage.messages), ("torn", stage.lost)):
         for each in sent:
             look = kind or each.look
@@ -788,95 +677,171 @@ def _piles(stage: Stage) -> dict[tuple[str, str, str, str], list[Message]]:
     return alike
 
 
-def _envelopes(laid: _Set, labels: Labels, before: Stage | None) -> Iterator[tuple[Frag, Frag]]:
+def _sealed(laid: _Set, before: Stage | None, *, is_short: bool) -> Iterator[_Letter]:
+    """What is in flight: a letter for each that differs, or where they are many, for each wire and
+    direction.
+    """
     was = None if before is None else _piles(before)
-    on_wire: dict[tuple[str, str], int] = {}
-    shown = list(_piles(laid.stage).items())[:MOST_PARKED]
-    said_of: set[tuple[str, ...]] = set()
-    alike = Counter((source, said) for (source, _, said, _), _ in shown)
-    ways = [laid.sent(group[0]) for _, group in shown]
-    colours = laid.stage.hues
-    for each in dict.fromkeys(filter(None, ways)):
-        labels.wires.cover(*beads(each))
-    for (pile, group), way in zip(shown, ways, strict=True):
-        source, target, said, look = pile
+    on_wire: dict[tuple[str, str, str], list[tuple[Message, bool]]] = defaultdict(list)
+    for pile, group in _piles(laid.stage).items():
+        is_new = was is not None and len(was.get(pile, ())) < len(group)
+        kind = pile[3] if is_short and pile[3] in ("torn", "held") else ""
+        said = kind if is_short else f"{pile[2]}\0{pile[3]}"
+        on_wire[pile[0], pile[1], said] += ((each, is_new) for each in group)
+    for (source, target, said), sent in on_wire.items():
+        first, count = sent[0][0], len(sent)
+        look = said.rpartition("\0")[2] if not is_short else said
+        if is_short and not said and all(each.look == "old" for each, _ in sent):
+            look = "old"
+        several = f"{count}" if is_short else f"{first.words} ×{count}"
+        words = several if count > 1 else "" if is_short else first.words
+        told = dict.fromkeys(each.title or each.words for each, _ in sent)
+        title = fate(f"{source} → {target or '?'}: {'; '.join(told)}", look)
+        end = target
+        if target == laid.stage.tape_key and laid.tape:
+            words, end = "", laid.tape.next[first.words, laid.name(source)]
+        yield _Letter(
+            _key(first, look), (source, end), 0.12 if look == "waits" else 0.42, look, words,
+            ". ".join(filter(None, (title, first.why))), first.thing,
+            any(is_new for _, is_new in sent),
+        )  # fmt: skip
+
+
+def _opened(scene: Scene, laid: _Set, before: Stage | None) -> Iterator[_Letter]:
+    """What came in this step, each pair of ends once; lost is what went to those who are down."""
+    unheard, stage = _unheard(scene, laid.stage, before), laid.stage
+    now, then = stage.tape or (), (before and before.tape) or ()
+    added = now[-1].key if now and now[-1].key not in {card.key for card in then} else ""
+    seen = set[tuple[str, str]]()
+    for flow in scene.flows()[:MOST_TRAILS]:
+        ends = flow.from_key, flow.to_key
+        if ends in seen:
+            continue
+        seen.add(ends)
+        ends = (
+            now[-1].key if now and ends[0] == stage.tape_key else ends[0],
+            added if added and ends[1] == stage.tape_key else ends[1],
+        )
+        is_lost = flow.to_key in unheard
+        look = "torn" if is_lost else f"opened {flow.kind}"
+        title = fate(flow.text, "torn" if is_lost else "")
+        yield _Letter(f"trail:{flow.from_key}>{flow.to_key}", ends, 0.85, look, "", title)
+
+
+def _letters(scene: Scene, laid: _Set, before: Stage | None) -> tuple[list[Frag], list[Frag]]:
+    """The wires and the envelopes on them; what has no room there is told at its receiver."""
+    stage = laid.stage
+    between = [each for each in stage.messages if each.target != stage.tape_key]
+    opened = [*_opened(scene, laid, before)]
+    is_short = len(between) > MOST_SAID
+    if is_short:
+        laid.fill_inboxes()
+    wires, envelopes, is_whole = _on_wires(
+        laid, [*_sealed(laid, before, is_short=is_short), *opened]
+    )
+    if not is_whole and not is_short:
+        laid.fill_inboxes()
+        letters = [*_sealed(laid, before, is_short=True), *opened]
+        wires, envelopes, _ = _on_wires(laid, letters)
+    return wires, envelopes
+
+
+def _on_wires(laid: _Set, letters: Sequence[_Letter]) -> tuple[list[Frag], list[Frag], bool]:
+    """Draw letters, those of one wire one behind the other, and whether all words had room."""
+    pinned, wires, ways = Sheet(laid.taken()), list[Frag](), list[Way]()
+    by_wire: dict[frozenset[str], list[tuple[float, _Letter]]] = defaultdict(list)
+    order = {name: i for i, name in enumerate(laid.at)}
+    for each in letters:
+        a, b = (laid.name(end) for end in each.ends)
+        if laid.way(a, b):
+            forth = order.get(a, 99) <= order.get(b, 99)
+            by_wire[frozenset((a, b))].append((each.at if forth else 1 - each.at, each))
+        else:  # to what is itself on its way
+            wires.append(h("g", h("title", each.title), k=each.key))
+    drawn = list[tuple[_Letter, Place]]()
+    for ends, those in by_wire.items():
+        a, b = sorted(ends, key=lambda name: order.get(name, 99)) if len(ends) > 1 else (*ends, "")
+        way = laid.way(a, b)
         if way is None:
             continue
-        nth = on_wire[source, target] = on_wire.get((source, target), 0) + 1
-        shares = (UNGONE,) * (look == "waits") + PARKED[nth - 1 :] + PARKED[: nth - 1] + FINER
-        key = _key(group[0], look)
-        more = f" ×{len(group)}" if len(group) > 1 else ""
-        is_said = alike[source, said] <= MOST_ALIKE or (source, said) not in said_of
-        said_of.add((source, said))
-        if target == laid.stage.tape_key or not said:  # the card that is to come says it
-            is_said = False
-        place = labels.with_words(key, f"{said}{more}", way, shares, BESIDE) if is_said else None
-        if place is None:
-            place = labels.free(way, shares, (*BESIDE, 2 * BESIDE[1], 2 * BESIDE[2]))
-            if place is None:
-                place = on(way, shares[0])
-                labels.pinned.cover(envelope_box(place))
-            if is_said:
-                labels.ask(key, f"{said}{more}", (place,), about=[on(way, x) for x in PARKED])
-        laid.bodies[key] = Body(place, 11)
-        title = fate(f"{source} → {target or '?'}: {group[0].title or said}{more}", look)
-        title = ". ".join(filter(None, (title, group[0].why)))
-        wire = h("path", d=f"{path(way)}{_tip(way, labels.pinned)}", k=f"wire:{key}",
-                 class_=f"wire thin {look}".rstrip())  # fmt: skip
-        look = look or ("many" if more else "")
-        is_new = was is not None and len(was.get(pile, ())) < len(group)
-        looks = look, colours.get(source, "")
-        yield wire, _envelope(key, place, looks, title, group[0].thing, is_new=is_new)
+        ways.append(way)
+        came = any(each.at > 0.5 and each.look != "torn" for _, each in those)
+        keys = ":".join((a, b))
+        wires.append(h("path", d=path(way), k=f"wire:{keys}",
+                       class_="wire taken" if came else "wire"))  # fmt: skip
+        shown = sorted(those, key=lambda pair: pair[0])
+        shares = [i / 20 for i in range(2, 19)]
+        free = [share for share in shares if pinned.is_free(_around(on(way, share)))]
+        if not free:  # that something came, the wire itself says
+            told = [each for _, each in shown if each.look.startswith("opened")]
+            line = h("path", d=path(way), class_="wire taken")
+            wires += (h("g", h("title", each.title), line, k=each.key) for each in told)
+            shown, free = [pair for pair in shown if pair[1] not in told], shares
+        for i, (share, each) in enumerate(shown):
+            nth = int((i + 0.5) * len(free) / len(shown))
+            at = free[nth] if len(shown) > 1 else min(free, key=lambda one: abs(one - share))
+            place = on(way, at)
+            drawn.append((each, place))
+            pinned.cover(_around(place))
+            laid.at[each.key], laid.reach[each.key] = place, 10
+    wishes = [(each.key, _beside(place, each.words)) for each, place in drawn if each.words]
+    inside = Box(WIDE / 2, HIGH / 2, WIDE, HIGH)
+    r = 2 * laid.looks.head
+    heads = [Box(laid.at[x].real, laid.at[x].imag, r, r) for x in laid.cells]
+    dots = (on(way, i / 32) for way in ways for i in range(33))
+    lines = (Box(at.real, at.imag, 3, 3) for at in dots)
+    seats = seated(
+        ((key, filter(inside.holds, boxes)) for key, boxes in wishes),
+        [*pinned.boxes, *lines, *heads],
+    )
+    labels = [
+        h("text", each.words, x=round(seat.x, 1), y=round(seat.y + 4.5, 1), text_anchor="middle",
+          class_="said soft" if each.look == "old" else "said", k=f"label:{each.key}")
+        for each, _ in drawn if (seat := seats.get(each.key))
+    ]  # fmt: skip
+    shapes = [_envelope(laid, each, place) for each, place in drawn]
+    return wires, [*shapes, *labels], len(seats) == len(wishes)
 
 
-def _tip(way: Way, pinned: Sheet) -> str:
-    for share in HEADED:
-        at = on(way, share)
-        box = Box(at.real, at.imag, 10, 10)
-        if pinned.is_free(box):
-            pinned.cover(box)
-            return tip(way, share)
-    return ""
+def _around(at: Place) -> Box:
+    return Box(at.real, at.imag - 1, 23, 19)
 
 
-def _envelope(
-    key: str, place: Place, looks: tuple[str, str], title: str, thing: str, *, is_new: bool
-) -> Frag:
-    look = looks[0]
+def _beside(at: Place, words: str) -> Iterator[Box]:
+    """Where words may stand at an envelope: beside it, over or below it, then further away."""
+    wide = measured(words, bold=True) + 4
+    out = 14 + wide / 2
+    near = product((out, -out, 0, out - 8, 8 - out, wide / 3, -wide / 3), (0, 18, 9, 26))
+    for x, y in sorted(near, key=lambda at: abs(at[0]) / 2 + at[1]):
+        if abs(x) >= out or y >= 18:
+            yield Box(at.real + x, at.imag - y, wide, 14)
+            yield Box(at.real + x, at.imag + y, wide, 14)
+
+
+def _envelope(laid: _Set, each: _Letter, place: Place) -> Frag:
+    is_open = each.look.startswith("opened")
     return h(
         "g",
-        h("title", title),
-        fresh(0, 0, 26, 20) if is_new else None,
-        h("rect", x=-7, y=-9, width=20, height=14, class_="box") if look == "many" else None,
-        h("path", d=envelope_path(10), class_="box"),
-        rift() if look == "torn" else None,
-        h("path", d="M-3-11v22M3-11v22", class_="bars") if look == "held" else None,
-        k=key,
-        class_=" ".join(filter(None, ("envelope", *looks))),
-        transform=_at(place),
-        data_of=thing or None,
+        h("title", each.title),
+        fresh(0, 0, 27, 21) if each.is_new else None,
+        h("path", d=envelope_path(10, opened=is_open), class_="box"),
+        h("path", d="M-3-10l5 6l-5 4l5 8", class_="rift") if each.look == "torn" else None,
+        h("path", d="M-6-6l12 12M6-6l-12 12", class_="rift") if "refusal" in each.look else None,
+        h("path", d="M-3-11v22M3-11v22", class_="bars") if each.look == "held" else None,
+        k=each.key,
+        class_=f"envelope {each.look} {laid.hues.get(laid.name(each.ends[0]), '')}".rstrip(),
+        transform=at_place(place),
+        data_of=each.thing or None,
     )
 
 
-UNGONE = 0.08
-"""Where on its wire an envelope stands that has not gone yet: beside its sender."""
-HEADED = (0.9, 0.8, 0.7, 0.6, 0.5, 0.3)
-"""Where the head of the arrow is."""
-BESIDE = (0.0, 18.0, -18.0)
-"""How far beside it, where the wire itself is covered."""
-
-
-def _added(stage: Stage, before: Stage | None) -> str:
-    tape, was = stage.tape or (), (before and before.tape) or ()
-    return tape[-1].key if tape and tape[-1].key not in {card.key for card in was} else ""
-
-
-def _route(laid: _Set, added: str) -> Callable[[Flow], Way | None]:
-    def route(flow: Flow) -> Way | None:
-        is_added = flow.to_key == laid.stage.tape_key and added
-        return laid.way(flow.from_key, added if is_added else flow.to_key)
-
-    return route
+def fate(title: str, look: str) -> str:
+    """What became of something that was sent, by its look."""
+    if look == "held":
+        return f"{title} (held)"
+    if look == "waits":
+        return f"{title} (not sent yet: its sender still has to write)"
+    return f"{title} (lost)" if look == "torn" else title
 
 
 def _unheard(scene: Scene, stage: Stage, before: Stage | None) -> set[str]:
@@ -891,7 +856,10 @@ def _unheard(scene: Scene, stage: Stage, before: Stage | None) -> set[str]:
     return set() if isinstance(scene.model, NetworkModel) else down(stage) & down(before)
 
 
-def _wall(laid: _Set, wall: Wall, edges: Sequence[Edge], labels: Labels) -> Frag:
+# -- walls -----------------------------------------------------------------------------------------
+
+
+def _wall(laid: _Set, wall: Wall) -> Frag:
     key = f"wall:{','.join((*wall.group, wall.beyond))}:{wall.words}"
     title = f"{wall.words}: {', '.join(wall.group)}"
     if wall.one_way and wall.beyond:
@@ -900,77 +868,56 @@ def _wall(laid: _Set, wall: Wall, edges: Sequence[Edge], labels: Labels) -> Frag
         title = f"{title} can still reach the others"
     elif wall.beyond:
         title = f"{title} and {wall.beyond}"
-    lines = sorted(edges, key=lambda line: -abs(line[1] - line[0]))
-    way = "".join(f"M{a.real:.0f} {a.imag:.0f}L{b.real:.0f} {b.imag:.0f}" for a, b, _ in lines)
+    edges = [*(_across(laid, wall) if wall.beyond else _between(laid, {*wall.group}))]
+    pen = "".join(f"M{a.real:.0f} {a.imag:.0f}L{b.real:.0f} {b.imag:.0f}" for a, b in edges)
+    room, sheet = measured(wall.words) + 4, Sheet(laid.taken())
+    spots = (a + (b - a) * i / 12 for i in (6, 11, 1, 9, 3, 10, 2, 8, 4) for a, b in edges)
+    boxes = (
+        Box(at.real, at.imag, room, 14) for at in spots if room < 2 * at.real < 2 * WIDE - room
+    )
+    seat = next(filter(sheet.is_free, boxes), None)
     tip = None
-    if wall.one_way and lines:
-        start, end, out = lines[0]
-        tail, end = (start + end) / 2 - 12 * out, (start + end) / 2 + 14 * out
-        side = 5j * out
-        corners = (end, end - 9 * out + side, end - 9 * out - side)
-        tip = h(
-            "g",
-            h("path", d=f"M{tail.real:.0f} {tail.imag:.0f}L{end.real:.0f} {end.imag:.0f}",
-              class_="wire"),
-            h("polygon", points=" ".join(f"{c.real:.0f},{c.imag:.0f}" for c in corners),
-              class_="tip"),
-        )  # fmt: skip
-    around = [a * s + b * (1 - s) for a, b, _ in lines for s in (0.5, 0.3, 0.7, 0.1, 0.9)]
-    labels.ask(key, wall.words, around)
-    wire = laid.way(wall.group[0], wall.beyond) if wall.beyond else None
+    if wall.one_way and edges:
+        middle = (edges[0][0] + edges[0][1]) / 2
+        out = laid.at[wall.group[0]] - middle
+        out *= -1 / (abs(out) or 1)
+        ends = (middle - 14 * out, middle + 14 * out, middle + (7 + 5j) * out,
+                middle + 14 * out, middle + (7 - 5j) * out)  # fmt: skip
+        tip = h("path", d="M" + "L".join(f"{p.real:.0f} {p.imag:.0f}" for p in ends), class_="now")
     return h(
         "g",
         h("title", title),
-        h("path", d=path(wire), class_="wire thin") if wire else None,
-        h("path", d=way, class_="wall"),
+        h("path", d=pen, class_="wall"),
+        h("path", d=pen, class_="wall-in"),
         tip,
+        h("text", wall.words, x=round(seat.x), y=round(seat.y + 4.5), text_anchor="middle",
+          class_="said soft") if seat and not wall.beyond else None,
         k=key,
         class_="walls",
         data_of=f"wall:{wall.ends}" if wall.ends else None,
-    )
+    )  # fmt: skip
 
 
-def _across(laid: _Set, wall: Wall) -> Iterator[Edge]:
+def _across(laid: _Set, wall: Wall) -> Iterator[tuple[Place, Place]]:
     if way := laid.way(wall.group[0], wall.beyond):
-        middle, out = on(way, 0.5), (way[3] - way[0]) / abs(way[3] - way[0])
-        yield middle - 8j * out, middle + 8j * out, out
+        middle, out = on(way, 0.5), (way[2] - way[0]) / abs(way[2] - way[0])
+        yield middle - 14j * out, middle + 14j * out
 
 
-def _between(laid: _Set, group: set[str]) -> Iterator[Edge]:
-    """Each edge between a place of the group and another one: its ends, the way out of the group.
-
-    A row of places is cut where two of them meet, and rows half-way between what they cover.
-    """
-    rows = defaultdict[float, list[str]](list)
-    is_one = laid.looks.rows == 1 and not laid.looks.beside
-    for name in laid.stage.names:
-        rows[0.0 if is_one else laid.at[name].imag].append(name)
-    covered = {
-        high: Body(laid.at[row[0]], 0, tuple(laid.bodies[name].around for name in row)).around
-        for high, row in rows.items()
-    }
-    heights = sorted(rows)
-    cuts = [
-        (upper.y + upper.height / 2 + lower.y - lower.height / 2) / 2
-        for upper, lower in pairwise(covered[y] for y in heights)
-    ]
-    above: list[tuple[float, float, bool]] = []
-    for y, top, bottom in zip(
-        heights, [laid.top + 4, *cuts], [*cuts, laid.bottom - 4], strict=True
-    ):
-        row = sorted(rows[y], key=lambda name: laid.at[name].real)
-        middles = [(laid.at[a].real + laid.at[b].real) / 2 for a, b in pairwise(row)]
-        ends = pairwise((laid.left, *middles, laid.width))
-        cells = [(*both, name in group) for name, both in zip(row, ends, strict=True)]
-        for (_, x, inside), (_, _, other) in pairwise(cells):
-            if inside != other:
-                yield complex(x, top), complex(x, bottom), complex(1 if inside else -1)
-        for upper in above:
-            for cell in cells:
-                left, right = max(upper[0], cell[0]), min(upper[1], cell[1])
-                if upper[2] != cell[2] and right - left > 1:
-                    yield complex(left, top), complex(right, top), 1j if upper[2] else -1j
-        above = cells
+def _between(laid: _Set, group: set[str]) -> Iterator[tuple[Place, Place]]:
+    """Each edge between the room of one of the group and that of another one."""
+    for a, b in combinations(laid.stage.names, 2):
+        if (a in group) == (b in group):
+            continue
+        one, other = laid.cells[a], laid.cells[b]
+        (left, right, top, low), (start, end, high, bottom) = one.edges, other.edges
+        if abs(top - high) < 1 and min(abs(right - start), abs(left - end)) < 1:
+            x = right if abs(right - start) < 1 else left
+            yield Place(x, top + 4), Place(x, low - 4)
+        first, last = max(left, start), min(right, end)
+        if last - first > 1 and min(abs(low - high), abs(top - bottom)) < 1:
+            y = low if abs(low - high) < 1 else top
+            yield Place(first, y), Place(last, y)
 
 
 # -- words, and the panel --------------------------------------------------------------------------
@@ -979,7 +926,8 @@ def _between(laid: _Set, group: set[str]) -> Iterator[Edge]:
 def stage_lines(stage: Stage, gates: Sequence[Gate]) -> Iterator[str]:
     """The same in words, a line each."""
     for each in (*stage.sides, *stage.characters):
-        yield each.title or ", ".join((f"{each.name}: {each.health}", each.tag, *each.holds))
+        words = (f"{each.name}: {each.health}", each.tag, *map(str, each.holds))
+        yield each.title or ", ".join(words)
     for card in stage.tape or ():
         yield card.title or card.words
     for message in stage.messages:
@@ -1003,70 +951,55 @@ def stage_lines(stage: Stage, gates: Sequence[Gate]) -> Iterator[str]:
 
 def _unsaid(stage: Stage) -> Iterator[str]:
     for each in (*stage.sides, *stage.characters):
-        if each.title:
-            rest = [words for words in (each.tag, *each.holds) if words and words not in each.title]
-            yield from (f"{each.name}: {words}" for words in rest)
-        yield from (f"{each.name}: {each.requests}",) * bool(each.requests)
+        said = filter(None, (each.tag, *map(str, each.holds), each.stored)) if each.title else ()
+        yield from (f"{each.name}: {words}" for words in said if words not in each.title)
 
 
 MEANINGS = {
     "crown": "crown: leads",
-    "lock": "lock: its change is in progress",
     "key": "key: session open",
-    "ban": "ban: banned",
-    "+": "+: joining",
-    "✗": "✗: dead",
-    "hollow": "hollow: down",
-    "square": "square: client",
-    "diamond": "diamond: operator",
-    "guest": "small square: whose request it has",
-    "eye": "eye: read; pencil: written; filled: asked now",
-    "dashed card": "dashed card: not committed",
+    "ban": "crossed out: banned",
+    "joining": "dashed ring: joins",
+    "gone": "grey: dead",
+    "down": "hollow: down",
+    "written": "hatched disc: written to only",
+    "body": "one outline: members",
+    "timer": "arc: time since it last heard",
+    "dashed card": "dashed card: planned",
+    "open": "hatched: not known to be chosen",
     "struck": "struck out: no effect",
-    "letters": "letters: stored; framed: committed; filled: applied",
-    "counts": "counts: nodes that have applied it",
-    "envelope": "envelope: on its way",
-    "with bars": "with bars: held back",
-    "dashed envelope": "dashed envelope: leaves once its sender has written",
+    "hue": "a hue: who made it, who sent it",
+    "held": "with bars: held back",
+    "waits": "dashed envelope: leaves once its sender has written",
+    "old": "pale: an old ballot",
     "torn": "torn: lost",
-    "open envelope": "open envelope: arrived",
     "dot": "dot: no node here",
-    "ring": "ring: acts in this step",
-    "outline": "ink outline: new in this step",
 }
 """What the marks mean, unless a family says better."""
-ALWAYS = ("below a node", "on a disk")
 
 
 def _marks_seen(scene: Scene, stage: Stage, before: Stage | None) -> Iterator[str]:
-    yield from ALWAYS
     looks = (*stage.characters, *stage.sides)
-    tape = (stage.tape or ())[-MOST_CARDS:]
-    marked = [card.marks for card in tape]
-    yield from ("fill",) * any(each.fill for each in looks)
-    yield from ("crown",) * any(each.leads for each in looks)
-    called = {"joining": "+", "gone": "✗", "": ""}
-    for sign in ("lock", "key", "ban", "joining", "gone", "ballot"):
-        yield from (called.get(sign, sign),) * any(sign in (e.sign, e.health) for e in looks)
-    yield from ("hollow",) * any(each.health == "down" for each in looks)
-    kinds = {each.kind for each in stage.sides}
-    yield from ("square",) * ("client" in kinds) + ("diamond",) * ("operator" in kinds)
-    yield from ("guest",) * any(side.asks for side in stage.sides)
-    yield from ("eye",) * any(each.requests for each in looks)
-    coming = any(each.target == stage.tape_key for each in stage.messages)
-    yield from ("dashed card",) * (coming or any(card.open for card in tape))
-    yield from ("struck",) * any(card.void for card in tape)
-    yield from ("letters",) * any(0 < len(each) <= MOST_MARKS for each in marked)
-    yield from ("counts",) * any(len(each) > MOST_MARKS for each in marked)
-    yield from ("envelope",) * bool(stage.messages)
-    yield from ("with bars",) * any(each.held for each in stage.messages)
-    yield from ("dashed envelope",) * any(each.waits for each in stage.messages)
-    lost = [flow.to_key in _unheard(scene, stage, before) for flow in scene.flows()]
-    yield from ("torn",) * (bool(stage.lost) or any(lost))
-    yield from ("open envelope",) * (not all(lost))
-    yield from ("dot",) * (len(stage.names) > len(stage.characters))
-    yield from ("ring",) * bool(_acting(scene, stage))
-    yield from ("outline",) * (scene.action is not None)
+    tape, held = stage.tape or (), [line for each in looks for line in each.holds]
+    tiles = [line for line in held if isinstance(line, Tile)]
+    lost = any(flow.to_key in _unheard(scene, stage, before) for flow in scene.flows())
+    yield from {each.sign or "" for each in looks} & {"key", "ban"}
+    kinds = {each.look for each in stage.messages}
+    seen = {
+        "crown": any(each.leads for each in looks),
+        "written": any(each.written for each in looks),
+        "body": any(members for _, members in stage.bodies),
+        "timer": any(each.timer is not None for each in looks),
+        "dashed card": any(each.target == stage.tape_key for each in stage.messages),
+        "open": any(card.open for card in tape) or any(line.open for line in tiles),
+        "struck": any(card.void for card in tape),
+        "hue": any(card.by for card in tape) or any(line.by for line in tiles),
+        **{look: look in kinds for look in ("held", "waits", "old")},
+        **{how: any(each.health == how for each in looks) for how in ("joining", "gone", "down")},
+        "torn": stage.lost or lost,
+        "dot": len(stage.names) > len(stage.characters),
+    }
+    yield from (mark for mark, there in seen.items() if there)
 
 
 def _keys(stage: Stage) -> dict[str, str]:
@@ -1084,7 +1017,7 @@ def _aspects(
     values: dict[str, Callable[[Character], str]] = {
         "state": lambda each: " ".join(sign for sign in (each.health, each.sign) if sign),
         "works with": lambda each: each.tag,
-        "holds": lambda each: ", ".join(each.holds),
+        "holds": lambda each: ", ".join(map(str, each.holds)),
     }
     former = {each.name: each for each in before.characters} if before else {}
     for title, value in values.items():
@@ -1113,13 +1046,11 @@ def stage_panel(
     meanings: Mapping[str, str] | None = None,
 ) -> Panel:
     """Make the panel of a family's stage; ``gates`` says what is waited for (None: never),
-    ``meanings`` what its marks mean where that is more than ``MEANINGS`` says: *below a node*, *on
-    a disk*, *fill*, *ballot*; the first of them are beside the title. Any other key is an example
-    of what stands there.
+    ``meanings`` what its marks mean where that is more than ``MEANINGS`` says; any other key is an
+    example of what stands there.
     """
     own = {mark: f"{mark}: {words}" for mark, words in (meanings or {}).items()}
-    meant = MEANINGS | own
-    examples = [mark for mark in own if mark not in (*MEANINGS, *ALWAYS, "fill", "ballot")]
+    meant, examples = MEANINGS | own, [mark for mark in own if mark not in MEANINGS]
 
     def on(scene: Scene) -> Stage:
         def work() -> Stage:

@@ -151,4 +151,4 @@ def _tight(line: str) -> str:
 
 
 def _nested(rule: str) -> str:
-    return rule.replace("svg{", "&{", 1) if rule.startswith("svg{") else rule
+    return rule.replace("svg", "&", 1) if rule.startswith(("svg{", "svg.")) else rule

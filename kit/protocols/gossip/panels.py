@@ -17,7 +17,7 @@ from kit.views.gate import Gate
 from kit.views.panel import Scene
 from kit.views.registry import staged
 from kit.views.spacetime import MESSAGES
-from kit.views.stage import Character, Stage, Wall, stage_panel
+from kit.views.stage import Character, Stage, Tile, Wall, stage_panel
 
 # -- a schema: versions, as each node says and hears them ------------------------------------------
 
@@ -28,19 +28,22 @@ MOST_HEARD = 3
 
 def _version_stage(scene: Scene) -> Stage:
     rows, short = scene.of(facts.versions), scene.of(facts.short_versions)
-    most = len({cell for node in scene.state.nodes for cell in node.cells})
     return Stage(
         scene.model.names,
-        tuple(_versioned(scene, row, short, most) for row in rows),
+        tuple(_versioned(scene, row, short) for row in rows),
         tuple(map(_client, range(len(scene.model.planned)), scene.of(facts.changes))),
         lines=3,
     )
 
 
-def _versioned(scene: Scene, row: VersionRow, short: dict[str, str], most: int) -> Character:
-    changes = enumerate(scene.of(facts.changes), 1)
-    makers = ", ".join(f"c{number}" for number, each in changes if row.name in each.known)
-    tables = counted(row.tables, "table") + f" by {makers}" * bool(makers)
+def _versioned(scene: Scene, row: VersionRow, short: dict[str, str]) -> Character:
+    planned, changes = scene.model.planned, scene.of(facts.changes)
+    made = [
+        Tile(each.text.partition(" at ")[0].rpartition(" ")[2], scene.model.names[of.node])
+        for of, each in zip(planned, changes, strict=True)
+        if row.name in each.known
+    ]
+    tables = counted(row.tables, "table")
     heard = [
         f"{each.endpoint} has {short.get(said, said)}"
         for each in row.heard
@@ -51,8 +54,7 @@ def _versioned(scene: Scene, row: VersionRow, short: dict[str, str], most: int) 
         row.name,
         scene.model.spot(row.name),
         tag=f"{name}: {row.version}" if name != row.version else name,
-        holds=(tables, *(heard if len(heard) < MOST_HEARD else [", ".join(heard)])),
-        fill=row.cells / most,
+        holds=(*made[:2], *(heard if len(heard) < MOST_HEARD else [", ".join(heard)])),
         title=f"{row.name}: version {row.version}, {tables}",
     )
 
@@ -114,11 +116,7 @@ VIEWS = staged(
         "Nodes and their versions",
         _version_stage,
         gates=None,
-        meanings={
-            "on a disk": "its tables (of which clients), what it has heard",
-            "fill": "share of all schema cells",
-            "below a node": "its schema version, with a short name",
-        },
+        meanings={"v1, v2": "its schema version"},
     ),
     panel_of(
         "versions",
@@ -178,14 +176,14 @@ def _ring(scene: Scene) -> Stage:
     cast = (_of_ring(scene, row, has) for row in rows if row.phase != "out")
     return Stage(
         m.names,
-        tuple(replace(x, reads=x.name in reads, writes=x.name in writes) for x in cast),
+        tuple(replace(x, written=x.name in writes - reads) for x in cast),
         walls=(Wall((s.cut_off,), ends="reconnect"),) if s.cut_off else (),
         lines=3,
     )
 
 
 def _of_ring(scene: Scene, row: ViewRow, keepers: Container[str]) -> Character:
-    m, s = scene.model, scene.state
+    m = scene.model
     has = row.name in keepers or row.phase == "streamed"
     holds = f"write{'s' * (len(row.holds) > 1)} {', '.join(map(str, row.holds))}"
     holds = holds if row.holds else "range" if has else "no data"
@@ -199,7 +197,6 @@ def _of_ring(scene: Scene, row: ViewRow, keepers: Container[str]) -> Character:
         HEALTH.get(row.phase, "up"),
         tag=phase,
         holds=(holds, *heard),
-        fill=len(row.holds) / s.written if s.written else float(has),
         title=f"{row.name}: {phase}, {holds}{', cut off' if row.cut_off else ''}",
     )
 
@@ -237,11 +234,7 @@ JOIN_VIEWS = staged(
         "Nodes of the ring",
         _ring,
         gates=gates,
-        meanings={
-            "eye": "read; pencil: written to",
-            "fill": "share of the range's data",
-            "on a disk": "its data, what it has heard",
-        },
+        meanings={"eye": "read; pencil: written to"},
     ),
     panel_of(
         "views",

@@ -65,9 +65,9 @@ def _stage(scene: Scene) -> Stage:
     )
     return Stage(
         m.names,
-        tuple(_member(row, s.term, len(s.log), guards.get(row.name)) for row in rows),
+        tuple(_member(row, guards.get(row.name)) for row in rows),
         tuple(_client(m, *each) for each in zip(count(), m.clients, s.answers, strict=False)),
-        tuple(_card(row, rows) for row in scene.of(facts.entries)),
+        tuple(map(_card, scene.of(facts.entries))),
         sent + requests,
     )
 
@@ -83,14 +83,10 @@ def _at_work(guard: GuardRow) -> str:
     return AT_WORK[len(guard.results) - 1]
 
 
-def _member(row: MemberRow, term: int, length: int, guard: GuardRow | None) -> Character:
-    tag = "voter" if row.votes else "no vote"
-    if row.leads:
-        tag = "deposed" if row.deposed else f"term {term}"
-    applied = f"applied {row.applied}" + (f" of {row.stored}" if row.stored > row.applied else "")
-    holds = (applied, f"knows {row.commit}") if row.commit < row.stored else (applied,)
-    if guard is not None:
-        holds = (f"{len(guard.results)}/{len(STEPS)} {_at_work(guard)}", applied)
+def _member(row: MemberRow, guard: GuardRow | None) -> Character:
+    holds = [f"{len(guard.results)}/{len(STEPS)} {_at_work(guard)}"] if guard else []
+    holds += ["deposed"] * row.deposed + ["no vote"] * (not row.votes)
+    holds += [f"knows {row.commit}"] * (row.commit < row.stored)
     words = (
         f"{row.name} ({role(row)}): stores {row.stored}, knows {row.commit} committed, "
         f"applied {row.applied}"
@@ -100,10 +96,8 @@ def _member(row: MemberRow, term: int, length: int, guard: GuardRow | None) -> C
         f"n:{row.name}",
         "up" if row.up else "down",
         leads=row.leads and not row.deposed,
-        sign="lock" if guard else "",
-        tag=tag,
-        holds=holds,
-        fill=row.applied / length if length else None,
+        tag=f"applied {row.applied}",
+        holds=tuple(holds[:2]),
         title=f"{words}; holds the guard for {guard.change}" if guard else words,
     )
 
@@ -116,14 +110,11 @@ def _client(m: Group0, number: int, client: ClientOperation, answer: str) -> Cha
                      kind="client", asks=asks)  # fmt: skip
 
 
-def _card(entry: EntryRow, rows: tuple[MemberRow, ...]) -> Card:
-    marks = tuple(
-        (row.name, f"at:{row.name}:{entry.index}", row.reach(entry.index)) for row in rows
-    )
+def _card(entry: EntryRow) -> Card:
     words = f"{entry.index} {entry.text}"
     effect = "" if entry.effective else " (no-op)"
     title = f"{entry.index}  {entry.text} by {entry.creator}{effect}"
-    return Card(f"log:{entry.index}", words, marks, void=not entry.effective, title=title)
+    return Card(f"log:{entry.index}", words, entry.creator, void=not entry.effective, title=title)
 
 
 # -- group0_history beside the log -----------------------------------------------------------------
@@ -314,11 +305,7 @@ VIEWS = Views(
             "matrix",
             "Log of group 0",
             _stage,
-            meanings={
-                "on a disk": "how many of the 8 steps of its change are done",
-                "lock": "holds the guard",
-                "fill": "applied",
-            },
+            meanings={"6/8": "steps of its change that are done"},
         ),
         panel_of(
             "history",
@@ -419,7 +406,7 @@ def _peers_stage(scene: Scene) -> Stage:
 def _peer(scene: Scene, peers: Peers, count: int) -> Character:
     waits, knows = ", ".join(peers.awaited), ", ".join(peers.known)
     own = ("no group", "lowest id" * (peers.name == min(scene.model.contact_points)))
-    tag = f"waits for {waits.replace(', ', ' ')}" if waits else own[1] or own[0]
+    tag = f"waits: {waits.replace(', ', ' ')}" if waits else own[1] or own[0]
     if count > MOST_NAMED:
         tag = f"{len(peers.answered)} of {len(peers.known)}"
     return Character(
@@ -429,7 +416,6 @@ def _peer(scene: Scene, peers: Peers, count: int) -> Character:
         leads=peers.group == peers.name,
         tag=f"group {peers.group}" if peers.group else tag,
         holds=(f"knows {knows}",),
-        fill=len(peers.known) / count,
         title=f"{peers.name}: knows {knows}{f', waits for {waits}' * bool(waits)}; "
         f"{f'group {peers.group}' if peers.group else ', '.join(filter(None, own))}",
     )
@@ -477,9 +463,7 @@ DISCOVERY_VIEWS = Views(
             _peers_stage,
             gates=_peer_gates,
             meanings={
-                "+": "in no group yet",
-                "below a node": "whose answers it waits for",
-                "fill": "peers it knows",
+                "joining": "dashed ring: in no group yet",
                 "crown": "founded a group",
             },
         ),

@@ -1,7 +1,8 @@
-"""Paxos on the stage: members with promise and value on their disks, who a round waits for."""
+"""Paxos on the stage: members with promise and value, who a round waits for."""
 
 from collections.abc import Iterator
 
+from kit.model import network
 from kit.protocols.paxos import facts
 from kit.protocols.paxos.facts import AcceptorRow, EpochRow, ProposerRow
 from kit.views.declared import Badges, Column, Table, of_state, panel_of
@@ -9,8 +10,8 @@ from kit.views.gate import Gate, of_members
 from kit.views.panel import Scene
 from kit.views.registry import staged
 from kit.views.spacetime import MESSAGES
-from kit.views.stage import Character, Stage, stage_panel
-from kit.views.tape import Card, Reach
+from kit.views.stage import Character, Stage, Tile, stage_panel
+from kit.views.tape import Card
 
 
 def _stage(scene: Scene) -> Stage:
@@ -20,7 +21,16 @@ def _stage(scene: Scene) -> Stage:
         tuple(_member(scene, row, rounds.get(row.name)) for row in scene.of(facts.acceptors)),
         tape=tuple(_card(scene, row) for row in scene.of(facts.epochs)),
         lines=3,
+        old=frozenset(_outvoted(scene)),
     )
+
+
+def _outvoted(scene: Scene) -> Iterator[str]:
+    """Messages of a ballot below what their receiver has promised."""
+    for sent in scene.state.network.in_flight:
+        ballot, node = getattr(sent.message, "ballot", 0), scene.model.number(sent.target)
+        if 0 < ballot < scene.state.nodes[node].slot(sent.message.epoch).promised:
+            yield network.line(sent)
 
 
 def _member(scene: Scene, row: AcceptorRow, mine: ProposerRow | None) -> Character:
@@ -28,17 +38,21 @@ def _member(scene: Scene, row: AcceptorRow, mine: ProposerRow | None) -> Charact
     waits = scene.model.wanted(place, scene.state.nodes[place])
     tag = f"ballot {mine.ballot}" if mine else f"wants {waits}" if waits else "acceptor"
     disk = f"disk: {row.disk or 'none'}" if row.unsaved else ""
-    log = f"log: {' '.join(row.log[-2:])}" if row.log else ""
-    lines = (f"promise {row.promised}" if row.promised else "", row.accepted, disk or log)
+    makers, value = scene.model.proposed, row.accepted.partition(" ")[0]
+    lines: tuple[str | Tile, ...] = (
+        *[Tile(f"promise {row.promised}", row.promised[-1:])] * bool(row.promised),
+        *[Tile(row.accepted, makers.get(value, ""), open=True)] * bool(row.accepted),
+        *[Tile(f"{each} is chosen", makers.get(each, "")) for each in row.log[-1:]],
+        *[disk] * bool(disk),
+    )
     said = facts.acceptor_line(row)
     return Character(
         row.name,
         scene.model.spot(row.name),
         "up" if row.up else "down",
         leads=mine is not None,
-        sign="key" if row.votes and scene.model.becomes else "",
         tag=tag if row.votes else "not a member",
-        holds=tuple(filter(None, lines)),
+        holds=lines,
         title=f"{said}; {tag}",
     )
 
@@ -48,13 +62,11 @@ def _on_disk(row: AcceptorRow) -> str:
 
 
 def _card(scene: Scene, row: EpochRow) -> Card:
-    reach: dict[str, Reach] = dict.fromkeys(row.stored, "stored")
-    reach |= dict.fromkeys(row.known, "applied")
-    marks = ((name, f"epoch:{row.epoch}:{name}", reach.get(name, "")) for name in scene.model.names)
     is_taken = row.state in (facts.KNOWN, facts.MAJORITY)
     words = f"{row.epoch} {row.value or row.state}{'?' * bool(row.value and not is_taken)}"
+    by = scene.model.proposed.get(row.value, "")
     title = facts.epoch_line(row)
-    return Card(f"epoch:{row.epoch}", words, tuple(marks), title=title)
+    return Card(f"epoch:{row.epoch}", words, by, open=row.state != facts.KNOWN, title=title)
 
 
 def _gates(scene: Scene) -> Iterator[Gate]:
@@ -85,9 +97,7 @@ VIEWS = staged(
         meanings={
             "promise 1B": "it refuses ballots below 1B (round 1 of B)",
             "x 1A": "it has accepted value x in ballot 1A",
-            "log: x": "values that it knows to be chosen; they need no more promises",
             "crown": "a proposer with a ballot in progress",
-            "key": "a member (the others are not members yet, or no longer)",
         },
     ),
     panel_of(

@@ -11,12 +11,12 @@ from kit.views.gate import Gate
 from kit.views.panel import Scene
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
-from kit.views.stage import Character, Message, Stage, stage_panel
+from kit.views.stage import Character, Message, Stage, Tile, stage_panel
 from kit.views.states import dot_of, reached
 
 HEADS = ("manager", "state", "“prepared” sent", "the decision")
-DISKS = {"working": "free", "prepared": "promised"}
-"""What a manager's disk says of its promise; once it has ended, there is none to keep."""
+MAY = {"working": "may still say no", "prepared": "must do as told"}
+"""What a manager may do that has not ended."""
 SENT = {"not sent": "", "in the network": ", its message is not read yet", "✓ read": ", heard"}
 """What becomes of a manager's message *prepared*, in the table and in words."""
 TM, UNREAD = "n:TM", ", unread"
@@ -35,15 +35,13 @@ def managers(scene: Scene) -> Iterator[Row]:
 
 
 def _stage(scene: Scene) -> Stage:
-    m, s, rows = scene.model, scene.state, tuple(managers(scene))
-    decided, heard = DECISIONS[s.tm], s.heard.bit_count()
+    s, rows = scene.state, tuple(managers(scene))
+    decided = DECISIONS[s.tm]
     decider = Character(
         "TM",
         TM,
         leads=True,
         tag=decided or "undecided",
-        holds=(f"heard {heard} of {m.rms}",),
-        fill=heard / m.rms,
         title=f"transaction manager: {decided or 'undecided'}",
     )
     votes = (Message(row[0], "TM", "prepared", thing=row[0]) for row in rows)
@@ -55,7 +53,6 @@ def _stage(scene: Scene) -> Stage:
             *(vote for row, vote in zip(rows, votes, strict=True) if row[2] == "in the network"),
             *(order for row, order in zip(rows, orders, strict=True) if row[3].endswith(UNREAD)),
         ),
-        lines=1,
         plain=("TM",),
     )
 
@@ -64,13 +61,11 @@ def _manager(row: Row) -> Character:
     name, state, sent, follows = row
     order = follows.removesuffix(UNREAD)
     yet = f", has yet to read: {order}" if order != follows else ""
-    held = DISKS.get(state, "ended")
+    held = MAY.get(state, "has ended")
     return Character(
         name,
         f"n:{name}",
-        tag=state,
-        holds=(held,),
-        fill=float(held == "promised"),
+        holds=(Tile(state, name, open=state == "prepared"), held),
         title=f"{name}: {state}{SENT[sent]}{yet}",
     )
 
@@ -110,7 +105,7 @@ VIEWS = Views(
             gates=gates,
             meanings={
                 "crown": "transaction manager",
-                "fill": "promised to commit; TM: promises heard",
+                "open": "hatched: has promised, cannot say no",
             },
         ),
         panel_of("table", "Managers", TABLE, still=True),

@@ -38,7 +38,7 @@ def rows(timeline: Timeline, what: Any) -> Any:
 
 
 @pytest.mark.spec("C-010")
-def test_a_candidate_has_a_ballot_and_a_leader_a_crown() -> None:
+def test_a_candidate_asks_and_a_leader_has_a_crown() -> None:
     """All others stay followers, with neither."""
     timeline = at("election", 0)
     roles = []
@@ -52,7 +52,7 @@ def test_a_candidate_has_a_ballot_and_a_leader_a_crown() -> None:
     for step in (0, 3, 5):
         timeline.goto(step)
         picture = for_model(timeline.model).panels[1].draw(scene_of(timeline)).html()
-        signs.append(("sign ballot" in picture, "crown" in picture))
+        signs.append((", asks" in picture, "crown" in picture))
     assert signs == [(False, False), (True, False), (False, True)]
 
 

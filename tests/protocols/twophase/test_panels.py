@@ -38,7 +38,7 @@ def character(scene: Scene, key: str) -> Frag:
 
 
 def test_no_gate_or_refusal_waits_for_an_aborted_rm() -> None:
-    """In every state; and a disk says promised, unread or carried out only where it is so."""
+    """In every state; and a node says prepared, unread or carried out only where it is so."""
     m: Any = build("twophase", {"rms": 2})
     every = Visit(m)
     assert [*every.lines()]
@@ -53,7 +53,7 @@ def test_no_gate_or_refusal_waits_for_an_aborted_rm() -> None:
             assert ("carried out" in follows) == ended, (name, s)
             said = character(scene, f"n:{name}").text()
             assert ("has yet to read" in said) == ("unread" in follows), (name, s)
-            assert said.endswith("promised") == (state == "prepared"), (name, s)
+            assert ("must do as told" in said) == (state == "prepared"), (name, s)
 
 
 COMMIT = ("prepare RM0", "receive-prepared RM0", "decide commit", "receive-decision RM0")

@@ -17,8 +17,8 @@ from kit.views.panel import Panel, Scene
 from kit.views.parts import scroll
 from kit.views.registry import staged
 from kit.views.spacetime import Arrow, Mark, Spacetime, dot, draw_spacetime, spacetime_text, tag
-from kit.views.stage import Character, Stage, stage_panel
-from kit.views.tape import Card, Reach
+from kit.views.stage import Character, Stage, Tile, stage_panel
+from kit.views.tape import Card
 
 SHORT = {"waiting": "not asked yet", "sent": "asks", "unknown": "! unknown"}
 
@@ -31,29 +31,28 @@ def _stage(scene: Scene) -> Stage:
         tuple(map(_client, scene.of(facts.requests), s.requests)),
         tape=tuple(_cards(scene)),
         lines=3,
-        aside=144,  # a line of it has room for "decommission"
+        bodies=(("CMS", m.named(m.cms)),),
     )
 
 
 def _node(scene: Scene, row: StoreRow) -> Character:
     m, node = scene.model, scene.state.nodes[scene.model.number(row.name)]
     is_member = bool(m.cms >> m.number(row.name) & 1)
-    lines = (
-        *(f"promise {ballot}" for ballot in row.promised[-1:]),
-        *row.accepted[-1:],
+    authors = {each.id: each.node for each in scene.of(facts.requests)}
+    lines: tuple[str | Tile, ...] = (
+        *(Tile(f"promise {ballot}", ballot[-1:]) for ballot in row.promised[-1:]),
+        *(Tile(each, authors.get(each.split()[0], ""), open=True) for each in row.accepted[-1:]),
         *(f"held {entry}" for entry in row.held[:1]),
         *(f"snap {epoch}" for epoch in row.snapshots[-1:]),
-    ) or (f"log to {row.epoch}" if row.epoch else "empty log",)
+    )
     what = "member of the CMS" if is_member else "not a member of the CMS"
     return Character(
         row.name,
         m.spot(row.name),
         "up" if node.up else "down",
-        sign="key" if is_member else "",
         tag=f"epoch {row.epoch}",
         holds=lines[:3],
-        fill=row.replays / row.epoch if row.epoch else None,
-        title=", ".join((f"{row.name}: {what}", f"epoch {row.epoch}", *lines)),
+        title=", ".join((f"{row.name}: {what}", f"epoch {row.epoch}", *map(str, lines))),
     )
 
 
@@ -70,13 +69,11 @@ def _client(row: RequestRow, known: Answer) -> Character:
 
 
 def _cards(scene: Scene) -> Iterator[Card]:
+    authors = {each.id: each.node for each in scene.of(facts.requests)}
     for row in scene.of(facts.log):
-        reach: dict[str, Reach] = dict.fromkeys(row.held, "stored")
-        reach |= dict.fromkeys(row.known, "applied")
-        names = scene.model.names
-        marks = [(name, f"log:{row.epoch}:{name}", reach.get(name, "")) for name in names]
+        by = authors.get(row.id, "")
         title = f"epoch {row.epoch}: {row.event}, submitted as {row.id}"
-        yield Card(f"log:{row.epoch}", f"{row.epoch} {row.event}", tuple(marks), title=title)
+        yield Card(f"log:{row.epoch}", f"{row.epoch} {row.event}", by, title=title)
 
 
 def _gates(scene: Scene) -> Iterator[Gate]:
@@ -234,11 +231,10 @@ VIEWS = staged(
         _stage,
         gates=_gates,
         meanings={
-            "key": "a member of the CMS",
+            "body": "one outline: the members of the CMS",
             "promise 1B": "it refuses ballots below 1B (round 1 of B)",
             "r1 1A": "it has accepted event r1 in ballot 1A",
             "snap 2": "its newest snapshot is of epoch 2",
-            "fill": "entries of its log that it has to replay",
         },
     ),
     panel_of(

@@ -21,7 +21,7 @@ from kit.views.ring import Card as Entry
 from kit.views.ring import Member, Ring, State, draw_ring
 from kit.views.ring import Table as Placed
 from kit.views.stage import Character, Stage, stage_panel
-from kit.views.tape import Card, Reach
+from kit.views.tape import Card
 
 FORCED = h("span", "! forced", class_="badge alarm")
 WIDE = 78
@@ -36,6 +36,7 @@ def _stage(scene: Scene) -> Stage:
         tuple(_keeper(scene, row) for row in rows),
         (_operator(scene),) if scene.model.has_override else (),
         tape=tuple(_card(row) for row in scene.of(facts.log)),
+        bodies=(("CMS", tuple(row.name for row in rows if row.reads)),),
     )
 
 
@@ -48,13 +49,10 @@ def _keeper(scene: Scene, row: NodeRow) -> Character:
         row.name,
         scene.model.spot(row.name),
         HEALTH[row.health],
-        sign="key" if row.reads else "",
         tag=f"epoch {row.epoch}" if answers else row.status,
         holds=(f"CMS {row.knows.replace(', ', '')}", *held) if answers else (),
         title=f"{facts.node_line(row)}{share}",
-        reads=row.reads,
-        writes=row.writes,
-        fill=row.share,
+        written=row.writes and not row.reads,
     )
 
 
@@ -68,12 +66,10 @@ def _operator(scene: Scene) -> Character:
 
 def _card(row: EpochRow) -> Card:
     key = f"epoch:{row.epoch}:{row.by}"
-    reach: dict[str, Reach] = dict.fromkeys(row.applied, "applied")
-    reach |= dict.fromkeys(row.stored, "stored")
     return Card(
         key,
         f"{row.epoch} {'! ' if row.forced else ''}{row.event}",
-        tuple((name, f"{key}:{name}", far) for name, far in reach.items()),
+        row.by,
         title=facts.epoch_line(row),
         forced=row.forced,
     )
@@ -187,11 +183,8 @@ VIEWS = staged(
         "The nodes that keep the log",
         _stage,
         meanings={
-            "key": "a member of the CMS",
-            "eye": "read; pencil: written to",
-            "fill": "how much of the log a node has while it is added",
-            "below a node": "its epoch",
-            "on a disk": "the CMS as it knows it; what is above a gap",
+            "body": "one outline: the members of the CMS",
+            "CMS ABC": "the members as a node knows them",
         },
     ),
     panel_of(

@@ -14,7 +14,7 @@ from kit.views.gate import Gate
 from kit.views.panel import Scene
 from kit.views.registry import staged
 from kit.views.stage import Character, Stage, stage_panel
-from kit.views.tape import Card, Reach
+from kit.views.tape import Card
 
 HEALTH: dict[str, Health] = {"down": "down", "lost": "gone"}
 
@@ -71,13 +71,12 @@ def _stage(scene: Scene) -> Stage:
         tuple(_character(scene, row) for row in scene.of(beliefs)),
         tape=tuple(_cards(scene)),
         lines=3,
+        bodies=(("CMS", tuple(x.name for x in scene.of(beliefs) if _is_member(scene, x))),),
     )
 
 
 def _character(scene: Scene, row: BeliefRow) -> Character:
-    node, s = row.node, scene.state
-    log = s.log_of(node)
-    is_member = bool(log and log.members_at(node.epoch) >> scene.model.number(row.name) & 1)
+    node, is_member = row.node, _is_member(scene, row)
     changes = f"changes {numbered(node.facts)}" if node.facts else "no change"
     heard = f"found {' '.join(row.met)}" if row.met and not node.log else ""
     heard = f"CMS {', '.join(row.members)}" if row.members else heard
@@ -90,12 +89,15 @@ def _character(scene: Scene, row: BeliefRow) -> Character:
         row.name,
         scene.model.spot(row.name),
         HEALTH.get(node.status, "up"),
-        leads=is_member,
-        sign="lock" if node.frozen or node.waits_for_log else "",
         tag=f"{row.version} version",
         holds=lines,
         title=f"{row.name}: {said}{switch}{', member of the CMS' * is_member} · {node.status}",
     )
+
+
+def _is_member(scene: Scene, row: BeliefRow) -> bool:
+    log = scene.state.log_of(row.node)
+    return bool(log and log.members_at(row.node.epoch) >> scene.model.number(row.name) & 1)
 
 
 def _cards(scene: Scene) -> Iterator[Card]:
@@ -103,13 +105,8 @@ def _cards(scene: Scene) -> Iterator[Card]:
     for number, log in enumerate(s.logs, 1):
         of = "" if number == 1 else f" of log {number}"
         for epoch in range(1, log.top + 1):
-            marks: tuple[tuple[str, str, Reach], ...] = tuple(
-                (row.name, f"at:{row.name}:{number}:{epoch}", "applied")
-                for row in scene.of(beliefs)
-                if row.node.log == number and row.node.epoch >= epoch
-            )
             text = log.text_of(epoch, names)
-            yield Card(f"log:{number}:{epoch}", f"{epoch}{of} {text}", marks, title=f"{text}{of}")
+            yield Card(f"log:{number}:{epoch}", f"{epoch}{of} {text}", title=f"{text}{of}")
 
 
 def gates(scene: Scene) -> Iterator[Gate]:
@@ -145,12 +142,7 @@ VIEWS = staged(
         "Nodes on the way to the log",
         _stage,
         gates=gates,
-        meanings={
-            "lock": "takes no metadata change",
-            "≠": "unlike most other nodes",
-            "on a disk": "what rules its metadata; which changes it has",
-            "crown": "a member of the CMS",
-        },
+        meanings={"≠": "unlike most other nodes", "body": "one outline: the members of the CMS"},
     ),
     panel_of(
         "beliefs",

@@ -15,8 +15,8 @@ from kit.views.declared import Badges, Column, Table, of_state, panel_of
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
 from kit.views.registry import staged
-from kit.views.stage import Character, Message, Stage, Wall, stage_panel
-from kit.views.tape import Card, Reach
+from kit.views.stage import Character, Message, Stage, Tile, Wall, stage_panel
+from kit.views.tape import Card
 
 # -- the picture -----------------------------------------------------------------------------------
 
@@ -39,23 +39,22 @@ def _stage(scene: Scene) -> Stage:
         messages=sent,
         walls=(Wall((s.cut,), beyond=JOINER),) if s.cut else (),
         lines=4,
+        bodies=(("CMS", m.metadata(s, m.newest(s)).members),) if m.ordered else (),
     )
 
 
 def _cards(m: Schema, s: SchemaState) -> Iterator[Card]:
-    reach: dict[bool, Reach] = {True: "applied", False: ""}
-    there = [node for node in s.nodes if node.phase != "out"]
     for entry in s.log:
-        marks = tuple(
-            (n.name, f"at:{n.name}:{entry.epoch}", reach[n.epoch >= entry.epoch]) for n in there
-        )
         said = f"epoch {entry.epoch}: {entry.event}, asked by {entry.id}"
-        yield Card(f"log:{entry.epoch}", f"{entry.epoch} {entry.event}", marks, title=said)
+        yield Card(f"log:{entry.epoch}", f"{entry.epoch} {entry.event}", entry.id, title=said)
 
 
 def _character(m: Schema, s: SchemaState, node: SchemaNode, row: KnownRow) -> Character:
     schema = schema_of(node.cells)
-    names = ", ".join(titled(*each).rpartition(".")[2] for each in schema.named) or "no table"
+    called = [titled(*each).rpartition(".")[2] for each in schema.named]
+    names = ", ".join(called) or "no table"
+    makers = {x.change.table: m.names[x.node] for x in m.planned if x.change.verb == "create"}
+    made = [Tile(each, makers.get(each, "")) for each in called[:2]]
     broken = tuple(f"! {orphan}" for orphan in schema.orphans)
     holds = f"write {', '.join(map(str, row.holds))}" if row.holds else "no write"
     more = "".join(f" + {name}" for name in row.joining)
@@ -69,10 +68,9 @@ def _character(m: Schema, s: SchemaState, node: SchemaNode, row: KnownRow) -> Ch
         row.name,
         m.spot(row.name),
         health,
-        leads=m.ordered and row.name in m.metadata(s, m.newest(s)).members,
         tag="! cannot start" if node.health == "failed" else row.applied,
-        holds=(*broken[:1], names, *(stored or lacks or owners), *[holds] * bool(row.holds))[:4],
-        fill=len(row.holds) / len(s.written) if s.written else None,
+        holds=(*broken[:1], *made, *(stored or lacks or owners)),
+        stored=holds * bool(row.holds),
         title=f"{row.name}: {row.phase}, {row.applied}; schema: {names}; {holds}"
         + "".join(f"; {each}" for each in (*broken, *lacks)),
     )
@@ -113,9 +111,8 @@ VIEWS = staged(
         _stage,
         gates=None,
         meanings={
-            "below a node": "its epoch, or its schema version",
-            "on a disk": "its schema, and which nodes it writes to",
-            "crown": "a member of the CMS",
+            "cylinder": "rows that a node has stored",
+            "body": "one outline: the members of the CMS",
         },
     ),
     panel_of(

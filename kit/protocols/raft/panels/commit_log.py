@@ -84,7 +84,7 @@ VIEWS = staged(
         _stage,
         meanings={
             "D0, D1": "data logs of a node; M: its metadata log",
-            "below a box": "in memory only",
+            "pill": "in memory only",
             "2: w3": "segment 2 has w3 on disk",
             "t1, r2": "a table definition, an entry of Raft's log",
         },

@@ -18,8 +18,8 @@ from kit.views.gate import Gate, of_members
 from kit.views.panel import Panel, Scene
 from kit.views.registry import staged
 from kit.views.spacetime import MESSAGES
-from kit.views.stage import Character, Sign, Stage, stage_panel
-from kit.views.tape import Card, Reach
+from kit.views.stage import Character, Stage, stage_panel
+from kit.views.tape import Card
 
 TABLES: dict[str, Any] = {
     "raft": RaftRow,
@@ -114,15 +114,6 @@ def majorities(thing: str, server: Server, *, card: str = "", more: str = "") ->
             yield from of_members(key, what, "confirmed it", groups, sure)
 
 
-def reach(server: Server, index: int, term: int) -> Reach:
-    """How far a server is with the entry of an index and a term."""
-    if server.log.term(index) != term and not server.log.snapshot.index >= index:
-        return ""
-    if server.applied >= index:
-        return "applied"
-    return "committed" if server.commit >= index else "stored"
-
-
 def _stage(scene: Scene) -> Stage:
     groups = groups_of(scene)
     cards = (_newest(group, [*of.values()]) for group, of in groups.items())
@@ -139,11 +130,11 @@ def _newest(group: str, servers: Sequence[Server]) -> Card:
     last, term = longest.log.last_index, longest.log.last_term
     entry = longest.log.entry(last)
     held = held_text(entry.data) if entry else "in a snapshot" if last else "empty log"
-    marks = tuple((x.id, f"newest:{group}:{x.id}", reach(x, last, term)) for x in servers)
+    leader = facts.first_leader(servers)
     known = any(x.log.term(last) == term and x.commit >= last for x in servers)
     words = f"{group} {last}: {held}" if last else f"{group}: {held}"
     title = f"group {group}, id {IDS[group]}, newest entry: {words}"
-    return Card(f"newest:{group}", words, marks if last else (), open=not known, title=title)
+    return Card(f"newest:{group}", words, leader.id if leader else "", open=not known, title=title)
 
 
 def _node(node: str, groups: Mapping[str, Mapping[str, Server]]) -> Character:
@@ -157,7 +148,7 @@ def _node(node: str, groups: Mapping[str, Mapping[str, Server]]) -> Character:
             holds.append(f"{group}: not a member")
             continue
         last = server.log.last_index
-        stored = f" ✓{server.commit} of {last}" if last else ": empty"
+        stored = f" ✓{server.commit}/{last}" if last else ": empty"
         holds.append(f"{group} t{server.term}{stored}")
         if snapshot := server.log.snapshot.index:
             kept.append(f"{group} {snapshot}")
@@ -167,10 +158,7 @@ def _node(node: str, groups: Mapping[str, Mapping[str, Server]]) -> Character:
     if leads:
         tag = "leads both" if len(leads) == len(of) > 1 else f"leads {', '.join(leads)}"
     title = f"{node}: {tag}; {', '.join(holds)}"
-    sign: Sign = "ballot" if asks else ""
-    return Character(
-        node, f"n:{node}", leads=bool(leads), sign=sign, tag=tag, holds=tuple(holds), title=title
-    )
+    return Character(node, f"n:{node}", leads=bool(leads), tag=tag, holds=tuple(holds), title=title)
 
 
 def _gates(scene: Scene) -> Iterator[Gate]:
@@ -196,9 +184,8 @@ VIEWS = staged(
         gates=_gates,
         meanings={
             "above": "the newest entry of each group's log",
-            "t1 ✓2 of 3": "term 1; it knows that the first 2 of its 3 entries are committed",
+            "t1 ✓2/3": "term 1; it knows that the first 2 of its 3 entries are committed",
             "crown": "leads a group",
-            "ballot": "it asks for votes",
         },
     ),
     panel_of(

@@ -9,12 +9,11 @@ from inspect import getsource, signature
 from typing import Any
 
 from kit.errors import counted
-from kit.model.machines import MachineState
 from kit.protocols.raft import facts
 from kit.protocols.raft.facts import EntryRow, ServerRow, held_text
 from kit.protocols.raft.library import Persistence, RaftServer, Rpc, StateMachine
-from kit.protocols.raft.panels.groups import ENTRIES, TABS, majorities, reach
-from kit.protocols.raft.raft import Raft
+from kit.protocols.raft.panels.groups import ENTRIES, TABS, majorities
+from kit.protocols.raft.state import Leader
 from kit.views.declared import Badges, Column, Table, of_state, panel_of
 from kit.views.gate import Gate
 from kit.views.panel import Scene
@@ -29,10 +28,7 @@ AT_WORK = ("candidate", "pre-candidate")
 def _stage(scene: Scene) -> Stage:
     rows = scene.of(facts.servers)
     return Stage(
-        scene.model.names,
-        tuple(_server(scene, row) for row in rows),
-        tape=tuple(_cards(scene.model, scene.state)),
-        lines=3,
+        scene.model.names, tuple(_server(scene, row) for row in rows), tape=tuple(_cards(scene))
     )
 
 
@@ -40,24 +36,30 @@ def _server(scene: Scene, row: ServerRow) -> Character:
     server, last = row.server, row.server.log.last_index
     vote = f"votes {row.vote}" if row.vote else ""
     agreed = f"✓ {server.commit} of {last}" if last else ""
-    lines = tuple(filter(None, (vote, agreed, row.wait.partition(" ")[0])))
+    lines = tuple(filter(None, (vote, agreed)))
     asks = row.role in AT_WORK
     return Character(
         row.name,
         scene.model.spot(row.name),
         "down" if row.role == "down" else "up",
         leads=row.role == "leader",
-        sign="ballot" if asks else "",
         tag=f"term {row.term}{', asks' * asks}",
         holds=lines,
-        fill=server.applied / last if last else None,
+        timer=server.elapsed / server.timeout if row.wait else None,
         title=f"{row.name}: {row.role}, term {row.term}, {', '.join(lines) or 'an empty log'}",
     )
 
 
-def _cards(m: Raft, s: MachineState) -> Iterator[Card]:
+def _leaders(scene: Scene) -> dict[int, str]:
+    """Who led each term of the run."""
+    states = [scene.state, *(step.after for step in scene.way())]
+    servers = (n.server for s in states for n in s.nodes)
+    return {each.term: each.id for each in servers if isinstance(each.role, Leader)}
+
+
+def _cards(scene: Scene) -> Iterator[Card]:
     """A card for each entry; two of one index stand side by side, until one is committed."""
-    servers = [n.server for n in s.nodes]
+    servers, leaders = [n.server for n in scene.state.nodes], _leaders(scene)
     every = sorted({(each.index, each.term) for x in servers for each in x.log})
     alone = Counter(index for index, _ in every)
     for index, term in every:
@@ -67,12 +69,12 @@ def _cards(m: Raft, s: MachineState) -> Iterator[Card]:
         knows = {*holders, *(x.id for x, entry in there if entry is None and alone[index] == 1)}
         committed = [x.id for x in servers if x.id in knows and x.commit >= index]
         lost = any(x.commit >= index and x.log.term(index) not in (term, None) for x in servers)
-        marks = tuple((x.id, f"{key}:{x.id}", reach(x, index, term)) for x in servers)
         held = held_text(next(iter(holders.values())).data)
         known = ", ".join(committed) or "nobody"
         title = f"index {index}, term {term}: {held}; known to be committed by {known}"
         text = f"{index} {held} t{term}"
-        yield Card(key, text, marks, void=lost, open=not committed, title=title)
+        by = leaders.get(term, "")
+        yield Card(key, text, by, void=lost, open=not committed, title=title)
 
 
 def _gates(scene: Scene) -> Iterator[Gate]:
@@ -115,8 +117,6 @@ VIEWS = staged(
         meanings={
             "votes B": "the server it voted for in its term",
             "✓ 1 of 2": "it knows that the first of its 2 entries is committed",
-            "ballot": "it asks for votes",
-            "fill": "entries in its log that its state machine has applied",
         },
     ),
     panel_of(

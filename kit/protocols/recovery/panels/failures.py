@@ -40,27 +40,32 @@ def _stage(scene: Scene) -> Stage:
         tuple(_character(scene, at) for at in range(len(m.names))),
         (_client(scene),),
         walls=(Wall(cut, ends="rejoin"),) if cut else (),
+        bodies=tuple(_datacenters(scene)) if m.several else (),
     )
+
+
+def _datacenters(scene: Scene) -> Iterator[tuple[str, tuple[str, ...]]]:
+    places = dict(zip(scene.model.names, (dc for dc, _ in scene.model.places), strict=True))
+    for dc in dict.fromkeys(places.values()):
+        yield dc, tuple(name for name, place in places.items() if place == dc)
 
 
 def _character(scene: Scene, at: int) -> Character:
     m, s, name = scene.model, scene.state, scene.model.names[at]
     (dc, rack), standing = m.places[at], s.standing(at)
     schema, votes = _schema(s, at), s.voters >> at & 1
-    known = s.schemas[at].bit_count()
     return Character(
         name,
         m.spot(name),
         HEALTH.get(standing, "joining"),
         tag=standing,
         holds=(
-            f"{'old:' if _is_old(s, at) else 'schema'} {act.columns(s.schemas[at])}",
-            f"{dc}, " * bool(m.several) + ("votes" if votes else "no vote"),
+            *[f"{'old:' if _is_old(s, at) else 'schema'} {act.columns(s.schemas[at])}"]
+            * bool(s.entries),
+            *["no vote"] * (not votes),
         ),
-        fill=known / s.entries if s.entries else None,
         title=f"{name}: {dc} {rack}, {standing}, schema {schema}"
         f"{'' if votes else ', does not vote'}{', cut off' * (s.apart >> at & 1)}",
-        press=_presses(scene).get(name),
     )
 
 
@@ -237,7 +242,7 @@ def _broken(words: str) -> tuple[str, str]:
 
 VIEWS = staged(
     _badges,
-    stage_panel("nodes", "Nodes", _stage, gates=gates, meanings={"fill": "its schema changes"}),
+    stage_panel("nodes", "Nodes", _stage, gates=gates),
     panel_of(
         "presses",
         "Nodes",

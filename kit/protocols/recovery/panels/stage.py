@@ -86,7 +86,7 @@ def _stage(scene: Scene) -> Stage:
 
 
 def _member(scene: Scene, row: PersistedRow) -> Character:
-    node, entries = row.node, scene.state.entries
+    node = row.node
     data = ", ".join(f"{at + 1}{'!' * (row.dangling >> at & 1)}" for at in nodes_in(node.data))
     runs = node.group != NO_GROUP and node.status != "returned"
     holds = (
@@ -103,7 +103,6 @@ def _member(scene: Scene, row: PersistedRow) -> Character:
         sign="ban" if scene.state.is_walled_off(node) else "",
         tag="back" if node.status == "returned" else row.group.removeprefix("the ") or node.status,
         holds=holds[:1] if node.status == "dead" else holds,
-        fill=node.index / entries if entries else None,
         title=f"{'★' * row.leads}{row.name}: {row.where}, commit index {node.index}",
     )
 
@@ -128,11 +127,7 @@ STAGE = stage_panel(
     "Nodes and their groups",
     _stage,
     gates=gates,
-    meanings={
-        "on a disk": "its last committed entry, what else it stores",
-        "fill": "share of the log",
-        "crown": "the recovery leader",
-    },
+    meanings={"crown": "the recovery leader"},
 )
 
 
@@ -158,7 +153,6 @@ def _in_mode(scene: Scene, row: ModeRow) -> Character:
         sign="ban" if scene.state.is_walled_off(node) else "",
         tag="back" if back else mode,
         holds=holds[:1] if node.standing == "dead" else holds,
-        fill=node.columns.bit_count() / scene.state.entries if scene.state.entries else None,
         title=f"{row.name}: {row.mode}, {row.group.removeprefix('the ') or 'no group'}"
         f"{' (back)' * back}",
     )
@@ -203,13 +197,4 @@ def _mode_gates(scene: Scene) -> Iterator[Gate]:
                 return
 
 
-MODE_STAGE = stage_panel(
-    "nodes",
-    "Nodes and their modes",
-    _mode_stage,
-    gates=_mode_gates,
-    meanings={
-        "on a disk": "its upgrade state, group id, tables of group 0",
-        "fill": "its schema changes",
-    },
-)
+MODE_STAGE = stage_panel("nodes", "Nodes and their modes", _mode_stage, gates=_mode_gates)

@@ -82,8 +82,8 @@ def _character(m: Truncate, s: TruncateState, node: int) -> Character:
         host_spot(name),
         sign="key" if s.views[node] else "",
         tag=session,
-        holds=tuple(rows) or (none,),
-        fill=float(bool(rows)),
+        holds=() if rows else (none,),
+        stored=", ".join(rows),
         title=f"{name}: {', '.join(said)}",
     )
 
@@ -142,7 +142,6 @@ TRUNCATE = Views(
                 "g0": "group 0, with the coordinator",
                 "key": "knows the open session",
                 "with bars": "an RPC that is late",
-                "fill": "has rows",
             },
         ),
         panel_of("session", "Session and late RPCs", SESSION, tab="Session"),

@@ -124,7 +124,7 @@ def _stage(scene: Scene) -> Stage:
         who, title = handshake.REMOVED, f"{handshake.REMOVED}: {words[handshake.REMOVED]}"
         sign: Sign = "ban" if zombie.banned else ""
         cast.append(Character(who, f"n:{who}", "gone", sign=sign, tag=tag, title=title))
-    return Stage(names, tuple(cast), (_group0(s),), lines=3, aside=160)
+    return Stage(names, tuple(cast), (_group0(s),), lines=3)
 
 
 def _member_there(s: ActorState, state: join.MemberState, words: str) -> Character:

@@ -16,7 +16,6 @@ from kit.protocols.topology.control import NETWORK
 from kit.protocols.topology.coordinator import LOG
 from kit.protocols.topology.facts import COMING, NodeFacts, history
 from kit.protocols.topology.panels.ring import replicas_in_use
-from kit.protocols.topology.panels.states import standing
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.work import state_of, under_way
 from kit.views.declared import NONE, Alike, Column, Table, of_state, panel_of
@@ -57,9 +56,6 @@ def _stage(scene: Scene) -> Stage:
         tuple(_cards(scene)),
         tuple(_messages(scene)),
         walls=(Wall(cut),) if cut else (),
-        standing=standing(scene),
-        has_strip=True,
-        has_marks=False,
         tape_key=LOG,
     )
 
@@ -86,9 +82,7 @@ def _character(scene: Scene, node: NodeFacts, in_use: tuple[int, int]) -> Charac
         sign="ban" if node.is_ignored or state == "left" else holds_session,
         tag=tag,
         holds=tuple(lines),
-        fill=share,
-        reads=bool(reads >> at & 1),
-        writes=bool(writes >> at & 1),
+        written=bool(writes & ~reads & 1 << at),
         title=", ".join([title, *runs, node.health]).rstrip(", "),
     )
 
@@ -204,16 +198,7 @@ def waits(scene: Scene) -> Iterator[Gate]:
 
 
 STAGE = stage_panel(
-    "stage",
-    "Nodes and the barrier",
-    _stage,
-    gates=gates,
-    meanings={
-        "below a node": "its version, and its state unless it is normal",
-        "on a disk": "what is running, or what must be done",
-        "crown": "the coordinator",
-        "fill": "streamed",
-    },
+    "stage", "Nodes and the barrier", _stage, gates=gates, meanings={"crown": "the coordinator"}
 )
 
 

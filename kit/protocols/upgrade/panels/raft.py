@@ -65,9 +65,9 @@ def _character(scene: Scene, row: UpgradingRow) -> Character:
         f"n:{row.name}",
         HEALTH.get(row.status, "up"),
         tag=SHORT[node.state],
-        holds=(release, option, f"{group}{columns}{' ≠' * row.differs}",
-               *[waits] * bool(waits)),
-        fill=node.position / 5,
+        holds=(*[release] * (node.installed != node.runs_new or not node.runs_new),
+               *[option] * (node.configured != node.enabled or not node.enabled),
+               f"{group}{columns}{' ≠' * row.differs}", *[waits] * bool(waits)),
         title=f"{row.name} · {row.release} · option {SWITCH[node.enabled]}, {node.state}, "
         f"{group} · {row.status}",
     )  # fmt: skip
@@ -178,11 +178,7 @@ VIEWS = staged(
         "Nodes moving to Raft",
         _stage,
         gates=gates,
-        meanings={
-            "below a node": "what decides its schema",
-            "on a disk": "its release, the option, its group",
-            "fill": "phases it has done",
-        },
+        meanings={"pill": "what decides its schema"},
     ),
     panel_of(
         "phases",

@@ -25,7 +25,7 @@ from kit.views.tape import Card
 def _stage(scene: Scene) -> Stage:
     m, s = scene.model, scene.state
     there = ((at, node) for at, node in enumerate(s.nodes) if node.standing != "outside")
-    cards = [Card(f"card:{name}", f"{name}: normal") for name in m.named(s.rows)]
+    cards = [Card(f"card:{name}", "normal", name) for name in m.named(s.rows)]
     if s.has_generation:
         cards.append(Card(topology_upgrade.GENERATIONS, "CDC generation"))
     return Stage(
@@ -34,7 +34,6 @@ def _stage(scene: Scene) -> Stage:
         tape=tuple(cards),
         standing=of_cluster(scene),
         has_strip=True,
-        has_marks=False,
         tape_key=topology_upgrade.TABLE,
         lines=4,
     )
@@ -53,8 +52,12 @@ def _character(scene: Scene, at: int, node: topology_upgrade.TopologyNode) -> Ch
         "down" if not node.is_up else "up" if node.standing == "normal" else "joining",
         leads=leads,
         tag=standing,
-        holds=(version, knows, kept[-1] if kept else "by gossip", *["generation"] * made),
-        fill=float(node.reads_table),
+        holds=(
+            *[version] * (not node.is_new),
+            knows,
+            kept[-1] if kept else "by gossip",
+            *["generation"] * made,
+        ),
         title=f"{'★' * leads}{name} · {version.removesuffix(' version')} · {standing}, {node.view}",
     )  # fmt: skip
 
@@ -166,15 +169,7 @@ def _badges(scene: Scene) -> Badges:
 VIEWS = staged(
     _badges,
     stage_panel(
-        "states",
-        "The topology upgrade",
-        _stage,
-        gates=gates,
-        meanings={
-            "on a disk": "its version, the state it knows, what it uses",
-            "fill": "uses the table",
-            "crown": "the coordinator",
-        },
+        "states", "The topology upgrade", _stage, gates=gates, meanings={"crown": "the coordinator"}
     ),
     UPGRADE,
     panel_of(
