@@ -142,8 +142,9 @@ class Breaks:
         left_out = timeline.again(restored, moment)
         end = timeline.at
         broken = tuple(dict.fromkeys(breach.title for breach in timeline.breaches(end)))
+        parted = causes.parted(model, timeline.actions(moment), chosen.name)
         timeline.tip, timeline.at = tip, at
-        again = causes.Restored(chosen.id, end, left_out, broken)
+        again = causes.Restored(chosen.id, end, left_out, broken, parted)
         self._learn(moment, restored=(*inquiry.restored, again))
         return again
 

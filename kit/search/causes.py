@@ -1,7 +1,7 @@
 """Why a promise broke: the steps without which it does not, and from where a search reaches it."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -10,6 +10,8 @@ from kit.edge.arguments import checked, whole_number
 from kit.edge.progress import Progress, shown
 from kit.errors import BadInput
 from kit.model.model import Model
+from kit.model.parameters import plainly
+from kit.model.registry import made_again
 from kit.model.vet import exploring
 from kit.search.fuzz import PropertyJudges, Trial
 from kit.search.search import REPORT_EVERY, Nodes
@@ -158,6 +160,38 @@ def _reached(
     return None
 
 
+class Parted(Struct, frozen=True):
+    """Where a run parts from the same one with a safeguard: step ``step`` (from 0) is ``refused``
+    there, or comes out otherwise; ``told`` is the reason, or what is told of it, if it is told
+    otherwise at all.
+    """
+
+    step: int
+    told: str
+    refused: bool
+
+
+def parted(model: Model[Any, Any], actions: Iterable[Any], safeguard: str) -> Parted | None:
+    """Where a run parts from the same one with a safeguard (its name) that is off.
+
+    None where it never does, or where a run with the safeguard starts differently.
+    """
+    off = tuple(name for name in model.off if name != safeguard)
+    other, here = made_again(model, plainly(model.parameters), off), model.start()
+    there, silently = other.start(), None
+    for number, action in enumerate(actions if here == there else ()):
+        if (refusal := other.refusal(there, action)) is not None:
+            return Parted(number, refusal.reason, refused=True)
+        now, then = model.act(here, action), other.act(there, action)
+        told = other.describe(there, action, then)
+        if told != model.describe(here, action, now):
+            return Parted(number, told, refused=False)
+        if now != then and silently is None:
+            silently = Parted(number, "", refused=False)
+        here, there = now, then
+    return silently
+
+
 class Restored(Struct, frozen=True):
     """A run done again with a safeguard (its id): the branch's last moment, what is refused there.
 
@@ -169,6 +203,7 @@ class Restored(Struct, frozen=True):
     tip: int
     left_out: tuple[tuple[int, str], ...]
     broken: tuple[str, ...]
+    parted: Parted | None = None
 
 
 class Inquiry(Struct, frozen=True):

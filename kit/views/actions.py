@@ -120,12 +120,17 @@ def _waits(refusal: Refusal | None) -> bool:
 
 
 def _next(scene: Scene, closed: Sequence[Gate]) -> Frag:
-    action = scene.suggested
-    if action is None:
+    if scene.suggested is None:
         return draw_end(scene, end_words(scene, closed))
+    return next_button(scene)
+
+
+def next_button(scene: Scene, words: str = "", kind: str = "act suggested kp-next") -> Frag:
+    """Draw what does the next action; in other ``words`` than its own where they are given."""
+    action = scene.suggested
     verb = scene.model.label(scene.state, action)
-    long, shown = " long" if len(verb) > ONE_LINE else "", verb
-    if len(verb) > THREE_LINES:
+    long, shown = " long" if len(verb) > ONE_LINE and not words else "", words or verb
+    if len(shown) > THREE_LINES:
         shown = f"{shortened(clause(verb, ROOM, bold=True), ROOM, bold=True).rstrip('…')}…"
     # A page shows the step that was done there: the next one, or the first of another branch.
     recorded, fork = scene.following.get(action), len(scene.following) > 1
@@ -135,7 +140,7 @@ def _next(scene: Scene, closed: Sequence[Gate]) -> Frag:
         h("span", shown),
         type="button",
         title=verb if shown != verb else None,
-        class_=f"act suggested kp-next{long}",
+        class_=f"{kind}{long}",
         data_act=f"do:{mark(scene.model, action)}" if recorded is None else None,
         data_do=None if recorded is None else "visit" if fork else "step",
         data_moment=recorded if fork else None,

@@ -2,15 +2,15 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from kit.errors import are, counted
-from kit.model.model import Model
+from kit.model.model import Model, Safeguard
 from kit.model.timeline import Breach, PassedStep
-from kit.search.causes import Inquiry, Possible, Restored
-from kit.views.actions import concerned
-from kit.views.fragment import Frag, h
+from kit.search.causes import Inquiry, Parted, Possible, Restored, parted
+from kit.views.actions import concerned, next_button
+from kit.views.fragment import Frag, Kid, h
 from kit.views.lanes import how_seen, known_parts, mermaid, seen
 from kit.views.panel import Scene
 from kit.views.parts import act_button, soft
@@ -29,8 +29,19 @@ WHICH = re.compile(
 """Where it adds another fact: ``misses write 1, which had succeeded``."""
 LEAST = 2
 """Words of a fact."""
+MOST_NAME = 2
+"""Letters of a name that a sentence may begin with (``ks``)."""
 MOST_STEPS = 400
 """Steps of a run that are listed."""
+NO_ACTION = "there is no such action here"
+MOST_WORDS = 12
+"""Of a headline."""
+NO_RULE = "No rule is off here: there is none that could keep it."
+
+Told: TypeAlias = Callable[[Scene, str], tuple[str, ...]]
+"""Gives, of a witness, the headline of a break and the facts below it: none, where the witness has
+them.
+"""
 
 
 def breaking(scene: Scene) -> tuple[Breach, ...]:
@@ -79,52 +90,115 @@ def _names(name: str, words: str) -> bool:
     return bool(name) and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", words) is not None
 
 
-def draw_break(scene: Scene, picture: Frag | None, named: Named) -> Frag | None:
-    """Draw what lies beside the picture when the step breaks a promise; None when it does not."""
+def told(scene: Scene, breach: Breach, breaks: Mapping[str, Told]) -> tuple[str, tuple[str, ...]]:
+    """The headline of a broken promise, which is a contradiction, and the facts below it.
+
+    ``breaks`` are those that a family declares; else both come from the witness.
+    """
+    head, *own = breaks[breach.name](scene, breach.witness) if breach.name in breaks else ("",)
+    two = tuple(own) or facts(breach.witness)
+    heads = (head, breach.witness, " – ".join(two), *reversed(two), breach.title)
+    return sentence(next(each for each in heads if 0 < len(each.split()) <= MOST_WORDS)), two
+
+
+def sentence(words: str) -> str:
+    """The same with a capital letter, unless it begins with a name."""
+    first = words.partition(" ")[0]
+    return words[0].upper() + words[1:] if len(first) > MOST_NAME and first.isalpha() else words
+
+
+def draw_break(
+    scene: Scene, picture: Frag | None, named: Named, breaks: Mapping[str, Told]
+) -> Frag | None:
+    """Draw the words of a step that breaks a promise; None where it does not."""
     broken = breaking(scene)
     if not broken:
         return None
     first, inquiry = broken[0], scene.inquiry or Inquiry()
-    step = scene.counted(first.step)
     others = "; ".join(each.title for each in broken[1:])
     former = "; ".join(
         f"{each.title} (step {scene.counted(each.step)})"
         for each in scene.breaches()
         if each not in broken
     )
-    judges = (*scene.model.properties, *scene.model.monitors)
-    invariant = next((each.invariant for each in judges if each.name == first.name), "")
     blamed = culprits(scene, picture, first.witness, named)
-    head = f"Broken at step {step}"
-    if first.cost:
-        head = f"A known cost of the protocol, at step {step}"
+    head, evidence = told(scene, first, breaks)
+    kind = "A known cost of the protocol" if first.cost else "A promise breaks"
     return h(
         "div",
-        h("button", "×", type="button", data_do="unbreak", aria_label="close"),
-        h("h3", h("span", "!", class_="bulb broken", aria_hidden="true"), " ", head),
-        h("p", h("strong", first.title), f" ({invariant})" if invariant else None),
+        h("b", f"✗ {kind}", class_="bad"),
+        h("h2", head, k="say", class_="say"),
+        h("ol", [h("li", fact, class_="witness") for fact in evidence if fact != head]),
+        h("p", _promised(scene, first), class_="kp-why"),
         h("p", first.cost.sentence, " ", h("small", first.cost.source)) if first.cost else None,
-        h("p", "Evidence:"),
-        h("ul", [h("li", fact, class_="witness") for fact in facts(first.witness)]),
         soft(f"Also broken in this step: {others}." if others else ""),
         soft(f"Already broken: {former}." if former else ""),
-        h("p", _buttons(scene, inquiry), class_="kp-asks"),
         h("p", role="status", class_="kp-told"),
         act_button("Stop", "break:stop", "break:stop", scene.closed, kind="act kp-stop"),
         [h("p", line) for line in _answers(scene, inquiry)],
-        _cause(scene, first, inquiry, picture) if inquiry.cause else None,
+        _cause(scene, first, inquiry, picture, evidence) if inquiry.cause else None,
         k="break",
-        class_="kp-break kp-sheet",
+        class_="kp-break",
         role="group",
-        aria_label=f"{head}: {first.title}",
+        aria_label=f"{kind} at step {scene.counted(first.step)}: {head}",
         data_names=json.dumps([*blamed, f"step:{first.step + 1}"]),
         data_quiet=True,
     )
 
 
-def _buttons(scene: Scene, inquiry: Inquiry) -> Iterator[Frag]:
-    yield _button("Why?", "why", kind="act suggested")
-    loop = next((breach.loop for breach in breaking(scene)), None)
+def _promised(scene: Scene, breach: Breach) -> list[Kid]:
+    judges = (*scene.model.properties, *scene.model.monitors)
+    invariant = next((each.invariant for each in judges if each.name == breach.name), "")
+    gone = _gone(scene, invariant)
+    rules = "; ".join(f"{each.title.rstrip('.')} ({each.id})" for each in gone)
+    off = f"You switched off the rule that keeps it: {rules}." if gone else NO_RULE
+    name = f" ({invariant})" if invariant else ""
+    return ["Promised: ", h("strong", breach.title), f"{name}. {off}"]
+
+
+def _gone(scene: Scene, invariant: str = "") -> list[Safeguard]:
+    """The safeguards that are off; where some of them protect an invariant, these."""
+    gone = [each for each in scene.model.safeguards if each.name in scene.model.off]
+    return [each for each in gone if invariant in each.protects] or gone
+
+
+def draw_ways(scene: Scene) -> list[Frag] | None:
+    """Draw what may be done where a promise breaks, in the place of actions; None elsewhere."""
+    broken = breaking(scene)
+    if not broken:
+        return None
+    inquiry, gone = scene.inquiry or Inquiry(), _gone(scene)
+    large = "act suggested kp-next"
+    ways = [*_put_back(scene, inquiry, gone, large), *_asked(scene, inquiry, broken)]
+    if scene.suggested is not None:
+        words = "or go on anyway" if gone else scene.model.label(scene.state, scene.suggested)
+        ways.insert(
+            len(ways) if gone else 0, next_button(scene, words, "kp-other" if gone else large)
+        )
+    else:
+        ways.append(_button("again", "first", kind="kp-other"))
+    return [*ways, _button("back one step", "back", kind="kp-other")]
+
+
+def _put_back(
+    scene: Scene, inquiry: Inquiry, gone: Sequence[Safeguard], large: str
+) -> Iterator[Frag]:
+    done = {each.safeguard: each for each in inquiry.restored}
+    same = f"the same {counted(len(scene.way()), 'step')}"
+    for at, safeguard in enumerate(gone):
+        again, name = done.get(safeguard.id), safeguard.id
+        key, kind = f"break:back:{name}", "kp-other" if at else large
+        words = f"Put {f'{name} back' if at else 'the rule back'} and compare"
+        small = None if at else h("small", f"{name} on, {same}")
+        if again is None:
+            yield act_button([h("span", words, small)], key, key, scene.closed, words, kind)
+        else:
+            yield _button(f"Compare with {name} on", "compare", key, kind, leaf=again.tip)
+
+
+def _asked(scene: Scene, inquiry: Inquiry, broken: Sequence[Breach]) -> Iterator[Frag]:
+    yield _button("Why?", "why")
+    loop = next((breach.loop for breach in broken), None)
     if loop is not None:  # no single step makes a run go on for ever
         if scene.moments():
             there = (0, *scene.moments())[loop]
@@ -132,22 +206,11 @@ def _buttons(scene: Scene, inquiry: Inquiry) -> Iterator[Frag]:
                 "Go to where the loop begins", "visit", "break:loop", moment=there, loop=there
             )
     elif inquiry.possible is None or inquiry.possible.stopped:
-        words = "Show where the break became possible"
+        words = "When did it become possible?"
         yield act_button(words, "break:possible", "break:possible", scene.closed)
     elif scene.moments():
         moment = (0, *scene.moments())[inquiry.possible.step]
-        yield _button("Go to where the break became possible", "visit", moment=moment)
-    done = {each.safeguard: each for each in inquiry.restored}
-    for safeguard in scene.model.safeguards:
-        if safeguard.name not in scene.model.off:
-            continue
-        again, name = done.get(safeguard.id), safeguard.id
-        key = f"break:back:{name}"
-        if again is None:
-            words = f"Put {name} back and compare"
-            yield act_button(words, key, key, scene.closed)
-        else:
-            yield _button(f"Compare with {name} on", "compare", key, leaf=again.tip)
+        yield _button("Go to where it became possible", "visit", moment=moment)
 
 
 def _button(
@@ -190,19 +253,31 @@ def possible_words(scene: Scene, possible: Possible) -> str:
 
 def restored_words(scene: Scene, again: Restored) -> str:
     """What becomes of a run when a safeguard is put back."""
-    name = again.safeguard
-    words = f"With {name} on, every step is still possible."
-    if again.left_out:
-        number, reason = again.left_out[0]
-        words = f"With {name} on, step {scene.counted(number)} is refused: {reason.rstrip('.')}."
-    if (others := len(again.left_out) - 1) > 0:
+    words = parted_words(scene, again.safeguard, again.parted)
+    others = len(again.left_out) - bool(again.parted and again.parted.refused)
+    if others > 0:
         words += f" {counted(others, 'more step')} {are(others)} refused as well."
     still = "; ".join(again.broken)
     after = f"It still breaks a promise: {still}." if still else "No promise breaks."
     return f"{words} {after}"
 
 
-def _cause(scene: Scene, breach: Breach, inquiry: Inquiry, picture: Frag | None) -> Frag:
+def parted_words(scene: Scene, safeguard: str, there: Parted | None) -> str:
+    """Where a run parts from the same one with a safeguard."""
+    if there is None:
+        return f"With {safeguard} on, every step is still possible, and comes out as here."
+    step, told = scene.counted(there.step), there.told.rstrip(".")
+    becomes = "is refused" if there.refused else "comes out otherwise"
+    if not told:
+        return f"With {safeguard} on, step {step} leads to another state."
+    if told.endswith(NO_ACTION):
+        return f"With {safeguard} on, there is no step {step} as here."
+    return f"With {safeguard} on, step {step} {becomes}: {told}."
+
+
+def _cause(
+    scene: Scene, breach: Breach, inquiry: Inquiry, picture: Frag | None, evidence: Sequence[str]
+) -> Frag:
     assert inquiry.cause is not None
     way, steps, ids = scene.way(), inquiry.cause.steps, scene.moments()
     known = seen(scene)
@@ -226,20 +301,35 @@ def _cause(scene: Scene, breach: Breach, inquiry: Inquiry, picture: Frag | None)
     unknown = soft("This model does not say what a single node has seen.")
     return h(
         "div",
-        h("h4", f"The smallest cause: {len(steps)} of {len(way)} steps"),
-        h("p", needed),
-        [only_of(parts, data_names=parts), soft(how_seen(scene))] if parts else unknown,
-        h("ol", rows),
-        _button("Copy as Mermaid", "copy"),
+        h("p", f"{'. '.join(evidence)}."),
+        [h("p", line) for line in _without(scene, inquiry)],
         h(
-            "pre",
-            mermaid(scene.model, way, steps, breach),
-            tabindex=0,
-            role="region",
-            aria_label="as Mermaid",
+            "details",
+            h("summary", f"The smallest cause: {len(steps)} of {len(way)} steps"),
+            h("p", needed),
+            [only_of(parts, data_names=parts), soft(how_seen(scene))] if parts else unknown,
+            h("ol", rows),
+            _button("Copy as Mermaid", "copy"),
+            h(
+                "pre",
+                mermaid(scene.model, way, steps, breach),
+                tabindex=0,
+                role="region",
+                aria_label="as Mermaid",
+            ),
+            k="cause",
         ),
         class_="kp-cause",
     )
+
+
+def _without(scene: Scene, inquiry: Inquiry) -> Iterator[str]:
+    """Where the run would have parted with each rule that is off; one that was put back told so."""
+    known = {again.safeguard for again in inquiry.restored}
+    run = [step.action for step in scene.way()]
+    for each in _gone(scene):
+        if each.id not in known:
+            yield parted_words(scene, each.id, parted(scene.model, run, each.name))
 
 
 def _become(

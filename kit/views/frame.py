@@ -6,7 +6,7 @@ may take its place, the words with the gate of the next step, the actions.
 """
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 
 from msgspec import Struct
@@ -15,7 +15,7 @@ from kit.catalogue.glossary import finder, lesson_title, words
 from kit.model.flows import Flow, FlowKind
 from kit.model.parameters import edition_in
 from kit.views.actions import Macro, draw_actions, ends_well
-from kit.views.breaks import break_lines, draw_break
+from kit.views.breaks import MOST_WORDS, Told, break_lines, draw_break, draw_ways
 from kit.views.cover import Story, draw_cover
 from kit.views.fragment import PRESSED, Frag, Kid, h
 from kit.views.gate import Declared, awaited_gates, draw_gates, former_gates, gates_of
@@ -103,7 +103,8 @@ class Slots(Struct, frozen=True, kw_only=True):
 
     ``picture`` is what one looks at, ``table`` what explains it, ``badges`` the status line. An
     ``even`` picture has half of the board, and the table the other. ``gates`` says what the next
-    step waits for, ``named`` what a broken promise names.
+    step waits for, ``named`` what a broken promise names, ``breaks`` the headline of a break and
+    the facts below it, by the name of the promise.
     """
 
     picture: str = ""
@@ -112,13 +113,12 @@ class Slots(Struct, frozen=True, kw_only=True):
     even: bool = False
     gates: Declared = awaited_gates
     named: Named = nothing
+    breaks: Mapping[str, Told] = {}
 
 
 PLAIN = Slots()
 STATES = "States"
 """The tab of a state diagram: it stands beside the picture and the table."""
-MOST_WORDS = 12
-"""Of a headline; one with more has smaller letters."""
 LEAST_WORDS = 3
 """Of a headline that ends at a colon."""
 _SENTENCE = re.compile(r"(?<=[.;])\s")
@@ -142,6 +142,9 @@ def frame(
     gates = gates_of(scene, declared)
     drawn = None if picture is None else _picture(scene, picture)
     kind = "" if picture and tabs else " alone"
+    broken = draw_break(scene, drawn, slots.named, slots.breaks)
+    ways = draw_ways(scene) or draw_actions(scene, macros, gates)
+    waits = draw_gates(scene, gates, scene.kept.get("picture"), former_gates(scene, declared))
     return h(
         "div",
         _title(scene, story),
@@ -151,16 +154,14 @@ def frame(
         h(
             "div",
             _status(scene, panels, slots),
-            _words(scene),
-            draw_gates(scene, gates, scene.kept.get("picture"), former_gates(scene, declared)),
+            broken or [*_words(scene), waits],
             class_="kp-said",
             tabindex=0,
             role="region",
             aria_label="what happened",
         ),
-        h("div", draw_actions(scene, macros, gates), k="acts", class_="kp-acts", data_quiet=True),
+        h("div", ways, k="acts", class_="kp-acts", data_quiet=True),
         draw_cover(story, scene, drawn) if story and scene.action is None else None,
-        draw_break(scene, drawn, slots.named),
         k="frame",
         class_=f"kp-frame{' even' * slots.even}{kind}",
         data_say=scene.say,

@@ -66,7 +66,7 @@ def lamp(good: bool, yes: str, no: str) -> Frag:
 
 
 def act_button(
-    words: str,
+    words: str | Sequence[Kid],
     key: str,
     act: str,
     why: str | None = None,

@@ -482,7 +482,7 @@ def test_a_cause_is_looked_for_beside_the_page(page: Page, site: str) -> None:
     opened(page, site, BROKEN)
     page.keyboard.press("End")
     page.wait_for_selector(".kp[data-my-broken] .kp-break")
-    page.click(".kp-break [data-act='break:possible']")
+    page.click("[data-act='break:possible']")
     page.wait_for_selector(".kp-stop:visible")
     page.keyboard.press("ArrowLeft")
     page.wait_for_selector(".kp:not([data-my-broken])")

@@ -16,9 +16,9 @@ from kit.model.flows import whose
 from kit.model.registry import build, entries
 from kit.model.scenario import file_named, files, open_file
 from kit.model.timeline import Timeline
-from kit.search.causes import Inquiry, Possible, Restored, smallest_cause
+from kit.search.causes import Inquiry, Parted, Possible, Restored, smallest_cause
 from kit.search.check import check
-from kit.views.breaks import break_lines, breaking, facts, possible_words, restored_words
+from kit.views.breaks import NO_ACTION, break_lines, breaking, facts, possible_words, restored_words
 from kit.views.lanes import escaped, mermaid, seen
 from kit.views.panel import Scene, scene_of
 from kit.views.promises import promises_badge
@@ -68,11 +68,12 @@ def test_a_break_is_drawn_where_it_happens_and_nowhere_else(name: str, safeguard
     timeline = broken(name, safeguard)
     rendered = RenderedTimeline(timeline)
     html = rendered.html(timeline.at)
-    assert html.count('class="kp-break kp-sheet"') == 1
+    assert html.count('class="kp-break"') == 1
     assert all("kp-break" not in rendered.html(moment) for moment in range(timeline.at))
     [breach, *_] = breaking(scene(name, safeguard))
     sheet = html[html.index('data-k="break"') :]
-    assert "Evidence:" in sheet
+    assert "Promised: " in sheet
+    assert "You switched off the rule that keeps it: " in sheet
     plain = unescape(re.sub("<[^>]*>", "", sheet))
     assert all(each in plain for each in facts(breach.witness))
     told = re.search(r'data-names="([^"]*)"', sheet)
@@ -84,10 +85,13 @@ def test_a_break_is_drawn_where_it_happens_and_nowhere_else(name: str, safeguard
         assert any(f'data-of="{thing}"' in picture for thing in names)
     for words in (
         "Why?",
-        ("Show where the break became possible"),
-        f"Put {safeguard} back and compare",
+        "When did it become possible?",
+        "Put the rule back and compare",
+        f"{safeguard} on, the same ",
+        "back one step",
     ):
         assert words in sheet
+    assert ("or go on anyway" in sheet) != (">again<" in sheet)
 
 
 NOBODY = ("resize", "tablets")
@@ -185,13 +189,26 @@ def test_what_was_found_out_is_told_in_words() -> None:
     assert possible_words(shown, Possible(2, (1,), 1, 9, stopped=True)).startswith(
         "The search was stopped."
     )
-    refused = Restored("S-30", 5, ((3, "too early"), (4, "no")), ())
+    refused = Restored(
+        "S-30", 5, ((3, "too early"), (4, "no")), (), Parted(3, "too early", refused=True)
+    )
     assert restored_words(shown, refused) == (
         "With S-30 on, step 4 is refused: too early. 1 more step is refused as well. "
         "No promise breaks."
     )
+    other = restored_words(
+        shown, Restored("S-30", 5, (), (), Parted(2, "B keeps it.", refused=False))
+    )
+    assert other == "With S-30 on, step 3 comes out otherwise: B keeps it. No promise breaks."
+    gone = restored_words(
+        shown, Restored("S-30", 5, ((1, ""),), (), Parted(1, f"X: {NO_ACTION}", refused=True))
+    )
+    assert gone == "With S-30 on, there is no step 2 as here. No promise breaks."
     still = restored_words(shown, Restored("S-30", 5, (), ("All is well",)))
-    assert still.endswith("every step is still possible. It still breaks a promise: All is well.")
+    assert still.endswith(
+        "every step is still possible, and comes out as here. "
+        "It still breaks a promise: All is well."
+    )
     run = [timeline.moments[moment].action for moment in timeline.path()[1:]]
     cause = smallest_cause(timeline.model, run, breaking(shown)[0].name)
     timeline.inquiries[timeline.at] = Inquiry(cause)

@@ -20,7 +20,7 @@ from tests.views.test_breaks import BREAKS
 from tests.widgets.browsing import Desk, MakeDesk, serious, walked
 from tests.widgets.legible import FAINT_WORDS
 
-SHEET = ".kp-break:visible"
+WORDS = ".kp-break:visible"
 DIM = ".kp-picture [data-my-dim]"
 
 
@@ -48,7 +48,7 @@ def test_a_cell_asks_what_the_buttons_ask() -> None:
     html = player.rendered.html(player.timeline.at)
     assert f"The smallest cause: {len(cause.steps)} of {steps} steps" in html
     assert "The break is possible from the start" in html
-    assert "Go to where the break became possible" in html
+    assert "Go to where it became possible" in html
     with pytest.raises(BadInput, match=r"node.*one of A, B"):
         player.seen_by("Z")
     player.goto(0)
@@ -108,29 +108,29 @@ def found(table: Desk) -> None:
 
 @pytest.mark.browser
 def test_a_break_is_an_event(desk: MakeDesk) -> None:
-    """The picture stands still, all but the culprits dims, the sheet says what contradicts what."""
+    """The picture stands still, all but the culprits dims, the words say what contradicts what."""
     table = desk(broken(at_end=False))
     page = table.page
-    assert not page.is_visible(SHEET)
+    assert not page.is_visible(WORDS)
     page.keyboard.press("Home")
     page.keyboard.press("End")
     table.do("step")
-    page.wait_for_selector(SHEET)
+    page.wait_for_selector(WORDS)
     page.wait_for_selector(DIM, state="attached")
     assert page.query_selector(".kp[data-my-still]") is None
-    assert "built on state 1, changes state 2" in page.inner_text(".kp-break .witness")
+    assert "built on state 1, changes state 2" in page.inner_text(".kp-break h2")
     assert page.locator('.kp-picture [data-of="A"][data-my-dim]').count() == 0
     assert page.locator('.kp-picture [data-of="B"][data-my-dim]').count() == 1
     assert serious(page, ".kp-break") == []
     page.keyboard.press("Escape")
-    assert not page.is_visible(SHEET)
+    assert page.is_visible(WORDS)
     assert page.locator(DIM).count() == 0
     table.open("promises")
     page.click("text=show the break")
-    page.wait_for_selector(SHEET)
+    page.wait_for_selector(WORDS)
     page.keyboard.press("ArrowLeft")
     table.wait_where("13 / 14")
-    assert not page.is_visible(SHEET)
+    assert not page.is_visible(WORDS)
     assert page.locator(DIM).count() == 0
     assert table.errors == []
 
@@ -185,7 +185,7 @@ def test_a_break_holds_whatever_runs(desk: MakeDesk) -> None:
     page = table.page
     page.select_option("[data-do=speed]", "5", force=True)
     page.click("[data-do=play]")
-    page.wait_for_selector(SHEET)
+    page.wait_for_selector(WORDS)
     page.wait_for_selector("[data-do=play][aria-label=play]")
     table.wait_where("4 / 6")
     page.keyboard.press("Home")
@@ -210,7 +210,7 @@ def test_a_break_holds_what_the_kernel_plays(desk: MakeDesk) -> None:
         page = table.page
         page.select_option("[data-do=speed]", "5", force=True)
         page.evaluate(PRESS, [f".kp-keys [data-do={go}]", times])
-        page.wait_for_selector(SHEET)
+        page.wait_for_selector(WORDS)
         page.wait_for_function("window.calls === 0")
         assert page.inner_text(".kp-where").startswith("3 /")
         assert page.get_attribute("[data-do=play]", "aria-label") == "play"
@@ -224,20 +224,20 @@ PRESS = """([which, times]) => {
 
 @pytest.mark.browser
 def test_nothing_stands_still_where_motion_is_unwanted(desk: MakeDesk) -> None:
-    """With reduced motion the sheet and the dimmed picture are there at once."""
+    """With reduced motion the words and the dimmed picture are there at once."""
     table = desk(broken(at_end=False))
     page = table.page
     page.emulate_media(reduced_motion="reduce")
     page.evaluate(WATCH)
     table.do("step")
     table.wait_where("14 / 14")
-    page.wait_for_selector(SHEET)
+    page.wait_for_selector(WORDS)
     assert page.locator(DIM).count() > 0
     assert page.evaluate("window.stood") == 0
     page.emulate_media(reduced_motion="no-preference")
     table.do("back")
     table.do("step")
-    page.wait_for_selector(SHEET)
+    page.wait_for_selector(WORDS)
     assert page.evaluate("window.stood") > 0
 
 
@@ -255,12 +255,14 @@ def test_why_shows_the_steps_that_are_needed(desk: MakeDesk) -> None:
     player = broken("group0", "S-30")
     table = desk(player)
     page = table.page
-    page.wait_for_selector(SHEET)
+    page.wait_for_selector(WORDS)
     page.focus(".kp input[type=range]")
     page.keyboard.press("w")
     page.wait_for_function("window.calls === 0")
     found(table)
     page.wait_for_selector(".kp-cause:visible")
+    assert "With S-30 on, " in page.inner_text(".kp-cause")
+    page.click(".kp-cause summary")
     needed = page.locator(".kp-cause ol .needed").count()
     assert needed == len(player.why().steps)
     table.flush()
@@ -291,21 +293,21 @@ def test_where_it_became_possible_and_what_a_safeguard_would_do(desk: MakeDesk) 
     """A search tells where; a safeguard put back stands beside the run."""
     table = desk(broken("dataplane", "S-07"))
     page = table.page
-    page.wait_for_selector(SHEET)
-    page.click("text=Show where the break became possible")
+    page.wait_for_selector(WORDS)
+    page.click("text=When did it become possible?")
     page.wait_for_function("window.calls === 0")
     found(table)
-    page.click("text=Go to where the break became possible")
+    page.click("text=Go to where it became possible")
     table.wait_where("0 / 9")
     page.keyboard.press("End")
     table.wait_where("9 / 9")
-    page.click("text=Put S-07 back and compare")
+    page.click("text=Put the rule back and compare")
     page.wait_for_selector(".kp-side .kp-picture")
-    assert not page.is_visible(SHEET)
+    assert "With S-07 on, step 9 is refused" in page.inner_text(WORDS)
     assert "nothing more there" in page.inner_text(".kp-parts")
     assert "step 9" in page.inner_text(".kp-parts")
     page.click("[data-do=alone]")
-    page.wait_for_selector(SHEET)
+    page.wait_for_selector(WORDS)
     assert "With S-07 on, step 9 is refused" in page.inner_text(".kp-break")
     page.click("text=Compare with S-07 on")
     page.wait_for_selector(".kp-side .kp-picture")
@@ -331,15 +333,15 @@ def test_a_search_says_how_far_it_is_and_stops(desk: MakeDesk) -> None:
 
 @pytest.mark.browser
 def test_an_exported_page_tells_it_too(browser: Browser, tmp_path: Path) -> None:
-    """The sheet, the cause and the filter need no kernel; what does says so."""
+    """The words, the cause and the filter need no kernel; what does says so."""
     made = export_html(broken("recovery", "S-49").timeline, tmp_path / "page.html")
     page: Page = browser.new_page()
     try:
         page.goto(f"{made.path.as_uri()}#step=8")
-        page.wait_for_selector(SHEET)
+        page.wait_for_selector(WORDS)
         page.click("text=Why?")
         page.wait_for_selector(".kp-cause:visible")
-        page.click("text=Put S-49 back and compare", force=True)
+        page.click("text=Put the rule back and compare", force=True)
         assert "This page is an export" in page.inner_text(".kp-note")
         page.keyboard.press("Escape")
         assert serious(page, ".kp-break") == []

@@ -41,7 +41,6 @@ def test_a_student_breaks_it_and_steps_the_run(page: Page) -> None:
     steps = len(page.query_selector_all(".kit-found li"))
     page.wait_for_function(f"{WHERE} === '{steps} / {steps}'")
     assert page.query_selector(".kp .promises.broken") is not None
-    assert not page.is_visible(".kp-break"), "the drawer has the verdict"
     do(page, "first")
     page.wait_for_function(f"{WHERE} === '0 / {steps}'")
     for step in range(1, steps + 1):
@@ -51,8 +50,6 @@ def test_a_student_breaks_it_and_steps_the_run(page: Page) -> None:
     assert page.locator(".kp-ticks .bad").count() == 1
     do(page, "setup")
     page.wait_for_selector(".kp-break")
-    do(page, "setup")
-    page.wait_for_selector(".kp-break", state="hidden")
 
 
 SQUEEZED = """() => [...document.querySelectorAll(".kit-drawer button")]

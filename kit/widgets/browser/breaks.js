@@ -1,5 +1,5 @@
-// A step that breaks a promise holds the run: the picture stands still for a moment, then all but
-// the culprits and the frame dims, and beside it stands what contradicts what.
+// A step that breaks a promise holds the run: the words beside the picture say what contradicts
+// what; the picture stands still for a moment, then all but the culprits and the frame dims.
 
 import { calm } from "./motion.js";
 import { all, partsOf, QUIET, unmark, withKey } from "./picture.js";
@@ -82,7 +82,7 @@ export class Breaks {
       root.removeAttribute("data-my-why");
       this.why();
     }
-    const found = wanted && sheet.querySelector(`[data-k="${wanted}"][data-leaf]`);
+    const found = wanted && this.player.main.box.querySelector(`[data-k="${wanted}"][data-leaf]`);
     if (!found) return;
     this.wanted = undefined;
     this.player.compareWith(Number(found.dataset.leaf));

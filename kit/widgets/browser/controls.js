@@ -43,7 +43,6 @@ const BUTTONS = {
   open: (player) => player.toggleStory(false),
   why: (player, button) => player.breaks.why(button),
   word: ({ voice }, button) => voice.tell(button.dataset.means, button),
-  unbreak: (player) => player.breaks.close(),
   broke: (player, button) => player.breaks.open(Number(button.dataset.moment)),
   visit: (player, button) => player.visit(Number(button.dataset.moment)),
   copy: (player, button) => player.breaks.copy(button),

@@ -15,7 +15,6 @@ export class Sheets {
   toggled(one) {
     if (!one.matches(OPEN)) return;
     this.close(one);
-    this.player.breaks.close();
     this.player.begun();
   }
 
