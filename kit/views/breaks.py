@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from kit.errors import are, counted
 from kit.model.model import Model, Safeguard
@@ -11,6 +11,7 @@ from kit.model.timeline import Breach, PassedStep
 from kit.search.causes import Inquiry, Parted, Possible, Restored, parted
 from kit.views.actions import concerned, next_button
 from kit.views.fragment import Frag, Kid, h
+from kit.views.headlines import MOST_WORDS, break_told, headline
 from kit.views.lanes import how_seen, known_parts, mermaid, seen
 from kit.views.panel import Scene
 from kit.views.parts import act_button, soft
@@ -21,7 +22,7 @@ CONTRADICTS = re.compile(
     r"; |,? (?:but|while|though) |, and (?=\w+ (?:has|have|is|are)\b|the \w+ took\b)"
 )
 """Where a witness puts one fact against another."""
-HEADLESS = re.compile(r"(?:is|are|has|have) ")
+HEADLESS = re.compile(r"(?:is|are|has|have|lacks|gets|begins|cannot) ")
 """How a fact begins that is about the subject of the other one."""
 WHICH = re.compile(
     r"^(?P<now>.* (?P<thing>\w+ \d+)), which (?:(?P<then>had .*)|(?P<others>its .*))$"
@@ -34,14 +35,7 @@ MOST_NAME = 2
 MOST_STEPS = 400
 """Steps of a run that are listed."""
 NO_ACTION = "there is no such action here"
-MOST_WORDS = 12
-"""Of a headline."""
 NO_RULE = "No rule is off here: there is none that could keep it."
-
-Told: TypeAlias = Callable[[Scene, str], tuple[str, ...]]
-"""Gives, of a witness, the headline of a break and the facts below it: none, where the witness has
-them.
-"""
 
 
 def breaking(scene: Scene) -> tuple[Breach, ...]:
@@ -90,26 +84,27 @@ def _names(name: str, words: str) -> bool:
     return bool(name) and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", words) is not None
 
 
-def told(scene: Scene, breach: Breach, breaks: Mapping[str, Told]) -> tuple[str, tuple[str, ...]]:
+def told(scene: Scene, breach: Breach) -> tuple[str, tuple[str, ...]]:
     """The headline of a broken promise, which is a contradiction, and the facts below it.
 
-    ``breaks`` are those that a family declares; else both come from the witness.
+    Where the family has no words of its own for them, both come from the witness.
     """
-    head, *own = breaks[breach.name](scene, breach.witness) if breach.name in breaks else ("",)
+    head, *own = break_told(scene.model.name, breach.name, breach.witness) or ("",)
     two = tuple(own) or facts(breach.witness)
-    heads = (head, breach.witness, " – ".join(two), *reversed(two), breach.title)
-    return sentence(next(each for each in heads if 0 < len(each.split()) <= MOST_WORDS)), two
+    heads = (head, breach.witness, " – ".join(two), headline(breach.witness)[0], *reversed(two))
+    other = f"{breach.name.replace('-', ' ')} is broken"
+    fit = (each for each in heads if 0 < len(each.split()) <= MOST_WORDS)
+    return sentence(next(fit, other)), two
 
 
 def sentence(words: str) -> str:
     """The same with a capital letter, unless it begins with a name."""
     first = words.partition(" ")[0]
-    return words[0].upper() + words[1:] if len(first) > MOST_NAME and first.isalpha() else words
+    is_plain = first.isalpha() and (len(first) > MOST_NAME or first in ("a", "no"))
+    return words[0].upper() + words[1:] if is_plain else words
 
 
-def draw_break(
-    scene: Scene, picture: Frag | None, named: Named, breaks: Mapping[str, Told]
-) -> Frag | None:
+def draw_break(scene: Scene, picture: Frag | None, named: Named) -> Frag | None:
     """Draw the words of a step that breaks a promise; None where it does not."""
     broken = breaking(scene)
     if not broken:
@@ -122,7 +117,7 @@ def draw_break(
         if each not in broken
     )
     blamed = culprits(scene, picture, first.witness, named)
-    head, evidence = told(scene, first, breaks)
+    head, evidence = told(scene, first)
     kind = "A known cost of the protocol" if first.cost else "A promise breaks"
     return h(
         "div",

@@ -6,7 +6,7 @@ may take its place, the words with the gate of the next step, the actions.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 
 from msgspec import Struct
@@ -15,10 +15,11 @@ from kit.catalogue.glossary import finder, lesson_title, words
 from kit.model.flows import Flow, FlowKind
 from kit.model.parameters import edition_in
 from kit.views.actions import Macro, draw_actions, ends_well
-from kit.views.breaks import MOST_WORDS, Told, break_lines, draw_break, draw_ways
+from kit.views.breaks import break_lines, draw_break, draw_ways
 from kit.views.cover import Story, draw_cover
 from kit.views.fragment import PRESSED, Frag, Kid, h
 from kit.views.gate import Declared, awaited_gates, draw_gates, former_gates, gates_of
+from kit.views.headlines import headline_of
 from kit.views.panel import Panel, Scene, is_shown, section
 from kit.views.parts import sheet
 from kit.views.promises import LAMPS, Named, draw_promises, nothing, promises_badge
@@ -103,8 +104,7 @@ class Slots(Struct, frozen=True, kw_only=True):
 
     ``picture`` is what one looks at, ``table`` what explains it, ``badges`` the status line. An
     ``even`` picture has half of the board, and the table the other. ``gates`` says what the next
-    step waits for, ``named`` what a broken promise names, ``breaks`` the headline of a break and
-    the facts below it, by the name of the promise.
+    step waits for, ``named`` what a broken promise names.
     """
 
     picture: str = ""
@@ -113,14 +113,11 @@ class Slots(Struct, frozen=True, kw_only=True):
     even: bool = False
     gates: Declared = awaited_gates
     named: Named = nothing
-    breaks: Mapping[str, Told] = {}
 
 
 PLAIN = Slots()
 STATES = "States"
 """The tab of a state diagram: it stands beside the picture and the table."""
-LEAST_WORDS = 3
-"""Of a headline that ends at a colon."""
 _SENTENCE = re.compile(r"(?<=[.;])\s")
 
 
@@ -142,7 +139,7 @@ def frame(
     gates = gates_of(scene, declared)
     drawn = None if picture is None else _picture(scene, picture)
     kind = "" if picture and tabs else " alone"
-    broken = draw_break(scene, drawn, slots.named, slots.breaks)
+    broken = draw_break(scene, drawn, slots.named)
     ways = draw_ways(scene) or draw_actions(scene, macros, gates)
     waits = draw_gates(scene, gates, scene.kept.get("picture"), former_gates(scene, declared))
     return h(
@@ -258,21 +255,6 @@ def _legend(scene: Scene, panel: Panel, drawn: Frag) -> Frag | None:
     return sheet(summary, listed, key="legend", kind="kp-pop kp-marks") if marks else None
 
 
-def headline(say: str) -> tuple[str, str]:
-    """The first clause of what happened, and the rest of it; a colon ends it where it is long."""
-    first, *rest = _SENTENCE.split(say, maxsplit=1)
-    if len(first.split()) > MOST_WORDS:
-        parts = first.split(": ")
-        heads = (": ".join(parts[:n]) for n in range(len(parts) - 1, 0, -1))
-        fits = (head for head in heads if LEAST_WORDS <= len(head.split()) <= MOST_WORDS)
-        if head := next(fits, ""):
-            first, rest = head, [first[len(head) + 2 :], *rest]
-    further = " ".join(rest)
-    word = further.split(" ", maxsplit=1)[0]
-    is_plain = len(word) > 1 and word.isalpha() and word.islower()
-    return first.rstrip(".;"), further[0].upper() + further[1:] if is_plain else further
-
-
 def _new_why(scene: Scene) -> str:
     """What the step was for, where it was not said of such a step before."""
     kinds = (step for step in scene.way()[-2::-1] if type(step.action) is type(scene.action))
@@ -283,10 +265,9 @@ def _new_why(scene: Scene) -> str:
 def _words(scene: Scene) -> list[Frag | None]:
     """The headline, what else happened, and what the step was for."""
     mark = Marker(scene.model.name)
-    (head, rest), why = headline(scene.say), _new_why(scene)
-    long = " long" if len(head.split()) > MOST_WORDS else ""
+    (head, rest), why = headline_of(scene), _new_why(scene)
     return [
-        h("h2", mark(head), k="say", class_=f"say{long}", data_quiet=True),
+        h("h2", mark(head), k="say", class_="say", data_quiet=True),
         h("p", mark(rest), k="more", class_="kp-more-said", data_quiet=True) if rest else None,
         h("p", mark(why), k="why", class_="kp-why", data_quiet=True) if why else None,
     ]

@@ -18,7 +18,16 @@ from kit.model.scenario import file_named, files, open_file
 from kit.model.timeline import Timeline
 from kit.search.causes import Inquiry, Parted, Possible, Restored, smallest_cause
 from kit.search.check import check
-from kit.views.breaks import NO_ACTION, break_lines, breaking, facts, possible_words, restored_words
+from kit.views.breaks import (
+    NO_ACTION,
+    break_lines,
+    breaking,
+    facts,
+    possible_words,
+    restored_words,
+    told,
+)
+from kit.views.headlines import MOST_WORDS
 from kit.views.lanes import escaped, mermaid, seen
 from kit.views.panel import Scene, scene_of
 from kit.views.promises import promises_badge
@@ -75,10 +84,13 @@ def test_a_break_is_drawn_where_it_happens_and_nowhere_else(name: str, safeguard
     assert "Promised: " in sheet
     assert "You switched off the rule that keeps it: " in sheet
     plain = unescape(re.sub("<[^>]*>", "", sheet))
-    assert all(each in plain for each in facts(breach.witness))
-    told = re.search(r'data-names="([^"]*)"', sheet)
-    assert told
-    names = json.loads(told[1].replace("&quot;", '"'))
+    head, evidence = told(scene(name, safeguard), breach)
+    assert len(head.split()) <= MOST_WORDS
+    assert head in plain
+    assert all(each in plain or each.lower() == head.lower() for each in evidence)
+    named = re.search(r'data-names="([^"]*)"', sheet)
+    assert named
+    names = json.loads(named[1].replace("&quot;", '"'))
     assert f"step:{breach.step + 1}" in names
     picture = html[html.index("kp-picture") : html.index("kp-pane")] if "kp-pane" in html else html
     if name not in NOBODY:
@@ -116,12 +128,12 @@ def test_each_fact_stands_by_itself(name: str, safeguard: str) -> None:
     """One or two, none within another, none without its subject or hanging on a connector."""
     timeline = broken(name, safeguard) if safeguard else open_file(file_named(name))
     for breach in timeline.breaches(timeline.tip):
-        told = facts(breach.witness)
-        assert 1 <= len(told) <= 2
-        for fact in told:
+        two = facts(breach.witness)
+        assert 1 <= len(two) <= 2
+        for fact in two:
             assert len(fact.split()) > 1
             assert not re.match(r"(?:is|are|has|have|lack|but|and|though|while|which)\b", fact)
-            assert not any(fact in other for other in told if other is not fact)
+            assert not any(fact in other for other in two if other is not fact)
 
 
 def test_facts_are_the_halves_of_a_witness_or_all_of_it() -> None:
@@ -260,8 +272,8 @@ def test_a_run_is_written_as_a_sequence_diagram(name: str, safeguard: str) -> No
         if not body.startswith("participant"):
             assert set(re.findall(r"\bp\d+\b", body.partition(":")[0])) <= known
             assert not re.search(r"(?<!#\d\d)(?<!#\d\d\d)(?<!#lt)(?<!#gt)(?<!#quot);", body)
-    told = {int(found[1]) for line in lines if (found := re.search(r": (\d+)\. ", line))}
-    assert told == set(range(1, len(way) + 1))
+    numbers = {int(found[1]) for line in lines if (found := re.search(r": (\d+)\. ", line))}
+    assert numbers == set(range(1, len(way) + 1))
     assert lines[-1].strip().startswith("Note over")
 
 

@@ -1,0 +1,187 @@
+"""The headline of a step: what happened here, in at most twelve words, and never the same twice.
+
+A family writes those of its great moments itself, and those of its breaks (``data/words.toml``);
+all others are the first clause of what is told of the step (``describe``).
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from kit.model.family import model_places
+from kit.model.timeline import PassedStep
+from kit.views.panel import Scene
+
+PLACE = Path("data", "words.toml")
+"""In the folder of a family: its own words."""
+
+MOST_WORDS = 12
+"""Of a headline."""
+LEAST_WORDS = 3
+"""Of a headline that ends where a sentence goes on."""
+_SENTENCE = re.compile(r"(?<=[.;])\s")
+_KNOWS = re.compile(r"^(?P<who>\w+), at (?P<what>(?:epoch|version) \d+), ")
+_CUTS = re.compile(
+    r": |, which "
+    r"|,? and (?=(?:then |now |still |already )?(?:\w{3,}s|is|has|will|was) )"
+    r"|,? and (?=\w+ (?:is|was|has|will|sees|reports|answers|alone))"
+    r"|, and (?=\w)|, (?=(?!it )[a-z]|[A-Z]\w* (?:is|has) )| but (?=\w)"
+    r"| (?=while |because |with |at |for epoch |for ranges |which nodes |that (?:its|are) |\()"
+)
+"""Where a sentence may end earlier: what follows is told below the headline."""
+_RESULT = re.compile(r", so (?!they )")
+_OPEN = re.compile(r", (?:still )?\w{3,}s (?!.*,? and )|tells its client$|“[^”]*$|\([^)]*$")
+"""Where a head should not end: between verbs, in a quotation, after how it happened."""
+_STATE = re.compile(r"(?:^|: )([a-z]\w+)$")
+_ABOUT = re.compile(r"\b(epoch|version) (\d+)")
+_SAME = ("Once more: ", "Again: ")
+_VERB = re.compile(r"(?!nodes)(?:then |now |still |already )?(?:\w{3,}s|is|has|was|did|will)\b")
+
+
+class Words(Struct, frozen=True):
+    """The own words of a model: each pattern of what is told, with what it becomes.
+
+    ``headlines`` are of steps; a step that tells of ``epoch 3`` is matched with what was told of
+    that epoch, on a line of its own. ``breaks`` are of witnesses, by the name of the promise: a
+    pattern, the headline, the facts. ``chapters`` are plain words for milestones.
+    """
+
+    headlines: Mapping[str, str] = {}
+    breaks: Mapping[str, Sequence[str]] = {}
+    chapters: Mapping[str, str] = {}
+
+
+@cache
+def words_of(name: str) -> Words:
+    """The words that the family of a model has for it."""
+    family, _ = model_places().get(name, (None, ""))
+    file = family.folder / PLACE if family else PLACE
+    if not file.exists():
+        return Words()
+    read = msgspec.toml.decode(file.read_text(encoding="utf-8"), type=dict[str, Words])
+    return read.get(name, Words())
+
+
+def _own(told: Mapping[str, str], text: str) -> str:
+    """What a text becomes by the first pattern that it matches."""
+    found = ((re.match(pattern, text), words) for pattern, words in told.items())
+    return next((_capital(match.expand(words)) for match, words in found if match), "")
+
+
+def chapter(name: str, milestone: str) -> str:
+    """The plain words of a milestone of a model; below them the exact name of the state, if it is
+    one.
+    """
+    plain, exact = _own(words_of(name).chapters, milestone), _STATE.search(milestone)
+    return f"{plain}\n{exact[1]}" if plain and exact else plain or milestone
+
+
+def break_told(name: str, promise: str, witness: str) -> tuple[str, ...]:
+    """The headline of a broken promise and its facts, where the family has its own."""
+    pattern, *words = words_of(name).breaks.get(promise, ("$",))
+    match = re.match(pattern, witness)
+    return tuple(_capital(match.expand(each)) for each in words) if match else ()
+
+
+def headline(say: str) -> tuple[str, str]:
+    """The first clause of what happened, and the rest of it, where a sentence is too long."""
+    first, *rest = _SENTENCE.split(say, maxsplit=1)
+    further = " ".join(rest)
+    if len(first.split()) > MOST_WORDS:
+        ways = [
+            (bool(_OPEN.search(head)), more[:1].islower(), -len(head.split()), head, _capital(more))
+            for head, more in _cut(first.rstrip(".;"))
+            if LEAST_WORDS <= len(head.split()) <= MOST_WORDS
+        ]
+        if ways:
+            *_, head, more = min(ways, key=lambda way: way[:3])
+            return head, " ".join(filter(None, [more, further]))
+    return first.rstrip(".;"), _capital(further)
+
+
+def _cut(first: str) -> Iterator[tuple[str, str]]:
+    """The ways to tell a long sentence as a short one, and what is left of it."""
+    known = ""
+    if found := _KNOWS.match(first):
+        first = f"{found['who']} {first[found.end() :]}"
+        known = f"{found['who']} is at {found['what']}."
+        yield first, known
+    for cut in _RESULT.finditer(first):
+        result = first[cut.end() :]
+        if result.startswith("it "):
+            result = f"{_subject(first)} {result[3:]}"
+        if not result.startswith("It "):
+            yield _capital(result), f"{_capital(first[: cut.start()])}. {known}".rstrip()
+    for cut in _CUTS.finditer(first):
+        head, more = first[: cut.start()], first[cut.end() :].removeprefix("that ")
+        if more.startswith("(") and more.endswith(")"):
+            more = more[1:-1]
+        if cut[0] == ", which ":
+            more = f"{head.split()[-1]} {more}"
+        elif _VERB.match(more):
+            more = f"{_subject(first)} {more}"
+        if cut[0] != " ":  # the others cut a phrase off: only where there is no other way
+            more = _capital(more)
+        yield head.rstrip(","), f"{more}. {known}".rstrip()
+
+
+def _subject(sentence: str) -> str:
+    """Who does it: the name that a sentence begins with, or else *it*."""
+    word, second, *_ = sentence.split()
+    if word == "The" and second in ("operator", "coordinator", "barrier", "network", "disk"):
+        return f"{word} {second}"
+    return word if word.isalnum() and word.upper() == word and second != "and" else "It"
+
+
+def _capital(words: str) -> str:
+    """The same as the begin of a sentence, unless it begins with a name (``ks``)."""
+    word = words.partition(" ")[0]
+    is_plain = len(word) > 1 and word.isalpha() and word.islower()
+    return words[0].upper() + words[1:] if is_plain else words
+
+
+def headline_of(scene: Scene) -> tuple[str, str]:
+    """The headline of a step and what else is told of it.
+
+    The same as that of the step before it says so.
+    """
+    head, rest = _told(scene)
+    times, earlier = 0, scene
+    while (before := _earlier(earlier)) and _told(before)[0] == head:
+        times, earlier = times + 1, before
+    if not times:
+        return head, rest
+    said = _SAME[times % 2] + head
+    if len(said.split()) <= MOST_WORDS:
+        return said, rest
+    return f"The same once more: {times + 1} times by now", scene.say
+
+
+def _told(scene: Scene) -> tuple[str, str]:
+    own = words_of(scene.model.name).headlines
+    text, about = scene.say, _ABOUT.search(scene.say) if own else None
+    if about:
+        head = f"{about[1].capitalize()} {about[2]}: "
+        before = (_said(scene, step) for step in scene.way()[-2::-1])
+        text += "\n" + next((said for said in before if said.startswith(head)), "")
+    written = _own(own, text)
+    return (written, scene.say) if 0 < len(written.split()) <= MOST_WORDS else headline(scene.say)
+
+
+def _said(scene: Scene, step: PassedStep) -> str:
+    said: str = scene.model.describe(step.before, step.action, step.after)
+    return said
+
+
+def _earlier(scene: Scene) -> Scene | None:
+    """The step before."""
+    way = scene.way()[:-1]
+    if not way:
+        return None
+    last = way[-1]
+    say = _said(scene, last)
+    return Scene(scene.model, last.after, last.before, last.action, say, past=lambda: way)

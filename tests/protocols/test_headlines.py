@@ -1,0 +1,31 @@
+"""The headline of every step of every story: short, about this moment, never the same twice."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit.views.breaks import breaking, told
+from kit.views.headlines import MOST_WORDS, headline_of
+from kit.views.panel import scene_at
+from tests.protocols.test_on_record import opened, stories
+
+
+@pytest.mark.parametrize("story", sorted({story for _, story in stories()}))
+def test_a_headline_is_about_this_moment(story: str) -> None:
+    """Of at most twelve words, not that of the step before, and no rule of the catalogue; where a
+    promise breaks it is not the promise.
+    """
+    timeline, last = opened(story), ""
+    rules = {timeline.why(moment).rstrip(".") for moment in timeline.path(timeline.tip)}
+    for moment in timeline.path(timeline.tip)[1:]:
+        scene = scene_at(timeline, moment)
+        head, _ = headline_of(scene)
+        assert 0 < len(head.split()) <= MOST_WORDS
+        assert head not in {last, *rules}
+        last = head
+    for moment in timeline.path(timeline.tip)[1:] if "off-" in story else ():
+        for breach in breaking(scene_at(timeline, moment)):
+            head, evidence = told(scene_at(timeline, moment), breach)
+            assert 0 < len(head.split()) <= MOST_WORDS
+            assert evidence
+            assert head not in {breach.title, *rules}
