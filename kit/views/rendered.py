@@ -12,6 +12,7 @@ from kit.model.timeline import Timeline
 from kit.search.causes import Inquiry, smallest_cause
 from kit.views.cover import Story
 from kit.views.frame import draw_flows, frame
+from kit.views.headlines import chapter
 from kit.views.panel import Panel, Scene, at_rest, is_shown, scene_at, scene_of
 from kit.views.registry import Views, for_model
 from kit.views.store import FragmentStore
@@ -284,9 +285,8 @@ class RenderedTimeline:
         inner, broken = self._inner(number), bool(self.timeline.broken_by(number))
         model = self.timeline.model_at(number)
         off = ", ".join(each.id for each in model.safeguards if each.name in model.off)
-        return DrawnMoment(
-            moment.parent, None, verb, moment.milestone, None, inner, None, broken, off
-        )
+        name = moment.milestone and chapter(model.name, moment.milestone)
+        return DrawnMoment(moment.parent, None, verb, name, None, inner, None, broken, off)
 
     def draw(self, moment: int) -> DrawnMoment:
         """Draw a moment into the store: its frame, its question and what travels."""

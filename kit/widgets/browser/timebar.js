@@ -60,7 +60,8 @@ export class TimeBar {
   // No chapter is narrower than its name; where there is no room for all, names are cut.
   widths(parts, steps) {
     const room = this.width - APART * (parts.length - 1);
-    const needed = parts.map(({ name }) => this.letter * name.length);
+    const long = (name) => Math.max(...name.split("\n").map((line) => line.length));
+    const needed = parts.map(({ name }) => this.letter * long(name));
     const sum = (some) => some.reduce((all, one) => all + one, 0);
     const wide = new Set();
     for (;;) {
