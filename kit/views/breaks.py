@@ -164,7 +164,11 @@ def draw_ways(scene: Scene) -> list[Frag] | None:
         return None
     inquiry, gone = scene.inquiry or Inquiry(), _gone(scene)
     large = "act suggested kp-next"
-    ways = [*_put_back(scene, inquiry, gone, large), *_asked(scene, inquiry, broken)]
+    first, second = ("act", large) if scene.closed and gone else (large, "act")
+    asked = [*_asked(scene, inquiry, broken, second)]
+    ways = [*_put_back(scene, inquiry, gone, first), *asked]
+    if scene.closed:  # whoever reads a page can only ask what is answered in it
+        ways = [*asked, *ways[: -len(asked)]]
     if scene.suggested is not None:
         words = "or go on anyway" if gone else scene.model.label(scene.state, scene.suggested)
         ways.insert(
@@ -191,8 +195,8 @@ def _put_back(
             yield _button(f"Compare with {name} on", "compare", key, kind, leaf=again.tip)
 
 
-def _asked(scene: Scene, inquiry: Inquiry, broken: Sequence[Breach]) -> Iterator[Frag]:
-    yield _button("Why?", "why")
+def _asked(scene: Scene, inquiry: Inquiry, broken: Sequence[Breach], kind: str) -> Iterator[Frag]:
+    yield _button("Why?", "why", kind=kind)
     loop = next((breach.loop for breach in broken), None)
     if loop is not None:  # no single step makes a run go on for ever
         if scene.moments():

@@ -118,7 +118,7 @@ def test_a_break_is_an_event(desk: MakeDesk) -> None:
     page.wait_for_selector(WORDS)
     page.wait_for_selector(DIM, state="attached")
     assert page.query_selector(".kp[data-my-still]") is None
-    assert "built on state 1, changes state 2" in page.inner_text(".kp-break h2")
+    assert "built on state 1, and changes state 2" in page.inner_text(".kp-break h2")
     assert page.locator('.kp-picture [data-of="A"][data-my-dim]').count() == 0
     assert page.locator('.kp-picture [data-of="B"][data-my-dim]').count() == 1
     assert serious(page, ".kp-break") == []
