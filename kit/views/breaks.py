@@ -188,7 +188,7 @@ def _put_back(
         again, name = done.get(safeguard.id), safeguard.id
         key, kind = f"break:back:{name}", "kp-other" if at else large
         words = f"Put {f'{name} back' if at else 'the rule back'} and compare"
-        small = None if at else h("small", f"{name} on, {same}")
+        small = None if at or scene.closed else h("small", f"{name} on, {same}")
         if again is None:
             yield act_button([h("span", words, small)], key, key, scene.closed, words, kind)
         else:
