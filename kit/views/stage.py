@@ -883,7 +883,9 @@ def _wall(laid: _Set, wall: Wall) -> Frag:
         out *= -1 / (abs(out) or 1)
         ends = (middle - 14 * out, middle + 14 * out, middle + (7 + 5j) * out,
                 middle + 14 * out, middle + (7 - 5j) * out)  # fmt: skip
-        tip = h("path", d="M" + "L".join(f"{p.real:.0f} {p.imag:.0f}" for p in ends), class_="now")
+        tip = h(
+            "path", d="M" + "L".join(f"{p.real:.0f} {p.imag:.0f}" for p in ends), class_="now tip"
+        )
     return h(
         "g",
         h("title", title),

@@ -33,35 +33,33 @@ class Waits(Struct, frozen=True):
 ROWS = (
     Waits(
         "vnodes/write-during-bootstrap", 3,
-        ("K1, at version 10, sends write 1 to B, C, D", "now K1 writes to B, C, D."),
-        sent=("C, at version 10, takes write 1.",),
-        absent=("D, at version 10, takes", "write 1 is done"),
+        ("K1, write 1: counted B, C; awaits D; 2 of B, C, D (2 needed)", "C: read and written"),
+        absent=("D: read and written, knows 10, holds w1", "C, D; done"),
     ),
     Waits(
         "vnodes/write-during-bootstrap", 8,
-        ("tells its client: write 1 is done.", "now K1 writes to B, C, D, perhaps X."),
-        "D X", "B C", ("C applies version 11.",), ("D applies version 11.",),
+        ("K1, write 1: counted B, C, D; done", "X: only written to", "C: read and written, knows 11"),
+        "D X", "B C", absent=("D: read and written, knows 11",),
     ),
     Waits(
         "vnodes/write-during-bootstrap", 16,
-        ("now K2 reads from B, C, perhaps D, perhaps X",),
-        "X", "B C D", ("X holds write 1.", "D applies version 12."), ("X applies version 12.",),
+        ("D: only written to, knows 12", "copy from D to X: arrived", "X: read and written, joining"),
+        "X", "B C D", absent=("X: read and written, joining, knows 12",),
     ),
     Waits(
         "dataplane/no-barrier", 3,
-        ("K1, at epoch 99, sends write 1 to A, B, C",),
-        sent=("B, at epoch 99, takes write 1.",),
-        absent=("C, at epoch 99, takes", "write 1 is done"),
+        ("K1, write 1: counted A, B; awaits C; 2 of A, B, C (2 needed)",),
+        absent=("C: read and written, knows 99, holds w1", "B, C; done"),
     ),
     Waits(
         "dataplane/no-barrier", 9,
-        ("Epoch 100: split ranges",), "X", "", ("C applies epoch 100.",), ("X applies epoch 100.",),
+        ("newest: 100, split ranges", "C: read and written, knows 100"), "X", "",
+        absent=("X: nothing, joining, knows 100",),
     ),
     Waits(
         "dataplane/no-barrier", 25,
-        ("K2, at epoch 103, sends read 2 to B, C, X", "now K2 reads from B, C, X."), "C X", "B",
-        sent=("B, at epoch 102, gets a message planned at epoch 103, catches up and returns",),
-        absent=("C, at epoch 102", "X, at epoch 102"),
+        ("K2, read 2: counted B; awaits C, X; 1 of B, C, X", "B: read and written, knows 103"),
+        "C X", "B", absent=("X: read and written, knows 103", "C: read and written, knows 103"),
     ),
     Waits(
         "truncate/late-truncate", 3,

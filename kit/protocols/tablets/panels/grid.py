@@ -71,6 +71,8 @@ Above = Mapping[str, str]
 Lines = Sequence[tuple[str, int]]
 """What sizes are compared with: words, and bytes of a tablet."""
 NOTHING: Above = {}
+DECIDED = "decided"
+"""The key of a command that is not committed yet."""
 
 
 def grid_panel(
@@ -313,13 +315,23 @@ def _over(above: Above, led_by: str, news: Set[str]) -> Iterator[Frag]:
         room = 28 * (k == led_by)
         words = _whole(said, WIDTH - x - 12 - room)
         wide = measured(words) + 12 + room
-        card = box(x, 2, wide, 22, "log-card moved" if k in news else "log-card", 4)
+        card = box(x, 2, wide, 22, "slip moved" if k in news else "slip", 4)
         at = f"translate({x + 17:.0f} 15)"
         crown = h("path", d=CROWNED, class_="crown", transform=at) if room else None
         text = h("text", words, x=x + 6 + room, y=18, class_="on soft")
         end = h("rect", x=x + wide / 2, y=24, width=0, height=0, class_="paper", data_end=True)
         title = h("title", said) if words != said else None
-        yield h("g", title, card, text, crown, end, k=k, class_="aside", data_of=k)
+        yield h(
+            "g",
+            title,
+            card,
+            text,
+            crown,
+            end,
+            k=k,
+            class_="aside plan" if k == DECIDED else "aside",
+            data_of=k,
+        )
         x += wide + 8
 
 
@@ -527,7 +539,7 @@ def _lane(
     x = max(wide / 2 + 1, min(WIDTH - 1 - wide / 2, x))
     yield h(
         "g",
-        box(-wide / 2, -9, wide, 18, "log-card moved" if is_new else "log-card", 9),
+        box(-wide / 2, -9, wide, 18, "slip moved" if is_new else "slip", 9),
         word(words, 5 - wide / 2, 4.5, "on soft", None),
         [session_key(wide / 2 - measured(number) - 16, 0),
          word(number, wide / 2 - 5, 4.5, "on soft", "end")] if session else None,

@@ -13,7 +13,7 @@ from kit.model.timeline import PassedStep
 from kit.protocols.tablets.facts import tablets as facts
 from kit.protocols.tablets.hosts import LOG, NETWORK
 from kit.protocols.tablets.panels import losses, plans
-from kit.protocols.tablets.panels.grid import Above, grid_panel
+from kit.protocols.tablets.panels.grid import DECIDED, Above, grid_panel
 from kit.protocols.tablets.rules.maps import TabletMap
 from kit.protocols.tablets.rules.replica_sets import StageChoice, words
 from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, TransitionKind, onward
@@ -73,6 +73,8 @@ def above(scene: Scene) -> Above:
     notes += [f"fence {topology.fence_version}"] * (topology.fence_version > 1)
     notes += ["load uneven"] * (topology.tablets == "uneven")
     words = {LOG: f"group 0: {', '.join(notes)}"}
+    if scene.state.command:
+        words[DECIDED] = "decided, not yet committed"
     if late is not None:
         return {**words, NETWORK: f"late: {late.work}"}
     outside = any(each.node == NOBODY or each.kind == "remove" for each in plan.requests)
