@@ -73,7 +73,7 @@ def above(scene: Scene) -> Above:
     notes += [f"fence {topology.fence_version}"] * (topology.fence_version > 1)
     notes += ["load uneven"] * (topology.tablets == "uneven")
     words = {LOG: f"group 0: {', '.join(notes)}"}
-    if scene.state.command:
+    if scene.state.command or scene.state.control.attempted.command:
         words[DECIDED] = "decided, not yet committed"
     if late is not None:
         return {**words, NETWORK: f"late: {late.work}"}
