@@ -361,9 +361,11 @@ def _log(look: Look, group: Group) -> Frag:
     lines = (name,) if measured(name, bold=True) <= room else parts
     does = wrapped(_done(lanes, group), room * SIZE / FINE)
     full = (name, *does) if not any(line.endswith("…") for line in does) else (name,)
+    others = [h("rect", x=f"{middle:.1f}", y=14, width=0, height=0, k=k) for k in keys if k != key]
     return h(
         "g",
         h("title", "; ".join(f"{e.name}: {e.title}" for e in lanes.epochs[first : last + 1])),
+        others,  # what comes from the log begins there
         box(group.left, 1.5, group.right - group.left, TOP - 4, "box", 5),
         [word(line, middle, 27 - 7 * len(lines) + 13 * at, "strong narrow")
          for at, line in enumerate(lines)],

@@ -1023,7 +1023,7 @@ def draw_ring(scene: Scene, facts: Facts, who: str = "") -> Frag:
     parts = draw_strip(look) if is_many(look.ring) else draw_rings(look)
     return h(
         "svg",
-        h("g", parts, k="ring-parts", data_rove=True),
+        h("g", parts, k="ring", data_rove=True),
         viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
         role="group",
         aria_label=f"token ring{known}: {said}",

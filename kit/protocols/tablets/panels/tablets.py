@@ -71,9 +71,13 @@ def above(scene: Scene) -> Above:
     waiting = sum(not each.done for each in topology.requests)
     notes += [counted(waiting, "request")] * (waiting > 0)
     notes += [f"fence {topology.fence_version}"] * (topology.fence_version > 1)
+    tried = scene.state.control.attempted
+    notes += [f"work: {counted(tried.step, 'piece')} done"] * (tried.step > 0)
+    notes += [f"{tried.answered.bit_count()} answered"] * (tried.answered > 0)
+    notes += ["it copies"] * tried.streaming + ["it failed"] * tried.failed
     notes += ["load uneven"] * (topology.tablets == "uneven")
     words = {LOG: f"group 0: {', '.join(notes)}"}
-    if scene.state.command or scene.state.control.attempted.command:
+    if scene.state.command or tried.command:
         words[DECIDED] = "decided, not yet committed"
     if late is not None:
         return {**words, NETWORK: f"late: {late.work}"}
