@@ -162,12 +162,12 @@ def _reached(
 
 class Parted(Struct, frozen=True):
     """Where a run parts from the same one with a safeguard: step ``step`` (from 0) is ``refused``
-    there, or comes out otherwise; ``told`` is the reason, or what is told of it, if it is told
+    there, or comes out otherwise; ``said`` is the reason, or what is told of it, if it is told
     otherwise at all.
     """
 
     step: int
-    told: str
+    said: str
     refused: bool
 
 
@@ -183,9 +183,9 @@ def parted(model: Model[Any, Any], actions: Iterable[Any], safeguard: str) -> Pa
         if (refusal := other.refusal(there, action)) is not None:
             return Parted(number, refusal.reason, refused=True)
         now, then = model.act(here, action), other.act(there, action)
-        told = other.describe(there, action, then)
-        if told != model.describe(here, action, now):
-            return Parted(number, told, refused=False)
+        said = other.describe(there, action, then)
+        if said != model.describe(here, action, now):
+            return Parted(number, said, refused=False)
         if now != then and silently is None:
             silently = Parted(number, "", refused=False)
         here, there = now, then

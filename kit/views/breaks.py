@@ -84,7 +84,7 @@ def _names(name: str, words: str) -> bool:
     return bool(name) and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", words) is not None
 
 
-def told(scene: Scene, breach: Breach) -> tuple[str, tuple[str, ...]]:
+def contradiction(scene: Scene, breach: Breach) -> tuple[str, tuple[str, ...]]:
     """The headline of a broken promise, which is a contradiction, and the facts below it.
 
     Where the family has no words of its own for them, both come from the witness.
@@ -117,7 +117,7 @@ def draw_break(scene: Scene, picture: Frag | None, named: Named) -> Frag | None:
         if each not in broken
     )
     blamed = culprits(scene, picture, first.witness, named)
-    head, evidence = told(scene, first)
+    head, evidence = contradiction(scene, first)
     kind = "A known cost of the protocol" if first.cost else "A promise breaks"
     return h(
         "div",
@@ -165,10 +165,10 @@ def draw_ways(scene: Scene) -> list[Frag] | None:
     inquiry, gone = scene.inquiry or Inquiry(), _gone(scene)
     large = "act suggested kp-next"
     first, second = ("act", large) if scene.closed and gone else (large, "act")
-    asked = [*_asked(scene, inquiry, broken, second)]
-    ways = [*_put_back(scene, inquiry, gone, first), *asked]
+    questions = [*_questions(scene, inquiry, broken, second)]
+    ways = [*_put_back(scene, inquiry, gone, first), *questions]
     if scene.closed:  # whoever reads a page can only ask what is answered in it
-        ways = [*asked, *ways[: -len(asked)]]
+        ways = [*questions, *ways[: -len(questions)]]
     if scene.suggested is not None:
         words = "or go on anyway" if gone else scene.model.label(scene.state, scene.suggested)
         ways.insert(
@@ -195,7 +195,9 @@ def _put_back(
             yield _button(f"Compare with {name} on", "compare", key, kind, leaf=again.tip)
 
 
-def _asked(scene: Scene, inquiry: Inquiry, broken: Sequence[Breach], kind: str) -> Iterator[Frag]:
+def _questions(
+    scene: Scene, inquiry: Inquiry, broken: Sequence[Breach], kind: str
+) -> Iterator[Frag]:
     yield _button("Why?", "why", kind=kind)
     loop = next((breach.loop for breach in broken), None)
     if loop is not None:  # no single step makes a run go on for ever
@@ -265,13 +267,13 @@ def parted_words(scene: Scene, safeguard: str, there: Parted | None) -> str:
     """Where a run parts from the same one with a safeguard."""
     if there is None:
         return f"With {safeguard} on, every step is still possible, and comes out as here."
-    step, told = scene.counted(there.step), there.told.rstrip(".")
+    step, said = scene.counted(there.step), there.said.rstrip(".")
     becomes = "is refused" if there.refused else "comes out otherwise"
-    if not told:
+    if not said:
         return f"With {safeguard} on, step {step} leads to another state."
-    if told.endswith(NO_ACTION):
+    if said.endswith(NO_ACTION):
         return f"With {safeguard} on, there is no step {step} as here."
-    return f"With {safeguard} on, step {step} {becomes}: {told}."
+    return f"With {safeguard} on, step {step} {becomes}: {said}."
 
 
 def _cause(

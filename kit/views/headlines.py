@@ -66,10 +66,10 @@ def words_of(name: str) -> Words:
     return read.get(name, Words())
 
 
-def _own(told: Mapping[str, str], text: str) -> str:
+def _own(own: Mapping[str, str], text: str) -> str:
     """What a text becomes by the first pattern that it matches."""
-    found = ((re.match(pattern, text), words) for pattern, words in told.items())
-    return next((_capital(match.expand(words)) for match, words in found if match), "")
+    matches = ((re.match(pattern, text), words) for pattern, words in own.items())
+    return next((_capital(match.expand(words)) for match, words in matches if match), "")
 
 
 def chapter(name: str, milestone: str) -> str:
@@ -106,9 +106,9 @@ def headline(say: str) -> tuple[str, str]:
 def _cut(first: str) -> Iterator[tuple[str, str]]:
     """The ways to tell a long sentence as a short one, and what is left of it."""
     known = ""
-    if found := _KNOWS.match(first):
-        first = f"{found['who']} {first[found.end() :]}"
-        known = f"{found['who']} is at {found['what']}."
+    if knowing := _KNOWS.match(first):
+        first = f"{knowing['who']} {first[knowing.end() :]}"
+        known = f"{knowing['who']} is at {knowing['what']}."
         yield first, known
     for cut in _RESULT.finditer(first):
         result = first[cut.end() :]
@@ -132,7 +132,7 @@ def _cut(first: str) -> Iterator[tuple[str, str]]:
 def _subject(sentence: str) -> str:
     """Who does it: the name that a sentence begins with, or else *it*."""
     word, second, *_ = sentence.split()
-    if word == "The" and second in ("operator", "coordinator", "barrier", "network", "disk"):
+    if word == "The" and second.islower():
         return f"{word} {second}"
     return word if word.isalnum() and word.upper() == word and second != "and" else "It"
 
@@ -149,9 +149,9 @@ def headline_of(scene: Scene) -> tuple[str, str]:
 
     The same as that of the step before it says so.
     """
-    head, rest = _told(scene)
+    head, rest = _parts(scene)
     times, earlier = 0, scene
-    while (before := _earlier(earlier)) and _told(before)[0] == head:
+    while (before := _earlier(earlier)) and _parts(before)[0] == head:
         times, earlier = times + 1, before
     if not times:
         return head, rest
@@ -161,7 +161,7 @@ def headline_of(scene: Scene) -> tuple[str, str]:
     return f"The same once more: {times + 1} times by now", scene.say
 
 
-def _told(scene: Scene) -> tuple[str, str]:
+def _parts(scene: Scene) -> tuple[str, str]:
     own = words_of(scene.model.name).headlines
     text, about = scene.say, _ABOUT.search(scene.say) if own else None
     if about:

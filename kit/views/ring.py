@@ -507,7 +507,7 @@ def draw_band(look: Look, place: Place, band: Band, name: str) -> Frag:
         _word(look.short.get(band.node, band.node), at.real, at.imag, "let")
         if has_letter else None,
         h("path", d=shape(inner, outer), class_="inked") if band.changed or guilty else None,
-        k=f"band:{name}:{band.hi}:{band.node}",
+        k=f"band:{name}:{band.lo}:{band.hi}:{band.node}",
         class_=_classes("band", band.kind, look.hue.get(band.node, ""), guilty),
         data_of=band.node,
     )  # fmt: skip

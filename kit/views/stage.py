@@ -195,8 +195,8 @@ def places(
     across = ceil(count / rows) or 1
     heads = (28 - count, 19, 16, 14, 11, 8)
     small = [r for r in heads if 2 * r + 12 < WIDE / across and 2 * r + 8 + PILL <= high]
-    told = (r for r in small if r > MOST_LOW - 1 and 2 * r + 41 + LINE * lines <= high)
-    head = next(told, small[0] if small else heads[-1])
+    fitting = (r for r in small if r > MOST_LOW - 1 and 2 * r + 41 + LINE * lines <= high)
+    head = next(fitting, small[0] if small else heads[-1])
     spare = high - 2 * head - 17
     shown = max(0, min(lines, int((spare - APART - 2) // LINE)))
     looks = Looks(head, 108 if count == 3 else WIDE / across, shown if spare >= PILL else -1)
@@ -591,10 +591,10 @@ def _inbox(laid: _Set, each: Character) -> Iterator[Frag]:
     """What is on its way to a node, a line each, as far as there is room."""
     inbox, room = laid.inboxes.get(each.name, []), laid.rows(each.name)
     y, wide = (laid.foot[each.name] - laid.at[each.name]).imag, laid.looks.wide - 8
-    told = [f"{each.words}{f' ×{count}' if count > 1 else ''}" for each, count in inbox]
-    left = -min(wide, max(map(measured, told), default=0) + 22) / 2
+    lines = [f"{each.words}{f' ×{count}' if count > 1 else ''}" for each, count in inbox]
+    left = -min(wide, max(map(measured, lines), default=0) + 22) / 2
     cut = inbox if len(inbox) <= room else inbox[: max(0, room - 1)]
-    for (message, _), words in zip(cut, told, strict=False):
+    for (message, _), words in zip(cut, lines, strict=False):
         said = shortened(words, wide - 22)
         hue = laid.hues.get(laid.name(message.source), "")
         letter = h("path", d=envelope_path(8), class_="box", transform=at_place(left + 8 + 0j))
@@ -695,8 +695,8 @@ def _sealed(laid: _Set, before: Stage | None, *, is_short: bool) -> Iterator[_Le
             look = "old"
         several = f"{count}" if is_short else f"{first.words} ×{count}"
         words = several if count > 1 else "" if is_short else first.words
-        told = dict.fromkeys(each.title or each.words for each, _ in sent)
-        title = fate(f"{source} → {target or '?'}: {'; '.join(told)}", look)
+        titles = dict.fromkeys(each.title or each.words for each, _ in sent)
+        title = fate(f"{source} → {target or '?'}: {'; '.join(titles)}", look)
         end = target
         if target == laid.stage.tape_key and laid.tape:
             words, end = "", laid.tape.next[first.words, laid.name(source)]
@@ -773,13 +773,13 @@ def _on_wires(laid: _Set, letters: Sequence[_Letter]) -> tuple[list[Frag], list[
         shares = [i / 20 for i in range(2, 19)]
         free = [share for share in shares if pinned.is_free(_around(on(way, share)))]
         if not free:  # that something came, the wire itself says
-            told = [each for _, each in shown if each.look.startswith("opened")]
+            opened = [each for _, each in shown if each.look.startswith("opened")]
             line = h("path", d=path(way), class_="wire taken")
-            wires += (h("g", h("title", each.title), line, k=each.key) for each in told)
-            shown, free = [pair for pair in shown if pair[1] not in told], shares
+            wires += (h("g", h("title", each.title), line, k=each.key) for each in opened)
+            shown, free = [pair for pair in shown if pair[1] not in opened], shares
         for i, (share, each) in enumerate(shown):
             nth = int((i + 0.5) * len(free) / len(shown))
-            at = free[nth] if len(shown) > 1 else min(free, key=lambda one: abs(one - share))
+            at = free[nth] if len(shown) > 1 else min(free, key=lambda place: abs(place - share))
             place = on(way, at)
             drawn.append((each, place))
             pinned.cover(_around(place))
@@ -911,8 +911,8 @@ def _between(laid: _Set, group: set[str]) -> Iterator[tuple[Place, Place]]:
     for a, b in combinations(laid.stage.names, 2):
         if (a in group) == (b in group):
             continue
-        one, other = laid.cells[a], laid.cells[b]
-        (left, right, top, low), (start, end, high, bottom) = one.edges, other.edges
+        here, there = laid.cells[a], laid.cells[b]
+        (left, right, top, low), (start, end, high, bottom) = here.edges, there.edges
         if abs(top - high) < 1 and min(abs(right - start), abs(left - end)) < 1:
             x = right if abs(right - start) < 1 else left
             yield Place(x, top + 4), Place(x, low - 4)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.views.breaks import breaking, told
+from kit.views.breaks import breaking, contradiction
 from kit.views.headlines import MOST_WORDS, headline_of
 from kit.views.panel import scene_at
 from tests.protocols.test_on_record import opened, stories
@@ -25,7 +25,7 @@ def test_a_headline_is_about_this_moment(story: str) -> None:
         last = head
     for moment in timeline.path(timeline.tip)[1:] if "off-" in story else ():
         for breach in breaking(scene_at(timeline, moment)):
-            head, evidence = told(scene_at(timeline, moment), breach)
+            head, evidence = contradiction(scene_at(timeline, moment), breach)
             assert 0 < len(head.split()) <= MOST_WORDS
             assert evidence
             assert head not in {breach.title, *rules}

@@ -22,10 +22,10 @@ from kit.views.breaks import (
     NO_ACTION,
     break_lines,
     breaking,
+    contradiction,
     facts,
     possible_words,
     restored_words,
-    told,
 )
 from kit.views.headlines import MOST_WORDS
 from kit.views.lanes import escaped, mermaid, seen
@@ -84,7 +84,7 @@ def test_a_break_is_drawn_where_it_happens_and_nowhere_else(name: str, safeguard
     assert "Promised: " in sheet
     assert "You switched off the rule that keeps it: " in sheet
     plain = unescape(re.sub("<[^>]*>", "", sheet))
-    head, evidence = told(scene(name, safeguard), breach)
+    head, evidence = contradiction(scene(name, safeguard), breach)
     assert len(head.split()) <= MOST_WORDS
     assert head in plain
     assert all(each in plain or each.lower() == head.lower() for each in evidence)

@@ -38,12 +38,12 @@ ROWS = (
     ),
     Waits(
         "vnodes/write-during-bootstrap", 8,
-        ("K1, write 1: counted B, C, D; done", "X: only written to", "C: read and written, knows 11"),
+        ("counted B, C, D; done", "X: only written to", "C: read and written, knows 11"),
         "D X", "B C", absent=("D: read and written, knows 11",),
     ),
     Waits(
         "vnodes/write-during-bootstrap", 16,
-        ("D: only written to, knows 12", "copy from D to X: arrived", "X: read and written, joining"),
+        ("D: only written to, knows 12", "D to X: arrived", "X: read and written, joining"),
         "X", "B C D", absent=("X: read and written, joining, knows 12",),
     ),
     Waits(

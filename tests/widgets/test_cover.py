@@ -29,7 +29,7 @@ def test_the_first_frame_of_a_story_has_its_cover() -> None:
     first = player.rendered.html(0)
     assert "X joins at 150 in four epochs" in first
     assert "After each one, the two tables match those of CEP-21" in first
-    assert "<strong>A</strong> token 100, dc1" in first
+    assert "<strong>A</strong> at 100: dc1, rack r1, joined" in first
     assert "Watch (22 seconds)" in first
     player.step()
     assert "kp-cover" not in player.rendered.html(1)

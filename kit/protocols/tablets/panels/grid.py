@@ -71,8 +71,6 @@ Above = Mapping[str, str]
 Lines = Sequence[tuple[str, int]]
 """What sizes are compared with: words, and bytes of a tablet."""
 NOTHING: Above = {}
-DECIDED = "decided"
-"""The key of a command that is not committed yet."""
 
 
 def grid_panel(
@@ -85,7 +83,9 @@ def grid_panel(
     def draw(scene: Scene) -> Frag:
         former = scene.former()
         was = grid_of(former) if former else None
-        over, before = (above(each) if above and each else NOTHING for each in (scene, former))
+        over, before = (
+            _written_on(above(each)) if above and each else NOTHING for each in (scene, former)
+        )
         lit = {k for k, said in over.items() if former and before.get(k) != said}
         lit.update(_acts(scene, grid_of(scene), over))
         copies = [flow for flow in scene.flows() if flow.kind == "data"]
@@ -311,28 +311,24 @@ def _hues(grid: TabletGrid, cast: Sequence[str]) -> Mapping[str, str]:
 
 def _over(above: Above, led_by: str, news: Set[str]) -> Iterator[Frag]:
     x = 2.0
-    for k, said in above.items():
+    for k, words in above.items():
         room = 28 * (k == led_by)
-        words = _whole(said, WIDTH - x - 12 - room)
         wide = measured(words) + 12 + room
         card = box(x, 2, wide, 22, "slip moved" if k in news else "slip", 4)
         at = f"translate({x + 17:.0f} 15)"
         crown = h("path", d=CROWNED, class_="crown", transform=at) if room else None
         text = h("text", words, x=x + 6 + room, y=18, class_="on soft")
         end = h("rect", x=x + wide / 2, y=24, width=0, height=0, class_="paper", data_end=True)
-        title = h("title", said) if words != said else None
-        yield h(
-            "g",
-            title,
-            card,
-            text,
-            crown,
-            end,
-            k=k,
-            class_="aside plan" if k == DECIDED else "aside",
-            data_of=k,
-        )
+        yield h("g", card, text, crown, end, k=k, class_="aside", data_of=k)
         x += wide + 8
+
+
+def _written_on(above: Above) -> Above:
+    """What of each card is written: as much as there is room for, with a crown."""
+    room = WIDTH - sum(measured(said) + 48 for said in above.values())
+    return {
+        k: _whole(said, measured(said) + min(0, room) / len(above)) for k, said in above.items()
+    }
 
 
 def _whole(said: str, width: float) -> str:

@@ -13,7 +13,7 @@ from kit.model.timeline import PassedStep
 from kit.protocols.tablets.facts import tablets as facts
 from kit.protocols.tablets.hosts import LOG, NETWORK
 from kit.protocols.tablets.panels import losses, plans
-from kit.protocols.tablets.panels.grid import DECIDED, Above, grid_panel
+from kit.protocols.tablets.panels.grid import Above, grid_panel
 from kit.protocols.tablets.rules.maps import TabletMap
 from kit.protocols.tablets.rules.replica_sets import StageChoice, words
 from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, TransitionKind, onward
@@ -67,22 +67,22 @@ def above(scene: Scene) -> Above:
     topology = scene.state.control.topology
     ways = [way.stage for row in scene.state.tablets for way in row.transitions]
     notes = [f"state {scene.state.control.state_id}"] * (not ways) + ways[:1]
+    tried = scene.state.control.attempted
+    notes += [f"{tried.step} done"] * (tried.step > 0)
+    notes += [f"{tried.answered.bit_count()} answered"] * (tried.answered > 0)
+    notes += ["copying"] * tried.streaming + ["failed"] * tried.failed
     notes += [f"{len(ways) - 1} more"] * (len(ways) > 1)
     waiting = sum(not each.done for each in topology.requests)
     notes += [counted(waiting, "request")] * (waiting > 0)
     notes += [f"fence {topology.fence_version}"] * (topology.fence_version > 1)
-    tried = scene.state.control.attempted
-    notes += [f"work: {counted(tried.step, 'piece')} done"] * (tried.step > 0)
-    notes += [f"{tried.answered.bit_count()} answered"] * (tried.answered > 0)
-    notes += ["it copies"] * tried.streaming + ["it failed"] * tried.failed
     notes += ["load uneven"] * (topology.tablets == "uneven")
-    words = {LOG: f"group 0: {', '.join(notes)}"}
     if scene.state.command or tried.command:
-        words[DECIDED] = "decided, not yet committed"
-    if late is not None:
-        return {**words, NETWORK: f"late: {late.work}"}
+        notes.insert(0, "next is decided")
+    words = {LOG: f"group 0: {', '.join(notes)}"}
     outside = any(each.node == NOBODY or each.kind == "remove" for each in plan.requests)
-    return {**words, NETWORK: "network"} if outside else words
+    if late is not None or outside:
+        words[NETWORK] = f"late: {late.work}" if late else "network"
+    return words
 
 
 def _badges(scene: Scene) -> Badges:
