@@ -177,7 +177,7 @@ class Ring(Struct, frozen=True):
 
     def called(self, member: Member) -> str:
         """A node, its tokens and how it is, in words."""
-        tokens = " and ".join(filter(None, map(self.token, member.places)))
+        tokens = " and ".join(filter(None, map(self.token, member.places[:MOST_TOLD])))
         return f"{member.name}{tokens and f' at {tokens}'}: {member.words}"
 
     def says(self, table: Table, bounds: Bounds) -> str:
@@ -1018,7 +1018,8 @@ def draw_ring(scene: Scene, facts: Facts, who: str = "") -> Frag:
     """
     look = look_of(scene, facts, who)
     known, members = f" as {who} knows it" * bool(who), look.ring.members
-    said = "; ".join(map(look.ring.called, members[:MOST_CALLED]))
+    said = f"{counted(len(members), 'node')}: "
+    said += "; ".join(map(look.ring.called, members[:MOST_CALLED]))
     said += f" and {len(members) - MOST_CALLED} more" * (len(members) > MOST_CALLED)
     parts = draw_strip(look) if is_many(look.ring) else draw_rings(look)
     return h(
@@ -1026,7 +1027,7 @@ def draw_ring(scene: Scene, facts: Facts, who: str = "") -> Frag:
         h("g", parts, k="ring", data_rove=True),
         viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
         role="group",
-        aria_label=f"token ring{known}: {said}",
+        aria_label=f"token ring{known}, {said}",
         class_="ring-drawing whole",
     )
 

@@ -332,6 +332,7 @@ def draw_spacetime(run: Spacetime) -> Frag:
         words, there = h("text", node, x=0, y=0, text_anchor="middle"), run.top + 17
         where: dict[str, Any] = {"transform": f"translate({x} {there})", "data_lanes": node}
         where |= {"role": "button", "tabindex": 0, "aria_label": f"fold {node}"}
+        where["aria_pressed"] = "false"
         names.append(h("g", words, k=f"who:{node}", class_="who", **where))
     paper = h("rect", x=0, y=run.top, width=run.width, height=TOP, class_="paper")
     width = run.width + OVERVIEW * (run.first > 0)

@@ -52,7 +52,8 @@ FLAWS = """() => {
     const halved = (text) => papers.some((paper) => after(text, paper)
       && meet(ink(text), box(paper)) && !within(ink(text), box(paper)));
     const texts = [...svg.querySelectorAll("text")].filter((one) =>
-      words(one) && one.checkVisibility({ visibilityProperty: true }) && !hidden(one));
+      words(one) && one.checkVisibility({ visibilityProperty: true })
+      && one.getClientRects().length && !hidden(one));
     texts.forEach((one, i) => {
       if (!within(ink(one), around)) found.add(`cut: ${words(one)}`);
       if (halved(one)) found.add(`half under another: ${words(one)}`);
@@ -153,6 +154,7 @@ FAINT_WORDS = """() => {
     for (const text of svg.querySelectorAll("text")) {
       const words = text.textContent.trim();
       if (!words || !text.checkVisibility({ visibilityProperty: true })) continue;
+      if (!text.getClientRects().length) continue;
       if (getComputedStyle(text).fill === "none") continue;
       const { x, y, width, height } = text.getBoundingClientRect();
       const middle = new DOMPoint(x + width / 2, y + height / 2);

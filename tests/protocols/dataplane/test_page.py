@@ -9,7 +9,7 @@ import pytest
 from kit.lessons import story
 from kit.model.registry import build
 from kit.widgets import Player
-from tests.widgets.browsing import Desk, serious
+from tests.widgets.browsing import Desk, serious, turn_to
 
 pytestmark = pytest.mark.browser
 STORIES = ["dataplane/anomaly-lost-write", "dataplane/no-longer-a-member"]
@@ -34,6 +34,7 @@ def test_coordinator_board_buttons_answer_for_replicas(desk: Callable[..., Desk]
     player.act("write 1 at epoch 100")
     found = desk(player)
     page = found.page
+    turn_to(page, "answers")
     page.click("button[aria-label='A, ok, epoch 100']")
     found.settle()
     page.click("button[aria-label^='B, ok, epoch 99 is not possible now']", force=True)

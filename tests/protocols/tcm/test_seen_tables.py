@@ -100,9 +100,8 @@ def test_the_bands_of_a_range_are_those_of_its_next_nodes_clockwise(rf: int) -> 
         drive = Watched(nodes=4, rf=rf, focus=(left, right))
         clockwise = sorted(tokens, key=lambda name: (tokens[name] < right, tokens[name]))[:rf]
         drawn = drive.drawn("ring")
-        bands = {
-            one.get("data-of") for one in classed(drawn, "read") if f":{right}:" in (one.key or "")
-        }
+        its = f":{left}:{right}:"
+        bands = {one.get("data-of") for one in classed(drawn, "read") if its in (one.key or "")}
         assert bands == {*clockwise}, (left, right)
         words = f"({left}, {right}]: read from {', '.join(clockwise)};"
         assert words in drawn.text(), (left, right)

@@ -115,7 +115,7 @@ def test_a_dry_run_of_a_thousand_nodes_shows_sums_in_place_of_rows(
     words = page.inner_text(".panel.placements")
     assert "16,001 ranges, 95 changed" in words
     assert page.locator("tr").count() < 2000
-    assert "1000 nodes" in (page.get_attribute(".ring-drawing", "aria-label") or "")
+    assert "1,000 nodes" in (page.get_attribute(".ring-drawing", "aria-label") or "")
     for _ in range(3):
         page.keyboard.press("Home")
         found.wait_where(f"0 / {last}")
