@@ -83,9 +83,13 @@ def some_of(words: tuple[str, ...], most: int, untold: int = 0) -> list[str]:
 
 
 def draw_actions(
-    scene: Scene, macros: Sequence[Macro] = (), gates: Sequence[Gate] = ()
+    scene: Scene,
+    macros: Sequence[Macro] = (),
+    gates: Sequence[Gate] = (),
+    ways: Sequence[Frag] | None = None,
 ) -> list[Frag]:
-    """Draw the next action, two others, and behind two buttons what must wait and all actions.
+    """Draw the next action and two others, or else the ``ways`` on from a broken promise; and
+    behind two buttons what must wait, and all actions.
 
     ``gates`` are those of the scene: somebody waits at a closed one, also where no refusal says so.
     """
@@ -108,8 +112,7 @@ def draw_actions(
         _reasons(scene, "What is not possible now", impossible),
     )
     return [
-        _next(scene, closed),
-        *_others(scene, options),
+        *(ways or (_next(scene, closed), *_others(scene, options))),
         sheet(possible, action_board(scene, macros), kind="kp-pop more"),
         sheet(must_wait, reasons, kind="kp-pop waiting"),
     ]

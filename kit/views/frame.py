@@ -140,7 +140,7 @@ def frame(
     drawn = None if picture is None else _picture(scene, picture)
     kind = "" if picture and tabs else " alone"
     broken = draw_break(scene, drawn, slots.named)
-    ways = draw_ways(scene) or draw_actions(scene, macros, gates)
+    ways = draw_actions(scene, macros, gates, draw_ways(scene))
     waits = draw_gates(scene, gates, scene.kept.get("picture"), former_gates(scene, declared))
     return h(
         "div",

@@ -886,9 +886,12 @@ def draw_rings(look: Look) -> list[Kid]:
         ring.spot(each.name, token): spot
         for place in places for each, token, spot in seats_of(ring, place)
     }  # fmt: skip
+    at = complex(WIDTH / 2, HEIGHT / 2)  # what is streamed goes round it
     if not dcs:
-        ends[ring.center] = places[0].middle, places[0].inner
+        at = places[0].middle
+        ends[ring.center] = at, places[0].inner
     return [
+        h("circle", r=0, transform=_moved(at), class_="paper", k="ring"),
         [_placed(look, place, labels) for place in places],
         draw_log_line(look) if dcs else draw_log(look, places[0]),
         draw_ways(look, ends),
@@ -915,7 +918,8 @@ def draw_strip(look: Look) -> list[Kid]:
     """Draw the line of many ranges, and below it the rows of those that the step changed."""
     layers = _layers(look, "", lambda table, at, _: _strip(look, table, look.before(at)))
     nodes = h("g", _knowing(look), k="ring-nodes")
-    return [draw_log_line(look), [*layers], nodes, draw_probes(look)]
+    hub = h("circle", r=0, transform=_moved(WIDTH / 2 + 0j), class_="paper", k="ring")
+    return [hub, draw_log_line(look), [*layers], nodes, draw_probes(look)]
 
 
 def _strip(look: Look, table: Table, then: Mapping[Bounds, Row] | None) -> list[Kid]:
@@ -1024,7 +1028,7 @@ def draw_ring(scene: Scene, facts: Facts, who: str = "") -> Frag:
     parts = draw_strip(look) if is_many(look.ring) else draw_rings(look)
     return h(
         "svg",
-        h("g", parts, k="ring", data_rove=True),
+        h("g", parts, k="ring-parts", data_rove=True),
         viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
         role="group",
         aria_label=f"token ring{known}, {said}",

@@ -588,7 +588,7 @@ def test_a_link_keeps_how_one_looks_at_its_run(page: Page, site: str) -> None:
     page.wait_for_selector("input[aria-valuetext^='step 1 of 2']")
     page.wait_for_selector(f".kp-pane [data-tab='{tab}'][aria-pressed=true]")
     page.wait_for_selector("[data-do=predict][aria-pressed=true]")
-    page.wait_for_selector("[data-my-lit]")
+    page.wait_for_selector("[data-my-lit]", state="attached")
     page.keyboard.press("ArrowLeft")
     page.wait_for_selector("input[aria-valuetext^='step 0 of 2']")
     page.wait_for_url(lambda address: f"&tab={tab}" in address and "step" not in address)

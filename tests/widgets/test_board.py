@@ -373,8 +373,7 @@ def test_the_picture_can_be_made_larger(desk: MakeDesk) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "drawn"),
-    [("group0/race", "svg.stage"), ("dataplane/write-and-read", "svg.spacetime-drawing")],
+    ("name", "drawn"), [("group0/race", "svg.stage"), ("dataplane/write-and-read", ".lanes svg")]
 )
 def test_pictures_that_scroll_can_be_made_larger(desk: MakeDesk, name: str, drawn: str) -> None:
     """A stage and a run in space and time fill their slot first, and grow and shrink from there."""

@@ -142,7 +142,7 @@ def test_culprits_can_be_read(desk: MakeDesk, theme: Literal["light", "dark"]) -
     table = desk(walked("gossip/both-sides", 2))
     table.page.emulate_media(color_scheme=theme)
     table.do("step")
-    table.page.wait_for_selector(".kp-picture svg [data-my-lit] .moved+text")
+    table.page.wait_for_selector(".kp-picture svg [data-my-lit]")
     assert table.page.evaluate(FAINT_WORDS) == []
 
 

@@ -33,10 +33,18 @@ MOVE = """(share) => document.querySelectorAll(".kp-flow").forEach((marker) => {
 STILL = "() => document.getAnimations().every((one) => one.playState !== 'running')"
 # How far a marker is from the middle of a part, in pixels.
 FAR = """([kind, key]) => {
-  const place = (element) => { const { e, f } = element.getScreenCTM(); return [e, f]; };
+  const place = (element) => {
+    const { x, y, width, height } = element.getBoundingClientRect();
+    return [x + width / 2, y + height / 2];
+  };
   const [x, y] = place(document.querySelector(`.kp-flow.${kind} path`));
-  const [x2, y2] = place(document.querySelector(`[data-k="${key}"]`));
+  const part = document.querySelector(`[data-k="${key}"]`);
+  const [x2, y2] = place(part.querySelector(".disc") ?? part);
   return Math.hypot(x - x2, y - y2);
+}"""
+MIDDLE = """(which) => {
+  const { x, y, width, height } = document.querySelector(which).getBoundingClientRect();
+  return [x + width / 2, y + height / 2];
 }"""
 STREAM, COMMIT = 12, 13  # steps of the bootstrap
 DRAINED = 32  # steps until the tablets of a removed node are at others
@@ -80,7 +88,7 @@ def test_a_stream_moves_along_the_ring_and_is_gone(desk: MakeDesk) -> None:
     for share in (0.0, 0.5, 0.999):
         table.page.evaluate(MOVE, share)
         places = [table.page.evaluate(FAR, ["data", key]) for key in ("n:C:300", "n:X:150")]
-        far.append((*places, table.page.evaluate(FAR, ["data", "log"])))
+        far.append((*places, table.page.evaluate(FAR, ["data", "ring"])))
     assert far[0][0] < 1
     assert far[2][1] < 1
     radius = far[0][2]
@@ -218,17 +226,11 @@ def test_a_node_that_leaves_commits_from_where_it_was(desk: MakeDesk) -> None:
     table = held(desk(player))
     at(table, "k", f"{last - 1} / {last}")
     table.page.wait_for_function(STILL)
-    there = table.page.evaluate(
-        "() => { const { e, f } = document.querySelector('[data-k^=\"n:D:\"]').getScreenCTM();"
-        " return [e, f]; }"
-    )
+    there = table.page.evaluate(MIDDLE, '[data-k^="n:D:"] .disc')
     at(table, "j", f"{last} / {last}")
     assert table.page.locator('[data-k^="n:D:"]').count() == 0
     table.page.evaluate(MOVE, 0.0)
-    start = table.page.evaluate(
-        "() => { const { e, f } = document.querySelector('.kp-flow path').getScreenCTM();"
-        " return [e, f]; }"
-    )
+    start = table.page.evaluate(MIDDLE, ".kp-flow path")
     assert start == pytest.approx(there, abs=1)
 
 

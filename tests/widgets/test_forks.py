@@ -209,7 +209,9 @@ def test_two_branches_are_compared_by_keys(desk: MakeDesk) -> None:
     page.keyboard.press("ArrowLeft")
     table.wait_where("3 / 4")
     marked = page.locator(".kp-stage .kp-picture text[data-my-diff]").all_text_contents()
-    assert sorted(marked) == ["0", "1"], "the epochs that B and C have applied, and no name"
+    assert sorted(marked) == ["0", "1", "knows 0", "knows 1"], (
+        "the epochs that B and C have applied, and no name"
+    )
     page.focus(f"{LINES} {COMPARE}")
     page.keyboard.press("Enter")
     expect(page.locator(".kp-side")).to_be_hidden()

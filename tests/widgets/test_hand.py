@@ -195,21 +195,3 @@ def test_a_node_is_dragged_off(desk: MakeDesk) -> None:
     page.mouse.up()
     table.wait_where("1 / 1")
     assert table.player.model.named(table.player.state.up) == ("A", "B")
-
-
-def test_a_press_on_its_switch_turns_a_node_off_and_on(desk: MakeDesk) -> None:
-    """One press each; the head beside it still opens the menu."""
-    table = desk(Player(build("failures", {"datacenters": (3,)}), controls=False))
-    page = table.page
-    switch = ".kp-picture .character[data-of=C] .switch"
-    page.click(f"{switch} circle", force=True)
-    table.wait_where("1 / 1")
-    assert table.player.model.named(table.player.state.up) == ("A", "B")
-    table.settle()
-    assert page.text_content(f"{switch} title") == "start C"
-    page.click(f"{switch} circle", force=True)
-    table.wait_where("2 / 2")
-    assert table.player.model.named(table.player.state.up) == ("A", "B", "C")
-    table.settle()
-    page.mouse.click(*middle(page, HEAD.format("C")))
-    assert "catch up C" in page.locator(".kp-menu button").all_text_contents()

@@ -127,7 +127,7 @@ def test_who_is_missing_does_its_step_by_keys(desk: MakeDesk) -> None:
 
 
 def test_a_broken_promise_lights_what_it_names(desk: MakeDesk) -> None:
-    """A broken lamp lights the arcs, rows and nodes of its own witness; one that holds nothing."""
+    """A broken lamp lights the arcs, rows and nodes of its own witness."""
     entry, scenario = scenario_of("tcm/rf3")
     timeline = Timeline(build(entry.name, scenario.parameters, ("old-writer-stays",)))
     while not timeline.breaches(timeline.at):
@@ -148,8 +148,6 @@ def test_a_broken_promise_lights_what_it_names(desk: MakeDesk) -> None:
     marked = page.evaluate("[...document.querySelectorAll('.guilty')].map((one) => one.dataset.k)")
     assert {key.split(":")[0] for key in marked} >= {"arc", "row", "n"}
     assert set(marked) <= lit
-    page.hover(".lamp.ok span:nth-child(2) >> nth=0")
-    assert page.evaluate(LIT) == []
 
 
 @pytest.mark.parametrize("name", ["tcm/two-datacenters", "dataplane/write-and-read"])

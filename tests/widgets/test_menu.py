@@ -14,7 +14,7 @@ from tests.widgets.exporting import Pages, opened
 
 pytestmark = pytest.mark.browser
 
-NODE = ".kp-picture [data-of=X]"
+NODE = ".kp-picture .spot[data-of=X]"
 MENU = ".kp-menu:not([hidden])"
 WITHIN = """() => {
   const [menu, board] = [".kp-menu", ".kp-board"]
@@ -41,7 +41,7 @@ def test_a_press_on_a_node_offers_what_it_may_do(desk: MakeDesk) -> None:
     table = shown(desk)
     page = table.page
     page.click(NODE)
-    assert "token 150, dc1, rack r1, joining, epoch 1 applied" in texts(page, "li")
+    assert "dc1, rack r1, joining" in texts(page, "li")
     assert texts(page, "button")[-1] == "apply X"
     assert texts(page, "small") == ["X has applied every committed epoch."]
     assert page.get_attribute(f"{MENU} button:last-of-type", "aria-disabled") == "true"
@@ -79,7 +79,7 @@ def test_keys_open_the_menu_walk_it_and_act(desk: MakeDesk) -> None:
     page = table.page
     page.focus(NODE)
     page.keyboard.press("Enter")
-    assert texts(page, "strong") == ["X"]
+    assert texts(page, "strong") == ["X at 150"]
     assert "add write replicas" in page.evaluate("document.activeElement.textContent")
     page.keyboard.press("ArrowDown")
     assert page.evaluate("document.activeElement.textContent") == "apply X"
@@ -107,11 +107,11 @@ def offered(desk: MakeDesk, run: str, steps: int, part: str) -> tuple[str, list[
 @pytest.mark.parametrize(
     ("run", "steps", "part", "name", "fact", "action"),
     [
-        ("twophase/commit", 4, "n:TM", "transaction manager", "heard 1 of 3", "decide abort"),
+        ("twophase/commit", 4, "n:TM", "transaction manager", "undecided", "decide abort"),
         ("twophase/commit", 4, "sent:RM1:TM:prepared", "RM1 → TM", "prepared", "receive-prepared"),
         ("twophase/commit", 4, "label:sent:RM1:TM:prepared", "RM1 → TM", "prepared", ""),
-        ("group0/schema", 9, "log:1", "1", "B: stored", ""),
-        ("failures/cut-in-two", 2, "label:wall:D,E,:cut", "cut", "D, E", "rejoin"),
+        ("group0/schema", 9, "log:1", "1", "1 create", ""),
+        ("failures/cut-in-two", 2, "wall:D,E,:cut", "cut", "D, E", "rejoin"),
         ("recovery_mode/recovery-mode", 4, "n:A", "A", "group0_upgrade_state: recovery", "start A"),
         ("resize/table-splits", 12, "host:group0", "group0", "group 0: split", "commit map"),
     ],

@@ -6,7 +6,7 @@ import pytest
 
 from kit.model.registry import build
 from kit.widgets import Player
-from tests.widgets.browsing import MakeDesk
+from tests.widgets.browsing import MakeDesk, turn_to
 
 pytestmark = pytest.mark.browser
 ASKED = ("write 1 at epoch 100", "A answers ok at epoch 100", "B answers ok at epoch 101")
@@ -19,6 +19,7 @@ def test_an_answer_is_tried_again_and_the_first_way_stays(desk: MakeDesk) -> Non
         player.act(verb)
     table = desk(player)
     table.wait_where("3 / 3")
+    turn_to(table.page, "answers")
     table.page.click("[aria-label^='A: go back']")
     table.wait_where("1 / 3")
     table.page.click("[aria-label='A, error, epoch 102']")

