@@ -23,8 +23,8 @@ CLIP = ROOT / "images" / "bootstrap.webp"
 SCENARIO = "tcm/bootstrap"
 WIDTH, HEIGHT = 840, 560
 LENGTH = 20_000  # milliseconds in all
-BETWEEN = 200  # milliseconds between frames while something moves
-QUALITY = 16
+BETWEEN = 240  # milliseconds between frames while something moves
+QUALITY = 10
 
 HOLD = """
 const { animate } = Element.prototype;
