@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-PATIENCE = 20.0
+PATIENCE = 180.0
 """How long, in seconds, a busy machine may take for what is sure to come."""
 PAUSE = 0.02
 """Seconds between two looks."""

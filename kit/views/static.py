@@ -88,6 +88,8 @@ def _lean_style(body: str) -> str:
 def _svg(part: Frag | str) -> str:
     if isinstance(part, str):
         return escape(part)
+    if "wide" in (part.get("class") or "").split():  # only a large slot has room for that
+        return ""
     kept = _attributes(part, ("data-", "aria-"), ("tabindex", "role"))
     return f"<{part.tag}{kept}>{''.join(map(_svg, part.kids))}</{part.tag}>"
 

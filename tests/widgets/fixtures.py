@@ -54,7 +54,7 @@ def lab_page(browser: Browser) -> Iterator[Page]:
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """A fresh browser context of 1280 by 720, without any network."""
     made = browser.new_context(viewport={"width": 1280, "height": 720}, offline=True)
-    made.set_default_timeout(20_000)
+    made.set_default_timeout(180_000)
     yield made
     made.close()
 
@@ -65,7 +65,7 @@ def place(browser: Browser) -> Iterator[Place]:
     from tests.widgets.browsing import USUAL, Place
 
     context = browser.new_context(viewport=USUAL, offline=True)
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(180_000)
     yield Place(context.new_page())
     context.close()
 
@@ -115,6 +115,6 @@ def pages(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReque
 def reader(browser: Browser) -> Iterator[Page]:
     """One page without a network, on which exported pages are opened one after the other."""
     context = browser.new_context(offline=True)
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(180_000)
     yield context.new_page()
     context.close()

@@ -23,7 +23,7 @@ from playwright.sync_api import Page
 from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 20_000
+PATIENCE = 180_000
 """How long, in ms, a busy machine may take for what is sure to come."""
 ENDING = 30.0
 """How long, in seconds, JupyterLab may take to end before it is ended."""
