@@ -324,7 +324,7 @@ class Place(Struct, frozen=True):
 
 def xy(point: complex) -> str:
     """A point in a path."""
-    return f"{point.real:.1f} {point.imag:.1f}"
+    return f"{round(point.real, 1):g} {round(point.imag, 1):g}"
 
 
 def place_of(ring: Ring, middle: complex, radius: float, dc: str | None) -> Place:

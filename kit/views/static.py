@@ -88,8 +88,8 @@ def _lean_style(body: str) -> str:
 def _svg(part: Frag | str) -> str:
     if isinstance(part, str):
         return escape(part)
-    if "wide" in (part.get("class") or "").split():  # only a large slot has room for that
-        return ""
+    if not {"wide", "reach"}.isdisjoint((part.get("class") or "").split()):
+        return ""  # only a large slot has room for the one, and only a press needs the other
     kept = _attributes(part, ("data-", "aria-"), ("tabindex", "role"))
     return f"<{part.tag}{kept}>{''.join(map(_svg, part.kids))}</{part.tag}>"
 
