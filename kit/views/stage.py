@@ -985,7 +985,7 @@ def _marks_seen(scene: Scene, stage: Stage, before: Stage | None) -> Iterator[st
     tape, held = stage.tape or (), [line for each in looks for line in each.holds]
     tiles = [line for line in held if isinstance(line, Tile)]
     lost = any(flow.to_key in _unheard(scene, stage, before) for flow in scene.flows())
-    yield from {each.sign or "" for each in looks} & {"key", "ban"}
+    yield from sorted({each.sign or "" for each in looks} & {"key", "ban"}, reverse=True)
     kinds = {each.look for each in stage.messages}
     seen = {
         "crown": any(each.leads for each in looks),

@@ -90,7 +90,7 @@ def test_what_a_step_changed_has_ink(model: str) -> None:
             was, now = lanes(before).sayings(), lanes(scene).sayings()
             changed = {key for key, said in now.items() if was.get(key) != said}
             drawing = pictured(scene)
-            drawn = {part.key for part in drawing.walk() if part.get("class") != "paper"}
+            drawn = {part.key for part in drawing.walk() if part.get("width") != "0"}
             assert news(drawing) == {key for key in changed if key in drawn}
             kinds = [{*(part.get("class") or "").split()} for part in drawing.walk()]
             cells = [each for each in kinds if "news" in each and each & {"cell", "none"}]

@@ -97,7 +97,7 @@ def test_what_corresponds_is_lit_in_both(reader: Page, written: dict[str, Path])
         reader.keyboard.press("Shift+ArrowRight")
     reader.wait_for_selector(".kp-ticks b.now")
     for thing in ("B", "log"):
-        reader.locator(".kp-page.topology [data-of=keeper] text").first.hover()
+        reader.locator(f".kp-page.topology [data-of='{thing}'] text").first.hover()
         left, right = reader.evaluate(LIT)
         assert left, thing
         assert right, thing
