@@ -10,7 +10,7 @@ import asyncio
 import ipaddress
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -24,7 +24,7 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from kit.classroom.pages import head_of, nodes_of, room_style, seat_page, sheet, wall_page
 from kit.classroom.room import Enter, Leave, Press, Return, Room, Said, Sit
-from kit.edge.door import door
+from kit.edge.door import Door, door
 from kit.edge.json_text import decoded
 from kit.errors import BadInput, KitError
 from kit.views.shell import browser_module, raw_module
@@ -333,16 +333,21 @@ def application(hall: Hall) -> Application:
     )
 
 
-async def serve(room: Room, address: str, port: int, host: str = LOOPBACK) -> None:
-    """Serve a room until the task is cancelled; ``address`` is what the wall says.
+def doors_at(port: int, host: str = LOOPBACK) -> list[Door]:
+    """What listens from now on: who comes before anything is served waits for it.
 
     Raises KitError when the port is taken meanwhile.
     """
-    server = HTTPServer(application(Hall(room, address)), max_buffer_size=1_000_000)
     try:
-        server.add_sockets(map(door, bind_sockets(port, host)))
+        return [door(each) for each in bind_sockets(port, host)]
     except OSError as error:
         raise KitError(f"port {port}: {error.strerror or error}") from None
+
+
+async def serve(room: Room, address: str, doors: Sequence[Door]) -> None:
+    """Serve a room until the task is cancelled; ``address`` is what the wall says."""
+    server = HTTPServer(application(Hall(room, address)), max_buffer_size=1_000_000)
+    server.add_sockets(doors)
     try:
         await asyncio.Event().wait()
     finally:

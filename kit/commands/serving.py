@@ -13,7 +13,7 @@ import threading
 from collections.abc import Sequence
 
 from kit.classroom.room import Room
-from kit.classroom.server import EVERYWHERE, LOOPBACK
+from kit.classroom.server import EVERYWHERE, LOOPBACK, doors_at
 from kit.classroom.server import serve as teach
 from kit.clients.server import Served, serve
 from kit.commands.answer import put
@@ -101,6 +101,8 @@ def classroom(argv: Sequence[str]) -> int:
     faults, name = room.faults(), room.player.model.name
     host = own_address() if given.lan else LOOPBACK
     seats = f"http://{host}:{port}/"
+    # They are open before an address is said: whoever reads one may come at once.
+    doors = doors_at(port, EVERYWHERE if given.lan else LOOPBACK)
     put(f"projector (for you alone)  http://{LOOPBACK}:{port}/projector#{room.key}")
     put(f"everybody                  {seats}")
     none = f"none with these parameters (python -m kit show {name} lists all)"
@@ -108,7 +110,7 @@ def classroom(argv: Sequence[str]) -> int:
     put("Ctrl-C ends the class")
     be_brief()
     try:
-        asyncio.run(teach(room, seats, port, EVERYWHERE if given.lan else LOOPBACK))
+        asyncio.run(teach(room, seats, doors))
     except KeyboardInterrupt:
         put("the class is over")
     return 0
