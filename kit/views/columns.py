@@ -361,7 +361,11 @@ def _log(look: Look, group: Group) -> Frag:
     lines = (name,) if measured(name, bold=True) <= room else parts
     does = wrapped(_done(lanes, group), room * SIZE / FINE)
     full = (name, *does) if not any(line.endswith("…") for line in does) else (name,)
-    others = [h("rect", x=f"{middle:.1f}", y=14, width=0, height=0, k=k) for k in keys if k != key]
+    others = [
+        h("rect", x=f"{middle:.1f}", y=14, width=0, height=0, class_="paper", k=k)
+        for k in keys
+        if k != key
+    ]
     return h(
         "g",
         h("title", "; ".join(f"{e.name}: {e.title}" for e in lanes.epochs[first : last + 1])),
