@@ -17,7 +17,7 @@ from kit.model.model import Model
 from kit.search.search import awaits_operator
 from kit.views.cover import draw_end
 from kit.views.fragment import Frag, h
-from kit.views.labels import clause, shortened
+from kit.views.headlines import act_words
 from kit.views.panel import Scene
 from kit.views.parts import act_button, sheet, soft
 
@@ -34,9 +34,9 @@ MOST_THINGS = 16
 """Names in the fields of an action, by which the things that it concerns know it."""
 MOST_WAITING = 40
 """Waiting actions whose reasons are listed."""
-ONE_LINE, THREE_LINES, ROOM = 30, 66, 470.0
-"""Letters of the next action that stand on a line below the word *next*, in the smallest board, and
-in three lines of smaller type beside that word; of more the first clauses, that are as wide."""
+ONE_LINE = 28
+"""Letters of what the next action does that are in a line of large type; and of the command below
+it: a longer one is its title."""
 MOST_KEYS = 9
 MOST_OTHERS = 2
 """Actions that stand beside the next one; the others are among all."""
@@ -131,25 +131,22 @@ def _next(scene: Scene, closed: Sequence[Gate]) -> Frag:
 def next_button(scene: Scene, words: str = "", kind: str = "act suggested kp-next") -> Frag:
     """Draw what does the next action; in other ``words`` than its own where they are given."""
     action = scene.suggested
-    verb = scene.model.label(scene.state, action)
-    long, shown = " long" if len(verb) > ONE_LINE and not words else "", words or verb
-    if len(shown) > THREE_LINES:
-        shown = f"{shortened(clause(verb, ROOM, bold=True), ROOM, bold=True).rstrip('…')}…"
+    verb, told = scene.model.label(scene.state, action), words or act_words(scene, action)
+    command = verb if told not in (words, verb) and len(verb) <= ONE_LINE else ""
     # A page shows the step that was done there: the next one, or the first of another branch.
     recorded, fork = scene.following.get(action), len(scene.following) > 1
     is_closed = bool(scene.closed) and recorded is None
     return h(
         "button",
-        h("span", shown),
+        h("span", h("b", told), h("small", command) if command else None),
         type="button",
-        title=verb if shown != verb else None,
-        class_=f"{kind}{long}",
+        title=None if verb in (told, command) else verb,
+        class_=f"{kind} long" if len(told) > ONE_LINE else kind,
         data_act=f"do:{mark(scene.model, action)}" if recorded is None else None,
         data_do=None if recorded is None else "visit" if fork else "step",
         data_moment=recorded if fork else None,
         data_key=1,
         aria_disabled="true" if is_closed else None,
-        aria_label=f"next: {verb}",
     )
 
 
@@ -201,7 +198,7 @@ def _others(scene: Scene, options: Sequence[Option]) -> list[Frag]:
     return (
         [
             act_button(
-                model.label(scene.state, action),
+                act_words(scene, action),
                 f"other:{mark(model, action)}",
                 f"do:{mark(model, action)}",
                 scene.closed,

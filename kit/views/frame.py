@@ -118,6 +118,8 @@ class Slots(Struct, frozen=True, kw_only=True):
 PLAIN = Slots()
 STATES = "States"
 """The tab of a state diagram: it stands beside the picture and the table."""
+FILLS = {each: each for each in ("solid", "hatched", "dashed")} | {"ink outline": "outlined"}
+"""Marks of a legend that are shown beside what they mean, and the class of each."""
 _SENTENCE = re.compile(r"(?<=[.;])\s")
 
 
@@ -234,12 +236,8 @@ def _title(scene: Scene, story: Story | None) -> Frag:
 
 
 def _picture(scene: Scene, panel: Panel) -> Frag:
-    zoom = [
-        h("button", sign, type="button", data_do=f"zoom-{way}", aria_label=word)
-        for way, sign, word in (("out", "−", "picture smaller"), ("in", "+", "picture larger"))
-    ]
     drawn = scene.kept["picture"] = panel.draw(scene)  # for the question about the next step
-    foot = h("div", _legend(scene, panel, drawn), zoom, class_="kp-foot")
+    foot = h("div", _legend(scene, panel, drawn), class_="kp-foot")
     body = section(panel, drawn, "kp-scroll", f"picture: {panel.title}")
     return h("div", body, foot, k="picture", class_="kp-picture")
 
@@ -249,10 +247,19 @@ def _legend(scene: Scene, panel: Panel, drawn: Frag) -> Frag | None:
     legends = (part.text() for part in drawn.walk() if "legend" in (part.get("class") or ""))
     words = panel.legend(scene) if panel.legend else next(legends, "").replace("; ", " · ")
     marks = [*filter(None, words.split(" · "))]
-    summary = h("summary", [h("span", each) for each in marks], title="what the marks mean")
+    summary = h("summary", map(_swatch, marks), title="what the marks mean")
     mark = Marker(scene.model.name)
     listed = h("ul", [h("li", mark(each)) for each in marks])
     return sheet(summary, listed, key="legend", kind="kp-pop kp-marks") if marks else None
+
+
+def _swatch(words: str) -> Frag:
+    """A mark of a legend beside what it means: a fill is shown, another mark is told."""
+    kind, _, means = words.partition(": ")
+    shown = FILLS.get(kind)
+    if not shown:
+        return h("span", words)
+    return h("span", h("i", class_=f"swatch {shown}", role="img", aria_label=kind), means)
 
 
 def _new_why(scene: Scene) -> str:

@@ -312,14 +312,14 @@ def _crowd(
     come: Sequence[str],
     *,
     is_stop: bool = True,
-) -> list[Frag]:
+) -> list[Frag | None]:
     """Draw the gate itself, who stands before it, and who has come. Of those who are missing a
     press does their next step, or opens their menu.
     """
     missing, look = gate.missing if heads else (), heads or LARGE
     row, top = ceil(len(missing) / look.rows), y - DOWN * (look.rows - 1) / 2
     steps = _steps(scene, gate) if missing and not scene.closed else {}
-    key, leaf = f"gate:{gate.thing}", 9 if gate.is_open else 0
+    key = f"gate:{gate.thing}"
     letters, health, new = cast.letters, cast.health, came(gate, cast.before)
     small = cast.heads(come)
 
@@ -352,12 +352,8 @@ def _crowd(
         )
         for i, name in enumerate(come)
     ]
-    leaves = [
-        h("path", d=f"M{post:.0f} {y + way * (3 + leaf):.0f}V{y + way * _MIDDLE:.0f}",
-          class_="leaf")
-        for way in (-1, 1)
-    ]  # fmt: skip
-    return [*before, *leaves, *behind]
+    bar = h("path", d=f"M{post:.0f} {y - _MIDDLE + 2:.0f}V{y + _MIDDLE - 2:.0f}", class_="leaf")
+    return [*before, None if gate.is_open else bar, *behind]
 
 
 def _dead(head: float) -> Frag:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -36,7 +37,12 @@ _CUTS = re.compile(
 _RESULT = re.compile(r", so (?!they )")
 _OPEN = re.compile(r", (?:still )?\w{3,}s (?!.*,? and )|tells its client$|“[^”]*$|\([^)]*$")
 """Where a head should not end: between verbs, in a quotation, after how it happened."""
-_STATE = re.compile(r"(?:^|: )([a-z]\w+)$")
+_FIRST = re.compile(r"[,;:.(](?:\s|$)| (?:and|since|because|although|but|while|until|as) ")
+"""Where what somebody does ends: behind it stands what comes of it."""
+_ASIDE = re.compile(r" \([^()]*\)$")
+MOST_LETTERS = 56
+"""Of what an action does: two lines of a button."""
+_STATE = re.compile(r"^(?:.*: )?((?<=: )[a-z]\w+|[a-z]+_\w+)$")
 _ABOUT = re.compile(r"\b(epoch|version) (\d+)")
 _SAME = ("Once more: ", "Again: ")
 _VERB = re.compile(r"(?!nodes)(?:then |now |still |already )?(?:\w{3,}s|is|has|was|did|will)\b")
@@ -47,7 +53,8 @@ class Words(Struct, frozen=True):
 
     ``headlines`` are of steps; a step that tells of ``epoch 3`` is matched with what was told of
     that epoch, on a line of its own. ``breaks`` are of witnesses, by the name of the promise: a
-    pattern, the headline, the facts. ``chapters`` are plain words for milestones.
+    pattern, the headline, the facts. ``chapters`` are of a step's milestone, what is told of it,
+    and the milestone of the step before, on a line each.
     """
 
     headlines: Mapping[str, str] = {}
@@ -72,12 +79,17 @@ def _own(own: Mapping[str, str], text: str) -> str:
     return next((_capital(match.expand(words)) for match, words in matches if match), "")
 
 
-def chapter(name: str, milestone: str) -> str:
-    """The plain words of a milestone of a model; below them the exact name of the state, if it is
-    one.
+def chapter(name: str, milestone: str, say: str, former: str) -> str:
+    """The name of the chapter that a step begins, or empty: the family's words for its milestone
+    or what is told of it, else its milestone; below, the exact name of the state, if it is one.
+
+    ``former`` is the milestone of the step before.
     """
-    plain, exact = _own(words_of(name).chapters, milestone), _STATE.search(milestone)
-    return f"{plain}\n{exact[1]}" if plain and exact else plain or milestone
+    for pattern, words in words_of(name).chapters.items():
+        if match := re.match(pattern, f"{milestone}\n{say}\n{former}", re.MULTILINE):
+            plain, exact = match.expand(words), _STATE.search(milestone)
+            return f"{plain}\n{exact[1]}" if plain and exact and "\n" not in plain else plain
+    return milestone
 
 
 def break_told(name: str, promise: str, witness: str) -> tuple[str, ...]:
@@ -101,6 +113,20 @@ def headline(say: str) -> tuple[str, str]:
             *_, head, more = min(ways, key=lambda way: way[:3])
             return head, " ".join(filter(None, [more, further]))
     return first.rstrip(".;"), _capital(further)
+
+
+def act_words(scene: Scene, action: Any) -> str:
+    """What an action does, as the begin of what will be told of it; else its command."""
+    model, before = scene.model, scene.state
+    say = model.describe(before, action, model.act(before, action))
+    plain = _KNOWS.sub(r"\g<who> ", say)
+    for whole in (_FIRST.split(plain, maxsplit=1)[0], headline(say)[0]):
+        words = _ASIDE.sub("", whole.rstrip("."))
+        few = len(words.split()) < LEAST_WORDS or _ABOUT.fullmatch(words.casefold())
+        if not few and len(words) <= MOST_LETTERS:
+            return words
+    label: str = model.label(before, action)
+    return label
 
 
 def _cut(first: str) -> Iterator[tuple[str, str]]:

@@ -274,9 +274,14 @@ def _parting() -> Frag:
 def _modes(idle: Container[str]) -> Frag:
     speeds = [h("option", word, value=value, selected=value == "1") for value, word in _speeds()]
     steps = [_button(*each) for each in _buttons()[2:] if each[0] not in idle]
+    zoom = [
+        h("button", sign, type="button", data_do=f"zoom-{way}", aria_label=word)
+        for way, sign, word in (("out", "−", "picture smaller"), ("in", "+", "picture larger"))
+    ]
     shown = h(
         "div",
         h("div", steps, class_="kp-keys", role="group", aria_label="steps"),
+        h("div", zoom, class_="kp-keys", role="group", aria_label="picture"),
         _toggle("setup", "Set up", hidden=True, title="model, parameters, safeguards, search"),
         _toggle("story", "Story", title="show what several nodes do alike as one step"),
         _toggle("film", "Film", title="the milestones as small pictures"),

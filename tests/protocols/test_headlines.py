@@ -7,6 +7,7 @@ import pytest
 from kit.views.breaks import breaking, contradiction
 from kit.views.headlines import MOST_WORDS, headline_of
 from kit.views.panel import scene_at
+from kit.views.rendered import RenderedTimeline
 from tests.protocols.test_on_record import opened, stories
 
 
@@ -29,3 +30,20 @@ def test_a_headline_is_about_this_moment(story: str) -> None:
             assert 0 < len(head.split()) <= MOST_WORDS
             assert evidence
             assert head not in {breach.title, *rules}
+
+
+@pytest.mark.parametrize("story", sorted({story for _, story in stories()}))
+def test_a_chapter_begins_where_something_else_does(story: str) -> None:
+    """No chapter has the name of the one before it; the exact name of a state below its words is
+    one that this step tells, or the state has.
+    """
+    timeline = opened(story)
+    drawn = RenderedTimeline(timeline)
+    former = ""
+    for number in timeline.path(timeline.tip)[1:]:
+        moment, name = timeline.moments[number], drawn.moments[number].milestone
+        if name:
+            assert name != former
+            former = name
+            exact = name.partition("\n")[2]
+            assert exact in f"{moment.milestone}: {moment.say} {moment.state}"

@@ -9,6 +9,7 @@ import pytest
 from kit.model.registry import build
 from kit.model.timeline import Timeline
 from kit.views.actions import MOST_OTHERS, draw_actions, mark
+from kit.views.headlines import act_words
 from kit.views.panel import scene_of
 
 BUDGETS = {"crashes": 1, "changes": 1, "failures": 1, "cuts": 1, "late": 1}
@@ -20,7 +21,7 @@ def offered(timeline: Timeline) -> list[Any]:
     acts = {f"do:{mark(model, action)}": action for action in model.actions(timeline.state)}
     parts = [part for part in draw_actions(scene) if part.get("class") == "kp-other"]
     actions = [acts[part.get("data-act") or ""] for part in parts]
-    said = [model.label(timeline.state, action) for action in actions]
+    said = [act_words(scene, action) for action in actions]
     assert [part.text() for part in parts] == said
     return actions
 

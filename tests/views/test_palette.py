@@ -182,6 +182,7 @@ PLANNED = {
     ".joining .head": "to come",
     ".kp .badge.busy, .kp .bulb.waits": "not done yet",
     ".busy": "not done yet",
+    ".swatch.dashed": "planned, in a legend",
     ".waits": "not done yet",
     ".envelope.waits .box": "not sent yet",
     ".kp-ghost": "a guess",
@@ -193,6 +194,7 @@ PLANNED = {
 }
 """What is drawn with dashes: what is planned, or not yet true. Nothing else may be."""
 PLANNED_BY = {
+    "frame.py": "what a legend says of it",
     "grid.py": "a copy that is planned",
     "members.py": "a node that has not joined yet",
     "ring.py": "a node that comes or goes",

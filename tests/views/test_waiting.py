@@ -10,8 +10,9 @@ import pytest
 from msgspec import Struct
 
 from kit.playing.opening import open_named
-from kit.views.actions import THREE_LINES, draw_actions
+from kit.views.actions import draw_actions
 from kit.views.gate import gates_of
+from kit.views.headlines import MOST_LETTERS
 from kit.views.panel import Scene, scene_of
 from kit.views.registry import for_model
 
@@ -118,19 +119,18 @@ def test_a_picture_says_who_waits_for_whom(row: Waits) -> None:
     assert ({*missing}, {*there}) == ({*row.missing.split()}, {*row.there.split()})
 
 
-def test_the_next_action_is_not_cut_within_a_word() -> None:
-    """A long one is told by its first clauses, and its title has all of it."""
-    timeline = open_named("topology/join-with-coordinator").timeline
-    long = 0
-    while timeline.forward() is not None:
+@pytest.mark.parametrize("story", ["topology/join-with-coordinator", "tcm/rf3", "raft/election"])
+def test_the_next_button_tells_what_the_next_step_tells(story: str) -> None:
+    """It begins as the step is told then, in two lines; its command is below, or its title."""
+    timeline = open_named(story).timeline
+    while (action := timeline.suggest()) is not None:
         scene = scene_of(timeline, timeline.at)
         button = draw_actions(scene)[0]
-        if scene.suggested is not None:
-            verb = scene.model.label(scene.state, scene.suggested)
-            shown = next(part.text() for part in button.walk() if part.tag == "span")
-            assert shown == verb or len(verb) > THREE_LINES
-            rest = verb.removeprefix(shown.removesuffix("…"))
-            assert not rest[:1].isalnum()
-            assert (button.get("title") == verb) is bool(rest)
-            long += bool(rest)
-    assert long
+        told = next(part.text() for part in button.walk() if part.tag == "b")
+        command = scene.model.label(scene.state, action)
+        assert command in (told, button.get("title"), button.text().removeprefix(told).strip())
+        assert len(told) <= MOST_LETTERS or told == command
+        moment = timeline.forward()
+        assert moment is not None
+        said = re.sub(r", at \w+ \d+,", "", moment.say)
+        assert told == command or told.casefold() in said.casefold()

@@ -357,6 +357,7 @@ def test_the_picture_can_be_made_larger(desk: MakeDesk) -> None:
     page.mouse.move(200, 250)
     page.mouse.wheel(0, -100)
     assert width() == plain
+    page.click(".kp-more>summary")
     page.click("[data-do=zoom-in]")
     larger = width()
     assert larger > plain
@@ -386,6 +387,7 @@ def test_pictures_that_scroll_can_be_made_larger(desk: MakeDesk, name: str, draw
         return box["height"]
 
     plain = height()
+    page.click(".kp-more>summary")
     page.click("[data-do=zoom-in]")
     assert height() == pytest.approx(1.25 * plain, rel=0.02)
     page.click("[data-do=zoom-out]")
