@@ -4,7 +4,7 @@ import { marksOf } from "./branches.js";
 
 // Of its height a letter is wide at most, so that no name is measured; nor is the bar at each step:
 // it changes only with its width.
-const LETTER = 0.62;
+const LETTER = 0.65;
 const APART = 14; // pixels between two chapters, and at most 3 between two dashes
 const BETWEEN = 3;
 
@@ -57,16 +57,19 @@ export class TimeBar {
     return begun[0]?.step === 1 ? begun : [{ name: "", step: 1 }, ...begun];
   }
 
-  // No chapter is narrower than its name; where there is no room for all, names are cut.
+  // No chapter is narrower than its name; where there is no room for all, exact names are left out
+  // first, then names are cut.
   widths(parts, steps) {
     const room = this.width - APART * (parts.length - 1);
-    const long = (name) => Math.max(...name.split("\n").map((line) => line.length));
+    const long = (name) => Math.max(...name.split("\n").map((line, at) => line.length + 2 * !at));
     const needed = parts.map(({ name }) => this.letter * long(name));
     const sum = (some) => some.reduce((all, one) => all + one, 0);
     const wide = new Set();
     for (;;) {
       const rest = room - sum([...wide].map((at) => needed[at]));
       const left = sum(steps.filter((_, at) => !wide.has(at)));
+      if (rest < 0 && parts.some((one) => one.name !== (one.name = one.name.split("\n")[0])))
+        return this.widths(parts, steps);
       if (rest < 0 || !left) return steps.map((n) => (n * room) / sum(steps));
       const share = rest / left;
       const more = steps.findIndex((n, at) => !wide.has(at) && n * share < needed[at]);
