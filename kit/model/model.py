@@ -496,6 +496,12 @@ class Model(Generic[S, A]):
         """The gesture for an action in the picture, where the hand can do it by itself."""
         return None
 
+    def newest_epoch(self, s: S) -> int | None:
+        """The number of what was committed last, by the protocol's own count: an epoch, a topology
+        version, an entry of the log, a term. None where the protocol counts nothing.
+        """
+        return None
+
     def is_busy(self, s: S) -> bool:
         """Whether something is in flight."""
         return False

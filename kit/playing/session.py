@@ -170,7 +170,7 @@ class Session:
         return self._change(self.timeline.fork)
 
     @checked
-    def branch(self, actions: Iterable[Any], *, at_end: bool = False) -> Moment:
+    def follow_run(self, actions: Iterable[Any], *, at_end: bool = False) -> Moment:
         """Make a run a branch of the history; steps done before are shared.
 
         It then shows the start of the run, or with ``at_end`` its last step.
@@ -191,7 +191,7 @@ class Session:
 
     def lead_to(self, actions: Sequence[Any], words: str) -> Moment:
         """Make a counterexample a branch, and show its last step, which says how the run ends."""
-        moment = self.branch(actions, at_end=True)
+        moment = self.follow_run(actions, at_end=True)
         if words and words not in self.timeline.why(moment.id):
             self.timeline.remark(words)
             self.redraw(moment.id)

@@ -171,7 +171,7 @@ class Setup:
         session = self.session
         linked = run_of(text, session.origin.model)
         if configuration(linked) == configuration(session.timeline):
-            session.branch(linked.actions())
+            session.follow_run(linked.actions())
             session.goto(session.timeline.path()[linked.at])
         else:
             self.keep()

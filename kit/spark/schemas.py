@@ -178,26 +178,20 @@ def of_states(cells: Callable[[Any, Any], Iterable[tuple[Any, ...]]]) -> Rows:
     return rows
 
 
-def epochs_with(
-    newest: Callable[[Any, Any], int], nodes: Callable[[Any, Any], Iterable[tuple[str, int, bool]]]
-) -> Rows:
+def epochs_with(nodes: Callable[[Any, Any], Iterable[tuple[str, int, bool]]]) -> Rows:
     """Rows of the table ``epochs``: ``nodes(model, state)`` gives name, applied epoch and up."""
 
     def cells(m: Any, s: Any) -> Iterator[tuple[Any, ...]]:
-        last = newest(m, s)
+        last = m.newest_epoch(s)
         return ((node, applied, last, up) for node, applied, up in nodes(m, s))
 
     return of_states(cells)
 
 
-def events_with(newest: Callable[[Any, Any], int | None]) -> Rows:
-    """Rows of the table ``events``, where ``newest(model, state)`` is the newest epoch, if any."""
-
-    def rows(run: str, m: Any, moments: Moments) -> Iterator[Row]:
-        for step, moment in enumerate(moments):
-            verb, kind = "", "start"
-            if moment.action is not None:
-                verb, kind = m.verb(moment.action), m.kind(moment.action)
-            yield run, step, kind, verb, newest(m, moment.state), moment.say
-
-    return rows
+def events(run: str, m: Any, moments: Moments) -> Iterator[Row]:
+    """Rows of the table ``events``."""
+    for step, moment in enumerate(moments):
+        verb, kind = "", "start"
+        if moment.action is not None:
+            verb, kind = m.verb(moment.action), m.kind(moment.action)
+        yield run, step, kind, verb, m.newest_epoch(moment.state), moment.say

@@ -33,7 +33,7 @@ from kit.model.trace import Trace, loads
 from kit.search.fuzz import MOST_SEEDS, MOST_STEPS
 from kit.spark import schemas as fixed
 from kit.spark.rows import columns_of
-from kit.spark.schemas import EPOCHS, EVENTS, RUNS, Makers, Moments, Row, Schema, events_with
+from kit.spark.schemas import EPOCHS, EVENTS, RUNS, Makers, Moments, Row, Schema, events
 from kit.spark.sessions import Spark, arrow_of
 from kit.spark.storing import for_spark, whole_file
 from kit.spark.workers import Batches, by_number, keep_worker_quick
@@ -45,7 +45,7 @@ def as_tables(source: Timeline | Trace, run: str = "run") -> Tables:
     """The tables of one run, by name, on the branch that is looked at.
 
     Of a model whose family adds no tables, such as one of your own, ``runs`` and ``events`` have
-    rows, without epochs. Raises BadInput for a ``run`` that cannot be printed.
+    rows. Raises BadInput for a ``run`` that cannot be printed.
     """
     text("run", run)
     timeline = Timeline.load(source) if isinstance(source, Trace) else source
@@ -62,7 +62,7 @@ def as_tables(source: Timeline | Trace, run: str = "run") -> Tables:
 
 def _makers(model: Model[Any, Any]) -> Makers:
     known = {name: family for family in families() for name in family.trace_tables}
-    makers: Makers = {RUNS: _runs, EVENTS: events_with(lambda m, s: None)}
+    makers: Makers = {RUNS: _runs, EVENTS: events}
     if model.name in known and registered(model):
         makers |= known[model.name].load(known[model.name].trace_tables[model.name])
     return makers

@@ -5,11 +5,11 @@ A promise that was broken once stays marked: a later state in which all is well 
 
 import json
 from collections.abc import Callable, Iterable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from kit.errors import counted
 from kit.model.model import Verdict, verdicts
-from kit.model.timeline import Breach
+from kit.model.timeline import Breach, Timeline
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import bulb, sheet
@@ -122,15 +122,29 @@ def draw_promises(scene: Scene, named: Named = nothing) -> Frag:
     return sheet(badge, draw_lamps(scene, named), key="promises", kind=kind)
 
 
+def _promises(model: Any, memories: tuple[Any, ...]) -> bool:
+    return bool(memories or any(p.kind in ("always", "step") for p in model.properties))
+
+
 LAMPS = Panel(
     "lamps",
     "Properties",
     draw_lamps,
     lamps_text,
-    shown=lambda scene: bool(
-        scene.memories or any(p.kind in ("always", "step") for p in scene.model.properties)
-    ),
+    shown=lambda scene: _promises(scene.model, scene.memories),
 )
+
+
+def verdict_at(timeline: Timeline) -> str:
+    """``holds``, or the id of the promise that was broken first on the way to the current moment,
+    known costs last; empty where nothing is promised.
+    """
+    if not _promises(timeline.here, timeline.memories()):
+        return ""
+    broken: list[Breach | Verdict] = [*timeline.breaches(timeline.at)]
+    if not timeline.at:
+        broken += (each for each in timeline.verdicts() if not each.ok)
+    return min(broken, key=lambda each: each.cost is not None).name if broken else "holds"
 
 
 def judged(scene: Scene) -> str:

@@ -11,7 +11,7 @@ import anywidget
 import ipywidgets
 import traitlets
 
-from kit.edge.arguments import checked
+from kit.edge.arguments import checked, whole_number
 from kit.errors import BadType, KitError
 from kit.playing.opening import Source, replayed
 from kit.playing.session import Session
@@ -19,6 +19,7 @@ from kit.playing.stored import stored_run
 from kit.search.zoom import finer_runs, zoomed
 from kit.views.export import closed_words
 from kit.views.frame import stored_frame
+from kit.views.promises import verdict_at
 from kit.views.shell import browser_module, shell
 from kit.views.static import bundle_of, static_html
 from kit.views.styles import widget_style
@@ -55,9 +56,19 @@ class Player(Session, ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ship
     alike is shown as one step, which opens when pressed. The methods do everything that the buttons
     do, with the same code. Where a button shows an error in place, a method raises the
     ``kit.errors.KitError``.
+
+    Four traits follow whatever is done, pressed or played, for ``observe`` and ``link``.
+    ``step_number`` counts the steps from the start of the branch; when it is set, the Player goes
+    there. ``epoch`` is the protocol's own count (``Model.newest_epoch``). ``verdict`` is ``holds``,
+    or the id of the promise that was broken first, or empty for a model without promises.
+    ``branch`` numbers the branches from 1, in the order in which they were begun.
     """
 
     stage: Stage
+    step_number = traitlets.Int(0)
+    epoch = traitlets.Int(None, allow_none=True, read_only=True)
+    verdict = traitlets.Unicode(read_only=True)
+    branch = traitlets.Int(1, read_only=True)
 
     @checked
     def __init__(
@@ -75,6 +86,8 @@ class Player(Session, ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ship
         stage = Stage(plays=play, story=story, **words)
         self.controls: Controls | None = None
         Session.__init__(self, source, stage, panels=panels)
+        self.watchers.append(self._tell_traits)
+        self._tell_traits()
         stage.on_msg(lambda _widget, content, _buffers: self.hear(content))
         self.coarser: Player | None = None
         self.controls = Controls(self, self.name) if controls else None
@@ -123,6 +136,24 @@ class Player(Session, ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ship
         """Return the moment that is shown as HTML that survives an untrusted notebook."""
         scene, views = self.rendered.scene(self.timeline.at), self.rendered.views
         return static_html(stored_frame(scene, self.rendered.panels, views))
+
+    def _tell_traits(self) -> None:
+        line = self.timeline
+        with self.hold_trait_notifications():  # who hears of one finds all of them as they are now
+            self.step_number = line.path().index(line.at)
+            self.set_trait("epoch", line.here.newest_epoch(line.state))
+            self.set_trait("verdict", verdict_at(line))
+            self.set_trait("branch", line.branches().index(line.tip) + 1)
+
+    @traitlets.validate("step_number")
+    def _check_step(self, proposed: Any) -> int:
+        return whole_number("step_number", proposed.value, most=len(self.timeline.path()) - 1)
+
+    @traitlets.observe("step_number")
+    def _go(self, change: Any) -> None:
+        moment = self.timeline.path()[change.new]
+        if moment != self.timeline.at:
+            self.goto(moment)
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         with self.lock:

@@ -13,7 +13,6 @@ from kit.model.model import always
 from kit.model.registry import scenario_of
 from kit.model.scenario import file_named, open_file
 from kit.model.timeline import Timeline
-from kit.protocols.tcm.facts import moment as facts
 from kit.search.check import check
 from tests.house.source import ROOT
 
@@ -64,7 +63,7 @@ def shortest_run() -> list[str]:
 
 def _at(timeline: Timeline, epoch: int) -> Any:
     m: Any = timeline.model
-    return always("at", "", lambda s: "there" if facts.epoch(m, s) >= epoch else None)
+    return always("at", "", lambda s: "there" if m.newest_epoch(s) >= epoch else None)
 
 
 def first_difference(before: list[list[int]], after: list[list[int]]) -> int | None:

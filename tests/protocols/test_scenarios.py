@@ -122,7 +122,7 @@ def test_the_scenario_of_a_bootstrap_ends_in_epoch_4_with_x_as_a_replica() -> No
     timeline = open_file(file_named("tcm/bootstrap"))
     timeline.goto(timeline.tip)
     assert isinstance(timeline.model, TcmCluster)
-    assert facts.epoch(timeline.model, timeline.state) == 4
+    assert timeline.model.newest_epoch(timeline.state) == 4
     assert "X" in facts.rows(timeline.model, timeline.state)[0].reads
 
 

@@ -48,7 +48,7 @@ def to_rest(model: TcmCluster) -> Any:
 def tables(model: TcmCluster, keyspace: str) -> list[list[Line]]:
     """The rows of a keyspace at every epoch, from the engine."""
     state = to_rest(model)
-    first, last = model.parameters.epoch, facts.epoch(model, state)
+    first, last = model.parameters.epoch, model.newest_epoch(state)
     return [
         [(r.left, r.right, r.reads, r.writes) for r in facts.rows(model, state, keyspace, epoch)]
         for epoch in range(first, last + 1)

@@ -77,18 +77,18 @@ def test_a_run_is_told_by_its_own_facts() -> None:
     model: Any = timeline.model
     states = [timeline.moments[moment].state for moment in timeline.path()]
     assert set(tables) == set(schemas())
-    own = {"runs", *(schema.name for schema in ROWS)}
+    own = {"runs", "events", *(schema.name for schema in ROWS)}
     for name, table in tables.items():
         assert table.schema.equals(schemas()[name].arrow)
         assert set(table.column("run").to_pylist()) == ({"one"} if name in own else set())
     events = tables["events"].to_pylist()
-    assert [row["epoch"] for row in events] == [facts.epoch(model, s) for s in states]
+    assert [row["epoch"] for row in events] == [model.newest_epoch(s) for s in states]
     assert [row["verb"] for row in events[1:]] == [step.verb for step in timeline.save().steps]
     lags = {
         (r["step"], r["node"]): r["newest"] - r["applied"] for r in tables["epochs"].to_pylist()
     }
     assert lags == {
-        (step, row.node): facts.epoch(model, s) - row.epoch
+        (step, row.node): model.newest_epoch(s) - row.epoch
         for step, s in enumerate(states)
         for row in facts.applied(model, s)
     }

@@ -307,6 +307,10 @@ class Cms(declared.NodeModel[CmsState]):
         members: Members = logs.metadata(self.longest_log(s), self.machine)
         return members
 
+    def newest_epoch(self, s: CmsState) -> int:
+        """The newest epoch that a node has applied."""
+        return self.longest_log(s).epoch
+
     def longest_log(self, s: CmsState) -> NodeLog:
         """The log of the first node that has applied most."""
         return max((node.log for node in s.nodes), key=lambda log: log.epoch)

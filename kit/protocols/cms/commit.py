@@ -293,6 +293,10 @@ class Commit(declared.NodeModel[CommitState]):
         there = sorted({*tables, *(f"node {name}" for name in self.names)})
         self.machine = machine_of(Metadata(tuple(Fact(thing, "there") for thing in there)))
 
+    def newest_epoch(self, s: CommitState) -> int:
+        """The newest epoch that a node has applied."""
+        return max(node.log.epoch for node in s.nodes)
+
     def start(self) -> CommitState:
         """An empty log on all nodes, and nothing submitted."""
         nodes, requests = (Member(),) * self.nodes, (Answer(),) * len(self.submissions)

@@ -303,6 +303,10 @@ class Migration(declared.NodeModel[MigratingCluster]):
         verb = "begin a log" if self.fresh else "migrate"
         return f"{', '.join(self.names[: self.nodes])} {verb} (edition {self.edition})"
 
+    def newest_epoch(self, s: MigratingCluster) -> int | None:
+        """The newest epoch of the longest log; None while there is no log."""
+        return max((log.top for log in s.logs), default=None)
+
     def start(self) -> MigratingCluster:
         """All run the old version, and know the same; fresh ones the new version, and nobody."""
         if self.fresh:

@@ -259,6 +259,10 @@ class Schema(declared.NodeModel[SchemaState]):
         """The newest epoch."""
         return self.base + len(s.log)
 
+    def newest_epoch(self, s: SchemaState) -> int | None:
+        """The newest epoch; None in a world without a log."""
+        return self.newest(s) if self.ordered else None
+
     def latest(self, s: SchemaState) -> SchemaMetadata:
         """The metadata of a node at the newest epoch."""
         return self.metadata(s, self.newest(s))

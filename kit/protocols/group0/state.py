@@ -209,6 +209,10 @@ class Members(VotingModel[Group0State]):
     kept: int
     budget: FaultsLeft
 
+    def newest_epoch(self, s: Group0State) -> int:
+        """The index of the newest entry."""
+        return len(s.log)
+
     def called(self, place: str) -> str:
         """In the text of what travels ``op:0`` is a client, and ``at:B:3`` is B."""
         if place.startswith("op:"):

@@ -34,11 +34,6 @@ ANSWERS = schemas.of_steps(
 )
 
 
-def _length(m: Group0, s: Any) -> int:
-    """The index of the newest entry: what the tables of all families call the epoch."""
-    return len(s.log)
-
-
 def _nodes(m: Group0, s: Any) -> Iterator[tuple[str, int, bool]]:
     return ((row.name, row.applied, row.up) for row in facts.nodes(m, s))
 
@@ -61,8 +56,7 @@ def _answers(m: Group0, s: Any) -> Iterator[schemas.Row]:
 
 
 ROWS: schemas.Makers = {
-    schemas.EVENTS: schemas.events_with(_length),
-    schemas.EPOCHS: schemas.epochs_with(_length, _nodes),
+    schemas.EPOCHS: schemas.epochs_with(_nodes),
     COMMANDS: _commands,
     MEMBERS: schemas.of_states(_members),
     ANSWERS: schemas.of_states(_answers),

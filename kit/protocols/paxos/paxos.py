@@ -366,6 +366,10 @@ class Paxos(MachineModel):
 
     # -- what must hold ----------------------------------------------------------------------------
 
+    def newest_epoch(self, s: MachineState) -> int:
+        """The last epoch whose value a node knows to be chosen."""
+        return len(self.history(s))
+
     def history(self, s: MachineState) -> tuple[Value, ...]:
         """The log as far as anybody knows it."""
         return max((node.log for node in s.nodes), key=len)

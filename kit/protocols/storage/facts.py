@@ -124,11 +124,6 @@ class RequestRow(Struct, frozen=True):
 _PHASES: tuple[Phase, ...] = ("waiting", "open", "done", "failed", "open")
 
 
-def epoch(m: Storage, s: StorageState) -> int:
-    """The newest committed epoch."""
-    return m.newest(s).epoch
-
-
 def session(m: Storage, s: StorageState) -> int | None:
     """The session that is open by the newest epoch, 0 for none; None: there is never one."""
     return m.newest(s).session if any(epoch.session for epoch in m.history.epochs) else None
@@ -136,7 +131,7 @@ def session(m: Storage, s: StorageState) -> int | None:
 
 def computed(m: Storage, s: StorageState) -> int:
     """How often placements are computed on the way to a state: at the start and once an epoch."""
-    return 1 + epoch(m, s) - m.history.epochs[0].epoch
+    return 1 + m.newest_epoch(s) - m.history.epochs[0].epoch
 
 
 def stable(m: Storage, s: StorageState) -> bool:

@@ -135,6 +135,10 @@ class Range(Declared[StorageState]):
         """The committed metadata."""
         return self.trails[s.trail].newest
 
+    def newest_epoch(self, s: StorageState) -> int:
+        """The newest committed epoch or version."""
+        return self.newest(s).epoch
+
     def views(self, s: StorageState) -> tuple[View, ...]:
         """The range's view at each epoch that somebody may still know, by index."""
         return self._views[s.trail]

@@ -184,6 +184,10 @@ class Replica(Declared[ReplicaState]):
         """The number of the epoch at an index."""
         return self.trail.numbers[index]
 
+    def newest_epoch(self, s: ReplicaState) -> int:
+        """The last epoch that the replica knows: all others are committed, too."""
+        return self.epoch(s.known)
+
     def answer(self, s: ReplicaState, action: Any) -> Answer:
         """The answer to a message."""
         message = sent(self.seen, self.trail.index(action.epoch), self.switches)

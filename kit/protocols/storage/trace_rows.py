@@ -22,8 +22,7 @@ def range_rows(keyspace: Callable[[Any], str]) -> schemas.Makers:
         return ((row.name, row.epoch, row.up) for row in facts.replicas(m, s))
 
     return {
-        schemas.EVENTS: schemas.events_with(facts.epoch),
-        schemas.EPOCHS: schemas.epochs_with(facts.epoch, nodes),
+        schemas.EPOCHS: schemas.epochs_with(nodes),
         schemas.PLACEMENTS: groups,
         schemas.REQUESTS: _requests,
     }

@@ -324,6 +324,10 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
 
     # What is given
 
+    def newest_epoch(self, s: TabletsState) -> int:
+        """The topology version."""
+        return s.control.topology.version
+
     def set_up(self) -> None:
         """The tablets' first rows, and the cluster that they are in. BadInput for words that are no
         request or replica, or that do not fit each other.

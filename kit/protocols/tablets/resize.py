@@ -266,6 +266,10 @@ class Resize(Hosts[ResizeState]):
         self.fault_of = lru_cache(1 << 12)(lambda given: next(maps.faults(given), None))
         self.apart = lru_cache(1 << 12)(lambda given: tuple(maps.apart(given)))
 
+    def newest_epoch(self, s: ResizeState) -> int:
+        """The number of the newest decision."""
+        return s.map.resize_seq_number
+
     def start(self) -> ResizeState:
         """No resize is decided, and every node goes by the one map."""
         first = self.first_map

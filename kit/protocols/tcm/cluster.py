@@ -267,6 +267,10 @@ class TcmCluster(Product):
             events = events.shorter()
         return self.tcm.snapshot(events)
 
+    def newest_epoch(self, s: Any) -> int:
+        """The newest committed epoch."""
+        return self.snapshot(s).metadata.epoch
+
     def applied(self, s: Any) -> tuple[int, ...]:
         """The epoch that each node (by code) has applied."""
         return self._epochs(s.log.applied)

@@ -385,6 +385,10 @@ class Control(VotingModel[ControlState]):
                     "zero_tokens", name, "members: " + ", ".join(self.names[: self.nodes])
                 )
 
+    def newest_epoch(self, s: ControlState) -> int:
+        """The topology version."""
+        return s.topology.version
+
     def start(self) -> ControlState:
         """Every member is normal and knows all; the newcomers have no row yet."""
         members, zero = self.plan.members, self.plan.mask(self.zero_tokens, "zero_tokens")

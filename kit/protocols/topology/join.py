@@ -341,6 +341,10 @@ class Join(NetworkModel):
             return state, ()
         return super().receive(state, envelope)
 
+    def newest_epoch(self, s: ActorState) -> int:
+        """The number of the joiner's start."""
+        return joiner(s).boot
+
     def started(self, state: JoinerState) -> Turn:
         """The joiner asks its contact point how to join."""
         return state, (Post(self.contact, JoinNodeQuery(state.host, state.boot)),)

@@ -7,7 +7,7 @@ from typing import Any
 from kit.model.timeline import PassedStep
 from kit.protocols.group0.trace_rows import COMMANDS
 from kit.protocols.topology import facts
-from kit.protocols.topology.join import Join, joiner
+from kit.protocols.topology.join import Join
 from kit.protocols.topology.panels.joining import hosts, tried
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.work import under_way
@@ -61,10 +61,6 @@ CALLS = schemas.of_steps(
 )
 
 
-def _version(m: Topology, s: Any) -> int:
-    return int(s.topology.version)
-
-
 def _nodes(m: Topology, s: Any) -> Iterator[tuple[str, int, bool]]:
     rows = facts.nodes(m, s)
     return ((row.name, row.view.version, row.health != "down") for row in rows if row.view)
@@ -73,7 +69,7 @@ def _nodes(m: Topology, s: Any) -> Iterator[tuple[str, int, bool]]:
 def _operations(m: Topology, s: Any) -> Iterator[tuple[Any, ...]]:
     operation = under_way(s.topology)
     if operation is not None:
-        yield facts.operation_title(m, operation), operation.state, _version(m, s)
+        yield facts.operation_title(m, operation), operation.state, m.newest_epoch(s)
 
 
 def _transitions(m: Topology, s: Any) -> Iterator[tuple[Any, ...]]:
@@ -93,7 +89,7 @@ def _barriers(m: Topology, s: Any) -> Iterator[tuple[Any, ...]]:
     if barrier is not None:
         title = None if operation is None else facts.operation_title(m, operation)
         answers = list(barrier.needs), list(barrier.answered)
-        yield title, barrier.command, _version(m, s), *answers
+        yield title, barrier.command, m.newest_epoch(s), *answers
 
 
 def _commands(run: str, m: Topology, moments: schemas.Moments) -> Iterator[schemas.Row]:
@@ -114,17 +110,11 @@ def _calls(run: str, m: Join, moments: schemas.Moments) -> Iterator[schemas.Row]
 
 
 ROWS: schemas.Makers = {
-    schemas.EVENTS: schemas.events_with(_version),
-    schemas.EPOCHS: schemas.epochs_with(_version, _nodes),
+    schemas.EPOCHS: schemas.epochs_with(_nodes),
     schemas.OPERATIONS: schemas.of_states(_operations),
     TRANSITIONS: schemas.of_states(_transitions),
     QUEUE: schemas.of_states(_queue),
     GLOBAL_BARRIERS: schemas.of_states(_barriers),
     COMMANDS: _commands,
 }
-# Of a join the epoch is which start of the joiner it is.
-JOIN_ROWS: schemas.Makers = {
-    schemas.EVENTS: schemas.events_with(lambda m, s: joiner(s).boot),
-    HOST_IDS: schemas.of_states(_hosts),
-    CALLS: _calls,
-}
+JOIN_ROWS: schemas.Makers = {HOST_IDS: schemas.of_states(_hosts), CALLS: _calls}

@@ -51,7 +51,7 @@ def test_serving_requests_computes_no_placement(
     assert asked == []
     for moment in again.path(again.tip):
         scene = scene_at(again, moment)
-        epochs = facts.epoch(scene.model, scene.state) - scene.model.history.epochs[0].epoch
+        epochs = scene.model.newest_epoch(scene.state) - scene.model.history.epochs[0].epoch
         times = 1 + epochs
         badge = part(STATUS.draw(scene), "badge:computed")
         assert badge is not None
@@ -216,7 +216,7 @@ def test_no_lag_of_a_coordinator_breaks_a_promise(lag: int) -> None:
     assert found.violation is None
     assert found.complete
     behind = {
-        facts.epoch(model, state) - action.epoch
+        model.newest_epoch(state) - action.epoch
         for state in _planned(model)
         for action in model.actions(state)
         if isinstance(action, Start)
@@ -232,7 +232,7 @@ def _planned(model: Any) -> list[Any]:
     """The states after each committed epoch, nobody having asked anything."""
     timeline: Any = Timeline(model)
     states = [timeline.state]
-    while facts.epoch(model, timeline.state) < model.history.epochs[0].epoch + 4:
+    while model.newest_epoch(timeline.state) < model.history.epochs[0].epoch + 4:
         ready = [a for a in model.actions(timeline.state) if model.kind(a) != "request"]
         commits = [a for a in ready if model.kind(a) == "commit"]
         timeline.do((commits or ready)[0])

@@ -171,5 +171,5 @@ def test_a_replica_is_behind_by_its_distance_from_the_newest_epoch(name: str) ->
         m, s = scene.model, scene.state
         if not isinstance(m, Storage):
             pytest.skip("no replicas")
-        newest = facts.epoch(m, s)
+        newest = m.newest_epoch(s)
         assert all(row.behind == newest - row.epoch for row in facts.replicas(m, s)), at

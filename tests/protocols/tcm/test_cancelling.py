@@ -167,12 +167,12 @@ def test_a_cancel_takes_one_event_before_the_read_switch_and_two_after(
     last = steps_before_the_drop(edition, text)
     for steps in range(1, last + 1):
         drive, node = begun(edition, text, steps)
-        epoch = facts.epoch(drive.model, drive.state)
+        epoch = drive.model.newest_epoch(drive.state)
         before_cancel = drive.table()
         drive.act(f"cancel {node}")
         if steps < last:
             assert facts.operations(drive.model, drive.state) == (), steps
-            assert facts.epoch(drive.model, drive.state) == epoch + 1, steps
+            assert drive.model.newest_epoch(drive.state) == epoch + 1, steps
             continue
         assert drive.operation().cancelling, steps
         reads = {left: reads for left, _, reads, _ in drive.table()}
@@ -181,7 +181,7 @@ def test_a_cancel_takes_one_event_before_the_read_switch_and_two_after(
         old = {left: r for left, _, r, _ in begun(edition, text, steps - 1)[0].table()}
         assert reads == old, steps
         drive.commit(node)
-        assert facts.epoch(drive.model, drive.state) == epoch + 2, steps
+        assert drive.model.newest_epoch(drive.state) == epoch + 2, steps
         words = [line.text for line in facts.log(drive.model, drive.state)][-2:]
         for line, side in zip(words, ("reads", "writes"), strict=True):
             assert says(line, f"cancel | {side} back"), (line, side)

@@ -64,7 +64,7 @@ def test_each_step_waits_for_exactly_a_majority_of_old_and_new_replicas(given: d
             old, new = rest.groups(middle)[0], after.groups(middle)[0]
             assert set(row.replicas) == old | new
             assert row.needed == len(old | new) // 2 + 1
-            assert row.epoch == facts.epoch(drive.model, drive.state)
+            assert row.epoch == drive.model.newest_epoch(drive.state)
         lowest = drive.operation().barriers[0]
         for name in sorted(lowest.replicas, key=lambda one: (one != node, one)):
             acked = next(b for b in drive.operation().barriers if b.label == lowest.label).acked
@@ -297,4 +297,4 @@ def test_the_arrow_from_a_lagging_peer_names_the_epochs_sent() -> None:
     assert (asked.text, sent.text) == ("B → A: asks for epochs above 0", "A → B: epoch 1")
     lines = [line.split() for line in panel_text(timeline, "epochs").splitlines()]
     assert ["B", "✓", "✓"] in lines
-    assert facts.epoch(timeline.model, timeline.state) == 2
+    assert timeline.model.newest_epoch(timeline.state) == 2

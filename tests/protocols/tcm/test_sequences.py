@@ -75,7 +75,7 @@ def test_each_operation_commits_the_steps_of_its_edition_in_order(edition: str, 
     drive, node = started(text, edition)
     names = committed(drive, node) or [drive.model.tcm.cluster.operations[0].kind]
     assert names == EDITIONS[edition][text]
-    assert facts.epoch(drive.model, drive.state) == len(names)
+    assert drive.model.newest_epoch(drive.state) == len(names)
     assert drive.stable()
     assert drive.dark() == []
 
@@ -190,7 +190,7 @@ def test_an_assassination_is_one_event_without_streams() -> None:
     """The dead node is in no group afterwards."""
     drive, _ = started("assassinate B", rf=3)
     assert facts.operations(drive.model, drive.state) == ()
-    assert facts.epoch(drive.model, drive.state) == 1
+    assert drive.model.newest_epoch(drive.state) == 1
     assert not [verb for verb in drive.verbs() if verb.startswith("stream")]
     assert all("B" not in reads + writes for _, _, reads, writes in drive.table())
     assert drive.dark() == []

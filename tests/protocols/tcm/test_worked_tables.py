@@ -68,7 +68,7 @@ def test_an_operation_has_the_worked_tables_letter_by_letter(begin: str) -> None
             drive.act(begin)
         elif number > 1:
             drive.commit("X")
-        assert facts.epoch(drive.model, drive.state) == number, number
+        assert drive.model.newest_epoch(drive.state) == number, number
         for side in ("read", "write"):
             assert shown(drive, side) == WORKED[operation, number, side], (number, side)
         assert drive.dark() == [], number
@@ -82,11 +82,11 @@ def test_the_rf3_example_has_the_groups_of_the_text_at_epochs_100_to_103() -> No
     """Groups are compared as sets."""
     drive = worked("rf3")
     drive.act("bootstrap X --tokens 150")
-    assert facts.epoch(drive.model, drive.state) == 100
+    assert drive.model.newest_epoch(drive.state) == 100
     assert drive.groups(150) == ({"A", "B", "C"}, {"A", "B", "C"})
     for epoch in (101, 102, 103):
         drive.commit("X")
-        assert facts.epoch(drive.model, drive.state) == epoch, epoch
+        assert drive.model.newest_epoch(drive.state) == epoch, epoch
         for side in ("read", "write"):
             ((left, right, replicas),) = shown(drive, side)
             ((wanted_left, wanted_right, wanted),) = WORKED["rf3", epoch, side]
@@ -147,7 +147,7 @@ def written(text: str, side: str) -> Rows:
 def test_the_panel_shows_the_worked_tables_letter_by_letter(operation: str) -> None:
     """At epochs 0 to 4, as picture and as words, with and without signs of change."""
     scenes = milestones(walk(f"tcm/{operation}"))
-    assert [facts.epoch(scene.model, scene.state) for scene in scenes] == [0, 1, 2, 3, 4]
+    assert [scene.model.newest_epoch(scene.state) for scene in scenes] == [0, 1, 2, 3, 4]
     for step, scene in enumerate(scenes):
         for shown in (scene, Scene(scene.model, scene.state)):  # with and without signs of change
             for side in SIDES:

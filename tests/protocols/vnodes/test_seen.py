@@ -73,7 +73,7 @@ def test_the_rows_of_a_vnodes_run_agree_with_its_facts() -> None:
     tables = as_tables(timeline, "one")
     states = [timeline.moments[moment].state for moment in timeline.path()]
     events = tables["events"].to_pylist()
-    assert [row["epoch"] for row in events] == [facts.epoch(model, s) for s in states]
+    assert [row["epoch"] for row in events] == [model.newest_epoch(s) for s in states]
     assert "late copy of session 1, B to C" in [row["verb"] for row in events]
     assert [
         (row["step"], row["request"], row["phase"], row["result"])

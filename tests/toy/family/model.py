@@ -66,6 +66,10 @@ class Lease(Declared[LeaseState]):
         """Nobody had a lease; nothing is written."""
         return LeaseState((NOTHING,) * self.clients)
 
+    def newest_epoch(self, s: LeaseState) -> int:
+        """The number of the newest lease."""
+        return s.newest
+
     @action(travels=[GIVEN])
     @purpose("Only one client at a time should believe that it may write.")
     def take(self, s: LeaseState, client: Client) -> Next:

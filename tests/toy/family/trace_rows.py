@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kit.protocols.toy.model import Lease, LeaseState
-from kit.spark.schemas import EVENTS, RUN, STEP, Makers, Row, events_with, table
+from kit.protocols.toy.model import Lease
+from kit.spark.schemas import RUN, STEP, Makers, Row, table
 
 LEASES = table(
     "leases",
@@ -18,14 +18,10 @@ LEASES = table(
 )
 
 
-def _newest(model: Lease, state: LeaseState) -> int:
-    return state.newest
-
-
 def _leases(run: str, model: Lease, moments: list[Any]) -> Iterator[Row]:
     for step, moment in enumerate(moments):
         for client, number in enumerate(moment.state.numbers):
             yield run, step, f"C{client}", number
 
 
-ROWS: Makers = {EVENTS: events_with(_newest), LEASES: _leases}
+ROWS: Makers = {LEASES: _leases}

@@ -78,7 +78,7 @@ def _late(scene: Scene) -> Frag | None:
 
 def _badges(scene: Scene) -> Badges:
     m, s = scene.model, scene.state
-    yield m.history.unit, f"{m.history.unit} {facts.epoch(m, s)}", "plain"
+    yield m.history.unit, f"{m.history.unit} {m.newest_epoch(s)}", "plain"
     words = f"placements: {facts.computed(m, s)}"
     yield "computed", words, "plain", "how many times placements were computed"
     yield "rest", *(("= stable", "") if facts.stable(m, s) else ("… moving", "busy"))

@@ -10,7 +10,7 @@ import pandas as pd
 from kit.protocols.storage.trace_rows import range_rows
 from kit.protocols.tablets.facts.resize import blocked, in_bytes
 from kit.protocols.tablets.resize import Resize
-from kit.spark.schemas import EVENTS, Makers, Row, events_with, of_states, of_steps
+from kit.spark.schemas import Makers, Row, of_states, of_steps
 from kit.spark.traces import Reports, grouped, report_of
 
 REQUESTS = range_rows(lambda _: "ks")
@@ -55,12 +55,7 @@ def _decisions(m: Resize, s: Any) -> Iterator[Row]:
     yield s.map.table, s.map.count, in_bytes(s.average), due, *stored, why
 
 
-# The number of the newest decision is what the tables of all families call the epoch.
-ROWS: Makers = {
-    EVENTS: events_with(lambda m, s: int(s.map.resize_seq_number)),
-    TABLET_SIZES: of_states(_sizes),
-    DECISIONS: of_states(_decisions),
-}
+ROWS: Makers = {TABLET_SIZES: of_states(_sizes), DECISIONS: of_states(_decisions)}
 
 
 def size_spread(traces: Reports) -> pd.DataFrame:

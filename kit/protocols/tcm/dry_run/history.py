@@ -227,7 +227,7 @@ def _summary(m: Any, at: Moment) -> StepSummary:
     lost = facts.losses(m, at.state)
     line = facts.log(m, at.state)[-1]
     return StepSummary(
-        facts.epoch(m, at.state),
+        m.newest_epoch(at.state),
         f"{line.text} ({line.operation.title})",
         at.id,
         len(copies),

@@ -54,12 +54,12 @@ class RealLog(Record):
         entry = self.entries[before.read]
         return f"epoch {entry.epoch}, {entry.time}: {entry.say}"
 
-    def epoch(self, s: RecordState) -> int:
+    def newest_epoch(self, s: RecordState) -> int:
         """The last epoch that was read; the one before the first, where none was."""
         return self.entries[max(0, s.read - 1)].epoch - (s.read == 0)
 
 
-_at = of_state(lambda m, s: m.history.at(m.epoch(s)))
+_at = of_state(lambda m, s: m.history.at(m.newest_epoch(s)))
 """Every node, and every operation under way, at the epoch that was read last."""
 
 
@@ -78,7 +78,7 @@ def standing(scene: Scene) -> Standing | None:
 
 
 def _flights(scene: Scene) -> Iterator[tuple[str, str, str]]:
-    m, epoch = scene.model, scene.model.epoch(scene.state)
+    m, epoch = scene.model, scene.model.newest_epoch(scene.state)
     for flight in _at(scene)[1]:
         title = m.history.name(flight.replaced, epoch) if flight.replaced else ""
         what = f"{flight.kind} {title}".rstrip()
@@ -88,7 +88,7 @@ def _flights(scene: Scene) -> Iterator[tuple[str, str, str]]:
 
 
 def _badges(scene: Scene) -> Badges:
-    yield "epoch", f"epoch {scene.model.epoch(scene.state)}", "plain"
+    yield "epoch", f"epoch {scene.model.newest_epoch(scene.state)}", "plain"
     yield "read", f"{scene.state.read} of {len(scene.model.entries)} read", "plain"
     flights = sum(last != logs.PREPARED for _, _, last in _flights(scene))
     yield "flights", f"{counted(flights, 'operation')} under way", "busy" if flights else "plain"
@@ -134,7 +134,7 @@ EPOCHS = Table(
 )
 VIEWS = Views(
     (
-        status(_badges, "badges", lambda scene: f"epoch {scene.model.epoch(scene.state)}"),
+        status(_badges, "badges", lambda scene: f"epoch {scene.model.newest_epoch(scene.state)}"),
         state_panel("states", "Operation", standing, "No operation has been read yet."),
         panel_of("nodes", "Nodes", FLIGHTS, NODES),
         panel_of("epochs", "Log", EPOCHS, still=True),

@@ -308,11 +308,6 @@ def replication(m: TcmCluster, keyspace: str) -> str:
     return next(k.replication.label for k in m.tcm.cluster.keyspaces if k.name == keyspace)
 
 
-def epoch(m: TcmCluster, s: Any) -> int:
-    """The newest committed epoch."""
-    return m.snapshot(s).metadata.epoch
-
-
 @kept("tcm.events")
 def stable(m: TcmCluster, s: Any) -> bool:
     """Whether every range is read from exactly the nodes it is written to."""

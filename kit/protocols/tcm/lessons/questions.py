@@ -78,7 +78,7 @@ def _serving(timeline: Timeline, token: int, side: str) -> PosedQuestion:
     row = facts.owners(m, s, token)
     group: tuple[str, ...] = getattr(row, side)
     return posed(
-        f"Epoch {facts.epoch(m, s)}. A key has token {token}. Which nodes are in the group that "
+        f"Epoch {m.newest_epoch(s)}. A key has token {token}. Which nodes are in the group that "
         f"{'answers its reads' if side == 'reads' else 'gets its writes'}?",
         tuple(node.name for node in facts.nodes(m, s)),
         group,
@@ -167,7 +167,7 @@ def victims(timeline: Timeline, level: str) -> PosedQuestion:
     order = [node.name for node in facts.nodes(m, s) if node.up]
     counted_nodes = ", ".join(f"{n} ({counted(counts[n], 'range')})" for n in order if n in counts)
     return posed(
-        f"Epoch {facts.epoch(m, s)}. One more node dies. Which node's death would cost "
+        f"Epoch {m.newest_epoch(s)}. One more node dies. Which node's death would cost "
         f"some range its {level}?",
         order,
         tuple(name for name in order if name in counts),

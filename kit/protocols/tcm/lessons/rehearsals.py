@@ -222,16 +222,16 @@ def to_epoch(player: Player, epoch: int) -> Player:
     timeline = twin.timeline
     m = cluster_of(timeline)
     for moment in timeline.path():
-        if facts.epoch(m, timeline.moments[moment].state) == epoch:
+        if m.newest_epoch(timeline.moments[moment].state) == epoch:
             twin.goto(moment)
             return twin
     twin.goto(timeline.tip)
-    while facts.epoch(m, timeline.state) < epoch:
+    while m.newest_epoch(timeline.state) < epoch:
         try:
             twin.milestone()
         except Refused:
             break
-    last = facts.epoch(m, timeline.state)
+    last = m.newest_epoch(timeline.state)
     if last != epoch:
         raise BadInput("epoch", epoch, f"an epoch up to {last}, where this branch ends")
     return twin

@@ -36,7 +36,7 @@ def group_sizes(source: Any, token: int) -> Chart:
     timeline = timeline_of(source)
     m = cluster_of(timeline)
     states = [timeline.moments[moment].state for moment in timeline.path(timeline.at)]
-    newest = {facts.epoch(m, s): s for s in states}
+    newest = {m.newest_epoch(s): s for s in states}
     rows = [(epoch, facts.owners(m, s, token)) for epoch, s in newest.items()]
     figure, axes = empty_figure(6.4, 2.8)
     for offset, side, fill, hatch in (

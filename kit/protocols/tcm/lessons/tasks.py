@@ -29,7 +29,7 @@ def reaches(epoch: int) -> Callable[[Timeline], str | None]:
     """The goal that an epoch is committed at the end of the run."""
 
     def goal(timeline: Timeline) -> str | None:
-        now = facts.epoch(cluster_of(timeline), timeline.state)
+        now = cluster_of(timeline).newest_epoch(timeline.state)
         return None if now == epoch else f"Your run ends at epoch {now}, not at epoch {epoch}."
 
     return goal
@@ -40,12 +40,12 @@ def shortest_to(epoch: int) -> Callable[[Timeline], str | None]:
 
     def goal(timeline: Timeline) -> str | None:
         m = cluster_of(timeline)
-        before = always("before", "", lambda s: "" if facts.epoch(m, s) >= epoch else None)
+        before = always("before", "", lambda s: "" if m.newest_epoch(s) >= epoch else None)
         shortest = check(m, (before,)).violation
         taken = len(timeline.path()) - 1
         if shortest is None or taken > len(shortest.actions):
             return f"Your run has {taken} steps, but there is a shorter one."
-        return None if facts.epoch(m, timeline.state) >= epoch else "Your run does not get there."
+        return None if m.newest_epoch(timeline.state) >= epoch else "Your run does not get there."
 
     return goal
 
@@ -62,7 +62,7 @@ def finished(timeline: Timeline) -> str | None:
     m, s = cluster_of(timeline), timeline.state
     if facts.operations(m, s) or not facts.log(m, s):
         return (
-            f"At the end of your run, at epoch {facts.epoch(m, s)}, the operation is not finished."
+            f"At the end of your run, at epoch {m.newest_epoch(s)}, the operation is not finished."
         )
     return None
 

@@ -37,7 +37,11 @@ def barriers(scene: Scene) -> list[facts.BarrierRow]:
 
 def draw_epochs(scene: Scene) -> Frag:
     """Draw a strip per node, with the barrier as a line before the epoch it asks for."""
-    last, nodes, waits = scene.of(facts.epoch), scene.of(facts.applied), barriers(scene)
+    last, nodes, waits = (
+        scene.model.newest_epoch(scene.state),
+        scene.of(facts.applied),
+        barriers(scene),
+    )
     awaited = {row.epoch for row in waits if not row.met} or {row.epoch for row in waits}
     start = last - len(scene.of(facts.log))
     columns = range(max(start, last - COLUMNS + 1), last + 1)

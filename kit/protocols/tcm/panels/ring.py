@@ -133,7 +133,7 @@ def _members(scene: Scene) -> Iterator[Member]:
 def _cards(scene: Scene) -> Iterator[Card]:
     done = facts.log(scene.model, scene.state)
     if len(done) < MOST_CARDS:
-        yield Card(str(scene.of(facts.epoch) - len(done)), "start", "the start")
+        yield Card(str(scene.model.newest_epoch(scene.state) - len(done)), "start", "the start")
     for each in done[-MOST_CARDS:]:
         yield _words(str(each.epoch), each.step, each.operation, undone=each.cancelled)
 
@@ -153,9 +153,8 @@ def _coming(scene: Scene) -> Iterator[Card]:
     for node in order:
         sequence = scene.model.tcm.under_way(scene.state.tcm, node)
         if sequence is not None:
-            yield _words(
-                str(scene.of(facts.epoch) + 1), sequence.next.name, sequence.plan.operation
-            )
+            number = str(scene.model.newest_epoch(scene.state) + 1)
+            yield _words(number, sequence.next.name, sequence.plan.operation)
 
 
 def _is_shut(scene: Scene) -> bool:
@@ -176,7 +175,8 @@ def _probes(scene: Scene, known: int | None) -> Iterator[Probe]:
         moving = [row for row in held if {*row.reads} != {*row.writes}]
         for row in (moving or held)[:1]:
             token = row.left + (row.right - row.left) * 3 // 10
-            title = f"key {facts.space(m).label(token)}, epoch {known or scene.of(facts.epoch)}"
+            epoch = known or m.newest_epoch(scene.state)
+            title = f"key {facts.space(m).label(token)}, epoch {epoch}"
             yield Probe(token, title, row.writes, row.reads)
 
 

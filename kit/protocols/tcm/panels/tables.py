@@ -87,7 +87,7 @@ def _draw_log(scene: Scene) -> list[Frag | None]:
         )
         for line in reversed(lines[-LAST:])
     ]
-    counter = h("b", f"epoch {scene.of(facts.epoch)}")
+    counter = h("b", f"epoch {scene.model.newest_epoch(scene.state)}")
     return [
         h("p", counter, f" · {len(lines)} committed", class_="counter"),
         soft(_computed(scene), "log:computed"),
@@ -205,7 +205,7 @@ def resting(scene: Scene) -> bool:
 
 
 def _badges(scene: Scene) -> Badges:
-    yield "epoch", f"epoch {scene.of(facts.epoch)}", "plain"
+    yield "epoch", f"epoch {scene.model.newest_epoch(scene.state)}", "plain"
     stable = ("= stable: reads equal writes", "") if resting(scene) else ("… in transition", "busy")
     yield "rest", *stable
     if not own_ring(scene):
@@ -221,7 +221,7 @@ def _badges(scene: Scene) -> Badges:
 
 def _status(scene: Scene) -> str:
     rest = "stable" if resting(scene) else "in transition"
-    return f"epoch {scene.of(facts.epoch)}, {rest}, {judged(scene)}"
+    return f"epoch {scene.model.newest_epoch(scene.state)}, {rest}, {judged(scene)}"
 
 
 STATUS = status(_badges, wording=_status)

@@ -13,7 +13,7 @@ def _nodes(m: TcmCluster, s: Any) -> Iterator[tuple[str, int, bool]]:
 
 
 def _operations(m: TcmCluster, s: Any) -> Iterator[schemas.Row]:
-    newest = facts.epoch(m, s)
+    newest = m.newest_epoch(s)
     return ((row.title, row.state, newest) for row in facts.operations(m, s))
 
 
@@ -28,15 +28,14 @@ def _barriers(m: TcmCluster, s: Any) -> Iterator[schemas.Row]:
 
 def _placements(run: str, m: TcmCluster, moments: schemas.Moments) -> Iterator[schemas.Row]:
     last = moments[-1].state
-    for epoch in range(m.parameters.epoch, facts.epoch(m, last) + 1):
+    for epoch in range(m.parameters.epoch, m.newest_epoch(last) + 1):
         for keyspace in facts.keyspaces(m):
             for row in facts.rows(m, last, keyspace, epoch):
                 yield run, epoch, keyspace, row.left, row.right, row.reads, row.writes
 
 
 ROWS: schemas.Makers = {
-    schemas.EVENTS: schemas.events_with(facts.epoch),
-    schemas.EPOCHS: schemas.epochs_with(facts.epoch, _nodes),
+    schemas.EPOCHS: schemas.epochs_with(_nodes),
     schemas.OPERATIONS: schemas.of_states(_operations),
     schemas.BARRIERS: schemas.of_states(_barriers),
     schemas.PLACEMENTS: _placements,

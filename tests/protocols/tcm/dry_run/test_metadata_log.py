@@ -283,7 +283,7 @@ def test_what_if_starts_at_the_logs_epoch_with_its_operation_under_way(
     for epoch in (33, 34, 35, 38, 42):
         timeline = what_if(history, epoch, KS).timeline
         m: Any = timeline.model
-        assert facts.epoch(m, timeline.state) == epoch, epoch
+        assert m.newest_epoch(timeline.state) == epoch, epoch
         (flight,) = history.at(epoch)[1]
         (operation,) = facts.operations(m, timeline.state)
         done = [step.name for step in operation.steps if step.status == "done"]
@@ -292,7 +292,7 @@ def test_what_if_starts_at_the_logs_epoch_with_its_operation_under_way(
         assert (m.parameters.crashes, m.parameters.cancels) == (1, 1), epoch
         assert m.refusal(timeline.state, m.wrap["tcm"](Cancel(name))) is None, epoch
         timeline.do(m.wrap["tcm"](Cancel(name)))
-        assert facts.epoch(m, timeline.state) == epoch + 1, epoch
+        assert m.newest_epoch(timeline.state) == epoch + 1, epoch
 
 
 def test_what_if_can_begin_an_operation_that_the_log_lacks(history: MetadataHistory) -> None:
