@@ -30,6 +30,7 @@ _PLACES = {
     "register": "kit.model.registry",
     "rehearse": "kit.widgets.rehearsing",
     "serve": "kit.clients.server",
+    "style": "kit.views.chart",
 }
 __all__ = sorted(_PLACES)  # noqa: PLE0605  # families add the rest: `public` of each
 

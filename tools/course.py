@@ -16,13 +16,13 @@ import nbformat
 
 from kit.catalogue.course import COURSE, TRACKS, Lesson, lesson
 from kit.views.diagrams import quote
+from kit.views.palette import GRAPHVIZ, SHADES
 
 FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
 MOST = 45  # minutes of a lesson
 TIME = re.compile(r"\*\*Time\.\*\*[^.]*\.")
 ALONE = re.compile(r"^## (\d\d) .*\n\n(?:Alone: .*\n\n)?", re.MULTILINE)
 PLAYER = re.compile(r"^Player\([\w/-]+: step \d+ of (\d+);")
-FILLS = ("#f3e8c8", "#dbe9f6", "#e2f0dc", "#eeeeee")  # of tracks, in their order
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
 
 
@@ -110,11 +110,12 @@ def graphs() -> Iterator[tuple[str, str]]:
     """The map of the course: what leads where, in DOT."""
     lines = [
         "digraph course {",
+        f"{GRAPHVIZ};",
         # A box is wide enough for how much is solved, beside its minutes.
         "rankdir=LR; ranksep=0.3; nodesep=0.12; node [shape=box, width=1.5];",
         'node [style="rounded,filled"];',
     ]
-    for (first, title), fill in zip(TRACKS.items(), FILLS, strict=True):
+    for (first, title), fill in zip(TRACKS.items(), SHADES.values(), strict=True):
         of = [one for one in COURSE if one.track == title]
         lines.append(f"subgraph cluster_{first} {{ label={quote(title)};")
         for one in of:

@@ -29,6 +29,7 @@ from kit.lessons.predictions import Prediction
 from kit.lessons.tasks import Task
 from kit.model.source import said_by
 from kit.views.fragment import Frag, escape, h
+from kit.views.palette import image_colours
 from kit.views.static import bundle_of
 
 LARGEST = 1 << 26  # bytes
@@ -212,13 +213,14 @@ STYLE = """
 @page{size:A4;margin:11mm}
 *{box-sizing:border-box}
 body>div+div{break-before:page}
-body{margin:0 auto;max-width:188mm;font-family:sans-serif;line-height:1.28;color:#111}
-h2{font-size:1.5em;margin:0}h3{font-size:1.1em;margin:.6em 0 .15em;border-bottom:1px solid #999}
+body{margin:0 auto;max-width:188mm;font-family:sans-serif;line-height:1.28;color:var(--ink)}
+h2{font-size:1.5em;margin:0}
+h3{font-size:1.1em;margin:.6em 0 .15em;border-bottom:1px solid var(--edge)}
 p,ul,ol{margin:.15em 0}ul,ol{padding-left:1.5em}
 .name{float:right}.columns{columns:2;column-gap:7mm}
 li{break-inside:avoid;margin-bottom:.25em}
 img{display:block;max-width:100%;max-height:58mm;margin:.3em auto}
-.space{border-bottom:1px dotted #777;height:1.35em}
+.space{border-bottom:1px dotted var(--edge);height:1.35em}
 .choices span{display:inline-block;margin-right:1em}
 """
 _IMAGE = re.compile(r'<img src="(data:image/(?:svg\+xml|png);base64,[A-Za-z0-9+/=]+)" alt="([^"]*)')
@@ -377,7 +379,8 @@ def _solved(task: Task) -> Frag:
 
 def _page(title: str, sheets: Iterable[Sheet]) -> str:
     body = "".join(map(_set, sheets))
-    head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style>'
+    style = f"<style>{image_colours()}{STYLE}</style>"
+    head = f'<meta charset="utf-8"><title>{escape(title)}</title>{style}'
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{body}</body></html>\n'
 
 

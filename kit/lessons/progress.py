@@ -21,6 +21,7 @@ from kit.edge.reading import read_text
 from kit.edge.writing import held, write_whole
 from kit.errors import BadInput
 from kit.views.fragment import escape
+from kit.views.palette import LIGHT
 from kit.views.static import OPENING, file_image
 
 VARIABLE = "KIT_SOLVED"
@@ -28,7 +29,7 @@ LARGEST = 1 << 16  # bytes
 MAP = "course.svg"
 NARROWEST = 1300  # pixels of the map: in fewer its words are too small, so that one scrolls
 ABOVE = "position:absolute;display:block;text-decoration:none;"
-CORNER = "position:absolute;right:3px;bottom:2px;font-size:11px;line-height:1;color:#1c1f24"
+CORNER = f"position:absolute;right:3px;bottom:2px;font-size:11px;line-height:1;color:{LIGHT['ink']}"
 UNSEEN = "position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden"
 LINK, SHAPE = "{http://www.w3.org/1999/xlink}href", "{http://www.w3.org/2000/svg}path"
 

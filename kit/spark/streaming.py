@@ -25,8 +25,8 @@ from kit.spark.schemas import EPOCHS, table
 from kit.spark.sessions import Spark
 from kit.spark.storing import for_spark
 from kit.spark.traces import LAG, PlainTraces, Tables, lag_of, store, stored
-from kit.views.chart import Chart, chart, empty_figure
-from kit.views.palette import LIGHT, SHADES
+from kit.views.chart import Chart, canvas, chart
+from kit.views.palette import BESIDE, SHADES
 
 PAUSE = 0.2  # seconds between two looks
 LONGEST_PAUSE = 3600
@@ -187,22 +187,25 @@ LAG_REPORT = table(
 )
 
 
-def lag_chart(frame: pd.DataFrame) -> Chart:
+def lag_chart(frame: pd.DataFrame, *, ax: Any = None) -> Chart:
     """How many epochs each node is behind, of a lag report (else BadInput): the mean, the most."""
     frame = columns_of("frame", frame, LAG_REPORT).to_pandas()
-    figure, axes = empty_figure(6.4, 2.8)
-    places = np.arange(len(frame))
-    for offset, name, sign, hatch in ((-0.2, "mean", "added", ""), (0.2, "most", "removed", "//")):
-        look = {"color": SHADES[sign], "edgecolor": LIGHT["ink"], "hatch": hatch, "label": name}
-        axes.bar(places + offset, frame[name], 0.38, **look)
-    axes.set_xticks(places, list(frame["node"]))
-    axes.set_ylabel("epochs behind")
-    axes.yaxis.get_major_locator().set_params(integer=True)
-    runs = int(frame["runs"].max()) if len(frame) else 0
-    axes.set_title(f"Epoch lag, {runs} runs", loc="left")
-    figure.legend(loc="outside right upper", frameon=False)
+    with canvas(ax, 6.4, 2.8) as axes:
+        places = np.arange(len(frame))
+        for offset, name, sign, hatch in (
+            (-0.2, "mean", "added", ""),
+            (0.2, "most", "removed", "//"),
+        ):
+            look = {"color": SHADES[sign], "hatch": hatch, "label": name}
+            axes.bar(places + offset, frame[name], 0.38, **look)
+        axes.set_xticks(places, list(frame["node"]))
+        axes.set_ylabel("epochs behind")
+        axes.yaxis.get_major_locator().set_params(integer=True)
+        runs = int(frame["runs"].max()) if len(frame) else 0
+        axes.set_title(f"Epoch lag, {runs} runs")
+        axes.legend(**BESIDE)
     lines = [
         f"{row.node}: mean {row.mean:.2f}, most {row.most}, behind in {row.behind:.0%} of the steps"
         for row in frame.itertuples(index=False)
     ]
-    return chart(figure, "\n".join([f"Epochs behind, over {runs} runs", *lines]))
+    return chart(axes, "\n".join([f"Epochs behind, over {runs} runs", *lines]))

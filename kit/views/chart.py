@@ -1,14 +1,14 @@
 """A chart: a drawn figure and the same facts in words, whoever draws it."""
 
 import io
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from typing import Any
 
 from msgspec import Struct
 
-from kit.views.palette import LIGHT
-
-DOTS = 110  # an inch
+from kit.views.palette import MATPLOTLIB
 
 
 class Chart(Struct, frozen=True):
@@ -30,20 +30,33 @@ class Chart(Struct, frozen=True):
         )
 
 
-def empty_figure(width: float, height: float) -> tuple[Any, Any]:
-    """An empty figure (inches) and its axes; it belongs to no window and no notebook backend."""
+def style() -> dict[str, Any]:
+    """The look of the kit's charts, for ``matplotlib.style.use`` and ``matplotlib.rc_context``."""
+    return dict(MATPLOTLIB)
+
+
+def styled() -> AbstractContextManager[None]:
+    """While entered, Matplotlib has the kit's style."""
     # Loaded by who draws, not by whoever judges a task of the same lesson.
-    figure = import_module("matplotlib.figure").Figure(
-        figsize=(width, height), layout="constrained"
-    )
-    axes = figure.subplots()
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(colors=LIGHT["ink"])
-    return figure, axes
+    context: AbstractContextManager[None] = import_module("matplotlib").rc_context(style())
+    return context
 
 
-def chart(figure: Any, words: str) -> Chart:
-    """The figure as a chart. The same figure is the same file: no program name, no version."""
+@contextmanager
+def canvas(ax: Any, width: float, height: float) -> Iterator[Any]:
+    """The axes to draw on in the kit's style: ``ax``, or (None) those of a figure of so many
+    inches, which belongs to no window and no notebook backend.
+    """
+    with styled():
+        new = import_module("matplotlib.figure").Figure
+        yield new(figsize=(width, height)).subplots() if ax is None else ax
+
+
+def chart(axes: Any, words: str) -> Chart:
+    """The figure that axes are on as a chart. The same figure is the same file: no program name, no
+    version.
+    """
     held = io.BytesIO()
-    figure.savefig(held, format="png", dpi=DOTS, facecolor=LIGHT["bg"], metadata={"Software": None})
+    with styled():  # ticks are made when they are drawn
+        axes.get_figure(root=True).savefig(held, format="png", metadata={"Software": None})
     return Chart(held.getvalue(), words)

@@ -22,7 +22,7 @@ from xml.etree import ElementTree
 from msgspec import Struct
 
 from kit.views.fragment import Frag, h, number
-from kit.views.palette import LIGHT, SHADES
+from kit.views.palette import GRAPHVIZ, LETTERS, LIGHT, SHADES, TABLE_LETTERS
 from kit.views.panel import Panel, Scene
 
 PACKAGE = Path(__file__).resolve().parent.parent
@@ -70,7 +70,7 @@ def table_source(rows: Iterable[Iterable[Cell]], widths: Sequence[int] = ()) -> 
     lines = [ruler, *("".join(map(_cell, row)) for row in rows)]
     drawn = "".join(f"<TR>{line}</TR>" for line in lines if line)
     table = f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="3" CELLPADDING="5">{drawn}</TABLE>'
-    style = f'bgcolor=white; node [shape=plain, fontname="Helvetica", fontsize={TABLE_LETTERS}];'
+    style = f"{GRAPHVIZ}; node [shape=plain, fontsize={TABLE_LETTERS}];"
     return f"digraph {{\n  {style}\n  table [label=<{table}>];\n}}\n"
 
 
@@ -193,9 +193,6 @@ def _drawn_of(group: ElementTree.Element) -> Iterator[Frag]:
 Transition: TypeAlias = tuple[str, str, str]
 """A state, an event, the next state."""
 
-LETTERS = 11
-TABLE_LETTERS = 13
-"""The size of all letters, in units of a drawing and, at least, in pixels."""
 LEGIBLE = 1.1
 """Pixels for a unit of a drawing whose size is not that of its slot."""
 START = "●"
@@ -204,9 +201,10 @@ END = "◎"
 _LINE = 12  # letters of an event's name on one line
 _LONG = 30  # letters of a state's name on one line
 _LEAST = (240.0, 190.0)  # units that a picture shows at least: a small machine stays small
+_FULL = f'style=filled, fillcolor="{LIGHT["ink"]}"'
 _ROUND = {
-    START: 'shape=circle, style=filled, fillcolor=black, width=0.12, height=0.12, label=""',
-    END: 'shape=doublecircle, style=filled, fillcolor=black, width=0.09, height=0.09, label=""',
+    START: f'shape=circle, {_FULL}, width=0.12, height=0.12, label=""',
+    END: f'shape=doublecircle, {_FULL}, width=0.09, height=0.09, label=""',
 }
 
 
@@ -268,14 +266,14 @@ def dot_source(diagram: StateDiagram) -> str:
     states = dict.fromkeys(state for before, _, after in table for state in (before, after))
     lines = [
         "digraph {",
-        f"  nodesep={0.1 if diagram.tight else 0.15}; ranksep=0.12; margin=0.03; bgcolor=white;",
-        f'  node [fontname="Helvetica", fontsize={LETTERS}];',
+        f"  {GRAPHVIZ};",
+        f"  nodesep={0.1 if diagram.tight else 0.15}; ranksep=0.12; margin=0.03;",
+        f"  node [fontsize={LETTERS}]; edge [fontsize={LETTERS}];",
         '  node [shape=box, style=rounded, height=0.23, width=0.3, margin="0.09,0.01"];',
-        f'  edge [fontname="Helvetica", fontsize={LETTERS}, arrowsize=0.6];',
     ]
     if diagram.notes:
         notes = "   ".join(f"{i} {quote(note)[1:-1]}" for i, note in enumerate(diagram.notes, 1))
-        lines.append(f'  label="{notes}"; fontname="Helvetica"; fontsize={LETTERS}; labeljust=l;')
+        lines.append(f'  label="{notes}"; fontsize={LETTERS}; labeljust=l;')
     lines += [f"  {quote(state)}{_shape(state)};" for state in states]
     for i, way in enumerate(table):
         ends = f"{quote(way[0])} -> {quote(way[2])}"

@@ -53,6 +53,31 @@ DARK = {
 SHADES = {"plain": "#ffffff", "added": LIGHT["line"], "removed": "#aeb6c0", "changed": "#eef0f2"}
 """Fills of charts and of tables that Graphviz lays out; words say what each is."""
 
+MATPLOTLIB = {
+    **dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), LIGHT["bg"]),
+    **dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), LIGHT["ink"]),
+    **dict.fromkeys(("axes.edgecolor", "patch.edgecolor"), LIGHT["ink"]),
+    "patch.force_edgecolor": True,
+    "axes.prop_cycle": f"cycler(color=['{LIGHT['ink']}'])",
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right", "legend.frameon"), False),
+    "axes.titlelocation": "left",
+    "figure.constrained_layout.use": True,
+    "figure.dpi": 110,
+    "savefig.dpi": 110,
+}
+"""The look of charts, as Matplotlib has it: ink on the light ground, no frame."""
+SMALL = 8
+"""The letters inside a chart, in points."""
+_INKED = f'fontname="Helvetica", color="{LIGHT["ink"]}", fontcolor="{LIGHT["ink"]}", arrowsize=0.6'
+GRAPHVIZ = "; ".join(
+    [f'bgcolor="{LIGHT["raised"]}"', *(f"{part} [{_INKED}]" for part in ("graph", "node", "edge"))]
+)
+"""The look of what Graphviz draws; each drawing has letters of one of the sizes below."""
+LETTERS, NOTE_LETTERS, TABLE_LETTERS, GRAPH_LETTERS = 11, 12, 13, 14
+"""The letters of drawings, in their units and, at least, in pixels."""
+BESIDE = {"loc": "upper left", "bbox_to_anchor": (1, 1)}
+"""The place of a legend, outside the axes."""
+
 LIFTED = "0 6px 24px #0003"
 """The shadow below what lies over the board."""
 

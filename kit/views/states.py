@@ -17,6 +17,7 @@ from kit.model.vet import check_seen, check_start, steps_of
 from kit.views.default import rows_of
 from kit.views.diagrams import PartLook, drawn, picture, quote
 from kit.views.fragment import Frag, h
+from kit.views.palette import GRAPH_LETTERS, GRAPHVIZ, NOTE_LETTERS
 from kit.views.parts import heads
 
 MOST_DRAWN = 100
@@ -164,9 +165,9 @@ def dot_of(states: States) -> str:
     """The graph as DOT; labels are quoted, so that any text is only text."""
     lines = [
         "digraph {",
-        "  rankdir=TB; nodesep=0.2; ranksep=0.35; bgcolor=white;",
-        '  node [shape=box, style=rounded, fontname="Helvetica-Bold", fontsize=14];',
-        '  edge [fontname="Helvetica", fontsize=12, arrowsize=0.6];',
+        f"  {GRAPHVIZ}; rankdir=TB; nodesep=0.2; ranksep=0.35;",
+        f'  node [shape=box, style=rounded, fontname="Helvetica-Bold", fontsize={GRAPH_LETTERS}];',
+        f"  edge [fontsize={NOTE_LETTERS}];",
     ]
     for number, place in enumerate(states.places):
         text = "\\n".join(quote(line)[1:-1] for line in _label(place))

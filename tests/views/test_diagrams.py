@@ -31,6 +31,7 @@ from kit.views.diagrams import (
     table_source,
 )
 from kit.views.fragment import Frag
+from kit.views.palette import LIGHT
 from kit.views.panel import Scene
 from tests.keyed import check_keys
 from tests.views.frames import classed
@@ -87,7 +88,7 @@ def test_pictures_are_shown_and_have_a_ground() -> None:
     for path in folder.glob("*.svg"):
         root = ElementTree.fromstring(path.read_text(encoding="utf-8"))
         first = next(one for one in root.iter() if one.tag in VARIANTS_DRAWN)
-        white = first.get("fill") == "white" or first.get("class") == "paper"
+        white = first.get("fill") == LIGHT["raised"] or first.get("class") == "paper"
         assert white, path.name
 
 

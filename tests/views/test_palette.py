@@ -8,11 +8,14 @@ from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
+import nbformat
 import pytest
 
 import kit
+from kit.catalogue.course import without_magics
 from kit.views.palette import DARK, FORCED, HUES, LIGHT, SHADES, contrast, hues, lab_colours
 from kit.views.styles import FOLDER, sheets
+from tests.house.source import ROOT
 from tests.views.eyes import EYES, difference
 
 PROTOCOLS = Path(kit.__file__).parent / "protocols"
@@ -95,17 +98,38 @@ def test_themes_can_be_read(theme: dict[str, str]) -> None:
 
 
 def test_every_colour_is_in_the_palette() -> None:
-    """Nothing has a colour of its own, neither a sheet nor a script nor the drawing of a family."""
+    """Nothing has a colour of its own: no sheet or script, no code of the kit, no cell."""
     mixed = re.compile(r"(?<!\.)#[0-9a-fA-F]{3,8}\b|\b(?:rgba?|hsla?)\(")
     written = [*sheets(), *(PROTOCOLS.parent / "widgets" / "browser").glob("*.js")]
     loose = [path for path in written if mixed.search(path.read_text("utf-8"))]
-    texts = [
-        f"{path.relative_to(PROTOCOLS)}: {node.value}"
-        for path in PROTOCOLS.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and is_colour(node.value)
+    found = [
+        f"{name}: {node.value}"
+        for name, text in programs()
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and OWN.search(node.value)
     ]
-    assert (loose, texts) == ([], [])
+    assert (loose, found) == ([], [])
+
+
+NAMED = (
+    "(?:black|white|gr[ae]y|silver|red|orange|gold|yellow|green|teal|blue|navy|purple|pink|brown)"
+)
+OWN = re.compile(
+    r"(?<!&)#(?:[0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})\b(?!;)|\b(?:rgba?|hsla?)\(\d"
+    rf"|(?:color|background|fill|stroke)\s*[=:]\s*\"?{NAMED}\b|^(?:tab:)?{NAMED}$|fontsize=\"?\d"
+)
+"""A colour of a style sheet, of Matplotlib or of Graphviz, or the size of a drawing's letters."""
+
+
+def programs() -> Iterator[tuple[str, str]]:
+    """The kit's modules but the palette, and the code cells of all lessons."""
+    for path in (PROTOCOLS.parent).rglob("*.py"):
+        if path.name != "palette.py":
+            yield path.name, path.read_text("utf-8")
+    for path in (ROOT / "notebooks").glob("*.ipynb"):
+        for cell in nbformat.read(path, as_version=4).cells:
+            if cell.cell_type == "code":
+                yield path.name, without_magics(cell.source)
 
 
 def rules() -> Iterator[tuple[str, str, str]]:
@@ -217,11 +241,6 @@ def test_dashed_is_what_is_not_yet_so() -> None:
     assert {path.name for path in users} - {"shell.py"} <= {*PLANNED_BY}
     charts = [p for p in PROTOCOLS.parent.rglob("*.py") if "linestyle" in p.read_text("utf-8")]
     assert not charts
-
-
-def is_colour(text: str) -> bool:
-    """Whether a text is a colour as style sheets write them."""
-    return bool(re.fullmatch(r"#[0-9a-fA-F]{3,8}|rgba?\(.*\)|hsla?\(.*\)", text))
 
 
 def test_every_colour_of_a_sheet_has_a_name() -> None:

@@ -18,8 +18,8 @@ from kit.ring.natural import replicas
 from kit.ring.replication import SimpleStrategy
 from kit.ring.tokens import small
 from kit.ring.topology import Node, Ring
-from kit.views.chart import Chart, chart, empty_figure
-from kit.views.palette import LIGHT, SHADES
+from kit.views.chart import Chart, canvas, chart
+from kit.views.palette import SHADES, SMALL
 from kit.views.static import Sheet, sign
 
 AuthMode = Literal["legacy", "group 0"]
@@ -66,7 +66,7 @@ def hashed_after(changes: int) -> list[tuple[int, int]]:
 
 
 @checked
-def digest_costs(changes: int = 100) -> Chart:
+def digest_costs(changes: int = 100, *, ax: Any = None) -> Chart:
     """Draw how many cells go into a version after each change, next to the number of tables.
 
     Every second change drops the table that the change before it created. No table stays, but each
@@ -77,16 +77,16 @@ def digest_costs(changes: int = 100) -> Chart:
     if not 2 <= changes <= MOST_CHANGES:
         raise BadInput("changes", changes, f"a number from 2 to {MOST_CHANGES}")
     counts = hashed_after(changes)
-    figure, axes = empty_figure(6.4, 2.8)
-    for dashes, label, drawn in (
-        ("--", "cells hashed (legacy)", [cells for cells, _ in counts]),
-        ("-", "tables that exist", [tables for _, tables in counts]),
-        (":", "timestamps made (group 0)", [1] * len(counts)),
-    ):
-        axes.plot(drawn, dashes, color=LIGHT["ink"], label=label)
-    axes.set_xlabel("schema changes so far")
-    axes.set_ylabel("count")
-    figure.legend(loc="outside upper center", ncols=3, frameon=False)
+    with canvas(ax, 6.4, 2.8) as axes:
+        for dashes, label, drawn in (
+            ("--", "cells hashed (legacy)", [cells for cells, _ in counts]),
+            ("-", "tables that exist", [tables for _, tables in counts]),
+            (":", "timestamps made (group 0)", [1] * len(counts)),
+        ):
+            axes.plot(drawn, dashes, label=label)
+        axes.set_xlabel("schema changes so far")
+        axes.set_ylabel("count")
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
     half, end = counts[changes // 2], counts[-1]
     hashed = f"{counts[0][0]} after none, {half[0]} after {changes // 2}, {end[0]} after {changes}"
     lines = (
@@ -95,29 +95,29 @@ def digest_costs(changes: int = 100) -> Chart:
         f"tables at the end: {end[1]}",
         "timestamps made (group 0): 1 each time",
     )
-    return chart(figure, "\n".join(lines))
+    return chart(axes, "\n".join(lines))
 
 
 @checked
-def service_level_delays(poll: float = POLL_SECONDS) -> Chart:
+def service_level_delays(poll: float = POLL_SECONDS, *, ax: Any = None) -> Chart:
     """Draw the seconds until a node sees a changed service level, polled and with group 0.
 
     Raises BadInput for an interval that is not above 0, or longer than a day.
     """
     if not 0 < poll <= DAY:
         raise BadInput("poll", poll, f"seconds above 0, up to {DAY}")
-    figure, axes = empty_figure(6.4, 1.8)
-    lines = ["Seconds until a node sees a changed service level"]
-    for at, mode in enumerate(MODES):
-        least, most = rebuild_delay(mode, poll)
-        axes.barh(at, most, color=FILLS[mode], edgecolor=LIGHT["ink"])
-        said = f"{least:g} to {most:g}" if most else "at once, when the entry is applied"
-        axes.text(most, at, f"  {said}", va="center", fontsize=8)
-        lines.append(f"{mode}: {said}")
-    axes.set_yticks(range(len(MODES)), MODES)
-    axes.set_xlim(0, 1.3 * poll)
-    axes.set_xlabel("seconds")
-    return chart(figure, "\n".join(lines))
+    with canvas(ax, 6.4, 1.8) as axes:
+        lines = ["Seconds until a node sees a changed service level"]
+        for at, mode in enumerate(MODES):
+            least, most = rebuild_delay(mode, poll)
+            axes.barh(at, most, color=FILLS[mode])
+            said = f"{least:g} to {most:g}" if most else "at once, when the entry is applied"
+            axes.text(most, at, f"  {said}", va="center", fontsize=SMALL)
+            lines.append(f"{mode}: {said}")
+        axes.set_yticks(range(len(MODES)), MODES)
+        axes.set_xlim(0, 1.3 * poll)
+        axes.set_xlabel("seconds")
+    return chart(axes, "\n".join(lines))
 
 
 NAMES = "ABCDEF"

@@ -17,8 +17,8 @@ from kit.protocols.group0 import facts
 from kit.protocols.group0.discovery import Discovery, groups
 from kit.protocols.group0.group0 import Group0
 from kit.search.check import check
-from kit.views.chart import Chart, chart, empty_figure
-from kit.views.palette import LIGHT, SHADES
+from kit.views.chart import Chart, canvas, chart
+from kit.views.palette import BESIDE, SHADES, SMALL
 
 VersionSource = Literal["hash", "timestamp"]
 LARGE = 10_000
@@ -54,7 +54,7 @@ MOST_TABLES = 1_000_000
 
 
 @checked
-def schema_costs(tables: int = LARGE) -> Chart:
+def schema_costs(tables: int = LARGE, *, ax: Any = None) -> Chart:
     """Draw the seconds per schema change: bars for this many tables, and curves up to there.
 
     The top of a bar is the most that a change takes; the line across it is the least.
@@ -63,27 +63,27 @@ def schema_costs(tables: int = LARGE) -> Chart:
     """
     if not 1 <= tables <= MOST_TABLES:
         raise BadInput("tables", tables, f"a number from 1 to {MOST_TABLES}")
-    figure, axes = empty_figure(6.4, 2.8)
-    counts = [max(1, tables * i // POINTS) for i in range(1, POINTS + 1)]
-    lines = [f"Seconds per schema change, up to {tables:,} tables"]
-    for place, source in enumerate(SOURCES):
-        costs, wide = [change_cost(source, n)[1] for n in counts], 1.2 if place else 3
-        axes.plot(counts, costs, color=LIGHT["ink"], linewidth=wide, label=source)
-        least, most = change_cost(source, tables)
-        at = tables * (1.12 + 0.2 * place)
-        axes.bar(at, most, 0.1 * tables, color=FILLS[source], edgecolor=LIGHT["ink"])
-        axes.plot([at - 0.05 * tables, at + 0.05 * tables], [least] * 2, color=LIGHT["ink"])
-        axes.text(at, most, source, ha="center", va="bottom", fontsize=8)
-        lines.append(f"by {source}: {_seconds(least, most)}")
+    with canvas(ax, 6.4, 2.8) as axes:
+        counts = [max(1, tables * i // POINTS) for i in range(1, POINTS + 1)]
+        lines = [f"Seconds per schema change, up to {tables:,} tables"]
+        for place, source in enumerate(SOURCES):
+            costs, wide = [change_cost(source, n)[1] for n in counts], 1.2 if place else 3
+            axes.plot(counts, costs, linewidth=wide, label=source)
+            least, most = change_cost(source, tables)
+            at = tables * (1.12 + 0.2 * place)
+            axes.bar(at, most, 0.1 * tables, color=FILLS[source])
+            axes.plot([at - 0.05 * tables, at + 0.05 * tables], [least] * 2)
+            axes.text(at, most, source, ha="center", va="bottom", fontsize=SMALL)
+            lines.append(f"by {source}: {_seconds(least, most)}")
+        axes.set_xticks([tick for tick in axes.get_xticks() if 0 <= tick <= tables])
+        axes.set_xlabel("tables in the cluster")
+        axes.set_ylabel("seconds per change")
+        axes.legend(**BESIDE)
     halved = change_cost("hash", max(1, tables // 2))[1]
     lines.append(f"with half as many tables: at most {halved:g} by hash, no change by timestamp")
     totals = (f"by {source} at most {total_cost(source, tables):,.0f}" for source in SOURCES)
     lines.append(f"to create all the tables one by one: {', '.join(totals)}")
-    axes.set_xticks([tick for tick in axes.get_xticks() if 0 <= tick <= tables])
-    axes.set_xlabel("tables in the cluster")
-    axes.set_ylabel("seconds per change")
-    figure.legend(loc="outside right upper", frameon=False)
-    return chart(figure, "\n".join(lines))
+    return chart(axes, "\n".join(lines))
 
 
 def _seconds(least: float, most: float) -> str:

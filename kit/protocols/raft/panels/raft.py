@@ -16,6 +16,7 @@ from kit.protocols.raft.panels.groups import ENTRIES, TABS, majorities
 from kit.protocols.raft.state import Leader
 from kit.views.declared import Badges, Column, Table, of_state, panel_of
 from kit.views.gate import Gate
+from kit.views.palette import GRAPH_LETTERS, GRAPHVIZ, NOTE_LETTERS, SHADES
 from kit.views.panel import Scene
 from kit.views.registry import staged
 from kit.views.spacetime import MESSAGES
@@ -161,9 +162,8 @@ VIEWS = staged(
 
 CORE = "kit.protocols.raft.core"
 STYLE = (
-    "  rankdir=LR; nodesep=0.2; ranksep=0.5; bgcolor=white;\n"
-    '  node [shape=record, fontname="Helvetica", fontsize=14];\n'
-    '  edge [fontname="Helvetica", fontsize=12, arrowsize=0.6];'
+    f"  {GRAPHVIZ}; rankdir=LR; nodesep=0.2; ranksep=0.5;\n"
+    f"  node [shape=record, fontsize={GRAPH_LETTERS}]; edge [fontsize={NOTE_LETTERS}];"
 )
 
 
@@ -193,7 +193,8 @@ def _box(kind: type[Any]) -> str:
 def graphs() -> Iterator[tuple[str, str]]:
     """Yield the drawings: (name, DOT text)."""
     interfaces = (Persistence, Rpc, StateMachine)
-    boxes = [*map(_box, (RaftServer, *interfaces)), '  core [label="core", style=filled];']
+    core = f'  core [label="core", style=filled, fillcolor="{SHADES["added"]}"];'
+    boxes = [*map(_box, (RaftServer, *interfaces)), core]
     calls = ("1. stores what was written", "2. sends messages", "3. applies what is committed")
     ends = zip(interfaces, calls, strict=True)
     arrows = [f'  RaftServer -> {each.__name__} [label="{call}"];' for each, call in ends]

@@ -36,8 +36,8 @@ from kit.spark.sessions import Spark, arrow_of
 from kit.spark.storing import for_spark
 from kit.spark.sweeping import stored
 from kit.spark.workers import Batches, StoredPiece, by_number, stored_pieces
-from kit.views.chart import Chart, chart, empty_figure
-from kit.views.palette import LIGHT, SHADES
+from kit.views.chart import Chart, canvas, chart
+from kit.views.palette import BESIDE, LIGHT, SHADES
 
 TABLE = "table int: the table"
 TABLETS = table(
@@ -492,7 +492,7 @@ Rows = Sequence[dict[str, Any]]  # those of ``averages``
 
 
 def size_histogram(
-    cluster: TabletCluster, tablets: Any = None, edition: Edition = "documents"
+    cluster: TabletCluster, tablets: Any = None, edition: Edition = "documents", *, ax: Any = None
 ) -> Chart:
     """How many tables have which average tablet size, and what is decided on them.
 
@@ -502,24 +502,24 @@ def size_histogram(
     """
     rows = cluster.histogram(tablets, edition).to_pylist()
     limits = cluster.thresholds(edition)
-    figure, axes = empty_figure(6.8, 3.2)
-    _bars(axes, rows)
-    below, above = map(bytes_said, (limits.merge_below, limits.split_above))
-    names = f"merge below {below}", f"split above {above}"
-    percents = limits.merge_percent, limits.split_percent
-    for percent, wide, name in zip(percents, (1.4, 3), names, strict=True):
-        place = np.interp(percent / 100, [float(part) for part in PARTS], PLACES)
-        axes.axvline(place, color=LIGHT["ink"], linewidth=wide, label=name)
-    axes.set_xticks(PLACES, [str(part) for part in PARTS])
-    axes.set_xlim(0, len(PARTS) + 1)
-    axes.yaxis.get_major_locator().set_params(integer=True)
-    axes.set_xlabel(f"average tablet (1 = the target, {bytes_said(limits.target)})")
-    axes.set_ylabel("tables")
-    axes.set_title("Average tablet sizes", loc="left")
-    figure.legend(loc="outside right upper", frameon=False)
+    with canvas(ax, 6.8, 3.2) as axes:
+        _bars(axes, rows)
+        below, above = map(bytes_said, (limits.merge_below, limits.split_above))
+        names = f"merge below {below}", f"split above {above}"
+        percents = limits.merge_percent, limits.split_percent
+        for percent, wide, name in zip(percents, (1.4, 3), names, strict=True):
+            place = np.interp(percent / 100, [float(part) for part in PARTS], PLACES)
+            axes.axvline(place, color=LIGHT["ink"], linewidth=wide, label=name)
+        axes.set_xticks(PLACES, [str(part) for part in PARTS])
+        axes.set_xlim(0, len(PARTS) + 1)
+        axes.yaxis.get_major_locator().set_params(integer=True)
+        axes.set_xlabel(f"average tablet (1 = the target, {bytes_said(limits.target)})")
+        axes.set_ylabel("tables")
+        axes.set_title("Average tablet sizes")
+        axes.legend(**BESIDE)
     tables = counted(sum(row["tables"] for row in rows), "table")
     head = f"Average tablet sizes of {tables} (edition {edition})"
-    return chart(figure, "\n".join([head, f"Thresholds: {', '.join(names)}", *_lines(rows)]))
+    return chart(axes, "\n".join([head, f"Thresholds: {', '.join(names)}", *_lines(rows)]))
 
 
 def _bars(axes: Any, rows: Rows) -> None:
@@ -529,7 +529,7 @@ def _bars(axes: Any, rows: Rows) -> None:
         for row in rows:
             if row["bucket"] is not None and row["decision"] == decision:
                 heights[row["bucket"]] = row["tables"]
-        look = {"color": fill, "hatch": hatch, "edgecolor": LIGHT["ink"], "label": decision}
+        look = {"color": fill, "hatch": hatch, "label": decision}
         axes.bar(range(len(floor)), heights, 1.0, floor, align="edge", **look)
         floor += heights
 

@@ -15,9 +15,9 @@ from kit.protocols.tcm.lessons import cluster_of
 from kit.protocols.tcm.panels.ring import RING
 from kit.protocols.tcm.spark.histories import Sample
 from kit.ring.replication import total
-from kit.views.chart import Chart, chart, empty_figure
+from kit.views.chart import Chart, canvas, chart
 from kit.views.fragment import Frag, h
-from kit.views.palette import LIGHT, SHADES
+from kit.views.palette import BESIDE, SHADES, SMALL
 from kit.views.panel import scene_at
 from kit.views.parts import volume
 from kit.views.static import BROKEN, HOLDS, Sheet, Shown
@@ -31,38 +31,36 @@ FILLS = {
 }
 
 
-def group_sizes(source: Any, token: int) -> Chart:
+def group_sizes(source: Any, token: int, *, ax: Any = None) -> Chart:
     """How many nodes are read from and written to for a token, epoch by epoch so far."""
     timeline = timeline_of(source)
     m = cluster_of(timeline)
     states = [timeline.moments[moment].state for moment in timeline.path(timeline.at)]
     newest = {m.newest_epoch(s): s for s in states}
     rows = [(epoch, facts.owners(m, s, token)) for epoch, s in newest.items()]
-    figure, axes = empty_figure(6.4, 2.8)
-    for offset, side, fill, hatch in (
-        (-0.2, "reads", SHADES["removed"], ""),
-        (0.2, "writes", SHADES["added"], "//"),
-    ):
-        heights = [len(getattr(row, side)) for _, row in rows]
-        places = [i + offset for i in range(len(rows))]
-        bars = axes.bar(
-            places, heights, 0.36, color=fill, edgecolor=LIGHT["ink"], hatch=hatch, label=side
-        )
-        axes.bar_label(bars, [",".join(getattr(row, side)) for _, row in rows], fontsize=8)
-    axes.set_xticks(range(len(rows)), [f"epoch {epoch}" for epoch, _ in rows])
-    axes.set_yticks(range(max(len(row.writes) for _, row in rows) + 2))
-    axes.set_ylabel("nodes in the group")
-    axes.set_title(f"Which nodes serve token {token}", loc="left")
-    figure.legend(loc="outside right upper", frameon=False)
+    with canvas(ax, 6.4, 2.8) as axes:
+        for offset, side, fill, hatch in (
+            (-0.2, "reads", SHADES["removed"], ""),
+            (0.2, "writes", SHADES["added"], "//"),
+        ):
+            heights = [len(getattr(row, side)) for _, row in rows]
+            places = [i + offset for i in range(len(rows))]
+            bars = axes.bar(places, heights, 0.36, color=fill, hatch=hatch, label=side)
+            axes.bar_label(bars, [",".join(getattr(row, side)) for _, row in rows], fontsize=SMALL)
+        axes.set_xticks(range(len(rows)), [f"epoch {epoch}" for epoch, _ in rows])
+        axes.set_yticks(range(max(len(row.writes) for _, row in rows) + 2))
+        axes.set_ylabel("nodes in the group")
+        axes.set_title(f"Which nodes serve token {token}")
+        axes.legend(**BESIDE)
     lines = []
     for epoch, row in rows:
         sides = (("reads", row.reads), ("writes", row.writes))
         sizes = "; ".join(f"{side} {len(group)} ({', '.join(group)})" for side, group in sides)
         lines.append(f"epoch {epoch}: {sizes}")
-    return chart(figure, "\n".join([f"Which nodes serve token {token}, epoch by epoch", *lines]))
+    return chart(axes, "\n".join([f"Which nodes serve token {token}, epoch by epoch", *lines]))
 
 
-def step_table(*sources: Any) -> Chart:
+def step_table(*sources: Any, ax: Any = None) -> Chart:
     """Which steps the operation of each timeline has committed so far: a row per operation."""
     logs: list[tuple[str, list[str]]] = []
     for timeline in map(timeline_of, sources):
@@ -70,23 +68,23 @@ def step_table(*sources: Any) -> Chart:
         title = log[0].operation.title if log else "nothing yet"
         logs.append((title, [line.text for line in log]))
     longest = max((len(lines) for _, lines in logs), default=0)
-    figure, axes = empty_figure(1.6 + 1.5 * longest, 0.7 + 0.42 * len(logs))
-    for i, (_, lines) in enumerate(logs):
-        for j, line in enumerate(lines):
-            fill = next((f for word, f in FILLS.items() if word in line), SHADES["plain"])
-            axes.barh(i, 0.94, left=j + 0.03, height=0.72, color=fill, edgecolor=LIGHT["ink"])
-            words = line.split()
-            half = (len(words) + 1) // 2
-            text = " ".join(words[:half]) + "\n" + " ".join(words[half:])
-            axes.text(j + 0.5, i, text, ha="center", va="center", fontsize=7.5)
-    axes.set_yticks(range(len(logs)), [title for title, _ in logs])
-    axes.set_xticks([j + 0.5 for j in range(longest)], [str(j + 1) for j in range(longest)])
-    axes.set_xlabel("committed events, in order")
-    axes.set_xlim(0, longest)
-    axes.invert_yaxis()
-    axes.tick_params(length=0)
+    with canvas(ax, 1.6 + 1.5 * longest, 0.7 + 0.42 * len(logs)) as axes:
+        for i, (_, lines) in enumerate(logs):
+            for j, line in enumerate(lines):
+                fill = next((f for word, f in FILLS.items() if word in line), SHADES["plain"])
+                axes.barh(i, 0.94, left=j + 0.03, height=0.72, color=fill)
+                words = line.split()
+                half = (len(words) + 1) // 2
+                text = " ".join(words[:half]) + "\n" + " ".join(words[half:])
+                axes.text(j + 0.5, i, text, ha="center", va="center", fontsize=SMALL)
+        axes.set_yticks(range(len(logs)), [title for title, _ in logs])
+        axes.set_xticks([j + 0.5 for j in range(longest)], [str(j + 1) for j in range(longest)])
+        axes.set_xlabel("committed events, in order")
+        axes.set_xlim(0, longest)
+        axes.invert_yaxis()
+        axes.tick_params(length=0)
     said = [f"{title}: {', '.join(lines)}" for title, lines in logs]
-    return chart(figure, "\n".join(["The events of each operation, one epoch each", *said]))
+    return chart(axes, "\n".join(["The events of each operation, one epoch each", *said]))
 
 
 def meetings(source: Any, token: int) -> Sheet:
