@@ -18,7 +18,7 @@ from kit.edge.arguments import checked
 from kit.edge.progress import Terminal, in_notebook
 from kit.spark.machine import SparkUnavailable
 from kit.spark.sessions import Spark, is_remote, living, session
-from kit.views.static import bundle_of
+from kit.views.static import display_widget
 
 
 @contextmanager
@@ -115,12 +115,6 @@ class WidgetBar:
     def end(self, title: str, status: Status) -> None:
         """The last status stays."""
         self.show(title, status)
-
-
-def display_widget(widget: Any, words: str) -> None:
-    """Display a widget; a closed notebook has ``words``, which never change, in its place."""
-    display: Any = import_module("IPython.display")
-    display.display({**bundle_of(widget), "text/plain": words}, raw=True)
 
 
 class Progress:

@@ -3,11 +3,9 @@
 import time
 import uuid
 from abc import ABC, abstractmethod
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from html import escape
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,6 @@ from kit.edge.arguments import checked
 from kit.edge.paths import whole_path
 from kit.edge.progress import in_notebook
 from kit.errors import BadInput, KitError
-from kit.spark.progress import display_widget
 from kit.spark.rows import columns_of
 from kit.spark.schemas import EPOCHS, table
 from kit.spark.sessions import Spark
@@ -27,6 +24,7 @@ from kit.spark.storing import for_spark
 from kit.spark.traces import LAG, PlainTraces, Tables, lag_of, store, stored
 from kit.views.chart import Chart, canvas, chart
 from kit.views.palette import BESIDE, SHADES
+from kit.views.static import display_widget
 
 PAUSE = 0.2  # seconds between two looks
 LONGEST_PAUSE = 3600
@@ -160,10 +158,7 @@ class LiveChart:
 
     def __call__(self, lag: pd.DataFrame) -> None:
         """Draw a lag report."""
-        shown = lag_chart(lag)
-        picture = b64encode(shown.png).decode()
-        words = escape(shown.words, quote=True)
-        image = f'<img src="data:image/png;base64,{picture}" alt="{words}">'
+        image = lag_chart(lag).html()
         if self.widget is None:
             self.widget = import_module("ipywidgets").HTML(image)
             display_widget(self.widget, "Epochs behind: a chart grows here as runs come in")

@@ -1,6 +1,7 @@
 """A chart: a drawn figure and the same facts in words, whoever draws it."""
 
 import io
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
@@ -8,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from kit.views.fragment import h
 from kit.views.palette import MATPLOTLIB
 
 
@@ -22,6 +24,11 @@ class Chart(Struct, frozen=True):
 
     def __repr__(self) -> str:
         return self.words
+
+    def html(self) -> str:
+        """The picture as an element of a page, for what is drawn again and again."""
+        source = f"data:image/png;base64,{b64encode(self.png).decode()}"
+        return h("img", src=source, alt=self.words).html()
 
     def _repr_mimebundle_(self, **_options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         return (

@@ -7,6 +7,7 @@ as the text alternative, and the few styles a table needs are written on its cel
 
 import base64
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +147,12 @@ def bundle_of(shown: Any, **options: Any) -> dict[str, Any]:
     """What a notebook gets to show a thing, by media type: of a widget its live view, too."""
     bundle = getattr(shown, "_repr_mimebundle_", dict)(**options) or {}
     return dict(bundle[0] if isinstance(bundle, tuple) else bundle)
+
+
+def display_widget(widget: Any, words: str) -> None:
+    """Display a widget; a closed notebook has ``words``, which never change, in its place."""
+    display: Any = import_module("IPython.display")
+    display.display({**bundle_of(widget), "text/plain": words}, raw=True)
 
 
 class Shown:
