@@ -366,7 +366,7 @@ class Paxos(MachineModel):
 
     # -- what must hold ----------------------------------------------------------------------------
 
-    def newest_epoch(self, s: MachineState) -> int:
+    def newest_epoch(self, s: Any) -> int:
         """The last epoch whose value a node knows to be chosen."""
         return len(self.history(s))
 

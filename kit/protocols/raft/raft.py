@@ -159,9 +159,9 @@ class Raft(MachineModel):
         smallest={"nodes": 1, "members": "A", **QUIET, "requests": ("x",), "writes_apart": True})
     # fmt: on
 
-    def newest_epoch(self, s: MachineState) -> int:
+    def newest_epoch(self, s: Any) -> int:
         """The highest term that a server knows."""
-        return max(node.server.term for node in s.nodes)
+        return max(int(node.server.term) for node in s.nodes)
 
     def set_up(self) -> None:
         """Take the members and beginnings. Raises BadInput for those of no node, members twice, or

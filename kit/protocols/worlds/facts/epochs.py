@@ -68,7 +68,7 @@ def waits(now: Now) -> bool:
 
 
 def _epoch(now: Now) -> str:
-    return f"Epoch {moment.epoch(now.m, now.after)}"
+    return f"Epoch {now.m.newest_epoch(now.after)}"
 
 
 def says_begins(now: Now) -> str:
@@ -104,7 +104,7 @@ def says_streams(now: Now) -> str:
 def says_ended(now: Now) -> str:
     """How many epochs it took, and who did not need to know."""
     behind = {row.node for row in moment.applied(now.m, now.after)
-              if row.epoch < moment.epoch(now.m, now.after) - 1}  # fmt: skip
+              if row.epoch < now.m.newest_epoch(now.after) - 1}  # fmt: skip
     number = counted(len(now.after.tcm.events), "epoch")
     return f"{_epoch(now)} is the last of {number}. More than one epoch behind: {in_order(behind)}."
 
