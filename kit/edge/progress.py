@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from html import escape
 from importlib import import_module
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 Progress = Callable[[int, int], None]
 PATIENCE = 0.5  # seconds before anything is shown
@@ -31,6 +31,7 @@ def seldom(tell: Progress) -> Progress:
     return told_seldom
 
 
+@runtime_checkable
 class Paper(Protocol):
     """Something on which one line, or one bar, is drawn again and again."""
 
@@ -65,25 +66,26 @@ class Terminal:
 
 
 class Cell:
-    """A bar below a notebook's cell; it is gone when the work is done."""
+    """A bar below a notebook's cell; when the work is done, only the ``rest`` stands there."""
 
-    def __init__(self) -> None:
-        self._display: Any = import_module("IPython.display")
+    def __init__(self, rest: str = "") -> None:
+        self._rest = {"text/plain": rest}
         self._handle: Any = None
 
     def draw(self, done: int, total: int | None, words: str) -> None:
         """A native bar with words; one that only moves where nobody knows how much there is."""
         known = "" if total is None else f' max="{total}" value="{min(done, total)}"'
-        bar = self._display.HTML(f"<progress{known}></progress> {escape(words)}")
+        bar = {"text/html": f"<progress{known}></progress> {escape(words)}"} | self._rest
         if self._handle is None:
-            self._handle = self._display.display(bar, display_id=True)
+            display = import_module("IPython.display").display
+            self._handle = display(bar, raw=True, display_id=True)
         else:
-            self._handle.update(bar)
+            self._handle.update(bar, raw=True)
 
     def clear(self) -> None:
-        """An empty text."""
+        """The rest."""
         if self._handle is not None:
-            self._handle.update(self._display.HTML(""))
+            self._handle.update(self._rest, raw=True)
 
 
 class ProgressBar:
@@ -102,7 +104,7 @@ class ProgressBar:
         Without ``paper`` the bar finds one by itself: the notebook's, the terminal's, or none.
         """
         self._words, self._total, self._clock = words, total, clock
-        self._paper = paper or _paper()
+        self._paper = paper or paper_here()
         self._next = clock() + PATIENCE
         self._drawn_on: Paper | None = None
 
@@ -147,9 +149,10 @@ def in_notebook() -> bool:
     return shell is not None and hasattr(shell.get_ipython(), "kernel")
 
 
-def _paper() -> Paper | None:
+def paper_here(rest: str = "") -> Paper | None:
+    """The paper of this place, None where nobody looks; a closed notebook keeps the ``rest``."""
     if HERE:
         return HERE[-1]
     if in_notebook():
-        return Cell()
+        return Cell(rest)
     return Terminal() if sys.stderr is not None and sys.stderr.isatty() else None
