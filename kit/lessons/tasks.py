@@ -65,16 +65,3 @@ def task_named(name: str) -> Task:
     if (task := next((task for task in _declared() if task.name == name), None)) is None:
         raise BadInput("exercise", name, one_of(name, list(tasks())))
     return task
-
-
-def solution_of(task: Task) -> Callable[..., Any]:
-    """The function that answers an exercise, in Python alone: that of its name in ``solutions.py``
-    of its family, else the one that its judge compares with.
-    """
-    judge: Any = task.judge
-    for family in families():
-        if any(task in family.load(place).TASKS for place in family.tasks):
-            own = (family.folder / "solutions.py").is_file() and family.load("solutions")
-            solution: Callable[..., Any] = getattr(own, judge.name, judge.truth)
-            return solution
-    raise BadInput("task", task.name, "one that a family declares")

@@ -1,8 +1,8 @@
 """A teacher's notebook: a lesson with its folds open and its exercises answered.
 
-A run, typed lines and a ring are filled in as the judge finds them. A function is the kit's own
-where that needs nothing but Python, and else the one that its family's ``solutions`` has. Each
-answer is judged here, as a learner's is. A hunt has its key, for a class chooses the seed.
+A run, typed lines and a ring are filled in as the judge finds them, a function is the one that the
+judge compares with, in Python alone. Each answer is judged here, as a learner's is. A hunt has its
+key, for a class chooses the seed.
 """
 
 import ast
@@ -19,7 +19,7 @@ from kit.errors import BadInput, KitError
 from kit.lessons.exercises import Exercise, counted_in, exercise, source_of
 from kit.lessons.handouts import LARGEST, NOTEBOOK
 from kit.lessons.stills import Judgement
-from kit.lessons.tasks import Task, solution_of
+from kit.lessons.tasks import Task
 from kit.views.static import bundle_of
 
 CHECK = re.compile(r"""\bexercise\(["']([\w-]+)["']\)\.check\(""")
@@ -84,11 +84,8 @@ def _answer(task: Task) -> tuple[str, str, Any] | None:
         written = pformat(json.loads(ring), width=WIDTH, sort_dicts=False)
         return f"ring = {written}", "ring", ring
     if task.wants == "function":
-        for function in (solution_of(task), judge.truth):
-            code = _named(judge.name, function)
-            sent = {"name": judge.name, "source": code}
-            if judge(sent).passed:
-                return f"\n{code}\n", judge.name, sent
+        code = _named(judge.name, judge.truth)
+        return f"\n{code}\n", judge.name, {"name": judge.name, "source": code}
     return None
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from kit.lessons.hunting import Hunt, drawn, hunt
 from kit.lessons.replays import Ground, replay
-from kit.lessons.tasks import solution_of, tasks
+from kit.lessons.tasks import tasks
 from kit.model.model import always
 from kit.model.registry import scenario_of
 from kit.model.scenario import file_named, open_file
@@ -185,4 +185,4 @@ for _own in sorted((ROOT / "tests/protocols").glob("*/answers.py")):
 
 for _task in tasks().values():
     if _task.wants == "function":
-        RIGHT.setdefault(_task.name, partial(solution_of, _task))
+        RIGHT.setdefault(_task.name, partial(getattr, _task.judge, "truth"))

@@ -21,14 +21,11 @@ from kit.protocols.cms.commit import Commit
 from kit.protocols.cms.drill import BOOT, DUMP
 from kit.protocols.cms.facts.commit import requests
 from kit.protocols.cms.facts.schema import changes, known_line, known_rows
-from kit.protocols.cms.migration import MigratingCluster, MigratingNode, Migration, numbered
-from kit.protocols.cms.rules.events import Metadata, enact, objection
-from kit.protocols.cms.rules.log import Entry, slice_since
-from kit.protocols.cms.rules.members import NAMES, Members, quorums
-from kit.protocols.cms.rules.members import decides as is_decided
+from kit.protocols.cms.migration import MigratingCluster, Migration, numbered
+from kit.protocols.cms.rules.log import slice_since
+from kit.protocols.cms.rules.members import quorums
 from kit.protocols.cms.schema import Schema
 from kit.protocols.gossip.rules import schema_of
-from kit.protocols.paxos.rules import Slot, promise
 
 if TYPE_CHECKING:  # what no page has
     from kit.widgets.player import Player
@@ -261,21 +258,19 @@ def _began(timeline: Timeline) -> str | None:
 
 
 def promises(ballots: list[int]) -> list[bool]:
-    """Of ballots in the order in which an acceptor is asked: whether it promises each."""
-    slot, answers = Slot[str](1), []
-    for ballot in ballots:
-        answers.append(ballot >= slot.promised)
-        slot = promise(slot, ballot)
-    return answers
+    """A ballot is promised where no higher one was."""
+    return [ballot == max(ballots[: place + 1]) for place, ballot in enumerate(ballots)]
 
 
 def accepted(events: list[str]) -> list[bool]:
-    """Of events in the order of the log, which is empty at first: whether each is accepted."""
-    metadata, answers = Metadata(), []
-    for epoch, event in enumerate(events, 1):
-        answers.append(objection(metadata, event) is None)
-        if answers[-1]:
-            metadata = enact(metadata, Entry(epoch, event, ""))
+    """A table can be created where it is not, and altered or dropped where it is."""
+    there: set[str] = set()
+    answers = []
+    for event in events:
+        kind, _, table = event.split()
+        answers.append((table in there) != (kind == "create"))
+        if answers[-1] and kind != "alter":
+            there ^= {table}
     return answers
 
 
@@ -296,18 +291,9 @@ def _by_the_log(s: MigratingCluster) -> bool:
 
 
 def log_may_begin(nodes: list[tuple[str, bool, list[int]]]) -> bool:
-    """Whether the first of these nodes may begin the log: the model's own rule."""
-    model = Migration(Migration.Parameters(nodes=len(nodes)))
-    cluster = [
-        MigratingNode(is_new=version == "new", frozen=switch, facts=sum(1 << each for each in has))
-        for version, switch, has in nodes
-    ]
-    heard = [place for place, node in enumerate(cluster) if node.is_new]
-    unlike = [place for place in heard if cluster[place].facts != cluster[0].facts]
-    answered, differ = (sum(1 << place for place in some) for some in (heard, unlike))
-    cluster[0] = cluster[0].but(initiator=0, answered=answered, unlike=differ)
-    s = model.start().but(nodes=tuple(cluster))
-    return model.refusal(s, Migration.begin_log("A")) is None
+    """Nobody is open to changes, and all have the same."""
+    closed = all(version == "new" or switch for version, switch, _ in nodes)
+    return closed and all(has == nodes[0][2] for _, _, has in nodes)
 
 
 def _nodes(chance: random.Random) -> Arguments:
@@ -324,9 +310,8 @@ def _nodes(chance: random.Random) -> Arguments:
 
 
 def decides(readers: list[str], writers: list[str], up: list[str]) -> bool:
-    """Whether an event can be committed by the nodes that answer."""
-    able, *groups = (sum(1 << NAMES.index(n) for n in names) for names in (up, readers, writers))
-    return is_decided(Members(readers=groups[0], writers=groups[1]), able)
+    """More than half of either group answers."""
+    return all(2 * len({*group} & {*up}) > len(group) for group in (readers, writers))
 
 
 def _groups(chance: random.Random) -> Arguments:

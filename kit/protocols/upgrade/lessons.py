@@ -13,7 +13,7 @@ from kit.model.flows import OWN_WORDS
 from kit.model.timeline import PassedStep, Timeline
 from kit.protocols.upgrade import facts
 from kit.protocols.upgrade.raft_upgrade import LOG, Cut, RaftUpgrade
-from kit.protocols.upgrade.rules import KNOWN, POST, SYNCHRONIZE, next_step, state_at_start
+from kit.protocols.upgrade.rules import KNOWN, POST, SYNCHRONIZE, next_step
 from kit.protocols.upgrade.topology_upgrade import TopologyUpgrade
 from kit.views.static import Sheet
 
@@ -120,6 +120,14 @@ def _breaks(name: str) -> Callable[[Timeline], str | None]:
         return f"At the end of your run, this promise is still kept: {promise.title}."
 
     return broken
+
+
+def state_at_start(value: str | None) -> str:
+    """The four known values stand for themselves."""
+    known = ("use_pre_raft_procedures", "synchronize", "use_post_raft_procedures", "recovery")
+    if value is None:
+        return known[0]
+    return value if value in known else "recovery"
 
 
 TASKS = (

@@ -13,7 +13,6 @@ from kit.lessons.predictions import predict
 from kit.lessons.tasks import task_named
 from kit.model.registry import build, entry_of
 from kit.model.timeline import Timeline, played_out
-from kit.protocols.topology import solutions
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.lessons.coordinator import (
     GROUNDS,
@@ -33,6 +32,7 @@ from kit.protocols.topology.lessons.joining import (
     who_decides,
 )
 from kit.search.check import check
+from tests.protocols import by_rules
 from tests.protocols.topology.test_panels import after
 from tests.saying import like
 from tests.views.frames import go_on
@@ -110,7 +110,7 @@ def test_the_solution_on_nodes_that_must_be_up_agrees_with_the_queue(kind: str) 
     for down in ([], ["B"], ["A", "B"], ["C"]):
         for ignored in ([], ["B"], ["A", "B"]):
             case = (kind, "A", "B", down, ignored)
-            assert may_begin(*case) == solutions.may_begin(*case), case
+            assert may_begin(*case) == by_rules.may_begin(*case), case
     assert task_named("may-begin").seeded
 
 

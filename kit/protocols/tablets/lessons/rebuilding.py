@@ -1,7 +1,6 @@
 """What the lesson on rebuilds and repairs asks and checks: sources, losses, ranges, tombstones."""
 
 import random
-from collections.abc import Mapping
 from typing import Any
 
 from kit.errors import KitError, counted
@@ -12,8 +11,6 @@ from kit.lessons.stills import still
 from kit.model.flows import flows
 from kit.model.timeline import PassedStep, Timeline
 from kit.protocols.tablets.panels.losses import losses, one_more, repair_map
-from kit.protocols.tablets.rules.availability import unrepaired_in_time
-from kit.protocols.tablets.rules.maps import Tablet, TabletMap
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.topology import CrashMember
 
@@ -81,13 +78,11 @@ MODES = ("timeout", "repair")
 TABLETS = 4
 
 
-def to_be_warned_of(mode: str, repaired: Mapping[str, int], today: int, grace: int) -> list[int]:
-    """The tablets whose deleted rows may come back, by the mode in which tombstones are collected
-    and the day of each one's last repair, if there was any (``repaired``).
-    """
-    given = {int(tablet): day for tablet, day in repaired.items()}
-    tablets = TabletMap("ks.t", tuple(Tablet(last, ()) for last in range(TABLETS)))
-    return [*unrepaired_in_time(tablets, given, today, grace)] if mode == "timeout" else []
+def to_be_warned_of(mode: str, repaired: dict[str, int], today: int, grace: int) -> list[int]:
+    """By timeout, those whose last repair is older than the grace, or that had none."""
+    if mode == "repair":
+        return []
+    return [n for n in range(4) if str(n) not in repaired or today - repaired[str(n)] > grace]
 
 
 def _drawn(chance: random.Random) -> Arguments:

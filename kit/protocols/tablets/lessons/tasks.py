@@ -1,7 +1,6 @@
 """Exercises on tablets: stages, requests, loads and sizes, drains and losses."""
 
 import random
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kit.errors import counted
@@ -10,13 +9,8 @@ from kit.lessons.questions import model_of
 from kit.lessons.replays import Ground, breaking, broken, run_task
 from kit.model.timeline import Timeline, played_out
 from kit.protocols.tablets.balance import Balance
-from kit.protocols.tablets.lessons.balancing import decision_on
-from kit.protocols.tablets.rules.availability import availability
-from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole, balancer_input
-from kit.protocols.tablets.rules.balance.loads import Loads
-from kit.protocols.tablets.rules.maps import RESIZE_TYPES, Tablet, TabletMap, last_tokens
-from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica
-from kit.protocols.tablets.rules.stages import TRANSITIONS, stages
+from kit.protocols.tablets.rules.maps import RESIZE_TYPES
+from kit.protocols.tablets.rules.stages import stages
 from kit.protocols.tablets.tablets import Tablets
 
 HOSTS = "ABCDEF"
@@ -51,11 +45,13 @@ def late_refused(timeline: Timeline) -> str | None:
 
 
 def replicas_used(stage: str, write: bool, old: list[str], new: list[str]) -> list[str]:
-    """The hosts that a request is for in a stage, sorted. The truth is the table of stages."""
-    sets = ReplicaSets(*(tuple(map(TabletReplica, hosts)) for hosts in (old, new)))
-    tables = TRANSITIONS["documents"].values()
-    row = next(row for table in tables for row in table.states if row.name == stage)
-    return sorted(each.host for each in sets.chosen(row.writes if write else row.reads))
+    """Written down by hand: where both are written, where reads are new."""
+    both = ("write_both_read_old", "streaming", "rebuild_repair", "write_both_read_new",
+            "write_both_read_old_fallback_cleanup")  # fmt: skip
+    reads_new = ("write_both_read_new", "use_new", "cleanup", "end_migration")
+    if write and stage in both:
+        return sorted({*old, *new})
+    return sorted(new if stage in reads_new else old)
 
 
 def _request(chance: random.Random) -> Arguments:
@@ -115,9 +111,14 @@ def split_after_all(timeline: Timeline) -> str | None:
 
 
 def resize_decided(average: int, under_way: str, count: int, initial: int) -> str:
-    """The decision on a table: the truth is the planner's rule."""
-    kind = next(each for each in RESIZE_TYPES if each == under_way)
-    return decision_on(average, kind, count, initial).resize_type
+    """Written down by hand: thresholds 50 and 100, revoked at 100 and 50."""
+    if under_way == "split":
+        return "none" if average < 100 else "split"
+    if under_way == "merge":
+        return "none" if average > 50 else "merge"
+    if average > 100:
+        return "split"
+    return "merge" if average < 50 and count > max(1, initial) else "none"
 
 
 def _resize(chance: random.Random) -> Arguments:
@@ -130,25 +131,17 @@ RACKS = {host: f"r{1 + i // 2}" for i, host in enumerate(HOSTS)}
 MOST_TABLETS = 6
 
 
-def map_of(tablets: Sequence[Sequence[str]]) -> TabletMap:
-    """A table's map from the hosts of each tablet."""
-    replicas = (tuple(map(TabletReplica, hosts)) for hosts in tablets)
-    return TabletMap("ks.t", tuple(map(Tablet, last_tokens(len(tablets)), replicas)))
-
-
-def homes(host: str, replicas: list[str], racks: Mapping[str, str], closed: list[str]) -> list[str]:
-    """The nodes that may take the replica on a host, sorted: the planner's own rule."""
-
-    def role(name: str) -> NodeRole:
-        if name == host:
-            return "leaving"
-        return "excluded" if name in closed else "normal"
-
-    names = sorted(racks)
-    nodes = [BalancerNode(name, "dc1", racks[name], 1, role=role(name)) for name in names]
-    loads = Loads(balancer_input(nodes, {"ks.t": map_of([replicas])}), "server")
-    fit = loads.places.fit(loads.given.rows, [0], names.index(host))
-    return [name for name, fits in zip(names, fit.tolist(), strict=True) if fits]
+def homes(host: str, replicas: list[str], racks: dict[str, str], closed: list[str]) -> list[str]:
+    """Written down by hand: no second replica on a node, no rack beyond the fullest one."""
+    held = [racks[each] for each in replicas]
+    most = max(held.count(rack) for rack in held)
+    return sorted(
+        node
+        for node in racks
+        if node not in replicas
+        and node not in closed
+        and (racks[node] == racks[host] or held.count(racks[node]) < most)
+    )
 
 
 def _drain(chance: random.Random) -> Arguments:
@@ -159,8 +152,12 @@ def _drain(chance: random.Random) -> Arguments:
 
 
 def without_majority(tablets: list[list[str]], down: list[str]) -> list[int]:
-    """The numbers of the tablets that have no majority with these nodes down."""
-    return [each.tablet for each in availability(map_of(tablets), down) if each.spare < 0]
+    """Counted: not more than half are up."""
+    return [
+        number
+        for number, nodes in enumerate(tablets)
+        if 2 * sum(node not in down for node in nodes) <= len(nodes)
+    ]
 
 
 def _loss(chance: random.Random) -> Arguments:

@@ -9,7 +9,6 @@ from kit.lessons.judge import Arguments, function_task
 from kit.lessons.questions import PosedQuestion, copied, model_of, posed
 from kit.lessons.replays import Ground, ends, run_task, takes
 from kit.lessons.stills import still
-from kit.masks import mask_of, nodes_in
 from kit.model.registry import build, check_one_of, edition_of
 from kit.model.timeline import PassedStep, Timeline
 from kit.protocols.topology import coordinator as work
@@ -17,7 +16,6 @@ from kit.protocols.topology import topology as act
 from kit.protocols.topology.control import has_majority, let_in, served
 from kit.protocols.topology.facts import barrier, operation_title
 from kit.protocols.topology.rules import cluster
-from kit.protocols.topology.rules.decide import queue
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, EdgeRow, Edition
 from kit.protocols.topology.rules.work import TopologyOperation, failure, machine_of, under_way
@@ -188,31 +186,11 @@ def two_coordinators(timeline: Timeline) -> str | None:
 
 
 def may_begin(kind: str, node: str, other: str, down: list[str], ignored: list[str]) -> bool:
-    """Whether a request may begin with these nodes down, in a cluster of A to E.
-
-    ``other`` is the node that is replaced. The truth is the coordinator's own queue.
-    """
-    names = [*NAMES, "X"]
-    joins = kind in ("join", "replace")
-    subject = names.index("X") if joins else names.index(node)
-    request = cluster.NodeEntry(
-        state="none" if joins else "normal",
-        tokens=not joins,
-        request=kind,
-        request_id=1,
-        replaced=names.index(other) if kind == "replace" else -1,
-    )
-    nodes = [cluster.NodeEntry(state="normal", tokens=True)] * len(NAMES) + [cluster.NodeEntry()]
-    nodes[subject] = request
-    topology = cluster.ClusterTopology(
-        nodes=tuple(nodes),
-        ignored=mask_of(names.index(name) for name in ignored),
-        requests=(cluster.RequestEntry(kind, subject),),
-        members=(1 << len(NAMES)) - 1,
-    )
-    alive = (1 << len(names)) - 1 & ~mask_of(names.index(name) for name in down)
-    (entry,) = queue(topology, alive, cluster.Setting("server"))
-    return not any(nodes_in(entry.waits_for)) and entry.standing == "next"
+    """Whoever a request does not pass over must be up; a rebuild needs its own node alone."""
+    if kind == "rebuild":
+        return node not in down
+    without = {"remove": {*ignored, node}, "replace": {*ignored, other}}.get(kind, set())
+    return not set(down) - without
 
 
 def _random_request(chance: random.Random) -> Arguments:
@@ -277,9 +255,12 @@ OPERATIONS = ("bootstrapping", "replacing", "decommissioning", "removing")
 
 
 def where_back(operation: str, state: str) -> str:
-    """The state to which failed work of a state leads, by the documents; empty: there is none."""
-    edge = MACHINES["documents"][operation].edge(state, "rollback")
-    return "" if edge is None else edge.target
+    """Before reads move, failed work leads back: to be normal again, or out."""
+    back = ("left_token_ring", "rollback_to_normal", "tablet_migration")
+    if state in (*back, "write_both_read_new"):
+        return ""
+    leaves = operation in ("decommissioning", "removing")
+    return "rollback_to_normal" if leaves else "left_token_ring"
 
 
 def _random_state(chance: random.Random) -> Arguments:
@@ -293,8 +274,8 @@ def goes_back(m: Any, step: PassedStep) -> bool:
     operation = under_way(before)
     if operation is None or before.transition != "write_both_read_old":
         return False
-    target = where_back(operation.machine, before.transition)
-    return bool(after.transition == target)
+    edge = MACHINES["documents"][operation.machine].edge(before.transition, "rollback")
+    return edge is not None and bool(after.transition == edge.target)
 
 
 def states_of(s: Any) -> list[str]:

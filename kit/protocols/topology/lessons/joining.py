@@ -10,9 +10,8 @@ from kit.lessons.replays import Ground, ends, run_task, takes
 from kit.lessons.stills import still
 from kit.masks import nodes_in
 from kit.model.timeline import PassedStep, Timeline
-from kit.protocols.topology import handshake
 from kit.protocols.topology import topology as act
-from kit.protocols.topology.handshake import CHECKS, CLUSTER, FEATURE, REASONS, JoinRow
+from kit.protocols.topology.handshake import CHECKS, CLUSTER, FEATURE, REASONS
 from kit.protocols.topology.join import Join, joiner
 from kit.protocols.topology.rules import cluster
 from kit.protocols.topology.rules.decide import queue
@@ -63,14 +62,10 @@ WAYS_OF = ("", "bootstrapping", "normal", "left")
 
 
 def turned_away(cluster: str, features: list[str], enabled: list[str], row: str) -> str:
-    """Who turns a joiner away, in one word; empty: it is accepted. The truth is the checks'."""
-    host = "N1"
-    rows = (JoinRow(host, row),) if row else ()
-    tables = handshake.JoinTables(rows, (), tuple(enabled))
-    asks = handshake.JoinNodeRequest(host, 1, cluster, handshake.SNITCH, tuple(features), ())
-    failing = (each for each in CHECKS if each.fails(tables, asks, ()))
-    order = {"receiver": "member", "placing": "member", "coordinator": "coordinator"}
-    return next((order[each.by] for each in failing), "")
+    """Its configuration and its row first, what it supports last."""
+    if cluster != "prod" or row:
+        return "member"
+    return "coordinator" if set(enabled) - set(features) else ""
 
 
 def _random_joiner(chance: random.Random) -> Arguments:
@@ -135,27 +130,12 @@ QUEUED = ("join", "leave", "rebuild", "cleanup", "truncate_table")
 OF_CLUSTER = ("cleanup", "truncate_table")
 
 
-def queue_order(edition: Edition, kinds: list[str]) -> list[str]:
-    """Requests of several kinds, given as they were made, in the order in which they are taken.
-
-    All nodes are up, no tablet is in the way, and no node owes a cleanup. The truth is the
-    coordinator's own queue.
-    """
-    nodes = [cluster.NodeEntry(state="normal", tokens=True)] * 3
-    requests = []
-    for number, kind in enumerate(kinds, start=1):
-        node = cluster.NOBODY if kind in OF_CLUSTER else len(nodes)
-        requests.append(cluster.RequestEntry(kind, node))
-        if node != cluster.NOBODY:
-            state = "none" if kind == "join" else "normal"
-            nodes.append(cluster.NodeEntry(state=state, request=kind, request_id=number))
-    topology = cluster.ClusterTopology(
-        nodes=tuple(nodes),
-        requests=tuple(requests),
-        queue=tuple(i for i, kind in enumerate(kinds, start=1) if kind in OF_CLUSTER),
-    )
-    everybody = (1 << len(nodes)) - 1
-    return [entry.kind for entry in queue(topology, everybody, cluster.Setting(edition))]
+def queue_order(edition: str, kinds: list[str]) -> list[str]:
+    """By age, or first the nodes by kind and then what concerns all by age."""
+    if edition == "documents":
+        return kinds
+    rank = {"join": 0, "leave": 1, "rebuild": 2}
+    return sorted(kinds, key=lambda kind: rank.get(kind, 3))
 
 
 def _random_queue(chance: random.Random) -> Arguments:
