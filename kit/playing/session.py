@@ -26,11 +26,12 @@ from kit.model.source import error_line
 from kit.model.timeline import LONGEST_RUN, Moment, Timeline, held
 from kit.model.vet import asking, is_own, uncollected
 from kit.playing.breaking import Breaks
-from kit.playing.opening import Source, open_source, panels_named
+from kit.playing.opening import Source, open_named, open_source, panels_named
 from kit.playing.verdicts import ending
 from kit.search.causes import MOST_STATES, Cause, Possible, Restored
 from kit.search.check import Progress, Result, check
 from kit.views.actions import end_words, mark, refusal_text
+from kit.views.dangers import without
 from kit.views.export import LIMIT, Exported, export_html
 from kit.views.frame import frame_text
 from kit.views.rendered import RenderedTimeline
@@ -110,6 +111,7 @@ class Session:
         chosen = panels_named(self.model, panels)
         self.rendered = RenderedTimeline(self.timeline, panels=chosen, drawn=drawn)
         self.breaks = Breaks(self)
+        self.opener: Callable[[str], object] = lambda name: self.show(open_named(name).timeline)
         self._longest = 0  # moments of the longest history that was shown before
         # Held by whoever acts or draws: programs and widgets of JupyterLab do in threads of theirs.
         self.lock = threading.RLock()
@@ -350,7 +352,11 @@ class Session:
             "do": lambda: timeline.do(self._marked(rest)),
             "break": lambda: self.breaks.perform(rest),
             "macro": lambda: self._run(rest),
+            "off": lambda: self._without(*rest.partition(":")[::2]),
         }
+        if verb == "story":
+            self.opener(rest)
+            return self.timeline.now
         act = plain.get(message.control) or named.get(verb)
         if act is None and message.control != "mermaid":
             raise BadInput("control", message.control, "a control of the player")
@@ -495,6 +501,12 @@ class Session:
         if not actions:
             raise Refused("Nothing to do here: every step of this run is already done.")
         return self.timeline.run(held(self.timeline, actions))
+
+    def _without(self, safeguard: str, action: str) -> Moment:
+        """Repeat the run without a safeguard, as a branch, and then do what it held up."""
+        timeline = self.timeline
+        timeline.again(without(timeline.here, safeguard), timeline.at)
+        return timeline.do(self._marked(action))
 
     def _find(self, action: Any) -> Any:
         if not isinstance(action, str):

@@ -174,12 +174,14 @@ class Parted(Struct, frozen=True):
 def parted(model: Model[Any, Any], actions: Iterable[Any], safeguard: str) -> Parted | None:
     """Where a run parts from the same one with a safeguard (its name) that is off.
 
-    None where it never does, or where a run with the safeguard starts differently.
+    None where it never does; one with the safeguard may start differently (step -1).
     """
     off = tuple(name for name in model.off if name != safeguard)
     other, here = made_again(model, plainly(model.parameters), off), model.start()
     there, silently = other.start(), None
-    for number, action in enumerate(actions if here == there else ()):
+    if here != there:
+        return Parted(-1, "", refused=False)
+    for number, action in enumerate(actions):
         if (refusal := other.refusal(there, action)) is not None:
             return Parted(number, refusal.reason, refused=True)
         now, then = model.act(here, action), other.act(there, action)

@@ -18,6 +18,7 @@ from kit.model import trace as traces
 from kit.model.timeline import Timeline
 from kit.playing import verdicts
 from kit.playing.links import link_of, place_in
+from kit.playing.opening import open_named
 from kit.playing.session import Session
 from kit.playing.setup import Field, Setup
 from kit.search.check import check, check_searchable
@@ -98,6 +99,7 @@ class Drawer:
         self.stored = len(session.timeline.moments)
         self.work = session.breaks.work = Elsewhere(tell, program)
         self.setup = Setup(session)
+        session.opener = self._open
         self.verdict: str = ""
         self.is_busy = False
         self._note: tuple[str, str, bool] = "", "", False
@@ -135,6 +137,8 @@ class Drawer:
         if isinstance(said, Begin):
             return self._forgetting(self.setup.reset())
         if isinstance(said, Link):
+            if not self.stored:
+                raise BadInput("link", "another story", "a run of the story of this page")
             timeline, story = self.session.timeline, self.session.origin
             known = place_in(timeline, story, self.stored) if said.quiet else None
             run, step = known or (link_of(timeline, story.model), None)
@@ -158,6 +162,12 @@ class Drawer:
                     actions = Timeline.load(traces.loads(said.run)).actions()
                     self.session.lead_to(actions, said.ending)
         return ""
+
+    def _open(self, story: str) -> None:
+        """Open another story here; the page's address leads to none of its runs."""
+        self.session.show(open_named(story).timeline)
+        self.setup, self.stored, self.verdict = Setup(self.session), 0, ""
+        self.show()
 
     def _forgetting(self, words: str) -> str:
         """The last verdict was of another model than the one that is shown now."""

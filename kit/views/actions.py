@@ -163,29 +163,26 @@ def first_waiting(scene: Scene) -> tuple[Any, Refusal] | None:
 
 
 def end_words(scene: Scene, closed: Sequence[Gate] = ()) -> str:
-    """Say kindly that this is the end, and what holds up the rest, or else what was reached."""
-    words = ["This is the end."]
-    cause = first_waiting(scene)
-    reasons = [cause[1].reason] if cause else [gate.why or gate.sentence for gate in closed]
-    if down := awaits_operator(scene.model, scene.state):
-        reasons = [down]
-    if reasons:
+    """Say kindly that this is the end, and what holds up the rest."""
+    if reasons := _held_up(scene, closed):
         why, _, _ = reasons[0].partition(": ")  # the rest is told where one asks
-        words.append(f"Nothing more happens on its own: {why.rstrip('.')}.")
-    else:
-        goals = (each for each in scene.model.properties if each.kind == "sometimes")
-        reached = [each.title for each in goals if each.check(scene.state)]
-        words += (f"{title}." for title in reached[-1:])
-        if not reached and scene.milestone:
-            words = [f"This is the end: {scene.milestone}."]
-    return " ".join(words)
+        return f"This is the end. Nothing more happens on its own: {why.rstrip('.')}."
+    return "This is the end."
+
+
+def _held_up(scene: Scene, closed: Sequence[Gate]) -> list[str]:
+    """Why nothing more happens by itself, the first reason first; none where all is done."""
+    if down := awaits_operator(scene.model, scene.state):
+        return [down]
+    cause = first_waiting(scene)
+    return [cause[1].reason] if cause else [gate.why or gate.sentence for gate in closed]
 
 
 def ends_well(scene: Scene, gates: Sequence[Gate] = ()) -> bool:
     """Whether a run has come to its end, waits for nothing and has broken no promise."""
-    if scene.suggested is not None or scene.breaches():
+    if scene.suggested is not None or scene.action is None or scene.breaches():
         return False
-    return first_waiting(scene) is None and all(gate.is_open for gate in gates)
+    return not _held_up(scene, [gate for gate in gates if not gate.is_open])
 
 
 def _others(scene: Scene, options: Sequence[Option]) -> list[Frag]:

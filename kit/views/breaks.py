@@ -9,9 +9,10 @@ from kit.errors import are, counted
 from kit.model.model import Model, Safeguard
 from kit.model.timeline import Breach, PassedStep
 from kit.search.causes import Inquiry, Parted, Possible, Restored, parted
-from kit.views.actions import concerned, next_button
+from kit.views.actions import concerned, mark, next_button
+from kit.views.dangers import goes_alike, needed, without
 from kit.views.fragment import Frag, Kid, h
-from kit.views.headlines import MOST_WORDS, break_told, headline
+from kit.views.headlines import MOST_WORDS, break_told, headline, what_if
 from kit.views.lanes import how_seen, known_parts, mermaid, seen
 from kit.views.panel import Scene
 from kit.views.parts import act_button, soft
@@ -24,14 +25,12 @@ CONTRADICTS = re.compile(
 """Where a witness puts one fact against another."""
 HEADLESS = re.compile(r"(?:is|are|has|have|lacks|gets|begins|cannot) ")
 """How a fact begins that is about the subject of the other one."""
-WHICH = re.compile(
-    r"^(?P<now>.* (?P<thing>\w+ \d+)), which (?:(?P<then>had .*)|(?P<others>its .*))$"
-)
-"""Where it adds another fact: ``misses write 1, which had succeeded``."""
 LEAST = 2
 """Words of a fact."""
 MOST_NAME = 2
 """Letters of a name that a sentence may begin with (``ks``)."""
+MOST_LOOKED_AT, MOST_REPEATED = 8, 100
+"""Waiting actions that are looked at for *What if …?*, and steps of a run that are done again."""
 MOST_STEPS = 400
 """Steps of a run that are listed."""
 NO_ACTION = "there is no such action here"
@@ -49,9 +48,6 @@ def breaking(scene: Scene) -> tuple[Breach, ...]:
 
 def facts(witness: str) -> tuple[str, ...]:
     """The facts that contradict a promise: the two halves of a witness, or all of it."""
-    if said := WHICH.match(witness):
-        now, thing, then, others = said.groups()
-        return (f"{thing} {then}", now) if then else (now, f"{others} {thing}")
     for first, other in (witness.split(cut[0], 1) for cut in CONTRADICTS.finditer(witness)):
         if min(len(first.split()), len(other.split())) >= LEAST:
             subject = first.partition(" ")[0].rstrip(",")
@@ -179,16 +175,36 @@ def draw_ways(scene: Scene) -> list[Frag] | None:
     return [*ways, _button("back one step", "back", kind="kp-other")]
 
 
+def draw_what_if(scene: Scene) -> Frag | None:
+    """Draw what would happen without the safeguard for which something waits here, where a break
+    without it is known: a quiet link that does at once what waits.
+    """
+    model, way = scene.model, scene.way()
+    if scene.closed or not 0 < len(way) <= MOST_REPEATED or scene.breaches():
+        return None
+    waits = [action for action, why in scene.options() if why and (why.missing or why.awaited)]
+    able = [each for each in needed(model) if waits and goes_alike(without(model, each.name), way)]
+    for action in waits[:MOST_LOOKED_AT]:
+        for each in able:
+            if without(model, each.name).refusal(scene.state, action) is None:
+                act, words = f"off:{each.name}:{mark(model, action)}", what_if(model.name, each)
+                return act_button(words, "what-if", act, kind="kp-other kp-what", title=each.title)
+    return None
+
+
 def _put_back(
     scene: Scene, inquiry: Inquiry, gone: Sequence[Safeguard], large: str
 ) -> Iterator[Frag]:
     done = {each.safeguard: each for each in inquiry.restored}
-    same = f"the same {counted(len(scene.way()), 'step')}"
+    run = [step.action for step in scene.way()]
     for at, safeguard in enumerate(gone):
         again, name = done.get(safeguard.id), safeguard.id
         key, kind = f"break:back:{name}", "kp-other" if at else large
         words = f"Put {f'{name} back' if at else 'the rule back'} and compare"
-        small = None if at or scene.closed else h("small", f"{name} on, {same}")
+        small = None
+        if not at and not scene.closed:
+            there = parted_words(scene, name, parted(scene.model, run, safeguard.name))
+            small = h("small", there.partition(" on, ")[2].partition(":")[0].rstrip("."))
         if again is None:
             yield act_button([h("span", words, small)], key, key, scene.closed, words, kind)
         else:
@@ -215,16 +231,10 @@ def _questions(
 
 
 def _button(
-    words: str,
-    do: str,
-    key: str | None = None,
-    kind: str = "act",
-    moment: int | None = None,
-    leaf: int | None = None,
-    loop: int | None = None,
+    words: str, do: str, key: str | None = None, kind: str = "act", **given: int | None
 ) -> Frag:
-    given = {"data_moment": moment, "data_leaf": leaf, "data_loop": loop}
-    return h("button", words, k=key, type="button", class_=kind, data_do=do, **given)
+    more: dict[str, Any] = {f"data_{name}": each for name, each in given.items()}
+    return h("button", words, k=key, type="button", class_=kind, data_do=do, **more)
 
 
 def _answers(scene: Scene, inquiry: Inquiry) -> Iterator[str]:
@@ -267,6 +277,8 @@ def parted_words(scene: Scene, safeguard: str, there: Parted | None) -> str:
     """Where a run parts from the same one with a safeguard."""
     if there is None:
         return f"With {safeguard} on, every step is still possible, and comes out as here."
+    if there.step < 0:
+        return f"With {safeguard} on, the run starts differently."
     step, said = scene.counted(there.step), there.said.rstrip(".")
     becomes = "is refused" if there.refused else "comes out otherwise"
     if not said:
@@ -302,7 +314,7 @@ def _cause(
     unknown = soft("This model does not say what a single node has seen.")
     return h(
         "div",
-        h("p", f"{'. '.join(evidence)}."),
+        h("p", f"{'. '.join(each.rstrip('.') for each in evidence)}."),
         [h("p", line) for line in _without(scene, inquiry)],
         h(
             "details",
@@ -378,7 +390,7 @@ def break_lines(scene: Scene) -> list[str]:
     lines = [
         f"Broken: {first.title}.",
         *([first.cost.remark()] if first.cost else []),
-        f"Evidence: {'. '.join(facts(first.witness))}.",
+        f"Evidence: {'. '.join(each.rstrip('.') for each in contradiction(scene, first)[1])}.",
         *_answers(scene, inquiry),
     ]
     if inquiry.cause is not None:

@@ -1,16 +1,24 @@
 """How a run begins and ends: a card with what is told and who is who, and a kind last word."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from msgspec import Struct
 
 from kit.errors import counted
+from kit.model.registry import registered
 from kit.views.dangers import Danger, worst
 from kit.views.fragment import Frag, h
+from kit.views.headlines import MOST_WORDS, words_of
+from kit.views.labels import clause
 from kit.views.panel import Scene
-from kit.views.parts import soft
-from kit.views.promises import promises_badge
+from kit.views.parts import act_button, soft
+from kit.views.promises import promises_badge, scene_verdicts
 
+ROOM, MOST = 470.0, 1_000
+"""The width of the next story's title, in three lines; stories of a model."""
+LARGE = "act suggested kp-next rest"
+AGAIN, SAME = ("Watch again", "film", "print"), "The same in the other database"
 MOST_NAMED = 8
 """Parts of the picture that are introduced; the others are counted."""
 
@@ -104,20 +112,83 @@ def _is_a(part: Frag, kind: str) -> bool:
 
 
 def draw_end(scene: Scene, head: str) -> Frag:
-    """Draw the last word in the place of the next action: look again, or break something."""
+    """Draw the last word of a run that waits or has broken a promise: look again."""
     words, good = promises_badge(scene)
     judged = f"{words} kept." if good else f"{words}."
-    broken = h(
-        "button",
-        "break a safeguard",
-        type="button",
-        data_do="break",
-        aria_disabled="true" if scene.closed else None,
-    )
     return h(
         "div",
         h("span", h("strong", head), h("small", judged)),
         h("button", "again", type="button", data_do="first") if scene.action else None,
-        broken if scene.model.safeguards else None,
+        _break_it(scene),
         class_="kp-next rest",
     )
+
+
+def _break_it(scene: Scene) -> Frag | None:
+    """A button to the safeguards; it names the worst that happens in this very configuration."""
+    if scene.closed or not scene.model.safeguards:
+        return None
+    known = worst(scene.model)
+    here = known and not known.needs and not scene.model.off and known
+    words = h("small", f"Without {here.safeguard.id}, {here.clause}") if here else None
+    return h("button", h("span", "Break it"), words, type="button", class_="act", data_do="setup")
+
+
+def draw_told(scene: Scene) -> list[Frag]:
+    """Draw what was reached in a run that ended well, and what held on the way: no more than the
+    history shows.
+    """
+    model, judged = scene.model, len(scene_verdicts(scene))
+    goals = (each for each in model.properties if each.kind == "sometimes")
+    done = ["This is the end", *(each.title for each in goals if each.check(scene.state))][-1]
+    head = f"{done}, and no promise was broken" if judged else done
+    names, waits = _passed(scene)
+    kinds = {name.partition(" ")[0] for name in names}
+    passed = counted(len(names), kinds.pop() if kinds in ({"epoch"}, {"version"}) else "milestone")
+    waited = f", and {counted(waits, 'wait')} for others" if waits else ""
+    gone = ", ".join(f"without {each.id}" for each in model.safeguards if each.name in model.off)
+    held = [counted(judged, "promise") + " held", f"in {counted(len(scene.way()), 'step')}", gone]
+    told = f"{' '.join(filter(None, held))}.{f' On the way: {passed}{waited}.' if names else ''}"
+    return [
+        h("h2", head if len(head.split()) <= MOST_WORDS else done, k="say", class_="say"),
+        h("p", told, k="held"),
+        h("p", f"The last step: {scene.say}", k="more", class_="kp-why"),
+    ]
+
+
+def _passed(scene: Scene) -> tuple[list[str], int]:
+    """The milestones of a run, and before how many of them somebody was waited for."""
+    model, names, waits, since = scene.model, list[str](), 0, list[Any]()
+    for step in scene.way():
+        if name := model.milestone(step.before, step.action, step.after):
+            names.append(name)
+            refusals = (model.refusal(state, step.action) for state in since)
+            waits += any(why.missing or why.awaited for why in refusals if why)
+            since = []
+        since.append(step.after)
+    return names, waits
+
+
+def draw_further(scene: Scene, story: Story | None) -> list[Frag]:
+    """Draw where to go from a run that ended well: the next story of its model, a break, the same
+    in the other database; and to look at it again, as a film, on paper.
+    """
+    entry, own = registered(scene.model), scene.model.name
+    stories = entry.scenarios if entry and story and not scene.closed else ()
+    at = next((i for i, each in enumerate(stories) if story and each.title == story.title), MOST)
+    same = [words_of(own).siblings.get(each.name) for each in stories[at : at + 1]]
+    further = [
+        act_button(clause(f"Next: {each.title}", ROOM, bold=True), "next",
+                   f"story:{own}/{each.name}", kind=f"{LARGE} long")
+        for each in stories[at + 1 : at + 2]
+    ]  # fmt: skip
+    kinds = "kp-other" if further else LARGE, "kp-other", "kp-other"
+    again, *others = (
+        h("button", words, type="button", class_=kind, data_do=do)
+        for words, do, kind in zip(AGAIN, ("first", "film", "print"), kinds, strict=True)
+    )
+    ways = [
+        *filter(None, [_break_it(scene)]),
+        *(act_button(SAME, "same", f"story:{name}") for name in same if name),
+    ]
+    return [*further, *ways, again, *others] if further else [again, *ways, *others]

@@ -1,8 +1,8 @@
 """What could go wrong without a safeguard: in a clause for each invariant, the worst first."""
 
 import json
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,9 @@ from kit.errors import BadInput
 from kit.model.family import model_places
 from kit.model.model import Model, Safeguard
 from kit.model.parameters import parameters_of, plainly
-from kit.model.registry import build
+from kit.model.registry import build, made_again, registered
+from kit.model.scenario import files, model_for, parse, read
+from kit.model.timeline import PassedStep
 
 INVARIANTS = Path(__file__).parents[1] / "catalogue" / "data" / "invariants.toml"
 PLACE = Path("data", "dangers.toml")
@@ -59,6 +61,37 @@ def worst(model: Model[Any, Any]) -> Danger | None:
             if invariant in safeguard.protects:
                 return Danger(safeguard, clause, _needs(model, safeguard.breaking(invariant)))
     return None
+
+
+@lru_cache(512)
+def without(model: Model[Any, Any], name: str) -> Model[Any, Any]:
+    """The same model without one more safeguard."""
+    return made_again(model, plainly(model.parameters), (*model.off, name))
+
+
+def goes_alike(other: Model[Any, Any], way: Sequence[PassedStep]) -> bool:
+    """Whether another model comes by the same steps to the same states."""
+    begins = other.start() == way[0].before
+    return begins and all(other.comes_to(each.before, each.action) == each.after for each in way)
+
+
+@lru_cache(512)
+def needed(model: Model[Any, Any]) -> tuple[Safeguard, ...]:
+    """The safeguards that are on, each with a story that tells what happens without it, and with a
+    break known in this configuration: the story's own, or one that was searched.
+    """
+    family, _ = model_places().get(model.name, (None, ""))
+    worst_here = searched(model.name).get(configuration(model.parameters, ()), "")
+    found = []
+    for each in model.safeguards if family and registered(model) else ():
+        file = files().get(f"{family.name}/off-{each.name}") if family else None
+        if file is not None and each.name not in model.off:
+            story = model_for(parse(read(file)))
+            is_own = (story.name, story.off) == (model.name, (each.name,))
+            lacks = _needs(model, plainly(story.parameters)) if is_own else "another story"
+            if worst_here.startswith(f"{each.id} ") or not lacks:
+                found.append(each)
+    return tuple(found)
 
 
 @cache

@@ -15,8 +15,8 @@ from kit.catalogue.glossary import finder, lesson_title, words
 from kit.model.flows import Flow, FlowKind
 from kit.model.parameters import edition_in
 from kit.views.actions import Macro, draw_actions, ends_well
-from kit.views.breaks import break_lines, draw_break, draw_ways
-from kit.views.cover import Story, draw_cover
+from kit.views.breaks import break_lines, draw_break, draw_ways, draw_what_if
+from kit.views.cover import Story, draw_cover, draw_further, draw_told
 from kit.views.fragment import PRESSED, Frag, Kid, h
 from kit.views.gate import Declared, awaited_gates, draw_gates, former_gates, gates_of
 from kit.views.headlines import headline_of
@@ -142,7 +142,9 @@ def frame(
     drawn = None if picture is None else _picture(scene, picture)
     kind = "" if picture and tabs else " alone"
     broken = draw_break(scene, drawn, slots.named)
-    ways = draw_actions(scene, macros, gates, draw_ways(scene))
+    well = ends_well(scene, gates)
+    further = draw_ways(scene) or (draw_further(scene, story) if well else None)
+    ways = draw_actions(scene, macros, gates, further)
     waits = draw_gates(scene, gates, scene.kept.get("picture"), former_gates(scene, declared))
     return h(
         "div",
@@ -153,18 +155,18 @@ def frame(
         h(
             "div",
             _status(scene, panels, slots),
-            broken or [*_words(scene), waits],
+            broken or (draw_told(scene) if well else [*_words(scene), waits]),
             class_="kp-said",
             tabindex=0,
             role="region",
             aria_label="what happened",
         ),
-        h("div", ways, k="acts", class_="kp-acts", data_quiet=True),
+        h("div", ways, draw_what_if(scene), k="acts", class_="kp-acts", data_quiet=True),
         draw_cover(story, scene, drawn) if story and scene.action is None else None,
         k="frame",
         class_=f"kp-frame{' even' * slots.even}{kind}",
         data_say=scene.say,
-        data_well=ends_well(scene, gates),
+        data_well=well,
     )
 
 

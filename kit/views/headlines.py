@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from kit.model.family import model_places
+from kit.model.model import Safeguard
 from kit.model.timeline import PassedStep
 from kit.views.panel import Scene
 
@@ -53,13 +54,17 @@ class Words(Struct, frozen=True):
 
     ``headlines`` are of steps; a step that tells of ``epoch 3`` is matched with what was told of
     that epoch, on a line of its own. ``breaks`` are of witnesses, by the name of the promise: a
-    pattern, the headline, the facts. ``chapters`` are of a step's milestone, what is told of it,
-    and the milestone of the step before, on a line each.
+    pattern, the headline, two facts, and so on. ``chapters`` are of a step's milestone, what is
+    told of it, and the milestone of the step before, on a line each. ``without`` says what would be
+    otherwise without a safeguard (``nobody waited``), ``siblings`` which story of the other
+    database is like one of these.
     """
 
     headlines: Mapping[str, str] = {}
     breaks: Mapping[str, Sequence[str]] = {}
     chapters: Mapping[str, str] = {}
+    without: Mapping[str, str] = {}
+    siblings: Mapping[str, str] = {}
 
 
 @cache
@@ -94,9 +99,15 @@ def chapter(name: str, milestone: str, say: str, former: str) -> str:
 
 def break_told(name: str, promise: str, witness: str) -> tuple[str, ...]:
     """The headline of a broken promise and its facts, where the family has its own."""
-    pattern, *words = words_of(name).breaks.get(promise, ("$",))
-    match = re.match(pattern, witness)
-    return tuple(_capital(match.expand(each)) for each in words) if match else ()
+    for pattern, *words in zip(*[iter(words_of(name).breaks.get(promise, ()))] * 4, strict=True):
+        if match := re.match(pattern, witness):
+            return tuple(_capital(match.expand(each)) for each in words)
+    return ()
+
+
+def what_if(name: str, safeguard: Safeguard) -> str:
+    """The question about a model without a safeguard."""
+    return f"What if {words_of(name).without.get(safeguard.name, f'{safeguard.id} were off')}?"
 
 
 def headline(say: str) -> tuple[str, str]:

@@ -18,8 +18,6 @@ SLOT = 338.0
 """How wide a drawing may be that is whole in the smallest pane."""
 LINE = 15.0
 """How high a line is at 13 pixels."""
-NAME_LETTER = 9.0
-"""How wide a letter of a name is at most, which stands out."""
 SIZE = 13
 CELL = 32
 """The side of a cell of the grid by which covered boxes are found, in pixels."""

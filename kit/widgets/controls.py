@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets
@@ -135,6 +136,7 @@ class Controls:
         self.box.add_class("kit-drawer")
         self._settle()
         player.watchers.append(self._offer_zoom)
+        player.opener = partial(self.source.set_trait, "value")
 
     def _source(self) -> ipywidgets.Dropdown:
         # None would leave the box blank: it stands for no choice at all.

@@ -11,7 +11,8 @@ from playwright.sync_api import Browser, Page, expect
 from kit.model.registry import build, entries
 from kit.model.scenario import file_named, open_file
 from kit.model.timeline import Timeline
-from kit.views.actions import draw_actions, end_words
+from kit.views.actions import end_words
+from kit.views.cover import draw_told
 from kit.views.dangers import dangers
 from kit.views.panel import scene_of
 from kit.views.rendered import RenderedTimeline
@@ -60,8 +61,12 @@ def test_the_end_is_told_kindly() -> None:
     """What went well is told as the end; what waits for somebody is told so."""
     timeline = performed(SAFE)
     scene = scene_of(timeline, timeline.tip)
-    words = draw_actions(scene)[0].text()
-    assert words == "This is the end. Every manager commits. ✓ 1 promise kept. again"
+    told = " ".join(part.text() for part in draw_told(scene))
+    assert told == (
+        "Every manager commits, and no promise was broken 1 promise held in 10 steps. "
+        "On the way: 2 milestones, and 1 wait for others. "
+        "The last step: RM2 reads the decision: committed."
+    )
     stuck = performed("raft_upgrade/node-dies-halfway")
     assert end_words(scene_of(stuck, stuck.tip)).startswith(
         "This is the end. Nothing more happens on its own: "
@@ -169,8 +174,8 @@ def test_watching_plays_to_the_end(desk: MakeDesk) -> None:
     assert page.get_attribute("[data-do=play]", "aria-label") == "pause"
     page.wait_for_selector(".kp-next.rest")
     page.wait_for_selector("[data-do=play][aria-label=play]")
-    assert "This is the end." in (page.text_content(".kp-next.rest") or "")
-    page.click(".kp-next.rest [data-do=first]")
+    assert "no promise was broken" in (page.text_content(".kp-said h2") or "")
+    page.click("text=Watch again")
     assert page.is_visible(COVER)
 
 

@@ -19,10 +19,8 @@ export class Seat {
     const { sheet } = player.drawer;
     if (!sheet) return;
     this.desk = new Desk(sheet, fetched, place, ask);
-    for (const name of ["setup", "break"]) {
-      const pressed = ({ target }) => target.closest(`[data-do=${name}]`) && this.desk.begin();
-      box.addEventListener("click", pressed);
-    }
+    const pressed = ({ target }) => target.closest("[data-do=setup]") && this.desk.begin();
+    box.addEventListener("click", pressed);
   }
 
   hear(said) {
