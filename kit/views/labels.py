@@ -93,6 +93,27 @@ def shortened(text: str, width: float, size: float = SIZE, *, bold: bool = False
     return f"{kept.rstrip()}…" if kept else ""
 
 
+_CLAUSES = (
+    re.compile(r"[.;!?](?= )|,(?= (?:[a-z]{2}|\w+ (?:is|has) ))|(?<!,) and(?= [a-z]+s )"),
+    re.compile(r":(?= )"),
+)
+"""Where a clause may end, and where else if none before has room."""
+_BRACKETS = re.compile(r"\([^()]*\)")
+
+
+def clause(text: str, width: float, size: float = SIZE, *, bold: bool = False) -> str:
+    """A text as far as there is room for whole clauses of it, without the sign that ends the last;
+    all of it where there is room for none.
+    """
+    plain = _BRACKETS.sub(lambda part: "_" * len(part[0]), text)
+    for joint in _CLAUSES:
+        ends = (*(joint_at.start() for joint_at in joint.finditer(plain)), len(text))
+        fit = [end for end in ends if measured(text[:end], size, bold=bold) <= width]
+        if fit:
+            return text[: fit[-1]]
+    return text
+
+
 @lru_cache(1 << 12)
 def wrapped(text: str, width: float, lines: int = 2, *, bold: bool = False) -> tuple[str, ...]:
     """A text in so many lines at most, broken between words; the last one is cut if it must be."""

@@ -367,6 +367,7 @@ def test_the_picture_can_be_made_larger(desk: MakeDesk) -> None:
     page.keyboard.press("-")
     page.keyboard.press("-")
     assert width() == pytest.approx(plain)
+    page.mouse.move(200, 250)
     page.mouse.wheel(0, -100)
     page.wait_for_function(WIDER, arg=plain)
     page.keyboard.press("0")
