@@ -10,7 +10,7 @@ from kit.model.model import Model, Safeguard
 from kit.model.timeline import Breach, PassedStep
 from kit.search.causes import Inquiry, Parted, Possible, Restored, parted
 from kit.views.actions import concerned, mark, next_button
-from kit.views.dangers import goes_alike, needed, without
+from kit.views.dangers import needed, without
 from kit.views.fragment import Frag, Kid, h
 from kit.views.headlines import MOST_WORDS, break_told, headline, what_if
 from kit.views.lanes import how_seen, known_parts, mermaid, seen
@@ -29,8 +29,8 @@ LEAST = 2
 """Words of a fact."""
 MOST_NAME = 2
 """Letters of a name that a sentence may begin with (``ks``)."""
-MOST_LOOKED_AT, MOST_REPEATED = 8, 100
-"""Waiting actions that are looked at for *What if …?*, and steps of a run that are done again."""
+MOST_REPEATED = 100
+"""Steps of a run that *What if …?* does again."""
 MOST_STEPS = 400
 """Steps of a run that are listed."""
 NO_ACTION = "there is no such action here"
@@ -176,17 +176,17 @@ def draw_ways(scene: Scene) -> list[Frag] | None:
 
 
 def draw_what_if(scene: Scene) -> Frag | None:
-    """Draw what would happen without the safeguard for which something waits here, where a break
-    without it is known: a quiet link that does at once what waits.
-    """
+    """Draw a link that does what waits here, without a safeguard that is known to matter."""
     model, way = scene.model, scene.way()
     if scene.closed or not 0 < len(way) <= MOST_REPEATED or scene.breaches():
         return None
     waits = [action for action, why in scene.options() if why and (why.missing or why.awaited)]
-    able = [each for each in needed(model) if waits and goes_alike(without(model, each.name), way)]
-    for action in waits[:MOST_LOOKED_AT]:
-        for each in able:
-            if without(model, each.name).refusal(scene.state, action) is None:
+    for each in needed(model) if waits else ():
+        other = without(model, each.name)
+        if other.start() == way[0].before and all(
+            other.comes_to(step.before, step.action) == step.after for step in way
+        ):
+            for action in (each for each in waits if other.refusal(scene.state, each) is None):
                 act, words = f"off:{each.name}:{mark(model, action)}", what_if(model.name, each)
                 return act_button(words, "what-if", act, kind="kp-other kp-what", title=each.title)
     return None
@@ -201,10 +201,9 @@ def _put_back(
         again, name = done.get(safeguard.id), safeguard.id
         key, kind = f"break:back:{name}", "kp-other" if at else large
         words = f"Put {f'{name} back' if at else 'the rule back'} and compare"
-        small = None
-        if not at and not scene.closed:
-            there = parted_words(scene, name, parted(scene.model, run, safeguard.name))
-            small = h("small", there.partition(" on, ")[2].partition(":")[0].rstrip("."))
+        there = parted_words(scene, name, parted(scene.model, run, safeguard.name))
+        where = there.partition(" on, ")[2].partition(":")[0].rstrip(".")
+        small = None if at or scene.closed else h("small", where)
         if again is None:
             yield act_button([h("span", words, small)], key, key, scene.closed, words, kind)
         else:

@@ -18,7 +18,8 @@ from kit.views.promises import promises_badge, scene_verdicts
 ROOM, MOST = 470.0, 1_000
 """The width of the next story's title, in three lines; stories of a model."""
 LARGE = "act suggested kp-next rest"
-AGAIN, SAME = ("Watch again", "film", "print"), "The same in the other database"
+AGAIN = {"first": "Watch again", "film": "film", "print": "print"}
+SAME = "The same in the other database"
 MOST_NAMED = 8
 """Parts of the picture that are introduced; the others are counted."""
 
@@ -135,13 +136,11 @@ def _break_it(scene: Scene) -> Frag | None:
 
 
 def draw_told(scene: Scene) -> list[Frag]:
-    """Draw what was reached in a run that ended well, and what held on the way: no more than the
-    history shows.
-    """
+    """Draw what was reached in a run that ended well, and what its history shows to have held."""
     model, judged = scene.model, len(scene_verdicts(scene))
     goals = (each for each in model.properties if each.kind == "sometimes")
     done = ["This is the end", *(each.title for each in goals if each.check(scene.state))][-1]
-    head = f"{done}, and no promise was broken" if judged else done
+    head = f"{done}, and no promise was broken"
     names, waits = _passed(scene)
     kinds = {name.partition(" ")[0] for name in names}
     passed = counted(len(names), kinds.pop() if kinds in ({"epoch"}, {"version"}) else "milestone")
@@ -150,10 +149,11 @@ def draw_told(scene: Scene) -> list[Frag]:
     held = [counted(judged, "promise") + " held", f"in {counted(len(scene.way()), 'step')}", gone]
     told = f"{' '.join(filter(None, held))}.{f' On the way: {passed}{waited}.' if names else ''}"
     return [
-        h("h2", head if len(head.split()) <= MOST_WORDS else done, k="say", class_="say"),
-        h("p", told, k="held"),
-        h("p", f"The last step: {scene.say}", k="more", class_="kp-why"),
-    ]
+        h("h2", head if judged and len(head.split()) <= MOST_WORDS else done, k="say", class_="say",
+          data_quiet=True),
+        h("p", told, k="held", data_quiet=True),
+        h("p", f"The last step: {scene.say}", k="more", class_="kp-why", data_quiet=True),
+    ]  # fmt: skip
 
 
 def _passed(scene: Scene) -> tuple[list[str], int]:
@@ -170,9 +170,7 @@ def _passed(scene: Scene) -> tuple[list[str], int]:
 
 
 def draw_further(scene: Scene, story: Story | None) -> list[Frag]:
-    """Draw where to go from a run that ended well: the next story of its model, a break, the same
-    in the other database; and to look at it again, as a film, on paper.
-    """
+    """Draw where to go from a run that ended well, and how to look at it again."""
     entry, own = registered(scene.model), scene.model.name
     stories = entry.scenarios if entry and story and not scene.closed else ()
     at = next((i for i, each in enumerate(stories) if story and each.title == story.title), MOST)
@@ -182,10 +180,10 @@ def draw_further(scene: Scene, story: Story | None) -> list[Frag]:
                    f"story:{own}/{each.name}", kind=f"{LARGE} long")
         for each in stories[at + 1 : at + 2]
     ]  # fmt: skip
-    kinds = "kp-other" if further else LARGE, "kp-other", "kp-other"
+    kind = "kp-other" if further else LARGE
     again, *others = (
-        h("button", words, type="button", class_=kind, data_do=do)
-        for words, do, kind in zip(AGAIN, ("first", "film", "print"), kinds, strict=True)
+        h("button", words, type="button", class_=kind if do == "first" else "kp-other", data_do=do)
+        for do, words in AGAIN.items()
     )
     ways = [
         *filter(None, [_break_it(scene)]),

@@ -1,7 +1,7 @@
 """What could go wrong without a safeguard: in a clause for each invariant, the worst first."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ from kit.model.model import Model, Safeguard
 from kit.model.parameters import parameters_of, plainly
 from kit.model.registry import build, made_again, registered
 from kit.model.scenario import files, model_for, parse, read
-from kit.model.timeline import PassedStep
 
 INVARIANTS = Path(__file__).parents[1] / "catalogue" / "data" / "invariants.toml"
 PLACE = Path("data", "dangers.toml")
@@ -69,22 +68,15 @@ def without(model: Model[Any, Any], name: str) -> Model[Any, Any]:
     return made_again(model, plainly(model.parameters), (*model.off, name))
 
 
-def goes_alike(other: Model[Any, Any], way: Sequence[PassedStep]) -> bool:
-    """Whether another model comes by the same steps to the same states."""
-    begins = other.start() == way[0].before
-    return begins and all(other.comes_to(each.before, each.action) == each.after for each in way)
-
-
 @lru_cache(512)
 def needed(model: Model[Any, Any]) -> tuple[Safeguard, ...]:
-    """The safeguards that are on, each with a story that tells what happens without it, and with a
-    break known in this configuration: the story's own, or one that was searched.
-    """
+    """The safeguards that are on, and without which a story or a search breaks a promise here."""
     family, _ = model_places().get(model.name, (None, ""))
+    folder = family.name if family and registered(model) else ""
     worst_here = searched(model.name).get(configuration(model.parameters, ()), "")
     found = []
-    for each in model.safeguards if family and registered(model) else ():
-        file = files().get(f"{family.name}/off-{each.name}") if family else None
+    for each in model.safeguards:
+        file = files().get(f"{folder}/off-{each.name}")
         if file is not None and each.name not in model.off:
             story = model_for(parse(read(file)))
             is_own = (story.name, story.off) == (model.name, (each.name,))

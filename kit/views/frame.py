@@ -143,7 +143,7 @@ def frame(
     kind = "" if picture and tabs else " alone"
     broken = draw_break(scene, drawn, slots.named)
     well = ends_well(scene, gates)
-    further = draw_ways(scene) or (draw_further(scene, story) if well else None)
+    further = draw_further(scene, story) if well else draw_ways(scene)
     ways = draw_actions(scene, macros, gates, further)
     waits = draw_gates(scene, gates, scene.kept.get("picture"), former_gates(scene, declared))
     return h(

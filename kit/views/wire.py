@@ -110,7 +110,8 @@ class Act(Struct, frozen=True, forbid_unknown_fields=True, tag_field="message", 
     """A control was used at moment ``at`` by a page that holds ``have`` texts.
 
     ``control`` is ``step``, ``milestone``, ``fork``, ``mermaid``, ``do:`` and an action's mark,
-    ``macro:`` and a macro's name, or ``break:`` and what is asked of a broken promise.
+    ``macro:`` and a macro's name, ``break:`` and what is asked of a broken promise, ``off:`` and a
+    safeguard with what it holds up, or ``story:`` and the name of another one.
     """
 
     control: str
