@@ -147,11 +147,11 @@ def draw_told(scene: Scene) -> list[Frag]:
     waited = f", and {counted(waits, 'wait')} for others" if waits else ""
     gone = ", ".join(f"without {each.id}" for each in model.safeguards if each.name in model.off)
     held = [counted(judged, "promise") + " held", f"in {counted(len(scene.way()), 'step')}", gone]
-    told = f"{' '.join(filter(None, held))}.{f' On the way: {passed}{waited}.' if names else ''}"
+    line = f"{' '.join(filter(None, held))}.{f' On the way: {passed}{waited}.' if names else ''}"
     return [
         h("h2", head if judged and len(head.split()) <= MOST_WORDS else done, k="say", class_="say",
           data_quiet=True),
-        h("p", told, k="held", data_quiet=True),
+        h("p", line, k="held", data_quiet=True),
         h("p", f"The last step: {scene.say}", k="more", class_="kp-why", data_quiet=True),
     ]  # fmt: skip
 

@@ -73,17 +73,16 @@ def needed(model: Model[Any, Any]) -> tuple[Safeguard, ...]:
     """The safeguards that are on, and without which a story or a search breaks a promise here."""
     family, _ = model_places().get(model.name, (None, ""))
     folder = family.name if family and registered(model) else ""
-    worst_here = searched(model.name).get(configuration(model.parameters, ()), "")
-    found = []
+    known = searched(model.name).get(configuration(model.parameters, ()), "")
+    worst_id, without_it = known.partition(" ")[0], []
     for each in model.safeguards:
         file = files().get(f"{folder}/off-{each.name}")
         if file is not None and each.name not in model.off:
             story = model_for(parse(read(file)))
             is_own = (story.name, story.off) == (model.name, (each.name,))
-            lacks = _needs(model, plainly(story.parameters)) if is_own else "another story"
-            if worst_here.startswith(f"{each.id} ") or not lacks:
-                found.append(each)
-    return tuple(found)
+            if worst_id == each.id or (is_own and not _needs(model, plainly(story.parameters))):
+                without_it.append(each)
+    return tuple(without_it)
 
 
 @cache

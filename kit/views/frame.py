@@ -155,7 +155,8 @@ def frame(
         h(
             "div",
             _status(scene, panels, slots),
-            broken or (draw_told(scene) if well else [*_words(scene), waits]),
+            broken
+            or ([*draw_told(scene), *_words(scene)[2:]] if well else [*_words(scene), waits]),
             class_="kp-said",
             tabindex=0,
             role="region",
