@@ -374,3 +374,13 @@ def test_a_second_worker_says_what_is_wrong() -> None:
     assert page.last("error") == "it is gone"
     with pytest.raises(BadInput, match="what a second worker says"):
         page.say(inquiry="guess", why="")
+
+
+def test_another_story_opens_in_the_place_of_this_one() -> None:
+    """With its own drawer; the page's address leads to none of its runs."""
+    page = Page()
+    page.say(message="act", control="story:twophase/commit", at=0, have=0)
+    assert page.engine.model.name == "twophase"
+    assert "Safeguards" not in page.last("drawer")
+    page.say(setup="link")
+    assert "a run of the story of this page" in page.last("drawer")

@@ -11,8 +11,10 @@ from kit.model.timeline import Timeline
 from kit.playing.opening import open_named
 from kit.playing.session import Line, Session
 from kit.views.breaks import draw_what_if
+from kit.views.headlines import words_of
 from kit.views.panel import scene_of
 from kit.views.wire import Act
+from kit.widgets import Player
 
 
 def asked(session: Session) -> str:
@@ -78,15 +80,17 @@ def test_the_next_story_and_its_sibling_open() -> None:
     html = session.rendered.html(session.timeline.at) if session.rendered.draw_new() else ""
     stories = re.findall(r'data-act="story:([^"]+)"', html)
     assert stories == ["tcm/rf3", "topology/decommission-with-coordinator"]
-    session.perform(Act(f"story:{stories[1]}", session.timeline.at, 0))
-    assert session.model.name == "topology"
-    assert len(session.timeline.moments) == 1
+    player = Player("tcm/decommission")
+    for opener in (session, player):
+        opener.perform(Act(f"story:{stories[1]}", opener.timeline.at, 0))
+        assert opener.model.name == "topology"
+        assert len(opener.timeline.moments) == 1
+    assert player.controls is not None
+    assert player.controls.source.value == stories[1]
 
 
 def test_siblings_are_stories_that_name_each_other() -> None:
     """By names that open."""
-    from kit.views.headlines import words_of
-
     for model, entry in entries().items():
         own = {each.name for each in entry.scenarios}
         for name, sibling in words_of(model).siblings.items():
