@@ -141,6 +141,12 @@ def written(text: str, tag: str) -> str:
     return _JOINT.sub("<wbr>", clean)
 
 
+def unkeyed(frag: Frag) -> Frag:
+    """The same without keys: what is drawn a second time in a frame."""
+    kids = tuple(unkeyed(kid) if isinstance(kid, Frag) else kid for kid in frag.kids)
+    return Frag(frag.tag, frag.attrs, kids, None)
+
+
 def keys(frag: Frag) -> tuple[str, ...]:
     """Return the keys in ``frag``, in document order."""
     return tuple(part.key for part in frag.walk() if part.key is not None)

@@ -5,8 +5,9 @@ size (``kit/views/css/board.css``), so that no step moves anything: the title, t
 may take its place, the words with the gate of the next step, the actions.
 """
 
+import json
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 
 from msgspec import Struct
@@ -311,7 +312,23 @@ def _pages(
         data_quiet=True,
     )
     pages = [section(panel, panel.draw(scene), "kp-page kp-scroll") for panel in tabs]
-    return h("div", line, pages, k="pane", class_="kp-pane")
+    known = [*_known(scene, picture)] if picture and not slots.even else None
+    return h("div", line, pages, known, k="pane", class_="kp-pane")
+
+
+def _known(scene: Scene, picture: Panel) -> Iterator[Frag]:
+    """Draw the picture as each node knows it, a page each; the menu of the node leads there."""
+    views = [*picture.known(scene)] if picture.known else []
+
+    def to(panel: Panel, words: str) -> Frag:
+        named = json.dumps([panel.tab])
+        return h("button", words, type="button", data_tab=panel.name, data_names=named)
+
+    for panel in views:
+        others = [(" ", to(each, f"as {each.tab}")) for each in views if each is not panel]
+        ways = h("p", to(picture, "Back to the log"), others)
+        yield section(panel, [ways, panel.draw(scene)], "kp-page kp-scroll")
+    yield h("div", [to(each, each.title) for each in views], class_="actions", hidden=True)
 
 
 def _all_tabs(tabs: Sequence[Panel], changed: Collection[str]) -> Frag:

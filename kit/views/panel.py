@@ -197,7 +197,8 @@ class Panel(Struct, frozen=True):
     there is anything. ``tab`` is a shorter title for a tab; one with ``gates`` draws them itself.
     ``legend`` says what the marks mean that a picture has now: it stands beside the title.
     Of an ``own`` panel each row of a table says what the node that it is keyed by knows itself, and
-    nothing that only others know: a seat of a class shows its node that row.
+    nothing that only others know: a seat of a class shows its node that row. ``known`` gives a
+    picture as each node that is behind knows it, with its name as ``tab``.
     """
 
     name: str
@@ -211,6 +212,7 @@ class Panel(Struct, frozen=True):
     gates: Callable[[Scene], Iterable[Any]] | None = None
     legend: Callable[[Scene], str] | None = None
     own: bool = False
+    known: Callable[[Scene], Iterable[Panel]] | None = None
 
     def text(self, scene: Scene) -> str:
         """The panel in words: its own, or the lines of its picture."""

@@ -17,17 +17,18 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from itertools import accumulate, count, groupby, pairwise
+from itertools import accumulate, count, groupby, islice, pairwise
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.errors import counted
 from kit.views.breaks import breaking
-from kit.views.fragment import Frag, Kid, h
+from kit.views.fragment import Frag, Kid, h, unkeyed
 from kit.views.labels import Box, Sheet, brief, measured, tags
 from kit.views.palette import hues
-from kit.views.panel import Scene
+from kit.views.panel import Panel, Scene
 from kit.views.parts import word
 from kit.views.replicas import envelope_path
 
@@ -39,11 +40,13 @@ FINE, BASE = 8.6, 4.6
 """The letters in a wide slot; how far the middle of letters is above their line."""
 DISC, SMALL, TINY, SEAT = 14.0, 11.0, 8.6, 9.0
 """How large nodes are: at a ring, many of them, in rows; and the seat of a letter in a band."""
-HOLE, THICK, THIN = 57.0, 22.0, 15.0
-"""The radius of what the lanes leave for the log, at least; how wide a lane is, most and least."""
-MOST_RANGES, LISTED, MOST_TOLD, MOST_ASIDE, MOST_CALLED = 24, 9, 8, 3, 40
+IN_HOLE, HOLE, THICK, THIN = 4, 57.0, 22.0, 15.0
+"""Nodes in a row of what the lanes leave; its radius, at least; how wide a lane is, most and
+least."""
+MOST_RANGES, LISTED, MOST_TOLD, MOST_ASIDE, MOST_CALLED, MOST_SAID = 24, 9, 8, 3, 40, 2
 """Ranges that are drawn as a ring; of more a lens has so many rows. Nodes that each say what they
-know; of more those that differ. Nodes that stand aside; that the words for the picture name."""
+know; of more those that differ. Nodes that stand aside; that the words for the picture name. Ranges
+of which it is said below a ring who has them."""
 LEAST_ARC, LEAST_TURN = 13.0, 0.03
 """How long an arc is that has a letter; how much of the turn a range has at least."""
 HATCH, HATCHED = 5.5, "M-.9 .4L.4-.9M-.7.7L.7-.7M-.4.9L.9-.4"
@@ -141,8 +144,10 @@ class Ring(Struct, frozen=True):
 
     ``key`` and ``spot`` give the things that a range and a node's token are, ``label`` and
     ``token`` their words. ``log`` has the newest card last; ``planned`` is the next one, behind a
-    bar that is ``shut`` or not. ``guilty`` are the names and range keys that a broken promise is
-    about, ``movers`` those whom the story is about. ``notes`` are said below.
+    bar that is ``shut`` or not. Without a log, ``known`` are those who know these tables. They are
+    of ``since`` (``state 5``), and who is ``behind`` goes by older ones. ``guilty`` are the names
+    and range keys that a broken promise is about, ``movers`` those whom the story is about.
+    ``notes`` are said below.
     """
 
     low: int
@@ -161,6 +166,9 @@ class Ring(Struct, frozen=True):
     movers: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     center: str = "ring-log"
+    known: tuple[str, ...] = ()
+    since: str = ""
+    behind: tuple[str, ...] = ()
 
     @property
     def cuts(self) -> set[int]:
@@ -412,7 +420,7 @@ def look_of(scene: Scene, facts: Facts, who: str = "") -> Look:
     ring, former = facts(scene, who), scene.former()
     then = facts(scene, "") if who else facts(former, "") if former and former != scene else None
     guilty = ring.guilty if not who and breaking(scene) else frozenset[str]()
-    short = tags(each.name for each in ring.members)
+    short = tags(dict.fromkeys((*(each.name for each in ring.members), *ring.known)))
     return Look(scene, ring, then, hues_of(scene, ring), short, guilty, who)
 
 
@@ -738,8 +746,13 @@ def draw_cards(look: Look, shown: Mapping[Box, tuple[Card, str]], bar: Frag | No
     return h("g", parts, bar, k=look.ring.center, data_of=look.ring.center)
 
 
-def draw_bar(ring: Ring, at: complex, lines: str) -> Frag | None:
-    """Draw the bar before the planned entry, if there is one: with a lock, shut or open."""
+def draw_bar(look: Look, at: complex, lines: str) -> Frag | None:
+    """Draw the bar before the planned entry, if there is one: with a lock, shut or open; or how far
+    the node knows the log whose view it is.
+    """
+    ring = look.ring
+    if look.who and ring.planned:
+        return h("g", _word(f"{look.who} stands here", 0, 0, "strong"), transform=_moved(at))
     return None if ring.planned is None else h(
         "g",
         h("title", f"the next event {'has to wait' if ring.shut else 'may follow'}"),
@@ -768,8 +781,25 @@ def draw_log(look: Look, place: Place) -> Frag:
         y += step
         if kind == "plan":
             lines = f"M{-wide / 2:.1f} 0H-8.5M8.5 0H{wide / 2:.1f}"
-            bar, y = draw_bar(look.ring, complex(x, y + 5.5), lines), y + 14
+            bar, y = draw_bar(look, complex(x, y + 5.5), lines), y + 14
     return draw_cards(look, dict(zip(boxes, shown, strict=True)), bar)
+
+
+def draw_known(look: Look, place: Place) -> Frag:
+    """Draw in the hole of the ring who knows its tables, or whose these are."""
+    ring, x = look.ring, place.middle.real
+    names = ring.known if len(ring.known) <= MOST_TOLD and not look.who else ()
+    rows = [names[at : at + IN_HOLE] for at in range(0, len(names), IN_HOLE)]
+    step = 2 * max((half_of(look.short[name], SMALL) for name in names), default=0.0) + 5
+    words = "known to" if names else f"known to {counted(len(ring.known), 'node')}"
+    known, y = look.then.known if look.then else ring.known, place.middle.imag - 13 * len(rows)
+    discs = [
+        draw_disc(look, name, complex(x + step * (i - (len(row) - 1) / 2), y + 26 * (at + 0.9)),
+                  SMALL, "", "" if name in known else "news", name)
+        for at, row in enumerate(rows) for i, name in enumerate(row)
+    ]  # fmt: skip
+    said = _word(f"{look.who} stands here" if look.who else words, x, y, "soft")
+    return h("g", said, discs, k=ring.center, data_of=ring.center)
 
 
 def draw_log_line(look: Look) -> Frag:
@@ -779,7 +809,7 @@ def draw_log_line(look: Look) -> Frag:
     wide = (WIDTH - lock + 6) / max(len(shown), 3)
     xs = [wide * i + lock * (kind == "plan") for i, (_, kind) in enumerate(shown)]
     boxes = [Box(x + wide / 2 - 3, 12, wide - 8, 22) for x in xs]
-    bar = draw_bar(look.ring, complex(xs[-1] - 17, 12) if xs else 0, "M0-13V-8.5M0 8.5V13")
+    bar = draw_bar(look, complex(xs[-1] - 17, 12) if xs else 0, "M0-13V-8.5M0 8.5V13")
     return draw_cards(look, dict(zip(boxes, shown, strict=True)), bar)
 
 
@@ -888,12 +918,12 @@ def draw_rings(look: Look) -> list[Kid]:
     }  # fmt: skip
     at = complex(WIDTH / 2, HEIGHT / 2)  # what is streamed goes round it
     if not dcs:
-        at = places[0].middle
+        at, log = places[0].middle, draw_log if ring.log else draw_known
         ends[ring.center] = at, places[0].inner
     return [
         h("circle", r=0, transform=_moved(at), class_="paper", k="ring"),
         [_placed(look, place, labels) for place in places],
-        draw_log_line(look) if dcs else draw_log(look, places[0]),
+        draw_log_line(look) if dcs else log(look, places[0]),
         draw_ways(look, ends),
         draw_probes(look, labels),
     ]
@@ -1036,6 +1066,71 @@ def draw_ring(scene: Scene, facts: Facts, who: str = "") -> Frag:
     )
 
 
+def with_ring(panel: Panel, ring: Panel, facts: Facts) -> Panel:
+    """The panel of a picture with a ring beside it, where that is not for a tab: the ``ring`` of
+    too many ranges. A slot that is too narrow for both shows first what the step is about.
+    """
+
+    def is_beside(scene: Scene) -> bool:
+        return not scene.half and not is_many(facts(scene, ""))
+
+    def draw(scene: Scene) -> Frag:
+        if not is_beside(scene):
+            return panel.draw(scene)
+        now, former = facts(scene, ""), scene.former()
+        [table, *_] = now.tables
+        moving = (x for x, row in table.rows.items() if {*row.values()} != {(True, True)})
+        said = [h("p", now.says(table, bounds)) for bounds in islice(moving, MOST_SAID)]
+        is_new = former is not None and facts(former, "").tables != now.tables
+        figure = h("figure", h("figcaption", f"who holds what, by {now.since}"),
+                   draw_ring(scene, facts), said)  # fmt: skip
+        return h("div", panel.draw(scene), figure, class_="kp-pair turned" if is_new else "kp-pair")
+
+    def wording(scene: Scene) -> str:
+        return "\n".join(part.text(scene) for part in (panel, ring)[: 1 + is_beside(scene)])
+
+    def legend(scene: Scene) -> str:
+        own = panel.legend(scene) if panel.legend else ""
+        return f"{own} · {marks(facts(scene, ''))}" if is_beside(scene) else own
+
+    return replace(panel, draw=draw, wording=wording, legend=legend, known=known_by(facts))
+
+
+def known_by(facts: Facts) -> Callable[[Scene], Iterator[Panel]]:
+    """The ring as each node that is behind knows it, and how that differs from the log."""
+
+    def views(scene: Scene) -> Iterator[Panel]:
+        ring = facts(scene, "")
+        for who in () if is_many(ring) else ring.behind:
+            drawn = partial(_as_known, facts=facts, who=who)
+            yield Panel(f"as-{who}", f"the ring as {who} knows it", drawn, tab=who)
+
+    return views
+
+
+def _as_known(scene: Scene, facts: Facts, who: str) -> Frag:
+    mine, log = facts(scene, who), facts(scene, "")
+    differ = [h("li", h("b", label), said) for pair in zip(mine.tables, log.tables, strict=True)
+              for label, said in _differences(log, who, *pair)]  # fmt: skip
+    said = f"{who} goes by {mine.since}; the log is at {log.since}."
+    same = "" if differ else " Every range has the same replicas in both."
+    banner = h("b", f"the ring as {who} knows it", class_=f"chip {hues_of(scene, log)[who]}")
+    words = h("div", h("p", banner), h("p", said, same), h("ul", differ))
+    return h("div", unkeyed(draw_ring(scene, facts, who)), words, class_="kp-pair")
+
+
+def _differences(log: Ring, who: str, mine: Table, theirs: Table) -> Iterator[tuple[str, str]]:
+    """Each range of which a node and the log differ, and whom each asks there."""
+    cuts = sorted({end for table in (mine, theirs) for bounds in table.rows for end in bounds})
+    for bounds in pairwise(cuts):
+        rows = [_covering(table.rows, bounds) for table in (mine, theirs)]
+        for side, verb in enumerate(("reads from", "writes to")):
+            own, other = (sorted(name for name, use in row.items() if use[side]) for row in rows)
+            if own != other:
+                names, others = (", ".join(each) or "nobody" for each in (own, other))
+                yield log.label(*bounds), f" {who} {verb} {names}; by the log: {others}"
+
+
 def marks(ring: Ring) -> str:
     """What is noted, and what the marks of a picture mean: its legend."""
     out = sum(not each.places for each in ring.members)
@@ -1043,5 +1138,6 @@ def marks(ring: Ring) -> str:
     lane = "a lane is a rack" if by_rack else "a node keeps its lane where it can"
     said = [*ring.notes, *[f"{out} nodes outside"] * (out > MOST_ASIDE)]
     said += ["solid: read and written", "hatched: only written", "dashed: planned"]
-    said += ["ink outline: changed in this step", lane, "small number: what a node knows"]
+    said += ["ink outline: changed in this step", lane]
+    said += ["small number: what a node knows"] * any(each.knows for each in ring.members)
     return " · ".join(said)

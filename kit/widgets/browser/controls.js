@@ -121,6 +121,7 @@ function click(player, target) {
   else if (spot) touch(player, button, spot);
   else if (tab) {
     player.sheets.close();
+    player.menu.close();
     player.choices.turnTo(tab);
     player.spots.follow(player.main); // it may have grown meanwhile
   }

@@ -111,15 +111,11 @@ function isFor(thing) {
 }
 
 function copied(action) {
-  const button = line("button", action.textContent);
-  const { act, refused } = action.dataset;
-  Object.assign(button.dataset, { act, roving: "" });
-  button.type = "button";
-  button.className = action.className;
-  if (!refused) return [button];
-  button.dataset.refused = refused;
-  button.ariaDisabled = true;
-  return [button, line("small", refused)];
+  const button = action.cloneNode(true);
+  const { refused } = button.dataset;
+  button.dataset.roving = "";
+  for (const name of ["k", "key"]) delete button.dataset[name];
+  return refused ? [button, line("small", refused)] : [button];
 }
 
 function line(tag, text) {

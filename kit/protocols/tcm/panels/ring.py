@@ -22,6 +22,7 @@ from kit.views.ring import (
     State,
     Table,
     draw_ring,
+    known_by,
     marks,
 )
 
@@ -46,11 +47,10 @@ def ring_of(scene: Scene, who: str = "") -> Ring:
     """The ring by the newest epoch, or as a node knows it."""
     m = scene.model
     known = next((row.epoch for row in scene.of(facts.applied) if row.node == who), None)
-    line, cards = facts.space(m), [*_cards(scene)]
-    coming = next(_coming(scene), None)
+    line, newest = facts.space(m), scene.model.newest_epoch(scene.state)
+    cards, coming = [*_cards(scene, newest)], next(_coming(scene), None)
     if known is not None:
-        later = [card for card in cards if int(card.number) > known]
-        cards, coming = [card for card in cards if card not in later], next(iter(later), None)
+        cards, coming = [*_cards(scene, known)], next(_cards(scene, known + 1, 1))
     return Ring(
         line.low,
         line.high,
@@ -68,6 +68,8 @@ def ring_of(scene: Scene, who: str = "") -> Ring:
         tuple(dict.fromkeys(x for each in m.tcm.cluster.operations for x in each.involved)),
         tuple(facts.notices(m, scene.state)),
         LOG,
+        since=f"epoch {newest if known is None else known}",
+        behind=tuple(row.node for row in scene.of(facts.applied) if row.epoch < newest),
     )
 
 
@@ -130,11 +132,11 @@ def _members(scene: Scene) -> Iterator[Member]:
                          words, node.coming, arriving.get(node.name, ""))  # fmt: skip
 
 
-def _cards(scene: Scene) -> Iterator[Card]:
-    done = facts.log(scene.model, scene.state)
-    if len(done) < MOST_CARDS:
-        yield Card(str(scene.model.newest_epoch(scene.state) - len(done)), "start", "the start")
-    for each in done[-MOST_CARDS:]:
+def _cards(scene: Scene, last: int, most: int = MOST_CARDS) -> Iterator[Card]:
+    done, first = facts.log(scene.model, scene.state), scene.model.parameters.epoch
+    if last - first < most:
+        yield Card(str(first), "start", "the start")
+    for each in done[max(last - first - most, 0) : last - first]:
         yield _words(str(each.epoch), each.step, each.operation, undone=each.cancelled)
 
 
@@ -196,4 +198,4 @@ def ring_text(scene: Scene) -> str:
 
 
 RING = Panel("ring", "Ring", lambda scene: draw_ring(scene, ring_of), ring_text, still=True,
-             legend=lambda scene: marks(ring_of(scene)))  # fmt: skip
+             legend=lambda scene: marks(ring_of(scene)), known=known_by(ring_of))  # fmt: skip

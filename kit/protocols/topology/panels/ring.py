@@ -18,7 +18,17 @@ from kit.protocols.topology.rules.machines import Selector, StateRow
 from kit.protocols.topology.rules.work import state_of, under_way
 from kit.protocols.topology.topology import Topology
 from kit.views.panel import Panel, Scene
-from kit.views.ring import Card, Member, Replica, Ring, State, Table, draw_ring, marks
+from kit.views.ring import (
+    MOST_RANGES,
+    Member,
+    Replica,
+    Ring,
+    State,
+    Table,
+    draw_ring,
+    is_many,
+    marks,
+)
 
 STATES_KEPT = 16
 
@@ -33,7 +43,7 @@ def ring(m: Topology, s: ControlState) -> Ring:
         if asks.replaced != NOBODY:
             has_token_of[asks.node] = has_token_of[asks.replaced]
     places = {node: at for at, node in enumerate(sorted(set(has_token_of)))}
-    place = [places[node] for node in has_token_of]
+    place, many = [places[node] for node in has_token_of], len(places) > MOST_RANGES
     owned: dict[str, tuple[list[int], dict[int, str]]] = {}
     for name, owning in (("old", old), ("new", new)):
         at = {place[node]: m.names[node] for node in reversed(tuple(nodes_in(owning)))}
@@ -52,7 +62,7 @@ def ring(m: Topology, s: ControlState) -> Ring:
         view = rows[m.names[i]].view
         state: State = "down" if down else "joins" if comes else "leaves" if goes else "works"
         doing = " and ".join(filter(None, ("joins" * comes, "leaves" * goes, "is down" * down)))
-        knows = str(view.version) if view and not down else ""
+        knows = str(view.version) if view and not down and many else ""
         return Member(m.names[i], (place[i],), state, knows, words=doing or "works")
 
     members = tuple(member(i) for i in nodes_in(old | new))
@@ -64,7 +74,6 @@ def ring(m: Topology, s: ControlState) -> Ring:
         reads, writes = replicas(row.reads, right), replicas(row.writes, right)
         group = dict.fromkeys((*reads, *writes))
         placed += [(left, right, name, name in reads, name in writes) for name in group]
-    written = "both rings" if row.writes == "both" else f"{row.writes} ring"
     return Ring(
         low,
         last,
@@ -74,10 +83,11 @@ def ring(m: Topology, s: ControlState) -> Ring:
         lambda lo, hi: f"token-arc:{hi}",
         lambda name, token: f"token:{name}",
         lambda token: "",
-        (Card("read", f"{row.reads} ring", f"the {row.reads} ring"),
-         Card("write", written, f"to {written}")),
         center="selectors",
-    )  # fmt: skip
+        known=known_to(m, s),
+        since=f"state {s.state_id}",
+        behind=tuple(name for name, node in rows.items() if node.is_behind),
+    )
 
 
 def known_to(m: Topology, s: ControlState) -> tuple[str, ...]:
@@ -118,20 +128,24 @@ MOST_SINGLE = 64
 
 
 def ring_of(scene: Scene, who: str = "") -> Ring:
-    """The ring of a moment."""
-    return ring(scene.model, scene.state)
+    """The ring of a moment, or of when a node had last applied all there was."""
+    way = [scene.state, *(step.before for step in reversed(scene.way()))] if who else []
+    at = scene.model.number(who) if who else 0
+    had_all = (s for s in way if s.applied[at] == len(s.views) - 1)
+    return ring(scene.model, next(had_all, scene.state))
 
 
 def _text(scene: Scene) -> str:
     now = ring_of(scene)
-    [table], (reads, writes) = now.tables, now.log
+    [table], row = now.tables, _selectors(scene.model, scene.state)
+    written = "both rings" if row.writes == "both" else f"the {row.writes} ring"
     known = first_of(scene.of(known_to), MOST_SINGLE, "node") or "no node"
     down = ", ".join(each.name for each in now.members if each.state == "down")
     known += f"; down, but its token is known: {down}" if down else ""
     shown = [*table.rows]
     if len(shown) > MOST_SINGLE:
         shown = [bounds for bounds, row in table.rows.items() if {*row.values()} != {(True, True)}]
-    lines = [f"reads use {reads.long}, writes go {writes.long}", f"known to {known}"]
+    lines = [f"reads use the {row.reads} ring, writes go to {written}", f"known to {known}"]
     lines += [now.says(table, bounds) for bounds in shown[:MOST_SINGLE]]
     rest = len(table.rows) - len(shown[:MOST_SINGLE])
     lines += [counted(rest, "more range")] * bool(rest)
@@ -144,5 +158,6 @@ RING = Panel(
     lambda scene: draw_ring(scene, ring_of),
     _text,
     tab="Ring",
+    shown=lambda scene: is_many(ring_of(scene)),
     legend=lambda scene: marks(ring_of(scene)),
 )
