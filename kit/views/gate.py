@@ -15,7 +15,7 @@ from kit.errors import Refusal
 from kit.masks import majority
 from kit.views.actions import first_waiting, mark, some_of
 from kit.views.busts import Health, head_of, letter_of
-from kit.views.fragment import Frag, h
+from kit.views.fragment import Frag, h, unkeyed
 from kit.views.labels import SIZE, brief, measured, tags
 from kit.views.panel import Scene
 from kit.views.parts import fresh, soft
@@ -122,6 +122,12 @@ class Gate(Struct, frozen=True):
             if names:
                 said += f" {words.format(names=', '.join(some_of(names, MOST_NAMED)))}"
         return said
+
+    @property
+    def decides(self) -> str:
+        """The gate of a quorum in words: how many of whom are enough, who is there."""
+        names = ", ".join(sorted((*self.there, *self.missing)))
+        return f"{self.what}: any {self.needed} of {names}; up: {', '.join(self.there) or 'nobody'}"
 
     @property
     def absent(self) -> str:
@@ -275,7 +281,7 @@ def _cast_of(picture: Frag) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _row(scene: Scene, gate: Gate, cast: Cast, is_first: bool) -> Frag:
-    come = _some(gate.there, MOST_COME)
+    come = gate.there if len(gate.there) <= MOST_COME else ()
     behind, count = cast.heads(come).wide(len(come)), "open" if gate.is_open else gate.count
     heads = heads_for(len(gate.missing), ROOM - behind - measured(count), HEADS[:2])
     post = 8 + (heads.wide(len(gate.missing)) if heads else 0)
@@ -298,8 +304,19 @@ def _row(scene: Scene, gate: Gate, cast: Cast, is_first: bool) -> Frag:
     )
 
 
-def _some(names: tuple[str, ...], most: int) -> tuple[str, ...]:
-    return names if len(names) <= most else ()
+def draw_quorums(
+    scene: Scene, gates: Sequence[Gate], picture: Frag, y: float, wide: float
+) -> Iterator[Frag]:
+    """Draw side by side in a picture how many decide: who can, behind a bar, who cannot before."""
+    health, colours = _cast_of(picture)
+    for i, gate in enumerate(gates):
+        names, words = (*gate.missing, *gate.there), f"{gate.what}: any {gate.needed}"
+        cast = Cast(tags(names), health, (), colours)
+        parts = [h("title", gate.decides), h("text", words, x=2, y=y + 4.5, class_="strong")]
+        post = measured(words, bold=True) + 12 + SMALL.wide(len(gate.missing))
+        if post + SMALL.wide(len(gate.there)) <= wide / len(gates) - 8:
+            parts += map(unkeyed, _crowd(scene, gate, cast, post, y, SMALL, gate.there))
+        yield h("g", parts, k=gate.thing, transform=f"translate({wide / len(gates) * i + 4:.0f} 0)")
 
 
 def _crowd(

@@ -28,7 +28,7 @@ from kit.views.breaks import breaking
 from kit.views.fragment import Frag, Kid, h, unkeyed
 from kit.views.labels import Box, Sheet, brief, measured, tags
 from kit.views.palette import hues
-from kit.views.panel import Panel, Scene
+from kit.views.panel import Panel, Scene, is_shown
 from kit.views.parts import word
 from kit.views.replicas import envelope_path
 
@@ -166,7 +166,7 @@ class Ring(Struct, frozen=True):
     movers: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     center: str = "ring-log"
-    known: tuple[str, ...] = ()
+    known: tuple[str, ...] | None = None
     since: str = ""
     behind: tuple[str, ...] = ()
 
@@ -420,7 +420,7 @@ def look_of(scene: Scene, facts: Facts, who: str = "") -> Look:
     ring, former = facts(scene, who), scene.former()
     then = facts(scene, "") if who else facts(former, "") if former and former != scene else None
     guilty = ring.guilty if not who and breaking(scene) else frozenset[str]()
-    short = tags(dict.fromkeys((*(each.name for each in ring.members), *ring.known)))
+    short = tags(dict.fromkeys((*(each.name for each in ring.members), *(ring.known or ()))))
     return Look(scene, ring, then, hues_of(scene, ring), short, guilty, who)
 
 
@@ -610,7 +610,7 @@ def draw_pill(look: Look, member: Member, box: Box, near: float | None = None) -
 def draw_members(look: Look, place: Place, labels: Labels) -> Iterator[Frag]:
     """Draw the nodes at their tokens, and around each what it knows and where it is."""
     ring, seats = look.ring, seats_of(look.ring, place)
-    there = [each for each in ring.there(place.dc) if each.knows]
+    there = [each for each in ring.there(place.dc) if each.knows and ring.known is None]
     usual = Counter(each.knows for each in there).most_common(1) if len(there) > MOST_TOLD else []
     if place == labels.places[0]:
         yield from _aside(look, labels, knowing(there) if usual else [])
@@ -626,7 +626,8 @@ def draw_members(look: Look, place: Place, labels: Labels) -> Iterator[Frag]:
     yield h("path", d="".join(lines), k=f"spokes:{place.dc or ''}", class_="rim")
     for i, (member, token, spot) in enumerate(seats):
         parts = list[Kid]()
-        if token == min(member.places) and member.knows not in ("", *(known for known, _ in usual)):
+        is_told = member in there and member.knows not in (known for known, _ in usual)
+        if token == min(member.places) and is_told:
             wide = measured(member.knows, bold=True) + PILL
             if box := labels.seat(place, spot, wide, HIGH):
                 near = spot[0].real if place.dc is None else None
@@ -747,8 +748,8 @@ def draw_cards(look: Look, shown: Mapping[Box, tuple[Card, str]], bar: Frag | No
 
 
 def draw_bar(look: Look, at: complex, lines: str) -> Frag | None:
-    """Draw the bar before the planned entry, if there is one: with a lock, shut or open; or how far
-    the node knows the log whose view it is.
+    """Draw the bar before the planned entry, if there is one: with a lock, shut or open; or say
+    that a node stands there.
     """
     ring = look.ring
     if look.who and ring.planned:
@@ -787,19 +788,19 @@ def draw_log(look: Look, place: Place) -> Frag:
 
 def draw_known(look: Look, place: Place) -> Frag:
     """Draw in the hole of the ring who knows its tables, or whose these are."""
-    ring, x = look.ring, place.middle.real
-    names = ring.known if len(ring.known) <= MOST_TOLD and not look.who else ()
+    every, then = (ring.known or () if ring else () for ring in (look.ring, look.then))
+    names = every if len(every) <= MOST_TOLD and not look.who else ()
     rows = [names[at : at + IN_HOLE] for at in range(0, len(names), IN_HOLE)]
     step = 2 * max((half_of(look.short[name], SMALL) for name in names), default=0.0) + 5
-    words = "known to" if names else f"known to {counted(len(ring.known), 'node')}"
-    known, y = look.then.known if look.then else ring.known, place.middle.imag - 13 * len(rows)
+    words = "known to" if names else f"known to {counted(len(every), 'node')}"
+    x, y = place.middle.real, place.middle.imag - 13 * len(rows)
     discs = [
         draw_disc(look, name, complex(x + step * (i - (len(row) - 1) / 2), y + 26 * (at + 0.9)),
-                  SMALL, "", "" if name in known else "news", name)
+                  SMALL, "", "news" * (look.then is not None and name not in then), name)
         for at, row in enumerate(rows) for i, name in enumerate(row)
     ]  # fmt: skip
     said = _word(f"{look.who} stands here" if look.who else words, x, y, "soft")
-    return h("g", said, discs, k=ring.center, data_of=ring.center)
+    return h("g", said, discs, k=look.ring.center, data_of=look.ring.center)
 
 
 def draw_log_line(look: Look) -> Frag:
@@ -918,7 +919,7 @@ def draw_rings(look: Look) -> list[Kid]:
     }  # fmt: skip
     at = complex(WIDTH / 2, HEIGHT / 2)  # what is streamed goes round it
     if not dcs:
-        at, log = places[0].middle, draw_log if ring.log else draw_known
+        at, log = places[0].middle, draw_log if ring.known is None else draw_known
         ends[ring.center] = at, places[0].inner
     return [
         h("circle", r=0, transform=_moved(at), class_="paper", k="ring"),
@@ -1071,52 +1072,49 @@ def with_ring(panel: Panel, ring: Panel, facts: Facts) -> Panel:
     too many ranges. A slot that is too narrow for both shows first what the step is about.
     """
 
-    def is_beside(scene: Scene) -> bool:
-        return not scene.half and not is_many(facts(scene, ""))
+    def parts(scene: Scene) -> tuple[Panel, ...]:
+        return (panel,) if scene.half or is_shown(ring, scene) else (panel, ring)
 
     def draw(scene: Scene) -> Frag:
-        if not is_beside(scene):
-            return panel.draw(scene)
-        now, former = facts(scene, ""), scene.former()
+        drawn, now, former = panel.draw(scene), facts(scene, ""), scene.former()
+        if ring not in parts(scene):
+            return drawn
         [table, *_] = now.tables
-        moving = (x for x, row in table.rows.items() if {*row.values()} != {(True, True)})
+        moving = (each for each, row in table.rows.items() if {*row.values()} != {(True, True)})
         said = [h("p", now.says(table, bounds)) for bounds in islice(moving, MOST_SAID)]
+        title = h("figcaption", f"who holds what, by {now.since}")
         is_new = former is not None and facts(former, "").tables != now.tables
-        figure = h("figure", h("figcaption", f"who holds what, by {now.since}"),
-                   draw_ring(scene, facts), said)  # fmt: skip
-        return h("div", panel.draw(scene), figure, class_="kp-pair turned" if is_new else "kp-pair")
+        kind = "kp-pair turned" if is_new else "kp-pair"
+        return h("div", drawn, h("figure", title, ring.draw(scene), said), class_=kind)
 
-    def wording(scene: Scene) -> str:
-        return "\n".join(part.text(scene) for part in (panel, ring)[: 1 + is_beside(scene)])
-
-    def legend(scene: Scene) -> str:
-        own = panel.legend(scene) if panel.legend else ""
-        return f"{own} · {marks(facts(scene, ''))}" if is_beside(scene) else own
-
-    return replace(panel, draw=draw, wording=wording, legend=legend, known=known_by(facts))
+    return replace(
+        panel,
+        draw=draw,
+        wording=lambda scene: "\n".join(each.text(scene) for each in parts(scene)),
+        legend=lambda s: " · ".join(each.legend(s) for each in parts(s) if each.legend),
+        known=known_by(facts),
+    )
 
 
 def known_by(facts: Facts) -> Callable[[Scene], Iterator[Panel]]:
     """The ring as each node that is behind knows it, and how that differs from the log."""
 
+    def draw(scene: Scene, who: str) -> Frag:
+        mine, log = facts(scene, who), facts(scene, "")
+        differ = [h("li", h("b", label), said) for pair in zip(mine.tables, log.tables, strict=True)
+                  for label, said in _differences(log, who, *pair)]  # fmt: skip
+        said = f"{who} goes by {mine.since}; the log is at {log.since}."
+        same = "" if differ else " Every range has the same replicas in both."
+        banner = h("b", f"the ring as {who} knows it", class_=f"chip {hues_of(scene, log)[who]}")
+        words = h("div", h("p", banner), h("p", said, same), h("ul", differ))
+        return h("div", unkeyed(draw_ring(scene, facts, who)), words, class_="kp-pair")
+
     def views(scene: Scene) -> Iterator[Panel]:
         ring = facts(scene, "")
         for who in () if is_many(ring) else ring.behind:
-            drawn = partial(_as_known, facts=facts, who=who)
-            yield Panel(f"as-{who}", f"the ring as {who} knows it", drawn, tab=who)
+            yield Panel(f"as-{who}", f"the ring as {who} knows it", partial(draw, who=who), tab=who)
 
     return views
-
-
-def _as_known(scene: Scene, facts: Facts, who: str) -> Frag:
-    mine, log = facts(scene, who), facts(scene, "")
-    differ = [h("li", h("b", label), said) for pair in zip(mine.tables, log.tables, strict=True)
-              for label, said in _differences(log, who, *pair)]  # fmt: skip
-    said = f"{who} goes by {mine.since}; the log is at {log.since}."
-    same = "" if differ else " Every range has the same replicas in both."
-    banner = h("b", f"the ring as {who} knows it", class_=f"chip {hues_of(scene, log)[who]}")
-    words = h("div", h("p", banner), h("p", said, same), h("ul", differ))
-    return h("div", unkeyed(draw_ring(scene, facts, who)), words, class_="kp-pair")
 
 
 def _differences(log: Ring, who: str, mine: Table, theirs: Table) -> Iterator[tuple[str, str]]:
@@ -1139,5 +1137,5 @@ def marks(ring: Ring) -> str:
     said = [*ring.notes, *[f"{out} nodes outside"] * (out > MOST_ASIDE)]
     said += ["solid: read and written", "hatched: only written", "dashed: planned"]
     said += ["ink outline: changed in this step", lane]
-    said += ["small number: what a node knows"] * any(each.knows for each in ring.members)
+    said += ["small number: what a node knows"] * (ring.known is None)
     return " · ".join(said)

@@ -33,7 +33,7 @@ from kit.model.network import DropMessage
 from kit.views.busts import Health, Kind, bust, head_of, letter_of
 from kit.views.diagrams import Standing
 from kit.views.fragment import Frag, h
-from kit.views.gate import Declared, Gate, awaited_gates, came, former_gates, gates_of
+from kit.views.gate import Declared, Gate, awaited_gates, came, draw_quorums, former_gates, gates_of
 from kit.views.heat import MOST_NODES, Aspect, draw_heat, heat_lines
 from kit.views.labels import Box, Sheet, measured, seated, shortened, tags, wrapped
 from kit.views.palette import hues
@@ -51,13 +51,13 @@ LINE, PILL, APART = 15.0, 18.0, 20.0
 """How high a line below a node is, a pill or a tile, and how far apart these are."""
 SIDE_HIGH, IN_ROW, ASIDE = (36.0, 54.0), 2, 13.0
 """How high a card of who stands aside is, alone or not, how many in a row, how large its head."""
+QUORUM = 34.0
+"""How high the row of quorums is."""
 HUB = 74.0
 """How high the room of who stands above the others is."""
 MOST_SAID = 3
 """Messages in flight whose words stand at them; of more, at their receivers."""
 MOST_TRAILS, MOST_MESH, MOST_LOW = 12, 5, 14
-HEALTH = ("up", "down", "gone", "joining")
-"""The words for it."""
 Sign = Literal["key", "ban", ""]
 
 
@@ -147,7 +147,8 @@ class Stage(Struct, frozen=True):
     """All that is on the stage at one moment; see the module. ``lines``: the most below a pill;
     those who are ``plain`` are no nodes and have no hue, the first of them stands above all others.
     ``bodies`` are names and members of what has some, such as the CMS; ``old`` are the things of
-    messages that their receivers no longer listen to.
+    messages that their receivers no longer listen to. ``quorums`` are how many of whom decide, who
+    of them can, and who cannot.
     """
 
     names: tuple[str, ...]
@@ -164,6 +165,7 @@ class Stage(Struct, frozen=True):
     plain: tuple[str, ...] = ()
     bodies: tuple[tuple[str, tuple[str, ...]], ...] = ()
     old: frozenset[str] = frozenset()
+    quorums: tuple[Gate, ...] = ()
 
     @property
     def hues(self) -> Mapping[str, str]:
@@ -249,7 +251,8 @@ class _Set:
             self.tape = Tape(stage.tape, stage.tape_key, y, WIDE, coming, self.letters, self.hues)
             y = self.tape.bottom
         self.side_high = SIDE_HIGH[len(stage.sides) > 1]
-        self.top, self.bottom = y, HIGH - ceil(len(stage.sides) / IN_ROW) * self.side_high
+        floor = HIGH - ceil(len(stage.sides) / IN_ROW) * self.side_high
+        self.top, self.bottom = y, floor - QUORUM * bool(stage.quorums)
         hub = stage.plain[:1]
         y += HUB * bool(hub)
         names = [name for name in stage.names if name not in hub]
@@ -265,7 +268,7 @@ class _Set:
             row, column = divmod(i, IN_ROW)
             here = min(len(stage.sides) - row * IN_ROW, IN_ROW)
             x = WIDE * (column + 0.5) / here
-            self.at[side.name] = Place(x, self.bottom + self.side_high * (row + 0.5))
+            self.at[side.name] = Place(x, floor + self.side_high * (row + 0.5))
             self.reach[side.name] = self.side_high / 2 - 3
         for each in (*stage.characters, *stage.sides):
             self.at[each.key], self.reach[each.key] = self.at[each.name], self.reach[each.name]
@@ -338,7 +341,7 @@ class _Set:
         """What all that stands covers."""
         if self.tape:
             yield Box(WIDE / 2, self.tape.y + 20, WIDE, 42)
-        if self.stage.sides:
+        if self.bottom < HIGH:
             yield Box(WIDE / 2, (self.bottom + HIGH) / 2, WIDE, HIGH - self.bottom)
         for each in self.stage.characters:
             at, r = self.at[each.name], self.looks.head
@@ -433,20 +436,23 @@ def draw_stage(scene: Scene, stage: Stage, said: str, before: Stage | None = Non
     laid = _Set(stage)
     was = {each.key: each for each in (*before.characters, *before.sides)} if before else {}
     ends = [key for flow in scene.flows() for key in (flow.from_key, flow.to_key)]
-    acts, there = _acting(scene, stage), {each.name for each in stage.characters}
+    there = {each.name for each in stage.characters}
+    acts = acting(scene, {each.key: each.name for each in (*stage.sides, *stage.characters)})
     wires, envelopes = _letters(scene, laid, before)
+    cast = [_character(laid, each, was.get(each.key), acts=each.name == acts)
+            for each in stage.characters]  # fmt: skip
     return h(
         "svg",
         draw_strip(stage.standing, WIDE) if stage.has_strip else None,
         [*_bodies(laid)],
+        [*draw_quorums(scene, stage.quorums, h("g", cast), laid.bottom + QUORUM / 2, WIDE)],
         [*_mesh(laid)] if isinstance(scene.model, NetworkModel) else None,
         [*_asking(laid)],
         wires,
         [_wall(laid, wall) for wall in stage.walls],
         laid.tape.draw(before.tape if before else None, ends) if laid.tape else None,
         [_empty(laid, name) for name in stage.names if name not in there],
-        [_character(laid, each, was.get(each.key), acts=each.name == acts)
-         for each in stage.characters],
+        cast,
         [_side(laid, each, was.get(each.key), acts=each.name == acts) for each in stage.sides],
         envelopes,
         viewBox=f"0 0 {WIDE:.0f} {HIGH:.0f}",
@@ -454,10 +460,6 @@ def draw_stage(scene: Scene, stage: Stage, said: str, before: Stage | None = Non
         aria_label=said,
         class_="stage",
     )  # fmt: skip
-
-
-def _acting(scene: Scene, stage: Stage) -> str:
-    return acting(scene, {each.key: each.name for each in (*stage.sides, *stage.characters)})
 
 
 def acting(scene: Scene, there: Mapping[str, str]) -> str:
@@ -930,6 +932,7 @@ def stage_lines(stage: Stage, gates: Sequence[Gate]) -> Iterator[str]:
     for each in (*stage.sides, *stage.characters):
         words = (f"{each.name}: {each.health}", each.tag, *map(str, each.holds))
         yield each.title or ", ".join(words)
+    yield from (each.decides for each in stage.quorums)
     for card in stage.tape or ():
         yield card.title or card.words
     for message in stage.messages:

@@ -141,6 +141,18 @@ def test_the_ring_has_each_token_once_and_no_range_wraps() -> None:
         assert row.left < row.right == other.left < other.right
 
 
+def test_a_node_that_is_far_behind_has_the_cards_that_it_has_heard_of() -> None:
+    """The newest of them, and behind it the next one, however many there are by now."""
+    scene = milestones(walk("tcm/bootstrap"))[3]
+    newest = ring_of(scene).log[-1].number
+    for who in ring_of(scene).behind:
+        mine = ring_of(scene, who)
+        known = next(row.epoch for row in scene.of(facts.applied) if row.node == who)
+        assert mine.planned is not None
+        assert int(mine.log[-1].number) == known < int(mine.planned.number) == known + 1
+        assert mine.since == f"epoch {known}" != f"epoch {newest}"
+
+
 @pytest.mark.spec("H-007")
 def test_the_diagram_lights_the_current_state_and_the_path_taken() -> None:
     """The text marks the next event."""

@@ -15,7 +15,10 @@ from kit.protocols.topology.panels.states import LEGEND, UNDRAWN, diagrams, lege
 from kit.protocols.topology.panels.tables import OF_ROWS, STATIC, TABLE, texts
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
-from kit.views.panel import Scene, scene_at
+from kit.views.frame import frame
+from kit.views.panel import Scene, is_shown, scene_at, scene_of
+from kit.views.registry import for_model
+from tests.protocols.topology.test_seen import in_state, press, starting, until
 from tests.views.frames import classed, part
 
 RUNS: tuple[dict[str, Any], ...] = (
@@ -112,3 +115,36 @@ def test_the_legend_has_every_transition_state(edition: Edition) -> None:
     assert "decommissioning" in rows["rollback_to_normal"][0]
     assert "tablets" in rows["tablet_resize_finalization"][0]
     assert "tablet_resize_finalization  tablets" in LEGEND.text(scene)
+
+
+def test_a_node_that_is_behind_has_the_ring_of_what_it_applied_and_no_other_has() -> None:
+    """Its page lists what the log says of a range instead, and leads back."""
+    timeline = until(starting("join D"), in_state("write_both_read_old"))
+    views, scene = for_model(timeline.model), scene_of(timeline, timeline.at)
+    board = frame(scene, views.panels, views.macros, views)
+    offered = {each.get("data-tab"): each.get("data-names") for each in board.walk()}
+    assert offered["as-B"] == '["B"]'
+    assert "as-A" not in offered
+    page = part(board, "panel:as-B")
+    assert page is not None
+    assert "C, D] B writes to A; by the log: A, D" in page.text()
+    assert "B goes by state 4; the log is at state 5." in page.text()
+    assert views.picture in {each.get("data-tab") for each in page.walk()}
+    press(timeline, "apply B")
+    later = frame(scene_of(timeline, timeline.at), views.panels, views.macros, views)
+    assert part(later, "panel:as-B") is None
+
+
+@pytest.mark.parametrize("nodes", [3, 25])
+def test_the_ring_stands_beside_the_stage_or_in_a_tab_and_never_in_both(nodes: int) -> None:
+    """It says by which state it is, and to whom that is known."""
+    timeline = Timeline(build("topology", {"operations": ("join Z",), "nodes": nodes}))
+    until(timeline, in_state("write_both_read_old"))
+    scene, named = scene_of(timeline, timeline.at), for_model(timeline.model).panels
+    [picture, tab] = [each for each in named if each.name in ("stage", "token-ring")]
+    drawn = picture.draw(scene)
+    assert is_shown(tab, scene) is not bool(classed(drawn, "ring-drawing"))
+    assert is_shown(tab, scene) is (nodes > 24)
+    if nodes == 3:
+        assert "who holds what, by state 5" in drawn.text()
+        assert "known to A" in drawn.text()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import zip_longest
 from typing import Any
 
+from kit.masks import majority
 from kit.protocols.cms.cms import Cms
 from kit.protocols.cms.facts import members as facts
 from kit.protocols.cms.facts.members import EpochRow, NodeRow
@@ -14,12 +15,10 @@ from kit.views.actions import mark
 from kit.views.busts import Health
 from kit.views.declared import NONE, Badges, Column, Drawn, Note, Table, of_state, panel_of
 from kit.views.fragment import Frag, Kid, h
+from kit.views.gate import Gate
 from kit.views.panel import Scene
 from kit.views.parts import act_button, drawing, word
 from kit.views.registry import staged
-from kit.views.ring import Card as Entry
-from kit.views.ring import Member, Ring, State, draw_ring
-from kit.views.ring import Table as Placed
 from kit.views.stage import Character, Stage, stage_panel
 from kit.views.tape import Card
 
@@ -37,6 +36,7 @@ def _stage(scene: Scene) -> Stage:
         (_operator(scene),) if scene.model.has_override else (),
         tape=tuple(_card(row) for row in scene.of(facts.log)),
         bodies=(("CMS", tuple(row.name for row in rows if row.reads)),),
+        quorums=tuple(_quorums(scene)),
     )
 
 
@@ -75,30 +75,13 @@ def _card(row: EpochRow) -> Card:
     )
 
 
-STATES: dict[str, State] = {"down": "down", "lost": "gone", "left": "gone"}
-
-
-def ring_of(scene: Scene, who: str = "") -> Ring:
-    """The metadata keyspace has one range, so each member of the CMS has a whole lane."""
-    rows = scene.of(facts.nodes)
-    newest = max(scene.of(facts.log), key=lambda row: row.epoch, default=None)
-    group = [row for row in rows if row.reads or row.writes]
-    replicas = tuple((0, len(rows), row.name, row.reads, row.writes) for row in group)
-    return Ring(
-        0,
-        len(rows),
-        tuple(
-            Member(row.name, (at,), STATES.get(row.health, "works" if row.joined else "joins"),
-                   str(row.epoch), words=facts.node_line(row))
-            for at, row in enumerate(rows, 1)
-        ),
-        (Placed("cms", replicas, {"": sum(row.reads for row in rows)}),),
-        lambda lo, hi: "all metadata",
-        lambda lo, hi: "cms",
-        lambda name, token: f"ring:{name}",
-        lambda token: "",
-        (Entry(f"epoch {newest.epoch}", "", newest.event),) if newest else (),
-    )  # fmt: skip
+def _quorums(scene: Scene) -> Iterator[Gate]:
+    """By the newest log, an epoch needs most of those who are written to and of those read."""
+    m, s = scene.model, scene.state
+    newest, up = m.newest(s), s.where(lambda node: node.health == "up")
+    for what, group in (("write", newest.writers), ("read", newest.readers)):
+        there, missing = m.named(group & up), m.named(group & ~up)
+        yield Gate(f"quorum:{what}", what, "", there, missing, majority(group.bit_count()))
 
 
 def _badges(scene: Scene) -> Badges:
@@ -200,16 +183,6 @@ VIEWS = staged(
         ),
         still=True,
         tab="Nodes",
-    ),
-    panel_of(
-        "ring",
-        "The ring, and which of its nodes form the CMS",
-        Drawn(
-            lambda scene: draw_ring(scene, ring_of),
-            lambda scene: map(facts.node_line, scene.of(facts.nodes)),
-        ),
-        Note("solid: in the CMS; hatched: written to, not read from; small number: its epoch"),
-        tab="Ring",
     ),
     panel_of(
         "log",

@@ -18,17 +18,7 @@ from kit.protocols.topology.rules.machines import Selector, StateRow
 from kit.protocols.topology.rules.work import state_of, under_way
 from kit.protocols.topology.topology import Topology
 from kit.views.panel import Panel, Scene
-from kit.views.ring import (
-    MOST_RANGES,
-    Member,
-    Replica,
-    Ring,
-    State,
-    Table,
-    draw_ring,
-    is_many,
-    marks,
-)
+from kit.views.ring import Member, Replica, Ring, State, Table, draw_ring, is_many, marks
 
 STATES_KEPT = 16
 
@@ -43,7 +33,7 @@ def ring(m: Topology, s: ControlState) -> Ring:
         if asks.replaced != NOBODY:
             has_token_of[asks.node] = has_token_of[asks.replaced]
     places = {node: at for at, node in enumerate(sorted(set(has_token_of)))}
-    place, many = [places[node] for node in has_token_of], len(places) > MOST_RANGES
+    place = [places[node] for node in has_token_of]
     owned: dict[str, tuple[list[int], dict[int, str]]] = {}
     for name, owning in (("old", old), ("new", new)):
         at = {place[node]: m.names[node] for node in reversed(tuple(nodes_in(owning)))}
@@ -62,7 +52,7 @@ def ring(m: Topology, s: ControlState) -> Ring:
         view = rows[m.names[i]].view
         state: State = "down" if down else "joins" if comes else "leaves" if goes else "works"
         doing = " and ".join(filter(None, ("joins" * comes, "leaves" * goes, "is down" * down)))
-        knows = str(view.version) if view and not down and many else ""
+        knows = str(view.version) if view and not down else ""
         return Member(m.names[i], (place[i],), state, knows, words=doing or "works")
 
     members = tuple(member(i) for i in nodes_in(old | new))
