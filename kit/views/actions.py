@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from kit.views.gate import Gate
 
 MOST_EVIDENCE, LEAST_EVIDENCE = 24, 4
-"""Facts told of a refusal; fewer where many are refused."""
+"""Facts sentence of a refusal; fewer where many are refused."""
 MOST_LISTED = 200
 """Actions of a kind that are listed; of more, the first that may happen now."""
 MANY = 12
-"""Above this many actions of a kind, it is told how many may happen now."""
+"""Above this many actions of a kind, it is sentence how many may happen now."""
 MOST_THINGS = 16
 """Names in the fields of an action, by which the things that it concerns know it."""
 MOST_WAITING = 40
@@ -131,17 +131,17 @@ def _next(scene: Scene, closed: Sequence[Gate]) -> Frag:
 def next_button(scene: Scene, words: str = "", kind: str = "act suggested kp-next") -> Frag:
     """Draw what does the next action; in other ``words`` than its own where they are given."""
     action = scene.suggested
-    verb, told = scene.model.label(scene.state, action), words or act_words(scene, action)
-    command = verb if told not in (words, verb) and len(verb) <= ONE_LINE else ""
+    verb, sentence = scene.model.label(scene.state, action), words or act_words(scene, action)
+    command = verb if sentence not in (words, verb) and len(verb) <= ONE_LINE else ""
     # A page shows the step that was done there: the next one, or the first of another branch.
     recorded, fork = scene.following.get(action), len(scene.following) > 1
     is_closed = bool(scene.closed) and recorded is None
     return h(
         "button",
-        h("span", h("b", told), h("small", command) if command else None),
+        h("span", h("b", sentence), h("small", command) if command else None),
         type="button",
-        title=None if verb in (told, command) else verb,
-        class_=f"{kind} long" if len(told) > ONE_LINE else kind,
+        title=None if verb in (sentence, command) else verb,
+        class_=f"{kind} long" if len(sentence) > ONE_LINE else kind,
         data_act=f"do:{mark(scene.model, action)}" if recorded is None else None,
         data_do=None if recorded is None else "visit" if fork else "step",
         data_moment=recorded if fork else None,
@@ -165,7 +165,7 @@ def first_waiting(scene: Scene) -> tuple[Any, Refusal] | None:
 def end_words(scene: Scene, closed: Sequence[Gate] = ()) -> str:
     """Say kindly that this is the end, and what holds up the rest."""
     if reasons := _held_up(scene, closed):
-        why, _, _ = reasons[0].partition(": ")  # the rest is told where one asks
+        why, _, _ = reasons[0].partition(": ")  # the rest is sentence where one asks
         return f"This is the end. Nothing more happens on its own: {why.rstrip('.')}."
     return "This is the end."
 

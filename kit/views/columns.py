@@ -25,7 +25,7 @@ from kit.views.fragment import Frag, h
 from kit.views.labels import SIZE, measured, tags, wrapped
 from kit.views.palette import hues
 from kit.views.panel import Panel, Scene, alternative
-from kit.views.parts import box, word
+from kit.views.parts import box, hatched, word
 from kit.views.promises import Named, nothing
 from kit.views.replicas import disk, envelope_path
 
@@ -454,20 +454,10 @@ def _cells(look: Look, node: Node, group: Group) -> Iterator[Frag]:
         yield h(
             "g",
             box(*place, "fill", 4),
-            h("path", d=hatched(*place), class_="hatch") if fill == "write" else None,
+            h("path", d=hatched(*place, 5), class_="hatch") if fill == "write" else None,
             box(*place, "ink", 4) if is_new else None,
             class_=look.kind(key, "cell", fill, how, is_new=is_new),
         )
-
-
-def hatched(left: float, top: float, wide: float, high: float, step: float = 5.0) -> str:
-    """Slanting lines across a box."""
-    lines, at = "", step
-    while at < wide + high:
-        x1, x2 = max(0.0, at - high), min(at, wide)
-        lines += f"M{left + x1:.1f} {top + at - x1:.1f}L{left + x2:.1f} {top + at - x2:.1f}"
-        at += step
-    return lines
 
 
 def _stored(look: Look, node: Node) -> Frag:

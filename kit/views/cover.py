@@ -176,7 +176,7 @@ def draw_further(scene: Scene, story: Story | None) -> list[Frag]:
     at = next((i for i, each in enumerate(stories) if story and each.title == story.title), MOST)
     same = [words_of(own).siblings.get(each.name) for each in stories[at : at + 1]]
     further = [
-        act_button(clause(f"Next: {each.title}", ROOM, bold=True), "next",
+        act_button(clause(f"Next: {each.title}", ROOM, bold=True), "end:next",
                    f"story:{own}/{each.name}", kind=f"{LARGE} long")
         for each in stories[at + 1 : at + 2]
     ]  # fmt: skip
@@ -187,6 +187,6 @@ def draw_further(scene: Scene, story: Story | None) -> list[Frag]:
     )
     ways = [
         *filter(None, [_break_it(scene)]),
-        *(act_button(SAME, "same", f"story:{name}") for name in same if name),
+        *(act_button(SAME, "end:same", f"story:{name}") for name in same if name),
     ]
     return [*further, *ways, again, *others] if further else [again, *ways, *others]

@@ -176,6 +176,20 @@ def box(
     return h("rect", x=x, y=y, width=width, height=height, rx=rx, class_=kind)
 
 
+HATCHED = "M-.9 .4L.4-.9M-.7.7L.7-.7M-.4.9L.9-.4"
+"""Slanting lines across a disc of radius 1."""
+
+
+def hatched(left: float, top: float, wide: float, high: float, step: float = 6) -> str:
+    """Slanting lines across a box."""
+    lines, at = "", step / 2
+    while at < wide + high:
+        x1, x2 = max(0.0, at - high), min(at, wide)
+        lines += f"M{left + x1:.1f} {top + at - x1:.1f}L{left + x2:.1f} {top + at - x2:.1f}"
+        at += step
+    return lines
+
+
 def word(
     text: str, x: float, y: float, kind: str | None = None, anchor: str | None = "middle"
 ) -> Frag:

@@ -1,6 +1,4 @@
-"""What is asked of a replica, what it holds, what is on its way: an eye, a pencil, a disk, letters.
-
-A filled eye is read from now, a filled pencil written to; hollow ones are not. A disk is as full as
+"""What a replica holds and what is on its way, as signs, letters and disks. A disk is as full as
 what has arrived of what it is to hold.
 """
 
@@ -10,8 +8,6 @@ from kit.views.fragment import Frag, h
 from kit.views.labels import LINE, SIZE, measured
 from kit.views.parts import fresh
 
-EYE = "M-8 0Q0 -9 8 0Q0 9 -8 0Z"
-PENCIL = "M-7 6L-5 1L3 -7L7 -3L-1 5Z"
 KEY = "M0 0A3.5 3.5 0 1 0 -7 0A3.5 3.5 0 1 0 0 0H9M5 0V4M9 0V4"
 SIGNS: Mapping[str, str] = {
     "key": KEY,
@@ -20,16 +16,9 @@ SIGNS: Mapping[str, str] = {
     "gone": "M-5-5L5 5M-5 5L5-5",
 }
 """What stands at a shoulder; colour says none of it."""
-MARK = 18
-"""How wide an eye or a pencil is, with a little air."""
 DISK_WIDE, LID = 36, 4.0
 GAP = 2.5
 """How far below a line of words the middle of a fill's edge is; its sides are lower."""
-
-
-def legend() -> str:
-    """What the signs at a replica mean."""
-    return "eye: read; pencil: written; filled: asked now"
 
 
 def asked_words(read: bool, written: bool) -> str:
@@ -37,27 +26,6 @@ def asked_words(read: bool, written: bool) -> str:
     if read:
         return "read and written" if written else "read"
     return "written" if written else "neither read nor written"
-
-
-def eye(x: float, y: float, *, filled: bool) -> Frag:
-    """Draw an eye: whether a replica is read from now."""
-    pupil = h("circle", r=2.2, class_="pupil")
-    return _mark(EYE, x, y, pupil, filled=filled)
-
-
-def pencil(x: float, y: float, *, filled: bool) -> Frag:
-    """Draw a pencil: whether a replica is written to now."""
-    return _mark(PENCIL, x, y, None, filled=filled)
-
-
-def _mark(path: str, x: float, y: float, inside: Frag | None, *, filled: bool) -> Frag:
-    return h(
-        "g",
-        h("path", d=path),
-        inside,
-        class_="asked on" if filled else "asked",
-        transform=f"translate({x:.0f} {y:.0f})",
-    )
 
 
 def key(x: float, y: float) -> Frag:

@@ -29,7 +29,7 @@ from kit.views.fragment import Frag, Kid, h, unkeyed
 from kit.views.labels import Box, Sheet, brief, measured, tags
 from kit.views.palette import hues
 from kit.views.panel import Panel, Scene, is_shown
-from kit.views.parts import word
+from kit.views.parts import HATCHED, word
 from kit.views.replicas import envelope_path
 
 WIDTH, HEIGHT = 360.0, 340.0
@@ -49,8 +49,8 @@ know; of more those that differ. Nodes that stand aside; that the words for the 
 of which it is said below a ring who has them."""
 LEAST_ARC, LEAST_TURN = 13.0, 0.03
 """How long an arc is that has a letter; how much of the turn a range has at least."""
-HATCH, HATCHED = 5.5, "M-.9 .4L.4-.9M-.7.7L.7-.7M-.4.9L.9-.4"
-"""From one line of a hatch to the next; that of a disc of radius 1."""
+HATCH = 5.5
+"""From one line of a hatch to the next."""
 HIGH, PILL, CARD = 18.0, 12.0, 19.0
 """How high a pill is, how much wider than its words; how high a card is."""
 BOW, LOCK = "M-2.8 0v-2.2a2.8 2.8 0 0 1 5.6 0{}", "M-4-.6h8v5.4h-8z"

@@ -20,7 +20,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations, groupby, product
-from math import ceil, sqrt, tau
+from math import ceil, tau
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -38,7 +38,7 @@ from kit.views.heat import MOST_NODES, Aspect, draw_heat, heat_lines
 from kit.views.labels import Box, Sheet, measured, seated, shortened, tags, wrapped
 from kit.views.palette import hues
 from kit.views.panel import Panel, Scene, alternative
-from kit.views.parts import fresh
+from kit.views.parts import HATCHED, fresh
 from kit.views.replicas import SIGNS, disk, disk_size, envelope_path
 from kit.views.strip import draw_strip
 from kit.views.tape import BADGE, Card, Tape, at_place, tile
@@ -530,22 +530,13 @@ def _arc(reach: float, share: float) -> Frag:
     return h("path", d=f"M0 {-size:.0f}A{far}", class_="timer")
 
 
-def _hatched(reach: float) -> Frag:
-    pen = ""
-    for at in range(-int(reach * 1.4), int(reach * 1.4) + 1, 6):
-        half = sqrt(max(0.0, reach * reach - at * at / 2)) * 0.7071
-        x, y = at / 2, at / 2
-        pen += f"M{x - half:.1f} {y + half:.1f}L{x + half:.1f} {y - half:.1f}"
-    return h("path", d=pen, class_="stripes")
-
-
 def _character(laid: _Set, each: Character, was: Character | None, *, acts: bool) -> Frag:
     was, looks = was or each, laid.looks
     reach = looks.head
     letter, hue = laid.letters[each.name], laid.hues.get(each.name, "")
     head = bust(letter, reach, each.kind, leads=each.leads)
     if each.written:
-        head.insert(-1, _hatched(reach))
+        head.insert(-1, h("path", d=HATCHED, class_="hatch", transform=f"scale({reach})"))
     had = {str(line) for line in _lines(was, looks)}
     parts: list[Any] = []
     lines = [each.tag] * bool(each.tag), [*_lines(each, looks)], [each.stored] * bool(each.stored)

@@ -10,6 +10,7 @@ from kit.errors import counted
 from kit.views.fragment import Frag, Kid, h
 from kit.views.labels import LINE, measured, wrapped
 from kit.views.palette import NO_HUES
+from kit.views.parts import hatched
 from kit.views.wires import Place
 
 TOP, HIGH, BOTTOM = 2.0, 36.0, 46.0
@@ -58,7 +59,7 @@ def tile(
     return h(
         "g",
         h("rect", x=round(left, 1), y=round(top, 1), width=round(wide, 1), height=high, rx=6),
-        h("path", d=_stripes(left, top, wide, high), class_="stripes") if "open" in how else None,
+        h("path", d=hatched(left, top, wide, high), class_="stripes") if "open" in how else None,
         h("rect", x=round(middle - room / 2 - 4, 1), y=top + 3, width=round(room + 8, 1),
           height=high - 6, rx=4, class_="plate") if "open" in how else None,
         _badge(left + BADGE / 2 + 4, at.imag, letter) if letter else None,
@@ -74,16 +75,6 @@ def _badge(x: float, y: float, letter: str) -> list[Kid]:
         h("circle", cx=round(x, 1), cy=y, r=8, class_="badge-of"),
         h("text", letter[:1], x=round(x, 1), y=y + 4.5, text_anchor="middle", class_="maker"),
     ]
-
-
-def _stripes(left: float, top: float, wide: float, high: float) -> str:
-    """Lines at 45 degrees through a box."""
-    pen = ""
-    for at in range(6, int(wide + high), 6):
-        x1, y1 = left + max(at - high, 0), top + min(at, high)
-        x2, y2 = left + min(at, wide), top + max(at - wide, 0)
-        pen += f"M{x1:.0f} {y1:.0f}L{x2:.0f} {y2:.0f}"
-    return pen
 
 
 class Tape:

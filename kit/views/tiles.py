@@ -5,7 +5,7 @@ from typing import Literal
 
 from kit.views.fragment import Frag, h
 from kit.views.labels import LINE, measured
-from kit.views.parts import box, word
+from kit.views.parts import box, hatched, word
 
 Fill = Literal["read", "write", "plan", "bare", "left"]
 """Read and written, only written, planned, only read, neither any more."""
@@ -16,8 +16,8 @@ FILLS: dict[Fill, str] = {
     "left": "hollow: neither read nor written",
 }
 """What the marks mean of all that are not solid."""
-HATCH, LEAST = 8.0, 13.0
-"""From line to line; how high a tile is at least that has a name."""
+LEAST = 13.0
+"""How high a tile is at least that has a name."""
 
 
 def fill_of(read: bool, written: bool, *, planned: bool) -> Fill:
@@ -50,8 +50,7 @@ def draw_tile(
     for x in middles:
         yield box(x - part / 2, -high / 2, round(part, 1), high, "fill", 4)
     if fill == "write":
-        place = f"translate({-wide / 2:.1f} {-high / 2:.1f})"
-        yield h("path", d="".join(_hatch(wide, high)), class_="hatch", transform=place)
+        yield h("path", d=hatched(-wide / 2, -high / 2, wide, high, 8), class_="hatch")
         seat = max(16.0, measured(name, bold=True) + 8)
         yield box(-seat / 2, -9 - up, seat, 18, "clear", 9)
     if is_named:
@@ -62,11 +61,3 @@ def draw_tile(
         seat = measured(more) + 6
         yield box(-seat / 2, up - 7, seat, 16, "clear", 4)
         yield word(more, 0, up + 5, "soft")
-
-
-def _hatch(wide: float, high: float) -> Iterator[str]:
-    at = HATCH / 2
-    while at < wide + high:
-        x, far = max(0.0, at - high), min(at, wide)
-        yield f"M{x:.0f} {at - x:.0f}L{far:.0f} {at - far:.0f}"
-        at += HATCH
