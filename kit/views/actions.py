@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from kit.views.gate import Gate
 
 MOST_EVIDENCE, LEAST_EVIDENCE = 24, 4
-"""Facts sentence of a refusal; fewer where many are refused."""
+"""Facts told of a refusal; fewer where many are refused."""
 MOST_LISTED = 200
 """Actions of a kind that are listed; of more, the first that may happen now."""
 MANY = 12
-"""Above this many actions of a kind, it is sentence how many may happen now."""
+"""Above this many actions of a kind, it is told how many may happen now."""
 MOST_THINGS = 16
 """Names in the fields of an action, by which the things that it concerns know it."""
 MOST_WAITING = 40
@@ -165,7 +165,7 @@ def first_waiting(scene: Scene) -> tuple[Any, Refusal] | None:
 def end_words(scene: Scene, closed: Sequence[Gate] = ()) -> str:
     """Say kindly that this is the end, and what holds up the rest."""
     if reasons := _held_up(scene, closed):
-        why, _, _ = reasons[0].partition(": ")  # the rest is sentence where one asks
+        why, _, _ = reasons[0].partition(": ")  # the rest is told where one asks
         return f"This is the end. Nothing more happens on its own: {why.rstrip('.')}."
     return "This is the end."
 

@@ -312,7 +312,7 @@ def _pages(
         data_quiet=True,
     )
     pages = [section(panel, panel.draw(scene), "kp-page kp-scroll") for panel in tabs]
-    known = [*_known(scene, picture)] if picture and not slots.even else None
+    known = [*_known(scene, picture)] if picture and not slots.even and not scene.closed else None
     return h("div", line, pages, known, k="pane", class_="kp-pane")
 
 

@@ -329,7 +329,7 @@ def _crowd(
     come: Sequence[str],
     *,
     is_stop: bool = True,
-) -> list[Frag | None]:
+) -> list[Frag]:
     """Draw the gate itself, who stands before it, and who has come. Of those who are missing a
     press does their next step, or opens their menu.
     """
@@ -370,7 +370,7 @@ def _crowd(
         for i, name in enumerate(come)
     ]
     bar = h("path", d=f"M{post:.0f} {y - _MIDDLE + 2:.0f}V{y + _MIDDLE - 2:.0f}", class_="leaf")
-    return [*before, None if gate.is_open else bar, *behind]
+    return [*before, *behind] if gate.is_open else [*before, bar, *behind]
 
 
 def _dead(head: float) -> Frag:

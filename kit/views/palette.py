@@ -114,7 +114,7 @@ HUE_RULES = tuple(
 """A rule for the class of each hue: its fill, the ink on it, its edge."""
 _LIGHT = LIGHT | {f"x{hue}": edge for hue, (_, _, edge, _) in HUES.items()}
 _DARK = DARK | {f"x{hue}": edge for hue, (*_, edge) in HUES.items()}
-_BOTH = {name: f"light-dark({_LIGHT[name]},{_DARK[name]})" for name in _LIGHT}
+_BOTH = {name: f"light-dark({_LIGHT[name]},{_DARK[name]})" for name in _LIGHT} | {"faint": SHADE}
 _HUED = f".kp :is({','.join(f'.h-{hue}' for hue in HUES)})"
 _NO_HUE = f"{_HUED}{{{variables(dict.fromkeys(('h', 'on', 'ed'), 'initial'))}}}"
 _FORCED = f"@media(forced-colors:active){{.kp.kp.kp{{{variables(FORCED)}}}{_NO_HUE}}}\n"

@@ -1105,7 +1105,9 @@ def known_by(facts: Facts) -> Callable[[Scene], Iterator[Panel]]:
                   for label, said in _differences(log, who, *pair)]  # fmt: skip
         said = f"{who} goes by {mine.since}; the log is at {log.since}."
         same = "" if differ else " Every range has the same replicas in both."
-        banner = h("b", f"the ring as {who} knows it", class_=f"chip {hues_of(scene, log)[who]}")
+        banner = h(
+            "b", f"the ring as {who} knows it", class_=f"chip {hues_of(scene, log).get(who, '')}"
+        )
         words = h("div", h("p", banner), h("p", said, same), h("ul", differ))
         return h("div", unkeyed(draw_ring(scene, facts, who)), words, class_="kp-pair")
 

@@ -33,6 +33,10 @@ _ARGUMENTS = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
 _PART = rf"(?P=of)(?:\.kp)* (?:[^{{}},()@]|{_ARGUMENTS})+"
 _OF = r"(?:(?<=[{}])|^)(?=(?P<of>\.kp(?:\[data-my-large\])?))"
 _WITHIN = re.compile(rf"{_OF}(?:{_PART}(?:,{_PART})*\{{[^{{}}]*\}}){{2,}}")
+BOARD = {"words": "w", "slot": "s", "tall": "t", "foot": "f", "part": "p", "side": "i",
+         "grow": "g", "head": "d", "seen": "n", "low": "l", "map": "m", "zoom": "z"}  # fmt: skip
+"""Lengths of the board, and what they are called where they are sent."""
+_OF_BOARD = re.compile(rf"--({'|'.join(BOARD)})\b")
 _VARIABLE = re.compile(r"var\(--([a-z-]+)\)")
 
 
@@ -130,6 +134,7 @@ def _composed(model: str | None) -> Iterator[str]:
 
 def _sent(path: Path) -> str:
     text = resolved(_COMMENT.sub("", path.read_text(encoding="utf-8")))
+    text = _OF_BOARD.sub(lambda name: f"--{BOARD[name[1]]}", text)
     return "".join(_tight(line.strip()) for line in text.splitlines()).replace(";}", "}")
 
 

@@ -29,7 +29,7 @@ export class Spots {
 
   resize(by) {
     this.zoom = by ? Math.min(MOST, Math.max(LEAST, this.zoom * by)) : 1;
-    this.player.root.style.setProperty("--zoom", this.zoom);
+    this.player.root.style.setProperty("--z", this.zoom); // BOARD in kit/views/styles.py
   }
 
   // Where a picture grows with the run and is larger than its slot, its newest part is in sight.
