@@ -1113,7 +1113,7 @@ def known_by(facts: Facts) -> Callable[[Scene], Iterator[Panel]]:
 
     def views(scene: Scene) -> Iterator[Panel]:
         ring = facts(scene, "")
-        for who in () if is_many(ring) else ring.behind:
+        for who in ring.behind if len(ring.members) <= MOST_TOLD else ():
             yield Panel(f"as-{who}", f"the ring as {who} knows it", partial(draw, who=who), tab=who)
 
     return views
