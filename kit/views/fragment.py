@@ -33,6 +33,8 @@ UNBROKEN = SVG_TAGS | {"option", "pre"}
 """In these no line is broken within a word; elsewhere a long name may be, after a joint of it."""
 PRESSED = "kp-word"
 """The class of a word that can be pressed: it stays a part of its sentence."""
+PRESSING = frozenset("role tabindex aria-pressed data-of data-spot data-roving data-rove".split())
+"""What makes a part one that can be pressed."""
 CELL = "  "  # what stands between the cells of a row in a text
 ATTRIBUTES = frozenset(
     "class role title lang dir hidden tabindex scope colspan rowspan type name value min max step "
@@ -141,10 +143,11 @@ def written(text: str, tag: str) -> str:
     return _JOINT.sub("<wbr>", clean)
 
 
-def unkeyed(frag: Frag) -> Frag:
-    """The same without keys: what is drawn a second time in a frame."""
-    kids = tuple(unkeyed(kid) if isinstance(kid, Frag) else kid for kid in frag.kids)
-    return Frag(frag.tag, frag.attrs, kids, None)
+def copied(frag: Frag, name: str = "") -> Frag:
+    """What is not to be pressed or lit; with the keys of a copy of that name, or without keys."""
+    kids = tuple(copied(kid, name) if isinstance(kid, Frag) else kid for kid in frag.kids)
+    attrs = tuple(each for each in frag.attrs if each[0] not in PRESSING)
+    return Frag(frag.tag, attrs, kids, f"{name}:{frag.key}" if name and frag.key else None)
 
 
 def keys(frag: Frag) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from kit.errors import Refusal
 from kit.masks import majority
 from kit.views.actions import first_waiting, mark, some_of
 from kit.views.busts import Health, head_of, letter_of
-from kit.views.fragment import Frag, h, unkeyed
+from kit.views.fragment import Frag, copied, h
 from kit.views.labels import SIZE, brief, measured, tags
 from kit.views.panel import Scene
 from kit.views.parts import fresh, soft
@@ -315,7 +315,7 @@ def draw_quorums(
         parts = [h("title", gate.decides), h("text", words, x=2, y=y + 4.5, class_="strong")]
         post = measured(words, bold=True) + 12 + SMALL.wide(len(gate.missing))
         if post + SMALL.wide(len(gate.there)) <= wide / len(gates) - 8:
-            parts += map(unkeyed, _crowd(scene, gate, cast, post, y, SMALL, gate.there))
+            parts += map(copied, _crowd(scene, gate, cast, post, y, SMALL, gate.there))
         yield h("g", parts, k=gate.thing, transform=f"translate({wide / len(gates) * i + 4:.0f} 0)")
 
 

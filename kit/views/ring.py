@@ -25,7 +25,7 @@ from msgspec.structs import replace
 
 from kit.errors import counted
 from kit.views.breaks import breaking
-from kit.views.fragment import Frag, Kid, h, unkeyed
+from kit.views.fragment import Frag, Kid, copied, h
 from kit.views.labels import Box, Sheet, brief, measured, tags
 from kit.views.palette import hues
 from kit.views.panel import Panel, Scene, is_shown
@@ -40,9 +40,8 @@ FINE, BASE = 8.6, 4.6
 """The letters in a wide slot; how far the middle of letters is above their line."""
 DISC, SMALL, TINY, SEAT = 14.0, 11.0, 8.6, 9.0
 """How large nodes are: at a ring, many of them, in rows; and the seat of a letter in a band."""
-IN_HOLE, HOLE, THICK, THIN = 4, 57.0, 22.0, 15.0
-"""Nodes in a row of what the lanes leave; its radius, at least; how wide a lane is, most and
-least."""
+HOLE, THICK, THIN = 57.0, 22.0, 15.0
+"""The radius of what the lanes leave for the log, at least; how wide a lane is, most and least."""
 MOST_RANGES, LISTED, MOST_TOLD, MOST_ASIDE, MOST_CALLED, MOST_SAID = 24, 9, 8, 3, 40, 2
 """Ranges that are drawn as a ring; of more a lens has so many rows. Nodes that each say what they
 know; of more those that differ. Nodes that stand aside; that the words for the picture name. Ranges
@@ -610,7 +609,8 @@ def draw_pill(look: Look, member: Member, box: Box, near: float | None = None) -
 def draw_members(look: Look, place: Place, labels: Labels) -> Iterator[Frag]:
     """Draw the nodes at their tokens, and around each what it knows and where it is."""
     ring, seats = look.ring, seats_of(look.ring, place)
-    there = [each for each in ring.there(place.dc) if each.knows and ring.known is None]
+    some = ring.there(place.dc) if ring.known is None else []
+    there = [each for each in some if each.knows and look.who in ("", each.name)]
     usual = Counter(each.knows for each in there).most_common(1) if len(there) > MOST_TOLD else []
     if place == labels.places[0]:
         yield from _aside(look, labels, knowing(there) if usual else [])
@@ -790,7 +790,7 @@ def draw_known(look: Look, place: Place) -> Frag:
     """Draw in the hole of the ring who knows its tables, or whose these are."""
     every, then = (ring.known or () if ring else () for ring in (look.ring, look.then))
     names = every if len(every) <= MOST_TOLD and not look.who else ()
-    rows = [names[at : at + IN_HOLE] for at in range(0, len(names), IN_HOLE)]
+    rows = [*filter(None, (names[: MOST_TOLD // 2], names[MOST_TOLD // 2 :]))]
     step = 2 * max((half_of(look.short[name], SMALL) for name in names), default=0.0) + 5
     words = "known to" if names else f"known to {counted(len(every), 'node')}"
     x, y = place.middle.real, place.middle.imag - 13 * len(rows)
@@ -935,7 +935,8 @@ def _placed(look: Look, place: Place, labels: Labels) -> list[Kid]:
 
     def draw(table: Table, at: int, name: str) -> Kid:
         drawn = sorted(bands(ring, table, look.before(at), place.dc), key=lambda band: band.changed)
-        over = (draw_range(look, place, table, bounds, name) for bounds in table.rows)
+        pressed = () if look.who else table.rows
+        over = (draw_range(look, place, table, bounds, name) for bounds in pressed)
         return [[draw_band(look, place, band, name) for band in drawn], *over]
 
     return [
@@ -1097,7 +1098,7 @@ def with_ring(panel: Panel, ring: Panel, facts: Facts) -> Panel:
 
 
 def known_by(facts: Facts) -> Callable[[Scene], Iterator[Panel]]:
-    """The ring as each node that is behind knows it, and how that differs from the log."""
+    """The ring of few nodes as each that is behind knows it, and how that differs from the log."""
 
     def draw(scene: Scene, who: str) -> Frag:
         mine, log = facts(scene, who), facts(scene, "")
@@ -1105,22 +1106,20 @@ def known_by(facts: Facts) -> Callable[[Scene], Iterator[Panel]]:
                   for label, said in _differences(log, who, *pair)]  # fmt: skip
         said = f"{who} goes by {mine.since}; the log is at {log.since}."
         same = "" if differ else " Every range has the same replicas in both."
-        banner = h(
-            "b", f"the ring as {who} knows it", class_=f"chip {hues_of(scene, log).get(who, '')}"
-        )
+        hue = hues_of(scene, log).get(who, "")
+        banner = h("b", f"the ring as {who} knows it", class_=f"chip {hue}")
         words = h("div", h("p", banner), h("p", said, same), h("ul", differ))
-        return h("div", unkeyed(draw_ring(scene, facts, who)), words, class_="kp-pair")
+        return h("div", copied(draw_ring(scene, facts, who), who), words, class_="kp-pair")
 
     def views(scene: Scene) -> Iterator[Panel]:
         ring = facts(scene, "")
-        for who in ring.behind if len(ring.members) <= MOST_TOLD else ():
+        for who in () if is_many(ring) or len(ring.members) > MOST_TOLD else ring.behind:
             yield Panel(f"as-{who}", f"the ring as {who} knows it", partial(draw, who=who), tab=who)
 
     return views
 
 
 def _differences(log: Ring, who: str, mine: Table, theirs: Table) -> Iterator[tuple[str, str]]:
-    """Each range of which a node and the log differ, and whom each asks there."""
     cuts = sorted({end for table in (mine, theirs) for bounds in table.rows for end in bounds})
     for bounds in pairwise(cuts):
         rows = [_covering(table.rows, bounds) for table in (mine, theirs)]

@@ -147,8 +147,7 @@ class Stage(Struct, frozen=True):
     """All that is on the stage at one moment; see the module. ``lines``: the most below a pill;
     those who are ``plain`` are no nodes and have no hue, the first of them stands above all others.
     ``bodies`` are names and members of what has some, such as the CMS; ``old`` are the things of
-    messages that their receivers no longer listen to. ``quorums`` are how many of whom decide, who
-    of them can, and who cannot.
+    messages that their receivers no longer listen to. ``quorums`` say who decides, and who can.
     """
 
     names: tuple[str, ...]
@@ -543,7 +542,8 @@ def _character(laid: _Set, each: Character, was: Character | None, *, acts: bool
     whole = [line for group in lines for line in group]
     for line, (y, wide, high) in zip(whole, _blocks(each, looks), strict=False):
         if line is each.stored and each.stored:
-            parts.append(_stored(each.stored, y, wide, is_new=each.stored != was.stored))
+            new, rows = {each.stored} - {was.stored}, [each.stored]
+            parts.append(disk(0, y, 0, rows, disk_size(rows, wide)[0], news=new))
         elif line is each.tag and not parts:
             how = "pill now" if each.tag != was.tag else "pill"
             parts.append(tile(1j * y, (wide, high), [shortened(each.tag, wide - 8, bold=True)],
@@ -574,10 +574,6 @@ def _character(laid: _Set, each: Character, was: Character | None, *, acts: bool
         transform=at_place(laid.at[each.name]),
         data_of=each.name,
     )  # fmt: skip
-
-
-def _stored(words: str, y: float, wide: float, *, is_new: bool) -> Frag:
-    return disk(0, y, 0, [words], disk_size([words], wide)[0], news={words} if is_new else ())
 
 
 def _inbox(laid: _Set, each: Character) -> Iterator[Frag]:
