@@ -124,7 +124,7 @@ export class Hand {
     player.sheets.close();
     grip.isHeld = true;
     player.root.setAttribute("data-my-held", "");
-    const sign = ({ why, best }) => (why ? "–" : best ? "★" : "✓");
+    const sign = ({ why, best }) => (why ? "✗" : best ? "★" : "✓");
     const places = grip.ways.filter(({ isCut, to }) => !isCut && to);
     player.choices.ghosts.put(places.map((way) => [way.to, sign(way)]));
   }
