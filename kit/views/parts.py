@@ -4,6 +4,7 @@ Each is drawn with a sign or a shape beside its colour.
 """
 
 from collections.abc import Iterable, Sequence
+from math import sqrt
 from typing import Literal
 
 from kit.errors import counted
@@ -176,10 +177,6 @@ def box(
     return h("rect", x=x, y=y, width=width, height=height, rx=rx, class_=kind)
 
 
-HATCHED = "M-.9 .4L.4-.9M-.7.7L.7-.7M-.4.9L.9-.4"
-"""Slanting lines across a disc of radius 1."""
-
-
 def hatched(left: float, top: float, wide: float, high: float, step: float = 6) -> str:
     """Slanting lines across a box."""
     lines, at = "", step / 2
@@ -187,6 +184,16 @@ def hatched(left: float, top: float, wide: float, high: float, step: float = 6) 
         x1, x2 = max(0.0, at - high), min(at, wide)
         lines += f"M{left + x1:.1f} {top + at - x1:.1f}L{left + x2:.1f} {top + at - x2:.1f}"
         at += step
+    return lines
+
+
+def hatched_disc(reach: float) -> str:
+    """Slanting lines across a disc around a point."""
+    lines = ""
+    for at in range(-int(reach * 1.4), int(reach * 1.4) + 1, 6):
+        middle, half = at / 2, sqrt(max(0.0, reach * reach - at * at / 2)) * 0.7071
+        x1, y1, x2, y2 = middle - half, middle + half, middle + half, middle - half
+        lines += f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}"
     return lines
 
 

@@ -29,7 +29,7 @@ from kit.views.fragment import Frag, Kid, copied, h
 from kit.views.labels import Box, Sheet, brief, measured, tags
 from kit.views.palette import hues
 from kit.views.panel import Panel, Scene, is_shown
-from kit.views.parts import HATCHED, word
+from kit.views.parts import hatched_disc, word
 from kit.views.replicas import envelope_path
 
 WIDTH, HEIGHT = 360.0, 340.0
@@ -481,7 +481,7 @@ def draw_disc(
         _rect(Box(0, 0, 2 * half + 5, 2 * radius + 5), radius + 2.5, f"inked {ring}")
         if ring else None,
         _rect(Box(0, 0, 2 * half, 2 * radius), radius, "disc"),
-        (h("path", d=HATCHED, class_="hatch", transform=f"scale({radius})"),
+        (h("path", d=hatched_disc(radius), class_="hatch"),
          h("circle", r=radius * 0.64, class_="paper")) if kind == "write" else None,
         _word(short, 0, 0, "let"),
         h("path", d=f"M{q - 4:.1f}{-q - 4:.1f}l8 8m0-8l-8 8", class_="cross")

@@ -38,7 +38,7 @@ from kit.views.heat import MOST_NODES, Aspect, draw_heat, heat_lines
 from kit.views.labels import Box, Sheet, measured, seated, shortened, tags, wrapped
 from kit.views.palette import hues
 from kit.views.panel import Panel, Scene, alternative
-from kit.views.parts import HATCHED, fresh
+from kit.views.parts import fresh, hatched_disc
 from kit.views.replicas import SIGNS, disk, disk_size, envelope_path
 from kit.views.strip import draw_strip
 from kit.views.tape import BADGE, Card, Tape, at_place, tile
@@ -46,6 +46,8 @@ from kit.views.wires import Place
 
 WIDE, HIGH = 400.0, 280.0
 """The picture, in units of which a letter has 13: about a pixel each on a phone, two on a desk."""
+LARGE = 14.6 / 13
+"""How much larger letters are on a phone."""
 STRIP, WIDTH = 26.0, 460.0
 LINE, PILL, APART = 15.0, 18.0, 20.0
 """How high a line below a node is, a pill or a tile, and how far apart these are."""
@@ -74,8 +76,65 @@ class Tile(Struct, frozen=True):
         """Whose letter stands in it: its maker's, unless that holds it or its words say it (1B)."""
         return "" if self.by == holder or self.words.endswith(self.by) else self.by
 
+    def size(self, holder: str) -> tuple[float, float]:
+        """How wide and how high it is at one who holds it."""
+        badge = BADGE * bool(self.badge(holder))
+        return measured(self.words, bold=True) + 14 + badge, PILL
+
     def __str__(self) -> str:
         return self.words
+
+
+class Row(Struct, frozen=True):
+    """A line with others as discs: whom a node knows, whom it writes to. Those who are ``hatched``
+    are written to only. ``piles`` are for each what it is said to hold, by who made that (empty:
+    nobody). ``text`` says it where there is no room.
+    """
+
+    words: str
+    names: tuple[str, ...]
+    hatched: tuple[str, ...] = ()
+    piles: tuple[tuple[str, ...], ...] = ()
+    text: str = ""
+
+    def parts(self) -> list[tuple[str, bool, tuple[str, ...]]]:
+        """Each with its fill and its pile."""
+        piles = self.piles or ((),) * len(self.names)
+        return [(name, name in self.hatched, pile)
+                for name, pile in zip(self.names, piles, strict=True)]  # fmt: skip
+
+    def size(self, holder: str) -> tuple[float, float]:
+        """How wide and how high it is."""
+        discs = (BADGE + 3) * len(self.names) + BADGE * sum(map(len, self.piles))
+        return self.left + discs, PILL
+
+    @property
+    def left(self) -> float:
+        """How wide its words are."""
+        return measured(self.words) * LARGE + 2
+
+    def __str__(self) -> str:
+        return self.text or f"{self.words} {', '.join(self.names)}"
+
+
+class Paper(Struct, frozen=True):
+    """What is checked at a door, a line each (of one that is too long its first word): whether it
+    passed (None: nobody has looked yet).
+    """
+
+    lines: tuple[tuple[str, bool | None], ...]
+
+    def size(self, holder: str) -> tuple[float, float]:
+        """How wide and how high it is."""
+        wide = max(measured(words) for words, _ in self.lines)
+        return wide * LARGE + 24, LINE * len(self.lines) + 5
+
+    def __str__(self) -> str:
+        return ", ".join(f"{words}{SIGN[passed]}" for words, passed in self.lines)
+
+
+Held = str | Tile | Row | Paper
+SIGN = {None: "", True: " ✓", False: " ✗"}
 
 
 class Character(Struct, frozen=True):
@@ -94,7 +153,7 @@ class Character(Struct, frozen=True):
     leads: bool = False
     sign: Sign = ""
     tag: str = ""
-    holds: tuple[str | Tile, ...] = ()
+    holds: tuple[Held, ...] = ()
     stored: str = ""
     title: str = ""
     kind: Kind = "node"
@@ -363,26 +422,31 @@ def _blocks(each: Character, looks: Looks) -> Iterator[tuple[float, float, float
         yield y + PILL / 2, min(measured(each.tag, bold=True) + 16, room), PILL
         y += APART
     for line in _lines(each, looks):
-        is_tile = isinstance(line, Tile)
-        badge = BADGE * (isinstance(line, Tile) and bool(line.badge(each.name)))
-        high = PILL if is_tile else LINE
-        yield y + high / 2, min(measured(str(line), bold=True) + 14 + badge, room), high
-        y += high + 2 * is_tile
+        text = isinstance(line, str)
+        wide, high = (measured(line) + 14, LINE) if isinstance(line, str) else line.size(each.name)
+        yield y + high / 2, min(wide, room), high
+        y += high + 2 * (not text)
     if each.stored:
         yield y + 14, min(measured(each.stored) + 14, room), 26
 
 
-def _lines(each: Character, looks: Looks) -> list[str | Tile]:
-    """The lines below a pill, long ones in two while there is room for all."""
-    done, spare = list[str | Tile](), looks.lines - 2 * bool(each.stored) - len(each.holds)
+def _lines(each: Character, looks: Looks) -> list[Held]:
+    """The lines below a pill, long ones in two while there is room for all; a row that has no room
+    is words.
+    """
+    done, spare = list[Held](), looks.lines - 2 * bool(each.stored) - len(each.holds)
     for held in each.holds[: max(0, looks.lines - 2 * bool(each.stored))]:
-        if isinstance(held, Tile):
+        if isinstance(held, Tile | Paper) or (isinstance(held, Row) and _fits(held, looks)):
             done.append(held)
         else:
-            parts = wrapped(held, looks.wide - 8, max(spare, 0) + 1)
+            parts = wrapped(str(held), looks.wide - 8, max(spare, 0) + 1)
             spare -= len(parts) - 1
             done += parts
     return done
+
+
+def _fits(row: Row, looks: Looks) -> bool:
+    return row.size("")[0] <= looks.wide - 6 and all(len(name) <= 2 for name in row.names)
 
 
 # -- what a model on a network needs not declare ---------------------------------------------------
@@ -535,9 +599,8 @@ def _character(laid: _Set, each: Character, was: Character | None, *, acts: bool
     letter, hue = laid.letters[each.name], laid.hues.get(each.name, "")
     head = bust(letter, reach, each.kind, leads=each.leads)
     if each.written:
-        head.insert(-1, h("path", d=HATCHED, class_="hatch", transform=f"scale({reach})"))
-    had = {str(line) for line in _lines(was, looks)}
-    parts: list[Any] = []
+        head.insert(-1, h("path", d=hatched_disc(reach), class_="hatch"))
+    had, parts = {str(line) for line in _lines(was, looks)}, list[Any]()
     lines = [each.tag] * bool(each.tag), [*_lines(each, looks)], [each.stored] * bool(each.stored)
     whole = [line for group in lines for line in group]
     for line, (y, wide, high) in zip(whole, _blocks(each, looks), strict=False):
@@ -551,9 +614,12 @@ def _character(laid: _Set, each: Character, was: Character | None, *, acts: bool
         elif isinstance(line, Tile):
             how = f"{'open' * line.open} {'now' * (line.words not in had)}"
             by = laid.letters.get(line.badge(each.name), ""), laid.hues.get(line.by, "")
-            badge = BADGE * bool(by[0])
-            said = [shortened(line.words, wide - 6 - badge, bold=True)]
+            said = [shortened(line.words, wide - 6 - BADGE * bool(by[0]), bold=True)]
             parts.append(tile(1j * y, (wide, high), said, by, how))
+        elif isinstance(line, Row):
+            parts += _row(laid, line, _lines(was, looks), y, wide)
+        elif isinstance(line, Paper):
+            parts += _paper(line, y, wide, high, is_new=str(line) not in had)
         else:
             parts += [fresh(0, y, wide, high) if line not in had else None,
                       h("text", line, y=y + 4.5, text_anchor="middle", class_="soft")]  # fmt: skip
@@ -574,6 +640,44 @@ def _character(laid: _Set, each: Character, was: Character | None, *, acts: bool
         transform=at_place(laid.at[each.name]),
         data_of=each.name,
     )  # fmt: skip
+
+
+def _row(laid: _Set, row: Row, was: Sequence[Held], y: float, wide: float) -> Iterator[Frag]:
+    rows = (each for each in was if isinstance(each, Row) and each.words == row.words)
+    former, x = [part for each in rows for part in each.parts()], row.left - wide / 2
+    if row not in was and all(part in former for part in row.parts()):  # one has gone
+        yield fresh(x - row.left / 2, y, row.left)
+    yield h("text", row.words, x=round(-wide / 2, 1), y=y + 4.5, class_="soft")
+    for part in row.parts():
+        name, hatched, pile = part
+        kind = f"who {'hatched' * hatched} {'now' * (part not in former)}"
+        yield h("g", h("circle", r=8),
+                h("path", d=hatched_disc(8), class_="hatch") if hatched else None,
+                h("text", laid.letters[name], y=4.5, text_anchor="middle"),
+                class_=f"{kind} {laid.hues.get(name, '')}",
+                transform=at_place(x + BADGE / 2 + 2 + 1j * y))  # fmt: skip
+        x += BADGE + 3
+        for by in pile:
+            x += BADGE / 2
+            said = laid.letters.get(by, "")[:1]
+            yield tile(x + 1j * y, (13, 15), [said], ("", laid.hues.get(by, "")))
+            x += BADGE / 2
+
+
+def _paper(
+    paper: Paper, y: float, wide: float, high: float, *, is_new: bool
+) -> Iterator[Frag | None]:
+    yield tile(1j * y, (wide, high), [], how="now" * is_new)
+    for i, (words, passed) in enumerate(paper.lines):
+        low = y - high / 2 + LINE * (i + 1) - 1
+        said = words if measured(words) * LARGE + 23 < wide else words.split()[0]
+        yield h("text", said, x=round(5 - wide / 2, 1), y=low, class_="soft")
+        yield h("text", SIGN[passed], x=round(wide / 2 - 5, 1), y=low, text_anchor="end",
+                class_="strong") if SIGN[passed] else None  # fmt: skip
+
+
+def _stored(words: str, y: float, wide: float, *, is_new: bool) -> Frag:
+    return disk(0, y, 0, [words], disk_size([words], wide)[0], news={words} if is_new else ())
 
 
 def _inbox(laid: _Set, each: Character) -> Iterator[Frag]:

@@ -58,7 +58,8 @@ def tile(
     first = at.imag + 4.5 - LINE * (len(lines) - 1) / 2
     return h(
         "g",
-        h("rect", x=round(left, 1), y=round(top, 1), width=round(wide, 1), height=high, rx=6),
+        h("rect", x=round(left, 1), y=round(top, 1), width=round(wide, 1), height=high,
+          rx=min(6, wide // 4)),
         h("path", d=hatched(left, top, wide, high), class_="stripes") if "open" in how else None,
         h("rect", x=round(middle - room / 2 - 4, 1), y=top + 3, width=round(room + 8, 1),
           height=high - 6, rx=4, class_="plate") if "open" in how else None,

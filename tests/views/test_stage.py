@@ -29,6 +29,8 @@ from kit.views.stage import (
     WIDE,
     Character,
     Message,
+    Paper,
+    Row,
     Stage,
     Tile,
     Wall,
@@ -188,7 +190,7 @@ def marked(frag: Frag) -> set[str]:
 
 def is_mark(classes: set[str]) -> bool:
     """Whether something is a mark of what changed."""
-    return "moved" in classes or {"tile", "now"} <= classes
+    return "moved" in classes or ("now" in classes and bool(classes & {"tile", "who"}))
 
 
 @SOME_AND_OTHERS
@@ -223,12 +225,19 @@ def is_inbox(part: Frag) -> bool:
 
 def test_each_change_has_its_mark() -> None:
     """A tag, a line, a tile, a sign, the crown, stored rows, how somebody is: each for itself."""
-    node = Character("A", "n:A", tag="v1", holds=("one", Tile("x", "B")), stored="rows")
+    knows, papers = Row("knows", ("B",)), Paper((("features f", None),))
+    node = Character(
+        "A", "n:A", tag="v1", holds=("one", Tile("x", "B"), knows, papers), stored="rows"
+    )
     changes = (
         *({"tag": "v2"}, {"holds": ("one", "three")}, {"holds": ("one", Tile("y", "B"))}),
+        *({"holds": (Row("knows", names), papers)} for names in (("A", "B"), ())),
+        {"holds": (Row("knows", ("B",), hatched=("B",)),)},
+        {"holds": (Row("knows", ("B",), piles=(("A",),)),)},
+        {"holds": (Paper((("features f", True),)),)},
         *({"sign": "key"}, {"leads": True}, {"health": "down"}, {"stored": "new rows"}),
     )
-    before = replace(QUIET, characters=(node, *CAST[1:]), lines=4)
+    before = replace(QUIET, characters=(node, *CAST[1:]), lines=8)
     scene = scene_of(Timeline(build("group0")), 0)
     for change in changes:
         after = replace(before, characters=(replace(node, **change), *CAST[1:]))

@@ -17,7 +17,7 @@ from kit.views.gate import Gate
 from kit.views.panel import Scene
 from kit.views.registry import staged
 from kit.views.spacetime import MESSAGES
-from kit.views.stage import Character, Stage, Tile, Wall, stage_panel
+from kit.views.stage import Character, Row, Stage, Tile, Wall, stage_panel
 
 # -- a schema: versions, as each node says and hears them ------------------------------------------
 
@@ -44,17 +44,25 @@ def _versioned(scene: Scene, row: VersionRow, short: dict[str, str]) -> Characte
         if row.name in each.known
     ]
     tables = counted(row.tables, "table")
+    piles = {version: ("",) for version, name in short.items() if name == "v0"}
+    piles |= {
+        each.version: ("", *(scene.model.names[of.node]
+                             for of, what in zip(planned, changes, strict=True)
+                             if each.name in what.known))
+        for each in scene.of(facts.versions)
+    }  # fmt: skip
     heard = [
-        f"{each.endpoint} has {short.get(said, said)}"
+        Row("heard", (each.endpoint,), piles=(piles[said],), text=text) if said in piles else text
         for each in row.heard
         for said in (each.says(SCHEMA),)
-    ]
+        for text in (f"{each.endpoint} has {short.get(said, said)}",)
+    ]  # fmt: skip
     name = short[row.version]
     return Character(
         row.name,
         scene.model.spot(row.name),
         tag=f"{name}: {row.version}" if name != row.version else name,
-        holds=(*made[:2], *(heard if len(heard) < MOST_HEARD else [", ".join(heard)])),
+        holds=(*made[:2], *(heard if len(heard) < MOST_HEARD else [", ".join(map(str, heard))])),
         title=f"{row.name}: version {row.version}, {tables}",
     )
 
@@ -116,7 +124,7 @@ VIEWS = staged(
         "Nodes and their versions",
         _version_stage,
         gates=None,
-        meanings={"v1, v2": "its schema version"},
+        meanings={"v1, v2": "its schema version", "small tiles": "the schema that it has heard of"},
     ),
     panel_of(
         "versions",
@@ -178,7 +186,7 @@ def _ring(scene: Scene) -> Stage:
         m.names,
         tuple(replace(x, written=x.name in writes - reads) for x in cast),
         walls=(Wall((s.cut_off,), ends="reconnect"),) if s.cut_off else (),
-        lines=3,
+        lines=5,
     )
 
 
@@ -196,9 +204,16 @@ def _of_ring(scene: Scene, row: ViewRow, keepers: Container[str]) -> Character:
         m.spot(row.name),
         HEALTH.get(row.phase, "up"),
         tag=phase,
-        holds=(holds, *heard),
+        holds=(*[holds] * (has or bool(row.holds)), *_asked(row), *heard),
         title=f"{row.name}: {phase}, {holds}{', cut off' if row.cut_off else ''}",
     )
+
+
+def _asked(row: ViewRow) -> Iterator[Row]:
+    """Whom a node reads from and writes to, by its own table."""
+    if row.reads:
+        yield Row("reads", row.reads)
+        yield Row("writes", (*row.reads, *row.pending), hatched=row.pending)
 
 
 def gates(scene: Scene) -> Iterator[Gate]:
@@ -234,7 +249,7 @@ JOIN_VIEWS = staged(
         "Nodes of the ring",
         _ring,
         gates=gates,
-        meanings={"eye": "read; pencil: written to"},
+        meanings={"reads, writes": "by the table of that node"},
     ),
     panel_of(
         "views",

@@ -31,7 +31,7 @@ from kit.views.promises import LAMPS, judged
 from kit.views.question import Question
 from kit.views.registry import Views
 from kit.views.spacetime import MESSAGES
-from kit.views.stage import Character, Message, Stage, stage_panel
+from kit.views.stage import Character, Message, Row, Stage, stage_panel
 from kit.views.tape import Card
 
 # -- the stage: members with their guards, clients, the log with who has it ----------------------
@@ -415,7 +415,7 @@ def _peer(scene: Scene, peers: Peers, count: int) -> Character:
         "up" if peers.group else "joining",
         leads=peers.group == peers.name,
         tag=f"group {peers.group}" if peers.group else tag,
-        holds=(f"knows {knows}",),
+        holds=(Row("knows", peers.known),),
         title=f"{peers.name}: knows {knows}{f', waits for {waits}' * bool(waits)}; "
         f"{f'group {peers.group}' if peers.group else ', '.join(filter(None, own))}",
     )

@@ -18,7 +18,7 @@ from kit.views.parts import lamp
 from kit.views.promises import LAMPS, judged
 from kit.views.registry import Views
 from kit.views.spacetime import MESSAGES
-from kit.views.stage import Character, Sign, Stage, stage_panel
+from kit.views.stage import Character, Paper, Sign, Stage, stage_panel
 
 BY = {
     "receiver": "the receiver, from its configuration",
@@ -117,14 +117,14 @@ def _stage(scene: Scene) -> Stage:
     words = dict(processes(m, s))
     names = tuple(name for name in m.names if name != handshake.GROUP0)
     cast = [_member_there(s, each, words[each.name]) for each in join.members(s)]
-    cast.append(_joiner_there(m, join.joiner(s), words[handshake.JOINER]))
+    cast.append(_joiner_there(m, s, join.joiner(s), words[handshake.JOINER]))
     zombie = join.removed(s)
     if zombie is not None:
         tag = "is banned" if zombie.banned else "awake" if zombie.awake else "removed"
         who, title = handshake.REMOVED, f"{handshake.REMOVED}: {words[handshake.REMOVED]}"
         sign: Sign = "ban" if zombie.banned else ""
         cast.append(Character(who, f"n:{who}", "gone", sign=sign, tag=tag, title=title))
-    return Stage(names, tuple(cast), (_group0(s),), lines=3)
+    return Stage(names, tuple(cast), (_group0(s),), lines=5)
 
 
 def _member_there(s: ActorState, state: join.MemberState, words: str) -> Character:
@@ -146,19 +146,36 @@ def _member_there(s: ActorState, state: join.MemberState, words: str) -> Charact
     )
 
 
-def _joiner_there(m: Join, state: join.JoinerState, words: str) -> Character:
-    features = ", ".join(state.features)
-    own = f"cluster {m.asks.cluster}", f"features {features or 'none'}"
-    server = ("group 0 runs",) if m.runs_group0(state) else own
+def _joiner_there(m: Join, s: ActorState, state: join.JoinerState, words: str) -> Character:
+    server = ["group 0 runs"] * m.runs_group0(state)
     health: Health = "up" if state.status == "normal" else "joining"
     return Character(
         handshake.JOINER,
         f"n:{handshake.JOINER}",
         "down" if state.status == "stopped" else health,
         tag=state.status,
-        holds=(f"{state.host}, start {state.boot}", *server),
+        holds=(f"{state.host}, start {state.boot}", _papers(m, s, state), *server),
         title=f"{handshake.JOINER}: {words}",
     )
+
+
+def _papers(m: Join, s: ActorState, state: join.JoinerState) -> Paper:
+    """What is checked of the joiner in this start: by who took its request, and by group 0."""
+    row = join.tables(s).row(state.host)
+    row = row if row and row.attempt == state.boot else None
+    taken = [asks for each in join.members(s) for asks in each.handling]
+    came = bool(row) or any((a.host, a.call) == (state.host, state.boot) for a in taken)
+    said = (sent.message for sent in s.network.in_flight)
+    whys = {each.reason for each in said
+            if isinstance(each, handshake.RejectedReply) and each.call == state.boot}  # fmt: skip
+    whys |= {state.reason, row.reason if row else ""}
+    knows = row and (row.verified or row.state in (*handshake.JOINING, "normal"))
+    lacks = "features" in whys or bool(row and "lacks" in row.verified)
+    return Paper((
+        (f"cluster {m.asks.cluster}", False if "cluster-name" in whys else came or None),
+        (f"snitch {m.asks.snitch}", False if "snitch" in whys else came or None),
+        (f"features {', '.join(state.features) or 'none'}", not lacks if lacks or knows else None),
+    ))  # fmt: skip
 
 
 def _group0(s: ActorState) -> Character:
