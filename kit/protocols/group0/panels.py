@@ -114,7 +114,9 @@ def _card(entry: EntryRow) -> Card:
     words = f"{entry.index} {entry.text}"
     effect = "" if entry.effective else " (no-op)"
     title = f"{entry.index}  {entry.text} by {entry.creator}{effect}"
-    return Card(f"log:{entry.index}", words, entry.creator, void=not entry.effective, title=title)
+    built = f"s{entry.previous}" if entry.previous else ""
+    return Card(f"log:{entry.index}", words, entry.creator, void=not entry.effective, title=title,
+                built=built, makes=f"s{entry.new}")  # fmt: skip
 
 
 # -- group0_history beside the log -----------------------------------------------------------------
@@ -305,7 +307,10 @@ VIEWS = Views(
             "matrix",
             "Log of group 0",
             _stage,
-            meanings={"6/8": "steps of its change that are done"},
+            meanings={
+                "6/8": "steps of its change that are done",
+                "s1": "the newest state; a command fits only on the state that it was built on",
+            },
         ),
         panel_of(
             "history",
