@@ -19,8 +19,8 @@ from kit.views.actions import Macro, draw_actions, ends_well
 from kit.views.breaks import break_lines, draw_break, draw_ways, draw_what_if
 from kit.views.cover import Story, draw_cover, draw_further, draw_told
 from kit.views.fragment import PRESSED, Frag, Kid, h
-from kit.views.gate import Declared, awaited_gates, draw_gates, former_gates, gates_of
-from kit.views.headlines import headline_of
+from kit.views.gate import Declared, awaited_gates, draw_gates, former_gates, gates_of, progress
+from kit.views.headlines import Facts, headline_of
 from kit.views.panel import Panel, Scene, is_shown, section
 from kit.views.parts import sheet
 from kit.views.promises import LAMPS, Named, draw_promises, nothing, promises_badge
@@ -114,6 +114,7 @@ class Slots(Struct, frozen=True, kw_only=True):
     even: bool = False
     gates: Declared = awaited_gates
     named: Named = nothing
+    facts: Facts = lambda scene: ()
 
 
 PLAIN = Slots()
@@ -138,7 +139,7 @@ def frame(
     first frame of a ``story`` has its cover.
     """
     picture, tabs = _filled(scene, panels, slots)
-    declared = picture.gates if picture and picture.gates else slots.gates
+    declared = _declared(picture, slots)
     gates = gates_of(scene, declared)
     drawn = None if picture is None else _picture(scene, picture)
     kind = "" if picture and tabs else " alone"
@@ -157,7 +158,11 @@ def frame(
             "div",
             _status(scene, panels, slots),
             broken
-            or ([*draw_told(scene), *_words(scene)[2:]] if well else [*_words(scene), waits]),
+            or (
+                [*draw_told(scene), *_words(scene, panels, slots)[2:]]
+                if well
+                else [*_words(scene, panels, slots), waits]
+            ),
             class_="kp-said",
             tabindex=0,
             role="region",
@@ -273,10 +278,30 @@ def _new_why(scene: Scene) -> str:
     return "" if same and why_here(same.before, same.action, same.after) == scene.why else scene.why
 
 
-def _words(scene: Scene) -> list[Frag | None]:
+def told(scene: Scene, panels: Sequence[Panel], slots: Slots) -> tuple[str, str]:
+    """The headline of a step, and what else happened or holds now."""
+    declared = _declared(_filled(scene, panels, slots)[0], slots)
+    badges = [panel for panel in panels if panel.name == slots.badges]
+
+    def facts(each: Scene) -> Iterator[str]:
+        yield from slots.facts(each)
+        for panel in badges:
+            yield from map(str.strip, panel.text(each).splitlines())
+        yield from (gate.sentence for gate in gates_of(each, declared))
+
+    head, rest = headline_of(scene, facts)
+    return head, rest or ("" if _new_why(scene) else progress(scene, declared))
+
+
+def _declared(picture: Panel | None, slots: Slots) -> Declared:
+    return picture.gates if picture and picture.gates else slots.gates
+
+
+def _words(scene: Scene, panels: Sequence[Panel], slots: Slots) -> list[Frag | None]:
     """The headline, what else happened, and what the step was for."""
     mark = Marker(scene.model.name)
-    (head, rest), why = headline_of(scene), _new_why(scene)
+    head, rest = told(scene, panels, slots)
+    why = _new_why(scene) or ("" if rest else scene.why)
     return [
         h("h2", mark(head), k="say", class_="say", data_quiet=True),
         h("p", mark(rest), k="more", class_="kp-more-said", data_quiet=True) if rest else None,

@@ -1,11 +1,11 @@
 """The headline of a step: what happened here, in at most twelve words, and never the same twice.
 
-A family writes those of its great moments itself, and those of its breaks (``data/words.toml``);
-all others are the first clause of what is told of the step (``describe``).
+A family writes those of its great moments itself, those of its breaks, and what holds after a step
+(``data/words.toml``); all others are the first clause of what is told of the step (``describe``).
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -45,22 +45,27 @@ MOST_LETTERS = 56
 """Of what an action does: two lines of a button."""
 _STATE = re.compile(r"^(?:.*: )?((?<=: )[a-z]\w+|[a-z]+_\w+)$")
 _ABOUT = re.compile(r"\b(epoch|version) (\d+)")
-_SAME = ("Once more: ", "Again: ")
+BEGIN, AGAIN = "It begins", "The same again"
+"""The first chapter, where it has no other name; and that of what an earlier one was about."""
+Facts = Callable[[Scene], Iterable[str]]
+"""Lines about a moment: what the words of a family are chosen by, beside what is told."""
 _VERB = re.compile(r"(?!nodes)(?:then |now |still |already )?(?:\w{3,}s|is|has|was|did|will)\b")
 
 
 class Words(Struct, frozen=True):
     """The own words of a model: each pattern of what is told, with what it becomes.
 
-    ``headlines`` are of steps; a step that tells of ``epoch 3`` is matched with what was told of
-    that epoch, on a line of its own. ``breaks`` are of witnesses, by the name of the promise: a
-    pattern, the headline, two facts, and so on. ``chapters`` are of a step's milestone, what is
-    told of it, and the milestone of the step before, on a line each. ``without`` says what would be
-    otherwise without a safeguard (``nobody waited``), ``siblings`` which story of the other
-    database is like one of these.
+    ``headlines`` are of steps, and ``seconds`` are what holds after them, told below. A step that
+    tells of ``epoch 3`` is matched with what was told of that epoch, on a line of its own; then
+    come the family's facts of the state, a line each. ``breaks`` are of witnesses, by the name of
+    the promise: a pattern, the headline, two facts, and so on. ``chapters`` are of a step's
+    milestone, what is told of it, and the milestone of the step before, on a line each. ``without``
+    says what would be otherwise without a safeguard (``nobody waited``), ``siblings`` which story
+    of the other database is like one of these.
     """
 
     headlines: Mapping[str, str] = {}
+    seconds: Mapping[str, str] = {}
     breaks: Mapping[str, Sequence[str]] = {}
     chapters: Mapping[str, str] = {}
     without: Mapping[str, str] = {}
@@ -80,21 +85,27 @@ def words_of(name: str) -> Words:
 
 def _own(own: Mapping[str, str], text: str) -> str:
     """What a text becomes by the first pattern that it matches."""
-    matches = ((re.match(pattern, text), words) for pattern, words in own.items())
+    matches = ((re.match(pattern, text, re.MULTILINE), words) for pattern, words in own.items())
     return next((_capital(match.expand(words)) for match, words in matches if match), "")
 
 
-def chapter(name: str, milestone: str, say: str, former: str) -> str:
+def chapter(name: str, milestone: str, told: str, begun: Sequence[str]) -> str:
     """The name of the chapter that a step begins, or empty: the family's words for its milestone
     or what is told of it, else its milestone; below, the exact name of the state, if it is one.
 
-    ``former`` is the milestone of the step before.
+    ``told`` is what is told, and the milestone of the step before. ``begun`` are the chapters
+    before: the first step begins one, and none has the name of another.
     """
+    plain = milestone
     for pattern, words in words_of(name).chapters.items():
-        if match := re.match(pattern, f"{milestone}\n{say}\n{former}", re.MULTILINE):
+        if match := re.match(pattern, f"{milestone}\n{told}", re.MULTILINE):
             plain, exact = match.expand(words), _STATE.search(milestone)
-            return f"{plain}\n{exact[1]}" if plain and exact and "\n" not in plain else plain
-    return milestone
+            plain += f"\n{exact[1]}" if plain and exact and "\n" not in plain else ""
+            break
+    if not begun:
+        return plain or BEGIN
+    again = AGAIN if plain in begun[:-1] else plain
+    return "" if again == begun[-1] else again
 
 
 def break_told(name: str, promise: str, witness: str) -> tuple[str, ...]:
@@ -181,32 +192,33 @@ def _capital(words: str) -> str:
     return words[0].upper() + words[1:] if is_plain else words
 
 
-def headline_of(scene: Scene) -> tuple[str, str]:
+def headline_of(scene: Scene, facts: Facts = lambda scene: ()) -> tuple[str, str]:
     """The headline of a step and what else is told of it.
 
-    The same as that of the step before it says so.
+    One that the step before has already says which time it is.
     """
-    head, rest = _parts(scene)
-    times, earlier = 0, scene
-    while (before := _earlier(earlier)) and _parts(before)[0] == head:
+    head, rest = _parts(scene, facts)
+    times, earlier = 1, scene
+    while (before := _earlier(earlier)) and _parts(before, facts)[0] == head:
         times, earlier = times + 1, before
-    if not times:
+    if times == 1:
         return head, rest
-    said = _SAME[times % 2] + head
-    if len(said.split()) <= MOST_WORDS:
-        return said, rest
-    return f"The same once more: {times + 1} times by now", scene.say
+    said = f"{head}, {times} times now"
+    return (said, rest) if len(said.split()) <= MOST_WORDS else (f"{times} times now", scene.say)
 
 
-def _parts(scene: Scene) -> tuple[str, str]:
-    own = words_of(scene.model.name).headlines
-    text, about = scene.say, _ABOUT.search(scene.say) if own else None
+def _parts(scene: Scene, facts: Facts) -> tuple[str, str]:
+    words = words_of(scene.model.name)
+    text, about = scene.say, _ABOUT.search(scene.say) if words.headlines else None
     if about:
         head = f"{about[1].capitalize()} {about[2]}: "
         before = (_said(scene, step) for step in scene.way()[-2::-1])
         text += "\n" + next((said for said in before if said.startswith(head)), "")
-    written = _own(own, text)
-    return (written, scene.say) if 0 < len(written.split()) <= MOST_WORDS else headline(scene.say)
+    text = "\n".join((text, *facts(scene)))
+    written = _own(words.headlines, text)
+    is_short = 0 < len(written.split()) <= MOST_WORDS
+    head, rest = (written, scene.say) if is_short else headline(scene.say)
+    return head, " ".join(filter(None, [rest, _own(words.seconds, text)]))
 
 
 def _said(scene: Scene, step: PassedStep) -> str:

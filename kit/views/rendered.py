@@ -71,7 +71,7 @@ class RenderedTimeline:
         self._folds: Counter[int] = Counter()
         self._rest: OrderedDict[tuple[str, int], str] = OrderedDict()
         self._still: dict[int, Scene] = {}
-        self._chapters: dict[int, str] = {}
+        self._chapters: dict[int, tuple[str, ...]] = {}
         self._foreseen: tuple[tuple[Any, ...], DrawnMoment] | None = None
         self.story = self._story_told()
         if closed is not None:
@@ -286,13 +286,13 @@ class RenderedTimeline:
         inner, broken = self._inner(number), bool(self.timeline.broken_by(number))
         model = self.timeline.model_at(number)
         off = ", ".join(each.id for each in model.safeguards if each.name in model.off)
-        former = self.timeline.moments[moment.parent] if number else moment
-        milestones = moment.milestone or "", former.milestone or ""
-        name = chapter(model.name, milestones[0], moment.say, milestones[1]) if number else ""
-        within = self._chapters.get(moment.parent, "")
-        self._chapters[number] = name or within
-        begun = name if name != within else None
-        return DrawnMoment(moment.parent, None, verb, begun or None, None, inner, None, broken, off)
+        begun, name = self._chapters.get(moment.parent, ()), ""
+        if number:
+            former = self.timeline.moments[moment.parent].milestone or ""
+            told = f"{moment.say}\n{former}"
+            name = chapter(model.name, moment.milestone or "", told, begun)
+        self._chapters[number] = (*begun, name) if name else begun
+        return DrawnMoment(moment.parent, None, verb, name or None, None, inner, None, broken, off)
 
     def draw(self, moment: int) -> DrawnMoment:
         """Draw a moment into the store: its frame, its question and what travels."""

@@ -143,4 +143,7 @@ VIEWS = staged(
         tab="Log",
     ),
     MESSAGES,
+    facts=lambda scene: (
+        f"{value} is {name}'s value" for value, name in scene.model.proposed.items()
+    ),
 )

@@ -1,5 +1,6 @@
 """The panels of reads and writes: lanes over epochs, their groups, a run in space and time."""
 
+import re
 from collections.abc import Iterator
 from itertools import compress, count
 from typing import Any
@@ -15,7 +16,7 @@ from kit.protocols.storage.panels.groups import VIEWS as GROUPS
 from kit.protocols.storage.panels.lanes import LANES
 from kit.protocols.storage.panels.spacetime import SPACETIME
 from kit.protocols.storage.rules.conditions import AllKnow, MajorityKnows
-from kit.protocols.storage.storage import Commit, Finish, Serve, Start, WriteBack
+from kit.protocols.storage.storage import Commit, Finish, Serve, Start, Storage, WriteBack
 from kit.views.actions import Macro
 from kit.views.gate import Gate
 from kit.views.panel import Scene
@@ -118,6 +119,24 @@ def to_commit(model: Model[Any, Any], state: Any) -> Iterator[Any]:
             return
 
 
+def by_epoch(scene: Scene) -> Iterator[str]:
+    """Who is written to and read from by the epoch that a step tells of, who is behind, and who has
+    answered.
+    """
+    m, s = scene.model, scene.state
+    told = re.search(r"(epoch|version) (\d+)", scene.say, re.IGNORECASE)
+    rows = [row for row in facts.epochs(m, s) if told and row.epoch == int(told[2])]
+    if told and len(rows) == 1:  # quiet events share their number
+        writes, reads = ", ".join(rows[0].writes), ", ".join(rows[0].reads)
+        yield f"By {told[1].lower()} {told[2]}, writes go to {writes}, and reads ask {reads}."
+    if isinstance(m, Storage):
+        yield from (f"{row.name} is {row.behind} behind" for row in facts.replicas(m, s))
+        for row in facts.requests(m, s):
+            if row.answered:
+                enough = "enough" if row.enough else "not enough"
+                yield f"{row.title} has answers from {', '.join(row.answered)}: {enough}"
+
+
 RUNS = (
     (Macro("catch-up", "catch up all"), catch_up),
     (Macro("deliver", "deliver all messages"), deliver),
@@ -133,4 +152,5 @@ VIEWS = Views(
     badges="status",
     gates=gates,
     named=lambda scene, witness: about(scene.model, witness),
+    facts=by_epoch,
 )

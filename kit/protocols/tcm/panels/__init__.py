@@ -1,17 +1,21 @@
 """The panels of the epoch protocol: tables, ring, log, epochs, operations, streams, locks."""
 
+import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from kit.errors import counted
 from kit.model.model import Model
 from kit.model.timeline import catch_up, suggested
-from kit.protocols.tcm.facts.moment import about
+from kit.protocols.tcm.facts.moment import about, keyspaces, rows
 from kit.protocols.tcm.panels.dry_run import DEATHS, PLANNED, REHEARSAL, TRAFFIC
-from kit.protocols.tcm.panels.operation import EPOCHS, LOCKS, OPERATION, STREAMS, gates
+from kit.protocols.tcm.panels.operation import EPOCHS, LOCKS, MOST_NODES, OPERATION, STREAMS, gates
 from kit.protocols.tcm.panels.placement import PLACEMENTS, question
 from kit.protocols.tcm.panels.ring import RING
 from kit.protocols.tcm.panels.tables import LOG, LOGICAL, MAJORITIES, STATUS
 from kit.views.actions import Macro
+from kit.views.panel import Scene
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
 
@@ -19,6 +23,20 @@ from kit.views.registry import Views
 def to_barrier(model: Model[Any, Any], state: Any) -> Iterator[Any]:
     """Yield what the model suggests until the next thing to do is a commit, or nothing is."""
     return suggested(model, state, lambda action: model.kind(action) in ("commit", "begin"))
+
+
+def only(scene: Scene) -> Iterator[str]:
+    """Who is only written to, or only read from, by the epoch that a step tells of."""
+    m, told = scene.model, re.search(r"[Ee]poch (\d+)", scene.say)
+    if told and len(m.names) <= MOST_NODES and len(keyspaces(m)) == 1:
+        table = rows(m, scene.state, at=int(told[1]))
+        for what, groups in (
+            ("written", [{*row.writes} - {*row.reads} for row in table]),
+            ("read", [{*row.reads} - {*row.writes} for row in table]),
+        ):
+            names = sorted(Counter(name for group in groups for name in group).items())
+            said = ", ".join(f"{name} in {counted(number, 'range')}" for name, number in names)
+            yield f"only {what}: {said or 'nobody'}"
 
 
 RUNS = (
@@ -41,4 +59,5 @@ VIEWS = Views(
     gates=gates,
     named=lambda scene, witness: about(scene.model, scene.state, witness),
     offered=("begin", "stream", "commit", "cancel"),
+    facts=only,
 )
