@@ -202,7 +202,7 @@ PLANNED = {
     ".away": "not arrived yet",
     ".dashed": "not yet so",
     ".plan>:is(.fill, .disc, .slip), .joins>.disc": "planned, or to come",
-    ".tile.dashed>rect": "on its way to the log",
+    ".tile.dashed>:is(rect, .piece)": "on its way to the log",
     ".joining .head": "to come",
     ".kp .badge.busy, .kp .bulb.waits": "not done yet",
     ".busy": "not done yet",

@@ -68,7 +68,7 @@ export class TimeBar {
     for (;;) {
       const rest = room - sum([...wide].map((at) => needed[at]));
       const left = sum(steps.filter((_, at) => !wide.has(at)));
-      if (rest < 0 && parts.some((one) => one.name !== (one.name = one.name.split("\n")[0])))
+      if (rest < 0 && parts.filter((one) => one.name !== (one.name = one.name.split("\n")[0]))[0])
         return this.widths(parts, steps);
       if (rest < 0 || !left) return steps.map((n) => (n * room) / sum(steps));
       const share = rest / left;
