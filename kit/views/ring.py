@@ -1083,7 +1083,7 @@ def with_ring(panel: Panel, ring: Panel, facts: Facts) -> Panel:
         [table, *_] = now.tables
         moving = (each for each, row in table.rows.items() if {*row.values()} != {(True, True)})
         said = [h("p", now.says(table, bounds)) for bounds in islice(moving, MOST_SAID)]
-        title = h("figcaption", f"who holds what, by {now.since}")
+        title = h("p", f"who holds what, by {now.since}")
         is_new = former is not None and facts(former, "").tables != now.tables
         kind = "kp-pair turned" if is_new else "kp-pair"
         return h("div", drawn, h("figure", title, ring.draw(scene), said), class_=kind)
@@ -1114,6 +1114,8 @@ def known_by(facts: Facts) -> Callable[[Scene], Iterator[Panel]]:
     def views(scene: Scene) -> Iterator[Panel]:
         ring = facts(scene, "")
         for who in () if is_many(ring) or len(ring.members) > MOST_TOLD else ring.behind:
+            if not ring.log and facts(scene, who).cuts != ring.cuts:
+                continue  # tokens without numbers are an order, which changes with their number
             yield Panel(f"as-{who}", f"the ring as {who} knows it", partial(draw, who=who), tab=who)
 
     return views
