@@ -258,8 +258,8 @@ def _legend(scene: Scene, panel: Panel, drawn: Frag) -> Frag | None:
     marks = [*filter(None, words.split(" · "))]
     summary = h("summary", map(_swatch, marks), title="what the marks mean")
     mark = Marker(scene.model.name)
-    listed = h("ul", [h("li", mark(each)) for each in marks])
-    return sheet(summary, listed, key="legend", kind="kp-pop kp-marks") if marks else None
+    listed, kind = h("ul", [h("li", mark(each)) for each in marks]), "kp-pop kp-marks"
+    return sheet(summary, listed, key="legend", kind=kind, quiet=True) if marks else None
 
 
 def _swatch(words: str) -> Frag:
