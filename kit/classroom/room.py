@@ -224,7 +224,7 @@ class Room:
         elif self.player.timeline.suggest() is None:
             idle = "You can do nothing now, and nothing more happens by itself."
         return [
-            *_section("Your inbox", inbox, "No message has arrived."),
+            *_section("Your inbox", inbox, "There is nothing to receive now."),
             h("p", h("b", "Your node is down.")) if known.is_down and own else None,
             *_section("What you can do", own, idle),
         ]
