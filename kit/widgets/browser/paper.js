@@ -61,7 +61,7 @@ export function captioned({ store, wire }, id, step, name = "") {
     picture.inert = true;
     figure.append(picture);
   }
-  const place = [`Step ${step}`, name].filter(Boolean).join(", ");
+  const place = [`Step ${step}`, name].filter(Boolean).join(", ").replace("\n", ", ");
   caption.textContent = `${place}. ${said}`;
   figure.append(caption);
   return figure;
