@@ -714,7 +714,7 @@ def _side(laid: _Set, each: Character, was: Character | None, *, acts: bool) -> 
     rest = wrapped(what, room, int((high - 8) // 14) - bool(short)) if what else ()
     lines = [*filter(None, (short, *rest))]
     changed = (each.tag, each.holds) != (was.tag, was.holds)
-    first = 4.5 - 14 * (len(lines) - 1) / 2
+    first = 4.5 - 8 * (len(lines) - 1)
     look = "card-of moved" if changed else "card-of"
     head = h(
         "g",
@@ -728,7 +728,7 @@ def _side(laid: _Set, each: Character, was: Character | None, *, acts: bool) -> 
         h("title", each.title or each.name),
         h("rect", x=left, y=3 - high / 2, width=wide, height=high - 6, rx=8, class_=look),
         head,
-        [h("text", line, x=left + 2 * ASIDE + 12, y=round(first + 14 * i, 1),
+        [h("text", line, x=left + 2 * ASIDE + 12, y=first + 13 * i,
            class_="strong" if line is short else "soft") for i, line in enumerate(lines)],
         k=each.key,
         class_=f"character {each.health} aside",
