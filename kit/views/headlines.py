@@ -49,7 +49,9 @@ BEGIN, AGAIN = "It begins", "The same again"
 """The first chapter, where it has no other name; and that of what an earlier one was about."""
 Facts = Callable[[Scene], Iterable[str]]
 """Lines about a moment: what the words of a family are chosen by, beside what is told."""
-_VERB = re.compile(r"(?!nodes)(?:then |now |still |already )?(?:\w{3,}s|is|has|was|did|will)\b")
+_VERB = re.compile(
+    r"(?!nodes|\w+ can )(?:then |now |still |already )?(?:\w{3,}s|is|has|was|did|will)\b"
+)
 
 
 class Words(Struct, frozen=True):
@@ -133,7 +135,7 @@ def headline(say: str) -> tuple[str, str]:
         ]
         if ways:
             *_, head, more = min(ways, key=lambda way: way[:3])
-            return head, " ".join(filter(None, [more, further]))
+            return head, _capital(" ".join(filter(None, [more, further])))
     return first.rstrip(".;"), _capital(further)
 
 
@@ -166,8 +168,10 @@ def _cut(first: str) -> Iterator[tuple[str, str]]:
             yield _capital(result), f"{_capital(first[: cut.start()])}. {known}".rstrip()
     for cut in _CUTS.finditer(first):
         head, more = first[: cut.start()], first[cut.end() :].removeprefix("that ")
-        if more.startswith("(") and more.endswith(")"):
-            more = more[1:-1]
+        if more.startswith("("):
+            inside, _, after = more[1:].partition(")")
+            then = f"{inside}. {_subject(first)} {after[2:]}"
+            more = then if _VERB.match(after[2:]) else more if after else inside
         if cut[0] == ", which ":
             more = f"{head.split()[-1]} {more}"
         elif _VERB.match(more):
@@ -187,7 +191,7 @@ def _subject(sentence: str) -> str:
 
 def _capital(words: str) -> str:
     """The same as the begin of a sentence, unless it begins with a name (``ks``)."""
-    word = words.partition(" ")[0]
+    word = words.partition(" ")[0].rstrip(":")
     is_plain = len(word) > 1 and word.isalpha() and word.islower()
     return words[0].upper() + words[1:] if is_plain else words
 

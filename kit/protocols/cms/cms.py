@@ -873,7 +873,7 @@ class Cms(declared.NodeModel[CmsState]):
     @forcing(tag="open-override", each=lambda m, s: () if s.open else [()])
     @purpose("Forcing can lose committed entries, so an operator has to confirm it.")
     def open_override(self, s: CmsState) -> Next:
-        """An operator confirms: from now on, entries can be forced without a quorum."""
+        """The operator confirms: entries can now be forced without a quorum."""
         if not self.needs_override(s):
             why = "enough members can come back and all states agree, so no force is needed"
             return refused(why)

@@ -153,7 +153,7 @@ class Recovery(lost_majority.LostMajority[RecoveryState]):
     @action()
     @purpose("Nodes that are given up must not interfere with the others.")
     def isolate(self, s: RecoveryState) -> Next:
-        """With a firewall, the operator cuts off the nodes that are given up."""
+        """A firewall cuts off the nodes that are given up."""
         return None if s.isolated else s.but(isolated=True)
 
     @action(

@@ -238,7 +238,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     @action()
     @purpose("Nodes that are given up must not interfere with the others.")
     def isolate(self, s: ModeState) -> Next:
-        """With a firewall, the operator cuts off the nodes that are given up."""
+        """A firewall cuts off the nodes that are given up."""
         return None if s.isolated or not s.dead else s.but(isolated=True)
 
     @action(
