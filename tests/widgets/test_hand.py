@@ -54,7 +54,7 @@ def test_a_tablet_is_dragged_to_another_shard(cluster: Desk) -> None:
     page = cluster.page
     drag(page, middle(page, CHIP.format(1)), middle(page, CELL.format("D:0")))
     assert page.evaluate(LIT) == ["shard:D:0"]
-    assert sorted(page.evaluate(SIGNS)) == sorted("★––✓✓✓✓")
+    assert sorted(page.evaluate(SIGNS)) == sorted("★✗✗✓✓✓✓")
     assert note(page) == "move 1 A:1 D:0: suggested"
     page.mouse.up()
     cluster.wait_where("1 / 1")
