@@ -278,7 +278,7 @@ def _new_why(scene: Scene) -> str:
     return "" if same and why_here(same.before, same.action, same.after) == scene.why else scene.why
 
 
-def told(scene: Scene, panels: Sequence[Panel], slots: Slots) -> tuple[str, str]:
+def step_words(scene: Scene, panels: Sequence[Panel], slots: Slots) -> tuple[str, str]:
     """The headline of a step, and what else happened or holds now."""
     declared = _declared(_filled(scene, panels, slots)[0], slots)
     badges = [panel for panel in panels if panel.name == slots.badges]
@@ -300,7 +300,7 @@ def _declared(picture: Panel | None, slots: Slots) -> Declared:
 def _words(scene: Scene, panels: Sequence[Panel], slots: Slots) -> list[Frag | None]:
     """The headline, what else happened, and what the step was for."""
     mark = Marker(scene.model.name)
-    head, rest = told(scene, panels, slots)
+    head, rest = step_words(scene, panels, slots)
     why = _new_why(scene) or ("" if rest else scene.why)
     return [
         h("h2", mark(head), k="say", class_="say", data_quiet=True),

@@ -16,6 +16,7 @@ from msgspec import Struct
 from kit.model.family import model_places
 from kit.model.model import Safeguard
 from kit.model.timeline import PassedStep
+from kit.model.vet import is_own
 from kit.views.panel import Scene
 
 PLACE = Path("data", "words.toml")
@@ -38,7 +39,10 @@ _CUTS = re.compile(
 _RESULT = re.compile(r", so (?!they )")
 _OPEN = re.compile(r", (?:still )?\w{3,}s (?!.*,? and )|tells its client$|“[^”]*$|\([^)]*$")
 """Where a head should not end: between verbs, in a quotation, after how it happened."""
-_FIRST = re.compile(r"[,;:.(](?:\s|$)| (?:and|since|because|although|but|while|until|as) ")
+_FIRST = re.compile(
+    r"[;:.(](?:\s|$)|,(?= [a-z]{2,} )| and(?= [a-z]+s )"
+    r"| (?:since|because|although|but|while|until|as) "
+)
 """Where what somebody does ends: behind it stands what comes of it."""
 _ASIDE = re.compile(r" \([^()]*\)$")
 MOST_LETTERS = 56
@@ -91,16 +95,16 @@ def _own(own: Mapping[str, str], text: str) -> str:
     return next((_capital(match.expand(words)) for match, words in matches if match), "")
 
 
-def chapter(name: str, milestone: str, told: str, begun: Sequence[str]) -> str:
+def chapter(name: str, milestone: str, text: str, begun: Sequence[str]) -> str:
     """The name of the chapter that a step begins, or empty: the family's words for its milestone
     or what is told of it, else its milestone; below, the exact name of the state, if it is one.
 
-    ``told`` is what is told, and the milestone of the step before. ``begun`` are the chapters
+    ``text`` is what is told, and the milestone of the step before. ``begun`` are the chapters
     before: the first step begins one, and none has the name of another.
     """
     plain = milestone
     for pattern, words in words_of(name).chapters.items():
-        if match := re.match(pattern, f"{milestone}\n{told}", re.MULTILINE):
+        if match := re.match(pattern, f"{milestone}\n{text}", re.MULTILINE):
             plain, exact = match.expand(words), _STATE.search(milestone)
             plain += f"\n{exact[1]}" if plain and exact and "\n" not in plain else ""
             break
@@ -140,9 +144,12 @@ def headline(say: str) -> tuple[str, str]:
 
 
 def act_words(scene: Scene, action: Any) -> str:
-    """What an action does, as the begin of what will be told of it; else its command."""
+    """What an action does, as the begin of what will be told of it; else its command, as for a
+    model that is not the kit's: what that would do is not known before it is done.
+    """
     model, before = scene.model, scene.state
-    say = model.describe(before, action, model.act(before, action))
+    after = model.act(before, action) if is_own(model) else before
+    say = model.describe(before, action, after) if is_own(model) else ""
     plain = _KNOWS.sub(r"\g<who> ", say)
     for whole in (_FIRST.split(plain, maxsplit=1)[0], headline(say)[0]):
         words = _ASIDE.sub("", whole.rstrip("."))

@@ -289,8 +289,8 @@ class RenderedTimeline:
         begun, name = self._chapters.get(moment.parent, ()), ""
         if number:
             former = self.timeline.moments[moment.parent].milestone or ""
-            told = f"{moment.say}\n{former}"
-            name = chapter(model.name, moment.milestone or "", told, begun)
+            text = f"{moment.say}\n{former}"
+            name = chapter(model.name, moment.milestone or "", text, begun)
         self._chapters[number] = (*begun, name) if name else begun
         return DrawnMoment(moment.parent, None, verb, name or None, None, inner, None, broken, off)
 

@@ -204,12 +204,12 @@ def _of_ring(scene: Scene, row: ViewRow, keepers: Container[str]) -> Character:
         m.spot(row.name),
         HEALTH.get(row.phase, "up"),
         tag=phase,
-        holds=(*[holds] * (has or bool(row.holds)), *_asked(row), *heard),
+        holds=(*[holds] * (has or bool(row.holds)), *_questions(row), *heard),
         title=f"{row.name}: {phase}, {holds}{', cut off' if row.cut_off else ''}",
     )
 
 
-def _asked(row: ViewRow) -> Iterator[Row]:
+def _questions(row: ViewRow) -> Iterator[Row]:
     """Whom a node reads from and writes to, by its own table."""
     if row.reads:
         yield Row("reads", row.reads)

@@ -124,11 +124,11 @@ def by_epoch(scene: Scene) -> Iterator[str]:
     answered.
     """
     m, s = scene.model, scene.state
-    told = re.search(r"(epoch|version) (\d+)", scene.say, re.IGNORECASE)
-    rows = [row for row in facts.epochs(m, s) if told and row.epoch == int(told[2])]
-    if told and len(rows) == 1:  # quiet events share their number
+    named = re.search(r"(epoch|version) (\d+)", scene.say, re.IGNORECASE)
+    rows = [row for row in facts.epochs(m, s) if named and row.epoch == int(named[2])]
+    if named and len(rows) == 1:  # quiet events share their number
         writes, reads = ", ".join(rows[0].writes), ", ".join(rows[0].reads)
-        yield f"By {told[1].lower()} {told[2]}, writes go to {writes}, and reads ask {reads}."
+        yield f"By {named[1].lower()} {named[2]}, writes go to {writes}, and reads ask {reads}."
     if isinstance(m, Storage):
         yield from (f"{row.name} is {row.behind} behind" for row in facts.replicas(m, s))
         for row in facts.requests(m, s):

@@ -27,9 +27,9 @@ def to_barrier(model: Model[Any, Any], state: Any) -> Iterator[Any]:
 
 def only(scene: Scene) -> Iterator[str]:
     """Who is only written to, or only read from, by the epoch that a step tells of."""
-    m, told = scene.model, re.search(r"[Ee]poch (\d+)", scene.say)
-    if told and len(m.names) <= MOST_NODES and len(keyspaces(m)) == 1:
-        table = rows(m, scene.state, at=int(told[1]))
+    m, named = scene.model, re.search(r"[Ee]poch (\d+)", scene.say)
+    if named and len(m.names) <= MOST_NODES and len(keyspaces(m)) == 1:
+        table = rows(m, scene.state, at=int(named[1]))
         for what, groups in (
             ("written", [{*row.writes} - {*row.reads} for row in table]),
             ("read", [{*row.reads} - {*row.writes} for row in table]),

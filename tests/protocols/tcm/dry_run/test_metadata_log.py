@@ -265,7 +265,7 @@ def test_the_player_steps_through_a_log_epoch_by_epoch(history: MetadataHistory)
     """The text shows each node's state, and how far the operation is."""
     shown = replay_log(history)
     model: Any = shown.timeline.model
-    epochs = [model.epoch(moment.state) for moment in shown.timeline.moments]
+    epochs = [model.newest_epoch(moment.state) for moment in shown.timeline.moments]
     assert epochs == list(range(30, 43))
     shown.timeline.goto(5)
     text = shown.player.text()
