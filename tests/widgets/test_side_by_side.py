@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from kit import Player
 from kit.protocols.worlds.commands import side_by_side_run
 from kit.protocols.worlds.facts import PAIRS
 from kit.views.export import export_html
+from kit.views.headlines import BEGIN
 from tests.widgets.browsing import MakeDesk, serious, turn_to
 
 pytestmark = pytest.mark.browser
@@ -55,10 +56,15 @@ def here(page: Page) -> str:
 def test_keys_lead_to_each_row_of_a_page_without_a_kernel(
     reader: Page, written: dict[str, Path], name: str
 ) -> None:
-    """Shift+→ stops at the rows, in their order; both pictures are there, and axe has no word."""
+    """Shift+→ stops at the rows, in their order, and where the run begins; both pictures are there,
+    and axe has no word.
+    """
     begun(reader, written[name])
     run = side_by_side_run(name)
     model: Any = run.model
+    if model.moments[0] != 1:
+        reader.keyboard.press("Shift+ArrowRight")
+        expect(reader.locator(".kp-ticks b.now")).to_have_text(f"1 {BEGIN}")
     for number in model.moments:
         reader.keyboard.press("Shift+ArrowRight")
         reader.wait_for_function(
@@ -92,9 +98,9 @@ def test_both_pictures_are_in_sight(
 
 def test_what_corresponds_is_lit_in_both(reader: Page, written: dict[str, Path]) -> None:
     """By mouse and by keys: a node and the log light up on both sides."""
-    begun(reader, written["bootstrap"])
-    for _ in range(3):
-        reader.keyboard.press("Shift+ArrowRight")
+    model: Any = side_by_side_run("bootstrap").model
+    reader.goto("about:blank")
+    reader.goto(f"{written['bootstrap'].as_uri()}#step-{model.moments[2]}")
     reader.wait_for_selector(".kp-ticks b.now")
     for thing in ("B", "log"):
         reader.locator(f".kp-page.topology [data-of='{thing}'] text").first.hover()
