@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from html import escape
 from importlib import import_module
 from time import monotonic
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 Progress = Callable[[int, int], None]
 PATIENCE = 0.5  # seconds before anything is shown
@@ -31,7 +31,6 @@ def seldom(tell: Progress) -> Progress:
     return told_seldom
 
 
-@runtime_checkable
 class Paper(Protocol):
     """Something on which one line, or one bar, is drawn again and again."""
 
@@ -66,26 +65,25 @@ class Terminal:
 
 
 class Cell:
-    """A bar below a notebook's cell; when the work is done, only the ``rest`` stands there."""
+    """A bar below a notebook's cell; it is gone when the work is done."""
 
-    def __init__(self, rest: str = "") -> None:
-        self._rest = {"text/plain": rest}
+    def __init__(self) -> None:
+        self._display: Any = import_module("IPython.display")
         self._handle: Any = None
 
     def draw(self, done: int, total: int | None, words: str) -> None:
         """A native bar with words; one that only moves where nobody knows how much there is."""
         known = "" if total is None else f' max="{total}" value="{min(done, total)}"'
-        bar = {"text/html": f"<progress{known}></progress> {escape(words)}"} | self._rest
+        bar = self._display.HTML(f"<progress{known}></progress> {escape(words)}")
         if self._handle is None:
-            display = import_module("IPython.display").display
-            self._handle = display(bar, raw=True, display_id=True)
+            self._handle = self._display.display(bar, display_id=True)
         else:
-            self._handle.update(bar, raw=True)
+            self._handle.update(bar)
 
     def clear(self) -> None:
-        """The rest."""
+        """An empty text."""
         if self._handle is not None:
-            self._handle.update(self._rest, raw=True)
+            self._handle.update(self._display.HTML(""))
 
 
 class ProgressBar:
@@ -104,7 +102,7 @@ class ProgressBar:
         Without ``paper`` the bar finds one by itself: the notebook's, the terminal's, or none.
         """
         self._words, self._total, self._clock = words, total, clock
-        self._paper = paper or paper_here()
+        self._paper = paper or _paper()
         self._next = clock() + PATIENCE
         self._drawn_on: Paper | None = None
 
@@ -149,10 +147,9 @@ def in_notebook() -> bool:
     return shell is not None and hasattr(shell.get_ipython(), "kernel")
 
 
-def paper_here(rest: str = "") -> Paper | None:
-    """The paper of this place, None where nobody looks; a closed notebook keeps the ``rest``."""
+def _paper() -> Paper | None:
     if HERE:
         return HERE[-1]
     if in_notebook():
-        return Cell(rest)
+        return Cell()
     return Terminal() if sys.stderr is not None and sys.stderr.isatty() else None

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from importlib import import_module
 from time import monotonic
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
-import msgspec
 import psutil
 from msgspec import Struct
 
 from kit.edge.arguments import checked
-from kit.edge.progress import Cell, Paper, in_notebook, paper_here
+from kit.edge.progress import Terminal, in_notebook
 from kit.spark.machine import SparkUnavailable
 from kit.spark.sessions import Spark, is_remote, living, session
+from kit.views.static import display_widget
 
 
 @contextmanager
@@ -48,6 +50,72 @@ class Status(Struct, frozen=True):
     running: int = 0
     total: int = 0
 
+    @property
+    def text(self) -> str:
+        """``12 of 40 tasks``."""
+        return f"{self.done} of {self.total} tasks"
+
+
+@runtime_checkable
+class Bar(Protocol):
+    """Something that shows a status."""
+
+    def show(self, title: str, status: Status) -> None:
+        """Show it; called again and again."""
+        ...
+
+    def end(self, title: str, status: Status) -> None:
+        """Show the last one, and be still."""
+        ...
+
+
+class TextBar:
+    """A line of text that is written over, and stays when it is full."""
+
+    def __init__(self, write: Callable[[str], object] | None = None) -> None:
+        self._write = write or sys.stderr.write
+        self._terminal = Terminal(self._write)
+        self._last: Status | None = None
+
+    def show(self, title: str, status: Status) -> None:
+        """``[######......] pipeline: 12 of 40 tasks``."""
+        if status != self._last:
+            self._terminal.draw(status.done, status.total, f"{title}: {status.text}")
+            self._last = status
+
+    def end(self, title: str, status: Status) -> None:
+        """The full bar, and a new line."""
+        self.show(title, status)
+        self._write("\n")
+
+
+class WidgetBar:
+    """A progress widget; where it is not shown stands one line, the same before and after."""
+
+    def __init__(self, words: str = "{}: progress of Spark's tasks is shown here") -> None:
+        """``words`` are that line, with a place for the title."""
+        widgets: Any = import_module("ipywidgets")
+        self._words, self._shown = words, False
+        self._progress = widgets.IntProgress(min=0, max=1, layout={"width": "20em"})
+        self._label = widgets.Label()
+        self.box = widgets.HBox([self._progress, self._label])
+
+    def show(self, title: str, status: Status) -> None:
+        """Move the bar; its label says the same."""
+        self.draw(status.done, status.total, f"{title}: {status.text}", title)
+
+    def draw(self, done: int, total: int, label: str, title: str = "") -> None:
+        """Move the bar to ``done`` of ``total``, with a label."""
+        self._progress.max = max(total, 1)
+        self._progress.value, self._label.value = done, label
+        if not self._shown:
+            self._shown = True
+            display_widget(self.box, self._words.format(title))
+
+    def end(self, title: str, status: Status) -> None:
+        """The last status stays."""
+        self.show(title, status)
+
 
 class Progress:
     """Shows the progress of all that Spark does for this thread while it is entered.
@@ -61,14 +129,14 @@ class Progress:
         self,
         spark: Spark | None,
         title: str = "Spark",
-        paper: Paper | None = None,
+        bar: Bar | None = None,
         seconds: float = 0.25,
     ) -> None:
-        """Without ``paper``, the bar is below the notebook's cell, or in the terminal."""
+        """``bar`` is a widget in a notebook and text elsewhere, unless given."""
         self.status = Status()
         self._spark: Any = spark
         self._title = title
-        self._paper = paper
+        self._bar = bar
         self._seconds = seconds
         self._group = f"kit-{uuid.uuid4().hex}"
         self._stages: dict[tuple[str, int], tuple[int, int]] = {}
@@ -78,9 +146,8 @@ class Progress:
         if self._spark is None:
             return self
         living(self._spark)
-        rest = f"{self._title}: a bar shows Spark's tasks while they run"
-        self._paper = self._paper or paper_here(rest)
-        self._show()
+        self._bar = self._bar or (WidgetBar() if in_notebook() else TextBar())
+        self._bar.show(self._title, self.status)
         if is_remote(self._spark):
             self._spark.registerProgressHandler(self._server_progress)
         else:
@@ -88,7 +155,7 @@ class Progress:
             self._looking.enter_context(looking(self._seconds, self._look))
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._spark is None:
             return
         self._looking.close()
@@ -96,22 +163,19 @@ class Progress:
             self._spark.removeProgressHandler(self._server_progress)
         else:
             self._spark.sparkContext.setLocalProperty(GROUP, None)
+        if kind is not None:
+            return
         if not is_remote(self._spark):
             self._ask()
         # Stages that Spark skipped, since their results were there, will never run.
         self.status = Status(self.status.done, 0, self.status.done)
-        if self._paper is not None:
-            self._paper.clear()
-
-    def _show(self) -> None:
-        if self._paper is not None:
-            done, running, total = msgspec.structs.astuple(self.status)
-            words = f"{self._title}: {done} of {total} tasks, {running} running"
-            self._paper.draw(done, total, words)
+        if self._bar is not None:
+            self._bar.end(self._title, self.status)
 
     def _look(self) -> None:
         self._ask()
-        self._show()
+        if self._bar is not None:
+            self._bar.show(self._title, self.status)
 
     def _ask(self) -> None:
         tracker = self._spark.sparkContext.statusTracker()
@@ -137,7 +201,8 @@ class Progress:
         counts = self._stages.values()
         finished, total = sum(d for d, _ in counts), sum(t for _, t in counts)
         self.status = Status(finished, inflight_tasks, total)
-        self._show()
+        if self._bar is not None:
+            self._bar.show(self._title, self.status)
 
 
 USUAL = 20  # seconds that a start takes on a small machine
@@ -150,18 +215,19 @@ def starting() -> Iterator[None]:
     if not in_notebook():
         yield
         return
-    began, bar = monotonic(), Cell("A bar shows the seconds while Spark starts.")
+    began, bar = monotonic(), WidgetBar("Spark is starting: progress is shown here")
 
     def show() -> None:
         seconds = round(monotonic() - began)
-        bar.draw(seconds, USUAL, f"Spark is starting: {seconds} s ({USUAL} s is usual)")
+        words = f"Spark is starting: {seconds} s ({USUAL} s is usual)"
+        bar.draw(min(seconds, USUAL - 1), USUAL, words)  # full only at the end
 
     show()
     try:
         with looking(LOOK, show):
             yield
     finally:
-        bar.clear()
+        bar.draw(USUAL, USUAL, f"after {round(monotonic() - began)} s")
 
 
 def session_or_none(

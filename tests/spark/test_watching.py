@@ -12,34 +12,44 @@ from tests.waiting import Gate, until
 
 
 class Noted:
-    """A paper that notes what is drawn on it, and opens a gate when it is told that a task runs,
-    and one when a task is done.
-    """
+    """A bar that notes what it is shown."""
+
+    def __init__(self) -> None:
+        self.shown: list[Status] = []
+        self.last: tuple[str, Status] | None = None
+
+    def show(self, title: str, status: Status) -> None:
+        """Note it."""
+        self.shown.append(status)
+
+    def end(self, title: str, status: Status) -> None:
+        """Note the last one."""
+        self.last = title, status
+
+
+class OpeningGates(Noted):
+    """A bar that opens a gate when it is shown that a task runs, and one when a task is done."""
 
     def __init__(self, folder: Path) -> None:
-        self.drawn: list[tuple[int, int | None, str]] = []
+        super().__init__()
         self.running, self.done = Gate(folder / "running"), Gate(folder / "done")
 
-    def draw(self, done: int, total: int | None, words: str) -> None:
+    def show(self, title: str, status: Status) -> None:
         """Note it, and open what is to be opened."""
-        self.drawn.append((done, total, words))
-        if not words.endswith(" 0 running"):
+        super().show(title, status)
+        if status.running:
             self.running.open()
-        if done:
+        if status.done:
             self.done.open()
-
-    def clear(self) -> None:
-        """Note that it is taken away."""
-        self.drawn.append((0, None, ""))
 
 
 def test_the_bar_is_fed_by_spark(spark: Any, tmp_path: Path) -> None:
-    """While a job runs the bar is told of its tasks; at the end all are known, and it is gone.
+    """While a job runs the bar is told of its tasks; at the end it has seen them all.
 
     No task goes on before the bar has seen one run, and the last not before it has seen one done.
     """
-    paper = Noted(tmp_path)
-    running, done = paper.running, paper.done
+    bar = OpeningGates(tmp_path)
+    running, done = bar.running, bar.done
 
     def through_the_gates(batches: Any) -> Any:
         for batch in batches:
@@ -48,22 +58,21 @@ def test_the_bar_is_fed_by_spark(spark: Any, tmp_path: Path) -> None:
                 done.wait()
             yield batch
 
-    with Progress(spark, "numbers", paper, seconds=0.05) as progress:
+    with Progress(spark, "numbers", bar, seconds=0.05) as progress:
         assert spark.range(0, 8, 1, 8).mapInArrow(through_the_gates, "id bigint").count() == 8
-    *drawn, last = paper.drawn
-    assert last == (0, None, "")
+    assert bar.last == ("numbers", progress.status)
     assert progress.status.done == progress.status.total >= 8
     assert progress.status.running == 0
-    counts = [done for done, _, _ in drawn]
+    counts = [status.done for status in bar.shown]
     assert counts == sorted(counts)
-    assert any(0 < done < 8 for done in counts)
-    assert drawn[0] == (0, 0, "numbers: 0 of 0 tasks, 0 running")
+    assert any(0 < status.done < 8 for status in bar.shown)
+    assert any(status.running for status in bar.shown)
 
 
-def test_jobs_outside_are_not_counted(spark: Any, tmp_path: Path) -> None:
+def test_jobs_outside_are_not_counted(spark: Any) -> None:
     """What ran before, or runs after, belongs to no bar."""
     spark.range(5).count()
-    with Progress(spark, "nothing", Noted(tmp_path)) as progress:
+    with Progress(spark, "nothing", Noted()) as progress:
         pass
     assert progress.status == Status()
 
