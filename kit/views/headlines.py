@@ -44,7 +44,7 @@ _FIRST = re.compile(
     r"| (?:since|because|although|but|while|until|as) "
 )
 """Where what somebody does ends: behind it stands what comes of it."""
-_ASIDE = re.compile(r" \([^()]*\)$")
+_ASIDE = re.compile(r" \([^()]*\)")
 MOST_LETTERS = 56
 """Of what an action does: two lines of a button."""
 _STATE = re.compile(r"^(?:.*: )?((?<=: )[a-z]\w+|[a-z]+_\w+)$")
@@ -150,9 +150,9 @@ def act_words(scene: Scene, action: Any) -> str:
     model, before = scene.model, scene.state
     after = model.act(before, action) if is_own(model) else before
     say = model.describe(before, action, after) if is_own(model) else ""
-    plain = _KNOWS.sub(r"\g<who> ", say)
-    for whole in (_FIRST.split(plain, maxsplit=1)[0], headline(say)[0]):
-        words = _ASIDE.sub("", whole.rstrip("."))
+    plain = _ASIDE.sub("", _KNOWS.sub(r"\g<who> ", say))
+    for whole in (_FIRST.split(plain, maxsplit=1)[0], headline(plain)[0]):
+        words = whole.rstrip(".")
         few = len(words.split()) < LEAST_WORDS or _ABOUT.fullmatch(words.casefold())
         if not few and len(words) <= MOST_LETTERS:
             return words

@@ -132,5 +132,5 @@ def test_the_next_button_tells_what_the_next_step_tells(story: str) -> None:
         assert len(told) <= MOST_LETTERS or told == command
         moment = timeline.forward()
         assert moment is not None
-        said = re.sub(r", at \w+ \d+,", "", moment.say)
+        said = re.sub(r", at \w+ \d+,| \([^()]*\)", "", moment.say)
         assert told == command or told.casefold() in said.casefold()
