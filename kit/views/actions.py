@@ -89,7 +89,7 @@ def draw_actions(
     ways: Sequence[Frag] | None = None,
 ) -> list[Frag]:
     """Draw the next action and two others, or else the ``ways`` on from a broken promise; and
-    behind two buttons what must wait, and all actions.
+    behind a button each all actions, and what must wait, if anything.
 
     ``gates`` are those of the scene: somebody waits at a closed one, also where no refusal says so.
     """
@@ -103,18 +103,18 @@ def draw_actions(
         if not (gate.missing and any(names.issuperset(gate.missing) for names in absent))
     ]
     number = len(waiting) + len(closed)
-    must_wait = h("summary", f"{number} must wait" if number else "nothing waits")
+    must_wait = h("summary", f"{number} wait{'s' * (number == 1)}")
     count = f"{len(options) - len(refused)} can happen"
     possible = h("summary", "…", title=count, aria_label=f"all actions; {count}")
     impossible = [option for option in refused if not _waits(option[1])]
     reasons = (
-        _reasons(scene, "What must wait, and why", waiting, "Nothing has to wait.", closed),
+        _reasons(scene, "What must wait, and why", waiting, closed),
         _reasons(scene, "What is not possible now", impossible),
     )
     return [
         *(ways or (_next(scene, closed), *_others(scene, options))),
         sheet(possible, action_board(scene, macros), kind="kp-pop more"),
-        sheet(must_wait, reasons, kind="kp-pop waiting"),
+        *[sheet(must_wait, reasons, kind="kp-pop waiting")] * bool(number),
     ]
 
 
@@ -210,16 +210,15 @@ def _others(scene: Scene, options: Sequence[Option]) -> list[Frag]:
 
 
 def _reasons(
-    scene: Scene, title: str, waiting: Sequence[Option], none: str = "", closed: Sequence[Gate] = ()
+    scene: Scene, title: str, waiting: Sequence[Option], closed: Sequence[Gate] = ()
 ) -> Frag | None:
-    if not waiting and not none:
+    if not waiting and not closed:
         return None
     shown = [h("li", gate.sentence, k=f"wait:{gate.thing}") for gate in closed[:MOST_WAITING]]
     shown += [_reason(scene, action, why) for action, why in waiting[:MOST_WAITING] if why]
     rest = len(waiting) + len(closed) - len(shown)
-    listed = h("ul", shown, class_="kp-reasons") if shown else h("p", none)
     more = soft(f"and {counted(rest, 'more action')}" if rest else "")
-    return h("div", h("h3", title), listed, more)
+    return h("div", h("h3", title), h("ul", shown, class_="kp-reasons"), more)
 
 
 def _reason(scene: Scene, action: Any, refusal: Refusal) -> Frag:

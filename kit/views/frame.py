@@ -120,6 +120,8 @@ class Slots(Struct, frozen=True, kw_only=True):
 PLAIN = Slots()
 STATES = "States"
 """The tab of a state diagram: it stands beside the picture and the table."""
+TABLES = "kp-pop kp-tables"
+"""The list of all panels, which a button among the modes opens; keys reach it, too."""
 FILLS = {each: each for each in ("solid", "hatched", "dashed")} | {"ink outline": "outlined"}
 """Marks of a legend that are shown beside what they mean, and the class of each."""
 _SENTENCE = re.compile(r"(?<=[.;])\s")
@@ -317,7 +319,7 @@ def _pages(
     slots: Slots,
 ) -> Frag:
     """Draw the switch, and what may take the place of the picture: the table, the states of the
-    machine; a list has all panels.
+    machine; a list behind the three dots has all panels.
     """
     states = next((panel for panel in tabs[1:] if panel.tab == STATES), None)
     named = [(tabs[0], "Table"), (states, STATES)]
@@ -325,11 +327,10 @@ def _pages(
         named[0] = tabs[0], tabs[0].tab or tabs[0].title
     elif not slots.even:  # there the table has half of the board
         named.insert(0, (picture, "Picture"))
-    listed = [*filter(None, [picture]), *tabs]
     line = h(
         "div",
         [_tab(panel, panel.name in changed, name) for panel, name in named if panel],
-        _all_tabs(listed, changed) if len(listed) > sum(1 for each, _ in named if each) else None,
+        _all_tabs([*filter(None, [picture]), *tabs], changed),
         k="tabs",
         class_="kp-tabs",
         role="group",
@@ -365,7 +366,7 @@ def _all_tabs(tabs: Sequence[Panel], changed: Collection[str]) -> Frag:
         class_="changed-tab" if marked else None,
         aria_label=f"all {len(tabs)} panels; changed in this step: {marked}",
     )
-    return sheet(summary, [_tab(panel, panel.name in changed) for panel in tabs])
+    return sheet(summary, [_tab(each, each.name in changed) for each in tabs], kind=TABLES)
 
 
 def _tab(panel: Panel, changed: bool, name: str = "") -> Frag:

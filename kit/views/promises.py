@@ -105,7 +105,7 @@ def promises_badge(scene: Scene) -> tuple[str, bool]:
     judged = scene_verdicts(scene)
     bad = {verdict.name for verdict in judged if not verdict.ok} | broken.keys()
     if not bad:
-        return f"✓ {counted(len(judged), 'promise')}", True
+        return f"✓ {counted(len(judged), 'promise')} hold{'s' * (len(judged) == 1)}", True
     steps = {scene.counted(breach.step) for breach in broken.values()}
     step = f"step {min(steps, default=0)}"
     what = f"broken, first at {step}" if len(steps) > 1 else f"broken at {step}"

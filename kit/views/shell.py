@@ -254,7 +254,7 @@ def _time() -> Frag:
 
 def _stepper(idle: Container[str]) -> list[Frag]:
     buttons = [_button(*each) for each in _buttons()[:2] if each[0] not in idle]
-    where = h("span", "0 / 0", class_="kp-where", aria_hidden="true")
+    where = h("span", "0 / 0", class_="kp-where", hidden=True)
     time = h("div", buttons, class_="kp-keys", role="group", aria_label="time")
     chip = h("button", type="button", data_do="open", hidden=True, title="open these steps")
     predict = _toggle(
@@ -282,6 +282,7 @@ def _modes(idle: Container[str]) -> Frag:
         "div",
         h("div", steps, class_="kp-keys", role="group", aria_label="steps"),
         h("div", zoom, class_="kp-keys", role="group", aria_label="picture"),
+        h("button", "All tables", type="button", data_do="tables"),
         _toggle("setup", "Set up", hidden=True, title="model, parameters, safeguards, search"),
         _toggle("story", "Story", title="show what several nodes do alike as one step"),
         _toggle("film", "Film", title="the milestones as small pictures"),

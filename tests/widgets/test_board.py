@@ -310,7 +310,8 @@ def test_tabs_are_marked_by_what_the_step_changed(desk: MakeDesk) -> None:
         "(all) => all.map((one) => one.dataset.tab)"
     )
     assert set(marked) == {"epochs", "operation"}
-    page.click(".kp-stage .kp-tabs summary")
+    page.click(".kp-more > summary")
+    page.click("[data-do=tables]")
     tab = page.locator(".kp-stage .kp-tabs .kp-sheet [data-tab=epochs]")
     assert tab.get_attribute("aria-label") == "Epochs and barriers: changed in this step"
     tab.focus()
@@ -458,7 +459,8 @@ def test_a_finger_is_enough(browser: Browser, pages: Pages) -> None:
     page.tap("[data-do=first]")
     page.tap("[data-do=step]")
     assert page.text_content(".kp-where") == "1 / 22"
-    page.tap(".kp-stage .kp-tabs summary")
+    page.tap(".kp-more summary")
+    page.tap("[data-do=tables]")
     page.tap(".kp-stage .kp-tabs .kp-sheet [data-tab=log]")
     assert page.locator(".panel.log").is_visible()
     page.tap(".kp-stage .kp-tabs>[data-tab]")

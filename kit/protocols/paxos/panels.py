@@ -80,7 +80,7 @@ def _gates(scene: Scene) -> Iterator[Gate]:
 
 def _badges(scene: Scene) -> Badges:
     taken = len(scene.model.history(scene.state))
-    yield "epoch", f"epoch {taken}" if taken else "no epoch yet", ""
+    yield "epoch", f"epoch {taken}" if taken else "no epoch yet", "plain"
     rounds = " and ".join(row.ballot for row in scene.of(facts.proposers))
     yield "ballots", f"ballot {rounds}" if rounds else "", "busy"
     phase = scene.state.nodes[0].phase if scene.model.becomes else 0

@@ -150,8 +150,7 @@ export class Breaks {
     const text = this.copier.nextElementSibling;
     if (words) text.textContent = words;
     getSelection().selectAllChildren(text);
-    const isDone = document.execCommand("copy");
-    const told = isDone ? "Copied." : "Copy the marked text by hand.";
+    const told = document.execCommand("copy") ? "Copied." : "Copy the marked text by hand.";
     this.player.voice.tell(told, this.copier);
   }
 }

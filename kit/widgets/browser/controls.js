@@ -55,7 +55,8 @@ const BUTTONS = {
   take: ({ hand, voice, model }) => (hand ? hand.take() : voice.tell(model.get("closed"))),
   zoom: (player) => player.spots.resize(),
   "zoom-in": (player) => player.spots.resize(STEP),
-  actions: (player) => player.sheets.open(".more"),
+  actions: ({ sheets }) => sheets.open(".more"),
+  tables: ({ sheets }) => sheets.open(".kp-tables"),
   table: turn("Table"),
   states: turn("States"),
   "zoom-out": (player) => player.spots.resize(1 / STEP),
@@ -180,8 +181,8 @@ function focus(player, target) {
 
 function press(player, target, event) {
   const { key, shiftKey } = event;
-  const isLarge = player.root.hasAttribute("data-my-large");
-  const isRemote = isLarge || target === player.range; // which takes them the other way round
+  // The slider takes these keys the other way round.
+  const isRemote = player.projector.isOn || target === player.range;
   const name = (shiftKey && WITH_SHIFT[key]) || KEYS[key] || (isRemote && REMOTE[key]);
   if (player.hand?.key(key)) {
     event.preventDefault();

@@ -87,10 +87,7 @@ export class Hand {
     const { player, ways } = this;
     const { spots, choices } = player;
     const first = ways.find(({ best }) => best) || ways[0];
-    if (!first) {
-      player.voice.tell("You can move nothing here.");
-      return;
-    }
+    if (!first) return player.voice.tell("You can move nothing here.");
     const { dataset } = document.activeElement;
     const named = [dataset.k, spots.walked, choices.lit, first.parts[0].dataset.k].filter(Boolean);
     const isAt = (name) => ({ dataset: { k, of } }) => name === k || name === of;

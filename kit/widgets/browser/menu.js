@@ -13,13 +13,10 @@ export class Menu {
     this.box = player.part("menu");
   }
 
-  get isOpen() {
-    return !this.box.hidden;
-  }
-
   // Close; tell whether it was open. The focus goes back where it was.
   close() {
-    const { isOpen, box } = this;
+    const { box } = this;
+    const isOpen = !box.hidden;
     const within = box.contains(document.activeElement);
     box.hidden = true;
     this.thing = undefined;

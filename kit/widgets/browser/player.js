@@ -237,7 +237,9 @@ export class Player {
     const text = this.main.root.dataset.say || "";
     this.range.max = this.expected(last);
     this.range.value = step;
-    this.range.ariaValueText = `step ${step} of ${last}: ${text}`;
+    const where = `step ${step} of ${last}`;
+    this.range.ariaValueText = `${where}: ${text}`;
+    this.root.style.setProperty("--where", `"${where}"`); // for the line above the headline
     this.bar.show(this.full, this.store.moments, step);
     this.part("where").textContent = `${step} / ${last}`;
     const isLast = step === last && !this.isLive;
@@ -246,9 +248,8 @@ export class Player {
     chip.hidden = !this.step || times < 2;
     chip.textContent = `×${times}`;
     chip.ariaLabel = `${times} steps in one: open them`;
-    const disable = (name, on) => (this.control(name).ariaDisabled = on);
-    for (const name of ["first", "back"]) disable(name, step === 0);
-    for (const name of ["step", "milestone", "play"]) disable(name, isLast);
+    const idle = { first: !step, back: !step, step: isLast, milestone: isLast, play: isLast };
+    for (const name in idle) this.control(name).ariaDisabled = idle[name];
     this.control("unfold").hidden = !this.store.moments.some((moment) => moment.inner);
     const moved = this.flows.texts(this.store.moments[this.at].flows);
     this.voice.speak([text, this.breaks.words, ...moved].filter(Boolean).join(" "));
@@ -256,8 +257,9 @@ export class Player {
 
   // The steps of the slider: those that the script is known to have, until it has ended.
   expected(last) {
-    const hasEnded = this.isEnd && this.main.box.querySelector(".kp-next.rest");
-    return hasEnded ? last : Math.max(last, this.model.get("steps") || 0);
+    return this.isEnd && this.main.box.querySelector(".kp-next.rest")
+      ? last
+      : Math.max(last, this.model.get("steps") || 0);
   }
 
   // -- branches

@@ -7,15 +7,14 @@ const KEPT = ".kp-sheet,.kp-pop>summary,.kp-track,.kp-stepper"; // clicks that c
 
 export class Sheets {
   constructor(player) {
-    this.player = player;
-    this.root = player.root;
-    this.root.addEventListener("toggle", (event) => this.toggled(event.target), true);
-  }
-
-  toggled(one) {
-    if (!one.matches(OPEN)) return;
-    this.close(one);
-    this.player.begun();
+    const { root } = player;
+    Object.assign(this, { player, root });
+    const toggled = ({ target }) => {
+      if (!target.matches(OPEN)) return;
+      this.close(target);
+      player.begun();
+    };
+    root.addEventListener("toggle", toggled, true);
   }
 
   // Close all but one; tell whether any was open, and give the focus back where it came from.

@@ -7,10 +7,7 @@ const MARGIN = 8;
 
 export class Voice {
   constructor(root, part) {
-    this.root = root;
-    this.note = part("note");
-    this.spoken = part("live");
-    this.part = part;
+    Object.assign(this, { root, part, note: part("note"), spoken: part("live") });
   }
 
   speak(text) {

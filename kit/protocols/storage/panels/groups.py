@@ -80,7 +80,7 @@ def _badges(scene: Scene) -> Badges:
     m, s = scene.model, scene.state
     yield m.history.unit, f"{m.history.unit} {m.newest_epoch(s)}", "plain"
     words = f"placements: {facts.computed(m, s)}"
-    yield "computed", words, "plain", "how many times placements were computed"
+    yield "computed", words, "", "how many times placements were computed"
     yield "rest", *(("= stable", "") if facts.stable(m, s) else ("… moving", "busy"))
     session = facts.session(m, s)
     words = "" if session is None else f"session {session or '–'}"
