@@ -133,7 +133,22 @@ class Paper(Struct, frozen=True):
         return ", ".join(f"{words}{SIGN[passed]}" for words, passed in self.lines)
 
 
-Held = str | Tile | Row | Paper
+class Steps(Struct, frozen=True):
+    """Numbered steps that everybody takes: those that one has ``done``, and those to come."""
+
+    words: str
+    done: int
+    of: int
+
+    def size(self, holder: str) -> tuple[float, float]:
+        """How wide and how high it is."""
+        return BADGE * self.of, PILL
+
+    def __str__(self) -> str:
+        return f"{self.words}: {self.done} of {self.of}"
+
+
+Held = str | Tile | Row | Paper | Steps
 SIGN = {None: "", True: " ✓", False: " ✗"}
 
 
@@ -436,7 +451,7 @@ def _lines(each: Character, looks: Looks) -> list[Held]:
     """
     done, spare = list[Held](), looks.lines - 2 * bool(each.stored) - len(each.holds)
     for held in each.holds[: max(0, looks.lines - 2 * bool(each.stored))]:
-        if isinstance(held, Tile | Paper) or (isinstance(held, Row) and _fits(held, looks)):
+        if isinstance(held, Tile | Paper | Steps) or (isinstance(held, Row) and _fits(held, looks)):
             done.append(held)
         else:
             parts = wrapped(str(held), looks.wide - 8, max(spare, 0) + 1)
@@ -618,6 +633,12 @@ def _character(laid: _Set, each: Character, was: Character | None, *, acts: bool
             parts.append(tile(1j * y, (wide, high), said, by, how))
         elif isinstance(line, Row):
             parts += _row(laid, line, _lines(was, looks), y, wide)
+        elif isinstance(line, Steps):
+            began = next((each.done for each in was.holds if isinstance(each, Steps)), line.done)
+            for i in range(line.of):
+                how = f"{'dashed' * (i >= line.done)} {'now' * ((i < line.done) != (i < began))}"
+                x = BADGE * (i + 0.5) - wide / 2
+                parts.append(tile(x + 1j * y, (14, 16), [f"{i + 1}"], ("", hue), how))
         elif isinstance(line, Paper):
             parts += _paper(line, y, wide, high, is_new=str(line) not in had)
         else:
@@ -858,6 +879,7 @@ def _on_wires(laid: _Set, letters: Sequence[_Letter]) -> tuple[list[Frag], list[
         if way is None:
             continue
         ways.append(way)
+        length = abs(way[2] - way[0])
         came = any(each.at > 0.5 and each.look != "torn" for _, each in those)
         keys = ":".join((a, b))
         wires.append(h("path", d=path(way), k=f"wire:{keys}",
@@ -874,6 +896,8 @@ def _on_wires(laid: _Set, letters: Sequence[_Letter]) -> tuple[list[Frag], list[
             nth = int((i + 0.5) * len(free) / len(shown))
             at = free[nth] if len(shown) > 1 else min(free, key=lambda place: abs(place - share))
             place = on(way, at)
+            if (free[-1] - free[0]) * length < 31 * len(shown):  # beside one another on a short one
+                place += 12j * (way[2] - way[0]) / length * (-1) ** i * (len(shown) > 1)
             drawn.append((each, place))
             pinned.cover(_around(place))
             laid.at[each.key], laid.reach[each.key] = place, 10

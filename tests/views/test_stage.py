@@ -32,6 +32,7 @@ from kit.views.stage import (
     Paper,
     Row,
     Stage,
+    Steps,
     Tile,
     Wall,
     draw_stage,
@@ -227,7 +228,11 @@ def test_each_change_has_its_mark() -> None:
     """A tag, a line, a tile, a sign, the crown, stored rows, how somebody is: each for itself."""
     knows, papers = Row("knows", ("B",)), Paper((("features f", None),))
     node = Character(
-        "A", "n:A", tag="v1", holds=("one", Tile("x", "B"), knows, papers), stored="rows"
+        "A",
+        "n:A",
+        tag="v1",
+        holds=("one", Tile("x", "B"), knows, papers, Steps("phases done", 1, 5)),
+        stored="rows",
     )
     changes = (
         *({"tag": "v2"}, {"holds": ("one", "three")}, {"holds": ("one", Tile("y", "B"))}),
@@ -235,6 +240,7 @@ def test_each_change_has_its_mark() -> None:
         {"holds": (Row("knows", ("B",), hatched=("B",)),)},
         {"holds": (Row("knows", ("B",), piles=(("A",),)),)},
         {"holds": (Paper((("features f", True),)),)},
+        {"holds": (Steps("phases done", 2, 5),)},
         *({"sign": "key"}, {"leads": True}, {"health": "down"}, {"stored": "new rows"}),
     )
     before = replace(QUIET, characters=(node, *CAST[1:]), lines=8)

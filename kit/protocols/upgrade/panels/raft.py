@@ -18,7 +18,7 @@ from kit.views.logs import log_panel
 from kit.views.panel import Scene
 from kit.views.parts import act_button, bulb, lamp
 from kit.views.registry import staged
-from kit.views.stage import Character, Stage, Wall, stage_panel
+from kit.views.stage import Character, Stage, Steps, Wall, stage_panel
 
 QUERY_TEXT = f"SELECT * FROM system.scylla_local WHERE key = '{rules.KEY}'"
 NUMBERED = ", ".join(f"{at} {phase}" for at, phase in enumerate(PHASES, 1))
@@ -45,7 +45,7 @@ def _stage(scene: Scene) -> Stage:
         walls=tuple(Wall((names[i],), beyond=names[j]) for i, j in scene.state.cut),
         standing=of_first_node(scene),
         has_strip=True,
-        lines=4,
+        lines=5,
     )
 
 
@@ -67,6 +67,7 @@ def _character(scene: Scene, row: UpgradingRow) -> Character:
         tag=SHORT[node.state],
         holds=(*[release] * (node.installed != node.runs_new or not node.runs_new),
                *[option] * (node.configured != node.enabled or not node.enabled),
+               Steps("phases done", node.position, len(PHASES)),
                f"{group}{columns}{' ≠' * row.differs}", *[waits] * bool(waits)),
         title=f"{row.name} · {row.release} · option {SWITCH[node.enabled]}, {node.state}, "
         f"{group} · {row.status}",
@@ -178,7 +179,7 @@ VIEWS = staged(
         "Nodes moving to Raft",
         _stage,
         gates=gates,
-        meanings={"pill": "what decides its schema"},
+        meanings={"pill": "what decides its schema", "1 to 5": NUMBERED},
     ),
     panel_of(
         "phases",
