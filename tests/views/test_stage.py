@@ -234,7 +234,7 @@ def test_each_change_has_its_mark() -> None:
         holds=("one", Tile("x", "B"), knows, papers, Steps("phases done", 1, 5)),
         stored="rows",
     )
-    changes = (
+    changes: tuple[dict[str, Any], ...] = (
         *({"tag": "v2"}, {"holds": ("one", "three")}, {"holds": ("one", Tile("y", "B"))}),
         *({"holds": (Row("knows", names), papers)} for names in (("A", "B"), ())),
         {"holds": (Row("knows", ("B",), hatched=("B",)),)},
