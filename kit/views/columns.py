@@ -41,7 +41,7 @@ Health = Literal["works", "joining", "down"]
 TOOK, WAY, WORK, LOST, REFUSED, NOTHING = "took", "way", "work", "lost", "refused", "–"
 """Marks of a request at a node; any other one is the value that it answered (``w1``)."""
 
-WIDTH, FINE = 360.0, 8.3
+WIDTH, FINE = 360.0, 8.8
 """How wide the drawing is, and the letters in a wide slot."""
 BEFORE, STORED, GAP = 76.0, 44.0, 4.0
 """The room of names, of stored rows, and between two columns."""
