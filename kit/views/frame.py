@@ -7,7 +7,7 @@ may take its place, the words with the gate of the next step, the actions.
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 
 from msgspec import Struct
@@ -19,7 +19,7 @@ from kit.views.actions import Macro, draw_actions, ends_well
 from kit.views.breaks import break_lines, draw_break, draw_ways, draw_what_if
 from kit.views.cover import Story, draw_cover, draw_further, draw_told
 from kit.views.fragment import PRESSED, Frag, Kid, h
-from kit.views.gate import Declared, awaited_gates, draw_gates, former_gates, gates_of, progress
+from kit.views.gate import Declared, awaited_gates, came, draw_gates, former_gates, gates_of
 from kit.views.headlines import Facts, headline_of
 from kit.views.panel import Panel, Scene, is_shown, section
 from kit.views.parts import sheet
@@ -125,6 +125,7 @@ TABLES = "kp-pop kp-tables"
 FILLS = {each: each for each in ("solid", "hatched", "dashed")} | {"ink outline": "outlined"}
 """Marks of a legend that are shown beside what they mean, and the class of each."""
 _SENTENCE = re.compile(r"(?<=[.;])\s")
+_COME = re.compile(r"\d+ of \d+ \w+ .* needed\)\.")
 
 
 def frame(
@@ -283,16 +284,18 @@ def _new_why(scene: Scene) -> str:
 def step_words(scene: Scene, panels: Sequence[Panel], slots: Slots) -> tuple[str, str]:
     """The headline of a step, and what else happened or holds now."""
     declared = _declared(_filled(scene, panels, slots)[0], slots)
-    badges = [panel for panel in panels if panel.name == slots.badges]
 
-    def facts(each: Scene) -> Iterator[str]:
-        yield from slots.facts(each)
-        for panel in badges:
-            yield from map(str.strip, panel.text(each).splitlines())
-        yield from (gate.sentence for gate in gates_of(each, declared))
+    def facts(each: Scene) -> list[str]:
+        badges = "\n".join(panel.text(each) for panel in panels if panel.name == slots.badges)
+        gates = (gate.sentence for gate in gates_of(each, declared))
+        return [*slots.facts(each), *map(str.strip, badges.splitlines()), *gates]
 
     head, rest = headline_of(scene, facts)
-    return head, rest or ("" if _new_why(scene) else progress(scene, declared))
+    if not rest and not _new_why(scene):  # how many have come by now to where somebody came
+        before = former_gates(scene, declared)
+        gates = (gate for gate in gates_of(scene, declared) if came(gate, before))
+        rest = next((found[0] for gate in gates if (found := _COME.search(gate.sentence))), "")
+    return head, rest
 
 
 def _declared(picture: Panel | None, slots: Slots) -> Declared:

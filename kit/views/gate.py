@@ -113,8 +113,9 @@ class Gate(Struct, frozen=True):
         if self.why and self.needed < all_:  # some of them are enough
             said += f" It has {come} of {all_} and needs {self.needed}."
         elif not self.why:
+            know = f"{'has' if come == 1 else 'have'} {self.knows} ({self.needed} needed)"
             way = "open" if self.is_open else "closed"
-            said = f"The gate for “{self.title}” is {way}. {self.counted}."
+            said = f"The gate for “{self.title}” is {way}. {come} of {all_} {know}."
         for words, names in (
             (MISSING, self.awaited), (AGAINST, self.against), (THERE, self.there)
         ):  # fmt: skip
@@ -127,13 +128,6 @@ class Gate(Struct, frozen=True):
         """The gate of a quorum in words: how many of whom are enough, who is there."""
         names = ", ".join(sorted((*self.there, *self.missing)))
         return f"{self.what}: any {self.needed} of {names}; up: {', '.join(self.there) or 'nobody'}"
-
-    @property
-    def counted(self) -> str:
-        """How many know it, of how many, and how many are needed."""
-        come, all_ = len(self.there), len(self.there) + len(self.missing)
-        know = f"{'has' if come == 1 else 'have'} {self.knows} ({self.needed} needed)"
-        return f"{come} of {all_} {know}"
 
     @property
     def absent(self) -> str:
@@ -253,17 +247,6 @@ def former_gates(scene: Scene, declared: Declared) -> tuple[Gate, ...]:
     """The gates of the moment before."""
     former = scene.former()
     return gates_of(former, declared) if former else ()
-
-
-def progress(scene: Scene, declared: Declared) -> str:
-    """How far the first gate is to which somebody came in this step; empty where nobody did."""
-    before = former_gates(scene, declared)
-    gate = next((each for each in gates_of(scene, declared) if came(each, before)), None)
-    if gate is None or (gate.why and not gate.awaited):
-        return ""
-    if gate.why:
-        return f"“{gate.title}” still waits for {', '.join(some_of(gate.awaited, MOST_COME))}."
-    return f"For “{gate.title}”, {gate.counted}."
 
 
 def draw_gates(

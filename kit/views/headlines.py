@@ -214,8 +214,8 @@ def headline_of(scene: Scene, facts: Facts = lambda scene: ()) -> tuple[str, str
         times, earlier = times + 1, before
     if times == 1:
         return head, rest
-    said = f"{head}, {times} times now"
-    return (said, rest) if len(said.split()) <= MOST_WORDS else (f"{times} times now", scene.say)
+    said = f"{head}, {times} times"
+    return (said, rest) if len(said.split()) <= MOST_WORDS else (f"{times} times by now", scene.say)
 
 
 def _parts(scene: Scene, facts: Facts) -> tuple[str, str]:
@@ -227,9 +227,9 @@ def _parts(scene: Scene, facts: Facts) -> tuple[str, str]:
         text += "\n" + next((said for said in before if said.startswith(head)), "")
     text = "\n".join((text, *facts(scene)))
     written = _own(words.headlines, text)
-    is_short = 0 < len(written.split()) <= MOST_WORDS
-    head, rest = (written, scene.say) if is_short else headline(scene.say)
-    return head, " ".join(filter(None, [rest, _own(words.seconds, text)]))
+    fits = 0 < len(written.split()) <= MOST_WORDS
+    head, rest = (written, scene.say) if fits else headline(scene.say)
+    return head, f"{rest} {_own(words.seconds, text)}".strip()
 
 
 def _said(scene: Scene, step: PassedStep) -> str:
@@ -242,6 +242,5 @@ def _earlier(scene: Scene) -> Scene | None:
     way = scene.way()[:-1]
     if not way:
         return None
-    last = way[-1]
-    say = _said(scene, last)
+    last, say = way[-1], _said(scene, way[-1])
     return Scene(scene.model, last.after, last.before, last.action, say, past=lambda: way)

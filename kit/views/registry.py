@@ -12,7 +12,6 @@ from kit.views.actions import Macro
 from kit.views.declared import Badges, status
 from kit.views.default import ACTORS, NODES, STATE
 from kit.views.frame import Slots
-from kit.views.headlines import Facts
 from kit.views.panel import Panel, Scene
 from kit.views.promises import LAMPS
 from kit.views.question import Question, changed_parts, receivers
@@ -71,13 +70,7 @@ class Views(Slots, frozen=True):
         return tuple(macro for macro, _ in self.runs)
 
 
-def staged(
-    badges: Callable[[Scene], Badges],
-    picture: Panel,
-    table: Panel,
-    *tabs: Panel,
-    facts: Facts = lambda scene: (),
-) -> Views:
+def staged(badges: Callable[[Scene], Badges], picture: Panel, table: Panel, *tabs: Panel) -> Views:
     """Views with a ``picture``, and a ``table`` that explains it and settles what is asked."""
     return Views(
         (status(badges, "badges"), picture, table, *tabs, LAMPS),
@@ -85,7 +78,6 @@ def staged(
         picture=picture.name,
         table=table.name,
         badges="badges",
-        facts=facts,
     )
 
 

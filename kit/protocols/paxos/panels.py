@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from kit.model import network
 from kit.protocols.paxos import facts
 from kit.protocols.paxos.facts import AcceptorRow, EpochRow, ProposerRow
@@ -143,7 +145,6 @@ VIEWS = staged(
         tab="Log",
     ),
     MESSAGES,
-    facts=lambda scene: (
-        f"{value} is {name}'s value" for value, name in scene.model.proposed.items()
-    ),
 )
+WANTED = "{0[0]} is {0[1]}'s value".format
+VIEWS = replace(VIEWS, facts=lambda scene: map(WANTED, scene.model.proposed.items()))

@@ -120,9 +120,7 @@ def to_commit(model: Model[Any, Any], state: Any) -> Iterator[Any]:
 
 
 def by_epoch(scene: Scene) -> Iterator[str]:
-    """Who is written to and read from by the epoch that a step tells of, who is behind, and who has
-    answered.
-    """
+    """Who is written to and read from by the epoch that a step tells of, and who is behind."""
     m, s = scene.model, scene.state
     named = re.search(r"(epoch|version) (\d+)", scene.say, re.IGNORECASE)
     rows = [row for row in facts.epochs(m, s) if named and row.epoch == int(named[2])]
@@ -131,10 +129,6 @@ def by_epoch(scene: Scene) -> Iterator[str]:
         yield f"By {named[1].lower()} {named[2]}, writes go to {writes}, and reads ask {reads}."
     if isinstance(m, Storage):
         yield from (f"{row.name} is {row.behind} behind" for row in facts.replicas(m, s))
-        for row in facts.requests(m, s):
-            if row.answered:
-                enough = "enough" if row.enough else "not enough"
-                yield f"{row.title} has answers from {', '.join(row.answered)}: {enough}"
 
 
 RUNS = (

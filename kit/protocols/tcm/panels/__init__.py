@@ -27,16 +27,14 @@ def to_barrier(model: Model[Any, Any], state: Any) -> Iterator[Any]:
 
 def only(scene: Scene) -> Iterator[str]:
     """Who is only written to, or only read from, by the epoch that a step tells of."""
-    m, named = scene.model, re.search(r"[Ee]poch (\d+)", scene.say)
-    if named and len(m.names) <= MOST_NODES and len(keyspaces(m)) == 1:
-        table = rows(m, scene.state, at=int(named[1]))
-        for what, groups in (
-            ("written", [{*row.writes} - {*row.reads} for row in table]),
-            ("read", [{*row.reads} - {*row.writes} for row in table]),
-        ):
-            names = sorted(Counter(name for group in groups for name in group).items())
-            said = ", ".join(f"{name} in {counted(number, 'range')}" for name, number in names)
-            yield f"only {what}: {said or 'nobody'}"
+    m, told = scene.model, re.search(r"[Ee]poch (\d+)", scene.say)
+    if told and len(m.names) <= MOST_NODES and len(keyspaces(m)) == 1:
+        table = rows(m, scene.state, at=int(told[1]))
+        written = Counter(name for row in table for name in {*row.writes} - {*row.reads})
+        read = Counter(name for row in table for name in {*row.reads} - {*row.writes})
+        for what, count in {"written": written, "read": read}.items():
+            said = (f"{name} in {counted(count[name], 'range')}" for name in sorted(count))
+            yield f"only {what}: {', '.join(said) or 'nobody'}"
 
 
 RUNS = (
