@@ -294,7 +294,7 @@ def step_words(scene: Scene, panels: Sequence[Panel], slots: Slots) -> tuple[str
     if not rest and not _new_why(scene):  # how many have come by now to where somebody came
         before = former_gates(scene, declared)
         gates = (gate for gate in gates_of(scene, declared) if came(gate, before))
-        rest = next((found[0] for gate in gates if (found := _COME.search(gate.sentence))), "")
+        rest = next((come[0] for gate in gates if (come := _COME.search(gate.sentence))), "")
     return head, rest
 
 

@@ -9,7 +9,7 @@ import pytest
 from kit.model.registry import entries
 from kit.playing.opening import open_named
 from kit.views.breaks import breaking, contradiction
-from kit.views.frame import told
+from kit.views.frame import step_words
 from kit.views.headlines import AGAIN, BEGIN, MOST_WORDS
 from kit.views.panel import scene_at
 from kit.views.registry import for_model
@@ -53,7 +53,7 @@ def test_a_headline_is_about_this_moment(story: str) -> None:
     views = for_model(timeline.model)
     for moment in timeline.path(timeline.tip)[1:]:
         scene = scene_at(timeline, moment)
-        head, rest = told(scene, views.panels, views)
+        head, rest = step_words(scene, views.panels, views)
         assert rest.find("(") <= rest.find(")")
         assert not re.match(r"It \w+s can ", rest)
         assert 0 < len(head.split()) <= MOST_WORDS
@@ -74,7 +74,7 @@ def test_every_step_of_a_lead_story_says_what_holds(story: str) -> None:
     views = for_model(timeline.model)
     for moment in timeline.path(timeline.tip)[1:]:
         scene = scene_at(timeline, moment)
-        head, rest = told(scene, views.panels, views)
+        head, rest = step_words(scene, views.panels, views)
         assert (rest or scene.why).endswith(".")
         assert rest.rstrip(".") != head
 
@@ -99,7 +99,7 @@ def test_a_great_moment_has_the_words_of_its_family(story: str, step: int, head:
     timeline = led_on(open_named(story).timeline, step + 1)
     views = for_model(timeline.model)
     scene = scene_at(timeline, timeline.path(timeline.tip)[step])
-    assert told(scene, views.panels, views)[0] == head
+    assert step_words(scene, views.panels, views)[0] == head
 
 
 @pytest.mark.parametrize("story", sorted(SCENARIOS | {story for _, story in stories()}))

@@ -27,9 +27,9 @@ def to_barrier(model: Model[Any, Any], state: Any) -> Iterator[Any]:
 
 def only(scene: Scene) -> Iterator[str]:
     """Who is only written to, or only read from, by the epoch that a step tells of."""
-    m, told = scene.model, re.search(r"[Ee]poch (\d+)", scene.say)
-    if told and len(m.names) <= MOST_NODES and len(keyspaces(m)) == 1:
-        table = rows(m, scene.state, at=int(told[1]))
+    m, named = scene.model, re.search(r"[Ee]poch (\d+)", scene.say)
+    if named and len(m.names) <= MOST_NODES and len(keyspaces(m)) == 1:
+        table = rows(m, scene.state, at=int(named[1]))
         written = Counter(name for row in table for name in {*row.writes} - {*row.reads})
         read = Counter(name for row in table for name in {*row.reads} - {*row.writes})
         for what, count in {"written": written, "read": read}.items():
