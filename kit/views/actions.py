@@ -87,11 +87,13 @@ def draw_actions(
     macros: Sequence[Macro] = (),
     gates: Sequence[Gate] = (),
     ways: Sequence[Frag] | None = None,
-) -> list[Frag]:
+    what_if: Frag | None = None,
+) -> list[Frag | None]:
     """Draw the next action and two others, or else the ``ways`` on from a broken promise; and
     behind a button each all actions, and what must wait, if anything.
 
     ``gates`` are those of the scene: somebody waits at a closed one, also where no refusal says so.
+    Where there is also ``what_if``, one action fewer stands beside the next.
     """
     options = scene.options()
     refused = [(action, refusal) for action, refusal in options if refusal is not None]
@@ -112,9 +114,10 @@ def draw_actions(
         _reasons(scene, "What is not possible now", impossible),
     )
     return [
-        *(ways or (_next(scene, closed), *_others(scene, options))),
+        *(ways or (_next(scene, closed), *_others(scene, options, bool(number and what_if)))),
         sheet(possible, action_board(scene, macros), kind="kp-pop more"),
-        *[sheet(must_wait, reasons, kind="kp-pop waiting")] * bool(number),
+        sheet(must_wait, reasons, kind="kp-pop waiting") if number else None,
+        what_if,
     ]
 
 
@@ -185,7 +188,7 @@ def ends_well(scene: Scene, gates: Sequence[Gate] = ()) -> bool:
     return not _held_up(scene, [gate for gate in gates if not gate.is_open])
 
 
-def _others(scene: Scene, options: Sequence[Option]) -> list[Frag]:
+def _others(scene: Scene, options: Sequence[Option], fewer: int) -> list[Frag]:
     """Draw two more actions that may happen now: one that goes on, and one that goes wrong."""
     model, first = scene.model, dict[tuple[bool, type], Any]()
     for action, refusal in options:
@@ -202,7 +205,7 @@ def _others(scene: Scene, options: Sequence[Option]) -> list[Frag]:
                 kind="kp-other",
                 title=model.label(scene.state, action),
             )
-            for action in [*good[:1], *bad[:1], *good[1:], *bad[1:]][:MOST_OTHERS]
+            for action in [*good[:1], *bad[:1], *good[1:], *bad[1:]][: MOST_OTHERS - fewer]
         ]
         if not scene.closed
         else []

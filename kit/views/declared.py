@@ -385,8 +385,13 @@ def status(
 
     def draw(scene: Scene) -> Frag:
         drawn = [
-            h("li", f"{words[0].upper()}{words[1:]}" if look == "plain" else words,
-              k=f"badge:{key}", class_=LOOKS[look], title=" ".join(title) or None)  # fmt: skip
+            h(
+                "li",
+                f"{words[0].upper()}{words[1:]}" if look == "plain" else words,
+                k=f"badge:{key}",
+                class_=LOOKS[look],
+                title=" ".join(title) or None,
+            )  # fmt: skip
             for key, words, look, *title in badges(scene)
             if words
         ]

@@ -7,7 +7,7 @@ may take its place, the words with the gate of the next step, the actions.
 
 import json
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 
 from msgspec import Struct
@@ -149,7 +149,7 @@ def frame(
     broken = draw_break(scene, drawn, slots.named)
     well = ends_well(scene, gates)
     further = draw_further(scene, story) if well else draw_ways(scene)
-    ways = draw_actions(scene, macros, gates, further)
+    ways = draw_actions(scene, macros, gates, further, draw_what_if(scene))
     waits = draw_gates(scene, gates, scene.kept.get("picture"), former_gates(scene, declared))
     return h(
         "div",
@@ -171,7 +171,7 @@ def frame(
             role="region",
             aria_label="what happened",
         ),
-        h("div", ways, draw_what_if(scene), k="acts", class_="kp-acts", data_quiet=True),
+        h("div", ways, k="acts", class_="kp-acts", data_quiet=True),
         draw_cover(story, scene, drawn) if story and scene.action is None else None,
         k="frame",
         class_=f"kp-frame{' even' * slots.even}{kind}",
