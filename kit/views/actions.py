@@ -88,9 +88,9 @@ def draw_actions(
     gates: Sequence[Gate] = (),
     ways: Sequence[Frag] | None = None,
     what_if: Frag | None = None,
-) -> list[Frag | None]:
-    """Draw the next action and two others, or else the ``ways`` on from a broken promise; and
-    behind a button each all actions, and what must wait, if anything.
+) -> list[Frag]:
+    """Draw the next action and two others, and who must wait, if anybody; or else the ``ways`` on
+    from a broken promise. Behind a button are all actions.
 
     ``gates`` are those of the scene: somebody waits at a closed one, also where no refusal says so.
     Where there is also ``what_if``, one action fewer stands beside the next.
@@ -116,8 +116,8 @@ def draw_actions(
     return [
         *(ways or (_next(scene, closed), *_others(scene, options, bool(number and what_if)))),
         sheet(possible, action_board(scene, macros), kind="kp-pop more"),
-        sheet(must_wait, reasons, kind="kp-pop waiting") if number else None,
-        what_if,
+        *([sheet(must_wait, reasons, kind="kp-pop waiting")] if number and not ways else []),
+        *([what_if] if what_if else []),
     ]
 
 

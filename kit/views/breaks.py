@@ -33,6 +33,8 @@ MOST_REPEATED = 100
 """Steps of a run that *What if …?* does again."""
 MOST_STEPS = 400
 """Steps of a run that are listed."""
+MOST_WAYS = 5
+"""Buttons that lead on from a broken promise."""
 NO_ACTION = "there is no such action here"
 NO_RULE = "No rule is off here: there is none that could keep it."
 
@@ -172,7 +174,8 @@ def draw_ways(scene: Scene) -> list[Frag] | None:
         )
     else:
         ways.append(_button("again", "first", kind="kp-other"))
-    return [*ways, _button("back one step", "back", kind="kp-other")]
+    back = _button("back one step", "back", kind="kp-other")
+    return [*ways, back][:MOST_WAYS]  # ← does the same
 
 
 def draw_what_if(scene: Scene) -> Frag | None:

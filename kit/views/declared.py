@@ -391,7 +391,7 @@ def status(
                 k=f"badge:{key}",
                 class_=LOOKS[look],
                 title=" ".join(title) or None,
-            )  # fmt: skip
+            )
             for key, words, look, *title in badges(scene)
             if words
         ]

@@ -141,7 +141,7 @@ def rules() -> Iterator[tuple[str, str, str]]:
                 yield " ".join(selector.split()), name, value
 
 
-TYPE = (8.3, 11, 12, 13, 14, 15, 16, 17, 22, 24, 28)
+TYPE = (8.8, 11, 12, 13, 14, 15, 16, 17, 22, 24, 28)
 """Letters, px: up to 12 in drawings, which are drawn larger; 22 and 24 on a projector."""
 SPACE = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 36, 40, 56, 60, 84, 92)
 RADIUS = (0, 3, 6, 11)

@@ -198,7 +198,7 @@ def _guard(row: GuardRow) -> Frag:
             f" 🔒 {row.change}: {done}",
             f"; {SILENT}" if row.silent else None,
         ),
-        h("ol", items, class_="guard-steps"),
+        h("ol", items, class_="steps"),
         k=f"guard:{row.node}",
     )
 
