@@ -234,7 +234,7 @@ def _status(scene: Scene, panels: Sequence[Panel], slots: Slots) -> Frag:
 
 def _title(scene: Scene, story: Story | None) -> Frag:
     model = scene.model
-    name = _SENTENCE.split(story.title)[0] if story else model.title
+    name = _SENTENCE.split(story.title)[0].rstrip(".;") if story else model.title
     edition = edition_in(model.parameters)
     about = [model.title] * (name != model.title) + [f"edition {edition}"] * bool(edition)
     return h(
