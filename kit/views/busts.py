@@ -14,18 +14,18 @@ CROWNED = "M-12-3l6 4l6-7l6 7l6-4l-2 9h-20z"
 """A crown around its own middle, so that what keeps clear of things sees all of it."""
 
 
-def head_of(kind: Kind, reach: float = HEAD) -> Frag:
-    """Draw the head alone: a disc, a square, a diamond or a box."""
+def head_of(kind: Kind, reach: float = HEAD, look: str = "head") -> Frag:
+    """Draw the head alone: a disc, a square, a diamond or a box; or what is around it."""
     if kind == "node":
-        return h("circle", r=reach, class_="head")
+        return h("circle", r=reach, class_=look)
     if kind == "part":
         return h("rect", x=-reach, y=-reach * 0.7, width=2 * reach, height=reach * 1.4,
-                 class_="head")  # fmt: skip
+                 class_=look)  # fmt: skip
     rx = 5 if kind == "client" else 0
     turn = "rotate(45)" if kind == "operator" else None
     size = reach * (0.85 if kind == "client" else 0.75)
     return h("rect", x=-size, y=-size, width=2 * size, height=2 * size, rx=rx,
-             transform=turn, class_="head")  # fmt: skip
+             transform=turn, class_=look)  # fmt: skip
 
 
 def letter_of(letter: str, head: float) -> Frag:

@@ -151,7 +151,8 @@ def act_words(scene: Scene, action: Any) -> str:
     after = model.act(before, action) if is_own(model) else before
     say = model.describe(before, action, after) if is_own(model) else ""
     plain = _ASIDE.sub("", _KNOWS.sub(r"\g<who> ", say))
-    for whole in (_FIRST.split(plain, maxsplit=1)[0], headline(plain)[0]):
+    own = _own(words_of(model.name).headlines, say)
+    for whole in (_FIRST.split(plain, maxsplit=1)[0], headline(plain)[0], own):
         words = whole.rstrip(".")
         few = len(words.split()) < LEAST_WORDS or _ABOUT.fullmatch(words.casefold())
         if not few and len(words) <= MOST_LETTERS:

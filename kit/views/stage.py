@@ -596,9 +596,9 @@ def _bodies(laid: _Set) -> Iterator[Frag]:
                     k=f"body:{what}:{names[0]}")  # fmt: skip
 
 
-def ring(reach: float) -> Frag:
+def halo(kind: Kind, reach: float) -> Frag:
     """What is around the head of who acts, or is otherwise than a step ago."""
-    return h("circle", r=reach + 4, class_="moved")
+    return head_of(kind, reach + 4, "moved")
 
 
 def _arc(reach: float, share: float) -> Frag:
@@ -648,7 +648,7 @@ def _character(laid: _Set, each: Character, was: Character | None, *, acts: bool
         "g",
         h("title", each.title or each.name),
         _arc(reach, each.timer) if each.timer is not None else None,
-        _halo(each.kind, reach) if acts or each.health != was.health else None,
+        halo(each.kind, reach) if acts or each.health != was.health else None,
         fresh(0, -reach - 7, 34, 18) if each.leads > was.leads else None,
         *head,
         h("g", fresh(0, 0, 22, 20) if was.sign != each.sign else None,
@@ -722,10 +722,6 @@ def _inbox(laid: _Set, each: Character) -> Iterator[Frag]:
         yield h("text", words, y=y + LINE / 2 + 4.5, text_anchor="middle", class_="soft")
 
 
-def _halo(kind: Kind, reach: float) -> Frag:
-    return fresh(0, 0, 2 * reach + 8, 1.4 * reach + 8) if kind == "part" else ring(reach)
-
-
 def _side(laid: _Set, each: Character, was: Character | None, *, acts: bool) -> Frag:
     was, wide, high = was or each, laid.side_wide, laid.side_high
     left = -wide / 2
@@ -739,7 +735,7 @@ def _side(laid: _Set, each: Character, was: Character | None, *, acts: bool) -> 
     look = "card-of moved" if changed else "card-of"
     head = h(
         "g",
-        _halo(each.kind, ASIDE) if acts else None,
+        halo(each.kind, ASIDE) if acts and not changed else None,
         head_of(each.kind, ASIDE),
         letter_of(tags([each.name])[each.name][:2], ASIDE),
         transform=at_place(left + ASIDE + 5 + 0j),

@@ -39,7 +39,7 @@ from kit.views.parts import box, drawing, fresh, scroll, volume, word
 from kit.views.replicas import SIGNS as SIGNS_OF_NODES
 from kit.views.replicas import asked_words
 from kit.views.replicas import key as session_key
-from kit.views.stage import acting, ring
+from kit.views.stage import acting, halo
 from kit.views.tiles import FILLS, Fill, draw_tile, fill_of
 from kit.views.trails import Standing as Ends
 from kit.views.trails import travelled
@@ -366,7 +366,7 @@ def _node(
     return h(
         "g",
         h("title", f"{host.name}: {', '.join(filter(None, said))}"),
-        ring(HEAD) if spot in news else None,
+        halo("node", HEAD) if spot in news else None,
         h("g", bust(short, head, leads=host.leads), data_end=True),
         list(_signs(host)),
         [
