@@ -141,6 +141,7 @@ TRUNCATE = Views(
             meanings={
                 "g0": "group 0, with the coordinator",
                 "key": "knows the open session",
+                "with bars": "an RPC that is late",
             },
         ),
         panel_of("session", "Session and late RPCs", SESSION, tab="Session"),
