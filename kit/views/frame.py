@@ -121,7 +121,7 @@ PLAIN = Slots()
 STATES = "States"
 """The tab of a state diagram: it stands beside the picture and the table."""
 TABLES = "kp-pop kp-tables"
-"""The list of all panels, which a button among the modes opens; keys reach it, too."""
+"""The list of all panels, which a button among the modes opens."""
 FILLS = {each: each for each in ("solid", "hatched", "dashed")} | {"ink outline": "outlined"}
 """Marks of a legend that are shown beside what they mean, and the class of each."""
 _SENTENCE = re.compile(r"(?<=[.;])\s")

@@ -88,7 +88,7 @@ APART = """() => {
   return { time: box(".kp-time").top, picture: box(".kp-picture").bottom,
     film: { top: box(".kp-film").top, right: box(".kp-film").right },
     words: box(".kp-stage .kp-said").left, small: box(".kp-film>figure").width,
-    lines: marks.scrollHeight / parseFloat(getComputedStyle(marks).lineHeight) };
+    lines: marks.clientHeight / parseFloat(getComputedStyle(marks).lineHeight) };
 }"""
 
 

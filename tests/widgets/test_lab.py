@@ -32,7 +32,7 @@ SHEETS = ("promises", "waiting", "more", "kp-more", "compared")
 CONTROLS = """(root, around) => [...root.querySelectorAll(
   "button,input,select,textarea,summary,a[href],[tabindex]:not([tabindex='-1']),[data-roving]"
 )].filter((one) => one.offsetParent !== null || one.ownerSVGElement)
-  .filter((one) => one.checkVisibility({ visibilityProperty: true }))
+  .filter((one) => one.checkVisibility({ visibilityProperty: true }) && !one.closest("[inert]"))
   .filter((one) => !one.matches("[data-tab][aria-pressed=true]"))
   .filter((one) => (root.querySelector("details.kp-pop[open]") ?? root).contains(one))
   .filter((one) => !around || !one.closest(".kp"))"""

@@ -123,7 +123,7 @@ def test_motion_is_reduced_on_request(
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(desk: MakeDesk, scheme: str) -> None:
     """Names, roles, scopes, focus and contrast hold in both themes, also with all that opens."""
-    table = desk(walked("tcm/bootstrap", 12))
+    table = desk(walked("tcm/bootstrap", 11))
     page = table.page
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # parametrised
     assert serious(page) == []

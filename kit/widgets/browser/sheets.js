@@ -23,7 +23,8 @@ export class Sheets {
     for (const one of open) {
       const within = one.contains(document.activeElement);
       one.open = false;
-      if (within) one.querySelector("summary").focus(QUIET);
+      const back = one.matches(".kp-tables") ? this.root.querySelector(".kp-more") : one;
+      if (within) back.firstChild.focus(QUIET);
     }
     const { help, drawer } = this.player;
     const helped = kept !== help && !help.hidden;

@@ -162,7 +162,7 @@ TABLE = """(side) => [
   [...row.querySelectorAll(`.${side} .chip`)].map((chip) => chip.innerText.trim())])"""
 
 EPOCH = """(epoch) => [...document.querySelectorAll(".kp-stage .badges *")]
-  .some((one) => one.textContent === `epoch ${epoch}`)
+  .some((one) => one.textContent === `Epoch ${epoch}`)
   && document.getAnimations().every((one) => one.playState !== "running")"""
 
 
