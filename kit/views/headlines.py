@@ -144,8 +144,8 @@ def headline(say: str) -> tuple[str, str]:
 
 
 def act_words(scene: Scene, action: Any) -> str:
-    """What an action does, as the begin of what will be told of it; else its command, as for a
-    model that is not the kit's: what that would do is not known before it is done.
+    """What an action does, as the begin of what will be told of it, or as its headline; else its
+    command, as for a model that is not the kit's: what that does is not known before it is done.
     """
     model, before = scene.model, scene.state
     after = model.act(before, action) if is_own(model) else before

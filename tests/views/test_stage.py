@@ -50,7 +50,9 @@ NOT_YET = {
 """Models whose picture is none of these stages: a ring, a grid, lines down the page."""
 BESIDE = {"worlds": "topology"}
 """What is a picture, too, beside the one in its slot."""
-UNCHANGED: dict[str, dict[str, str]] = {}
+UNCHANGED = {
+    "raft_upgrade": {"restart": "who restarts with the same version and option is as before"}
+}
 """Steps that a picture does not show, as a model's kinds of action with the reason."""
 MOST_STEPS = 120
 """Of each run: some go on for ever."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from kit.errors import counted
 from kit.masks import nodes_in
 from kit.protocols.recovery import facts
 from kit.protocols.recovery.facts import ModeRow, PersistedRow
@@ -145,7 +146,10 @@ def _in_mode(scene: Scene, row: ModeRow) -> Character:
     back = node.standing == "returned"
     mode = SHORT.get(row.mode, row.mode)
     tables = TABLES[node.discovery > 0][node.history > 0]
-    holds = (VALUES.get(node.value, node.value), _id(row), tables)
+    value = VALUES.get(node.value, node.value)
+    if value == mode:  # the row says no more than the tag: the schema may change meanwhile
+        value = counted(node.columns.bit_count(), "column")
+    holds = (value, _id(row), tables)
     return Character(
         row.name,
         scene.model.spot(row.name),
