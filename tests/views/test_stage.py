@@ -370,9 +370,9 @@ def test_who_wrote_it_is_told_by_more_than_a_hue(model: str, others: bool) -> No
                 if hue.startswith("h-")
             }
             for tile in classed(frag, "tile"):
+                whose = own[tile].get("class") if tile in own else None
                 for hue in (tile.get("class") or "").split():
-                    if hue in letters and hue not in (own[tile].get("class") if tile in own
-                                                      else "").split():  # fmt: skip
+                    if hue in letters and hue not in (whose or "").split():
                         assert letters[hue][0] in tile.text(), (name, at, tile.text())
 
 

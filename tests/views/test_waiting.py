@@ -121,7 +121,7 @@ def test_a_picture_says_who_waits_for_whom(row: Waits) -> None:
 
 @pytest.mark.parametrize("story", ["topology/join-with-coordinator", "tcm/rf3", "raft/election"])
 def test_the_next_button_tells_what_the_next_step_tells(story: str) -> None:
-    """It begins as the step is told then, or is its headline; its command is below, or its title."""
+    """It begins as the step is told then, or is its headline; its command is below or its title."""
     timeline = open_named(story).timeline
     while (action := timeline.suggest()) is not None:
         scene = scene_of(timeline, timeline.at)
