@@ -31,13 +31,16 @@ def test_ring_text_needs_only_its_replication() -> None:
 
 
 def test_a_plan_on_ring_text_tells_bytes_from_the_loads() -> None:
-    """Without a sizes file the loads that nodetool printed say how much is copied."""
+    """Without a sizes file the loads that nodetool printed say how much is copied, about."""
     words = ("decommission", "10.9.0.2", "--force", "--keyspace", KS, "--json")
     answer = call("plan", ONE_TOKEN, *words)
     assert answer.status == 0
     streams = [stream for step in answer.json["steps"] for stream in step["streams"]]
     assert streams
     assert all(stream["bytes"] is not None for stream in streams)
+    assert any(line.startswith("bytes are estimates") for line in answer.json["warnings"])
+    bare = call("plan", ONE_TOKEN, "assassinate", "10.9.0.2", "--keyspace", KS, "--json")
+    assert not any("estimates" in line for line in bare.json["warnings"])
 
 
 def test_operations_that_the_tools_show_are_in_flight() -> None:

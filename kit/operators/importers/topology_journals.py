@@ -31,7 +31,7 @@ from kit.operators.importers.ringfile import LARGEST_FILE
 LOGGER, BALANCER = "raft_topology - ", "load_balancer - "
 _SAYS = re.compile(
     r"(?:^|[\s\]:])(?P<logger>raft_topology|load_balancer|storage_service|topology_state_machine"
-    r"|tablets|raft_group0|group0_client|range_streamer|stream_session|repair) - (?P<said>.*)"
+    r"|tablets|raft_group0|group0_client|range_streamer|stream_session|repair|init) - (?P<said>.*)"
 )
 """Loggers that tell of topology operations. Source: published server, its loggers."""
 _GRADE = re.compile(r"(?:^|[\s!])(TRACE|DEBUG|INFO|WARN|ERR)(?:ING|OR)?\b")

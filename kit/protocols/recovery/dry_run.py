@@ -179,7 +179,7 @@ def open_cluster(
     """
     text = read_text(path, "FILE", LARGEST_FILE)
     may_return, gone, rf = tuple(down), tuple(lost), dict(factors or {})
-    if not is_topology(text):
+    if not (is_topology(text) or ("node_state" in text and "host_id" in text)):
         beside = {"down": may_return, "lost": gone, "commit": commit, "rf": rf}
         for name, given in beside.items():
             if given:

@@ -36,7 +36,13 @@ from kit.protocols.tablets.rules.resize import TARGET_SIZE, CountCompared, resiz
 from kit.protocols.topology.commands import ANONYMIZE, EDITION, RELEASE, marked, short_names
 from kit.protocols.topology.rules.cluster import Factor
 from kit.protocols.topology.rules.machines import Edition
-from kit.protocols.topology.rules.remedies import LostNode, numbered, remedy_steps, steps_for_dead
+from kit.protocols.topology.rules.remedies import (
+    MAJORITY,
+    LostNode,
+    numbered,
+    remedy_steps,
+    steps_for_dead,
+)
 
 MOST_TABLETS = 8  # that a line names
 MOST_HOSTS = 3  # that a reason names
@@ -619,7 +625,8 @@ def _lose(opened: OpenedTablets, words: Sequence[str]) -> Answer:
         at = {host: opened.places[host] for host in report.down if host not in opened.left}
         known = {host: "" if SOMEWHERE in place else "/".join(place) for host, place in at.items()}
         dead = [LostNode(host, place, host not in bare) for host, place in known.items()]
-        steps = numbered([*steps_for_dead((), dead, opened.release, shrinks=True)])
+        ask = (MAJORITY,) * (2 * len(dead) >= min(len(opened.nodes), 3))
+        steps = numbered([*ask, *steps_for_dead((), dead, opened.release, shrinks=True)])
         parts += [Rows(steps, title="if they never come back")] * bool(steps)
     return Answer(report, heading, parts, opened.warnings, int(bool(report.lost)))
 

@@ -98,6 +98,7 @@ examples
 """
 
 
+ESTIMATED = "bytes are estimates: each load of nodetool, spread over its node's ranges by width"
 PLAN_OPTIONS = (
     OPTIONS
     | dict.fromkeys(("--while", "--with", "--keyspace"), "several")
@@ -127,7 +128,10 @@ def plan(argv: list[str]) -> int:
         raise BadInput("--barrier", level, one_of(level, list(LEVELS)))
     given_too: Any = {"in_flight": in_flight, "edition": edition, "stored": stored, "level": level}
     report = planning.dry_run(ring, operation, up=ring.up, down=ring.down, **given_too)
-    report = replace(report, warnings=(*ring.warnings, *forced_notes(ring), *report.warnings))
+    copies = report.pending or any(step.streams for step in report.steps)
+    guessed = (ESTIMATED,) if copies and stored and "--sizes" not in given else ()
+    warnings = (*ring.warnings, *forced_notes(ring), *report.warnings, *guessed)
+    report = replace(report, warnings=warnings)
     conflicts = ((c.keyspace, label(c.range), f"held by {c.operation}") for c in report.conflicts)
     answer = Answer(
         planning.json_parts(report),

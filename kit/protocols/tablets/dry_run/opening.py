@@ -348,7 +348,8 @@ def read_nodes(
     if loads is not None:
         _add_loads(known, loads)
     if not known.nodes:
-        warn("no file describes the nodes (--topology, --status): racks are unknown")
+        shown = "racks are unknown and bind no move here, and shards are those that replicas show"
+        warn(f"no file describes the nodes (--topology, --status): {shown}")
         for host in known.shards:
             known.add(host, (None, None))
     elif topology is None:
@@ -401,7 +402,8 @@ def _standing(role: cluster.NodeRole, down: bool, excluded: bool) -> cluster.Nod
 def _add_status(known: KnownNodes, listed: Iterable[Seen], source: str) -> None:
     for node in listed:
         host, place = node.host_id, (node.dc, node.rack)
-        if host is None:
+        joins = node.state == "joining" and known.topology is not None
+        if host is None or (joins and host not in known.nodes):
             if known.topology is None:  # else its warnings say so
                 known.warnings.append(f"{source} does not give the host id of {node.name}")
             continue

@@ -289,7 +289,10 @@ def _down(
             if node.host_id in going and node.health == "up":
                 said = f"{source} shows {node.host_id} as up, but by the dump it is removed,"
                 warnings.append(f"{said} replaced or ignored: make sure that it is dead")
-            if states.get(node.host_id) == "left":
+            joins = node.state == "joining" and node.host_id not in states
+            said = f"{source} shows {node.host_id} as joining, but the dump has no row"
+            warnings += [said] * joins
+            if joins or states.get(node.host_id) == "left":
                 continue
             if node.host_id not in hosts:
                 what = f"{source} host id of {node.name}"

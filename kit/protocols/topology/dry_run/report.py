@@ -231,6 +231,10 @@ def coordinator(
     names = (down,) if isinstance(down, str) else tuple(down)
     files = {"requests": requests, "status": status}
     opened = open_topology(dump, **files, down=names, edition=edition, anonymize=anonymize)
+    kind = opened.table.global_topology_request
+    if kind and not opened.table.global_topology_request_id:
+        place = f"{opened.source} global_topology_request"
+        raise BadInput(place, kind, "a dump that has global_topology_request_id, too")
     setting = Setting(edition, release=release)
     if _is_before(opened, setting):
         allowed = f"a state of release {release}; releases before 2026.1 have it (--release 2025.4)"

@@ -91,6 +91,12 @@ _OPTION: Mapping[str, str] = {
 """Where the other dead nodes are listed."""
 FULL = " (without -pr, which skips a dead node's ranges; it reports errors, but syncs live nodes)"
 ZERO_TOKEN = "join_ring: false, as it has no tokens"
+MAJORITY = ProcedureStep(
+    "ask",
+    "python -m kit recover tells whether group 0 has a majority without them; if it has none, "
+    "nothing can be replaced or removed before it has one again",
+)
+"""What comes first where too many nodes are dead to be sure."""
 
 
 def remedy_steps(

@@ -228,6 +228,13 @@ def test_bad_words_beside_a_dump(words: list[str], said: str) -> None:
     assert "looks like" not in line
 
 
+def test_a_dump_that_lacks_a_column_is_no_description(tmp_path: Path) -> None:
+    """What is missing is named, whatever else is asked."""
+    lacks = tmp_path / "topology.csv"
+    lacks.write_text(Path(DUMP).read_text("utf-8").replace("fence_version", "fence"), "utf-8")
+    assert says(bad("recover", str(lacks), "--lost", "00000001"), "with the column fence_version")
+
+
 @pytest.mark.spec("G-019")
 def test_the_documents_tables_stand_beside_the_truth() -> None:
     """Both words of a row, as text and as data."""

@@ -147,6 +147,12 @@ def test_the_steps_are_those_of_the_node(
     assert unsaid not in lines
 
 
+def test_where_several_nodes_are_dead_the_majority_is_asked_about_first() -> None:
+    """Without one nothing can be replaced; one dead node of five leaves it."""
+    first = [call("tablets", DUMP, "lose", *map(host, dead)).out for dead in ((2,), (2, 3))]
+    assert ["1   ask" in lines or "1  ask" in lines for lines in first] == [False, True]
+
+
 def test_data_without_a_replica_is_restored(tmp_path: Path) -> None:
     """A replacement copies nothing there, so a backup is needed; else none is spoken of."""
     only = str(edited(tmp_path, "tablets", 1, replicas=f"[({host(1)}, 0)]"))

@@ -127,6 +127,29 @@ def test_status_of_another_cluster(tmp_path: Path) -> None:
         coordinator(DUMP, status=status(tmp_path, ("UN", 8)))
 
 
+def test_a_node_that_joins_is_perhaps_not_in_the_dump_yet(tmp_path: Path) -> None:
+    """Whatever nodetool lists as joining has a warning, and the others have their answer."""
+    answer = coordinator(DUMP, status=status(tmp_path, ("UN", 1), ("UJ", 8)))
+    assert f"status.txt shows {uuid(8)} as joining, but the dump has no row" in answer.warnings
+
+
+def test_a_request_of_all_nodes_needs_its_id(tmp_path: Path) -> None:
+    """A dump without the column is not taken for one of an empty queue."""
+    rows = [
+        {**row, "global_topology_request": "cleanup"}
+        for row in csv.DictReader(DUMP.read_text("utf-8").splitlines())
+    ]
+    for row in rows:
+        del row["global_topology_request_id"]
+    path = tmp_path / "topology.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    with pytest.raises(BadInput, match=like("global_topology_request | 'cleanup' | _id, too")):
+        coordinator(path)
+
+
 def with_cells(folder: Path, id_: int, cells: dict[str, object]) -> Path:
     """The requests, one of them with other cells; None is null."""
     with REQUESTS.open(encoding="utf-8", newline="") as file:
