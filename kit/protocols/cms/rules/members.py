@@ -69,6 +69,11 @@ class Members(Struct, frozen=True, cache_hash=True):
         return self.by_dc or str(self.size)
 
     @property
+    def is_sized(self) -> bool:
+        """Whether operators alone say how many members there are, as in the published server."""
+        return bool(self.size or self.by_dc)
+
+    @property
     def staying(self) -> int:
         """The nodes of the cluster that are not to leave it."""
         return self.cluster & ~self.leaving & ~self.given_up
@@ -103,14 +108,14 @@ def enact(members: Members, entry: Entry) -> Members:
     readers, writers = m.readers & ~named, m.writers & ~named
     these, out = {"readers": named, "writers": named}, {"readers": readers, "writers": writers}
     rest = {"leaving": m.leaving & ~named, "given_up": m.given_up & ~named}
-    by_hand = m.chosen & ~named if m.size or m.by_dc else 0  # else the CMS sizes itself again
+    by_hand = m.chosen & ~named if m.is_sized else 0  # else the CMS sizes itself again
     gone = {"cluster": m.cluster & ~named, "chosen": by_hand, **rest}
     stays = {"leaving": m.leaving & ~m.readers, "given_up": m.given_up & ~m.readers}
     chosen = parsed(entry.event.partition(": ")[2])[1] or m.chosen
     leaves, others = {"leaving": m.leaving | named}, {"given_up": m.given_up | named}
     made: dict[str, dict[str, Any]] = {
         INITIALIZE: these,
-        FORCE: these,
+        FORCE: these | {"chosen": named if m.is_sized else m.chosen},
         REPLACE: these,
         START_ADD: {"writers": m.writers | named},
         FINISH_ADD: {"readers": m.readers | named},
