@@ -23,7 +23,7 @@ def head_of(kind: Kind, reach: float = HEAD, look: str = "head") -> Frag:
                  class_=look)  # fmt: skip
     rx = 5 if kind == "client" else 0
     turn = "rotate(45)" if kind == "operator" else None
-    size = reach * (0.85 if kind == "client" else 0.75)
+    size = reach * (0.85 if kind == "client" else 0.66)
     return h("rect", x=-size, y=-size, width=2 * size, height=2 * size, rx=rx,
              transform=turn, class_=look)  # fmt: skip
 

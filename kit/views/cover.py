@@ -12,7 +12,7 @@ from kit.views.fragment import Frag, h
 from kit.views.headlines import MOST_WORDS, words_of
 from kit.views.labels import clause
 from kit.views.panel import Scene
-from kit.views.parts import act_button, soft
+from kit.views.parts import act_button
 from kit.views.promises import promises_badge, scene_verdicts
 
 ROOM, MOST = 470.0, 1_000
@@ -60,7 +60,6 @@ def draw_cover(story: Story, scene: Scene, picture: Frag | None) -> Frag:
             h("button", "Step by hand", type="button", class_="act", data_do="myself"),
             class_="kp-begin",
         ),
-        soft(f"{guarded.safeguard.id}: {guarded.safeguard.title}." if guarded else ""),
         h("h4", "Who is who") if known else None,
         h("ul", known, h("li", f"and {rest} more") if rest else None) if known else None,
         k="cover",
@@ -80,12 +79,12 @@ def _stake(story: Story, scene: Scene, danger: Danger | None) -> Iterator[Frag]:
     elif gone:
         words = f"With {gone} off, {danger.clause}."
     else:
-        words = f"Without {danger.safeguard.id}, {danger.clause}."
+        words = f"Without this rule ({danger.safeguard.id}), {danger.clause}."
     needs = danger.needs if danger else ""
     if words:
-        yield h("p", h("strong", words))
+        yield h("p", f"{danger.safeguard.title}. " if danger else None, h("strong", words))
     if needs:
-        yield h("p", f"A search finds this in another configuration: {needs}.")
+        yield h("p", "A search finds this in another set-up.")
     if gone and story.breaks:
         yield h("p", "Watch what happens.")
     elif gone:
@@ -114,11 +113,10 @@ def _is_a(part: Frag, kind: str) -> bool:
 
 def draw_end(scene: Scene, head: str) -> Frag:
     """Draw the last word of a run that waits or has broken a promise: look again."""
-    words, good = promises_badge(scene)
-    judged = f"{words} kept." if good else f"{words}."
+    words, _ = promises_badge(scene)
     return h(
         "div",
-        h("span", h("strong", head), h("small", judged)),
+        h("span", h("strong", head), h("small", f"{words}.")),
         h("button", "again", type="button", data_do="first") if scene.action else None,
         _break_it(scene),
         class_="kp-next rest",
@@ -139,9 +137,10 @@ def draw_told(scene: Scene) -> list[Frag]:
     """Draw what was reached in a run that ended well, and what its history shows to have held."""
     model, judged = scene.model, len(scene_verdicts(scene))
     goals = (each for each in model.properties if each.kind == "sometimes")
-    done = ["This is the end", *(each.title for each in goals if each.check(scene.state))][-1]
-    head = f"{done}, and no promise was broken"
     names, waits = _passed(scene)
+    last = [f"{name[0].upper()}{name[1:]}" for name in names]
+    done = ["This is the end", *last, *(g.title for g in goals if g.check(scene.state))][-1]
+    head = f"{done}, and no promise was broken"
     kinds = {name.partition(" ")[0] for name in names}
     passed = counted(len(names), kinds.pop() if kinds in ({"epoch"}, {"version"}) else "milestone")
     waited = f", and {counted(waits, 'wait')} for others" if waits else ""

@@ -147,7 +147,7 @@ def frame(
     drawn = None if picture is None else _picture(scene, picture)
     kind = "" if picture and tabs else " alone"
     broken = draw_break(scene, drawn, slots.named)
-    well = ends_well(scene, gates)
+    well = story is not None and ends_well(scene, gates)  # else it is nobody's end
     further = draw_further(scene, story) if well else draw_ways(scene)
     ways = draw_actions(scene, macros, gates, further, draw_what_if(scene))
     waits = draw_gates(scene, gates, scene.kept.get("picture"), former_gates(scene, declared))

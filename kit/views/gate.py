@@ -282,7 +282,7 @@ def _cast_of(picture: Frag) -> tuple[dict[str, str], dict[str, str]]:
 
 def _row(scene: Scene, gate: Gate, cast: Cast, is_first: bool) -> Frag:
     come = gate.there if len(gate.there) <= MOST_COME else ()
-    behind, count = cast.heads(come).wide(len(come)), "open" if gate.is_open else gate.count
+    behind, count = cast.heads(come).wide(len(come)), "✓ enough" if gate.is_open else gate.count
     heads = heads_for(len(gate.missing), ROOM - behind - measured(count), HEADS[:2])
     post = 8 + (heads.wide(len(gate.missing)) if heads else 0)
     width, high = post + behind + 8, 2 * _MIDDLE

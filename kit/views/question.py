@@ -101,7 +101,7 @@ def receivers(scene: Scene, picture: Panel | None) -> Question | None:
     if not right <= things.keys() or not len(right) < len(things) <= MOST:
         return None
     return Question(
-        f"{coming(scene)} {'Which nodes get {what}?'.format(what=flows[0].label or 'it')}",
+        f"{coming(scene)} Which nodes get {(flows[0].label or 'it').rstrip('?')}?",
         tuple(things),
         tuple(name for name in things if name in right),
         scene.say,

@@ -591,7 +591,7 @@ def _bodies(laid: _Set) -> Iterator[Frag]:
             low = min(first.edges[3] - 1, max(laid.at[name].imag for name in names) + below)
             box = h("rect", x=round(left), y=round(top), width=round(last.edges[1] - left - 3),
                     height=round(low - top), rx=14, class_="body-of")  # fmt: skip
-            words = h("text", what, x=round(left) + 12, y=round(top) + 4, class_="soft")
+            words = h("text", what, x=round(left) + 12, y=round(top) + 4, class_="said soft")
             yield h("g", h("title", f"{what}: {', '.join(names)}"), box, words,
                     k=f"body:{what}:{names[0]}")  # fmt: skip
 
