@@ -84,7 +84,7 @@ def _stake(story: Story, scene: Scene, danger: Danger | None) -> Iterator[Frag]:
     if words:
         yield h("p", f"{danger.safeguard.title}. " if danger else None, h("strong", words))
     if needs:
-        yield h("p", "A search finds this in another set-up.")
+        yield h("p", f"A search finds this in another configuration: {needs}.")
     if gone and story.breaks:
         yield h("p", "Watch what happens.")
     elif gone:

@@ -81,12 +81,12 @@ def test_a_cover_says_what_is_at_stake(name: str) -> None:
     known = {each for safeguard in model.safeguards for each in safeguard.protects}
     assert known <= dangers().keys()
     cover = covered(Timeline(model))
-    assert re.search(r"Without S-\d+, .* could .*\.|What must always hold: .*\.", cover)
+    assert re.search(r"Without this rule \(S-\d+\), .* could .*\.|What must always hold: .*\.", cover)
     for safeguard in model.safeguards:
         if safeguard.protects:
             told = covered(Timeline(build(name, off=(safeguard.name,))))
             assert f"With {safeguard.id} off, " in told
-            assert f"{safeguard.id}: {safeguard.title.split()[0]} " in told
+            assert f"<p>{safeguard.title.split()[0]} " in told
 
 
 def covered(timeline: Timeline) -> str:
