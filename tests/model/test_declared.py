@@ -223,6 +223,7 @@ WRONG: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "some": (lambda: Weighed(some=(1,)), BadInput, r"^some\[0\]: got 1; .*a string"),
     "limits": (lambda: parameter(1, "how many", ge="x"), BadType, "^parameter: .*`ge` must be"),
     "a parameter": (lambda: Slots(rooms=2), BadInput, "^parameter: got 'rooms'.*it takes none"),
+    "what is off": (lambda: Slots(off=7), BadType, "^off: got 7; allowed: a tuple of names"),
     "a safeguard": (lambda: Slots(off=("no",)), BadInput, "^safeguard: got 'no'.*slots has none"),
 }
 
