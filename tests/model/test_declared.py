@@ -243,6 +243,18 @@ def test_parentheses_that_are_missing_are_named(mark: Any) -> None:
         mark(never)
 
 
+def test_an_action_without_words_is_told_by_its_verb() -> None:
+    """Its step needs a sentence."""
+
+    class Bare(Slots):
+        @action()
+        def pause(self, s: SlotState) -> SlotState:
+            return s
+
+    model = Bare()
+    assert model.describe(model.start(), Bare.pause(), model.start()) == "pause"
+
+
 FILE = "<a cell>"
 SHIPPED = str(Path(declared.__file__).with_name("none_of_these.py"))
 HEAD = 'name, title, State = "own", "A model", State\n'
