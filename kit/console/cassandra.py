@@ -234,8 +234,7 @@ class MetadataServers(GossipServers):
 
     def is_member(self, now: DrillMoment, at: int) -> bool:
         """Whether the node that is asked lists another one in the ring."""
-        node = self.listed(now, now.here).get(at)
-        return node is not None and node.state in STANDINGS
+        return any(each == at for each, *_ in self.members(now))
 
     def members(self, now: DrillMoment) -> Iterator[tuple[int, str, str]]:
         """The directory of the node that is asked."""

@@ -82,8 +82,7 @@ class Cell:
 
     def clear(self) -> None:
         """An empty text."""
-        if self._handle is not None:
-            self._handle.update(self._display.HTML(""))
+        self._handle.update(self._display.HTML(""))
 
 
 class ProgressBar:

@@ -554,9 +554,7 @@ def parameter(
     """
     if field != "" and not str.isidentifier(str(field)):
         raise BadType("field of a parameter", field, "a name")
-    flags = {"written": written, "hidden": hidden, "budget": counts}
-    if any(flags.values()):
-        more["extra_json_schema"] = {name: True for name, is_so in flags.items() if is_so}
+    more["extra_json_schema"] = {"written": written, "hidden": hidden, "budget": counts}
     given: Any = Given(default, limited(description=description, **more), field=field)
     return given  # type: ignore[no-any-return]  # the class has it; a model has its value
 

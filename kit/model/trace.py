@@ -124,8 +124,7 @@ def loads(text: str | bytes, name: str = "trace") -> Trace:
     number = head.get("format")
     if type(number) is not int or number != FORMAT:
         field = "format" if name == "trace" else f"{name}: format"
-        ring = "nodes" in head and "keyspaces" in head
-        hint = " (this is a ring file: use ring or plan)" if ring else ""
+        hint = " (this is a ring file: use ring or plan)" if "keyspaces" in head else ""
         raise BadInput(field, number, f"{FORMAT}, the format this kit reads{hint}")
     try:
         trace = msgspec.convert(head, Trace, strict=True)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from kit.edge.progress import ProgressBar, Terminal, shown
+import sys
+from io import StringIO
+
+import pytest
+
+from kit.edge.progress import ProgressBar, Terminal, seldom, shown
 from kit.protocols.twophase.twophase import TwoPhase
 from kit.search.check import check
 
@@ -45,6 +50,39 @@ def test_a_line_is_written_over_and_taken_away() -> None:
     assert said[1] == f"\r[{'#' * 18}{'.' * 12}] 1,200 states, 7 now"
     assert said[2] == f"\r[{full}] 9,000 states, 7 now"
     assert said[3:] == [f"\r{' ' * (len(said[0]) - 1)}\r"]
+
+
+class Screen(StringIO):
+    """What a terminal shows."""
+
+    def isatty(self) -> bool:
+        """It is one."""
+        return True
+
+
+@pytest.mark.parametrize(
+    ("stream", "seen"), [(Screen(), "\r5 states, 1 now"), (StringIO(), ""), (None, "")]
+)
+def test_a_line_is_for_terminals(
+    stream: StringIO | None, seen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What goes to a file, or nowhere, has none."""
+    monkeypatch.setattr(sys, "stderr", stream)
+    clock = Clock()
+    bar = ProgressBar(WORDS, clock=clock)
+    clock.now = 0.6
+    bar(5, 1)
+    assert (stream.getvalue() if stream else "") == seen
+
+
+def test_of_quick_counts_few_are_told() -> None:
+    """The first one is."""
+    told: list[int] = []
+    tell = seldom(lambda done, total: told.append(done))
+    for done in range(1000):
+        tell(done, 1000)
+    assert told[0] == 0
+    assert len(told) < 100
 
 
 def test_without_a_total_there_are_only_words() -> None:

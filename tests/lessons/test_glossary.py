@@ -9,6 +9,7 @@ import pytest
 import kit
 from kit.catalogue.course import lesson
 from kit.catalogue.glossary import (
+    Finder,
     drawing_file,
     entry,
     finder,
@@ -34,6 +35,12 @@ def test_a_word_is_explained_once() -> None:
     every = [word for part in parts().values() for word in part.words]
     assert len(every) == len(set(every)) > 110
     assert [entry(word)[0] for word in every] == every
+
+
+def test_of_words_that_begin_alike_the_longest_is_found() -> None:
+    """So each word is found whole in itself."""
+    every = Finder(words())
+    assert [next(every.find(word)) for word in words()] == [(w, 0, len(w)) for w in words()]
 
 
 def test_each_word_leads_to_a_lesson_that_uses_it() -> None:

@@ -223,6 +223,7 @@ WRONG: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "some": (lambda: Weighed(some=(1,)), BadInput, r"^some\[0\]: got 1; .*a string"),
     "limits": (lambda: parameter(1, "how many", ge="x"), BadType, "^parameter: .*`ge` must be"),
     "a parameter": (lambda: Slots(rooms=2), BadInput, "^parameter: got 'rooms'.*it takes none"),
+    "what is off": (lambda: Slots(off=7), BadType, "^off: got 7; allowed: a tuple of names"),
     "a safeguard": (lambda: Slots(off=("no",)), BadInput, "^safeguard: got 'no'.*slots has none"),
 }
 
@@ -240,6 +241,18 @@ def test_parentheses_that_are_missing_are_named(mark: Any) -> None:
     """Without them the method would be no property at all, and the search say that all is well."""
     with pytest.raises(BadType, match=r"got 'never'; allowed: parentheses: @"):
         mark(never)
+
+
+def test_an_action_without_words_is_told_by_its_verb() -> None:
+    """Its step needs a sentence."""
+
+    class Bare(Slots):
+        @action()
+        def pause(self, s: SlotState) -> SlotState:
+            return s
+
+    model = Bare()
+    assert model.describe(model.start(), Bare.pause(), model.start()) == "pause"
 
 
 FILE = "<a cell>"

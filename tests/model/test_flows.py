@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kit.model.flows import flow_table, flows
+from kit.model.flows import flow_table, flows, whose
 from kit.model.model import Model
 from kit.model.network import DeliverMessage
 from kit.model.registry import build, entries, fuzzing_of
@@ -44,6 +44,36 @@ def test_a_delivered_message_travels_from_its_sender_to_its_receiver() -> None:
     assert (flow.kind, flow.from_key, flow.to_key) == (
         "message", f"n:{envelope.source}", f"n:{envelope.target}"
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("key", "names", "owner"),
+    [
+        *(("n:A:100", "", "A"), ("log:101", "", "log"), ("log", "", "log")),
+        *(("message:0:B", "", "B"), ("seat:K1", "", "K1"), ("node:7", "", "7")),
+        ("n:2001:db8::1:100", "2001:db8::1 2001:db8::11", "2001:db8::1"),
+        ("n:2001:db8::11", "2001:db8::1 2001:db8::11", "2001:db8::11"),
+        ("n:dc2:n1:100", "dc1:n1 dc2:n1", "dc2:n1"),
+        ("n:1:100", "1 2 100", "1"),
+        ("message:3:n1:x", "n1:x n1", "n1:x"),
+        ("log:3", "1 2 3", "3"),
+        ("message:0:B", "0 B", "B"),
+    ],
+)
+def test_a_key_belongs_to_the_name_in_it(key: str, names: str, owner: str) -> None:
+    """A name may hold colons, or be a number; a token is none, nor what another name follows."""
+    assert whose(key, tuple(names.split())) == owner
+
+
+def test_the_last_of_many_things_says_how_many_more_travel() -> None:
+    """A barrier asks forty nodes, and each answers."""
+    model = build("tablets", {"nodes": 40})
+    before = model.start()
+    while (action := model.suggest(before)) and not model.verb(action).startswith("barrier"):
+        before = model.apply(before, action)
+    sent = flows(model, before, action, model.apply(before, action))
+    assert len(sent) == 64
+    assert sent[-1].text.endswith("; and 16 more like it")
 
 
 def moved(name: str) -> Iterator[tuple[Model[Any, Any], type]]:

@@ -15,7 +15,7 @@ from tests.house.source import ROOT
 PROGRAM = """
 from kit.search.check import check
 from kit.model.model import fingerprint, goal
-from kit.model.registry import build, entries, scenario_of
+from kit.model.registry import build, entries, rows_of, scenario_of
 from kit.model.timeline import Timeline
 from kit.model.trace import dumps
 
@@ -32,6 +32,7 @@ def every_state(model):
     return seen
 
 print([(e.name, [s.name for s in e.scenarios]) for e in entries().values()])
+print([rows_of(build(name)).names for name in ("tablet", "tcm", "vnodes")])
 for name, parameters in (("twophase", {}), ("tcm", {}), ("tcm", {"crashes": 1, "window": 2})):
     model = build(name, parameters)
     for state in every_state(model):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from kit.errors import Refusal
 from kit.model.compose import Lifting, lifted
 from kit.model.declared import State, action, always, refused
@@ -63,6 +65,13 @@ def test_the_whole_may_refuse_and_word_what_it_says_more_of() -> None:
     after = m.act(s, abort)
     assert m.describe(s, abort, after) == "The transaction manager decides to abort."
     assert m.describe(s, TwoPhase.decide(commit=True), after) == "A stamp is used."
+
+
+def test_a_lifted_action_keeps_its_name() -> None:
+    """Else the whole would have it twice."""
+    with pytest.raises((RuntimeError, TypeError)) as caught:  # whichever Python raises
+        type("Renamed", (Office,), {"judge": lifted(TwoPhase.decide)(Office.decide.run)})
+    assert "Renamed.judge: the action is called decide" in str(caught.value.__cause__)
 
 
 def test_promises_are_judged_of_the_part() -> None:

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from kit.errors import BadInput
 from kit.model import patience
+from kit.model.declared import Declared
 from kit.model.model import Model, Monitor, always
 from kit.model.patience import ended_after, stoppable
 from kit.model.timeline import Timeline
@@ -87,6 +88,20 @@ def test_what_never_ends_is_stopped(what: str, monkeypatch: pytest.MonkeyPatch) 
     assert timeline.state == Count(1)
     assert len(timeline.moments) == 2
     assert timeline.back().state == Count(0)
+
+
+def test_a_set_up_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a student's class; the model is not made."""
+    monkeypatch.setattr(patience, "SECONDS", 0.1)
+
+    class Endless(Declared[Count]):
+        name, title, State = "endless", "It is never made", Count
+
+        def set_up(self) -> None:
+            spins(Count(2))
+
+    with pytest.raises(BadInput, match=r"spins, line \d+ of test_patience.py .*no answer after"):
+        Endless()
 
 
 Given = Callable[..., Any]

@@ -10,6 +10,7 @@ import pytest
 from msgspec import Struct
 
 from kit.errors import BadInput, Refusal
+from kit.masks import holds
 from kit.model.model import Model, Monitor, always, sometimes, step
 from kit.model.registry import build, entries
 from kit.model.vet import blame, check_purity
@@ -107,6 +108,16 @@ def late(s: Any, action: Any) -> Any:
     return Firm((*s.items, 1) if len(s.items) < 2 else [1, 2, 3])
 
 
+def holding(s: Any, action: Any) -> Any:
+    """Give a state where a set of nodes is wanted."""
+    return Firm((holds(s, 1),))
+
+
+def leaves(s: Any, action: Any) -> Any:
+    """End the process."""
+    raise SystemExit(3)
+
+
 CASES: dict[str, tuple[Callable[[], Any], Callable[[Any, Any], Any], tuple[str, ...]]] = {
     "a frozen state is written to": (
         Firm,
@@ -137,6 +148,16 @@ CASES: dict[str, tuple[Callable[[], Any], Callable[[Any, Any], Any], tuple[str, 
         Firm,
         late,
         ("outcome of add 1, line", "(def late(s: Any", "unhashable type: 'list'", "tuples"),
+    ),
+    "the kit is given something else": (
+        Firm,
+        holding,
+        ("holding, line", "(return Firm((holds(s, 1),)))", "TypeError", "functions that accept"),
+    ),
+    "the process is ended": (
+        Firm,
+        leaves,
+        ("leaves, line", "(raise SystemExit(3))", "SystemExit: 3", "functions that accept"),
     ),
 }
 

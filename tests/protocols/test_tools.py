@@ -147,6 +147,15 @@ def test_a_tool_prints_what_a_person_has_checked(
     assert "\n".join(typed(tools, now, line)).strip("\n") == text.strip("\n")
 
 
+@pytest.mark.parametrize(("nodes", "tokens"), [(1, ["100"]), (2, ["200", "100", "200"])])
+def test_a_ring_of_more_than_one_token_begins_with_the_last(nodes: int, tokens: list[str]) -> None:
+    """Cassandra's ``nodetool ring`` shows so that it goes around."""
+    timeline = Timeline(build("tcm", {"nodes": nodes, "rf": 1}))
+    now = DrillMoment(timeline.model, (timeline.now,), "A")
+    printed = typed(servers(timeline), now, "nodetool ring")
+    assert [line.split()[-1] for line in printed[4:]] == tokens
+
+
 def test_dumplog_is_the_same_on_every_node_and_describe_is_not() -> None:
     """A node that lags has another epoch; entries above a gap are counted as pending."""
     tools, now = moment("tcm/entry-above-a-gap", 0, "A")

@@ -54,7 +54,7 @@ LEFT_OUT = (
 )
 TESTS = (
     *("tests/ring", *(f"tests/{room}" for room in ENGINE), "tests/protocols", "tests/commands"),
-    *("tests/clients", "tests/operators/test_explain.py"),
+    *("tests/clients", "tests/edge", "tests/operators/test_explain.py"),
     *("tests/views/test_diagrams.py", "tests/views/test_narration.py"),
     *("tests/house/test_documents.py", "tests/house/test_reference.py"),
     "tests/lessons/test_glossary.py",

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from kit.model.actors import NetworkModel
-from kit.model.flows import whose
 from kit.model.registry import build, entries
 from kit.model.scenario import file_named, files, open_file
 from kit.model.timeline import Timeline
@@ -283,24 +282,6 @@ def test_names_mean_nothing_to_mermaid() -> None:
     assert escaped('a;b # "end" <x>\n%% b') == (
         "a#59;b #35; #quot;e#110;d#quot; #lt;x#gt; #37;#37; b"
     )
-
-
-@pytest.mark.parametrize(
-    ("key", "names", "owner"),
-    [
-        *(("n:A:100", "", "A"), ("log:101", "", "log"), ("log", "", "log")),
-        *(("message:0:B", "", "B"), ("seat:K1", "", "K1"), ("node:7", "", "7")),
-        ("n:2001:db8::1:100", "2001:db8::1 2001:db8::11", "2001:db8::1"),
-        ("n:2001:db8::11", "2001:db8::1 2001:db8::11", "2001:db8::11"),
-        ("n:dc2:n1:100", "dc1:n1 dc2:n1", "dc2:n1"),
-        ("n:1:100", "1 2 100", "1"),
-        ("message:3:n1:x", "n1:x n1", "n1:x"),
-        ("log:3", "1 2 3", "3"),
-    ],
-)
-def test_a_key_belongs_to_the_name_in_it(key: str, names: str, owner: str) -> None:
-    """A name may hold colons, or be a number; a token is none."""
-    assert whose(key, tuple(names.split())) == owner
 
 
 def test_on_a_network_a_node_has_seen_what_it_heard_of() -> None:

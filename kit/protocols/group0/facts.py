@@ -4,7 +4,7 @@ files show of it.
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import Struct
 
@@ -14,8 +14,6 @@ from kit.protocols.group0.group0 import Group0
 from kit.protocols.group0.rules.commands import STEPS
 from kit.protocols.group0.state import SUBMITTED, Group0State, tables_after
 from kit.search.zoom import FinerRun
-
-Reach = Literal["applied", "committed", "stored", ""]
 
 
 class EntryRow(Struct, frozen=True):
@@ -50,14 +48,6 @@ class MemberRow(Struct, frozen=True):
     commit: int
     applied: int
     shards: int
-
-    def reach(self, index: int) -> Reach:
-        """How far the node is with an entry."""
-        if index <= self.applied:
-            return "applied"
-        if index <= self.commit:
-            return "committed"
-        return "stored" if index <= self.stored else ""
 
 
 class GuardRow(Struct, frozen=True):

@@ -69,14 +69,13 @@ class Coordinating(Range):
             return (self._sent(after, action.request),)
         if not isinstance(action, Finish | TimeOut):
             return super().happened(before, action, after)
-        was, now = before.requests[action.request].phase, after.requests[action.request].phase
-        if now in AT_WORK:
-            return (self._sent(after, action.request, again=not was == rules.OPEN != now),)
+        if after.requests[action.request].phase in AT_WORK:
+            return (self._sent(after, action.request),)
         return (self._ended(before, action.request, after),)
 
-    def _sent(self, after: StorageState, number: int, *, again: bool = False) -> Sent:
+    def _sent(self, after: StorageState, number: int) -> Sent:
         request, who = after.requests[number], self.workload[number].coordinator
-        message = self.carried(after, number), self.history.names(request.in_flight), again
+        message = self.carried(after, number), self.history.names(request.in_flight)
         back = self.cell_text(after, request.newest_seen) if request.phase == REPAIRING else ""
         return Sent(number, self.title_of(number), who, *message, back)
 

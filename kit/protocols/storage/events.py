@@ -34,8 +34,7 @@ class QuotaRow(Struct, frozen=True):
 class Sent(Struct, frozen=True):
     """A coordinator sends a request to its replicas; the epoch that it ``carries`` goes with it.
 
-    ``again``: a plan that went stale was made again. ``back`` is the cell that a read has found
-    and writes back, else empty.
+    ``back`` is the cell that a read has found and writes back, else empty.
     """
 
     request: int
@@ -43,13 +42,7 @@ class Sent(Struct, frozen=True):
     coordinator: str
     carries: int | None
     targets: tuple[str, ...]
-    again: bool = False
     back: str = ""
-
-    @property
-    def first(self) -> bool:
-        """Whether the request begins with it."""
-        return not (self.again or self.back)
 
 
 class Delivered(Struct, frozen=True):

@@ -192,6 +192,7 @@ def test_an_event_travels_from_any_node_to_any_member() -> None:
     ("text", "allowed"),
     [
         ("dance at A", None),
+        ("drop table t u at A", None),
         ("drop table t at Z", "an event, and nodes of A, B, C, D: drop table t at B to A"),
         ("drop table t at A to Z", "an event, and nodes of A, B, C, D: drop table t at B to A"),
         ("drop table t", "an event, and nodes of A, B, C, D: drop table t at B to A"),

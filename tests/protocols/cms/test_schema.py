@@ -353,6 +353,16 @@ def test_a_restarted_node_learns_the_new_members_from_any_peer() -> None:
     assert known_rows(timeline.model, timeline.state)[1].members == ("A", "C")
 
 
+def test_a_member_of_the_cms_that_is_down_applies_nothing() -> None:
+    """A and B are a majority of three, and go on without C."""
+    given = {"race": "column", "restarts": 1, "reconfigurations": 2}
+    line, _ = both("column")
+    steps = "reconfigure B", "reconfigure C", "stop C", line, f"decide {line}"
+    timeline = played(given, (), *steps)
+    applied = [row.applied for row in known_rows(timeline.model, timeline.state)]
+    assert applied == ["epoch 5", "epoch 5", "epoch 2"]
+
+
 @pytest.mark.spec("B-065")
 @pytest.mark.parametrize(
     "given",

@@ -33,6 +33,7 @@ from kit.search.check import check
 from tests.protocols.dataplane.runs import BLOCKING, CLEAN, LARGE
 from tests.protocols.storage.toys import toy
 from tests.saying import like
+from tests.views.frames import last_flows
 
 WORKED = {"rf": 3, "epoch": 99, "operations": ("bootstrap X --tokens 150",)}
 
@@ -352,6 +353,12 @@ def test_a_repaired_read_lets_no_later_read_miss_its_write(
     timeline = along(model, *SEEN, *between, *UNSEEN)
     verdict = next(verdict for verdict in timeline.verdicts() if verdict.name == "linearizable")
     assert verdict.ok is kept
+
+
+def test_a_read_that_repairs_as_it_answers_sends_what_it_found() -> None:
+    """To B, which has answered without the write."""
+    timeline = along(build("dataplane", {**JOINED, "rf": 3, "repair": "answered"}), *SEEN)
+    assert last_flows(timeline)[0].text == "K2 → B: writes write 1 back"
 
 
 def test_a_blocking_repair_waits_for_a_write_quorum_with_the_pending_replica() -> None:

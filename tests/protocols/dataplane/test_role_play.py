@@ -235,6 +235,16 @@ def test_a_replica_catches_up_with_a_newer_message_and_refuses_an_older_one() ->
     assert timeline.now.say.endswith("answers with an error at epoch 103: it is not a replica.")
 
 
+def test_a_replica_that_owns_the_range_again_has_no_write_that_it_refused() -> None:
+    """A is none at epoch 103 and refuses the second write; at epoch 105 it is one again."""
+    given = {"operations": ("decommission C", "bootstrap X --tokens 150"), "replica": "A"}
+    timeline = Timeline(build("replica", given))
+    play(timeline, "write at epoch 102", "apply A", "write at epoch 99", "read at epoch 105")
+    said = sends_text(scene_at(timeline, timeline.at))
+    assert "write 2, planned at epoch 99 → Error: no replica, at epoch 103." in said
+    assert "On its disk: write 1\n" in said
+
+
 def test_no_message_makes_a_replica_store_a_range_that_is_not_its_own() -> None:
     """Without the membership check a search finds one that does."""
     found = check(build("replica"))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kit.errors import KitError, Refusal
+from kit.errors import BadInput, KitError, Refusal
 from kit.masks import where
 from kit.model.model import Model, Property
 from kit.model.registry import build, entry_of
@@ -50,6 +50,23 @@ def test_no_reachable_state_breaks_a_promise(given: dict[str, Any], states: int)
     result = check(build("paxos", given))
     assert (result.violation, result.complete, result.unreached) == (None, True, ())
     assert result.states == states
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"values": ("x at A", "x at B")},
+        {"values": ("x at Z",)},
+        {"values": ("A",)},
+        {"becomes": ("B", "B")},
+        {"given_names": ("A", "A", "B")},
+    ],
+)
+def test_values_or_members_that_cannot_be_are_refused(given: dict[str, Any]) -> None:
+    """The error names the parameter."""
+    with pytest.raises(BadInput) as wrong:
+        build("paxos", given)
+    assert [wrong.value.field] == [*given]
 
 
 @pytest.mark.deep

@@ -51,6 +51,18 @@ def waits_for_snapshot(options: Options) -> Group:
     return group
 
 
+def test_who_knows_no_leader_asks_the_voters() -> None:
+    """A answers C, which has restarted; then C knows it, and asks nobody any more."""
+    group = Group("A B C")
+    group.elect("A")
+    group.did(core.restart("C", group.servers["C"].stored, UNTIMED))
+    assert group.servers["C"].leader == ""
+    group.did(core.ping(group.servers["C"], UNTIMED))
+    group.run()
+    assert group.servers["C"].leader == "A"
+    assert core.ping(group.servers["C"], UNTIMED).messages == ()
+
+
 # -- while a snapshot is on its way ----------------------------------------------------------------
 
 

@@ -174,6 +174,13 @@ def test_a_beginning_that_no_run_leads_to_is_refused(begins: Any, reason: str) -
         build("raft", {"begins": begins, "terms": 4})
 
 
+def test_who_leads_may_have_had_votes_of_former_members() -> None:
+    """C has voted for A, which then appended that A and B go on alone."""
+    begins = ("1 2=AB, leads", "1", "1, term 2, votes A")
+    first, *_ = build("raft", {"begins": begins, "terms": 4}).start().nodes
+    assert first.server.log.configuration.voters == ("A", "B")
+
+
 def test_each_of_two_groups_finds_a_leader_again() -> None:
     """As far as the terms go."""
     result = check(build("raft_groups", {"nodes": 2, "terms": 1, "entries": 1}))

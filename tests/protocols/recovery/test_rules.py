@@ -24,6 +24,7 @@ from kit.protocols.recovery.rules.availability import (
     lost_ranges,
     orders_of_deaths,
     standings,
+    voters_of_groups,
 )
 from kit.protocols.recovery.rules.procedure import (
     OLDER,
@@ -148,6 +149,16 @@ def test_a_quorum_lost_before_the_last_death_counts_as_lost() -> None:
     ]
     assert (any(lasts), all(lasts)) == (True, False)
     assert orders_of_deaths(places)(sum(1 << node for node in dying)) == (True, False)
+
+
+@pytest.mark.parametrize("voters", [(0b110,), (0b110, 0)], ids=["new", "forgotten"])
+def test_a_group_with_a_new_or_forgotten_number_begins_with_all_its_voters(
+    voters: tuple[int, ...],
+) -> None:
+    """Nobody votes any more in the group that had the number before."""
+    places = (("dc1", "r1"),) * 3
+    groups = 0b110, 0b001
+    assert voters_of_groups(places, groups, voters, lambda group: ()) == groups
 
 
 @pytest.mark.parametrize("seed", range(60))

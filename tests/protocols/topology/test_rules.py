@@ -187,6 +187,12 @@ def test_a_node_without_tokens_is_replaced_without_join_ring() -> None:
         assert any("join_ring: false" in step.what for step in steps) is not tokens, tokens
 
 
+def test_another_remedy_is_refused() -> None:
+    """The error names those that there are."""
+    with pytest.raises(BadInput, match=f"^kind: got 'mend'; allowed: .*{', '.join(STEPS)}"):
+        remedy_steps("mend", "A")  # type: ignore[arg-type]  # the fault
+
+
 def test_a_warning_in_the_remedies_comes_last_without_a_number() -> None:
     """Also where steps of two nodes follow each other."""
     rows = numbered((*remedy_steps("replace", "A", "B"), *remedy_steps("replace", "B")))

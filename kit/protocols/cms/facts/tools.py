@@ -573,9 +573,8 @@ class OrderedServers(SchemaServers, LoggingServers):
         read_at_quorum(m, members, s.where(lambda node: node.is_up))
         yield LoggedEvent(m.base, KINDS[rules.INITIALIZE], "what was there before", 0)
         for each in s.log:
-            word, *names = each.event.split()
-            kind = OF_OPERATIONS.get(word, SCHEMA_CHANGE)
-            yield submitted(m, each, kind, each.epoch, names[-1 if kind == STEP else 0])
+            word, *_, name = each.event.split()
+            yield submitted(m, each, OF_OPERATIONS.get(word, SCHEMA_CHANGE), each.epoch, name)
 
     def reached(self, now: DrillMoment, at: int) -> set[int]:
         """Those that are up, and are not cut off from the node."""

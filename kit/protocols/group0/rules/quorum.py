@@ -95,7 +95,7 @@ def _counts(nodes: int, rules: VoterRules) -> set[int]:
     The rules ask only whether there are two equal datacenters, and how many nodes are outside the
     largest: a node each in so many others stands for all of these.
     """
-    shapes = [[nodes - more, *[1] * more] for more in range(min(nodes, rules.limit + 1))]
+    shapes = [[nodes - more, *[1] * more] for more in range(min(nodes, rules.limit))]
     shapes.append([nodes // 2, nodes - nodes // 2])
     most = [(shape, rules.most_of_one(shape)) for shape in shapes if all(shape)]
     return {min(rules.size(shape), sum(min(n, each) for n in shape)) for shape, each in most}

@@ -69,6 +69,8 @@ def test_a_table_given_by_its_numbers_has_tokens_and_a_resize_decision() -> None
     assert "24 replicas on 16 shards: 1.50 each" in answer.out
     answer = call("tablets", "--table", "count=8,size=400G,rf=3", "resize", "--json")
     assert (answer.json["decision"], answer.json["average"]) == ("split", 50 * 2**30 // 3)
+    empty = call("tablets", "--table", "count=8,size=0", "resize", "--json")
+    assert (empty.json["decision"], empty.json["average"]) == ("merge", 0)
     answer = call("tablets", "--table", "count=8,size=40G,rf=3,shards=24", "resize", "--json")
     assert (answer.json["decision"], answer.json["target"]["resize_type"]) == ("split", "split")
     assert answer.json["target"]["rules"]["min_per_shard_tablet_count"] == 80

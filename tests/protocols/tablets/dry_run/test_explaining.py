@@ -10,12 +10,15 @@ import pytest
 
 from kit.edge.paths import HeldFile
 from kit.errors import BadInput
+from kit.model.timeline import Timeline
 from kit.protocols.group0.rules.releases import NEWEST
 from kit.protocols.tablets.dry_run.explaining import of_snapshots
-from kit.protocols.tablets.dry_run.series import names_in, opened_moments
+from kit.protocols.tablets.dry_run.series import names_in, opened_moments, series_of
 from kit.protocols.tablets.lessons.dumps import rehearse
 from kit.protocols.topology.rules.machines import EDITIONS
 from kit.ring.tokens import INT64_HIGH
+from kit.views.panel import scene_of
+from kit.views.registry import for_model
 from tests.operators.test_snapshots import FILES, FIRST, SECOND, THIRD
 from tests.saying import like
 
@@ -145,6 +148,15 @@ MOMENTS = opened_moments([FIRST, SECOND, THIRD], "server")
 NAMES = names_in(MOMENTS)
 A, B, C, D, E = NAMES  # 172.20.0.11 to 172.20.0.15
 DUMP = FIRST / FILES["dump"]
+
+
+@pytest.mark.parametrize(("files", "told"), [([DUMP, DUMP], False), ([FIRST, SECOND], True)])
+def test_dumps_without_a_topology_tell_of_no_version(files: list[Path], told: bool) -> None:
+    """Snapshots do."""
+    timeline = Timeline(series_of(files, "server", False))
+    scene = scene_of(timeline, timeline.at)
+    [badges] = [each for each in for_model(scene.model).panels if each.name == "badges"]
+    assert ("version" in badges.draw(scene).text()) is told
 
 
 @pytest.mark.parametrize("files", [(FIRST, DUMP), (DUMP, FIRST)], ids=["last", "first"])

@@ -266,7 +266,7 @@ def test_a_keyspaces_replication_is_a_factor_for_each_datacenter(
 
 
 def test_a_schema_gives_views_tablet_options_and_a_warning_for_unknown_tables() -> None:
-    """Its minimum and initial counts are rules of the resize."""
+    """Its minimum and initial counts are rules of the resize; this server has no growing mode."""
     schema = FIXTURES / "schema.cql"
     cluster = opened(schema=schema)
     [shop] = tablets_report(cluster).keyspaces
@@ -274,6 +274,7 @@ def test_a_schema_gives_views_tablet_options_and_a_warning_for_unknown_tables() 
     rules = {line.table: line.target.rules for line in resizes(cluster) if line.target}
     assert rules["shop.orders"]["min_tablet_count"] == 8
     assert rules["shop.items"]["initial"] == 4
+    assert not table_size(cluster, "shop.items").growing
     assert cluster.warnings == ("tables that schema.cql does not describe: 1, first shop.items",)
 
 

@@ -13,7 +13,6 @@ from tests.protocols.storage.proofs import assert_needed
 from tests.protocols.tablets.tablet.runs import BROKEN, CLEAN, GUARDS, ONE, REPAIRED, SERVER, built
 
 CRASH = {"crashes": 1}
-WRITE = {**ONE, **SERVER, "requests": USUAL_REQUESTS[:1]}
 EVERY = {
     "migration, server, RF 2": False,
     "slow replicas, RF 1": False,
@@ -47,11 +46,17 @@ def reached(states: set[Any], steps: Any, kinds: type | tuple[()] = ()) -> set[A
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.deep] * deep) for name, deep in EVERY.items()]
+    ("name", "off"),
+    [
+        *(pytest.param(name, (), marks=[pytest.mark.deep] * deep) for name, deep in EVERY.items()),
+        ("migration, server, RF 1", ("barrier-drains",)),
+    ],
 )
-def test_larger_steps_leave_out_only_states_with_less_learned(name: str) -> None:
+def test_larger_steps_leave_out_only_states_with_less_learned(
+    name: str, off: tuple[str, ...]
+) -> None:
     """Letting nodes learn gives every state of the search in single steps."""
-    model = built(CLEAN[name][0])
+    model = built(CLEAN[name][0], off)
     met = reached({model.start()}, LargerSteps(model).successors)
     every = reached({model.start()}, model.successors)
     assert reached(met, model.successors, ApplyEpoch) == every
@@ -75,9 +80,24 @@ def test_larger_steps_find_the_harm_of_each_missing_safeguard(name: str) -> None
 
 
 def test_a_cleanup_waits_for_slow_writes_of_an_excluded_coordinator() -> None:
-    """A search with a slow write breaks no promise."""
-    found = check(built({**WRITE, "slow": True, "excluded": "K1"}), partial_order=True)
+    """A search with a slow write beside a read breaks no promise."""
+    found = check(built({**ONE, **SERVER, "slow": True, "excluded": "K1"}), partial_order=True)
     assert (found.violation, found.verdict) == (None, "up to order")
+
+
+def test_a_node_that_is_down_learns_nothing_before_a_tombstone_is_collected() -> None:
+    """The search of a late copy to a target that may crash goes to its end."""
+    found = check(
+        built({**REPAIRED, **CRASH, "requests": ("K1 delete QUORUM",)}), partial_order=True
+    )
+    assert (found.violation, found.verdict) == (None, "up to order")
+
+
+def test_a_read_of_all_replicas_may_fail_while_a_quorum_lives() -> None:
+    """Of the three one crashes: no promise is broken, nor is it a known cost."""
+    given = {**SERVER, **CRASH, "kind": "repair", "requests": ("K1 read ALL",)}
+    found = check(built(given), partial_order=True, max_states=3000)
+    assert (found.violation, found.costs) == (None, ())
 
 
 @pytest.mark.deep

@@ -222,6 +222,10 @@ def test_an_rf_change_by_racks_that_do_not_suffice_ends_with_its_reason(
         ({"words": "truncate_table ks.other"}, "operations"),
         ({"words": "truncate_table ks"}, "operations"),
         ({"tablets": ("A B", "C")}, "tablets"),
+        (
+            {"tablets": ("C D",), "words": "removenode C", "down": ("C",), "ignored": ("D",)},
+            "tablets",
+        ),
     ],
 )
 def test_the_model_refuses_a_malformed_rf_change_or_truncate(
