@@ -334,7 +334,12 @@ class Timeline:
         return _Place(parent.depth + 1, begun, followed, model)
 
     def suggest(self) -> Any | None:
-        """The next action by the script, or else by the model's default schedule; None: nothing."""
+        """The next action of the branch; at its tip, that of the script, or else of the model's
+        default schedule. None: nothing.
+        """
+        line, following = self._branch(), self._places[self.at].depth + 1
+        if self._on_line(self.at) and following < len(line):
+            return self.moments[line[following]].action
         followed = self._places[self.at].followed
         if followed < len(self.script):
             option = self.here.find(self.state, self.script[followed])

@@ -199,6 +199,19 @@ def test_lines_of_a_script_take_the_place_of_suggestions() -> None:
     assert tuple(verbs[:5]) == timeline.script == scenario_of("one-gives-up")[1].script
 
 
+def test_what_was_chosen_is_suggested_where_one_looks_back() -> None:
+    """The button and the key for one step on do the same; at a tip the schedule goes on."""
+    timeline = scenario("bootstrap")
+    chosen = [*timeline.model.actions(timeline.state)][-1]
+    assert timeline.suggest() != chosen
+    timeline.do(chosen)
+    timeline.back()
+    assert timeline.suggest() == chosen
+    timeline.do(timeline.model.suggest(timeline.state))
+    timeline.back()
+    assert timeline.suggest() == timeline.model.suggest(timeline.state) != chosen
+
+
 OFF = "transitive-closure"
 
 
