@@ -100,8 +100,7 @@ STATES: dict[str, State] = {"N": "normal", "J": "joining", "L": "leaving", "M": 
 
 def node_name(text: str, field: str) -> str:
     """A node's name: its address in canonical form, a port kept. Raises BadInput for none."""
-    with_port = _PORT.fullmatch(text)
-    if with_port is None:
+    if (with_port := _PORT.fullmatch(text)) is None:
         return _canonical(text, text, field)
     host, port = with_port["host"], int(with_port["port"])
     if port > 65535:
@@ -254,8 +253,7 @@ def _status_node(line: str, source: str, number: int, dc: str, single: bool) -> 
         seen = replace(seen, host_id=row["host_id"].lower())
     if not single:
         return seen if row["count"] == "?" else replace(seen, count=int(row["count"]))
-    token = token_of(row["token"])
-    if token is None:
+    if (token := token_of(row["token"])) is None:
         raise bad_line(source, number, line, "a row with a token, a signed 64-bit integer")
     return replace(seen, tokens=(token,))
 
@@ -477,8 +475,7 @@ def _details(rest: str, source: str, number: int, line: str) -> Details:
         raise bad_line(source, number, line, RANGE_ROW)
     replicas = []
     for detail in details[:-3].split("), EndpointDetails("):
-        fields = _DETAIL.fullmatch(detail)
-        if fields is None:
+        if (fields := _DETAIL.fullmatch(detail)) is None:
             raise bad_line(source, number, line, RANGE_ROW)
         dc, rack = (place_name(name, field) for name in (fields[2], fields[3]))
         replicas.append(Seen(node_name(fields[1], field), dc, rack))

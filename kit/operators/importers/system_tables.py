@@ -130,8 +130,7 @@ def read_topology(path: Readable) -> TopologyTable:
 
 def parse_topology(text: str, source: str) -> TopologyTable:
     """Read a dump of ``system.topology``. Raises BadInput naming the line or row and column."""
-    rows = list(_rows(text, source, TOPOLOGY_TABLE))
-    if not rows:
+    if not (rows := list(_rows(text, source, TOPOLOGY_TABLE))):
         gossiped = "a server has none while its topology is gossiped (see recover --release)"
         raise BadInput(source, "no row", f"rows of system.topology, one for each node; {gossiped}")
     statics = _statics(rows)

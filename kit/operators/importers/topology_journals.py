@@ -185,8 +185,7 @@ def _entries(text: str, source: str, others: Counter[str]) -> Iterator[_Timed]:
     turns = 0
     before: datetime | None = None
     for number, line in enumerate(text.split("\n"), 1):
-        says = _SAYS.search(line)
-        if not says:
+        if not (says := _SAYS.search(line)):
             level = _GRADE.search(line[:HEAD])
             error = "at level ERROR " if level and level[1] == "ERR" else ""
             strong = "strongly consistent tables (not modelled)"
