@@ -338,8 +338,7 @@ class Drill:
 
     def _own_steps(self) -> Iterator[str]:
         for _ in range(MOST_OWN_STEPS):
-            own = self.kind.own_step(self.timeline.model, self.timeline.state)
-            if own is None:
+            if (own := self.kind.own_step(self.timeline.model, self.timeline.state)) is None:
                 return
             yield done(self.timeline, own)
 
@@ -347,8 +346,7 @@ class Drill:
 def done(timeline: Timeline, action: Any) -> str:
     """Do what a command is, and say it. Raises Refused, in a line, for what the model refuses."""
     model, state = timeline.model, timeline.state
-    end = model.comes_to(state, action)
-    if end is None:
+    if (end := model.comes_to(state, action)) is None:
         raise Refused(f"{model.verb(action)}: nothing like that can be done now")
     if isinstance(end, Refusal):
         raise Refused(refusal_line(end))

@@ -140,8 +140,7 @@ class Grammar:
 
         Raises BadInput naming the first word that no form has there, and what is allowed.
         """
-        words = _words(line)
-        if not words:
+        if not (words := _words(line)):
             raise BadInput("command", NOTHING, one_of("", self._firsts()))
         readings: list[tuple[_Reading, Form]] = []
         for form in sorted(self.forms, key=lambda form: form.absent):
