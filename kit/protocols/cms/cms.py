@@ -369,8 +369,7 @@ class Cms(declared.NodeModel[CmsState]):
 
     def step_of(self, s: CmsState, members: Members) -> str:
         """The next event of a change of the members; empty: none is to be made."""
-        wanted = self.wanted(s, members)
-        if not wanted:
+        if not (wanted := self.wanted(s, members)):
             return ""
         if not self.one_at_a_time:
             return f"{rules.REPLACE} {letters(wanted)}" if wanted != members.readers else ""
@@ -1010,8 +1009,7 @@ class Cms(declared.NodeModel[CmsState]):
 
     def words(self, before: Any, action: Any, after: Any) -> dict[str, Any]:
         """The epoch that a step made, the event, who stored it, and what a repair brought."""
-        name = getattr(action, "member", getattr(action, "node", ""))
-        if not name:
+        if not (name := getattr(action, "member", getattr(action, "node", ""))):
             return {}
         node = self.number(name)
         log = after.nodes[node].log

@@ -480,8 +480,7 @@ class Commit(declared.NodeModel[CommitState]):
         if work.newest and self.accepted_first:
             value = work.newest.entry
         else:
-            ended = self.judged(mine.log, work.request)
-            if ended:
+            if ended := self.judged(mine.log, work.request):
                 return s.at(node, handles=Handling(work.request, answer=ended))
             value = Entry(epoch, self.submissions[work.request].event, self.id_of(work.request))
         slot = mine.slot(epoch)

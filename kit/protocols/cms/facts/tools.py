@@ -406,8 +406,7 @@ class MigratingServers(LoggingServers):
     def logged(self, now: DrillMoment) -> Iterator[LoggedEvent]:
         """The log that the asked node runs by. Raises Refused where its CMS has no quorum."""
         m, s = now.model, now.state
-        log = s.log_of(s.nodes[now.here])
-        if log is None:
+        if (log := s.log_of(s.nodes[now.here])) is None:
             return
         read_at_quorum(m, log.members_at(log.top), s.up)
         change = SCHEMA_CHANGE if m.requested == "schema" else KINDS[rules.CHANGE]
