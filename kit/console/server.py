@@ -431,8 +431,7 @@ class Servers:
         options = now.model.options(now.state)
         of_kind = [each for each in options if _fits(now.model.verb(each[0]).split(), like)]
         if not of_kind:
-            typed = command.format_map(given)
-            raise Refused(f"{typed}: {self.idle(now, given, command)}")
+            raise Refused(f"{command.format_map(given)}: {self.idle(now, given, command)}")
         return CommandReply(actions=(min(of_kind, key=lambda option: option[1] is not None)[0],))
 
     def idle(self, now: DrillMoment, given: Given, command: str) -> str:

@@ -128,8 +128,7 @@ def parse_set(text: str, field: str) -> list[Value]:
 
 def parse_map(text: str, field: str) -> dict[str, Value]:
     """A CQL map to texts or numbers. Raises BadInput for another text, or a key that is twice."""
-    value = parse_literal(text, field, MAP)
-    if value == [] and text.strip()[:1] == "{":
+    if (value := parse_literal(text, field, MAP)) == [] and text.strip()[:1] == "{":
         return {}
     if not isinstance(value, dict):
         raise BadInput(field, text, MAP)

@@ -316,8 +316,7 @@ class _RingText:
         seen: dict[str, Seen] = {}
         places: set[str] = set()
         for begin, end in pairwise([*begins, len(lines)]):
-            dc = lines[begin].partition(":")[2].strip()
-            if not dc or dc in places:
+            if not (dc := lines[begin].partition(":")[2].strip()) or dc in places:
                 allowed = "Datacenter: and a name, each once, from one output"
                 raise bad_line(source, begin + 1, lines[begin], allowed)
             places.add(dc)
@@ -343,8 +342,7 @@ class _RingText:
         if last is not None or (at < end and not lines[at].strip()):
             at += 1
         stop, nodes, tail = self._rows(at, end, dc)
-        count = sum(len(node.tokens or ()) for node in nodes)
-        if not count:
+        if not (count := sum(len(node.tokens or ()) for node in nodes)):
             allowed = "a datacenter with rows (is the output cut short?)"
             raise BadInput(f"{source} line {begin + 1}", dc, allowed)
         if last is not None and tail != last:
@@ -410,8 +408,7 @@ class _RingText:
 
     def _trailers(self, at: int, end: int) -> None:
         for place in range(at, end):
-            line = self.lines[place].strip()
-            if line and not line.startswith(TRAILERS):
+            if (line := self.lines[place].strip()) and not line.startswith(TRAILERS):
                 raise bad_line(self.source, place + 1, line, BESIDE)
 
 
@@ -441,8 +438,7 @@ def parse_describering_text(text: str, source: str) -> Listing:
     seen: dict[str, Seen] = {}
     known: dict[str, tuple[str, ...]] = {}
     for number, raw in enumerate(text.split("\n"), 1):
-        line = raw.strip()
-        if not line or (not ranges and line.startswith(HEADINGS)):
+        if not (line := raw.strip()) or (not ranges and line.startswith(HEADINGS)):
             continue
         bounds, comma, rest = line.partition(", endpoints:[")
         tokens = _BOUNDS.fullmatch(bounds)

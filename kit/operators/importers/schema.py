@@ -395,8 +395,7 @@ def _add_statements(parts: SchemaParts, text: str, source: str) -> None:
 
 
 def _keyspace(words: cql.Statement, text: str, where: str) -> CqlKeyspace:
-    at = _after_exists(words, 2)
-    if at >= len(words) or words[at].kind == "mark":
+    if (at := _after_exists(words, 2)) >= len(words) or words[at].kind == "mark":
         raise BadInput(where, "CREATE KEYSPACE", "the name of a keyspace after it")
     name = place_name(words[at].called, f"{where} keyspace")
     given = _properties(words[at + 1 :], text, where, ("replication", "tablets"))

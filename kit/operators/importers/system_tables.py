@@ -557,8 +557,7 @@ def _check_names(names: Collection[str], where: str, table: cql.SystemTable) -> 
     for name in names:
         if name not in table.columns and name.lower() in table.columns:
             raise BadInput(where, name, f"columns as {table.name} has them: {name.lower()}")
-    missing = [name for name in table.needed if name not in names]
-    if missing:
+    if missing := [name for name in table.needed if name not in names]:
         allowed = f"rows of {table.name}, with the column {missing[0]}; CSV has a header"
         raise BadInput(where, ", ".join(map(str, names)), allowed)
 
