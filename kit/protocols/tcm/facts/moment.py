@@ -162,8 +162,7 @@ def _bounds(m: TcmCluster, keyspace: str, range_: Range) -> tuple[str, int, int,
 
 def sizes(m: TcmCluster) -> Sizes | None:
     """The bytes that the ring holds, as far as they are known."""
-    stored = m.parameters.stored
-    if stored is None or not (stored.nodes or stored.ranges):
+    if (stored := m.parameters.stored) is None or not (stored.nodes or stored.ranges):
         return None
     cluster = m.tcm.cluster
     return memo(m, "sizes", lambda: sizes_of(stored, cluster.ring, cluster.keyspaces))
@@ -325,8 +324,7 @@ def rows(
     names, snapshot = keyspaces(m), m.snapshot(s, at)
     keyspace = names[0] if keyspace is None else keyspace
     check_one_of("keyspace", keyspace, names)
-    group = snapshot.metadata.group_of(keyspace)
-    if group is None:
+    if (group := snapshot.metadata.group_of(keyspace)) is None:
         return ()
     placement = snapshot.placements[group]
     reads = {(r.left, r.right): r.replicas for r in placement.reads.rows(m.names)}
