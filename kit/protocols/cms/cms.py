@@ -635,8 +635,7 @@ class Cms(declared.NodeModel[CmsState]):
     def choose(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
         """An operator adds a member by hand, or removes one."""
         members = self.known(s, member)
-        chosen = (members.chosen or members.writers) ^ 1 << node
-        if not chosen:
+        if not (chosen := (members.chosen or members.writers) ^ 1 << node):
             return refused("the CMS would be empty")
         return self.commit(s, member, by, f"{rules.CHOOSE} {letters(chosen)}")
 
@@ -706,8 +705,7 @@ class Cms(declared.NodeModel[CmsState]):
         """An operator asks for a CMS without {ignored}: {member} commits this as epoch {epoch},
         stored by {who}.
         """
-        sizes = self.known(s, member).sizes
-        return self.resize_to(s, member, by, sizes, self.mask(ignored))
+        return self.resize_to(s, member, by, self.known(s, member).sizes, self.mask(ignored))
 
     @order(
         tag="cancel", each=lambda m, s: (vote for vote in m.votes(s) if m.known(s, vote[0]).pending)
