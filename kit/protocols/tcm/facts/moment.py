@@ -262,7 +262,7 @@ class NodeRow(Struct, frozen=True):
     """A node: where it is, what it owns, what it is doing.
 
     ``tokens`` of a newcomer are those that it will own. Of one that moves, ``coming`` are those
-    that it will own beside, ``going`` those that it will give up.
+    that it will own beside.
     """
 
     name: str
@@ -272,7 +272,6 @@ class NodeRow(Struct, frozen=True):
     status: str
     up: bool
     coming: tuple[int, ...] = ()
-    going: tuple[int, ...] = ()
 
 
 def space(m: TcmCluster) -> TokenSpace:
@@ -392,9 +391,8 @@ def nodes(m: TcmCluster, s: Any) -> Iterator[NodeRow]:
         now = "joined" if node.tokens else ("left" if begun.tokens else "registered")
         own, planned = node.tokens, planned_tokens(metadata.sequences, node.name)
         coming = tuple(token for token in planned if own and token not in own)
-        going = tuple(token for token in own if token not in planned) if planned else ()
         up, place = node.name not in s.tcm.down, (node.name, node.dc, node.rack)
-        yield NodeRow(*place, own or planned, status.get(node.name, now), up, coming, going)
+        yield NodeRow(*place, own or planned, status.get(node.name, now), up, coming)
 
 
 @kept_rows("log", "tcm.events", "tcm.down")
