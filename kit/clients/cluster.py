@@ -106,8 +106,7 @@ class ServedCluster:
         if isinstance(self.source, Session):
             return self.source.step()
         with self.lock:
-            moment = self.source.forward()
-            if moment is None:
+            if (moment := self.source.forward()) is None:
                 raise Refused("no step comes next on its own")
             self.look()
             return moment
@@ -118,8 +117,7 @@ class ServedCluster:
             if isinstance(self.source, Session):
                 return self.source.act(action)
             if isinstance(action, str):
-                option = self.source.here.find(self.source.state, action)
-                if option is None:
+                if (option := self.source.here.find(self.source.state, action)) is None:
                     here = self.source.here
                     verbs = ", ".join(map(here.verb, here.actions(self.source.state)))
                     raise BadInput("action", action, verbs or "nothing: no action is possible here")
@@ -238,8 +236,7 @@ class ServedCluster:
         everything that is stored stays as it is; whether there are such ones.
         """
         old = self.timeline
-        slim = rows.slimmer(self.now(0), self._own - {*self.waiting})
-        if slim is None:
+        if (slim := rows.slimmer(self.now(0), self._own - {*self.waiting})) is None:
             return False
         model, kept, today = slim
         new, given = Timeline(model, old.script), asdict(model.parameters)

@@ -166,17 +166,14 @@ def _start(state: bytes) -> int:
 
 
 def _batch(read: Reader) -> Message:
-    kind = read.number("B", "batch type")
-    if kind > COUNTERS:
+    if (kind := read.number("B", "batch type")) > COUNTERS:
         raise MalformedError(f"batch type {kind}: must be 0 to 2")
     statements: list[str | bytes] = []
     values: list[tuple[Any, ...]] = []
-    many = read.count("BATCH")
-    if many > MOST_IN_BATCH:
+    if (many := read.count("BATCH")) > MOST_IN_BATCH:
         raise MalformedError(f"BATCH: {many} statements, at most {MOST_IN_BATCH} are allowed")
     for _ in range(many):
-        prepared = read.number("B", "kind of statement")
-        if prepared > 1:
+        if (prepared := read.number("B", "kind of statement")) > 1:
             raise MalformedError(f"kind of statement {prepared}: must be 0 or 1")
         known = (read.sized("id", "H") or b"") if prepared else read.string("statement", "i")
         statements.append(known)

@@ -51,8 +51,7 @@ class Reader:
 
     def count(self, what: str) -> int:
         """How many of something follow. Raises MalformedError for more than ``MOST``."""
-        number = self.number("H", what)
-        if number > MOST:
+        if (number := self.number("H", what)) > MOST:
             raise MalformedError(f"{what}: {number} are announced, but at most {MOST} are allowed")
         return number
 

@@ -50,8 +50,7 @@ class Connection:
 
     def __init__(self, hall: Served, at: int, reader: asyncio.StreamReader, writer: Any) -> None:
         self.hall, self.at, self.reader, self.writer = hall, at, reader, writer
-        wait = partial(awaited, hall)
-        self.talk = Conversation(hall, at, hall.prepared, wait)
+        self.talk = Conversation(hall, at, hall.prepared, partial(awaited, hall))
         self.open: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:

@@ -232,8 +232,7 @@ class _Parser:
         named = self.table()
         where = self.pairs("AND") if self.says("WHERE") else {}
         limit = self.value() if self.says("LIMIT") else None
-        filters = self.says("ALLOW")
-        if filters:
+        if filters := self.says("ALLOW"):
             self.need("FILTERING")
         return Statement("select", *named, columns, {}, where, limit, shape=shape, filters=filters)
 

@@ -145,8 +145,7 @@ class Catalog:
 
     def table(self, keyspace: str, name: str) -> Table:
         """A table by its name. Raises BadInput where the node has none."""
-        known = self.tables.get(f"{keyspace}.{name}")
-        if known is None:
+        if (known := self.tables.get(f"{keyspace}.{name}")) is None:
             raise BadInput("table", f"{keyspace}.{name}", f"one of {', '.join(self.tables)}")
         return known
 
@@ -175,8 +174,7 @@ class Catalog:
 
     def partitioner(self) -> str | None:
         """That of the ring: in a small token space a key is its own token."""
-        ring = self.ring()
-        if ring is None or (ring.space.low < 0 and ring.space != MURMUR3):
+        if (ring := self.ring()) is None or (ring.space.low < 0 and ring.space != MURMUR3):
             return None
         of = "Murmur3" if ring.space == MURMUR3 else "ByteOrdered"
         return f"{PARTITIONERS}{of}Partitioner"
@@ -188,8 +186,7 @@ class Catalog:
 
     def version(self, at: int) -> str | None:
         """The schema version of a node, as a UUID; None where there is no schema."""
-        said = self.tools.version(self.now, at)
-        if not said:
+        if not (said := self.tools.version(self.now, at)):
             return None
         try:
             return str(UUID(said))

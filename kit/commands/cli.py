@@ -41,9 +41,7 @@ def kinds_of(text: str) -> Iterator[FileKind]:
         yield TRACE
         return
     for family in families():
-        for kind in family.importers:
-            if kind.is_one(text):
-                yield kind
+        yield from (kind for kind in family.importers if kind.is_one(text))
 
 
 def elsewhere(words: Sequence[str]) -> str:

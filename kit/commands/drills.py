@@ -63,8 +63,7 @@ def _lines(under_way: Drill) -> Iterator[str]:
 
     Ctrl-C drops the line that a person has begun, as in a shell: nothing that was done is lost.
     """
-    person = sys.stdin.isatty()
-    if person:
+    if person := sys.stdin.isatty():
         _complete_with(under_way)
     elif hasattr(sys.stdin, "reconfigure"):
         sys.stdin.reconfigure(errors="replace")
@@ -88,8 +87,7 @@ def _read(before: int) -> str:
     if before >= MOST_ENTRIES:
         put(f"(a drill has at most {MOST_ENTRIES:,} lines: the rest is ignored)")
         raise EOFError
-    line = sys.stdin.readline(LONGEST_READ)
-    if not line:
+    if not (line := sys.stdin.readline(LONGEST_READ)):
         raise EOFError
     if len(line) == LONGEST_READ:
         put(f"(a line has less than {LONGEST_READ:,} characters: nothing more is read)")

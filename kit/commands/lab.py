@@ -39,8 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         raise KitError("JupyterLab is not installed here; run pip install kit-cluster-metadata")
     first = START if options.lesson is None else START.with_name(lesson(options.lesson).file)
     wanted = FIRST_PORT if options.port is None else port_number(options.port)
-    port = choose_port(wanted)
-    if port != wanted:
+    if (port := choose_port(wanted)) != wanted:
         _say(f"port {wanted} is taken; using {port}")
     root = serving_root(Path(__file__).resolve().parent.parent, Path.cwd())
     window = not options.no_browser and has_window(os.environ, sys.platform)

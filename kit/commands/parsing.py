@@ -77,8 +77,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing the usage; words that are missing are named."""
-        missing = message.partition("required: ")[2]
-        if not missing:
+        if not (missing := message.partition("required: ")[2]):
             raise KitError(f"{self.prog}: {message}; {self.prog} --help shows what is allowed")
         raise BadInput(missing, self.given or NOTHING, self.wanted(missing.partition(",")[0]))
 

@@ -117,8 +117,7 @@ def opened(what: str, own: str | None = None) -> tuple[Timeline, tuple[str, ...]
         if what not in files():
             raise BadInput(error.field, what, own_models.or_a_file(what, error.allowed)) from None
         return _script(str(files()[what]))
-    model = build(entry.name, scenario.parameters, scenario.off)
-    timeline = Timeline(model, scenario.script)
+    timeline = Timeline(build(entry.name, scenario.parameters, scenario.off), scenario.script)
     while len(timeline.moments) < MOST_PLAYED and timeline.forward() is not None:
         pass
     return timeline, ()
@@ -128,8 +127,7 @@ def _suggested(model: Model[Any, Any]) -> tuple[Timeline, tuple[str, ...]]:
     timeline = Timeline(model)
     seen = {timeline.state: 0}
     while len(timeline.moments) < MOST_PLAYED and timeline.forward() is not None:
-        before = seen.setdefault(timeline.state, timeline.at)
-        if before != timeline.at:
+        if (before := seen.setdefault(timeline.state, timeline.at)) != timeline.at:
             same = f"its state is that of step {before}, so it would go on as it did from there"
             return timeline, (f"step {timeline.at} is the last: {same}",)
     if len(timeline.moments) < MOST_PLAYED:

@@ -265,8 +265,7 @@ def _searched(search: SearchPlan, symmetry: bool, partial_order: bool, most: int
         partial_order=partial_order,
         progress=True,
     )
-    violation = result.violation
-    if violation is None or search.begun is None:
+    if (violation := result.violation) is None or search.begun is None:
         return result
     actions = (*search.begun.actions, *violation.actions)
     return replace(result, violation=replace(violation, actions=actions))
@@ -283,8 +282,7 @@ def _search(given: Namespace) -> SearchPlan:
 
     Raises BadInput naming the word of the command line that does not serve.
     """
-    breaks = given.breaks
-    if breaks is None:
+    if (breaks := given.breaks) is None:
         return SearchPlan(_model(given, {}))
     entry, scenario = named(given.model)
     off = registry.safeguards_off(entry, tuple(given.off))

@@ -226,8 +226,7 @@ class MetadataServers(GossipServers):
 
     def known_ring(self, now: DrillMoment, at: int) -> KnownRing | None:
         """The tokens in the directory of the node that is asked."""
-        space = self.space(now)
-        if space is None:
+        if (space := self.space(now)) is None:
             return None
         listed = self.listed(now, at).items()
         return KnownRing(space, {place: node.tokens or () for place, node in listed})

@@ -186,8 +186,7 @@ def drills() -> tuple[str, ...]:
 
     A scenario may have a drill of its own, beside its model's or alone.
     """
-    names = chain.from_iterable(map(_drills_of, drill_places()))
-    return tuple(dict.fromkeys(names))
+    return tuple(dict.fromkeys(chain.from_iterable(map(_drills_of, drill_places()))))
 
 
 def _drills_of(place: str) -> tuple[str, ...]:
@@ -329,17 +328,14 @@ class Drill:
         return form not in self.kind.forms
 
     def _do(self, answer: CommandReply, said: list[str]) -> None:
-        for action in answer.actions:
-            words = done(self.timeline, action)
-            said.append(answer.said.get(action, words))
+        said.extend(answer.said.get(each, done(self.timeline, each)) for each in answer.actions)
         said.extend(self._own_steps() if answer.actions else ())
         self._marks[self.timeline.at] = self.now.marks | {*answer.marks}
         self.place = answer.place or self.place
 
     def _own_steps(self) -> Iterator[str]:
         for _ in range(MOST_OWN_STEPS):
-            own = self.kind.own_step(self.timeline.model, self.timeline.state)
-            if own is None:
+            if (own := self.kind.own_step(self.timeline.model, self.timeline.state)) is None:
                 return
             yield done(self.timeline, own)
 
@@ -347,8 +343,7 @@ class Drill:
 def done(timeline: Timeline, action: Any) -> str:
     """Do what a command is, and say it. Raises Refused, in a line, for what the model refuses."""
     model, state = timeline.model, timeline.state
-    end = model.comes_to(state, action)
-    if end is None:
+    if (end := model.comes_to(state, action)) is None:
         raise Refused(f"{model.verb(action)}: nothing like that can be done now")
     if isinstance(end, Refusal):
         raise Refused(refusal_line(end))
@@ -399,8 +394,7 @@ def _own_forms(drill: Drill) -> Iterator[Form]:
 
     def hinted(now: DrillMoment) -> Iterator[str]:
         left = [step for step in checklist(now) if not step.done]
-        step = next((step for step in left if not step.missed), None)
-        if step is not None:
+        if (step := next((step for step in left if not step.missed), None)) is not None:
             yield f"next, {step.name}: {step.what}"
         elif left:
             missed = ", ".join(step.name for step in left)

@@ -140,8 +140,7 @@ class Grammar:
 
         Raises BadInput naming the first word that no form has there, and what is allowed.
         """
-        words = _words(line)
-        if not words:
+        if not (words := _words(line)):
             raise BadInput("command", NOTHING, one_of("", self._firsts()))
         readings: list[tuple[_Reading, Form]] = []
         for form in sorted(self.forms, key=lambda form: form.absent):
@@ -150,8 +149,7 @@ class Grammar:
                 return form, reading.given
             if not form.absent:
                 readings.append((reading, form))
-        furthest = max(reading.fits for reading, _ in readings)
-        if not furthest:
+        if not (furthest := max(reading.fits for reading, _ in readings)):
             raise _unknown(words[0].text, self._firsts())
         raise _misfit(words, furthest, [pair for pair in readings if pair[0].fits == furthest])
 
@@ -185,8 +183,7 @@ class Grammar:
         lines = [form.text]
         for name in names:
             slot = self.slots[name]
-            values = list(_values(slot, moment))
-            if not values or len(values) > most:
+            if not (values := list(_values(slot, moment))) or len(values) > most:
                 return
             texts = [", ".join(values)] if slot.many else values
             lines = [line.replace(f"{{{name}}}", text) for line in lines for text in texts]

@@ -283,8 +283,7 @@ class NodeTable(Struct, frozen=True):
         """Raises Refused, as the server does, for a value that is not of a column's type."""
         is_number = value.removeprefix("-").isdecimal()
         constant = ("INTEGER" if is_number else "UUID") if isinstance(value, Bare) else "STRING"
-        kind = self.types[column]
-        if kind not in FITTING[constant]:
+        if (kind := self.types[column]) not in FITTING[constant]:
             wrong = f"Invalid {constant} constant ({value})"
             raise Refused(f'{wrong} for "{column}" of type {kind}')
 
@@ -432,8 +431,7 @@ class Servers:
         options = now.model.options(now.state)
         of_kind = [each for each in options if _fits(now.model.verb(each[0]).split(), like)]
         if not of_kind:
-            typed = command.format_map(given)
-            raise Refused(f"{typed}: {self.idle(now, given, command)}")
+            raise Refused(f"{command.format_map(given)}: {self.idle(now, given, command)}")
         return CommandReply(actions=(min(of_kind, key=lambda option: option[1] is not None)[0],))
 
     def idle(self, now: DrillMoment, given: Given, command: str) -> str:
@@ -538,8 +536,7 @@ class Servers:
         Raises BadInput when it has not, naming those that it has.
         """
         m, verb = now.model, f"{given['event']} {given['node']}"
-        option = m.find(now.state, verb)
-        if option is None:
+        if (option := m.find(now.state, verb)) is None:
             raise BadInput("happen", verb, possible(now, self.events))
         return CommandReply(actions=(option[0],))
 
@@ -716,8 +713,7 @@ def by_verb(act: Act, about: str, unless: Callable[[Any], str | bool] = lambda n
 
     def answer(now: DrillMoment, given: Given) -> CommandReply:
         name = str(given["node"])
-        why = unless(now.state.nodes[now.number(name)])
-        if why:
+        if why := unless(now.state.nodes[now.number(name)]):
             raise Refused(f"{name} {why}")
         return CommandReply(actions=(act(**given),))
 

@@ -70,5 +70,4 @@ def badges(*runs: Any, kept: str | PathLike[str] | None = None) -> Sheet:
     signs = (("✓" if each.sight in now else "–", each) for each in every_badge())
     rows = tuple((sign, each.sight, each.scenario) for sign, each in signs)
     count = sum(sign == "✓" for sign, _, _ in rows)
-    title = f"Have you seen it? {count} of {len(rows)}"
-    return Sheet(title, HEADINGS, rows)
+    return Sheet(f"Have you seen it? {count} of {len(rows)}", HEADINGS, rows)

@@ -64,12 +64,10 @@ class Explained(Struct, Shown, frozen=True):
 
     def caption(self) -> str:
         """The content of the picture, in words."""
-        timeline = timeline_at(self.entry)
-        if timeline is None:
+        if (timeline := timeline_at(self.entry)) is None:
             return f"images/{self.entry.picture}"
         name, step = self.entry.scene or ("", 0)
-        text = timeline.moments[timeline.at].say
-        return f"{name}, step {step}: {text}"
+        return f"{name}, step {step}: {timeline.moments[timeline.at].say}"
 
     def draw(self) -> Frag:
         """The word, what it means, and its picture with the same in words."""

@@ -122,8 +122,7 @@ class Hunt:
     def suspects(self, number: int) -> Sheet:
         """The safeguards that a variant may lack: each with its id and its sentence."""
         rows = tuple((g.id, g.title) for g in self.suspected(number))
-        title = f"Variant {number}: one of these is missing"
-        return Sheet(title, ("id", "safeguard"), rows)
+        return Sheet(f"Variant {number}: one of these is missing", ("id", "safeguard"), rows)
 
     def accuse(self, number: int, word: str) -> Judgement:
         """Say which safeguard is missing, by id or name; it is kept for the exercise, and once it
@@ -199,8 +198,7 @@ def drawn(seed: int, of: str = OF) -> tuple[Variant, ...]:
     """
     if type(seed) is not int or not 0 <= seed <= MOST_SEED:
         raise BadInput("seed", seed, f"a whole number from 0 to {MOST_SEED}")
-    pools = {model: pool for model, pool in hunts().items() if pool.of == of}
-    if not pools:
+    if not (pools := {model: pool for model, pool in hunts().items() if pool.of == of}):
         raise BadInput("of", of, one_of(of, sorted({pool.of for pool in hunts().values()})))
     chance = Chance(seed)
     variants: list[Variant] = []
@@ -211,8 +209,7 @@ def drawn(seed: int, of: str = OF) -> tuple[Variant, ...]:
         for _ in range(VARIANTS // len(pools) + (place < VARIANTS % len(pools))):
             left = left or list(pool.safeguards)  # a small pool gives each more than once
             safeguard = known[left.pop(chance.below(len(left)))]
-            parameters = {**safeguard.smallest, **pool.budgets}
-            variants.append(Variant(model, parameters, safeguard))
+            variants.append(Variant(model, {**safeguard.smallest, **pool.budgets}, safeguard))
     mixed = []
     while variants:
         mixed.append(variants.pop(chance.below(len(variants))))
@@ -245,8 +242,7 @@ def judged(variant: Variant, number: int, word: Any) -> Judgement:
     known = {w: g for g in suspected(variant) for w in (g.id, g.name)}
     if not isinstance(word, str) or word not in known:
         raise BadInput("safeguard", word, one_of(word, list(known)))
-    safeguard = known[word]
-    if safeguard == variant.missing:
+    if (safeguard := known[word]) == variant.missing:
         heading = f"Right: that is what variant {number} lacks."
         return Judgement(True, heading, (f"{safeguard.title}.",))
     heading = f"No: {safeguard.id} is not what variant {number} lacks."

@@ -86,8 +86,7 @@ def keep_names(path: str | os.PathLike[str], names: Iterable[str], field: str) -
     """
     with held(path, b"[]", field) as place:
         before = names_in(place, field)
-        now = [*dict.fromkeys([*before, *names])]
-        if now != before:
+        if (now := [*dict.fromkeys([*before, *names])]) != before:
             write_whole(place, to_json(now), field)
     return now
 
@@ -128,8 +127,7 @@ class LessonList:
 
         They are out of the way of keyboards and screen readers, which have the list.
         """
-        file = drawing_file(MAP)
-        if file is None:
+        if (file := drawing_file(MAP)) is None:
             return ""
         alt = "A map of the course. Each arrow shows what you need first. "
         alt += "The lessons are listed below."

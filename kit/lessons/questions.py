@@ -80,8 +80,7 @@ def changes(timeline: Timeline) -> PosedQuestion:
     scene = scene_of(ahead)
     former, panels = scene.former(), [each for each in views.panels if is_shown(each, scene)]
     moved = [each.name for each in panels if former and each.text(former) != each.text(scene)]
-    question = views.asks(scene, panels, moved, anywhere=True)
-    if question is None:
+    if (question := views.asks(scene, panels, moved, anywhere=True)) is None:
         verb = ahead.model.verb(ahead.now.action)
         raise KitError(f"predict: nothing can be asked about the step that comes: {verb}")
     behind = len(ahead.path()) - len(timeline.path()) - 1

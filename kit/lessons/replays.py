@@ -180,8 +180,7 @@ def run_to(model: Model[Any, Any], goals: Goals) -> tuple[str, ...] | None:
 def _one_by_one(model: Model[Any, Any], goals: Goals) -> Any:
     begun, met = (), _count(goals, Timeline(model))
     for seed in range(MORE_SEEDS):
-        walk = _walk(model, goals, begun, met + 1, seed, MORE_LEAVES)
-        if walk is not None:
+        if (walk := _walk(model, goals, begun, met + 1, seed, MORE_LEAVES)) is not None:
             begun, met = walk, _count(goals, Timeline.along(model, walk))
             if met == len(goals):
                 return begun
@@ -199,11 +198,9 @@ def _walk(
     """The actions of a walk up to the first moment at which so many goals are met; None: never."""
     timeline, chance, share = Timeline.along(model, begun), Chance(seed), leaves[seed % len(leaves)]
     while len(timeline.moments) <= LONGEST:
-        options = list(model.actions(timeline.state))
-        if not options:
+        if not (options := list(model.actions(timeline.state))):
             return None
-        suggested = model.suggest(timeline.state)
-        if suggested is None or chance.under(share):
+        if (suggested := model.suggest(timeline.state)) is None or chance.under(share):
             kind = chance.pick(tuple(dict.fromkeys(map(model.kind, options))))
             some = [action for action in options if model.kind(action) == kind]
             suggested = some[chance.below(len(some))]

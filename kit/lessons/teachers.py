@@ -63,8 +63,7 @@ def answered(an_exercise: Exercise) -> tuple[str, Judgement]:
     """
     task = an_exercise.task
     call = f'exercise("{task.name}")'
-    answer = _answer(task)
-    if answer is None:
+    if (answer := _answer(task)) is None:
         return f"{call}.key()", an_exercise.key()
     code, name, sent = answer
     marks = task.judge(sent)

@@ -107,8 +107,7 @@ def harms(source: str, *safeguards: str, **parameters: Any) -> Sheet:
     """
     rows = [_harm(Ground(source, parameters, off)) for off in (*((s,) for s in safeguards), ())]
     heads = "off", "safeguard", "states seen", "steps to the break"
-    title = f"What breaks first: {source}"
-    return Sheet(title, (*heads, "what is broken"), tuple(rows))
+    return Sheet(f"What breaks first: {source}", (*heads, "what is broken"), tuple(rows))
 
 
 @checked

@@ -49,8 +49,7 @@ def check_work(given: RingFile, cost: Cost) -> None:
     pairs = len(given.ring.nodes) ** 2
     room = once * cost.bytes + shown * cost.bytes_shown + pairs * cost.bytes_pair
     check_room(field, largest.replication.label, room)
-    seconds = once * cost.seconds + shown * cost.seconds_shown
-    if seconds > LONGEST:
+    if (seconds := once * cost.seconds + shown * cost.seconds_shown) > LONGEST:
         needs = f"work of at most {LONGEST:g} s, but this needs about {seconds:,.0f} s"
         advice = "leave out keyspaces, or use fewer replicas or tokens"
         raise BadInput(field, largest.replication.label, f"{needs}: {advice}")

@@ -75,8 +75,7 @@ def place_in(timeline: Timeline, story: Timeline, stored: int) -> tuple[int, int
             and story.moments[child].action == action
             and story.model_at(child).off == off
         )
-        at = next(same, -1)
-        if at < 0:
+        if (at := next(same, -1)) < 0:
             return None
     nexts = (min(story.children[each], default=stored) for each in range(stored))
     leaves = [each for each, after in enumerate(nexts) if after >= stored]

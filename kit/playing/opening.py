@@ -51,8 +51,7 @@ def open_named(name: str, given: Mapping[str, Any] = MappingProxyType({})) -> Op
     if name in model_names():
         return Opened(Timeline(build(name, given)), name)
     entry, scenario = scenario_of(name)
-    own = {**scenario.parameters, **given}
-    model = build(entry.name, own, scenario.off)
+    model = build(entry.name, {**scenario.parameters, **given}, scenario.off)
     timeline, full = Timeline(model, scenario.script), f"{entry.name}/{scenario.name}"
     timeline.tell(scenario.title)
     if full in files():

@@ -303,8 +303,7 @@ class Session:
         if trace.model != model.name or registered(model):
             self.show(Timeline.load(trace))
         else:  # the registry does not know it
-            again = made_again(model, trace.parameters, trace.off)
-            self.show(Timeline.load(trace, again))
+            self.show(Timeline.load(trace, made_again(model, trace.parameters, trace.off)))
 
     @checked
     def export(self, path: str | os.PathLike[str], *, limit: int = LIMIT) -> Exported:
@@ -497,8 +496,7 @@ class Session:
         runs = {macro.name: actions for macro, actions in self.rendered.views.runs}
         if name not in runs:
             raise BadInput("macro", name, f"one of {', '.join(runs) or 'none'}")
-        actions = list(runs[name](self.timeline.here, self.state))
-        if not actions:
+        if not (actions := list(runs[name](self.timeline.here, self.state))):
             raise Refused("Nothing to do here: every step of this run is already done.")
         return self.timeline.run(held(self.timeline, actions))
 
@@ -511,8 +509,7 @@ class Session:
     def _find(self, action: Any) -> Any:
         if not isinstance(action, str):
             return action
-        option = self.timeline.here.find(self.state, action)
-        if option is None:
+        if (option := self.timeline.here.find(self.state, action)) is None:
             verbs = ", ".join(map(self.model.verb, self.timeline.here.actions(self.state)))
             raise BadInput("action", action, verbs or "nothing: no action is possible here")
         return _permitted(*option)

@@ -67,8 +67,7 @@ class Pseudonyms:
         columns, rows = _rows(file, table)
         for fields in rows:
             for name, field in zip(columns, fields, strict=True):
-                kind = KINDS.get(name)
-                if kind and field:
+                if (kind := KINDS.get(name)) and field:
                     self.names[kind].add(field)
                 elif name in HOSTS:
                     self.hosts.update(map(str.lower, _UUID.findall(field)))

@@ -66,12 +66,10 @@ def parse_literal(text: str, field: str, allowed: str) -> object:
 def _words(text: str, field: str, allowed: str) -> Iterator[Word]:
     at, end = 0, len(text.rstrip())
     while at < end:
-        word = _WORD.match(text, at)
-        if word is None:
+        if (word := _WORD.match(text, at)) is None:
             raise BadInput(field, text[at : at + 60], allowed)
         at = word.end()
-        kind = str(word.lastgroup)
-        if kind == "number":
+        if (kind := str(word.lastgroup)) == "number":
             yield False, int(word[kind])
         elif kind == "bare":
             yield False, Bare(word[kind])
@@ -130,8 +128,7 @@ def parse_set(text: str, field: str) -> list[Value]:
 
 def parse_map(text: str, field: str) -> dict[str, Value]:
     """A CQL map to texts or numbers. Raises BadInput for another text, or a key that is twice."""
-    value = parse_literal(text, field, MAP)
-    if value == [] and text.strip()[:1] == "{":
+    if (value := parse_literal(text, field, MAP)) == [] and text.strip()[:1] == "{":
         return {}
     if not isinstance(value, dict):
         raise BadInput(field, text, MAP)
@@ -226,8 +223,7 @@ def statements(text: str, source: str) -> Iterator[Statement]:
 def _lexed(text: str, source: str) -> Iterator[CqlWord]:
     at, line = 0, 1
     while at < len(text):
-        match = _NAME.match(text, at)
-        if match is None:
+        if (match := _NAME.match(text, at)) is None:
             allowed = "CQL as printed by DESCRIBE SCHEMA, with every quote and comment closed"
             raise BadInput(f"{source} line {line}", text[at : at + 60], allowed)
         written = match.group()
@@ -358,8 +354,7 @@ def from_json(column: ColumnType, given: object, field: str) -> Cell:
 def _of_type(kind: CqlType, given: object, field: str) -> Cell:
     if kind.name in _SCALARS:
         read, words = _SCALARS[kind.name]
-        value = read(given)
-        if value is None:
+        if (value := read(given)) is None:
             raise BadInput(field, given, words)
         return value
     if kind.name == "map" and given == []:  # an empty literal does not tell which it is

@@ -63,8 +63,7 @@ def parse_json_rows(text: str, source: str) -> list[tuple[str, Row]]:
         line, where = raw.strip(), f"{source} line {number}"
         if line.startswith(MORE):
             line, page = line.removeprefix(MORE).strip(), where
-        count = re.fullmatch(r"\(([0-9]{1,9}) rows?\)", line)
-        if count:
+        if count := re.fullmatch(r"\(([0-9]{1,9}) rows?\)", line):
             if int(count[1]) != len(rows):
                 raise BadInput(where, line, f"the count of the rows above it, {len(rows)}")
             page = ""
@@ -92,8 +91,7 @@ def parse_csv_rows(text: str, source: str) -> list[tuple[str, Row]]:
 
     Raises BadInput for a header with a column twice, a row that is longer or shorter than it.
     """
-    values = sum(map(text.count, {COPY, "\n", delimiter(text)}))
-    if values > MOST_VALUES:
+    if (values := sum(map(text.count, {COPY, "\n", delimiter(text)}))) > MOST_VALUES:
         raise BadInput(source, f"{values} values", f"at most {MOST_VALUES} values in all rows")
     check_room(source, f"{values} values", values * BYTES + len(text))
     records = csv_records(text, source)
@@ -240,8 +238,7 @@ def _node(row: Row, where: str, warnings: list[str]) -> Seen:
         raise BadInput(f"{where} partitioner", partitioner, PARTITIONER)
     name = node_name(given, f"{where} address")
     tokens = _tokens(row["tokens"], f"{where} tokens")
-    host_id = row.get("host_id")
-    if host_id is not None:
+    if (host_id := row.get("host_id")) is not None:
         if not (isinstance(host_id, str) and re.fullmatch(HOST_ID, host_id)):
             raise BadInput(f"{where} host_id", host_id, "a UUID")
         host_id = host_id.lower()

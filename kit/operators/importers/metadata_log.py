@@ -176,8 +176,7 @@ def parse_metadata(text: str, source: str) -> DumpedMetadata:
     wrong or twice.
     """
     text = text.replace("\r\n", "\n")
-    form = _form(text)
-    if form is None:
+    if (form := _form(text)) is None:
         first = next((line for line in text.split("\n") if line.strip()), "")
         raise bad_line(source, 1, first, FORMS)
     if form == "describe":
@@ -204,8 +203,7 @@ def parse_metadata(text: str, source: str) -> DumpedMetadata:
 
 
 def _form(text: str) -> str | None:
-    first = text.lstrip("\n").split("\n", 1)[0].strip()
-    if first == TITLE:
+    if (first := text.lstrip("\n").split("\n", 1)[0].strip()) == TITLE:
         return "describe"
     if _HEAD.fullmatch(first):
         return "blocks"
@@ -262,8 +260,7 @@ def _field(line: str, width: int) -> str:
 
 
 def _rows(text: str, source: str, form: str) -> tuple[str, list[Row]]:
-    given = READERS[form](text, source)
-    if not given:
+    if not (given := READERS[form](text, source)):
         raise BadInput(source, "no row", FORMS)
     is_log = "transformation" in given[0][1]
     key = "epoch" if is_log else "node_id"
@@ -409,8 +406,7 @@ def _operation(text: str, field: str) -> Mapping[str, Any]:
 
 
 def _text(row: Mapping[str, Any], name: str, where: str) -> str:
-    value = row.get(name)
-    if value is None:
+    if (value := row.get(name)) is None:
         raise BadInput(f"{where} {name}", None, "a value (is the file cut short?)")
     if not isinstance(value, str | int):
         raise BadInput(f"{where} {name}", value, "a string")

@@ -100,8 +100,7 @@ STATES: dict[str, State] = {"N": "normal", "J": "joining", "L": "leaving", "M": 
 
 def node_name(text: str, field: str) -> str:
     """A node's name: its address in canonical form, a port kept. Raises BadInput for none."""
-    with_port = _PORT.fullmatch(text)
-    if with_port is None:
+    if (with_port := _PORT.fullmatch(text)) is None:
         return _canonical(text, text, field)
     host, port = with_port["host"], int(with_port["port"])
     if port > 65535:
@@ -254,8 +253,7 @@ def _status_node(line: str, source: str, number: int, dc: str, single: bool) -> 
         seen = replace(seen, host_id=row["host_id"].lower())
     if not single:
         return seen if row["count"] == "?" else replace(seen, count=int(row["count"]))
-    token = token_of(row["token"])
-    if token is None:
+    if (token := token_of(row["token"])) is None:
         raise bad_line(source, number, line, "a row with a token, a signed 64-bit integer")
     return replace(seen, tokens=(token,))
 
@@ -318,8 +316,7 @@ class _RingText:
         seen: dict[str, Seen] = {}
         places: set[str] = set()
         for begin, end in pairwise([*begins, len(lines)]):
-            dc = lines[begin].partition(":")[2].strip()
-            if not dc or dc in places:
+            if not (dc := lines[begin].partition(":")[2].strip()) or dc in places:
                 allowed = "Datacenter: and a name, each once, from one output"
                 raise bad_line(source, begin + 1, lines[begin], allowed)
             places.add(dc)
@@ -345,8 +342,7 @@ class _RingText:
         if last is not None or (at < end and not lines[at].strip()):
             at += 1
         stop, nodes, tail = self._rows(at, end, dc)
-        count = sum(len(node.tokens or ()) for node in nodes)
-        if not count:
+        if not (count := sum(len(node.tokens or ()) for node in nodes)):
             allowed = "a datacenter with rows (is the output cut short?)"
             raise BadInput(f"{source} line {begin + 1}", dc, allowed)
         if last is not None and tail != last:
@@ -412,8 +408,7 @@ class _RingText:
 
     def _trailers(self, at: int, end: int) -> None:
         for place in range(at, end):
-            line = self.lines[place].strip()
-            if line and not line.startswith(TRAILERS):
+            if (line := self.lines[place].strip()) and not line.startswith(TRAILERS):
                 raise bad_line(self.source, place + 1, line, BESIDE)
 
 
@@ -443,8 +438,7 @@ def parse_describering_text(text: str, source: str) -> Listing:
     seen: dict[str, Seen] = {}
     known: dict[str, tuple[str, ...]] = {}
     for number, raw in enumerate(text.split("\n"), 1):
-        line = raw.strip()
-        if not line or (not ranges and line.startswith(HEADINGS)):
+        if not (line := raw.strip()) or (not ranges and line.startswith(HEADINGS)):
             continue
         bounds, comma, rest = line.partition(", endpoints:[")
         tokens = _BOUNDS.fullmatch(bounds)
@@ -477,8 +471,7 @@ def _details(rest: str, source: str, number: int, line: str) -> Details:
         raise bad_line(source, number, line, RANGE_ROW)
     replicas = []
     for detail in details[:-3].split("), EndpointDetails("):
-        fields = _DETAIL.fullmatch(detail)
-        if fields is None:
+        if (fields := _DETAIL.fullmatch(detail)) is None:
             raise bad_line(source, number, line, RANGE_ROW)
         dc, rack = (place_name(name, field) for name in (fields[2], fields[3]))
         replicas.append(Seen(node_name(fields[1], field), dc, rack))

@@ -144,8 +144,7 @@ def _refuse(name: str, field: str, first: tuple[Any, str], second: tuple[Any, st
         words = {"dc": "datacenter", "count": "number of tokens", "host_id": "host id"}
         what = f"{source}: {words.get(field, field)} of {name}"
         raise BadInput(what, new, f"{old} as in {before}{SAME}")
-    extra = sorted(set(new) - set(old))
-    if extra:
+    if extra := sorted(set(new) - set(old)):
         raise BadInput(f"{source}: tokens of {name}", extra[0], f"those of {before}{SAME}")
     lacking = min(set(old) - set(new))
     raise BadInput(f"{before}: tokens of {name}", lacking, f"those of {source}{SAME}")
@@ -367,8 +366,7 @@ def listing_of(text: str, source: str) -> Listing:
     """What one file says. Raises BadInput for no known form, or one that is not well formed."""
     if text.count("\n") > MOST_LINES:
         raise BadInput(source, "more lines", f"at most {MOST_LINES} lines")
-    parse = _parser_of(text)
-    if parse is None:
+    if (parse := _parser_of(text)) is None:
         number, first = _first_line(_head(text))
         raise bad_line(source, number, first, FORMS)
     return parse(text, source)

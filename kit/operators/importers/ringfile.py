@@ -196,8 +196,7 @@ def doubtful(ring: Ring, keyspaces: tuple[Keyspace, ...]) -> tuple[str, ...]:
     for kind, names in kinds.items():
         known: dict[str, str] = {}
         pairs = [(known.setdefault(name.casefold(), name), name) for name in names]
-        unlike = [f"{first} and {name}" for first, name in pairs if first != name]
-        if unlike:
+        if unlike := [f"{first} and {name}" for first, name in pairs if first != name]:
             more = f" (and {len(unlike) - 1} more such pairs)" if unlike[1:] else ""
             alike = "names that differ only in case are different names"
             warnings.append(f"{unlike[0]} are two {kind}: {alike}{more}")

@@ -108,8 +108,7 @@ class SchemaParts:
 
         Raises BadInput where its replication was told already.
         """
-        known = self._keyspaces.get(given.name)
-        if known is not None:
+        if (known := self._keyspaces.get(given.name)) is not None:
             if known.strategy and given.strategy:
                 allowed = f"each keyspace once, but it is also in {known.line}"
                 raise BadInput(given.line, given.name, allowed)
@@ -123,8 +122,7 @@ class SchemaParts:
 
         Raises BadInput for another id, or base table, than before.
         """
-        known = self._tables.get(given.full)
-        if known is not None:
+        if (known := self._tables.get(given.full)) is not None:
             for what in ("table_id", "view_of"):
                 old, new = getattr(known, what), getattr(given, what)
                 if old and new and old != new:
@@ -164,8 +162,7 @@ def replication_of(options: object, field: str) -> tuple[str, Mapping[str, Facto
     """
     if not isinstance(options, Mapping) or "class" not in options:
         raise BadInput(field, options, "a map with a class, as in CQL")
-    strategy = str(options["class"]).removeprefix(PACKAGE)
-    if strategy not in CLASSES:
+    if (strategy := str(options["class"]).removeprefix(PACKAGE)) not in CLASSES:
         raise BadInput(f"{field}.class", options["class"], ", ".join(CLASSES))
     factors: dict[str, Factor] = {}
     lists: dict[str, dict[int, str]] = {}
@@ -232,8 +229,7 @@ def keyspace_tablets(options: object, field: str) -> tuple[bool, int]:
     Raises BadInput for what is no such map; options that are not known here are passed over.
     """
     options = _options(options, field, "{'enabled': true, 'initial': 8}")
-    enabled = str(options.get("enabled", "true")).lower()
-    if enabled not in ("true", "false"):
+    if (enabled := str(options.get("enabled", "true")).lower()) not in ("true", "false"):
         raise BadInput(f"{field}.enabled", options["enabled"], "true or false")
     return enabled == "true", _number(options.get("initial", 0), f"{field}.initial", "a number")
 
@@ -253,8 +249,7 @@ def table_counts(options: object, field: str) -> Mapping[str, Count]:
         elif name in options:
             counts[name] = _number(options[name], f"{field}.{name}", "a whole number")
     if POWERS in options:
-        word = str(options[POWERS]).lower()
-        if word not in ("true", "false"):
+        if (word := str(options[POWERS]).lower()) not in ("true", "false"):
             raise BadInput(f"{field}.{POWERS}", options[POWERS], "true or false")
         counts[POWERS] = int(word == "true")
     least, most = (counts.get(name) for name in COUNTS[:2])
@@ -400,8 +395,7 @@ def _add_statements(parts: SchemaParts, text: str, source: str) -> None:
 
 
 def _keyspace(words: cql.Statement, text: str, where: str) -> CqlKeyspace:
-    at = _after_exists(words, 2)
-    if at >= len(words) or words[at].kind == "mark":
+    if (at := _after_exists(words, 2)) >= len(words) or words[at].kind == "mark":
         raise BadInput(where, "CREATE KEYSPACE", "the name of a keyspace after it")
     name = place_name(words[at].called, f"{where} keyspace")
     given = _properties(words[at + 1 :], text, where, ("replication", "tablets"))

@@ -130,8 +130,7 @@ def read_topology(path: Readable) -> TopologyTable:
 
 def parse_topology(text: str, source: str) -> TopologyTable:
     """Read a dump of ``system.topology``. Raises BadInput naming the line or row and column."""
-    rows = list(_rows(text, source, TOPOLOGY_TABLE))
-    if not rows:
+    if not (rows := list(_rows(text, source, TOPOLOGY_TABLE))):
         gossiped = "a server has none while its topology is gossiped (see recover --release)"
         raise BadInput(source, "no row", f"rows of system.topology, one for each node; {gossiped}")
     statics = _statics(rows)
@@ -558,8 +557,7 @@ def _check_names(names: Collection[str], where: str, table: cql.SystemTable) -> 
     for name in names:
         if name not in table.columns and name.lower() in table.columns:
             raise BadInput(where, name, f"columns as {table.name} has them: {name.lower()}")
-    missing = [name for name in table.needed if name not in names]
-    if missing:
+    if missing := [name for name in table.needed if name not in names]:
         allowed = f"rows of {table.name}, with the column {missing[0]}; CSV has a header"
         raise BadInput(where, ", ".join(map(str, names)), allowed)
 

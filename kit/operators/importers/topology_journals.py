@@ -118,8 +118,7 @@ def read_journals(
     Raises BadInput for no file, one that cannot be read, a journal without any such line, one with
     a time that is none, journals whose times cannot be compared, the same journal twice.
     """
-    given = [Path(path) for path in paths]
-    if not given:
+    if not (given := [Path(path) for path in paths]):
         raise BadInput("journal", "no file", ALLOWED)
     names = [source_name(path) for path in given]
     sources = names if len(set(names)) == len(names) else list(map(str, given))
@@ -185,8 +184,7 @@ def _entries(text: str, source: str, others: Counter[str]) -> Iterator[_Timed]:
     turns = 0
     before: datetime | None = None
     for number, line in enumerate(text.split("\n"), 1):
-        says = _SAYS.search(line)
-        if not says:
+        if not (says := _SAYS.search(line)):
             level = _GRADE.search(line[:HEAD])
             error = "at level ERROR " if level and level[1] == "ERR" else ""
             strong = "strongly consistent tables (not modelled)"

@@ -369,8 +369,7 @@ class Cms(declared.NodeModel[CmsState]):
 
     def step_of(self, s: CmsState, members: Members) -> str:
         """The next event of a change of the members; empty: none is to be made."""
-        wanted = self.wanted(s, members)
-        if not wanted:
+        if not (wanted := self.wanted(s, members)):
             return ""
         if not self.one_at_a_time:
             return f"{rules.REPLACE} {letters(wanted)}" if wanted != members.readers else ""
@@ -636,8 +635,7 @@ class Cms(declared.NodeModel[CmsState]):
     def choose(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
         """An operator adds a member by hand, or removes one."""
         members = self.known(s, member)
-        chosen = (members.chosen or members.writers) ^ 1 << node
-        if not chosen:
+        if not (chosen := (members.chosen or members.writers) ^ 1 << node):
             return refused("the CMS would be empty")
         return self.commit(s, member, by, f"{rules.CHOOSE} {letters(chosen)}")
 
@@ -707,8 +705,7 @@ class Cms(declared.NodeModel[CmsState]):
         """An operator asks for a CMS without {ignored}: {member} commits this as epoch {epoch},
         stored by {who}.
         """
-        sizes = self.known(s, member).sizes
-        return self.resize_to(s, member, by, sizes, self.mask(ignored))
+        return self.resize_to(s, member, by, self.known(s, member).sizes, self.mask(ignored))
 
     @order(
         tag="cancel", each=lambda m, s: (vote for vote in m.votes(s) if m.known(s, vote[0]).pending)
@@ -1011,8 +1008,7 @@ class Cms(declared.NodeModel[CmsState]):
 
     def words(self, before: Any, action: Any, after: Any) -> dict[str, Any]:
         """The epoch that a step made, the event, who stored it, and what a repair brought."""
-        name = getattr(action, "member", getattr(action, "node", ""))
-        if not name:
+        if not (name := getattr(action, "member", getattr(action, "node", ""))):
             return {}
         node = self.number(name)
         log = after.nodes[node].log

@@ -480,8 +480,7 @@ class Commit(declared.NodeModel[CommitState]):
         if work.newest and self.accepted_first:
             value = work.newest.entry
         else:
-            ended = self.judged(mine.log, work.request)
-            if ended:
+            if ended := self.judged(mine.log, work.request):
                 return s.at(node, handles=Handling(work.request, answer=ended))
             value = Entry(epoch, self.submissions[work.request].event, self.id_of(work.request))
         slot = mine.slot(epoch)
@@ -537,8 +536,7 @@ class Commit(declared.NodeModel[CommitState]):
         work = s.nodes[node].handles
         assert work.value is not None
         if work.accepts.bit_count() < self.quorum:
-            reason = "no majority has accepted its value"
-            return self.too_few(reason, work.accepts, self.cms)
+            return self.too_few("no majority has accepted its value", work.accepts, self.cms)
         return self.settled_entry(s, node, work.request, work.value)
 
     def settled_entry(self, s: CommitState, node: int, request: int, new: Entry) -> CommitState:
@@ -563,8 +561,7 @@ class Commit(declared.NodeModel[CommitState]):
         request = mine.handles.request
         if ended := self.judged(mine.log, request):
             return s.at(node, handles=Handling(request, answer=ended))
-        event = self.submissions[request].event
-        new = Entry(mine.log.epoch + 1, event, self.id_of(request))
+        new = Entry(mine.log.epoch + 1, self.submissions[request].event, self.id_of(request))
         return self.settled_entry(s, node, request, new)
 
     # -- the answer --------------------------------------------------------------------------------

@@ -312,8 +312,7 @@ class Migration(declared.NodeModel[MigratingCluster]):
         if self.fresh:
             new = (MigratingNode(is_new=True, met=1 << each) for each in range(self.nodes))
             return super().start().but(nodes=tuple(new))
-        spare = MigratingNode("absent")
-        nodes = (*[MigratingNode()] * self.nodes, *[spare] * self.spares)
+        nodes = (*[MigratingNode()] * self.nodes, *[MigratingNode("absent")] * self.spares)
         return super().start().but(nodes=nodes)
 
     # -- the old world ---------------------------------------------------------------------------
@@ -432,8 +431,7 @@ class Migration(declared.NodeModel[MigratingCluster]):
             return refused("the switch is set: no bootstrap")
         if self.edition == "server" and s.is_mixed and not s.has_log:
             return refused("upgraded nodes let no node join before the log has begun")
-        new = MigratingNode(is_new=version == "new", facts=contacts[0].facts)
-        return s.put(node, new)
+        return s.put(node, MigratingNode(is_new=version == "new", facts=contacts[0].facts))
 
     # -- the operator's tool ---------------------------------------------------------------------
 
@@ -636,8 +634,7 @@ class Migration(declared.NodeModel[MigratingCluster]):
 
     def members_heard(self, s: MigratingCluster, node: int) -> int:
         """The members of the CMS, as the peer that is farthest knows them (a mask)."""
-        others = chosen(s.nodes, s.nodes[node].met & s.up)
-        peers = (n for n in others if n.log != NO_LOG)
+        peers = (n for n in chosen(s.nodes, s.nodes[node].met & s.up) if n.log != NO_LOG)
         return max(peers, key=lambda n: n.epoch, default=s.nodes[node]).knows
 
     def asks_members(self, before: MigratingCluster, act: Any, _: Any) -> Iterator[Travel]:

@@ -359,8 +359,7 @@ class Schema(declared.NodeModel[SchemaState]):
         if len(after.log) > len(before.log):
             return "“{what}” is committed as epoch {newest}."
         lost = after.rejected[-1][1]
-        known = self.latest(before)
-        why = rules.objection(known, self.planned[a.number].text)
+        why = rules.objection(self.latest(before), self.planned[a.number].text)
         winner = next((each.event for each in before.log if each.epoch == lost), "")
         return "“{what}” is rejected: " + declared.verbatim(
             f"{why}. It lost to epoch {lost}, “{winner}”."
@@ -540,10 +539,9 @@ class Schema(declared.NodeModel[SchemaState]):
 
     def under_way(self, s: SchemaState) -> dict[int, str]:
         """The nodes that join, leave, move or are replaced by the newest epoch, and which of it."""
-        statuses = self.latest(s).statuses
         return {
             self.number(name): rules.LOCKING[said]
-            for name, said in statuses
+            for name, said in self.latest(s).statuses
             if said in rules.LOCKING
         }
 
@@ -600,8 +598,7 @@ class Schema(declared.NodeModel[SchemaState]):
     @purpose("Once the data is where it belongs, replication can change again.")
     def complete(self, s: SchemaState, node: Node) -> Next:
         """{node} has {ended} (epoch {newest}): its ranges are no longer locked."""
-        kind = self.under_way(s)[node]
-        if kind != REPLACE and not s.nodes[node].serves:
+        if (kind := self.under_way(s)[node]) != REPLACE and not s.nodes[node].serves:
             return refused(f"{self.names[node]} does not serve", (self.names[node],))
         if kind == REPLACE:  # it keeps its name here
             s = s.at(node, health="up", data=union(each.data for each in serving(s)))

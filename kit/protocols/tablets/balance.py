@@ -87,8 +87,7 @@ class Balance(Hosts[BalanceState]):
         if not self.tablets:
             raise BadInput("tablets", "none", "at least one")
         self.names = tuple(ascii_uppercase[: self.nodes])
-        given = map(given_tablet, self.tablets)
-        tables, percents, replicas = zip(*given, strict=True)
+        tables, percents, replicas = zip(*map(given_tablet, self.tablets), strict=True)
         self.percents: tuple[int, ...] = percents
         self.first_replicas: tuple[Replicas, ...] = replicas
         self.members = tuple(self.balanced_nodes())

@@ -92,8 +92,7 @@ class TabletRow(State, frozen=True, cache_hash=True):
 
     def as_stored(self, last: int) -> Tablet:
         """Its row of ``system.tablets``, with its last token; of two transitions the first."""
-        way = next(iter(self.transitions), None)
-        if way is None:
+        if (way := next(iter(self.transitions), None)) is None:
             return Tablet(last, self.replicas)
         return Tablet(last, self.replicas, way.new, way.stage, way.kind, way.session)
 

@@ -113,8 +113,7 @@ def _options_first(argv: Sequence[str]) -> list[str]:
         is_option = word.startswith("--")
         (options if is_option else free).append(word)
         if is_option and word not in FLAGS and "=" not in word:
-            value = next(words, None)
-            if value is None:
+            if (value := next(words, None)) is None:
                 free.append(options.pop())  # so that no free word is taken for its value
             else:
                 options[-1] += f"={value}"  # in one word, which may then begin with a dash
@@ -426,8 +425,7 @@ def _waiting(
         them = "it" if len(hosts) == 1 else "them"
         are = f"{first_of([short[host] for host in hosts], MOST_HOSTS)}: down, not excluded"
         yield f"{GAP}{are}. Barriers wait for {them}, so moves stall."
-        given = sum(takes.get(host, 0) for host in hosts)
-        if given:
+        if given := sum(takes.get(host, 0) for host in hosts):
             yield f"{GAP}{counted(given, 'replica')} would go there, because a drain skips no node."
         way = "exclude {} for good: nodetool excludenode"
         way = way if has("excludenode", opened.release) else "remove or replace {}"

@@ -625,8 +625,7 @@ class Resize(Hosts[ResizeState]):
     @always("INV-MAP")
     def whole_map(self, s: ResizeState) -> str | None:
         """Each token is in one tablet."""
-        fault = self.fault_of(s.map)
-        if fault is not None:
+        if (fault := self.fault_of(s.map)) is not None:
             return f"tablet {fault.tablet}: {fault.column} {fault.value}"
         return None if maps.is_power_of_two(s.map.count) else f"there are {s.map.count} tablets"
 
@@ -667,8 +666,7 @@ class Resize(Hosts[ResizeState]):
     def numbers(self, before: ResizeState, action: Any, after: ResizeState) -> str | None:
         """Each decision takes the next number."""
         old, new = before.map, after.map
-        rose = new.resize_seq_number - old.resize_seq_number
-        if rose not in (0, 1):
+        if (rose := new.resize_seq_number - old.resize_seq_number) not in (0, 1):
             return f"resize_seq_number went from {old.resize_seq_number} to {new.resize_seq_number}"
         changed = new.resize_type != old.resize_type and old.count == new.count
         return "another decision has the same number" if changed and not rose else None

@@ -221,8 +221,7 @@ class Stages(cluster.TabletCluster):
         if blocked := self.busy(s):
             return blocked
         piece = self.piece_of(s, tablet)
-        missing = piece.hosts & ~s.control.reachable
-        if missing:
+        if missing := piece.hosts & ~s.control.reachable:
             return refused("a replica does not respond", self.named(missing))
         return s.with_rows({tablet: self.worked_row(s, piece)}) if piece.possible else NO_SOURCE
 
@@ -259,13 +258,11 @@ class Stages(cluster.TabletCluster):
     @purpose("The next stage waits until this stage's work is done.")
     def work_on_all(self, s: TabletsState) -> Next:
         """The next piece of work is done on every tablet whose replicas respond."""
-        pieces = self.data_pieces(s)
-        if not pieces:
+        if not (pieces := self.data_pieces(s)):
             return None
         if blocked := self.busy(s):
             return blocked
-        rows = {p.tablet: self.worked_row(s, p) for p in pieces if p.goes(s)}
-        if rows:
+        if rows := {p.tablet: self.worked_row(s, p) for p in pieces if p.goes(s)}:
             return s.with_rows(rows)
         missing = union(piece.hosts for piece in pieces) & ~s.control.reachable
         return refused("a replica does not respond", self.named(missing)) if missing else NO_SOURCE
@@ -283,8 +280,7 @@ class Stages(cluster.TabletCluster):
     @purpose("When the next stage begins, no node may still use an older one.")
     def pass_barrier(self, s: TabletsState) -> Next:
         """All nodes have applied the stages, and no request from an older stage is left."""
-        pieces = self.barriers(s)
-        if not pieces:
+        if not (pieces := self.barriers(s)):
             return None
         if blocked := self.busy(s):
             return blocked
@@ -441,8 +437,7 @@ class Stages(cluster.TabletCluster):
             ways = s.tablets[change.tablet].transitions
             if change.place < len(ways):
                 way = ways[change.place]
-                edge = self.table(way).edge(change.after, change.kind)
-                if edge is not None:
+                if (edge := self.table(way).edge(change.after, change.kind)) is not None:
                     yield change, way, edge
 
     def _changed(self, row: TabletRow, place: int, edge: EdgeRow, used: set[int]) -> TabletRow:
@@ -486,8 +481,7 @@ class Stages(cluster.TabletCluster):
     def fail_barrier(self, s: TabletsState) -> Next:
         """The barrier of the tablets fails."""
         ways = {piece: self.error_edge(s, piece.transition) for piece in self.barriers(s)}
-        edges = {piece: edge for piece, edge in ways.items() if edge is not None}
-        if not edges:
+        if not (edges := {piece: edge for piece, edge in ways.items() if edge is not None}):
             return None
         if blocked := self.may_fail(s, next(iter(edges))):
             return blocked
@@ -606,8 +600,7 @@ class Stages(cluster.TabletCluster):
     @purpose("The RPC's session decides whether its work may still run.")
     def arrive_late(self, s: TabletsState) -> Next:
         """The late RPC arrives: its permit decides whether it is let in or refused (S-24)."""
-        late = s.late
-        if late is None or late.runs:
+        if (late := s.late) is None or late.runs:
             return None
         if late.sealed and self.sessions:
             return s.but(late=None)
@@ -617,8 +610,7 @@ class Stages(cluster.TabletCluster):
     @purpose("Once finished, the RPC can no longer change anything.")
     def end_late(self, s: TabletsState) -> Next:
         """The late RPC that was let in has finished."""
-        late = s.late
-        if late is None or not late.runs:
+        if (late := s.late) is None or not late.runs:
             return None
         return self.with_late_effect(s, late).but(late=None)
 

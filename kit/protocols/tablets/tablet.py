@@ -320,8 +320,7 @@ class Tablet(Fenced):
             if not self.writing(before, number) or before.requests[number].phase == FAILED:
                 continue
             planned, title = before.requests[number].epoch, self.title_of(number)
-            group = self.views(before)[planned].writes
-            if group != wanted.writes:
+            if (group := self.views(before)[planned].writes) != wanted.writes:
                 return f"{title} goes only to {', '.join(self.history.names(group))}"
             shards = self.shards_at_work(before, number)
             if shards and wanted.written_at & ~shards & self.all_shards:

@@ -145,8 +145,7 @@ class Tablets(Plans, Stages):
 
     def with_begun(self, s: TabletsState, *begins: Begin) -> Next:
         """The state in which transitions are decided on, with the track's entry where it is due."""
-        joint = self.begins_track(s)
-        if not joint:
+        if not (joint := self.begins_track(s)):
             end: Next = self.busy(s) or s
         elif s.command is not None or not s.control.started:
             return coordinator.IN_HAND if s.command is not None else coordinator.BEGINS
@@ -198,8 +197,7 @@ class Tablets(Plans, Stages):
             way = s.tablets[tablet].transitions[0]
             return refused(f"{self.tablet_words(tablet)} is in transition: {way.kind}, {way.stage}")
         begin = (tablet, kind, source, target)
-        end = self.with_begun(s, begin)
-        if end is None or isinstance(end, Refusal):
+        if (end := self.with_begun(s, begin)) is None or isinstance(end, Refusal):
             return end
         drains = any((each, str(place)) == (tablet, source) for each, place in self.drains(s))
         balances = not drains and begin not in self.completions(s)
@@ -273,8 +271,7 @@ class Tablets(Plans, Stages):
     )
     def commit_decision(self, s: TabletsState) -> Next:
         """A majority stores what the coordinator has decided."""
-        command = s.command
-        if command is None:
+        if (command := s.command) is None:
             alone: Next = self.in_part(Topology.commit_decision, s)
             return alone
         if blocked := majority_refusal(s.control):
@@ -384,8 +381,7 @@ class Tablets(Plans, Stages):
 
     def suggest(self, s: TabletsState) -> Any | None:
         """The next step when nothing goes wrong; when nothing is left to do, uneven load."""
-        own = super().suggest(s)
-        if own is not None:
+        if (own := super().suggest(s)) is not None:
             return own
         helps = {self.kind(each): each for each in reversed([*self.actions(s)])}
         if s.control.coordinator == NOBODY and "elect" in helps:
@@ -482,8 +478,7 @@ class Tablets(Plans, Stages):
             read = row.replicas
             for way in row.transitions:  # the last one counts
                 read = way.sets.chosen(self.table(way).state(way.stage).reads)
-            lacking = tuple(each for each in read if each not in row.whole)
-            if lacking:
+            if lacking := tuple(each for each in read if each not in row.whole):
                 return f"{words(lacking)} is read but lacks data of {self.tablet_words(tablet)}"
         return None
 
@@ -581,8 +576,7 @@ class Tablets(Plans, Stages):
 
         What was sent in a stage does not run once a barrier has passed since its end.
         """
-        late = s.late
-        if late is not None and late.runs and late.sealed:
+        if (late := s.late) is not None and late.runs and late.sealed:
             what = f"{late.work} of {self.tablet_words(late.tablet)}"
             return f"{what}, sent in {late.stage}, runs after that stage"
         return None
@@ -693,11 +687,10 @@ def row_said(row: cluster.TabletRow) -> str:
 
 def advanced(before: TabletsState, after: TabletsState) -> bool:
     """Whether a stage changed or some of its work was done; to forget work is no advance."""
-    pairs = zip(before.tablets, after.tablets, strict=True)
     return any(
         [t.stage for t in old.transitions] != [t.stage for t in new.transitions]
         or any(t.done < u.done for t, u in zip(old.transitions, new.transitions, strict=True))
-        for old, new in pairs
+        for old, new in zip(before.tablets, after.tablets, strict=True)
     )
 
 

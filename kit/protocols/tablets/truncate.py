@@ -97,8 +97,7 @@ class Truncate(Hosts[TruncateState]):
     def set_up(self) -> None:
         """Take the nodes and the replicas. BadInput for replicas that are no nodes."""
         self.names = tuple(ascii_uppercase[: self.nodes])
-        hosts = {*self.replicas.split()}
-        if not hosts or not hosts <= {*self.names}:
+        if not (hosts := {*self.replicas.split()}) or not hosts <= {*self.names}:
             raise BadInput("replicas", self.replicas, "some of " + ", ".join(self.names))
         self.holders = self.mask(hosts)
 

@@ -189,9 +189,8 @@ def leaves_too_few(m: TcmCluster) -> bool:
     for each in filter(m.tcm.switches.forces, of.operations):
         shrinks = each in shrinking
         code = of.resolved[each].node if shrinks else of.resolved[each].target
-        rest = gone - {code}
         if code is not None and rules.too_few_left(
-            of.ring, of.keyspaces, rest, code, shrinks=shrinks
+            of.ring, of.keyspaces, gone - {code}, code, shrinks=shrinks
         ):
             return True
     return False
@@ -526,8 +525,7 @@ class TcmCluster(Product):
 
     def place(self, key: str, before: Any, after: Any) -> str:
         """A node is at its first token on the ring, now or before, or on its row."""
-        name = key.removeprefix("n:")
-        if name not in self.codes:
+        if (name := key.removeprefix("n:")) not in self.codes:
             return key
         tokens = self.tcm.tokens_of(after.tcm, name) or self.tcm.tokens_of(before.tcm, name)
         return spot(name, tokens[0]) if tokens else f"strip:{name}"
@@ -543,8 +541,7 @@ class TcmCluster(Product):
     def suggest(self, s: Any) -> Any | None:
         """Apply, restart, stream, commit what has waited longest; then begin what is next."""
         for part, kind in (("log", Apply), ("tcm", Restart), ("tcm", Stream)):
-            action = next(self._enabled(s, part, kind), None)
-            if action is not None:
+            if (action := next(self._enabled(s, part, kind), None)) is not None:
                 return action
         epochs = {sequence.node: sequence.epoch for sequence in self.tcm.sequences(s.tcm)}
         commits = self._enabled(s, "tcm", Advance)

@@ -123,8 +123,7 @@ def plan(argv: list[str]) -> int:
     operation = operation_of(words[1:], given)
     in_flight = operations_of(ring) + tuple(map(_in_flight, given["--while"]))
     stored = _stored(given.get("--sizes"), ring)
-    level = given.get("--barrier")
-    if level not in (None, *LEVELS):
+    if (level := given.get("--barrier")) not in (None, *LEVELS):
         raise BadInput("--barrier", level, one_of(level, list(LEVELS)))
     given_too: Any = {"in_flight": in_flight, "edition": edition, "stored": stored, "level": level}
     report = planning.dry_run(ring, operation, up=ring.up, down=ring.down, **given_too)
@@ -240,8 +239,7 @@ def _changes(
             together.setdefault((id(before[name]), id(tables)), []).append(name)
     for names in together.values():
         was, now = _groups(before[names[0]]), _groups(after[names[0]])
-        rows = _rows(was, now)
-        if rows:
+        if rows := _rows(was, now):
             yield from _table(listed(names), [cells for _, cells in rows])
         rest = len(now) - sum(stays for stays, _ in rows)
         same = counted(rest, "other range" if rows else "range")
@@ -323,8 +321,7 @@ def _sizes_of(parts: Collection[Sequence[planning.Copy]]) -> list[tuple[str, ...
 
 def _bytes(copies: Iterable[planning.Copy]) -> str:
     sizes = [copy.bytes for copy in copies]
-    known = [size for size in sizes if size is not None]
-    if not known:
+    if not (known := [size for size in sizes if size is not None]):
         return "bytes unknown"
     least = "" if len(known) == len(sizes) else "at least "
     return least + counted(sum(known), "byte")

@@ -432,8 +432,7 @@ def _newcomer(ring: Ring) -> ops.Operation:
     wanted = len(ring.nodes[0].tokens) or 1
     every = max(1, len(rights) // wanted)
     middles = [(left, (left + right) // 2) for left, right in pairwise(rights)]
-    tokens = [middle for left, middle in middles[::every] if left < middle]
-    if not tokens:
+    if not (tokens := [middle for left, middle in middles[::every] if left < middle]):
         raise BadInput("tokens", "no free token between neighbours", "operations of your own")
     return ops.Operation("bootstrap", "X", tuple(tokens[:wanted]))
 

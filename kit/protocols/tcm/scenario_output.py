@@ -75,8 +75,7 @@ def locks(m: TcmCluster, s: Any, node: str) -> Cells:
 def nodes(m: TcmCluster, s: Any, _: str) -> Cells:
     """Every node, what it owns and does."""
     for row in facts.nodes(m, s):
-        tokens = ",".join(map(str, row.tokens))
-        yield row.name, row.status, tokens, "" if row.up else "down"
+        yield row.name, row.status, ",".join(map(str, row.tokens)), "" if row.up else "down"
 
 
 def _operations(m: TcmCluster, s: Any, node: str) -> Iterable[facts.OperationRow]:

@@ -469,8 +469,7 @@ class Tcm(declared.Declared[TcmState]):
 
     def next_step(self, s: TcmState, action: Any) -> str:
         """A commit's button names the step it will commit."""
-        sequence = self.sequence(s, action.node)
-        if sequence is None:
+        if (sequence := self.sequence(s, action.node)) is None:
             return ""
         return verbatim(f"{ops.SENTENCES[sequence.next.name]} ({sequence.plan.operation.title})")
 
@@ -623,11 +622,9 @@ class Tcm(declared.Declared[TcmState]):
         under_way = [sequence.plan.operation for sequence in metadata.sequences]
         for operation, other in combinations(under_way, 2):
             titles = operation.title, other.title
-            both = [name for name in operation.involved if name in other.involved]
-            if both:
+            if both := [name for name in operation.involved if name in other.involved]:
                 return f"{both[0]} takes part in both {titles[0]} and {titles[1]}"
-            claimed = [token for token in operation.tokens if token in other.tokens]
-            if claimed:
+            if claimed := [token for token in operation.tokens if token in other.tokens]:
                 return f"token {claimed[0]} is claimed by both {titles[0]} and {titles[1]}"
         return None
 

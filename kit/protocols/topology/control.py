@@ -161,8 +161,7 @@ def view_of(s: ControlState, node: int) -> cluster.LocalView:
 def caught_up(s: ControlState, nodes: int) -> ControlState:
     """The state once these nodes (a mask) have applied all there is."""
     newest = len(s.views) - 1
-    behind = [i for i in nodes_in(nodes) if s.applied[i] != newest]
-    if not behind:
+    if not (behind := [i for i in nodes_in(nodes) if s.applied[i] != newest]):
         return s
     applied = list(s.applied)
     for i in behind:

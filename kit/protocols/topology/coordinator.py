@@ -76,8 +76,7 @@ def _task(
         decision = Decision("wait", "this coordinator does not know what is under way")
     if decision.kind != "work":
         return CoordinatorTask(decision)
-    operation = decision.operation
-    if operation is None:
+    if (operation := decision.operation) is None:
         return CoordinatorTask(decision, rules.DROP_LEFT)
     step = rules.still_to_do(topology, operation, setting, done)
     work = rules.state_of(operation, setting).work
@@ -155,8 +154,7 @@ def due(s: ControlState, setting: cluster.Setting) -> cluster.ClusterTopology | 
                 return replace(topology, session=0)
             fence = topology.version
             return replace(topology, fence_version=fence) if fence_is_due(s, task) else None
-        edge = rules.failure(decision.operation, work, setting)
-        if edge is None:
+        if (edge := rules.failure(decision.operation, work, setting)) is None:
             return None
     return outcome(topology, decision, edge, s.state_id + 1)
 
@@ -207,8 +205,7 @@ def worked(s: ControlState, task: CoordinatorTask) -> ControlState:
     elif work.name == "shut_down":
         s = shut_down(s, node)
     if members != had:  # another configuration of group 0; who joins gets a snapshot
-        topology = replace(s.topology, members=members)
-        s = caught_up(s.but(topology=topology), members & ~had)
+        s = caught_up(s.but(topology=replace(s.topology, members=members)), members & ~had)
     return s if work is rules.DROP_LEFT else next_step(s, task)
 
 
@@ -371,8 +368,7 @@ class Coordinator(control.Control):
             return blocked
         if s.attempted.command is not None:
             return IN_HAND
-        after = due(s, self.setting)
-        if after is None:
+        if (after := due(s, self.setting)) is None:
             reason, missing = said_of(s, self.setting)
             return refused(reason, self.named(missing))
         sets, creator = cluster.difference(s.topology, after), self.names[s.coordinator]
@@ -437,8 +433,7 @@ class Coordinator(control.Control):
 
         Its own node has applied it by then.
         """
-        command = s.attempted.command
-        if command is None:
+        if (command := s.attempted.command) is None:
             return None
         if blocked := majority_refusal(s):
             return blocked

@@ -240,8 +240,7 @@ def journal(m: Topology, before: ControlState, action: Any, after: ControlState)
         yield f"entered `{TRANSITION_STATE[entered].stored}` transition state"
     if isinstance(action, NODES_OWN) and before.attempted.step == after.attempted.step:
         return  # what one node applies or answers changes nothing of what is sent
-    command = _sent(m, after)
-    if command and command != _sent(m, before):
+    if (command := _sent(m, after)) and command != _sent(m, before):
         yield command
 
 

@@ -366,8 +366,7 @@ class Join(NetworkModel):
     def requested(self, state: MemberState, envelope: Envelope[JoinNodeRequest]) -> Turn:
         """A member turns a request away by its own configuration, or takes it."""
         asks = envelope.message
-        why = self.rejection("receiver", JoinTables((), ()), asks, ())
-        if why:
+        if why := self.rejection("receiver", JoinTables((), ()), asks, ()):
             return state, (Post(envelope.source, RejectedReply(asks.call, why)),)
         return state.but(handling=(*state.handling, asks)), ()
 
@@ -451,8 +450,7 @@ class Join(NetworkModel):
     def place_request(self, s: ActorState, node: Node) -> Next:
         """A member checks a request with group 0, queues it, and answers the joiner."""
         asks, *others = s.nodes[node].handling
-        why = self.rejection("placing", tables(s), asks, up(s))
-        if not why:
+        if not (why := self.rejection("placing", tables(s), asks, up(s))):
             s = with_tables(s, placed(tables(s), asks, self.edition))
             # Who is given up is in ``ignore_nodes`` with the request, and banned from then on.
             given_up = () if self.edition == "documents" else (*asks.replaces, *asks.ignores)
@@ -492,8 +490,7 @@ class Join(NetworkModel):
             return refused("no request waits")
         if tables(s).joining:
             return refused("a join is under way")
-        why = self.rejection("coordinator", tables(s), request_in(row), up(s))
-        if not why:
+        if not (why := self.rejection("coordinator", tables(s), request_in(row), up(s))):
             state = "replacing" if row.replaces else "bootstrapping"
             return with_tables(s, moved(tables(s), row.host, state))
         s = left(s, row.host, why)
@@ -528,8 +525,7 @@ class Join(NetworkModel):
         """The coordinator sends its verdict."""
         if not tables(s).coordinator:
             return NO_COORDINATOR
-        due = verdict_due(s)
-        if not due:
+        if not (due := verdict_due(s)):
             return refused("no verdict is due")
         response = JoinNodeResponse(*due)
         accepts = response.verdict == ACCEPTED
@@ -773,8 +769,7 @@ class Join(NetworkModel):
     @purpose("A removed node may not know that it was removed.")
     def wake_up(self, s: ActorState) -> Next:
         """The removed node hears the others again and sends a write that it still had."""
-        state = removed(s)
-        if state is None or state.awake:
+        if (state := removed(s)) is None or state.awake:
             return None
         write = Post("A", OldWrite(REMOVED))
         return self.turned(s, self.index[REMOVED], (state.but(awake=True), (write,)))

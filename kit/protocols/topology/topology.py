@@ -293,8 +293,7 @@ class Topology(control.Serving, coordinator.Coordinator, Outages):
 
     def suggest(self, s: ControlState) -> Any | None:
         """The next step when nothing goes wrong: the coordinator's work, then what nodes do."""
-        usual = super().suggest(s)
-        if usual is not None or self.is_over(s):
+        if (usual := super().suggest(s)) is not None or self.is_over(s):
             return usual
         # Nothing else helps: work has to fail, or somebody has to lead, or to come back.
         if self.busy(s) is None and coordinator.racks_against(s, self.task(s), self.setting):
@@ -387,8 +386,7 @@ class Topology(control.Serving, coordinator.Coordinator, Outages):
     @step("INV-EXCL", on=(coordinator.Coordinator.move_tablets,))
     def tablets_hold(self, before: ControlState, action: Any, after: ControlState) -> str | None:
         """No tablet advances while a node operation is under way."""
-        operation = under_way(before.topology)
-        if operation is None or operation.state in TRACKS:
+        if (operation := under_way(before.topology)) is None or operation.state in TRACKS:
             return None
         return f"tablets advanced during {operation.machine}"
 

@@ -67,8 +67,7 @@ def _nodes(m: Topology, s: Any) -> Iterator[tuple[str, int, bool]]:
 
 
 def _operations(m: Topology, s: Any) -> Iterator[tuple[Any, ...]]:
-    operation = under_way(s.topology)
-    if operation is not None:
+    if (operation := under_way(s.topology)) is not None:
         yield facts.operation_title(m, operation), operation.state, m.newest_epoch(s)
 
 

@@ -134,8 +134,7 @@ def with_lacks(m: Cms, s: CmsState, log: NodeLog) -> Iterator[LoggedEvent]:
         members = _known_at(m, log, entry.epoch)  # who leaves is one until a step takes it out
         event = of_members(m, entry, members.readers | members.writers)
         if event.kind == STEP:
-            count = members.readers.bit_count()
-            few = count != sum(m.wanted_sizes(members).values())
+            few = members.readers.bit_count() != sum(m.wanted_sizes(members).values())
             missing = members.pending or members.chosen or few
             begins, is_open = not is_open, bool(missing and m.step_of(s, members))
             lacks = (UNPREPARED,) * begins + (ENDED,) * (not is_open)
@@ -324,8 +323,7 @@ class CmsServers(LoggingServers):
         states |= dict.fromkeys(nodes_in(known.cluster if log.epoch else 0), "JOINED")
         # As long as a member hands over, the server says nothing of its leaving.
         handing = known.readers | known.writers if m.edition == "server" else 0
-        leaving = known.leaving & ~handing
-        states |= dict.fromkeys(nodes_in(leaving), "LEAVING")
+        states |= dict.fromkeys(nodes_in(known.leaving & ~handing), "LEAVING")
         return {node: cassandra.ListedNode(state) for node, state in states.items()}
 
     def by_datacenter(self, now: DrillMoment, given: Given) -> CommandReply:
@@ -406,8 +404,7 @@ class MigratingServers(LoggingServers):
     def logged(self, now: DrillMoment) -> Iterator[LoggedEvent]:
         """The log that the asked node runs by. Raises Refused where its CMS has no quorum."""
         m, s = now.model, now.state
-        log = s.log_of(s.nodes[now.here])
-        if log is None:
+        if (log := s.log_of(s.nodes[now.here])) is None:
             return
         read_at_quorum(m, log.members_at(log.top), s.up)
         change = SCHEMA_CHANGE if m.requested == "schema" else KINDS[rules.CHANGE]
@@ -569,8 +566,7 @@ class OrderedServers(SchemaServers, LoggingServers):
         """The committed events, on top of what there was before, which is one base state."""
         m, s = now.model, now.state
         self.service(now, now.here)
-        members = m.mask(m.latest(s).members)
-        read_at_quorum(m, members, s.where(lambda node: node.is_up))
+        read_at_quorum(m, m.mask(m.latest(s).members), s.where(lambda node: node.is_up))
         yield LoggedEvent(m.base, KINDS[rules.INITIALIZE], "what was there before", 0)
         for each in s.log:
             word, *_, name = each.event.split()

@@ -103,8 +103,7 @@ def moves_ranges(schema: gossip.LegacySchema, change: gossip.SchemaChange) -> bo
 
 def objection(metadata: SchemaMetadata, event: str, *, locks: bool = True) -> str | None:
     """Why a statement cannot be committed on this metadata; None: it can."""
-    parsed = statement(event)
-    if parsed is None:
+    if (parsed := statement(event)) is None:
         return None
     schema = gossip.schema_of(metadata.cells)
     if why := gossip.objection(schema, parsed[0]):

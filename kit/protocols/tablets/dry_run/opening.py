@@ -311,8 +311,7 @@ class KnownNodes(Struct):
         these in where none gave them. BadInput of ``field`` for a node that is not known, or that
         is in another place.
         """
-        node = self.nodes.get(host)
-        if node is None:
+        if (node := self.nodes.get(host)) is None:
             raise BadInput(field, host, STRANGE)
         said = (("datacenter", place[0], node.datacenter), ("rack", place[1], node.rack))
         for what, said_, others in said:
@@ -360,8 +359,7 @@ def read_nodes(
         warn(f"no file gives the datacenter and rack of {few(placeless)}")
     total = sum(node.shards for _, node in every)
     check_room(known.table.source, f"{total} shards", total * BYTES_A_SHARD)
-    without = [host for host, node in every if not node.capacity]
-    if without:
+    if without := [host for host, node in every if not node.capacity]:
         which = "capacities" if len(without) == len(every) else f"capacity of {few(without)}"
         warn(f"no {which} (--loads): 100% is one tablet of the target size per shard")
 
@@ -561,8 +559,7 @@ def _tablet(row: system_tables.TabletLine, known: KnownNodes) -> Tablet:
     columns = {"replicas": row.replicas, "new_replicas": row.new_replicas}
     for column, places in columns.items():
         for host, shard in places:
-            node = known.nodes.get(host)
-            if node is None:
+            if (node := known.nodes.get(host)) is None:
                 raise BadInput(f"{row.line} {column}", host, STRANGE)
             if not 0 <= shard < node.shards:
                 allowed = f"a shard from 0 to {node.shards - 1} of {host}"
@@ -660,8 +657,7 @@ def check_schema(schema: ClusterSchema, maps: Mapping[str, TabletMap], edition: 
 
 def strangers(schema: ClusterSchema, maps: Mapping[str, TabletMap]) -> Iterator[str]:
     """Lines on what the dump has and the schema lacks."""
-    unknown = sorted({keyspace_of(table) for table in maps} - {"", *schema.keyspaces})
-    if unknown:
+    if unknown := sorted({keyspace_of(table) for table in maps} - {"", *schema.keyspaces}):
         count = f"{len(unknown):,}, first {unknown[0]}"
         yield f"keyspaces that {schema.source} does not describe: {count}"
     described = [table for table in maps if keyspace_of(table) in schema.keyspaces]

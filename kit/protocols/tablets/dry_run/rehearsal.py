@@ -109,8 +109,7 @@ def check_under_way(opened: OpenedTablets) -> None:
     "Topology state machine". BadInput for an operation of a node that does not drain, or a
     transition state of another thing.
     """
-    given = opened.topology
-    if given is None:
+    if (given := opened.topology) is None:
         return
     state = given.table.transition_state or ""
     for row in given.table.rows:

@@ -109,10 +109,9 @@ def opened_moments(
 
 
 def _moment(opened: OpenedTablets, dump: Readable) -> Moment:
-    table = system_tables.read_tablets(dump)
     lines = {
         each.name if each.name in opened.maps else each.table_id: each
-        for each in table.tables.values()
+        for each in system_tables.read_tablets(dump).tables.values()
         if not each.base_table
     }
     rows = {name: {row.last_token: row for row in each.tablets} for name, each in lines.items()}
@@ -257,8 +256,7 @@ def _read(scene: Scene) -> Sequence[Change]:
 
 def draw_changes(scene: Scene) -> Frag:
     """Draw what changed with the last snapshot, and how much before it."""
-    changed = _read(scene)
-    if not changed:
+    if not (changed := _read(scene)):
         words = "Nothing changed." if scene.state.read else "This is the first snapshot."
         return h("p", words, k="no-changes", class_="soft")
     rows = [

@@ -457,9 +457,7 @@ def rf_change(opened: OpenedTablets, keyspace: str, words: Sequence[str]) -> RfR
     if SOMEWHERE in {place for each in places.values() for place in each}:
         raise BadInput("--topology", None, "a dump of system.topology: racks must be known")
     there = {datacenter for datacenter, _ in places.values()}
-    stated = None
-    if keyspace in described:
-        stated = tuple(opened.replication(keyspace).items())
+    stated = tuple(opened.replication(keyspace).items()) if keyspace in described else None
     held = [
         (table, [places[each.host] for each in replicas])
         for (table, _), replicas in tablets.items()
@@ -521,8 +519,7 @@ def _changed(
     while going:
         left = []
         for place in going:
-            change = planner.next(place[1], now[place])
-            if change is not None:
+            if (change := planner.next(place[1], now[place])) is not None:
                 now[place] = change.on(now[place])
                 step = f"{COMES}{change.added}" if change.added else f"{GOES}{change.removed}"
                 ways[place].append(step)

@@ -41,8 +41,7 @@ def may_take(timeline: Timeline, tablet: str, source: str) -> PosedQuestion:
     s, number = timeline.state, m.labels.index(tablet)
     places = [str(each) for each in s.replicas[number]]
     check_one_of("source", source, places)
-    nodes = [name for name in m.names if name != source.partition(":")[0]]
-    if not nodes:
+    if not (nodes := [name for name in m.names if name != source.partition(":")[0]]):
         raise KitError("predict: there is no other node")
     refusals = {name: m.refusal(s, Balance.move(number, source, f"{name}:0")) for name in nodes}
     right = tuple(name for name, why in refusals.items() if why is None)
@@ -59,8 +58,7 @@ def may_take(timeline: Timeline, tablet: str, source: str) -> PosedQuestion:
 def goes_to(timeline: Timeline) -> PosedQuestion:
     """To which node does the planner move a tablet first? KitError when the plan is empty."""
     m = model_of(timeline, Balance)
-    moves = m.plan(timeline.state).moves
-    if not moves:
+    if not (moves := m.plan(timeline.state).moves):
         raise KitError("predict: the planner has nothing to do here")
     move = moves[0]
     label = m.labels[m.tables.index((move.table, move.tablets[0]))]

@@ -126,8 +126,7 @@ def stage_fails(timeline: Timeline) -> PosedQuestion:
 def late_arrives(timeline: Timeline) -> PosedQuestion:
     """What does a node do with the RPC that comes late? KitError when no RPC is late."""
     model_of(timeline, Tablets)
-    late = timeline.state.late
-    if late is None:
+    if (late := timeline.state.late) is None:
         raise KitError("predict: no RPC is late here")
     ahead = copied(timeline)
     ahead.do(Tablets.arrive_late())
@@ -150,7 +149,6 @@ def _choices(m: Tablets, now: facts.StageFacts) -> tuple[str, ...]:
 
 def _moving(timeline: Timeline) -> tuple[Tablets, facts.StageFacts]:
     m = model_of(timeline, Tablets)
-    moving = facts.stages(m, timeline.state)
-    if not moving:
+    if not (moving := facts.stages(m, timeline.state)):
         raise KitError("predict: no tablet is in transition here")
     return m, moving[0]

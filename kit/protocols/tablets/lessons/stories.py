@@ -25,8 +25,7 @@ def how_it_ends(timeline: Timeline) -> PosedQuestion:
     ahead = copied(timeline)
     while ahead.forward() is not None:
         pass
-    requests = _topology(ahead.state).requests
-    if not requests:
+    if not (requests := _topology(ahead.state).requests):
         raise KitError("predict: no request is made here")
     last = requests[-1]
     right = FAILS if last.error else DONE if last.done else WAITS

@@ -90,8 +90,7 @@ def _next(scene: Scene) -> str:
 def _badges(scene: Scene) -> Badges:
     plan = scene.of(next_plan)
     moves = len(plan.moves)
-    replicas = sum(map(len, scene.state.replicas))
-    yield "replicas", f"replicas {replicas}", "plain"
+    yield "replicas", f"replicas {sum(map(len, scene.state.replicas))}", "plain"
     none = "sizes unknown" if plan.unknown else "no move left"
     words = f"plan: {counted(moves, 'move')}" if moves else none
     yield "plan", words, "busy" if moves else ""
@@ -100,8 +99,7 @@ def _badges(scene: Scene) -> Badges:
 
 def gates(scene: Scene) -> Iterator[Gate]:
     """A drain that is stuck waits for a place, which nobody has."""
-    stuck = scene.of(next_plan).stuck
-    if stuck:
+    if stuck := scene.of(next_plan).stuck:
         named = "; ".join(some_of(stuck, MOST_STUCK))
         yield Gate("plan", "drain", "", (), (), 1, f"no node can take {named}")
     elif waits := scene.of(next_plan).step.waits_for:

@@ -568,8 +568,7 @@ def _comes(grid: TabletGrid, tablet: PlacedTablet) -> Iterator[HeldReplica]:
 
 def _client(grid: TabletGrid, lies: GridLayout, hue: Mapping[str, str]) -> Iterator[Frag]:
     """Whom a client of a tablet asks, in one line."""
-    tablet = asked_tablet(grid)
-    if tablet is None:
+    if (tablet := asked_tablet(grid)) is None:
         return
     name, x, y = grid.called(tablet), 0.0, lies.height - ASKED / 2
     drawn: list[Frag] = []
@@ -798,8 +797,7 @@ def _where(grid: TabletGrid, tablet: PlacedTablet) -> str:
 
 def summary(grid: TabletGrid) -> str:
     """How many tablets there are, and the least, the mean and the most on a shard."""
-    counts = sorted(map(grid.count, grid.places))
-    if not counts:
+    if not (counts := sorted(map(grid.count, grid.places))):
         return "no shard"
     mean = sum(counts) / len(counts)
     shards = f"least {counts[0]:,}, mean {mean:,.1f}, most {counts[-1]:,}"

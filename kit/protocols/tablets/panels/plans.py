@@ -245,8 +245,7 @@ def _shard(given: LoadHistory, at: int, top: float) -> Frag:
 
 def _spread(given: LoadHistory) -> str:
     counts = zip(given.places, given.columns[-1], strict=True)
-    now = [count for place, count in counts if place.host not in given.gone]
-    if not now:
+    if not (now := [count for place, count in counts if place.host not in given.gone]):
         return "no shard"
     least, most = min(now), max(now)
     rest = len(given.places) - MOST_SHARDS

@@ -321,8 +321,7 @@ def _sessions(scene: Scene) -> Iterator[tuple[str, str, str]]:
             name = scene.model.tablet_words(each.tablet)
             words = f"session {session}: {name} in {each.way.stage}{_guards_here(0)}"
             yield f"{each.tablet}:{session}", "✓", words
-    late = scene.state.late
-    if late is not None:
+    if (late := scene.state.late) is not None:
         permit = f"session {late.session}" if late.session else f"stage {late.stage}"
         how = "runs" if late.runs else "is on its way"
         over = ", which has ended on every node" if late.sealed else ""
@@ -417,8 +416,7 @@ def _sharders(scene: Scene, host: str) -> Iterator[Part]:
         of=lambda each: f"tablet {m.parameters.tables[0]} {each[1]}",
     )
 
-    stages = facts.stage_shards(m, scene.of(facts.tablet_map), host)
-    if stages:
+    if stages := facts.stage_shards(m, scene.of(facts.tablet_map), host):
         yield Table(
             lambda scene: stages,
             lambda each: f"stage:{host}:{each[0]}",

@@ -280,8 +280,7 @@ def merged(given: TabletMap) -> TabletMap:
 def apart(given: TabletMap) -> Iterator[ApartPair]:
     """The pairs of siblings that are not co-located yet, the order of replicas aside."""
     for even, odd in siblings(given.count, given.isolated):
-        moves = colocating(given.tablets[even], given.tablets[odd])
-        if moves:
+        if moves := colocating(given.tablets[even], given.tablets[odd]):
             yield ApartPair(even, odd, moves)
 
 

@@ -127,8 +127,7 @@ class RfPlanner:
             shard = self._held[host].index(min(self._held[host]))
             self._held[host][shard] += 1
             return ReplicaChange(added=TabletReplica(host, shard))
-        lost = [each for each in replicas if each.host in going]
-        if not lost:
+        if not (lost := [each for each in replicas if each.host in going]):
             return None
         removed = max(lost, key=lambda each: self._held[each.host][each.shard])
         self._held[removed.host][removed.shard] -= 1

@@ -247,8 +247,7 @@ def until_revoked(size: TableSize, limits: Thresholds) -> int | None:
     """By how many bytes an average tablet would have to shrink for its split under way to be
     revoked, or to grow for its merge; None where there is none, or sizes are not known.
     """
-    average = size.average_tablet
-    if average is None or size.resize_type == "none":
+    if (average := size.average_tablet) is None or size.resize_type == "none":
         return None
     splits = size.resize_type == "split"
     to_go = average - limits.split_ends_below if splits else limits.merge_ends_above - average
@@ -356,12 +355,10 @@ def by_size(size: TableSize, limits: Thresholds) -> int:
     """The count that the size asks for; the present one where sizes are not known. Where a resize
     under way is not wanted any more, that of a table without one: it may be the opposite.
     """
-    average = size.average_table
-    if average is None:
+    if (average := size.average_table) is None:
         return size.count
     fitting = -(-average // limits.target)
-    kind = decide(size, limits).resize_type
-    if kind == "none":
+    if (kind := decide(size, limits).resize_type) == "none":
         kind = decide(replace(size, resize_type="none"), limits).resize_type
     more, less = 2 * size.count, -(-size.count // 2)
     if limits.at_once:
@@ -380,8 +377,7 @@ def rules_of(
     has a replica of each tablet. Co-located tables share the target size: a tablet of one of them
     holds its part of it.
     """
-    per_shard = options.min_per_shard_tablet_count
-    if per_shard is None:
+    if (per_shard := options.min_per_shard_tablet_count) is None:
         per_shard = 0 if options.initial or options.min_tablet_count else limits.scale
     by_shards = [
         ceil(Fraction(per_shard * width, factor))
@@ -497,12 +493,9 @@ def decide_by_count(
     """
     if target is None or size.bytes is None or limits.sizes_only:
         return decide(size, limits)
-    kind = target.resize_type
-    if size.resize_type not in ("none", kind):
-        kind = "none"
+    kind = target.resize_type if size.resize_type in ("none", target.resize_type) else "none"
     number = size.resize_seq_number + (kind != size.resize_type)
-    reason = CountCompared(size.count, target.aligned)
-    return ResizeDecision(size.table, kind, number, reason)
+    return ResizeDecision(size.table, kind, number, CountCompared(size.count, target.aligned))
 
 
 MOST_NEW = 10  # resizes that begin in one round

@@ -168,8 +168,7 @@ def stages(edition: machines.Edition) -> tuple[str, ...]:
 
 def onward(table: machines.Machine, stage: str) -> machines.EdgeRow:
     """The edge out of a stage (or the boundary) that is done. KeyError for no such stage."""
-    edge = table.edge(stage, "happy")
-    if edge is None:
+    if (edge := table.edge(stage, "happy")) is None:
         raise KeyError(f"{table.name} has no stage {stage}")
     return edge
 

@@ -198,8 +198,7 @@ class TabletPlaces:
 
     def choice(self, sets: ReplicaSets, row: StateRow) -> ShardChoice | None:
         """The sharder's answers to requests in a stage, at the node that has shards."""
-        host = self.split
-        if not host:
+        if not (host := self.split):
             return None
         node = 1 << self.code[host]
         if all(each.host != host for each in sets.both):
@@ -309,8 +308,7 @@ class _TabletHistory:
             ignored=self.options.excluded_requests * place.excluding,
         )
         self.epochs.append(epoch)
-        edges = tuple(self._behind(place, view))
-        self.epochs[number] = replace(epoch, edges=edges)
+        self.epochs[number] = replace(epoch, edges=tuple(self._behind(place, view)))
         return number
 
     # -- what an epoch says -----------------------------------------------------------------------
@@ -401,8 +399,7 @@ class _TabletHistory:
             return
         plan, table = self.plans[number], self._table(number)
         sets = plan.sets(replicas)
-        begun = replace(place, number=number, sets=sets)
-        after = self._after(begun, table, table.begins)
+        after = self._after(replace(place, number=number, sets=sets), table, table.begins)
         yield self._event(now, (), after, f"plan {plan.title(sets)}")
 
     def _along(

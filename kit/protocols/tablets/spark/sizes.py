@@ -218,8 +218,7 @@ class TableSum(Struct, frozen=True):
 
 def summed(batches: Iterable[pa.RecordBatch]) -> Batches:
     """The sums over some rows of ``tablets`` (of these ``table`` and ``bytes``), as one batch."""
-    parts = [_of_part(batch) for batch in batches]
-    if parts:
+    if parts := [_of_part(batch) for batch in batches]:
         yield from _together(pa.concat_tables(parts)).combine_chunks().to_batches()
 
 

@@ -234,8 +234,7 @@ def _left_out(
     history: logs.MetadataHistory, steps: Sequence[LogEntry], stretches: Sequence[Stretch]
 ) -> Iterator[str]:
     judged = {entry.epoch for each in stretches for entry, _, _ in each.entries}
-    left = [entry.epoch for entry in steps if entry.epoch not in judged]
-    if left:
+    if left := [entry.epoch for entry in steps if entry.epoch not in judged]:
         what = f"{counted(len(left), 'event')} from epoch {left[0]} to {left[-1]}"
         yield f"not judged: {what}, because the files do not describe the whole ring at that point"
 
@@ -254,8 +253,7 @@ def _question(opened: Opened, stretch: Stretch, edition: Edition, last: bool) ->
             where = f"{first.where}, before it {event}"
             seen.append(Seen(where, {"event": event}, step=True))
     for entry, members, begun in stretch.entries:
-        node = history.name(entry.node, entry.epoch)
-        event = Event(entry.kind, node)
+        event = Event(entry.kind, history.name(entry.node, entry.epoch))
         if begun is not None or entry.kind == "ASSASSINATE":
             assert entry.node is not None  # it is judged
             flight = begun or logs.Flight("assassinate", entry.node, ())
@@ -357,8 +355,7 @@ def _refuses(
 
     ``senseless`` are operations that speak of a ring that there is not, each with the reason.
     """
-    event = wanted.get("event")
-    if event is None:
+    if (event := wanted.get("event")) is None:
         (name,) = wanted
         return None, f"by the rules, {name} is {reads(m, s)[name]}"
     if event.operation in senseless:

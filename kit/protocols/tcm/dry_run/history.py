@@ -96,8 +96,7 @@ def model_for(
     for operation in operations:
         # New names are as strict as those of a ring file: they are shown, stored and compared.
         for field in ("node", "dc", "rack"):
-            name = getattr(operation, field)
-            if name is not None:
+            if (name := getattr(operation, field)) is not None:
                 place_name(name, field)
     return TcmCluster(
         TcmParameters(
@@ -178,8 +177,7 @@ def dry_run_of(
     ``in_flight`` are operations under way beside those that the files show. BadInput when one does
     not speak of this ring, is given twice, or those in flight exclude each other.
     """
-    seen = operations_of(given)
-    begun = tuple(dict.fromkeys((*seen, *in_flight)))
+    begun = tuple(dict.fromkeys((*operations_of(given), *in_flight)))
     everything = (*begun, *operations)
     for i, operation in enumerate(everything):
         if operation in everything[:i]:

@@ -327,8 +327,7 @@ class _Fold:
         if not entry.kind.startswith("ADVANCE"):
             self.cms = "" if entry.kind.startswith("CANCEL") else PREPARED
             return self._epoch(entry, plain if entry.node is None else f"{plain}: {name}")
-        parts = _CMS_STEP.search(entry.text)
-        if parts is None or parts[1] not in CMS_STEPS:
+        if (parts := _CMS_STEP.search(entry.text)) is None or parts[1] not in CMS_STEPS:
             self.cms = _NOT_KNOWN_WHERE
             return self._epoch(entry, "the change of the CMS goes on", "not known")
         step = parts[1]
@@ -399,8 +398,7 @@ class _Fold:
             self.unseen.discard(node)
             fits = flight is None or usual.index(step) >= len(before) or step == "prepare"
         if flight is None or step == "prepare":
-            tokens = entry.tokens or None
-            flight = Flight(kind, node, (), tokens, entry.replaced, entry.force)
+            flight = Flight(kind, node, (), entry.tokens or None, entry.replaced, entry.force)
         flight = replace(flight, steps=usual[: usual.index(step) + 1])
         flights = {**self.flights, node: flight}
         self.flights = _without(flights, node) if step == "finish" else flights

@@ -38,8 +38,7 @@ NO_KEYSPACE = 'one or more: keyspaces=\'ks={"class": "SimpleStrategy", "replicat
 
 def opened(ring: RingSource, keyspaces: Keyspaces = ()) -> Imported:
     """A ring from whatever holds one; BadInput when it is none, or no keyspace is known."""
-    named = named_keyspaces(keyspaces)
-    if named and isinstance(ring, ringfile.RingFile):
+    if (named := named_keyspaces(keyspaces)) and isinstance(ring, ringfile.RingFile):
         raise BadInput("keyspaces", named[0].name, "none, since the ring is already open")
     if isinstance(ring, Imported):
         imported = ring

@@ -161,8 +161,7 @@ def _halt(m: TcmCluster, s: Any, node: str) -> tuple[str, frozenset[str]]:
     actions = (*schedule.stream(m, s, node), *schedule.commit(m, s, node))
     refused = [*filter(None, (m.refusal(s, action) for action in actions))]
     lines = [line for refusal in refused for line in (refusal.reason, *refusal.evidence)]
-    why = next((line for line in lines if "no replica" in line), "")
-    if why:
+    if why := next((line for line in lines if "no replica" in line), ""):
         allowed = f"a level that each range can meet ({why})"
         raise BadInput("barrier", m.tcm.switches.first_level, allowed)
     barriers = (refusal for refusal in refused if refusal.awaited)

@@ -73,8 +73,7 @@ def standing(scene: Scene) -> Standing | None:
     done = OPERATION_SPECS[flight.kind].done
     passed = (done if step == "finish" else step for step in flight.steps)
     back = (BEFORE[flight.kind],) if entry.kind == "CANCEL_SEQUENCE" else ()
-    machine = diagram(flight.kind, "server")
-    return Standing(machine, (BEFORE[flight.kind], *passed, *back))
+    return Standing(diagram(flight.kind, "server"), (BEFORE[flight.kind], *passed, *back))
 
 
 def _flights(scene: Scene) -> Iterator[tuple[str, str, str]]:
@@ -204,5 +203,4 @@ def operation_of(flight: logs.Flight, members: logs.Members) -> Operation:
     target = None if replaced is None else names.get(replaced, f"node {replaced}")
     coming = known.get(flight.node) if flight.kind in BRINGS else None
     dc, rack = (coming.dc, coming.rack) if coming else (None, None)
-    tokens = flight.tokens or ()
-    return Operation(flight.kind, name, tokens, target, dc, rack, flight.force)
+    return Operation(flight.kind, name, flight.tokens or (), target, dc, rack, flight.force)

@@ -46,8 +46,7 @@ DENSITY = 720
 @moment.kept("tcm.events")
 def length(m: TcmCluster, s: Any, keyspace: str) -> int | None:
     """How many ranges a keyspace's tables have; None where they cannot be compared by columns."""
-    group = m.snapshot(s).metadata.group_of(keyspace)
-    if group is None:
+    if (group := m.snapshot(s).metadata.group_of(keyspace)) is None:
         return None
     reads, writes = m.snapshot(s).placements[group].reads, m.snapshot(s).placements[group].writes
     whole = reads.partitions and writes.partitions
@@ -95,8 +94,7 @@ def rows_of(
 ) -> tuple[moment.RangeRow, ...]:
     """The first rows that hold any of these tokens, without who holds them."""
     placement = _placement(m, s, keyspace)
-    wanted = np.fromiter(tokens, np.int64)
-    places = np.unique(np.searchsorted(placement.reads.rights, wanted))
+    places = np.unique(np.searchsorted(placement.reads.rights, np.fromiter(tokens, np.int64)))
     return tuple(_row(m, placement, at) for at in places[:most].tolist())
 
 

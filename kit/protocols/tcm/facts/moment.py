@@ -162,8 +162,7 @@ def _bounds(m: TcmCluster, keyspace: str, range_: Range) -> tuple[str, int, int,
 
 def sizes(m: TcmCluster) -> Sizes | None:
     """The bytes that the ring holds, as far as they are known."""
-    stored = m.parameters.stored
-    if stored is None or not (stored.nodes or stored.ranges):
+    if (stored := m.parameters.stored) is None or not (stored.nodes or stored.ranges):
         return None
     cluster = m.tcm.cluster
     return memo(m, "sizes", lambda: sizes_of(stored, cluster.ring, cluster.keyspaces))
@@ -263,7 +262,7 @@ class NodeRow(Struct, frozen=True):
     """A node: where it is, what it owns, what it is doing.
 
     ``tokens`` of a newcomer are those that it will own. Of one that moves, ``coming`` are those
-    that it will own beside, ``going`` those that it will give up.
+    that it will own beside.
     """
 
     name: str
@@ -273,7 +272,6 @@ class NodeRow(Struct, frozen=True):
     status: str
     up: bool
     coming: tuple[int, ...] = ()
-    going: tuple[int, ...] = ()
 
 
 def space(m: TcmCluster) -> TokenSpace:
@@ -325,8 +323,7 @@ def rows(
     names, snapshot = keyspaces(m), m.snapshot(s, at)
     keyspace = names[0] if keyspace is None else keyspace
     check_one_of("keyspace", keyspace, names)
-    group = snapshot.metadata.group_of(keyspace)
-    if group is None:
+    if (group := snapshot.metadata.group_of(keyspace)) is None:
         return ()
     placement = snapshot.placements[group]
     reads = {(r.left, r.right): r.replicas for r in placement.reads.rows(m.names)}
@@ -394,9 +391,8 @@ def nodes(m: TcmCluster, s: Any) -> Iterator[NodeRow]:
         now = "joined" if node.tokens else ("left" if begun.tokens else "registered")
         own, planned = node.tokens, planned_tokens(metadata.sequences, node.name)
         coming = tuple(token for token in planned if own and token not in own)
-        going = tuple(token for token in own if token not in planned) if planned else ()
         up, place = node.name not in s.tcm.down, (node.name, node.dc, node.rack)
-        yield NodeRow(*place, own or planned, status.get(node.name, now), up, coming, going)
+        yield NodeRow(*place, own or planned, status.get(node.name, now), up, coming)
 
 
 @kept_rows("log", "tcm.events", "tcm.down")

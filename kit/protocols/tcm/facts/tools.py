@@ -125,8 +125,7 @@ class TcmServers(MetadataServers):
     def undoing(self, now: DrillMoment, name: str, kind: str) -> CommandReply:
         """An event that undoes an operation. Raises Refused where no such one is under way."""
         self.answering(now, "nodetool")
-        sequence = now.model.tcm.sequence(now.state.tcm, name)
-        if sequence is None:
+        if (sequence := now.model.tcm.sequence(now.state.tcm, name)) is None:
             raise Refused(f"{name} has no operation under way")
         if sequence.plan.operation.kind != kind:
             title = sequence.plan.operation.title
@@ -135,13 +134,12 @@ class TcmServers(MetadataServers):
 
     def hosts(self, now: DrillMoment) -> list[ServerHost]:
         """Every machine; a name that is an address is that of its machine."""
-        nodes = enumerate(now.model.tcm.cluster.ring.nodes)
         return [
             ServerHost(
                 n.name if "." in n.name or ":" in n.name else address_of(at),
                 host_id(at), n.dc, n.rack,
             )
-            for at, n in nodes
+            for at, n in enumerate(now.model.tcm.cluster.ring.nodes)
         ]  # fmt: skip
 
     def is_up(self, now: DrillMoment, at: int) -> bool:

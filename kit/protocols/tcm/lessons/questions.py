@@ -93,8 +93,7 @@ def events(timeline: Timeline) -> PosedQuestion:
     ahead = copied(timeline)
     known = len(facts.log(m, ahead.state))
     played_out(ahead)
-    log = facts.log(m, ahead.state)[known:]
-    if not log:
+    if not (log := facts.log(m, ahead.state)[known:]):
         raise KitError("predict: no operation follows here")
     ours = [line for line in log if line.operation == log[0].operation]
     offered = [SENTENCES[name] for name, _ in EDITIONS[m.parameters.edition]]
@@ -134,8 +133,7 @@ def _streams(m: TcmCluster, s: Any) -> tuple[facts.StreamRow, ...]:
 def busiest(timeline: Timeline) -> PosedQuestion:
     """Which node sends the most, of all that the operations begun so far copy?"""
     m, s = cluster_of(timeline), timeline.state
-    loads = [load for load in facts.traffic(m, s) if load.sends]
-    if not loads:
+    if not (loads := [load for load in facts.traffic(m, s) if load.sends]):
         raise KitError("predict: nothing is copied here")
     measured = all(load.sends_bytes is not None for load in loads)
     sizes = {load.node: (load.sends_bytes or 0) if measured else load.sends for load in loads}
@@ -178,9 +176,7 @@ def victims(timeline: Timeline, level: str) -> PosedQuestion:
 
 def at_once(timeline: Timeline) -> PosedQuestion:
     """Which two of the planned operations may be under way at once?"""
-    m = cluster_of(timeline)
-    pairs = facts.pairs(m, opening_state(timeline))
-    if not pairs:
+    if not (pairs := facts.pairs(cluster_of(timeline), opening_state(timeline))):
         raise KitError("predict: no two operations here can begin")
     whys = {}
     for pair in pairs:

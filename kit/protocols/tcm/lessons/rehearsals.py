@@ -231,7 +231,6 @@ def to_epoch(player: Player, epoch: int) -> Player:
             twin.milestone()
         except Refused:
             break
-    last = m.newest_epoch(timeline.state)
-    if last != epoch:
+    if (last := m.newest_epoch(timeline.state)) != epoch:
         raise BadInput("epoch", epoch, f"an epoch up to {last}, where this branch ends")
     return twin

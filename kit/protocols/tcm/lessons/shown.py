@@ -108,8 +108,7 @@ def meetings(source: Any, token: int) -> Sheet:
 
 
 def _met(reading: facts.RangeRow, writing: facts.RangeRow) -> str:
-    missed = first_missed(reading.reads, writing.writes)
-    if missed is None:
+    if (missed := first_missed(reading.reads, writing.writes)) is None:
         return HOLDS
     read, write = (",".join(sorted(group)) for group in missed)
     return f"{BROKEN} {read} / {write}"

@@ -113,8 +113,7 @@ DATACENTERS, IN_EACH, RACKS = 2, 2, 2
 def any_may_leave(text: str) -> Marks:
     """The ring has the shape that is asked for, and whichever node leaves, its racks still do."""
     given = parse_ring(text)
-    wrong = _shape(given)
-    if wrong is not None:
+    if (wrong := _shape(given)) is not None:
         return Marks((Case(False, wrong), Case(False)))
     first, *others = (_left(given, node.name) for node in given.ring.nodes)
     public = (Case(True), Case(first is None, first or ""))
@@ -155,10 +154,9 @@ def even_rings() -> Iterator[str]:
     """Rings with ever more nodes, as many of them in each rack of each datacenter."""
     dcs, racks = [f"dc{i + 1}" for i in range(DATACENTERS)], [f"r{i + 1}" for i in range(RACKS)]
     for in_rack in range(1, 4):
-        places = enumerate(product(range(in_rack), racks, dcs), 1)
         nodes = [
             {"name": f"n{i}", "tokens": [100 * i], "dc": dc, "rack": rack}
-            for i, (_, rack, dc) in places
+            for i, (_, rack, dc) in enumerate(product(range(in_rack), racks, dcs), 1)
         ]
         yield _ring_file(nodes, {"class": "NetworkTopologyStrategy"} | dict.fromkeys(dcs, IN_EACH))
 
@@ -263,8 +261,7 @@ def _some_deaths(chance: random.Random) -> Arguments:
 def two_may_leave(text: str) -> Marks:
     """The ring has the form that is asked for, and its two nodes may leave at the same time."""
     given = parse_ring(text)
-    wrong = _form(given)
-    if wrong is not None:
+    if (wrong := _form(given)) is not None:
         return Marks((Case(False, wrong), Case(False)))
     complaint = _apart(given, *LEAVERS)
     both = _apart(given, *reversed(LEAVERS)) is None

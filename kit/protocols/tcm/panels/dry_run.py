@@ -91,8 +91,7 @@ def _breaks(loss: facts.Loss) -> str:
 
 
 def _draw_traffic(scene: Scene) -> Frag:
-    loads = scene.of(facts.traffic)
-    if not loads:
+    if not (loads := scene.of(facts.traffic)):
         return h("p", "There is nothing to copy.", k="no-traffic", class_="soft")
     total, done = sum(load.sends for load in loads), sum(load.sent for load in loads)
     bar = h("progress", max=total, value=done)
@@ -315,8 +314,7 @@ def _node(scene: Scene, name: str, sign: str = "") -> Frag:
 
 
 def _bytes(scene: Scene) -> Frag:
-    loads = scene.of(facts.traffic)
-    if not loads:
+    if not (loads := scene.of(facts.traffic)):
         return h("p", "There is nothing to copy.", k="rehearsed bytes", class_="soft")
 
     def weight(load: facts.Load) -> tuple[int, int]:

@@ -164,8 +164,7 @@ def diagram(kind: Kind, edition: Edition) -> StateDiagram:
 
 def draw_operations(scene: Scene) -> Frag:
     """Draw each operation: its diagram with the current state lit, and its steps."""
-    operations = scene.of(facts.operations)
-    if not operations:
+    if not (operations := scene.of(facts.operations)):
         return h("p", "No operation is in progress.", k="no-operation", class_="soft")
     return h("div", [_operation(scene, operation) for operation in operations])
 

@@ -28,8 +28,7 @@ from kit.views.question import MOST, Question
 
 def guilty_parts(scene: Scene) -> frozenset[str]:
     """The keys of all nodes and ranges that the witnesses of this moment name."""
-    witnesses = tuple(v.witness or "" for v in scene_verdicts(scene) if not v.ok)
-    if not witnesses:
+    if not (witnesses := tuple(v.witness or "" for v in scene_verdicts(scene) if not v.ok)):
         return frozenset()
 
     def work() -> frozenset[str]:
@@ -40,8 +39,7 @@ def guilty_parts(scene: Scene) -> frozenset[str]:
 
 def missed_words(scene: Scene) -> str:
     """Say which majorities miss each other; empty where all of them meet."""
-    apart = scene.of(missed)
-    if apart is None:
+    if (apart := scene.of(missed)) is None:
         return ""
     _, (read_at, reads), (written_at, writes) = apart
     return (
@@ -187,8 +185,7 @@ def lines(scene: Scene, keyspace: str) -> list[Lines]:
     same = {(row.left, row.right): row for row in then}
 
     def held(row: RangeRow) -> Iterator[RangeRow]:
-        exact = same.get((row.left, row.right))
-        if exact and exact.reads and exact.writes:
+        if (exact := same.get((row.left, row.right))) and exact.reads and exact.writes:
             yield exact
         else:
             yield from (r for r in then if r.left < row.right and row.left < r.right)

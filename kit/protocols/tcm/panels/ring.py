@@ -153,8 +153,7 @@ def _coming(scene: Scene) -> Iterator[Card]:
     newest = facts.log(scene.model, scene.state)[-1:]
     order = sorted(operations, key=lambda node: not any(x.operation.node == node for x in newest))
     for node in order:
-        sequence = scene.model.tcm.under_way(scene.state.tcm, node)
-        if sequence is not None:
+        if (sequence := scene.model.tcm.under_way(scene.state.tcm, node)) is not None:
             number = str(scene.model.newest_epoch(scene.state) + 1)
             yield _words(number, sequence.next.name, sequence.plan.operation)
 

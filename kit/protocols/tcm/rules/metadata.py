@@ -357,8 +357,7 @@ def advance(
         assert begun is not None, f"{event.node} has nothing under way"
         sequence = begun
         if not isinstance(event, Advance):
-            undoing = compensation(sequence, switches)
-            sequence = replace(sequence, done=0, undoing=undoing)
+            sequence = replace(sequence, done=0, undoing=compensation(sequence, switches))
             metadata = replace(metadata, cancels=metadata.cancels + 1)
     epoch, done = metadata.epoch + 1, sequence.done + 1
     by_node, ring = {each.node: each for each in metadata.sequences}, metadata.ring
@@ -393,9 +392,7 @@ def finished_step(sequence: Sequence) -> PlannedStep:
 
 def state_of(sequence: Sequence) -> str:
     """The state of an operation in its diagram."""
-    if sequence.undoing:
-        return "reads back"
-    return finished_step(sequence).name
+    return "reads back" if sequence.undoing else finished_step(sequence).name
 
 
 class Committed(Struct, frozen=True):
@@ -469,8 +466,7 @@ def permit(metadata: Metadata, planned: Plan, switches: ops.ProtocolSwitches) ->
 def busy(operation: ops.Operation, others: Iterable[ops.Operation]) -> Refusal | None:
     """A node takes part in one operation at a time; ``others`` are in flight."""
     for other in others:
-        both = [name for name in operation.involved if name in other.involved]
-        if both:
+        if both := [name for name in operation.involved if name in other.involved]:
             return Refusal(f"{both[0]} already takes part in an operation: {other.title}")
     return None
 
@@ -478,8 +474,7 @@ def busy(operation: ops.Operation, others: Iterable[ops.Operation]) -> Refusal |
 def _claimed(operation: ops.Operation, others: Iterable[ops.Operation]) -> Refusal | None:
     """A token that a node is about to own is nobody else's, whatever else is switched off."""
     for other in others:
-        both = [token for token in operation.tokens if token in other.tokens]
-        if both:
+        if both := [token for token in operation.tokens if token in other.tokens]:
             return Refusal(f"token {both[0]} will belong to {other.node}: {other.title}")
     return None
 
@@ -525,8 +520,7 @@ def too_few_left(
         for dc, factor in _demands(keyspace.replication):
             if dc != going.dc and (dc is not None or not shrinks):
                 continue
-            left = _members(ring, dc, leaving | {code})
-            if left < factor:
+            if (left := _members(ring, dc, leaving | {code})) < factor:
                 where = f" in {dc}" if dc else ""
                 return (
                     f"without {going.name} only {counted(left, 'node')} {are(left)} left{where}, "
@@ -560,8 +554,7 @@ def _locked(metadata: Metadata, planned: Plan, switches: ops.ProtocolSwitches) -
     """The safeguard *range-locks*: operations in flight keep to disjoint ranges."""
     if not switches.safeguards.range_locks:
         return None
-    taken = conflicts(metadata, planned, switches)
-    if not taken:
+    if not (taken := conflicts(metadata, planned, switches)):
         return None
     space, first, more = metadata.ring.space, taken[0], len(taken) - 1
     evidence = tuple(

@@ -324,8 +324,7 @@ def quorums_apart(pairings: Iterable[Pairing]) -> Apart | None:
 
 def quorums_meet(pairings: Iterable[Pairing]) -> str | None:
     """Every read majority meets every write majority, as ``quorums_apart`` looks for them."""
-    apart = quorums_apart(pairings)
-    if apart is None:
+    if (apart := quorums_apart(pairings)) is None:
         return None
     reader, writer = apart.reader.metadata, apart.writer.metadata
     names = writer.ring.names  # all nodes are registered from the start on
@@ -386,8 +385,7 @@ def reads_in_writes(snapshot: Snapshot) -> str | None:
     metadata = snapshot.metadata
     for group in range(len(snapshot.placements)):
         for token, reads, writes in sides_of(snapshot, snapshot, group):
-            extra = [code for code in reads if code not in writes]
-            if extra:
+            if extra := [code for code in reads if code not in writes]:
                 where = _where(metadata, group, snapshot.placements[group], token)
                 return f"{where}: {metadata.ring.names[extra[0]]} serves reads but gets no writes"
     return None

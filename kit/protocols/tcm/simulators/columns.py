@@ -190,8 +190,7 @@ def followed(plain: simple.PlainCluster, event: Event) -> simple.PlainCluster | 
 
 def _differ(rows: NamedRows, plain: simple.Rows, side: int) -> str | None:
     bounds = {right for _, right, _ in rows}
-    odd = sorted(bounds ^ plain.keys())
-    if odd:
+    if odd := sorted(bounds ^ plain.keys()):
         who = "the engine" if odd[0] in bounds else "the simple model"
         return f"only {who} has a row that ends at {odd[0]}"
     for left, right, group in rows:

@@ -118,8 +118,7 @@ def history(
     for operation in entered:
         ops.validate(metadata.ring, operation)
         planned = rules.plan(metadata, operation, switches)
-        refusal = rules.permit(metadata, planned, switches)
-        if refusal is not None:
+        if (refusal := rules.permit(metadata, planned, switches)) is not None:
             raise Refused(refusal.reason)
         dead = frozenset[int]() if operation.dead is None else frozenset((operation.dead,))
         # Data moves before the read switch, hence in the stage before that one.

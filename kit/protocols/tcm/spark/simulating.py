@@ -80,8 +80,7 @@ def replay(row: Any) -> Simulation:
         fields = msgspec.json.decode(size, type=dict[str, Any])
     except (KeyError, ValueError, TypeError, msgspec.MsgspecError):
         raise BadInput("row", row, "a row of simulations, with its seed and size") from None
-    setup = size_of(fields)
-    simulation = simulate(seed, setup, off=off)
+    simulation = simulate(seed, size_of(fields), off=off)
     if (simulation.verdict, _last(simulation)) != (verdict, last):
         ends = f"ends here as {simulation.verdict}, not as in the row"
         raise KitError(f"the simulation of seed {seed} {ends}")

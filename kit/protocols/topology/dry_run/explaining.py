@@ -176,8 +176,7 @@ def _states(whose: Tables) -> set[str]:
 
 def _sighting(entry: JournalEntry, edition: Edition, whose: Tables) -> Seen:
     where = f"{entry.source} line {entry.line}"
-    state = tables.transition_state(entry.words)
-    if state is None or not state.played:
+    if (state := tables.transition_state(entry.words)) is None or not state.played:
         raise BadInput(where, entry.words, "a transition state that is modelled")
     having = [name for name in EDITIONS if state.name in _states(name)]
     if state.name not in _states(whose):

@@ -152,8 +152,7 @@ def _way(before: str, state: str, whose: Tables) -> Way:
         return ""
     if before == state:
         return "again"
-    known = machines.transition_state(state)
-    if known is None or not known.played:
+    if (known := machines.transition_state(state)) is None or not known.played:
         return "unknown" if known is None else "not modelled"
     edges = [edge for machine in MACHINES[whose].values() for edge in machine.edges]
     kinds = {edge.kind for edge in edges if (edge.source, edge.target) == (before, state)}

@@ -75,8 +75,7 @@ def standing(scene: Scene) -> Standing | None:
 def draw_lines(scene: Scene) -> Frag:
     """Draw what was read, newest first."""
     read = scene.state.read
-    stays = [*enumerate(scene.model.entries[:read])]
-    if not stays:
+    if not (stays := [*enumerate(scene.model.entries[:read])]):
         return h("p", "Nothing has been read yet.", k="no-lines", class_="soft")
     left_out = len(stays) - MOST_STAYS
     entries = [

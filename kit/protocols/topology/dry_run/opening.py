@@ -254,8 +254,7 @@ def _without_id(named: Mapping[str, SystemTopologyRequest]) -> Iterator[str]:
 
 def _pending_requests(table: SystemTopology) -> Iterator[tuple[str, SystemTopologyRequest]]:
     for row in table.rows:
-        kind = asked_by(row)
-        if kind:
+        if kind := asked_by(row):
             request = SystemTopologyRequest(
                 id=row.request_id or "", request_type=kind, target_host=row.host_id, done=False
             )

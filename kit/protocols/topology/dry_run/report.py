@@ -385,8 +385,7 @@ class _Asking:
         return ""
 
     def step(self, alive: int) -> NextStep:
-        unplayed = self._unplayed(alive)
-        if unplayed:
+        if unplayed := self._unplayed(alive):
             return NextStep((), NOT_MODELLED, unplayed)
         if reason := self.no_majority(alive):
             gone = rules.voters(self.topology) & ~alive
@@ -474,8 +473,7 @@ def _target(edge: machines.EdgeRow) -> str:
 
 
 def _otherwise(operation: rules.TopologyOperation, work: machines.WorkRow, setting: Setting) -> str:
-    edge = rules.failure(operation, work, setting)
-    if edge is not None:
+    if (edge := rules.failure(operation, work, setting)) is not None:
         return f"{edge.kind}: {_target(edge)}"
     words = {"proceed": GOES_ON, "finish": "ends with an error"}
     return words.get(work.on_failure, "retries")

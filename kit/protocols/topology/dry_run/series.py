@@ -132,8 +132,7 @@ def _sighting(
     opened: OpenedTopology, played: Sequence[History], at: int, names: Mapping[str, str]
 ) -> Seen:
     stored = opened.table.transition_state
-    state = transition_state(stored or "")
-    if state and not state.played:
+    if (state := transition_state(stored or "")) and not state.played:
         raise BadInput(f"{opened.source} transition_state", stored, "a modelled state")
     values = {"state": state.name if state else ""}
     for each in played:

@@ -31,8 +31,7 @@ def next_transition(timeline: Timeline) -> PosedQuestion:
     """Which transition state comes next, if nothing fails? KitError where there is none."""
     m, operation = _under_way(timeline)
     ahead = copied(timeline)
-    state = timeline.state.topology.transition
-    if not state:
+    if not (state := timeline.state.topology.transition):
         raise KitError(f"predict: {operation_title(m, operation)} has no transition states")
     while ahead.state.topology.transition == state and ahead.forward() is not None:
         pass
@@ -50,12 +49,10 @@ def next_transition(timeline: Timeline) -> PosedQuestion:
 def after_failure(timeline: Timeline) -> PosedQuestion:
     """What does the coordinator do if its next work fails? KitError where it does no work."""
     m, operation = _under_way(timeline)
-    piece = work.task_of(timeline.state, m.setting).work
-    if piece is None:
+    if (piece := work.task_of(timeline.state, m.setting).work) is None:
         raise KitError("predict: the coordinator is doing no work that could fail")
     machine = machine_of(operation, m.setting)
-    edge = failure(operation, piece, m.setting)
-    if edge is not None:
+    if (edge := failure(operation, piece, m.setting)) is not None:
         answer = _leads(edge)
         because = f"the table has an edge for this failure: {edge.kind} → {answer}"
     else:
@@ -84,8 +81,7 @@ def _leads(edge: EdgeRow) -> str:
 def barrier_waits(timeline: Timeline) -> PosedQuestion:
     """Which nodes' answers does the barrier still wait for? KitError where no barrier runs."""
     m = _model(timeline)
-    runs = barrier(m, timeline.state)
-    if runs is None:
+    if (runs := barrier(m, timeline.state)) is None:
         raise KitError("predict: no barrier runs here")
     left = [name for name, _ in runs.refused]
     reasons = [f"{name}: {why}" for name, why in runs.refused if why]
@@ -124,8 +120,7 @@ def _model(timeline: Timeline) -> Any:
 
 def _under_way(timeline: Timeline) -> tuple[Any, TopologyOperation]:
     m = _model(timeline)
-    operation = under_way(timeline.state.topology)
-    if operation is None:
+    if (operation := under_way(timeline.state.topology)) is None:
         raise KitError("predict: no operation is under way here")
     return m, operation
 

@@ -83,8 +83,7 @@ def _look(row: Member) -> tuple[str, ...]:
 
 
 def _caption(scene: Scene) -> str:
-    runs = scene.of(facts.barrier)
-    if runs is None:
+    if (runs := scene.of(facts.barrier)) is None:
         return "No barrier runs"
     return f"{runs.command}: {len(runs.answered)} of {len(runs.needs)} have answered"
 

@@ -118,8 +118,7 @@ def _stage(scene: Scene) -> Stage:
     names = tuple(name for name in m.names if name != handshake.GROUP0)
     cast = [_member_there(s, each, words[each.name]) for each in join.members(s)]
     cast.append(_joiner_there(m, s, join.joiner(s), words[handshake.JOINER]))
-    zombie = join.removed(s)
-    if zombie is not None:
+    if (zombie := join.removed(s)) is not None:
         tag = "is banned" if zombie.banned else "awake" if zombie.awake else "removed"
         who, title = handshake.REMOVED, f"{handshake.REMOVED}: {words[handshake.REMOVED]}"
         sign: Sign = "ban" if zombie.banned else ""

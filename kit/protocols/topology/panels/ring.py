@@ -101,8 +101,7 @@ def _selectors(m: Topology, s: ControlState) -> StateRow:
 def _rings(t: ClusterTopology) -> tuple[int, int]:
     rebuilt = mask_of(i for i in nodes_in(in_state(t, "rebuilding")) if t.nodes[i].tokens)
     stay = owners(t) | rebuilt
-    operation = under_way(t)
-    if operation is None or operation.node == NOBODY:
+    if (operation := under_way(t)) is None or operation.node == NOBODY:
         return stay, stay
     entry, bit = t.nodes[operation.node], 1 << operation.node
     if entry.state in ("decommissioning", "removing"):

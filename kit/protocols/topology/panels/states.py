@@ -73,8 +73,7 @@ def standing(scene: Scene) -> Standing | None:
     # Of the states those whose tables are others than those of the step before.
     ways = (step for step in scene.way() if step.after.topology is not step.before.topology)
     for s in (_first(scene), *(step.after for step in ways)):
-        operation = under_way(s.topology)
-        if operation is not None:
+        if (operation := under_way(s.topology)) is not None:
             before = current and (current.machine, current.node)
             if before != (operation.machine, operation.node):
                 machine, path = machine_of(operation, m.setting), [START]

@@ -242,12 +242,11 @@ def _requests(scene: Scene) -> list[columns.SystemTopologyRequest]:
     def timed(state: int | None) -> str | None:
         return None if state is None else f"t{state}"
 
-    rows = enumerate(columns.store(scene.state.topology, scene.model.names)[1], 1)
     named = (
         replace(
             row, id=_id(ids.get(n, n)), start_time=timed(ids.get(n)), end_time=timed(ends.get(n))
         )
-        for n, row in rows
+        for n, row in enumerate(columns.store(scene.state.topology, scene.model.names)[1], 1)
     )
     return list(named)[::-1]
 

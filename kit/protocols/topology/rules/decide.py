@@ -207,8 +207,7 @@ class Decision(Struct, frozen=True, cache_hash=True):
 @lru_cache(maxsize=1 << 11)
 def decide(topology: ClusterTopology, alive: int, setting: Setting) -> Decision:
     """The coordinator's next decision. ``alive``: the nodes that it sees up (a mask)."""
-    left = in_state(topology, "left") & topology.members
-    if left:
+    if in_state(topology, "left") & topology.members:
         reason = "nodes that have left are still in group 0"
         return Decision("work", reason, work=(rules.DROP_LEFT,), addressees=0)
     operation = under_way(topology)

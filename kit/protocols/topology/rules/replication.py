@@ -121,26 +121,21 @@ RACK_INVALID = "its removal would make some existing keyspace RF-rack-invalid"
 """Why a node may neither leave nor be removed. Source: published ``validate_removing_node``."""
 
 
-def invalid_racks(
-    topology: ClusterTopology, *, joins: int = 0, leaves: int = 0, enforced: bool | None = None
-) -> str:
+def invalid_racks(topology: ClusterTopology, *, joins: int = 0, leaves: int = 0) -> str:
     """The first datacenter or rack that would no longer fit a keyspace, and why; empty: none.
 
     ``joins`` and ``leaves`` are masks of nodes that become, and that are no more, owners of tokens.
     Another node that is to leave or to be removed is no owner any more, whatever it still holds.
-    ``enforced`` is what servers have for ``rf_rack_valid_keyspaces``: if true, racks must be as
-    many as replicas (of two or more), a keyspace that names racks needs a node in each, and nothing
-    is refused once a keyspace is invalid already; if false, nothing is. None: true if there is an
-    ``rf``, which stands for a keyspace with so many replicas in each datacenter, else not known;
-    then a number needs only as many nodes. No keyspace has replicas in a datacenter that was
-    without nodes. Servers before 2026.1 do not ask. Sources: published
+    With an ``rf``, which stands for a keyspace with so many replicas in each datacenter, servers
+    have ``rf_rack_valid_keyspaces``: racks must be as many as replicas (of two or more), a keyspace
+    that names racks needs a node in each, and nothing is refused once a keyspace is invalid
+    already. Without one, a number needs only as many nodes. No keyspace has replicas in a
+    datacenter that was without nodes. Servers before 2026.1 do not ask. Sources: published
     ``check_rf_rack_validity_with_topology_change``, ``is_normal_token_owner``; the manual on rack
     lists.
     """
-    if enforced is False:
-        return ""
     own, passing = _token_owners(topology, leaves)
-    keyspaces, by_racks = topology.keyspaces, enforced or topology.rf > 0
+    keyspaces, by_racks = topology.keyspaces, topology.rf > 0
     if topology.rf:  # no keyspace names a datacenter without nodes
         known = sorted({datacenter for datacenter, _ in _racks(topology, own | passing)})
         keyspaces = (("", tuple((name, topology.rf) for name in known)), *keyspaces)

@@ -182,8 +182,7 @@ def _against_going(
     goes = {"remove": asks.node, "replace": asks.replaced}.get(asks.kind, cluster.NOBODY)
     if goes == cluster.NOBODY or not setting.has("dead-refused"):
         return "", 0
-    lives = topology.ignored & alive
-    if lives and setting.safeguards.refuse_live_removal:
+    if (lives := topology.ignored & alive) and setting.safeguards.refuse_live_removal:
         return IGNORED_LIVES, lives
     down = cluster.in_state(topology, "normal") & ~(alive | topology.ignored | 1 << goes)
     return DOWN_TOO if down else "", down

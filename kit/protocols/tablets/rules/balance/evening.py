@@ -106,8 +106,7 @@ class _Evening:
         for place in self._targets(source, target):
             taker = int(self.shards[place])
             for row, column in held:
-                refusal = self.loads.refusal(row, column, taker)
-                if refusal is None:
+                if (refusal := self.loads.refusal(row, column, taker)) is None:
                     # The target may have no more than the source: two siblings count twice.
                     reason = EvensOut(*self.loads.compared(row, column, taker))
                     if reason.source_after >= reason.target_after:
@@ -127,8 +126,7 @@ class _Evening:
         for place in np.argsort(self.taking, kind="stable").tolist():
             if self.taking[place] > worth:
                 return
-            node = int(self.loads.node_of[self.shards[place]])
-            if node not in tried:
+            if (node := int(self.loads.node_of[self.shards[place]])) not in tried:
                 tried.add(node)
                 yield place
 

@@ -177,8 +177,7 @@ class Loads:
         if self.under_way(row, column):
             return reasons.InTransition()
         giver = int(self.node_of[self.place[row, column]])
-        role = self.given.nodes[giver].role
-        if role in cluster.NOT_MOVED:
+        if (role := self.given.nodes[giver].role) in cluster.NOT_MOVED:
             return reasons.GivesNone(role)
         if giver in self.stalled:
             return reasons.DrainWaits(self.stalled[giver][0])
@@ -210,8 +209,7 @@ class Loads:
                 return reasons.RackNamed(self.given.nodes[giver].rack, self.given.nodes[taker].rack)
             local = [int(self.rack[node]) for node in there if self.dc[node] == self.dc[giver]]
             most = max(map(local.count, local))
-            after = local.count(int(self.rack[taker])) + 1
-            if after > most:
+            if (after := local.count(int(self.rack[taker])) + 1) > most:
                 return reasons.RackSpread(self.given.nodes[taker].rack, after, most)
         return None
 
@@ -245,8 +243,7 @@ class Loads:
             (False, self.writes, given.streams_write),
         ):
             for shard, weight in added[not is_read].items():
-                streams = int(running[shard])
-                if streams and streams + weight > limit:
+                if (streams := int(running[shard])) and streams + weight > limit:
                     return reasons.StreamsFull(is_read, streams, weight, limit)
         return None
 

@@ -206,8 +206,7 @@ def why(
         row, shard = row - 1, before.place[row, column]
         column = before.place[row].tolist().index(shard)
     leaves = before.replica(int(before.place[row, column]))
-    move = moves.get(leaves)
-    if move is not None and move.target == target:
+    if (move := moves.get(leaves)) is not None and move.target == target:
         return WhyAnswer(leaves, target, True, move.reason)
     elsewhere = None if move is None else reasons.MovesElsewhere(*move.target)
     reason = elsewhere or next(_obstacles(before, after, row, column, place))
@@ -245,8 +244,7 @@ def _obstacles(
     before: Loads, after: Loads, row: int, column: int, target: int
 ) -> Iterator[reasons.Reason]:
     source = int(before.place[row, column])
-    refusal = before.refusal(row, column, target)
-    if refusal is not None:
+    if (refusal := before.refusal(row, column, target)) is not None:
         yield refusal
     full = after.full(row, column, target)
     if before.given.nodes[int(before.node_of[source])].role not in DRAINED:
