@@ -187,6 +187,13 @@ def test_a_journal_is_stepped_through_without_controls() -> None:
     assert all(words in text for words in said)
 
 
+def test_a_long_journal_says_how_many_stays_are_not_listed(tmp_path: Path) -> None:
+    """It lists the last ones."""
+    timeline = replay_journal(journal(tmp_path, *LEAVE * 13, *LEAVE[:2])).timeline
+    texts = [draw_lines(scene_at(timeline, at)).text() for at in timeline.path(timeline.tip)[-2:]]
+    assert ["and 1 earlier stay" in text for text in texts] == [False, True]
+
+
 def test_a_page_to_step_through(tmp_path: Path) -> None:
     """``--html`` writes one page of journals; a dump is one moment."""
     page = tmp_path / "history.html"
