@@ -386,12 +386,9 @@ class Ufunc:
     def __init__(self, act: Callable[[Any, Any], Any]) -> None:
         self.act = act
 
-    def __call__(self, left: Any, right: Any, out: NDArray | None = None) -> Any:
+    def __call__(self, left: Any, right: Any) -> Any:
         """The function, cell by cell."""
-        made = _both(self.act, left, right)
-        if out is not None:
-            out[...] = made
-        return made
+        return _both(self.act, left, right)
 
     def at(self, column: NDArray, places: Any, values: Any) -> None:
         """Change cells one after the other, also those that are named twice."""

@@ -37,7 +37,7 @@ class Sizes(Struct, frozen=True):
     densities: dict[str, Fraction]
 
     def of(
-        self, keyspace: str, left: int, right: int, sources: tuple[str, ...], *, each: bool = False
+        self, keyspace: str, left: int, right: int, sources: tuple[str, ...], *, each: bool
     ) -> int | None:
         """The bytes of a range that one of these sends, or ``each`` of them; None when nothing is
         known of it, or of a part of it. A source of which nothing is known has as much as the

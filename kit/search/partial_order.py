@@ -224,7 +224,7 @@ class OrderCheck:
                 "out: no larger step comes to the same"
             )
         broken = self._broken(self.fine.state_of(at), action, after)
-        if broken and not any(broken <= self._broken_at_once(node, *each) for each in reaching):
+        if not any(broken <= self._broken_at_once(node, *each) for each in reaching):
             raise KitError(
                 f"property {min(broken)}: {shorten(action)} breaks it after {shown}, but no "
                 f"larger step of {self.larger.name} does"

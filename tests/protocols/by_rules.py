@@ -114,7 +114,9 @@ def turned_away(cluster: str, features: list[str], enabled: list[str], row: str)
     host = "N1"
     rows = (JoinRow(host, row),) if row else ()
     tables = handshake.JoinTables(rows, (), tuple(enabled))
-    asks = handshake.JoinNodeRequest(host, 1, cluster, handshake.SNITCH, tuple(features), ())
+    place = "r1", False
+    own = handshake.SNITCH, tuple(features), (), ()
+    asks = handshake.JoinNodeRequest(host, 1, cluster, *own, *place)
     failing = (each for each in CHECKS if each.fails(tables, asks, ()))
     order = {"receiver": "member", "placing": "member", "coordinator": "coordinator"}
     return next((order[each.by] for each in failing), "")

@@ -19,6 +19,7 @@ from kit.model.scenario import file_named, files, open_file, read
 from kit.model.timeline import Timeline
 from kit.operators.importers.metadata_log import KINDS, parse_metadata
 from kit.operators.importers.nodetool import parse_ring_text, parse_status_text
+from kit.ring.topology import Node
 from tests.views.frames import after, go_on
 
 READ = Path(__file__).with_name("tools.txt").read_text(encoding="utf-8")
@@ -244,6 +245,17 @@ def test_a_node_with_a_new_address_is_down_where_the_old_address_is_known() -> N
     rows = {name: [line.split()[:2] for line in lines[5:]] for name, lines in seen.items()}
     assert rows["A"] == [["UN", "10.0.0.111"], ["UN", "10.0.0.12"]]
     assert rows["B"] == [["DN", "10.0.0.11"], ["UN", "10.0.0.12"]]
+
+
+def test_a_node_that_is_called_by_its_address_has_that_address() -> None:
+    """All others have an address by their place."""
+    names = ("192.0.2.1", "fd00::7", "C")
+    timeline = after(
+        "tcm", {"members": tuple(Node(name, (100 * at,)) for at, name in enumerate(names))}
+    )
+    now = DrillMoment(timeline.model, (timeline.moments[0],), "C")
+    lines = typed(servers(timeline), now, "nodetool status")[5:]
+    assert [line.split()[1] for line in lines] == ["192.0.2.1", "fd00::7", "10.0.0.13"]
 
 
 @pytest.mark.parametrize("name", server_places())

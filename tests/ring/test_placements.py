@@ -119,8 +119,8 @@ ROWS = ((0, 10, 100), (10, 30, 60), (40, 50, 7))
 def test_rows_count_by_their_share(left: int, right: int, size: int | None) -> None:
     """A range takes its share of each row that it touches; one that is not covered is unknown."""
     sizes = sizes_of(Stored(ranges=(("ks", ROWS),)), ring((10, 20)), ())
-    assert sizes.of("ks", left, right, ("n0",)) == size
-    assert sizes.of("other", left, right, ("n0",)) is None
+    assert sizes.of("ks", left, right, ("n0",), each=False) == size
+    assert sizes.of("other", left, right, ("n0",), each=False) is None
 
 
 def ring(tokens: tuple[int, ...], space: TokenSpace | None = None) -> Ring:
@@ -151,4 +151,4 @@ def test_the_bytes_of_a_node_are_spread_over_what_it_replicates(
     assert set(sizes.densities) == set(small_ring.names)
     for name in small_ring.names:
         assert sizes.densities[name] == 1
-        assert sizes.of("one", 3, 17, (name,)) == 14
+        assert sizes.of("one", 3, 17, (name,), each=False) == 14

@@ -717,9 +717,7 @@ def refinement(parameters: Any) -> Refinement:
     def image(before: TabletsState, action: Any, after: TabletsState) -> tuple[Any, ...]:
         if isinstance(action, (Tablets.begin_transition, Tablets.begin_plan)):
             return (Topology.take_decision(),) if fine.begins_track(before) else ()
-        if type(action) not in Topology.acts:
-            return ()
-        if isinstance(action, Topology.take_decision) and after.control == before.control:
+        if type(action) not in Topology.acts or after.control == before.control:
             return ()
         if isinstance(action, Topology.commit_decision):
             own = before.control.attempted.command

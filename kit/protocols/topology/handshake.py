@@ -109,9 +109,9 @@ class JoinNodeRequest(Struct, frozen=True, tag="request", cache_hash=True):
     snitch: str
     features: Names
     replaces: Names
-    ignores: Names = ()
-    rack: str = FIRST_RACK
-    zero_token: bool = False
+    ignores: Names
+    rack: str
+    zero_token: bool
 
 
 Fails = Callable[[JoinTables, JoinNodeRequest, Names], bool]

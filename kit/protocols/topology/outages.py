@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kit.masks import mask_of, nodes_in
+from kit.masks import nodes_in
 from kit.model import flows
 from kit.model.declared import Node, Travel, action, off_stage, purpose, refused
 from kit.protocols.topology import control
@@ -46,7 +46,6 @@ class Outages(control.Control):
         """
         absent = in_state(s.topology, NO_ROW, "left", "removing")
         absent |= self.start_down | s.topology.ignored
-        absent |= mask_of(e.replaced for e in s.topology.nodes if e.state == "replacing")
         operation = under_way(s.topology)
         if operation is not None and operation.state == "left_token_ring":
             absent |= 1 << operation.node  # it was told to shut down, or will be found to be down

@@ -76,8 +76,7 @@ def taken_edges(
         edges = MACHINES[whose][new.machine].edges
         begins = [edge for edge in edges if edge.source == BOUNDARY]
         yield new.machine, next((e for e in begins if e.target == after.transition), begins[0])
-    # A truncate that fails stays in its state, without its session.
-    if old is None or (old == new and before.session == after.session):
+    if old is None:
         # A request that is done at once takes all edges of its machine.
         for was, now in zip(before.requests, after.requests, strict=False):
             if now.done and not (was.done or now.error) and now.kind in AT_ONCE:

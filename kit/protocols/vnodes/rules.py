@@ -1,6 +1,6 @@
 """One range of a vnode keyspace while a node operation moves it: its replicas, and its history."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import takewhile
 from typing import Any, Literal
 
@@ -172,14 +172,14 @@ OVER = ""
 _AT_REST = machines.StateRow(machines.BOUNDARY, ())
 
 
-def guarded_table(machine: machines.Machine, off: frozenset[str]) -> machines.Machine:
+def guarded_table(machine: machines.Machine, off: Collection[str]) -> machines.Machine:
     """The table as it is without these safeguards; with all of them, as it stands."""
     rows = tuple(_row(row, off) for row in machine.states)
     back = _ways_back(machine) if "no-rollback-after-switch" in off else ()
     return replace(machine, states=rows, edges=(*machine.edges, *back))
 
 
-def _row(row: machines.StateRow, off: frozenset[str]) -> machines.StateRow:
+def _row(row: machines.StateRow, off: Collection[str]) -> machines.StateRow:
     if "write-before-read" in off and (row.reads, row.writes) == ("old", "both"):
         row = replace(row, reads="new", writes="old")
     if "old-writer-stays" in off and (row.reads, row.writes) == ("new", "both"):
@@ -210,7 +210,7 @@ class ProjectionOptions(Struct, frozen=True):
     version: int = 1
     drain_fails: bool = False
     barrier_fails: bool = False
-    off: frozenset[str] = frozenset()
+    off: tuple[str, ...] = ()
 
 
 class RangeOperation(Struct, frozen=True):

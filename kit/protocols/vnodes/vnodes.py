@@ -144,7 +144,7 @@ class Vnodes(Fenced):
                 raise BadInput(name, True, "true only with edition server: the documents retry")
         self.cleaning = self.leaves
         fails = self.drain_fails, self.barrier_fails
-        options = rules.ProjectionOptions(self.version, *fails, frozenset(self.off))
+        options = rules.ProjectionOptions(self.version, *fails, self.off)
         return rules.project(self.edition, options, *self._operations())
 
     def _operations(self) -> Iterator[rules.RangeOperation]:

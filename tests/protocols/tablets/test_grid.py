@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.model.registry import entries
+from kit.model.registry import build, entries
+from kit.protocols.tablets.facts.resize import grid as resizing
 from kit.protocols.tablets.panels.grid import MOST_SHARDS, draw_grid, layout
 from kit.protocols.tablets.panels.tablets import diagram
 from kit.protocols.tablets.rules.grid import GridHost, TabletGrid, grid_of_maps
@@ -121,6 +122,12 @@ def test_the_grid_of_many_tablets_shows_bars_in_place_of_tiles(hosts: int, shard
     assert len(cells) == (places if places <= MOST_SHARDS else 0)
     assert not [one for one in drawn.walk() if (one.key or "").startswith("tablet:")]
     assert f"mean {60_000 / places:,.1f}" in drawn.text()
+
+
+def test_the_grid_of_a_resize_has_every_shard_that_holds_a_tablet() -> None:
+    """On each node as many."""
+    model = build("resize", {"tablets": ("A:1 B",), "nodes": 2})
+    assert [host.shards for host in resizing(model, model.start()).hosts] == [2, 2]
 
 
 DRAWN = pytest.mark.parametrize("entry", ["balance", "resize", "tablets"])

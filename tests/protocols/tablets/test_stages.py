@@ -17,6 +17,7 @@ from kit.protocols.tablets.rules.replica_sets import (
     ReplicaSets,
     TabletReplica,
     after_failure,
+    choice_of,
     repairing,
     streaming,
 )
@@ -182,23 +183,26 @@ def test_every_edge_but_one_changes_at_most_one_selector() -> None:
 
 
 @pytest.mark.parametrize(
-    ("edition", "stage", "excluded", "leads"),
+    ("edition", "stage", "excluded", "leads", "left"),
     [
-        ("documents", "streaming", "", "cleanup_target"),
-        ("documents", "write_both_read_new", "", "use_new"),
-        ("documents", "write_both_read_new", "A", "use_new"),
-        ("documents", "write_both_read_new", "D", "cleanup_target"),
-        ("documents", "write_both_read_new", "AD", "use_new"),
-        ("documents", "use_new", "D", None),
-        ("documents", "cleanup_target", "A", None),
+        ("documents", "streaming", "", "cleanup_target", None),
+        ("documents", "write_both_read_new", "", "use_new", (3, 3)),
+        ("documents", "write_both_read_new", "A", "use_new", (2, 3)),
+        ("documents", "write_both_read_new", "D", "cleanup_target", (3, 2)),
+        ("documents", "write_both_read_new", "AD", "use_new", (2, 2)),
+        ("documents", "use_new", "D", None, None),
+        ("documents", "cleanup_target", "A", None, None),
     ],
 )
 def test_a_failed_stage_leads_back_or_on_by_the_nodes_that_are_left(
-    edition: Edition, stage: str, excluded: str, leads: str | None
+    edition: Edition, stage: str, excluded: str, leads: str | None, left: tuple[int, int] | None
 ) -> None:
-    """Where the table has no edge it is tried again."""
-    edge = after_failure(TRANSITIONS[edition]["migration"], stage, MOVE, excluded)
+    """Where the table has no edge it is tried again; where it has two, replicas are counted."""
+    table = TRANSITIONS[tables_for(edition, "2025.4")]["migration"]  # of no release, in documents
+    edge = after_failure(table, stage, MOVE, excluded)
     assert (edge and edge.target) == leads
+    choice = choice_of(table, stage, MOVE, excluded)
+    assert (choice and (choice.old, choice.new)) == left
 
 
 PUBLISHED = Path(__file__).parent / "published" / "failures.txt"
@@ -318,8 +322,8 @@ def test_a_model_refuses_a_dump_that_does_not_fit_its_parameters() -> None:
     given = {"nodes": 3, "tablets": ("A", "B"), "tables": ("ks.t",)}
     dump = {"shards": (1, 1, 1), "tables": ({"name": "ks.t", "tablets": 2},)}
     assert build("tablets", {**given, "dump": dump}).layout.shards == (1, 1, 1)
-    for wrong, field in (({"shards": (1, 1)}, "shards"), ({"sizes": ((1,),)}, "sizes")):
-        with pytest.raises(BadInput, match=f"dump.{field}"):
+    for wrong in ({"shards": (1, 1)}, {"shards": (1, 1, 0)}, {"sizes": ((1,),)}):
+        with pytest.raises(BadInput, match=f"dump.{next(iter(wrong))}"):
             build("tablets", {**given, "dump": {**dump, **wrong}})
 
 

@@ -262,3 +262,13 @@ def test_the_arrow_of_a_stream_names_its_sources() -> None:
         assert len(row.sources) >= 2
         arrow = f"{', '.join(row.sources)} → Z"
         assert arrow in dead.drawn("streams").text()
+
+
+def test_without_the_safeguard_the_nearest_other_replica_that_is_up_sends() -> None:
+    """Never the displaced one."""
+    off = ("stream-from-displaced",)
+    drive = Watched(nodes=4, rf=3, crashes=1, operations=(JOIN,), off=off).act(JOIN).commit("X")
+    for crash, senders in (((), "AABD"), (("crash A",), "BBBD")):
+        rows = drive.act(*crash).operation().streams
+        assert [row.right for row in rows] == [100, 500, 150, 400]
+        assert "".join(source for row in rows for source in row.sources) == senders

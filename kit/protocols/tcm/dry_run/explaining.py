@@ -224,7 +224,7 @@ def _is_known(members: logs.Members, flights: Sequence[logs.Flight]) -> bool:
     placed = [*owners, *(member for member in members if member.node in newcomers)]
     return (
         bool(owners)
-        and all(member.dc and member.rack for member in placed)
+        and all(member.dc for member in placed)
         and all(member.tokens for member in owners)
         and all(flight.tokens for flight in flights if flight.kind in ("bootstrap", "move"))
     )

@@ -251,7 +251,7 @@ def _unheld(
             for keyspace in metadata.keyspaces_of(t.group):
                 said = f"no live node holds {keyspace} {t.range.label(facts.space(m))}: {why}"
                 rows.append((order.index(keyspace), t.range.left, said, asleep))
-    return [(said, asleep) for *_, said, asleep in sorted(rows, key=lambda row: row[:3])]
+    return [(said, asleep) for *_, said, asleep in sorted(rows)]
 
 
 def _listed(m: TcmCluster, codes: Collection[int]) -> str:

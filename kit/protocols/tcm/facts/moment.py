@@ -396,11 +396,9 @@ def nodes(m: TcmCluster, s: Any) -> Iterator[NodeRow]:
 
 
 @kept_rows("log", "tcm.events", "tcm.down")
-def outside(m: TcmCluster, s: Any) -> Iterator[AppliedEpochs]:
-    """How far each node is that owns nothing of the ring, and is to own nothing."""
-    removed = {*s.tcm.down} - {*m.tcm.present(s.tcm)}
-    alone = {node.name for node in nodes(m, s) if not node.tokens} - removed
-    yield from _applied(m, s, alone)
+def reached(m: TcmCluster, s: Any) -> Iterator[AppliedEpochs]:
+    """How far each node is, also one that has no part in the cluster."""
+    yield from _applied(m, s, m.names)
 
 
 def notices(m: TcmCluster, s: Any) -> Iterator[str]:

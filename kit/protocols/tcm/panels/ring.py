@@ -116,20 +116,18 @@ def _planned(scene: Scene, name: str, rows: Sequence[facts.RangeRow]) -> Iterato
 
 def _members(scene: Scene) -> Iterator[Member]:
     m, s = scene.model, scene.state
-    every = (*scene.of(facts.outside), *scene.of(facts.applied))
-    epochs = {row.node: row for row in every}
+    epochs = {row.node: row for row in scene.of(facts.reached)}
     arriving = scene.of(facts.arriving)
     dead = {each.plan.operation.dead for each in m.snapshot(s).metadata.sequences}
     for node in scene.of(facts.nodes):
-        row = epochs.get(node.name)
-        knows = f"{row.epoch}" + f"+{len(row.held)}" * bool(row.held) if row else ""
+        row = epochs[node.name]
+        knows = f"{row.epoch}" + f"+{len(row.held)}" * bool(row.held)
         state: State = STATES.get(node.status, "works")
         if not node.up:
             state = "gone" if node.name in dead or not node.tokens else "down"
         words = f"{node.dc}, rack {node.rack}, {node.status}{'' if node.up else ', down'}"
-        if node.tokens or knows:
-            yield Member(node.name, node.tokens, state, knows, node.dc, node.rack,
-                         words, node.coming, arriving.get(node.name, ""))  # fmt: skip
+        yield Member(node.name, node.tokens, state, knows, node.dc, node.rack,
+                     words, node.coming, arriving.get(node.name, ""))  # fmt: skip
 
 
 def _cards(scene: Scene, last: int, most: int = MOST_CARDS) -> Iterator[Card]:

@@ -143,7 +143,7 @@ def _counted(members: Mask) -> Counts:
     narrow = np.int8 if len(members) < 128 else np.int32  # many ranges: bytes are added at once
     counts: NDArray[np.integer] = np.zeros(members.shape[1], narrow)
     for slot in members:  # each is looked at in a row, however they lie in memory
-        np.add(counts, slot, out=counts)
+        counts += slot
     return counts.astype(np.int32)
 
 

@@ -116,9 +116,9 @@ def says_locks(now: Now) -> str:
 
 
 def refusal(now: Now, verb: str) -> str:
-    """Why an operation may not begin now; empty where it may, or makes no sense."""
-    option = now.m.find(now.after, verb)
-    return option[1].reason if option and option[1] else ""
+    """Why an operation that is refused may not begin now."""
+    reason: str = now.m.find(now.after, verb)[1].reason
+    return reason
 
 
 # -- the CMS ---------------------------------------------------------------------------------------

@@ -236,3 +236,18 @@ def test_a_drain_goes_on_once_sizes_are_reported() -> None:
     assert {type(action).__name__ for action, _ in m.successors(s)} == {"Report"}
     result = check(m)
     assert result.violation is None
+
+
+@pytest.mark.parametrize(
+    ("loads", "said"),
+    [
+        ((0.5, 0.25), ("50.00%", "25.00%")),
+        ((0.5, 0.50001), ("50.000%", "50.001%")),
+        ((0.1 + 0.2, 0.3), ("30.00%", "30.00%")),  # alike but for rounding
+    ],
+)
+def test_loads_that_differ_are_said_with_the_digits_that_tell_them_apart(
+    loads: tuple[float, float], said: tuple[str, str]
+) -> None:
+    """They are parts of the capacity in use."""
+    assert reasons.loads_said("server", *loads) == said

@@ -147,6 +147,7 @@ def test_a_node_counts_as_down_or_excluded_by_the_files_that_say_so(
         ("tablets", 0, {"transition": "move"}, "line 2 transition | 'move' | one of"),
         ("tablets", 0, {"transition": ""}, "line 2 stage | 'streaming' | a stage in a transition"),
         ("tablets", 6, {"base_table": host(9)}, "base_table | a table of this dump"),
+        ("tablets", 6, {"base_table": ""}, "last_token | no tablet | cover all"),
         ("tablets", 6, {"stage": "zzz"}, f"line 8 stage | 'zzz' | null | {ORDERS}"),
         ("tablets", 6, {"transition": "repair"}, "line 8 transition | 'repair' | null | own"),
         ("tablets", 6, {"session": host(9)}, f"line 8 session | '{host(9)}' | null | own"),

@@ -15,7 +15,7 @@ from kit.protocols.tablets.lessons.dumps import rehearse
 from kit.protocols.tablets.rules.balance.reasons import RackNamed
 from tests.commands.calling import call
 from tests.protocols.tablets.dry_run.test_command import FIXTURES, TOPOLOGY
-from tests.protocols.tablets.dry_run.test_opening import FILES, described
+from tests.protocols.tablets.dry_run.test_opening import FILES, STATUS, described
 
 ITEMS = "00000002-0000-11f0-8000-0000000000aa"
 
@@ -41,7 +41,7 @@ def racked(folder: Path, dump: Path) -> Path:
     return described(folder, "'dc1': ['r1', 'r2', 'r3']")
 
 
-HOST3 = "00000003-0000-4000-8000-000000000003"
+HOST3, HOST4 = (f"0000000{at}-0000-4000-8000-00000000000{at}" for at in (3, 4))
 
 
 def test_an_rf_change_by_one_adds_one_replica_to_each_tablet(orders: Path) -> None:
@@ -72,6 +72,17 @@ def test_an_rf_change_copies_the_largest_replica_of_each_co_located_tablet(
     ]
     assert rf_change(cluster, "shop", ["dc1=4"]).bytes == sum(largest)
     assert rf_change(cluster, "shop", ["dc1=2"]).bytes == 0
+
+
+def test_an_rf_change_in_one_step_is_not_aborted_by_a_node_that_is_down(
+    orders: Path, tmp_path: Path
+) -> None:
+    """Another node of the rack gets the replica."""
+    status = tmp_path / "status.txt"
+    rows = STATUS.splitlines(keepends=True)
+    status.write_text("".join(f"D{row[1:]}" if HOST4 in row else row for row in rows), "utf-8")
+    report = rf_change(opened(orders, status=status), "shop", ["dc1=4"])
+    assert (HOST4 in report.gains, len(report.gains) > 0, report.aborted_by) == (False, True, ())
 
 
 def test_an_rf_change_that_drops_a_rack_removes_the_replicas_there(

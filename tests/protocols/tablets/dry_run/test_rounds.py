@@ -143,22 +143,36 @@ def test_shards_of_a_leaving_node_count_for_the_resizes_of_a_round(
     assert beginning(cluster) == begins
 
 
-def test_each_table_of_a_co_located_group_counts_in_balancing(tmp_path: Path) -> None:
-    """Eight tablets of four small tables weigh like 32 of one, so some move to node 2."""
-    group = (
-        SmallTable("g", (1,) * 8, MIB),
-        *(SmallTable(f"g{n}", (), MIB, base=1) for n in range(3)),
-    )
-    tables = (*group, SmallTable("z", (2,) * 16, MIB))
+GROUP = (
+    SmallTable("g", (1,) * 8, MIB),
+    *(SmallTable(f"g{n}", (), MIB, base=1) for n in range(3)),
+    SmallTable("z", (2,) * 16, MIB),
+)
+EMPTY = SmallTable("x", (1,) * 4, 0), SmallTable("y", (2, 2), GIB)
+
+
+@pytest.mark.parametrize(
+    ("tables", "moved", "source", "target"), [(GROUP, "ks.g", 1, 2), (EMPTY, "ks.y", 2, 1)]
+)
+def test_each_co_located_table_and_the_size_of_each_tablet_counts_in_balancing(
+    tables: tuple[SmallTable, ...], moved: str, source: int, target: int, tmp_path: Path
+) -> None:
+    """Four small tables weigh like one of four times as many tablets, empty ones hardly anything.
+
+    The rehearsal plays what the command answers.
+    """
     files = written(tmp_path, tables, (1, 1))
     cluster = open_tablets(**files)
     moves = balance(cluster).moves
+    ends = tuple(f"{number:08}" for number in (source, target))
     assert {(move.table, move.source.host[:8], move.target.host[:8]) for move in moves} == {
-        ("ks.g", "00000001", "00000002")
+        (moved, *ends)
     }
     made = rehearse(files.pop("dump"), "balance", **files)
-    first = next(iter(made.timeline.model.plan(made.timeline.state)))
-    assert (first[0], first[2:]) == (moves[0].tablets[0], ("00000001:0", "00000002:0"))
+    model = made.timeline.model
+    first = next(iter(model.plan(made.timeline.state)))
+    assert model.place(first[0]) == (moved, moves[0].tablets[0])
+    assert first[2:] == tuple(f"{end}:0" for end in ends)
 
 
 def test_a_drain_stalls_where_the_servers_sizes_or_capacities_are_missing(
@@ -179,6 +193,8 @@ def test_a_drain_stalls_where_the_servers_sizes_or_capacities_are_missing(
     ):
         assert tablets([*given, *more, "drain", "00000001"]) == status, (more, status)
         assert said in capsys.readouterr().out, (more, status)
+    assert tablets([*given, "--release", "2025.4", "drain", "00000001"]) == 0
+    assert "Not known" not in capsys.readouterr().out, "no drain waits for sizes"
     assert tablets([*given, "--sizes", str(files["sizes"]), "balance"]) == 0
     assert "so the plan leaves it out" in capsys.readouterr().out
 

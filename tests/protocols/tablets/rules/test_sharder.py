@@ -58,6 +58,9 @@ def test_in_a_move_within_a_host_the_selectors_choose_the_shards() -> None:
     assert [shard_for_reads(WITHIN_B, "B", selector) for selector in ("old", "new")] == [2, 5]
     assert [shard_for_writes(WITHIN_B, "B", s) for s in SELECTORS] == [(2,), (2, 5), (5,)]
     assert {shard_for_writes(WITHIN_B, "A", selector) for selector in SELECTORS} == {(1,)}
+    row = replace(WITHIN_B, last_token=INT64_HIGH, stage="write_both_read_new")
+    asked = Sharder("B", "holding", 4, TabletMap("ks.t", (row,)))
+    assert (asked.shard_for_reads(7), asked.shard_for_writes(7)) == (5, (2, 5))
 
 
 @pytest.mark.spec("E-062")

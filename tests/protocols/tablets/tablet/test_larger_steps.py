@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kit.protocols.storage.storage import USUAL_REQUESTS, ApplyEpoch
+from kit.protocols.tablets.tablet import DELETED
 from kit.search.check import Result, check
 from kit.search.partial_order import LargerSteps
 from tests.protocols.storage.proofs import assert_needed
@@ -116,17 +117,28 @@ def test_a_write_a_read_and_a_crash_among_three_replicas_break_no_promise() -> N
     assert (found.states, found.depth) == (169_921, 23)
 
 
-@pytest.mark.deep
+REBUILT = {**REPAIRED, "kind": "rebuild_v2"}
+CRASHED = {**REPAIRED, **CRASH, "requests": DELETED[:2]}
+
+
 @pytest.mark.parametrize(
-    ("edition", "rf", "states", "depth"),
-    [("server", 2, 39_682, 25), ("server", 3, 599_390, 33), ("documents", 3, 745_659, 33)],
+    ("given", "states", "depth"),
+    [
+        pytest.param(given, *found, marks=[pytest.mark.deep] * (given is not CRASHED))
+        for given, *found in (
+            (CRASHED, 9_131, 18),
+            ({**REBUILT, "edition": "server", "rf": 2}, 39_682, 25),
+            ({**REBUILT, "edition": "server", "rf": 3}, 599_390, 33),
+            ({**REBUILT, "edition": "documents", "rf": 3}, 745_659, 33),
+        )
+    ],
 )
-def test_a_rebuild_with_a_late_copy_brings_no_deleted_data_back(
-    edition: str, rf: int, states: int, depth: int
+def test_a_late_copy_of_a_repair_or_a_rebuild_brings_no_deleted_data_back(
+    given: dict[str, Any], states: int, depth: int
 ) -> None:
     """The search has a write, its deletion, and tombstones that are collected."""
-    found = larger({**REPAIRED, "edition": edition, "kind": "rebuild_v2", "rf": rf})
-    assert (found.violation, found.verdict) == (None, "up to order")
+    found = larger(given)
+    assert (found.violation, found.complete) == (None, True)
     assert (found.states, found.depth) == (states, depth)
 
 

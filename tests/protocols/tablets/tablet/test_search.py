@@ -27,6 +27,7 @@ from tests.protocols.tablets.tablet.runs import (
     ONE,
     REPAIRED,
     SERVER,
+    TWO,
     built,
     search,
 )
@@ -209,6 +210,13 @@ def test_the_history_of_a_retried_migration_has_its_fence_and_its_way_back() -> 
     met = {edge.verb for epoch in model.history.epochs for edge in epoch.edges}
     assert check(model).complete
     assert {"roll back to cleanup_target", "commit fence_version", "commit no transition"} <= met
+
+
+def test_a_second_migration_moves_the_replica_that_stayed() -> None:
+    """Of two replicas each moves once."""
+    history = built({**TWO, "second": "other"}).history
+    plans = {edge.verb for epoch in history.epochs for edge in epoch.edges}
+    assert {"plan migration of A to D", "plan migration of B to E"} <= plans
 
 
 MOST_LISTED = 500_000

@@ -298,7 +298,11 @@ LOCKED = (
         ("twice", 2, "10.0.0.11 continues with MID_JOIN"),
         ("cancelled late", 5, "10.0.0.11 has no operation under way"),
         ("no member", 0, "node: got '10.0.0.13'; allowed: one of 10.0.0.1, 10.0.0.2"),
-        ("no member at last", 7, "node: got '10.0.0.13'; allowed: one of 10.0.0.1, 10.0.0.2"),
+        (
+            "no member at last",
+            7,
+            "one of 10.0.0.1, 10.0.0.2, 10.0.0.3, 10.0.0.4, 10.0.0.5, 10.0.0.6\n",
+        ),
         ("owned", 0, "got 2000; allowed: a token that no node owns; this one belongs to 10.0.0.2"),
     ],
 )
@@ -314,7 +318,7 @@ def test_an_entry_that_no_rule_allows_is_refuted_at_its_line(
     assert answers.verdict == "refuted"
     assert answers.first is not None
     assert f"no rule explains log.json row {first + further}; " in answers.first.sentence
-    assert said in answers.first.sentence
+    assert said in f"{answers.first.sentence}\n"
 
 
 def test_a_placement_that_no_rule_allows_is_refuted_at_its_line(tmp_path: Path) -> None:
@@ -449,3 +453,32 @@ def test_an_operation_whose_end_alone_is_known_is_not_judged(first: str, tmp_pat
     assert {name: part.verdict for name, part in answers.parts.items()} == {
         "epochs 6 to 6": "explained"
     }
+
+
+FREED = """
+PREPARE_LEAVE 2 force=false; START_LEAVE 2; MID_LEAVE 2; FINISH_LEAVE 2
+REGISTER 5; PREPARE_JOIN 5 tokens=[2000]; START_JOIN 5; MID_JOIN 5; FINISH_JOIN 5
+"""
+AT_ONCE = """
+REGISTER 5; PREPARE_JOIN 5 tokens=[1500]; START_JOIN 5
+REGISTER 6; UNSAFE_JOIN 6 tokens=[9000]; CANCEL_SEQUENCE 5
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "parts"),
+    [
+        (FREED, ["epochs 9 to 12", "epochs 14 to 17"]),
+        (AT_ONCE, ["epochs 10 to 11", "epochs 14 to 14"]),
+    ],
+)
+def test_a_log_has_a_part_for_each_ring_that_the_model_can_begin_with(
+    lines: str, parts: list[str], tmp_path: Path
+) -> None:
+    """A token that is taken again, and a node that is there at once, end a part."""
+    m = cluster(4, ("decommission 10.0.0.2",))
+    more = [entry(line.strip()) for line in lines.strip().replace("\n", ";").split(";")]
+    answers = explained(tmp_path, rows([*entries(m, m.start()), *more]))
+    assert {name: part.verdict for name, part in answers.parts.items()} == dict.fromkeys(
+        parts, "explained"
+    )

@@ -267,6 +267,11 @@ def test_the_player_steps_through_a_log_epoch_by_epoch(history: MetadataHistory)
     model: Any = shown.timeline.model
     epochs = [model.newest_epoch(moment.state) for moment in shown.timeline.moments]
     assert epochs == list(range(30, 43))
+    reached = [moment.milestone for moment in shown.timeline.moments if moment.milestone]
+    assert [each.split(",")[0] for each in reached] == [
+        "bootstrap 10.0.0.5 with 2 tokens",
+        "cancel: decommission 10.0.0.3 is undone",
+    ]
     shown.timeline.goto(5)
     text = shown.player.text()
     assert "epoch 35" in text
@@ -274,6 +279,21 @@ def test_the_player_steps_through_a_log_epoch_by_epoch(history: MetadataHistory)
     assert "10.0.0.5  bootstrap  mid" in " ".join(text.split("Under way")[1].split("\n")[2:3])
     assert shown.warnings == history.warnings
     assert rehearse([LOG, DIRECTORY]).text().startswith("warning: kinds")
+
+
+def test_a_change_of_the_cms_is_under_way_as_far_as_the_log_tells() -> None:
+    """What is prepared may change nothing; after missing epochs nobody knows where it stands."""
+    kinds = "INITIALIZE_CMS", "PREPARE_SIMPLE_CMS_RECONFIGURATION"
+    known = metadata_history_of([*map(entry, kinds)])
+    later = metadata_history_of([entry("SCHEMA_CHANGE")], first=9)
+    shown = replay_log(MetadataHistory([*known.entries, *later.entries], ()))
+    for at, said in (
+        (1, "No operation is in progress."),
+        (2, "the CMS perhaps a change of its members prepared; which members change"),
+        (3, "the CMS a change of its members where it stands is not known"),
+    ):
+        shown.timeline.goto(at)
+        assert said in " ".join(shown.player.text().split()), at
 
 
 def test_what_if_starts_at_the_logs_epoch_with_its_operation_under_way(

@@ -129,9 +129,15 @@ def test_what_failed_stands_in_the_history(case: tuple[str, ...], tmp_path: Path
 
 def test_each_step_reads_on() -> None:
     """A step a stay; the diagram stands at the last state that was named, with the way to it."""
-    timeline = journal_timeline(topology_history(LOGS), "server")
+    stays = topology_history(LOGS)
+    timeline = journal_timeline(stays, "server")
     path = timeline.path(timeline.tip)
     assert len(path) == 8
+    read = [timeline.moments[at] for at in path[1:]]
+    assert [each.milestone for each in read] == [stay.state or None for stay in stays]
+    assert [each.say.endswith(" (again)") for each in read] == [
+        stay.edge == "again" for stay in stays
+    ]
     assert timeline.at == 0
     views = for_model(timeline.model)
     places = []
@@ -179,6 +185,13 @@ def test_a_journal_is_stepped_through_without_controls() -> None:
     assert said
     text = draw_lines(scene_at(timeline, timeline.path(timeline.tip)[1])).text()
     assert all(words in text for words in said)
+
+
+def test_a_long_journal_says_how_many_stays_are_not_listed(tmp_path: Path) -> None:
+    """It lists the last ones."""
+    timeline = replay_journal(journal(tmp_path, *LEAVE * 13, *LEAVE[:2])).timeline
+    texts = [draw_lines(scene_at(timeline, at)).text() for at in timeline.path(timeline.tip)[-2:]]
+    assert ["and 1 earlier stay" in text for text in texts] == [False, True]
 
 
 def test_a_page_to_step_through(tmp_path: Path) -> None:
@@ -264,6 +277,13 @@ def test_what_the_published_coordinator_does_is_explained(
 ) -> None:
     """Joins, replaces, leaves and what follows; a state that a new coordinator enters again."""
     assert kit.explain(journal(tmp_path, *states)).verdict == "explained"
+
+
+def test_in_the_documents_a_removal_ends_with_the_read_switch(tmp_path: Path) -> None:
+    """After a replacement, before a join."""
+    switch = ("tablet draining", *LEAVE[:2])
+    states = ("join group0", *switch, *switch, *JOIN)
+    assert kit.explain(journal(tmp_path, *states), edition="documents").verdict == "explained"
 
 
 @pytest.mark.parametrize(

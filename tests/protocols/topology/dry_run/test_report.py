@@ -392,6 +392,8 @@ def test_racks_are_checked_where_somebody_says_how_many_replicas(tmp_path: Path)
     assert not any("--rf" in warning for warning in refused.warnings)
     assert coordinator(leaves, rf=3, edition="documents").cases[0].decision == "begin"
     joins = joining("bootstrapping", rack="r9", tokens=None)
+    unsaid = said(tmp_path, joins, transition_state="join group0")
+    assert any("before a join" in warning for warning in unsaid.warnings)
     answer = said(tmp_path, joins, transition_state="join group0", asking={"rf": 3})
     assert answer.cases[0].leads_to == "left_token_ring"
     assert "assign_tokens will fail: dc1 would have 4 racks" in answer.cases[0].reason

@@ -153,6 +153,21 @@ def test_a_state_that_no_rule_leads_to_is_refuted(tmp_path: Path) -> None:
     assert kit.explain(files[:2]).verdict == "explained"
 
 
+@pytest.mark.parametrize(("tokens", "status"), [(2, 0), (0, 1)])
+def test_a_node_without_tokens_joins_without_a_switch(
+    tokens: int, status: int, tmp_path: Path
+) -> None:
+    """So a write state amid its join is refuted, which another node passes."""
+    own = {"num_tokens": tokens, **({} if tokens else {"tokens": None})}
+    files = series(
+        tmp_path,
+        ([], {"version": 13, "fence_version": 13}),
+        ([node(4, node_state="bootstrapping", **own)], {"transition_state": OLD, "version": 15}),
+        ([node(4, **own)], {"version": 19, "fence_version": 18}),
+    )
+    assert call("explain", *files).status == status
+
+
 def test_who_is_gone_without_a_word_left_or_was_removed(tmp_path: Path) -> None:
     """Both are tried; the run that is found names a request of it."""
     files = series(tmp_path, ([node(4)], {"version": 14}), ([leaver("left")], {"version": 19}))

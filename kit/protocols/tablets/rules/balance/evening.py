@@ -237,9 +237,8 @@ def even_utilisation(loads: Loads, scope: Mask, *, between: bool) -> Iterator[Ta
 def _between_nodes(loads: Loads, spread: TableSpread, inside: Mask) -> Iterator[TabletMove]:
     target = int(np.where(inside, loads.node_load, np.inf).argmin())
     may_give = inside.copy()
-    may_give[target] = False
     stuck = 0.0  # how full the fullest node is that has nothing to give
-    while may_give.any():
+    while True:
         now = loads.node_load
         source = int(np.where(may_give, now, -np.inf).argmax())
         most, least = float(now[source]), float(now[target])
