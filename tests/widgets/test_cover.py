@@ -81,7 +81,8 @@ def test_a_cover_says_what_is_at_stake(name: str) -> None:
     known = {each for safeguard in model.safeguards for each in safeguard.protects}
     assert known <= dangers().keys()
     cover = covered(Timeline(model))
-    assert re.search(r"Without this rule \(S-\d+\), .* could .*\.|What must always hold: .*\.", cover)
+    stakes = r"Without this rule \(S-\d+\), .* could .*\.|What must always hold: .*\."
+    assert re.search(stakes, cover)
     for safeguard in model.safeguards:
         if safeguard.protects:
             told = covered(Timeline(build(name, off=(safeguard.name,))))
