@@ -12,6 +12,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from kit.errors import check_among
 from kit.protocols.group0.rules.releases import NEWEST, Release, has
 
 Remedy = Literal["restart", "replace", "remove", "repair"]
@@ -112,8 +113,9 @@ def remedy_steps(
     ``dead`` are the other nodes that are lost for good; of these only normal ones can be ignored.
     ``place`` is the node's datacenter and rack, such as ``dc1/r1``; empty: not known. A node
     without ``tokens`` is replaced by one that has none either: there is no data to count, copy or
-    repair. ``release`` is the server's; BadInput for another one.
+    repair. ``release`` is the server's. Raises BadInput for another ``kind`` or release.
     """
+    check_among("kind", kind, STEPS)
     option, listed = _OPTION.get(kind, ""), ",".join(dead)
     how = ("-pr ", "") if kind == "repair" else ("", FULL)
     repair = "nodetool repair {}on every live node, one after another{}".format(*how)

@@ -156,7 +156,7 @@ def test_dumps_without_a_topology_tell_of_no_version(files: list[Path], told: bo
     timeline = Timeline(series_of(files, "server", False))
     scene = scene_of(timeline, timeline.at)
     [badges] = [each for each in for_model(scene.model).panels if each.name == "badges"]
-    assert ("version" in badges.draw(scene).text()) is told
+    assert ("Version" in badges.draw(scene).text()) is told
 
 
 @pytest.mark.parametrize("files", [(FIRST, DUMP), (DUMP, FIRST)], ids=["last", "first"])
