@@ -337,9 +337,8 @@ class Timeline:
         """The next action of the branch; at its tip, that of the script, or else of the model's
         default schedule. None: nothing.
         """
-        line, following = self._branch(), self._places[self.at].depth + 1
-        if self._on_line(self.at) and following < len(line):
-            return self.moments[line[following]].action
+        if known := self._following():
+            return known.action
         followed = self._places[self.at].followed
         if followed < len(self.script):
             option = self.here.find(self.state, self.script[followed])
@@ -351,10 +350,9 @@ class Timeline:
 
     def forward(self) -> Moment | None:
         """One step on along the branch; at its tip, what the model suggests. None: nothing."""
-        line, following = self._branch(), self._places[self.at].depth + 1
-        if following < len(line):
-            self.at = line[following]
-            return self.now
+        if known := self._following():
+            self.at = known.id
+            return known
         action = self.suggest()
         return None if action is None else self.do(action)
 
@@ -598,6 +596,11 @@ class Timeline:
         del self._line[self._places[moment].depth + 1 :]
         self._line += missing[::-1]
         return self._line
+
+    def _following(self) -> Moment | None:
+        """The next moment of the branch, if one looks at a moment of it."""
+        line, after = self._branch(), self._places[self.at].depth + 1
+        return self.moments[line[after]] if self._on_line(self.at) and after < len(line) else None
 
     def _on_line(self, moment: int) -> bool:
         depth = self._places[moment].depth
