@@ -125,7 +125,6 @@ TABLES = "kp-pop kp-tables"
 FILLS = {each: each for each in ("solid", "hatched", "dashed")} | {"ink outline": "outlined"}
 """Marks of a legend that are shown beside what they mean, and the class of each."""
 _SENTENCE = re.compile(r"(?<=[.;])\s")
-_COME = re.compile(r"\d+ of \d+ \w+ .* needed\)\.")
 
 
 def frame(
@@ -293,8 +292,8 @@ def step_words(scene: Scene, panels: Sequence[Panel], slots: Slots) -> tuple[str
     head, rest = headline_of(scene, facts)
     if not rest and not _new_why(scene):  # how many have come by now to where somebody came
         before = former_gates(scene, declared)
-        gates = (gate for gate in gates_of(scene, declared) if came(gate, before))
-        rest = next((come[0] for gate in gates if (come := _COME.search(gate.sentence))), "")
+        counted = (gate.counted for gate in gates_of(scene, declared) if came(gate, before))
+        rest = next(filter(None, counted), "")
     return head, rest
 
 

@@ -113,15 +113,23 @@ class Gate(Struct, frozen=True):
         if self.why and self.needed < all_:  # some of them are enough
             said += f" It has {come} of {all_} and needs {self.needed}."
         elif not self.why:
-            know = f"{'has' if come == 1 else 'have'} {self.knows} ({self.needed} needed)"
             way = "open" if self.is_open else "closed"
-            said = f"The gate for “{self.title}” is {way}. {come} of {all_} {know}."
+            said = f"The gate for “{self.title}” is {way}. {self.counted}"
         for words, names in (
             (MISSING, self.awaited), (AGAINST, self.against), (THERE, self.there)
         ):  # fmt: skip
             if names:
                 said += f" {words.format(names=', '.join(some_of(names, MOST_NAMED)))}"
         return said
+
+    @property
+    def counted(self) -> str:
+        """How many know it, of how many, and how many are needed; empty where nobody is counted."""
+        if self.why:
+            return ""
+        come, all_ = len(self.there), len(self.there) + len(self.missing)
+        know = f"{'has' if come == 1 else 'have'} {self.knows} ({self.needed} needed)"
+        return f"{come} of {all_} {know}."
 
     @property
     def decides(self) -> str:
