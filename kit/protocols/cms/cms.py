@@ -900,9 +900,8 @@ class Cms(declared.NodeModel[CmsState]):
         newest, up = self.newest(s), alive(self, s)
         up &= newest.cluster
         able = newest.readers & up or up & -up
-        by_hand = able if newest.is_sized else 0
-        given = dict.fromkeys(("leaving", "given_up"), 0) | {"chosen": by_hand}
-        return Snapshot(top + 1, newest.but(readers=able, writers=able, **given))
+        state = newest.but(readers=able, writers=able, leaving=0, given_up=0)
+        return Snapshot(top + 1, state.but(chosen=able if newest.is_sized else 0))
 
     @forcing(tag="load-snapshot", each=lambda m, s: alive(m, s) if s.open else 0)
     @purpose("A snapshot replaces whatever state a node has built from its log.")
