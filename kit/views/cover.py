@@ -6,7 +6,8 @@ from typing import Any
 from msgspec import Struct
 
 from kit.errors import counted
-from kit.model.registry import registered
+from kit.model.registry import build, registered
+from kit.model.timeline import Timeline
 from kit.views.dangers import Danger, worst
 from kit.views.fragment import Frag, h
 from kit.views.headlines import MOST_WORDS, words_of
@@ -133,14 +134,15 @@ def _break_it(scene: Scene) -> Frag | None:
     return h("button", h("span", "Break it"), words, type="button", class_="act", data_do="setup")
 
 
-def draw_told(scene: Scene) -> list[Frag]:
-    """Draw what was reached in a run that ended well, and what its history shows to have held."""
+def draw_told(scene: Scene, story: Story | None = None) -> list[Frag]:
+    """Draw what a run that ended well has shown, and what its history shows to have held."""
     model, judged = scene.model, len(scene_verdicts(scene))
     goals = (each for each in model.properties if each.kind == "sometimes")
     names, waits = _passed(scene)
     last = [f"{name[0].upper()}{name[1:]}" for name in names]
     done = ["This is the end", *last, *(g.title for g in goals if g.check(scene.state))][-1]
-    head = f"{done}, and no promise was broken"
+    own = story and _own_end(scene, story)
+    head = own or f"{done}, and no promise was broken"
     kinds = {name.partition(" ")[0] for name in names}
     passed = counted(len(names), kinds.pop() if kinds in ({"epoch"}, {"version"}) else "milestone")
     waited = f", and {counted(waits, 'wait')} for others" if waits else ""
@@ -148,11 +150,23 @@ def draw_told(scene: Scene) -> list[Frag]:
     held = [counted(judged, "promise") + " held", f"in {counted(len(scene.way()), 'step')}", gone]
     line = f"{' '.join(filter(None, held))}.{f' On the way: {passed}{waited}.' if names else ''}"
     return [
-        h("h2", head if judged and len(head.split()) <= MOST_WORDS else done, k="say", class_="say",
-          data_quiet=True),
+        h("h2", own or (head if judged and len(head.split()) <= MOST_WORDS else done), k="say",
+          class_="say", data_quiet=True),
         h("p", line, k="held", data_quiet=True),
         h("p", f"The last step: {scene.say}", k="more", class_="kp-why", data_quiet=True),
     ]  # fmt: skip
+
+
+def _own_end(scene: Scene, story: Story) -> str:
+    """What a story says of its end, where the run came to that very state."""
+    ends, entry = words_of(scene.model.name).ends, registered(scene.model)
+    for told in entry.scenarios if entry and ends else ():
+        if told.title == story.title and told.name in ends:
+            run = Timeline(build(scene.model.name, told.parameters, told.off), told.script)
+            for _ in scene.way():
+                run.forward()
+            return ends[told.name] if run.state == scene.state else ""
+    return ""
 
 
 def _passed(scene: Scene) -> tuple[list[str], int]:

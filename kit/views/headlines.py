@@ -67,7 +67,7 @@ class Words(Struct, frozen=True):
     the promise: a pattern, the headline, two facts, and so on. ``chapters`` are of a step's
     milestone, what is told of it, and the milestone of the step before, on a line each. ``without``
     says what would be otherwise without a safeguard (``nobody waited``), ``siblings`` which story
-    of the other database is like one of these.
+    of the other database is like one of these; ``ends`` what a story has shown at its end.
     """
 
     headlines: Mapping[str, str] = {}
@@ -76,6 +76,7 @@ class Words(Struct, frozen=True):
     chapters: Mapping[str, str] = {}
     without: Mapping[str, str] = {}
     siblings: Mapping[str, str] = {}
+    ends: Mapping[str, str] = {}
 
 
 @cache

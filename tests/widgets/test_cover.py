@@ -8,12 +8,13 @@ import pytest
 from msgspec import to_builtins
 from playwright.sync_api import Browser, Page, expect
 
-from kit.model.registry import build, entries
+from kit.model.registry import build, entries, scenario_of
 from kit.model.scenario import file_named, open_file
 from kit.model.timeline import Timeline
 from kit.views.actions import end_words
-from kit.views.cover import draw_told
+from kit.views.cover import Story, draw_told
 from kit.views.dangers import dangers
+from kit.views.headlines import MOST_WORDS, words_of
 from kit.views.panel import scene_of
 from kit.views.rendered import RenderedTimeline
 from kit.widgets import Player
@@ -71,6 +72,31 @@ def test_the_end_is_told_kindly() -> None:
     assert end_words(scene_of(stuck, stuck.tip)).startswith(
         "This is the end. Nothing more happens on its own: "
     )
+
+
+ENDS = [f"{name}/{story}" for name in entries() for story in words_of(name).ends]
+
+
+@pytest.mark.parametrize("story", ENDS)
+def test_a_story_ends_with_what_it_has_shown(story: str) -> None:
+    """In a few words."""
+    entry, told = scenario_of(story)
+    timeline = Timeline(build(entry.name, told.parameters, told.off), told.script)
+    while timeline.forward() is not None:
+        pass
+    scene, words = scene_of(timeline, timeline.tip), words_of(entry.name).ends[told.name]
+    assert draw_told(scene, Story(told.title))[0].text() == words
+    assert len(words.split()) <= MOST_WORDS
+
+
+def test_a_run_that_left_its_story_tells_its_own_end() -> None:
+    """Nobody says that all three committed where one has aborted."""
+    _, told = scenario_of(SAFE)
+    timeline = Timeline(build("twophase"), ["give-up RM0"])
+    while timeline.forward() is not None:
+        pass
+    said = draw_told(scene_of(timeline, timeline.tip), Story(told.title))[0].text()
+    assert said == "Every manager aborts, and no promise was broken"
 
 
 @pytest.mark.sweep(3)
@@ -175,7 +201,7 @@ def test_watching_plays_to_the_end(desk: MakeDesk) -> None:
     assert page.get_attribute("[data-do=play]", "aria-label") == "pause"
     page.wait_for_selector(".kp-next.rest")
     page.wait_for_selector("[data-do=play][aria-label=play]")
-    assert "no promise was broken" in (page.text_content(".kp-said h2") or "")
+    assert page.text_content(".kp-said h2") == words_of("twophase").ends["commit"]
     page.click("text=Watch again")
     assert page.is_visible(COVER)
 
