@@ -735,7 +735,7 @@ def _side(laid: _Set, each: Character, was: Character | None, *, acts: bool) -> 
     look = "card-of moved" if changed else "card-of"
     head = h(
         "g",
-        halo(each.kind, ASIDE) if acts and not changed else None,
+        halo(each.kind, ASIDE - 3) if acts and not changed else None,
         head_of(each.kind, ASIDE),
         letter_of(tags([each.name])[each.name][:2], ASIDE),
         transform=at_place(left + ASIDE + 5 + 0j),
@@ -986,7 +986,7 @@ def _wall(laid: _Set, wall: Wall) -> Frag:
     room, sheet = measured(wall.words) + 4, Sheet(laid.taken())
     spots = (a + (b - a) * i / 12 for i in (6, 11, 1, 9, 3, 10, 2, 8, 4) for a, b in edges)
     boxes = (
-        Box(at.real, at.imag, room, 14) for at in spots if room < 2 * at.real < 2 * WIDE - room
+        Box(at.real, at.imag, room, 24) for at in spots if room < 2 * at.real < 2 * WIDE - room
     )
     seat = next(filter(sheet.is_free, boxes), None)
     tip = None
