@@ -10,7 +10,7 @@ from kit.model.registry import build, registered
 from kit.model.timeline import Timeline
 from kit.views.dangers import Danger, worst
 from kit.views.fragment import Frag, h
-from kit.views.headlines import MOST_WORDS, words_of
+from kit.views.headlines import MOST_WORDS, small, told_as, words_of
 from kit.views.labels import clause
 from kit.views.panel import Scene
 from kit.views.parts import act_button
@@ -41,8 +41,9 @@ class Story(Struct, frozen=True):
 def draw_cover(story: Story, scene: Scene, picture: Frag | None) -> Frag:
     """Draw the card that lies beside the first picture."""
     alike: dict[str, list[str]] = {}
+    roles = words_of(scene.model.name).cast
     for name, said in dict(_cast(picture)).items() if picture else ():
-        alike.setdefault(said, []).append(name)
+        alike.setdefault(small(told_as(roles, said)) or said, []).append(name)
     known = [h("li", h("strong", ", ".join(names)), f" {said}") for said, names in alike.items()][
         :MOST_NAMED
     ]
@@ -85,7 +86,8 @@ def _stake(story: Story, scene: Scene, danger: Danger | None) -> Iterator[Frag]:
     if words:
         yield h("p", f"{danger.safeguard.title}. " if danger else None, h("strong", words))
     if needs:
-        yield h("p", f"A search finds this in another configuration: {needs}.")
+        found = " and ".join(needs.replace("_", " ").replace("; ", ", ").rsplit(", ", 1))
+        yield h("p", f"Not in this story: a search finds it with {found}.")
     if gone and story.breaks:
         yield h("p", "Watch what happens.")
     elif gone:

@@ -260,13 +260,18 @@ def former_gates(scene: Scene, declared: Declared) -> tuple[Gate, ...]:
 def draw_gates(
     scene: Scene, gates: Sequence[Gate], picture: Frag | None = None, before: Sequence[Gate] = ()
 ) -> Frag | None:
-    """Draw the gate of the next step, a row for each of its parts; the cast of a picture has the
-    same heads here. Nothing where nobody waits.
+    """Draw the gates of the next step of each part of the model, a row for each, below its name;
+    the cast of a picture has the same heads here. Nothing where nobody waits.
     """
     health, colours = _cast_of(picture) if picture and gates else ({}, {})
-    near = [gate for gate in gates if gate.step == gates[0].step]
-    shown = [h("b", brief(gate.step)) for gate in near[:1] if gate.where]
+    nearest = {gate.part: gate.step for gate in reversed(gates)}
+    near = [gate for gate in gates if gate.step == nearest[gate.part]]
+    shown: list[Frag] = []
+    named = ""
     for at, gate in enumerate(near[:MOST_GATES]):
+        if gate.where and gate.step != named:
+            shown.append(h("b", brief(gate.step)))
+            named = gate.step
         cast = Cast(tags((*gate.missing, *gate.there)), health, before, colours)
         shown.append(_row(scene, gate, cast, at == 0))
     rest = soft(f"and {len(near) - MOST_GATES} more" if len(near) > MOST_GATES else "")

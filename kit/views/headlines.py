@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.model.family import model_places
 from kit.model.model import Safeguard
@@ -67,7 +68,10 @@ class Words(Struct, frozen=True):
     the promise: a pattern, the headline, two facts, and so on. ``chapters`` are of a step's
     milestone, what is told of it, and the milestone of the step before, on a line each. ``without``
     says what would be otherwise without a safeguard (``nobody waited``), ``siblings`` which story
-    of the other database is like one of these; ``ends`` what a story has shown at its end.
+    of the other database is like one of these; ``ends`` what a story has shown at its end, ``cast``
+    who somebody is of whom a picture says this. A model of several worlds says of each what the
+    world's own model says: ``within`` has its name, what it is told with, how it is called in a
+    headline, and the model.
     """
 
     headlines: Mapping[str, str] = {}
@@ -77,6 +81,14 @@ class Words(Struct, frozen=True):
     without: Mapping[str, str] = {}
     siblings: Mapping[str, str] = {}
     ends: Mapping[str, str] = {}
+    cast: Mapping[str, str] = {}
+    within: Sequence[tuple[str, str, str, str]] = ()
+
+    def shortly(self, say: str) -> str:
+        """The same, where a world is called as in a headline."""
+        for _, told, short, _ in self.within:
+            say = say.replace(told, f"{short}: ")
+        return say
 
 
 @cache
@@ -87,11 +99,19 @@ def words_of(name: str) -> Words:
     if not file.exists():
         return Words()
     read = msgspec.toml.decode(file.read_text(encoding="utf-8"), type=dict[str, Words])
-    return read.get(name, Words())
+    words = read.get(name, Words())
+    headlines, breaks, cast = {**words.headlines}, {**words.breaks}, {**words.cast}
+    for world, _, short, model in words.within:
+        inner = words_of(model)
+        for pattern, head in inner.headlines.items():
+            headlines[f"{short}: (?:{pattern})"] = f"{short}: {small(head)}"
+        breaks |= {f"{world}:{promise}": rows for promise, rows in inner.breaks.items()}
+        cast |= inner.cast
+    return replace(words, headlines=headlines, breaks=breaks, cast=cast)
 
 
-def _own(own: Mapping[str, str], text: str) -> str:
-    """What a text becomes by the first pattern that it matches."""
+def told_as(own: Mapping[str, str], text: str) -> str:
+    """What a text becomes by the first pattern that it matches; empty if by none."""
     matches = ((re.match(pattern, text, re.MULTILINE), words) for pattern, words in own.items())
     return next((_capital(match.expand(words)) for match, words in matches if match), "")
 
@@ -151,13 +171,17 @@ def act_words(scene: Scene, action: Any) -> str:
     model, before = scene.model, scene.state
     after = model.act(before, action) if is_own(model) else before
     say = model.describe(before, action, after) if is_own(model) else ""
+    words = words_of(model.name)
+    say = words.shortly(say)
     plain = _ASIDE.sub("", _KNOWS.sub(r"\g<who> ", say))
-    own = _own(words_of(model.name).headlines, say)
-    for whole in (_FIRST.split(plain, maxsplit=1)[0], headline(plain)[0], own):
-        words = whole.rstrip(".")
-        few = len(words.split()) < LEAST_WORDS or _ABOUT.fullmatch(words.casefold())
-        if not few and len(words) <= MOST_LETTERS:
-            return words
+    own = told_as(words.headlines, say)
+    ways = (_FIRST.split(plain, maxsplit=1)[0], headline(plain)[0], own)
+    for whole in sorted(ways, key=lambda way: "_" in way):  # what a newcomer reads, if there is it
+        told = whole.rstrip(".")
+        is_head = plain[len(whole) :].startswith(":") and not _VERB.search(told)
+        few = len(told.split()) < LEAST_WORDS or is_head
+        if not few and len(told) <= MOST_LETTERS:
+            return told
     label: str = model.label(before, action)
     return label
 
@@ -205,6 +229,11 @@ def _capital(words: str) -> str:
     return words[0].upper() + words[1:] if is_plain else words
 
 
+def small(words: str) -> str:
+    """The same within a sentence, unless it begins with a name."""
+    return words[:1].lower() + words[1:] if words[1:2].islower() else words
+
+
 def headline_of(scene: Scene, facts: Facts = lambda scene: ()) -> tuple[str, str]:
     """The headline of a step and what else is told of it.
 
@@ -222,16 +251,17 @@ def headline_of(scene: Scene, facts: Facts = lambda scene: ()) -> tuple[str, str
 
 def _parts(scene: Scene, facts: Facts) -> tuple[str, str]:
     words = words_of(scene.model.name)
-    text, about = scene.say, _ABOUT.search(scene.say) if words.headlines else None
+    text = short = words.shortly(scene.say)
+    about = _ABOUT.search(text) if words.headlines else None
     if about:
         head = f"{about[1].capitalize()} {about[2]}: "
         before = (_said(scene, step) for step in scene.way()[-2::-1])
         text += "\n" + next((said for said in before if said.startswith(head)), "")
     text = "\n".join((text, *facts(scene)))
-    written = _own(words.headlines, text)
+    written = told_as(words.headlines, text)
     fits = 0 < len(written.split()) <= MOST_WORDS
-    head, rest = (written, scene.say) if fits else headline(scene.say)
-    return head, f"{rest} {_own(words.seconds, text)}".strip()
+    head, rest = (written, scene.say) if fits else headline(short)
+    return head, f"{rest} {told_as(words.seconds, text)}".strip()
 
 
 def _said(scene: Scene, step: PassedStep) -> str:

@@ -112,6 +112,6 @@ def covered(name: str, **parameters: Any) -> str:
 
 def test_a_small_configuration_says_what_it_takes() -> None:
     """No stream of such a story comes late, so that it shows nothing without sessions."""
-    words = "A search finds this in another configuration: "
+    words = "Not in this story: a search finds it with "
     assert words in covered("tablets")
     assert words not in covered("tablets", nodes=2, tablets=("A",), moves=2, late=2)

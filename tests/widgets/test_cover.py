@@ -31,7 +31,7 @@ def test_the_first_frame_of_a_story_has_its_cover() -> None:
     first = player.rendered.html(0)
     assert "X joins at 150 in four epochs" in first
     assert "After each one, the two tables match those of CEP-21" in first
-    assert "<strong>A</strong> at 100: dc1, rack r1, joined" in first
+    assert "<strong>A</strong> member, at 100 in rack r1" in first
     assert "Watch (22 seconds)" in first
     player.step()
     assert "kp-cover" not in player.rendered.html(1)
@@ -42,11 +42,11 @@ def test_the_first_frame_of_a_story_has_its_cover() -> None:
 def test_who_is_who_names_characters_once() -> None:
     """Those that are alike in one line; what is on its way is nobody; what is told is no name."""
     cover = Player("discovery/three-nodes").rendered.html(0).partition("kp-cover")[2]
-    assert "<strong>C</strong> knows A, C" in cover
+    assert "<strong>C</strong> knows A, C, and has no group" in cover
     assert "ask" not in cover.partition("</ul>")[0].partition("<ul>")[2]
     assert "<strong>RM0, RM1, RM2</strong> working" in Player("twophase/commit").rendered.html(0)
     alike = Player("gossip_join/one-join").rendered.html(0)
-    assert "<strong>B, C</strong> member, no data" in alike
+    assert "<strong>B, C</strong> member without the range" in alike
 
 
 def test_a_page_of_any_run_has_a_cover() -> None:
