@@ -129,6 +129,7 @@ def chapter(name: str, milestone: str, text: str, begun: Sequence[str]) -> str:
             plain, exact = match.expand(words), _STATE.search(milestone)
             plain += f"\n{exact[1]}" if plain and exact and "\n" not in plain else ""
             break
+    plain = _capital(plain) if plain else plain
     if not begun:
         return plain or BEGIN
     again = AGAIN if plain in begun[:-1] else plain
@@ -224,8 +225,8 @@ def _subject(sentence: str) -> str:
 
 def _capital(words: str) -> str:
     """The same as the begin of a sentence, unless it begins with a name (``ks``)."""
-    word = words.partition(" ")[0].rstrip(":")
-    is_plain = len(word) > 1 and word.isalpha() and word.islower()
+    word = words.partition(" ")[0].rstrip(":,")
+    is_plain = word == "a" or (len(word) > 1 and word.isalpha() and word.islower())
     return words[0].upper() + words[1:] if is_plain else words
 
 

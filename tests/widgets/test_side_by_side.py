@@ -72,7 +72,8 @@ def test_keys_lead_to_each_row_of_a_page_without_a_kernel(
             arg=number,
         )
         chapter = reader.locator(".kp-ticks b.now").inner_text()
-        assert chapter.partition(" ")[2] == run.moments[number].milestone
+        row = run.moments[number].milestone or ""
+        assert chapter.partition(" ")[2].casefold() == row.casefold()
     for side in (".kp-picture .panel.epochs svg", ".kp-page.topology svg"):
         assert reader.locator(side).first.is_visible()
     assert serious(reader) == []
