@@ -427,6 +427,11 @@ class _Set:
                 low = self.foot[each.name]
                 yield Box(low.real, low.imag + high / 2, self.looks.wide - 8, high)
 
+    def columns(self) -> Iterator[Box]:
+        """Where lines run from the characters to those who stand below them."""
+        for at in self.at.values():
+            yield Box(at.real, (at.imag + HIGH) / 2, 8, HIGH - at.imag)
+
 
 def _blocks(each: Character, looks: Looks) -> Iterator[tuple[float, float, float]]:
     """What stands below a head: how far below its middle, how wide and how high."""
@@ -983,7 +988,7 @@ def _wall(laid: _Set, wall: Wall) -> Frag:
         title = f"{title} and {wall.beyond}"
     edges = [*(_across(laid, wall) if wall.beyond else _between(laid, {*wall.group}))]
     pen = "".join(f"M{a.real:.0f} {a.imag:.0f}L{b.real:.0f} {b.imag:.0f}" for a, b in edges)
-    room, sheet = measured(wall.words) + 4, Sheet(laid.taken())
+    room, sheet = measured(wall.words) + 4, Sheet((*laid.taken(), *laid.columns()))
     spots = (a + (b - a) * i / 12 for i in (6, 11, 1, 9, 3, 10, 2, 8, 4) for a, b in edges)
     boxes = (
         Box(at.real, at.imag, room, 24) for at in spots if room < 2 * at.real < 2 * WIDE - room
