@@ -71,7 +71,7 @@ class Words(Struct, frozen=True):
     of the other database is like one of these; ``ends`` what a story has shown at its end, ``cast``
     who somebody is of whom a picture says this. A model of several worlds says of each what the
     world's own model says: ``within`` has its name, what it is told with, how it is called in a
-    headline, and the model.
+    headline, and the model. ``like``: models whose headlines serve this one, too.
     """
 
     headlines: Mapping[str, str] = {}
@@ -83,6 +83,7 @@ class Words(Struct, frozen=True):
     ends: Mapping[str, str] = {}
     cast: Mapping[str, str] = {}
     within: Sequence[tuple[str, str, str, str]] = ()
+    like: Sequence[str] = ()
 
     def shortly(self, say: str) -> str:
         """The same, where a world is called as in a headline."""
@@ -101,6 +102,8 @@ def words_of(name: str) -> Words:
     read = msgspec.toml.decode(file.read_text(encoding="utf-8"), type=dict[str, Words])
     words = read.get(name, Words())
     headlines, breaks, cast = {**words.headlines}, {**words.breaks}, {**words.cast}
+    for model in words.like:
+        headlines = {**headlines, **words_of(model).headlines, **headlines}  # its own come first
     for world, _, short, model in words.within:
         inner = words_of(model)
         for pattern, head in inner.headlines.items():
