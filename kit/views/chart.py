@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from kit.errors import BadInput
 from kit.views.fragment import h
 from kit.views.palette import MATPLOTLIB
 
@@ -52,8 +53,10 @@ def styled() -> AbstractContextManager[None]:
 @contextmanager
 def canvas(ax: Any, width: float, height: float) -> Iterator[Any]:
     """The axes to draw on in the kit's style: ``ax``, or (None) those of a figure of so many
-    inches, which belongs to no window and no notebook backend.
+    inches, which belongs to no window and no notebook backend. BadInput for anything else.
     """
+    if ax is not None and not isinstance(ax, import_module("matplotlib.axes").Axes):
+        raise BadInput("ax", ax, "axes of Matplotlib, or None")
     with styled():
         new = import_module("matplotlib.figure").Figure
         yield new(figsize=(width, height)).subplots() if ax is None else ax

@@ -46,7 +46,7 @@ def functions() -> dict[str, Callable[..., Any]]:
 
 METHODS = {
     Timeline: ("do", "forward", "back", "goto", "path", "memories", "run"),
-    Player: ("act", "run", "goto", "branch", "save", "export", "search", "show"),
+    Player: ("act", "run", "goto", "save", "export", "search", "show"),
 }
 
 

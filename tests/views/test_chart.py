@@ -11,6 +11,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import kit
+from kit.errors import BadInput
 from kit.lessons import digest_costs, group_sizes, schema_costs, service_level_delays, step_table
 from kit.views.chart import Chart
 from kit.views.palette import LIGHT
@@ -34,6 +35,13 @@ def test_a_chart_is_drawn_on_axes_of_ones_own(name: str) -> None:
     assert not other.has_data()
     assert chart.words == CHARTS[name](None).words
     assert chart.png != CHARTS[name](None).png
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_what_is_no_axes_is_refused(name: str) -> None:
+    """By its name, with what is allowed."""
+    with pytest.raises(BadInput, match="ax: got 'left'.*axes of Matplotlib"):
+        CHARTS[name]("left")
 
 
 def test_every_chart_takes_axes() -> None:
