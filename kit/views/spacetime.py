@@ -30,7 +30,7 @@ from kit.model.actors import NetworkModel
 from kit.model.machines import MachineModel
 from kit.model.timeline import PassedStep
 from kit.views.fragment import Frag, h
-from kit.views.labels import SIZE, Box, seated, wide
+from kit.views.labels import SIZE, Box, seated, shortened, wide
 from kit.views.panel import Panel, Scene
 from kit.views.parts import scroll
 
@@ -279,7 +279,7 @@ def is_seen(run: Spacetime, seat: Box) -> bool:
 
 
 def _places_of_mark(run: Spacetime, mark: Mark) -> list[Box]:
-    width = wide(mark.label, LETTERS)
+    width = wide(_said(run, mark), LETTERS)
     if not mark.node:
         return [Box(run.width - 4 - width / 2, y(mark.at) - LINE / 2 - 2, width, LINE)]
     x, far, row = run.x(mark.node), 8 + width / 2, y(mark.at)
@@ -401,8 +401,13 @@ def _label(words: str, seat: Box | None, kind: str = "tag") -> Frag | None:
     return None if seat is None else tag(words, seat.x, seat.y + BASE, kind)
 
 
+def _said(run: Spacetime, mark: Mark) -> str:
+    room = run.width - GUTTER - 8
+    return mark.label if mark.node else shortened(mark.label, room, LETTERS, bold=True)
+
+
 def _mark(run: Spacetime, mark: Mark, key: str, seen: Mapping[str, Box]) -> Frag:
-    label = _label(mark.label, seen.get(key), "tag" if mark.node else "tag strong")
+    label = _label(_said(run, mark), seen.get(key), "tag" if mark.node else "tag strong")
     if mark.sign:
         there = f"translate({run.x(mark.node)} {y(mark.at):.0f})"
         sign = h("path", d=SIGNS[mark.sign], transform=there, class_="sign on")
