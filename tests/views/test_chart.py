@@ -40,7 +40,7 @@ def test_a_chart_is_drawn_on_axes_of_ones_own(name: str) -> None:
 @pytest.mark.parametrize("name", CHARTS)
 def test_what_is_no_axes_is_refused(name: str) -> None:
     """By its name, with what is allowed."""
-    with pytest.raises(BadInput, match="ax: got 'left'.*axes of Matplotlib"):
+    with pytest.raises(BadInput, match=r"ax: got 'left'.*axes of Matplotlib"):
         CHARTS[name]("left")
 
 
