@@ -86,8 +86,8 @@ def _stake(story: Story, scene: Scene, danger: Danger | None) -> Iterator[Frag]:
     if words:
         yield h("p", f"{danger.safeguard.title}. " if danger else None, h("strong", words))
     if needs:
-        found = " and ".join(needs.replace("_", " ").replace("; ", ", ").rsplit(", ", 1))
-        yield h("p", f"Not in this story: a search finds it with {found}.")
+        settings = " and ".join(needs.replace("_", " ").replace("; ", ", ").rsplit(", ", 1))
+        yield h("p", f"Not in this story: a search finds it with {settings}.")
     if gone and story.breaks:
         yield h("p", "Watch what happens.")
     elif gone:
@@ -162,12 +162,14 @@ def draw_told(scene: Scene, story: Story | None = None) -> list[Frag]:
 def _own_end(scene: Scene, story: Story) -> str:
     """What a story says of its end, where the run came to that very state."""
     ends, entry = words_of(scene.model.name).ends, registered(scene.model)
-    for told in entry.scenarios if entry and ends else ():
-        if told.title == story.title and told.name in ends:
-            run = Timeline(build(scene.model.name, told.parameters, told.off), told.script)
+    for scenario in entry.scenarios if entry and ends else ():
+        if scenario.title == story.title and scenario.name in ends:
+            run = Timeline(
+                build(scene.model.name, scenario.parameters, scenario.off), scenario.script
+            )
             for _ in scene.way():
                 run.forward()
-            return ends[told.name] if run.state == scene.state else ""
+            return ends[scenario.name] if run.state == scene.state else ""
     return ""
 
 

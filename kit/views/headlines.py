@@ -87,8 +87,8 @@ class Words(Struct, frozen=True):
 
     def shortly(self, say: str) -> str:
         """The same, where a world is called as in a headline."""
-        for _, told, short, _ in self.within:
-            say = say.replace(told, f"{short}: ")
+        for _, begin, short, _ in self.within:
+            say = say.replace(begin, f"{short}: ")
         return say
 
 
@@ -181,11 +181,11 @@ def act_words(scene: Scene, action: Any) -> str:
     own = told_as(words.headlines, say)
     ways = (_FIRST.split(plain, maxsplit=1)[0], headline(plain)[0], own)
     for whole in sorted(ways, key=lambda way: "_" in way):  # what a newcomer reads, if there is it
-        told = whole.rstrip(".")
-        is_head = plain[len(whole) :].startswith(":") and not _VERB.search(told)
-        few = len(told.split()) < LEAST_WORDS or is_head
-        if not few and len(told) <= MOST_LETTERS:
-            return told
+        clause = whole.rstrip(".")
+        is_head = plain[len(whole) :].startswith(":") and not _VERB.search(clause)
+        few = len(clause.split()) < LEAST_WORDS or is_head
+        if not few and len(clause) <= MOST_LETTERS:
+            return clause
     label: str = model.label(before, action)
     return label
 

@@ -34,7 +34,8 @@ _PART = rf"(?P=of)(?:\.kp)* (?:[^{{}},()@]|{_ARGUMENTS})+"
 _OF = r"(?:(?<=[{}])|^)(?=(?P<of>\.kp(?:\[data-my-large\])?))"
 _WITHIN = re.compile(rf"{_OF}(?:{_PART}(?:,{_PART})*\{{[^{{}}]*\}}){{2,}}")
 BOARD = {"words": "w", "slot": "s", "tall": "t", "foot": "f", "part": "p", "side": "i",
-         "grow": "g", "head": "d", "seen": "n", "low": "l", "map": "m", "zoom": "z"}  # fmt: skip
+         "grow": "g", "head": "d", "seen": "n", "low": "l", "map": "m", "zoom": "z",
+         "switch": "j"}  # fmt: skip
 """Lengths of the board, and what they are called where they are sent."""
 _OF_BOARD = re.compile(rf"--({'|'.join(BOARD)})\b")
 _VARIABLE = re.compile(r"var\(--([a-z-]+)\)")
