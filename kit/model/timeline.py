@@ -157,7 +157,7 @@ class Timeline:
                 vet.check_seen(model, start)
                 vet.check_start(model, start)
         title = model.title + edition_in(model.parameters, ", edition {}")
-        self.moments = [Moment(0, -1, None, start, f"{title}: the start.")]
+        self.moments = [Moment(0, -1, None, start, f"{title.rstrip('?')}: the start.")]
         self.children: list[list[int]] = [[]]
         self.at = self.tip = 0
         self.script = finite("script", script, LONGEST_RUN)

@@ -76,22 +76,23 @@ def _stake(story: Story, scene: Scene, danger: Danger | None) -> Iterator[Frag]:
     model = scene.model
     gone = ", ".join(each.id for each in model.safeguards if each.name in model.off)
     promise = next((each.title for each in model.properties if each.kind == "always"), "")
-    if danger is None:
+    is_here = danger is not None and not danger.needs
+    if not danger or (promise and not (is_here or gone)):
         words = f"What must always hold: {promise}." if promise else ""
     elif gone:
         words = f"With {gone} off, {danger.clause}."
     else:
         words = f"Without this rule ({danger.safeguard.id}), {danger.clause}."
-    needs = danger.needs if danger else ""
     if words:
-        yield h("p", f"{danger.safeguard.title}. " if danger else None, h("strong", words))
-    if needs:
-        settings = " and ".join(needs.replace("_", " ").replace("; ", ", ").rsplit(", ", 1))
+        named = danger if words.startswith("With") else None
+        yield h("p", f"{named.safeguard.title}. " if named else None, h("strong", words))
+    if danger and danger.needs and words.startswith("With"):
+        settings = " and ".join(danger.needs.replace("_", " ").replace("; ", ", ").rsplit(", ", 1))
         yield h("p", f"Not in this story: a search finds it with {settings}.")
     if gone and story.breaks:
         yield h("p", "Watch what happens.")
     elif gone:
-        more = "" if scene.closed or needs else "Choose other actions until a promise breaks."
+        more = "" if scene.closed or not is_here else "Choose other actions until a promise breaks."
         yield h("p", "This story breaks no promise.", f" {more}" if more else "")
 
 

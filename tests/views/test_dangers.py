@@ -110,8 +110,7 @@ def covered(name: str, **parameters: Any) -> str:
     return draw_cover(Story("a story"), scene_of(timeline, 0), None).text()
 
 
-def test_a_small_configuration_says_what_it_takes() -> None:
+def test_a_cover_threatens_with_nothing_that_its_story_cannot_meet() -> None:
     """No stream of such a story comes late, so that it shows nothing without sessions."""
-    words = "Not in this story: a search finds it with "
-    assert words in covered("tablets")
-    assert words not in covered("tablets", nodes=2, tablets=("A",), moves=2, late=2)
+    assert "What must always hold: " in covered("tablets")
+    assert "Without this rule (" in covered("tablets", nodes=2, tablets=("A",), moves=2, late=2)

@@ -337,7 +337,7 @@ ENTRY = declared.entry(
     scenarios=(
         Scenario(
             "crash-after-commit",
-            "The node crashes right after it answers a table definition: nothing is lost",
+            "The node crashes right after it answers a table definition, which survives",
             script=("write D0", "change definition", "disk", "answer", "crash", "replay"),
         ),
         Scenario(
