@@ -76,23 +76,24 @@ def _stake(story: Story, scene: Scene, danger: Danger | None) -> Iterator[Frag]:
     model = scene.model
     gone = ", ".join(each.id for each in model.safeguards if each.name in model.off)
     promise = next((each.title for each in model.properties if each.kind == "always"), "")
-    is_here = danger is not None and not danger.needs
-    if not danger or (promise and not (is_here or gone)):
+    if danger and danger.needs and promise and not gone:
+        danger = None  # the story cannot meet it
+    if danger is None:
         words = f"What must always hold: {promise}." if promise else ""
     elif gone:
         words = f"With {gone} off, {danger.clause}."
     else:
         words = f"Without this rule ({danger.safeguard.id}), {danger.clause}."
     if words:
-        named = danger if words.startswith("With") else None
-        yield h("p", f"{named.safeguard.title}. " if named else None, h("strong", words))
-    if danger and danger.needs and words.startswith("With"):
+        yield h("p", f"{danger.safeguard.title}. " if danger else None, h("strong", words))
+    if danger and danger.needs:
         settings = " and ".join(danger.needs.replace("_", " ").replace("; ", ", ").rsplit(", ", 1))
         yield h("p", f"Not in this story: a search finds it with {settings}.")
     if gone and story.breaks:
         yield h("p", "Watch what happens.")
     elif gone:
-        more = "" if scene.closed or not is_here else "Choose other actions until a promise breaks."
+        closed = scene.closed or not danger or danger.needs
+        more = "" if closed else "Choose other actions until a promise breaks."
         yield h("p", "This story breaks no promise.", f" {more}" if more else "")
 
 
@@ -145,7 +146,7 @@ def draw_told(scene: Scene, story: Story | None = None) -> list[Frag]:
     last = [f"{name[0].upper()}{name[1:]}" for name in names]
     done = ["This is the end", *last, *(g.title for g in goals if g.check(scene.state))][-1]
     own = story and _own_end(scene, story)
-    head = own or f"{done}, and no promise was broken"
+    head = f"{done}, and no promise was broken"
     kinds = {name.partition(" ")[0] for name in names}
     passed = counted(len(names), kinds.pop() if kinds in ({"epoch"}, {"version"}) else "milestone")
     waited = f", and {counted(waits, 'wait')} for others" if waits else ""

@@ -69,9 +69,9 @@ class Words(Struct, frozen=True):
     milestone, what is told of it, and the milestone of the step before, on a line each. ``without``
     says what would be otherwise without a safeguard (``nobody waited``), ``siblings`` which story
     of the other database is like one of these; ``ends`` what a story has shown at its end, ``cast``
-    who somebody is of whom a picture says this. A model of several worlds says of each what the
-    world's own model says: ``within`` has its name, what it is told with, how it is called in a
-    headline, and the model. ``like``: models whose headlines serve this one, too.
+    the role of somebody by what a picture says of it. A model of several worlds uses the words of
+    each world's own model: ``within`` has the name of the world, what begins a sentence about it,
+    its name in a headline, and the model. ``like``: models whose headlines serve this one as well.
     """
 
     headlines: Mapping[str, str] = {}
@@ -85,8 +85,8 @@ class Words(Struct, frozen=True):
     within: Sequence[tuple[str, str, str, str]] = ()
     like: Sequence[str] = ()
 
-    def shortly(self, say: str) -> str:
-        """The same, where a world is called as in a headline."""
+    def abridge(self, say: str) -> str:
+        """The same with each world's name as in a headline."""
         for _, begin, short, _ in self.within:
             say = say.replace(begin, f"{short}: ")
         return say
@@ -176,7 +176,7 @@ def act_words(scene: Scene, action: Any) -> str:
     after = model.act(before, action) if is_own(model) else before
     say = model.describe(before, action, after) if is_own(model) else ""
     words = words_of(model.name)
-    say = words.shortly(say)
+    say = words.abridge(say)
     plain = _ASIDE.sub("", _KNOWS.sub(r"\g<who> ", say))
     own = told_as(words.headlines, say)
     ways = (_FIRST.split(plain, maxsplit=1)[0], headline(plain)[0], own)
@@ -255,7 +255,7 @@ def headline_of(scene: Scene, facts: Facts = lambda scene: ()) -> tuple[str, str
 
 def _parts(scene: Scene, facts: Facts) -> tuple[str, str]:
     words = words_of(scene.model.name)
-    text = short = words.shortly(scene.say)
+    text = short = words.abridge(scene.say)
     about = _ABOUT.search(text) if words.headlines else None
     if about:
         head = f"{about[1].capitalize()} {about[2]}: "

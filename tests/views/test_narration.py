@@ -64,7 +64,7 @@ def test_no_word_of_a_step_is_lost(name: str) -> None:
         scene = scene_of(timeline, moment.id)
         told = " ".join(part.text() for key, part in words_of(scene).items() if key != "why")
         if not breaking(scene):
-            say = headlines.words_of(timeline.model.name).shortly(scene.say)
+            say = headlines.words_of(timeline.model.name).abridge(scene.say)
             plain = [{*re.findall(r"\w+", text.lower())} for text in (say, told)]
             assert plain[0] - plain[1] <= {"and", "so", "it", "that", "which"}
 
