@@ -1,6 +1,6 @@
 """How a run begins and ends: a card with what is told and who is who, and a kind last word."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -138,14 +138,17 @@ def _break_it(scene: Scene) -> Frag | None:
     return h("button", h("span", "Break it"), words, type="button", class_="act", data_do="setup")
 
 
-def draw_told(scene: Scene, story: Story | None = None) -> list[Frag]:
-    """Draw what a run that ended well has shown, and what its history shows to have held."""
+def draw_told(
+    scene: Scene, story: Story | None = None, more: Sequence[Frag | None] = ()
+) -> list[Frag | None]:
+    """Draw what a run that ended well has shown, and why it came so, in the words of its story;
+    else what its history shows to have held, and what ``more`` is to be told of the last step.
+    """
     model, judged = scene.model, len(scene_verdicts(scene))
     goals = (each for each in model.properties if each.kind == "sometimes")
     names, waits = _passed(scene)
     last = [f"{name[0].upper()}{name[1:]}" for name in names]
     done = ["This is the end", *last, *(g.title for g in goals if g.check(scene.state))][-1]
-    own = story and _own_end(scene, story)
     head = f"{done}, and no promise was broken"
     kinds = {name.partition(" ")[0] for name in names}
     passed = counted(len(names), kinds.pop() if kinds in ({"epoch"}, {"version"}) else "milestone")
@@ -153,16 +156,18 @@ def draw_told(scene: Scene, story: Story | None = None) -> list[Frag]:
     gone = ", ".join(f"without {each.id}" for each in model.safeguards if each.name in model.off)
     held = [counted(judged, "promise") + " held", f"in {counted(len(scene.way()), 'step')}", gone]
     line = f"{' '.join(filter(None, held))}.{f' On the way: {passed}{waited}.' if names else ''}"
+    own, why = _own_end(scene, story) if story else ("", "")
     return [
         h("h2", own or (head if judged and len(head.split()) <= MOST_WORDS else done), k="say",
           class_="say", data_quiet=True),
-        h("p", line, k="held", data_quiet=True),
+        h("p", f"{why}." if why else line, k="held", data_quiet=True),
         h("p", f"The last step: {scene.say}", k="more", class_="kp-why", data_quiet=True),
+        *([] if why else more),
     ]  # fmt: skip
 
 
-def _own_end(scene: Scene, story: Story) -> str:
-    """What a story says of its end, where the run came to that very state."""
+def _own_end(scene: Scene, story: Story) -> tuple[str, str]:
+    """A story's words for its end, and why it came so, where the run came to that very state."""
     ends, entry = words_of(scene.model.name).ends, registered(scene.model)
     for scenario in entry.scenarios if entry and ends else ():
         if scenario.title == story.title and scenario.name in ends:
@@ -171,8 +176,9 @@ def _own_end(scene: Scene, story: Story) -> str:
             )
             for _ in scene.way():
                 run.forward()
-            return ends[scenario.name] if run.state == scene.state else ""
-    return ""
+            is_same = run.state == scene.state and run.model.off == scene.model.off
+            return ends[scenario.name] if is_same else ("", "")
+    return "", ""
 
 
 def _passed(scene: Scene) -> tuple[list[str], int]:

@@ -161,7 +161,7 @@ def frame(
             _status(scene, panels, slots),
             broken
             or (
-                [*draw_told(scene, story), *_words(scene, panels, slots)[2:]]
+                draw_told(scene, story, _words(scene, panels, slots)[2:])
                 if well
                 else [*_words(scene, panels, slots), waits]
             ),

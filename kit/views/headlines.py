@@ -68,10 +68,11 @@ class Words(Struct, frozen=True):
     the promise: a pattern, the headline, two facts, and so on. ``chapters`` are of a step's
     milestone, what is told of it, and the milestone of the step before, on a line each. ``without``
     says what would be otherwise without a safeguard (``nobody waited``), ``siblings`` which story
-    of the other database is like one of these; ``ends`` what a story has shown at its end, ``cast``
-    the role of somebody by what a picture says of it. A model of several worlds uses the words of
-    each world's own model: ``within`` has the name of the world, what begins a sentence about it,
-    its name in a headline, and the model. ``like``: models whose headlines serve this one as well.
+    of the other database is like one of these; ``ends`` what a story has shown at its end, and why
+    it came so, ``cast`` the role of somebody by what a picture says of it. A model of several
+    worlds uses the words of each world's own model: ``within`` has the name of the world, what
+    begins a sentence about it, its name in a headline, and the model. ``like``: models whose
+    headlines serve this one as well.
     """
 
     headlines: Mapping[str, str] = {}
@@ -80,7 +81,7 @@ class Words(Struct, frozen=True):
     chapters: Mapping[str, str] = {}
     without: Mapping[str, str] = {}
     siblings: Mapping[str, str] = {}
-    ends: Mapping[str, str] = {}
+    ends: Mapping[str, tuple[str, str]] = {}
     cast: Mapping[str, str] = {}
     within: Sequence[tuple[str, str, str, str]] = ()
     like: Sequence[str] = ()
