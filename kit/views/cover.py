@@ -1,5 +1,6 @@
 """How a run begins and ends: a card with what is told and who is who, and a kind last word."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -23,6 +24,7 @@ AGAIN = {"first": "Watch again", "film": "film", "print": "print"}
 SAME = "The same in the other database"
 MOST_NAMED = 8
 """Parts of the picture that are introduced; the others are counted."""
+_SENTENCE = re.compile(r"(?<=[.;?])\s")
 
 
 class Story(Struct, frozen=True):
@@ -38,8 +40,15 @@ class Story(Struct, frozen=True):
     breaks: bool = False
 
 
+def titled(title: str) -> tuple[str, str]:
+    """The name of a story, which is the first sentence of its title, and the line about it."""
+    name, *line = _SENTENCE.split(title, maxsplit=1)
+    return name.rstrip(".;"), "".join(f"{each.rstrip('.')}." for each in line).replace("?.", "?")
+
+
 def draw_cover(story: Story, scene: Scene, picture: Frag | None) -> Frag:
     """Draw the card that lies beside the first picture."""
+    title, line = titled(story.title)
     alike: dict[str, list[str]] = {}
     roles = words_of(scene.model.name).cast
     for name, said in dict(_cast(picture)).items() if picture else ():
@@ -53,8 +62,8 @@ def draw_cover(story: Story, scene: Scene, picture: Frag | None) -> Frag:
     return h(
         "div",
         h("button", "×", type="button", data_do="uncover", aria_label="close the cover"),
-        h("h3", story.title),
-        h("p", story.premise) if story.premise else None,
+        h("h3", title),
+        [h("p", words) for words in (line, story.premise) if words],
         list(_stake(story, scene, guarded)),
         h(
             "p",
@@ -201,7 +210,7 @@ def draw_further(scene: Scene, story: Story | None) -> list[Frag]:
     at = next((i for i, each in enumerate(stories) if story and each.title == story.title), MOST)
     same = [words_of(own).siblings.get(each.name) for each in stories[at : at + 1]]
     further = [
-        act_button(clause(f"Next: {each.title}", ROOM, bold=True), "end:next",
+        act_button(clause(f"Next: {titled(each.title)[0]}", ROOM, bold=True), "end:next",
                    f"story:{own}/{each.name}", kind=f"{LARGE} long")
         for each in stories[at + 1 : at + 2]
     ]  # fmt: skip

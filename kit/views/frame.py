@@ -6,7 +6,6 @@ may take its place, the words with the gate of the next step, the actions.
 """
 
 import json
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 
@@ -17,7 +16,7 @@ from kit.model.flows import Flow, FlowKind
 from kit.model.parameters import edition_in
 from kit.views.actions import Macro, draw_actions, ends_well
 from kit.views.breaks import break_lines, draw_break, draw_ways, draw_what_if
-from kit.views.cover import Story, draw_cover, draw_further, draw_told
+from kit.views.cover import Story, draw_cover, draw_further, draw_told, titled
 from kit.views.fragment import PRESSED, Frag, Kid, h
 from kit.views.gate import Declared, awaited_gates, came, draw_gates, former_gates, gates_of
 from kit.views.headlines import Facts, headline_of
@@ -124,7 +123,6 @@ TABLES = "kp-pop kp-tables"
 """The list of all panels, which a button among the modes opens."""
 FILLS = {each: each for each in ("solid", "hatched", "dashed")} | {"ink outline": "outlined"}
 """Marks of a legend that are shown beside what they mean, and the class of each."""
-_SENTENCE = re.compile(r"(?<=[.;])\s")
 
 
 def frame(
@@ -233,7 +231,7 @@ def _status(scene: Scene, panels: Sequence[Panel], slots: Slots) -> Frag:
 
 def _title(scene: Scene, story: Story | None) -> Frag:
     model = scene.model
-    name = _SENTENCE.split(story.title)[0].rstrip(".;") if story else model.title
+    name = titled(story.title)[0] if story else model.title
     edition = edition_in(model.parameters)
     about = [model.title] * (name != model.title) + [f"edition {edition}"] * bool(edition)
     return h(

@@ -29,7 +29,7 @@ def test_the_first_frame_of_a_story_has_its_cover() -> None:
     """Title, premise, who is who, and how long it takes; no later frame has it."""
     player = Player("tcm/bootstrap")
     first = player.rendered.html(0)
-    assert "X joins at 150 in four epochs" in first
+    assert "A node joins, with two copies of each row" in first
     assert "After each one, the two tables match those of CEP-21" in first
     assert "<strong>A</strong> member, at 100 in rack r1" in first
     assert "Watch (22 seconds)" in first

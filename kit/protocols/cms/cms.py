@@ -1027,50 +1027,54 @@ class Cms(declared.NodeModel[CmsState]):
 
 SCENARIOS = (
     Scenario(
-        "grow",
-        "Three nodes want a CMS of three: it grows by one node per epoch",
-        {"nodes": 3, "members": 1},
+        "grow", "The CMS grows from one to three. By one node per epoch", {"nodes": 3, "members": 1}
     ),
     Scenario(
         "third-node",
-        "A third node joins, and the CMS grows from one to three on its own",
+        "A third node joins. The CMS grows from one to three on its own",
         {"newcomers": 1},
         script=("bootstrap A C A",),
     ),
     Scenario(
         "hand-over",
-        "The only member leaves the cluster; another node takes over first",
+        "The only member leaves. Another node takes over first",
         {"nodes": 2, "members": 1},
         script=("decommission A A A",),
     ),
     Scenario(
         "three-of-four",
-        "One of three members leaves, and the fourth node takes its place",
+        "The fourth node takes a member's place. One of three members leaves",
         {"nodes": 4, "members": 3, "longest": 8},
         script=("decommission A A A B",),
     ),
     Scenario(
         "majority-lost",
-        "Two of three members are lost: data is still served, and one member is forced",
+        "Two of three members are lost. Data is still served, and one member is forced",
         {"nodes": 4, "members": 3, "crashes": 0, "losses": 2, "requests": 2, "longest": 8},
         script=("lose A", "lose B", "request C", "open-override", "force C", "resume"),
     ),
     Scenario(
         "member-lost",
-        "On the server, one of three members is lost, and another node takes its place in the CMS",
+        "A member is lost. On the server, another node takes its place in the CMS",
         {"nodes": 4, "members": 3, "edition": "server", "crashes": 0, "losses": 1},
         script=("lose C",),
     ),
     Scenario(
         "quorum-lost",
-        "On the server, one of three members is lost and one is down: nothing can be committed",
+        (
+            "The CMS has lost its quorum. On the server, one of three members is lost "
+            "and one is down: nothing can be committed"
+        ),
         {"nodes": 5, "members": 3, "edition": "server", "rf": 5, "crashes": 1, "losses": 1}
         | {"requests": 1, "longest": 8},
         script=("lose C", "crash B", "request D"),
     ),
     Scenario(
         "cms-lost",
-        "On the server, the only member is lost, with an event that it alone had stored",
+        (
+            "The whole CMS is lost. On the server, the only member is lost, with an "
+            "event that it alone had stored"
+        ),
         {"nodes": 4, "members": 1, "edition": "server", "changes": 3, "crashes": 1, "losses": 1}
         | {"longest": 8},
         script=(
@@ -1080,7 +1084,7 @@ SCENARIOS = (
     ),
     Scenario(
         "corrupt-state",
-        "Two nodes have a corrupt state: a hand-made snapshot puts all nodes in one state",
+        "Two nodes have a corrupt state. A hand-made snapshot puts all nodes in one state",
         {"nodes": 3, "members": 3, "crashes": 0, "corruptions": 2},
         script=(
             *("corrupt A", "corrupt B", "open-override"),
@@ -1089,7 +1093,10 @@ SCENARIOS = (
     ),
     Scenario(
         "size-by-operator",
-        "In the server edition the CMS does not grow on its own: an operator asks for two members",
+        (
+            "An operator sets the size of the CMS. In the server edition it does not "
+            "grow on its own: two members are requested"
+        ),
         {"nodes": 3, "members": 1, "edition": "server"},
         script=("reconfigure A 2 A",),
     ),

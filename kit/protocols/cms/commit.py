@@ -833,19 +833,29 @@ def _round(member: str, acceptor: str) -> tuple[str, ...]:
 
 _SENT = ("submit r1 A", "submit r2 B")
 SCENARIOS = (
-    Scenario("one-event", "A node that is not a member submits an event; a majority accepts it"),
+    Scenario(
+        "one-event",
+        (
+            "One event becomes an epoch. A node that is not a member "
+            "submits it; a majority accepts it"
+        ),
+    ),
     Scenario(
         "two-submit",
-        "A and B race for epoch 1; the alteration comes after the drop, and is rejected",
+        "Two nodes race for epoch 1. The alteration comes after the drop, and is rejected",
         script=(*_SENT, *_round("A", "C"), "ballot B", "prepare B C", "ballot B", "prepare B C"),
     ),
     Scenario(
         "lost-answer",
-        "The answer is lost; the id in the entry shows what became of the event",
+        "The answer is lost. The id in the entry shows what became of the event",
         {"losses": 1, "events": ("alter table t at D to A",)},
         script=("submit r1 A", *_round("A", "B")[:-1], "lose-answer A", "submit r1 B"),
     ),
-    Scenario("by-counter", "A single node gives out epochs from a counter", {"backend": "atomic"}),
+    Scenario(
+        "by-counter",
+        "One node hands out the epochs. It has a counter and asks nobody",
+        {"backend": "atomic"},
+    ),
 )
 
 

@@ -907,31 +907,46 @@ ENTRY = declared.entry(
     Migration,
     refinement=_refinement,
     scenarios=(
-        Scenario("to-the-log", "Three nodes move to the log, one upgrade after another"),
+        Scenario("to-the-log", (
+"Three nodes move to the log. One upgrade after "
+"another"
+)),
         Scenario(
             "mismatch",
-            "On the server, nothing stops an old node: the mismatch is found and fixed by hand",
+            (
+"An old node disagrees. On the server, nothing stops it: the mismatch is "
+"found and fixed by hand"
+),
             {"edition": "server"},
             script=("upgrade A", "change C schema", "gossip B C", *_ALL[1:], "initialize A",
                     "answer A B", "answer A C", "abort A", "inject B A", "initialize A"),
         ),
         Scenario(
             "without-a-node",
-            "C is down with a change that only C has: the operator ignores C and loses the change",
+            (
+"One node is left out. C is down with a change that only C has: the "
+"operator ignores C and loses the change"
+),
             {"crashes": 1},
             script=("change C schema", "crash C", "upgrade A", "freeze A B", "initialize A C",
                     "begin-log A", "upgrade C", "ask-members C", "catch-up C"),
         ),
         Scenario(
             "initiator-dies",
-            "On the server, the initiator goes down right after the point of no return",
+            (
+"The initiator goes down. On the server, right after the point of no "
+"return"
+),
             {"edition": "server", "crashes": 1},
             script=(*_ALL, "initialize A", "answer A B", "answer A C", "begin-log A", "crash A",
                     "restart A"),
         ),
         Scenario(
             "dead-old-node",
-            "An old node is lost while versions are mixed: only a new one can take its place",
+            (
+"An old node is lost. Versions are mixed: only a new one can take its "
+"place"
+),
             {"deaths": 1, "spares": 1},
             script=("upgrade A", "freeze A B", "freeze A C", "die C", "bring C new", "initialize A",
                     "answer A C", "begin-log A"),

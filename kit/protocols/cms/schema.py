@@ -961,20 +961,23 @@ class Schema(declared.NodeModel[SchemaState]):
 SCENARIOS = (
     Scenario(
         "two-changes",
-        "A type is used on A and dropped on B: one change is committed, the other is rejected",
+        (
+            "Two changes that do not fit together. A type is used on A and dropped on B: "
+            "one change is committed, the other is rejected"
+        ),
         {"nodes": 2},
         script=(*RACING, f"decide {RACING[0]}", f"decide {RACING[1]}", "learn B A"),
     ),
     Scenario(
         "two-changes-by-gossip",
-        "The same two changes without a log: both are made, and A can no longer start",
+        "The same two changes by gossip. Without a log both are made, and A can no longer start",
         {"nodes": 2, "restarts": 1},
         off=("ordered",),
         script=(*RACING, "learn A B", "stop A", "start-again A"),
     ),
     Scenario(
         "two-ids",
-        "Two clients create one table by gossip: it gets two ids, and a write is lost",
+        "One table gets two ids. Two clients create it by gossip, and a write is lost",
         {"race": "table", "writes": 1},
         off=("ordered",),
         script=(
@@ -984,14 +987,20 @@ SCENARIOS = (
     ),
     Scenario(
         "late-news",
-        "X joins by gossip, and a node that has not heard of X does not write to it",
+        (
+            "News of X comes too late. X joins by gossip, and a node that has not heard "
+            "of X does not write to it"
+        ),
         {"race": "none", "joins": 1, "writes": 1},
         off=("ordered",),
         script=("ask-seed X A", "bootstrap X", "learn A X", "stream X A", "write B", "joined X"),
     ),
     Scenario(
         "whole-schema-first",
-        "X joins by the log: it asks a seed for the CMS, gets the whole schema, then the data",
+        (
+            "A node joins by the log. X asks a seed for the CMS, gets the whole schema, "
+            "then the data"
+        ),
         {"race": "none", "joins": 1, "writes": 1},
         script=(
             *("ask-seed X A", "bootstrap X", "learn X A", "write B", "stream X A", "joined X"),
@@ -1000,7 +1009,10 @@ SCENARIOS = (
     ),
     Scenario(
         "silent-joiner",
-        "B loses sight of X: the log does not change until an operator cancels the join",
+        (
+            "The joining node falls silent. B loses sight of X: the log does not change "
+            "until an operator cancels the join"
+        ),
         {"nodes": 2, "race": "none", "joins": 1, "cuts": 1, "cancels": 1},
         script=("ask-seed X A", "bootstrap X", "learn B A", "cut-off B", "cancel X", "learn B A"),
     ),

@@ -199,12 +199,12 @@ ENTRY = entry(
         Scenario("write-and-read", "A write before a node joins, a read after it"),
         Scenario(
             "two-replicas",
-            "The same story with two replicas, small enough to search quickly",
+            "The same story with two replicas. It is small enough to search quickly",
             {"rf": 2},
         ),
         Scenario(
             "no-barrier",
-            "No barrier: can you lose a write between epochs 100 and 102?",
+            "Nobody waits: is a write lost? No barrier between epochs 100 and 102",
             off=("progress-barrier",),
         ),
         Scenario("deletes", "A write, its deletion and a read", {"rf": 2, "requests": DELETED}),
@@ -213,18 +213,20 @@ ENTRY = entry(
             "A node leaves between a write and a read",
             {"nodes": 4, "operations": ("decommission D",)},
         ),
-        Scenario("local-quorums", "Local quorums, and a barrier that counts all datacenters", _TWO),
+        Scenario("local-quorums", "Local quorums. The barrier counts all datacenters", _TWO),
         Scenario(
             "local-quorums-kept",
-            "Local quorums, and the published server's barrier, which counts each datacenter",
+            "Local quorums, counted apart. The published server's barrier counts each datacenter",
             {**_TWO, "edition": "server"},
         ),
         Scenario(
             "timeouts",
-            "A coordinator can give up at any moment: what happens to the write?",
+            "A coordinator gives up. It can do so at any moment: what happens to the write?",
             {"timeouts": True},
         ),
-        Scenario("gossip", "Gossip: no order, no barrier, only waiting", {"mode": "gossip"}),
+        Scenario(
+            "gossip", "The same by gossip. No order, no barrier, only waiting", {"mode": "gossip"}
+        ),
     ),
     fuzzing=Fuzzing(
         parameters={

@@ -549,17 +549,24 @@ MORE = ("create table ks.u at B", "alter table ks.u add c text at D", "drop tabl
 FACTORS = ("alter keyspace ks rf 2 at A", "alter keyspace ks rf 3 at B")
 SCENARIOS = (
     Scenario(
-        "one-change", "A creates a table, and B and C hear of a new version and pull the schema"
+        "one-change",
+        (
+            "A new table spreads by gossip. A creates it; B and C hear of "
+            "a new version and pull the schema"
+        ),
     ),
     Scenario(
         "both-sides",
-        "Both sides of a network partition create the same table, and the newer one wins",
+        "Both sides create the same table. When the network partition ends, the newer one wins",
         {"changes": RIVALS, "partitions": 1},
         script=("partition A B | C", *RIVALS, "heal"),
     ),
     Scenario(
         "clock-is-behind",
-        "A's clock is ahead: B's later change has no effect, although B knew of A's change",
+        (
+            "A change has no effect. A's clock is ahead: B's later change loses, "
+            "although B knew of A's change"
+        ),
         {"changes": FACTORS, "clocks": (9,), "nodes": 2},
         script=(
             *(FACTORS[0], "gossip A B", "deliver A>B SYN", "deliver B>A ACK"),

@@ -630,29 +630,37 @@ ForgetJoiner, CrashDriver, CutNodeOff, HealCut = _rest
 
 _HEARD = ("gossip A X", "gossip A B", "gossip A C")
 SCENARIOS = (
-    Scenario("one-join", "X joins: shadow round, BOOT, RING_DELAY, streaming, NORMAL"),
+    Scenario(
+        "one-join", ("A node joins by gossip. Shadow round, BOOT, RING_DELAY, streaming, NORMAL")
+    ),
     Scenario(
         "death-of-the-joiner",
-        "X dies after streaming, starts from scratch and streams again",
+        "The joining node dies. X starts from scratch after streaming and streams again",
         {"crashes": 1},
         script=("shadow X A", "boot X", *_HEARD, "stream X", "crash X"),
     ),
     Scenario(
         "cut-off-meanwhile",
-        "C is cut off and does not hear of X, but RING_DELAY passes anyway",
+        "C does not hear of X. It is cut off, but RING_DELAY passes anyway",
         {"cuts": 1},
         script=("shadow X A", "boot X", "gossip A X", "gossip A B", "cut-off C", "stream X"),
     ),
     Scenario(
         "two-shadow-rounds",
-        "X and Y begin at the same time, and neither hears of the other before both join",
+        (
+            "Two nodes join without seeing each other. X and Y begin at the same time, "
+            "and neither hears of the other before both join"
+        ),
         {"joiners": 2, "rf": 3},
         off=("one-at-a-time",),
         script=("shadow X A", "shadow Y A", "boot X", "boot Y"),
     ),
     Scenario(
         "death-of-a-neighbour",
-        "A dies while driving the removal of Z, and the operator starts from scratch on B",
+        (
+            "A removal has to start again. A dies while driving the removal of Z, and "
+            "the operator starts from scratch on B"
+        ),
         {"operation": "removenode", "rf": 3, "crashes": 1},
         script=("removenode A Z", *_HEARD[1:], "restore A", "crash A", "removenode B Z"),
     ),

@@ -443,22 +443,26 @@ ENTRY = declared.entry(
     Discovery,
     scenarios=(
         Scenario(
-            "three-nodes", "Three nodes that all have A as their contact point form one group"
+            "three-nodes",
+            (
+                "Three new nodes find each other. All have A as their "
+                "contact point, and they form one group"
+            ),
         ),
         Scenario(
             "chain",
-            "Each node knows one other: they keep asking until they know all of them",
+            "Each node knows one other. They keep asking until they know all of them",
             {"seeds": ("B", "C", "D", "D")},
         ),
         Scenario(
             "two-groups",
-            "A and B know only themselves: with these seeds, two groups form",
+            "Two groups form by mistake. With these seeds, A and B know only themselves",
             {"seeds": ("A", "B", "A B")},
             script=("found-group A", "found-group B"),
         ),
         Scenario(
             "restart",
-            "A member restarts: it finds its group 0 id and skips discovery",
+            "A member restarts. It finds its group 0 id and skips discovery",
             {"seeds": ("A", "A"), "restarts": 1},
         ),
         Scenario("twelve", "Twelve nodes start at the same time", {"seeds": ("A",) * 12}),

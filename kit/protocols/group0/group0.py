@@ -322,35 +322,44 @@ _ALTER, _WRITE = ("alter table ks.t add c at A",), ("write ks.t at A to B",)
 SCENARIOS = (
     Scenario(
         "schema",
-        "A keyspace, then a table, each requested at a different node",
+        "A keyspace, then a table. Each is requested at a different node",
         {"operations": ("create keyspace ks at A", *_RIVAL), "earlier": ()},
     ),
     Scenario(
         "race",
-        "Two nodes create the same table; the second command is a no-op",
+        "Two nodes create the same table. The second command is a no-op",
         script=(*_ONE, *_RIVAL, *(f"{each} {n}" for each in _STEPS for n in "AB"), *_COMMITS),
     ),
     Scenario(
         "unknown-outcome",
-        "The leader dies after the commit; the history shows what happened to the command",
+        (
+            "Did it take effect? The leader dies after the commit; the history shows "
+            "what happened to the command"
+        ),
         {"operations": _RIVAL, "elections": 1, "crashes": 1},
         script=(*_RIVAL, *(f"{each} B" for each in _STEPS), _COMMITS[1], "crash A", "elect B"),
     ),
     Scenario(
         "deposed",
-        "A deposed leader cannot make a change: no majority answers it",
+        "A deposed leader cannot make a change. No majority answers it",
         {"operations": _ONE, "elections": 1},
         script=(*_ONE, "elect B"),
     ),
     Scenario(
         "request",
-        "A write carries a table version that its replica does not know yet",
+        (
+            "A write is ahead of the schema. It carries a table version that its replica "
+            "does not know yet"
+        ),
         {"operations": _ALTER, "earlier": ("create keyspace ks at A", *_ONE), "requests": _WRITE},
         script=(*_ALTER, *(f"{each} A" for each in _STEPS), "commit 7 by A C", "apply A", *_WRITE),
     ),
     Scenario(
         "voters",
-        "In the published server, five of seven nodes vote; one crashes, and another votes instead",
+        (
+            "A voter crashes, and another one votes. In the published server, five of "
+            "seven nodes vote"
+        ),
         {"nodes": 7, "operations": _ONE, "crashes": 1, "edition": "server", "dcs": 2},
         script=("crash B", "reconfigure A C D E F"),
     ),

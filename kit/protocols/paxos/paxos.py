@@ -500,17 +500,20 @@ def refined_by(parameters: Any) -> Refinement:
 SCENARIOS = (
     Scenario(
         "one-value",
-        "A majority promises and accepts, and all nodes learn the value",
+        "One value is chosen. A majority promises and accepts, and all nodes learn it",
         {"values": ("x at A",)},
     ),
     Scenario(
         "two-proposers",
-        "A and B want epoch 1: B finds x in progress and finishes it",
+        "Two nodes want epoch 1. B finds x in progress and finishes it",
         script=("ballot A", "deliver A>C prepare 1 1A", "deliver C>A promise 1 1A", "ballot B"),
     ),
     Scenario(
         "members-change",
-        "D joins and A leaves: a repair brings accepted values to the new members",
+        (
+"The members change. D joins and A leaves: a repair brings accepted values "
+"to the new members"
+),
         {"values": ("x at A", "y at C"), "becomes": ("B", "C", "D"), "epochs": 2},
         script=("ballot A", "deliver A>B prepare 1 1A", "deliver B>A promise 1 1A",
                 "deliver A>B accept 1 1A x", "begin-change", "repair C"),

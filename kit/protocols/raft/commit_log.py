@@ -337,12 +337,18 @@ ENTRY = declared.entry(
     scenarios=(
         Scenario(
             "crash-after-commit",
-            "The node crashes right after it answers a table definition, which survives",
+            (
+"A crash right after a table was made. The node has answered, so the "
+"table definition survives"
+),
             script=("write D0", "change definition", "disk", "answer", "crash", "replay"),
         ),
         Scenario(
             "saturated",
-            "The data logs keep the disk busy, but a schema change is still quick",
+            (
+"A busy disk does not hold up a schema change. The data logs keep the "
+"disk busy, but they are not in its way"
+),
             {"shards": 3, "writes": 9, "crashes": 0},
             script=(*(f"write D{shard}" for shard in (0, 1, 2) * 3),
                     *(f"{what} D{shard}" for what in ("timer", "flush") for shard in range(3)),

@@ -254,7 +254,7 @@ BOTH = (
 )
 """Each group elects A and stores a command; then one of them continues without C."""
 SCENARIOS = (
-    Scenario("one-node-leads", "A node leads both groups; C leaves one of them", script=BOTH),
+    Scenario("one-node-leads", "A node leads both groups. Then C leaves one of them", script=BOTH),
     Scenario("own-leaders", "A leads one group and B the other", {"nodes": 2}, script=ELECTED),
 )
 ENTRY = declared.entry(

@@ -622,7 +622,10 @@ def refined_by(parameters: Any) -> Refinement:
 
 ENTRY = entry(
     Raft,
-    scenarios=(Scenario("election", "A is elected and replicates a command to all"),),
+    scenarios=(Scenario("election", (
+"A is elected and stores x on all three. It "
+"replicates a command to the others"
+)),),
     refinement=refined_by,
     compared={"begins": ("1, commit 1, leads", "1", "1"), "requests": ("x", "y"), "terms": 2,
               "most_in_flight": 2},

@@ -382,25 +382,27 @@ ENTRY = declared.entry(
     scenarios=(
         Scenario(
             "two-of-three",
-            "Two of three nodes fail: no schema can change, and data is available only at ONE",
+            "Two of three nodes fail. No schema can change, and data is available only at ONE",
             script=("stop C", "alter A", "stop B", "start B", "catch up B", "alter A"),
         ),
         Scenario(
             "one-of-two-datacenters",
-            "One of two datacenters is lost: half of the voters are not a majority",
+            "One of two datacenters is lost. Half of the voters are not a majority",
             {"datacenters": (3, 3)},
             script=("lose dc2", "start dc2", "catch up D", "catch up E", "catch up F"),
         ),
         Scenario(
             "one-of-three-datacenters",
-            "One of three datacenters is lost, but the majority carries on",
+            "One of three datacenters is lost. The majority carries on",
             {"datacenters": (3, 3, 3)},
             script=("lose dc3", "alter A"),
         ),
         Scenario(
             "cut-in-two",
-            "The network is cut. One side changes the schema, and the other must wait until it "
-            "rejoins",
+            (
+                "The network is cut in two. One side changes the schema, and the other "
+                "must wait until it rejoins"
+            ),
             {"datacenters": (3, 2)},
             script=("cut off dc2", "alter A", "rejoin", "catch up D", "catch up E"),
         ),

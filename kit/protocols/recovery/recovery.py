@@ -772,19 +772,26 @@ ENTRY = declared.entry(
         ),
         Scenario(
             "manual-order",
-            "The published server's manual removes recovery_leader at the end",
+            (
+                "Three of five nodes die, by the manual. The published server's manual "
+                "removes recovery_leader at the end"
+            ),
             {**FIVE, "edition": "server"},
         ),
         Scenario(
             "voters-die-at-once",
-            "Five of seven nodes vote in the published server, and three voters die at "
-            "once: four nodes are alive, but there is no majority",
+            (
+                "Three voters die at once. Five of seven nodes vote in the published "
+                "server: four nodes are alive, but there is no majority"
+            ),
             {"edition": "server", "commit_indexes": (3, 3, 3, 2, 3, 3, 3), "dead": "A B C"},
         ),
         Scenario(
             "majority-lives",
-            "In the published server, three of four nodes vote. Two nodes die, but two "
-            "voters live, so the dead nodes can be removed",
+            (
+                "Two of four nodes die. In the published server, three of them vote: two "
+                "voters live, so the dead nodes can be removed"
+            ),
             FOUR,
         ),
     ),

@@ -825,24 +825,32 @@ ENTRY = declared.entry(
         ),
         Scenario(
             "upgrade-is-stuck",
-            "One of three nodes died in a Raft upgrade: while another restarts, there is no quorum",
+            (
+"An upgrade is stuck. One of three nodes died in a Raft upgrade: while "
+"another restarts, there is no quorum"
+),
             {"commit_indexes": (1, 1, 1), "dead": "C", "stuck": True},
         ),
         Scenario(
             "dies-in-recovery-mode",
-            "Four of seven nodes die. Then C dies during the procedure and is removed as well",
+            (
+"Four of seven nodes die, then one more. C dies during the procedure and "
+"is removed as well"
+),
             {"commit_indexes": (2,) * 7, "dead": "D E F G", "deaths": 1},
             script=("isolate", "set A", "set B", "set C", "stop A", "start A", "die C"),
         ),
         Scenario(
             "three-voters-die",
-            "Five of seven nodes vote, as in the published server, and three voters die "
-                "at once: four nodes are alive, but there is no majority",
+            (
+"Three voters die at once. Five of seven nodes vote, as in the published "
+"server: four nodes are alive, but there is no majority"
+),
             {"edition": "server", "commit_indexes": (2,) * 7, "dead": "A B C", "returns": 1},
         ),
         Scenario(
             "change-in-recovery-mode",
-            "A client changes the schema in RECOVERY mode, and its version is a hash again",
+            "The schema changes in RECOVERY mode. Its version is a hash again",
             {**FIVE, "changes": 2},
             script=("isolate", "set A", "set B", "stop A", "start A", "stop B", "start B",
                     "alter A"),

@@ -340,8 +340,11 @@ ENTRY = entry(
     scenarios=(
         Scenario(
             "by-hand",
-            "Six tablets with two replicas each, and a new, empty node: move the tablets by hand. "
-            "The load is the used share of a disk, as in the published server",
+            (
+                "Fill the new node by hand. Six tablets with two replicas each: move "
+                "some of them to the empty node. The load is the used share of a disk, "
+                "as in the published server"
+            ),
             {
                 "edition": "server",
                 "nodes": 4,
@@ -351,8 +354,10 @@ ENTRY = entry(
         ),
         Scenario(
             "two-tables",
-            "One table is large, the other small: badness decides which tablet moves. Only the "
-            "published server looks at sizes",
+            (
+                "Which tablet moves? One table is large, the other small: badness "
+                "decides. Only the published server looks at sizes"
+            ),
             {
                 "edition": "server",
                 "nodes": 3,
@@ -364,12 +369,15 @@ ENTRY = entry(
         ),
         Scenario(
             "empty-a-node",
-            "C is leaving: each of its replicas goes to the least loaded node that can take it",
+            (
+                "A node is emptied. C is leaving: each of its replicas goes to the least "
+                "loaded node that can take it"
+            ),
             {"nodes": 4, "tablets": ("A B", "A C", "B C", "C D"), "leaving": ("C",)},
         ),
         Scenario(
             "no-room-in-the-rack",
-            "F is leaving, and E, in the same rack, is given up: three replicas are stuck",
+            "Three replicas are stuck. F is leaving, and E, in the same rack, is given up",
             {
                 "nodes": 6,
                 "tablets": ("A C F", "B C F", "A D F", "B D E", "C F 50 ks.small"),

@@ -758,18 +758,23 @@ ENTRY = declared.entry(
     scenarios=(
         Scenario(
             "table-splits",
-            "A table grows: its replicas split their storage, then each tablet becomes two",
+            (
+                "A table grows, and its tablets split. Its replicas split their storage, "
+                "then each tablet becomes two"
+            ),
             {"tablets": ("A B",), "nodes": 2},
         ),
         Scenario(
             "table-merges",
-            "A table that began with one tablet shrinks: the odd sibling joins the even one, then "
-            "both become one",
+            (
+                "A table shrinks, and its tablets merge. It began with one tablet: the "
+                "odd sibling joins the even one, then both become one"
+            ),
             {"tablets": ("A B", "A C"), "initial": 1, "grows": 0, "shrinks": 1},
         ),
         Scenario(
             "split-is-revoked",
-            "A table grows and then shrinks before it is split: the decision is revoked",
+            "A split is revoked. A table grows and then shrinks before it is split",
             {"tablets": ("A B",), "nodes": 2, "shrinks": 1},
             script=("grow", "resize", "shrink", "resize"),
         ),

@@ -488,15 +488,15 @@ def _part(s: StorageState, place: int) -> tuple[int, ...]:
 ENTRY = entry(
     Tablet,
     scenarios=(
-        Scenario("tablet-moves", "A write before a tablet's replica moves, a read after it"),
+        Scenario("tablet-moves", "A write before a tablet moves, a read after it"),
         Scenario(
             "small-tablet-moves",
-            "The same story with one replica, small enough to search quickly",
+            "The same story with one replica. It is small enough to search quickly",
             {"rf": 1},
         ),
         Scenario(
             "requests-within-a-node",
-            "A move within a node: only the node knows which shards serve reads and writes",
+            "A move within a node. Only the node knows which shards serve reads and writes",
             {"kind": WITHIN_NODE, "rf": 2, "slow": True},
         ),
         Scenario(
@@ -505,8 +505,10 @@ ENTRY = entry(
         Scenario("tablet-repaired", "All replicas are made identical", {"kind": "repair"}),
         Scenario(
             "tablet-move-fails",
-            "The target is excluded after the read switch: the published server "
-            "switches reads back first",
+            (
+                "A move is undone. The target is excluded after the read switch: the "
+                "published server switches reads back first"
+            ),
             {"edition": "server", "excluded": "D"},
         ),
     ),

@@ -764,44 +764,68 @@ def rows(m: Tablets) -> TransitionRows:
 SCENARIOS = (
     Scenario(
         "one-tablet-moves",
-        "A tablet moves: seven stages, five of them with a barrier (Topology over Raft)",
+        (
+            "A tablet moves to another node. Seven stages, five of them with a barrier "
+            "(Topology over Raft)"
+        ),
         {"tablets": ("A B C",), "moves": 1},
     ),
     Scenario(
         "decommission-drains-first",
-        "C leaves: in tablet_draining, its two tablets move to D first",
+        (
+            "A node leaves, and its tablets move first. In tablet_draining, the two "
+            "tablets of C move to D"
+        ),
         {"tablets": ("A B C", "B C A"), "moves": 0, "operations": ("decommission C",)},
     ),
     Scenario(
         "removenode-rebuilds",
-        "C is dead and is being removed: its tablet is first repaired and rebuilt on D",
+        (
+            "A dead node's tablet is rebuilt. C is being removed: its tablet is first "
+            "repaired and rebuilt on D"
+        ),
         {"moves": 0, "operations": ("removenode C",)},
     ),
     Scenario(
         "co-located-tables-move",
-        "Two co-located tables share their tablets: one transition, and each stage works on both",
+        (
+            "Two tables move together. They are co-located and share their tablets: one "
+            "transition, and each stage works on both"
+        ),
         {"tablets": ("A B C",), "tables": ("ks.base", "ks.view")},
     ),
     Scenario(
         "rf-change-adds-a-replica",
-        "ALTER KEYSPACE to three replicas: each tablet gets one more, in stages of its own",
+        (
+            "Each tablet gets one more replica. ALTER KEYSPACE to three replicas, in "
+            "stages of its own"
+        ),
         {"nodes": 4, "tablets": ("A B", "B C"), "moves": 0}
         | {"operations": ("keyspace_rf_change ks dc1=3",)},
     ),
     Scenario(
         "rf-change-refused",
-        "ALTER KEYSPACE to four replicas on three nodes: the request ends with an error",
+        (
+            "More replicas than nodes. ALTER KEYSPACE to four replicas on three nodes: "
+            "the request ends with an error"
+        ),
         {"nodes": 3, "moves": 0, "operations": ("keyspace_rf_change ks dc1=4",)},
     ),
     Scenario(
         "truncate-waits-for-a-move",
-        "A TRUNCATE while a tablet moves: the request waits, then gets its session",
+        (
+            "A truncate waits for a move. A TRUNCATE while a tablet moves: the request "
+            "waits, then gets its session"
+        ),
         {"tablets": ("A B",), "operations": ("truncate_table ks.t",)},
         script=("imbalance", "migrate 0 A:0 D:0", "commit", "truncate_table ks.t"),
     ),
     Scenario(
         "nowhere-to-go",
-        "C cannot leave: no other node can take its replica, so the request ends with an error",
+        (
+            "A node cannot leave. No other node can take the replica of C, so the "
+            "request ends with an error"
+        ),
         {"nodes": 3, "moves": 0, "operations": ("decommission C",), "undone": 1},
         script=("decommission C", "decide", "commit", "fail"),
     ),

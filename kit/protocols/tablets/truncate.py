@@ -343,7 +343,10 @@ ENTRY = declared.entry(
     scenarios=(
         Scenario(
             "late-truncate",
-            "A late truncate RPC arrives after new rows were written: its session is closed",
+            (
+                "A truncate comes too late. Its RPC arrives after new rows were written: "
+                "its session is closed"
+            ),
             {"nodes": 2, "replicas": "A B"},
             script=(
                 *("truncate", "open session", "apply A", "apply B", "barrier"),

@@ -159,21 +159,29 @@ _JOIN = {"operations": (_X,)}
 _TWO = ("bootstrap X --tokens 550", "bootstrap Y --tokens 850")
 SCENARIOS = (
     Scenario(
-        "bootstrap", "X joins at 150 in four epochs (CEP-21, Bootstrap)", {**_JOIN, **_WORKED}
+        "bootstrap",
+        (
+            "A node joins, with two copies of each row. X joins at 150 in "
+            "four epochs (CEP-21, Bootstrap)"
+        ),
+        {**_JOIN, **_WORKED},
     ),
     Scenario(
         "decommission",
-        "X leaves again in four epochs (CEP-21, Decommission)",
+        "A node leaves. X gives its range back in four epochs (CEP-21, Decommission)",
         {"members": _WITH_X, "low": 0, "high": 400, "operations": ("decommission X",), **_WORKED},
     ),
     Scenario(
         "rf3",
-        "The range that X gains at RF 3, epochs 100 to 103 (CEP-21, Consistency Guarantees)",
+        (
+            "A node joins, with three copies of each row. The range that X gains, epochs "
+            "100 to 103 (CEP-21, Consistency Guarantees)"
+        ),
         {"rf": 3, "epoch": 99, **_JOIN, "focus": (100, 150)},
     ),
     Scenario(
         "move",
-        "A node gives up one token and takes another, in five epochs",
+        "A node moves on the ring. It gives up one token and takes another, in five epochs",
         {"nodes": 5, "operations": ("move B --tokens 450",)},
     ),
     Scenario(
@@ -183,55 +191,64 @@ SCENARIOS = (
     ),
     Scenario(
         "removenode",
-        "A dead node is removed; a quorum of the others streams",
+        "A dead node is removed. A quorum of the others streams",
         {"nodes": 5, "rf": 3, "operations": ("removenode B",)},
     ),
     Scenario(
         "assassinate",
-        "A dead node is removed at once, without streaming",
+        "A dead node is removed at once. Nobody streams",
         {"nodes": 5, "rf": 3, "operations": ("assassinate B",)},
     ),
     Scenario(
         "two-bootstraps",
-        "Two bootstraps on disjoint ranges advance side by side; a third one has to wait",
+        (
+            "Two nodes join at once. On disjoint ranges they advance side by side; a "
+            "third one has to wait"
+        ),
         {"nodes": 10, "rf": 3, "operations": (*_TWO, "bootstrap Z --tokens 750")},
         script=_TWO,
     ),
     Scenario(
         "cancel",
-        "After the read switch, a cancel takes two events with a barrier between them",
+        (
+            "An operation is cancelled. After the read switch that takes two events with "
+            "a barrier between them"
+        ),
         {"rf": 3, "cancels": 1, **_JOIN},
         script=(_X, "commit X", "commit X", "cancel X", "commit X"),
     ),
     Scenario(
         "crash-and-resume",
-        "The joining node crashes between two epochs and continues where it left off",
+        "The joining node crashes. Between two epochs, and it continues where it left off",
         {"crashes": 1, **_JOIN},
         script=(_X, "commit X", "crash X", "restart X"),
     ),
     Scenario(
         "gap",
-        "An entry arrives above a gap and is held back until the gap is filled",
+        "An entry is missing. What arrives above the gap is held back until the gap is filled",
         {"window": 2, "barrier": False, **_JOIN},
         script=(_X, "apply X", "commit X", "deliver 2 to A", "apply A"),
     ),
     Scenario(
         "stuck-operation",
-        "On the server, a bootstrap waits for a replica that is down, and its driver is also down",
+        (
+            "A join is stuck. On the server, a bootstrap waits for a replica that is "
+            "down, and its driver is also down"
+        ),
         {"nodes": 4, "dcs": 2, "rf": 3, "edition": "server", "crashes": 4, "cancels": 1}
         | {"epoch": 100, "operations": (_X, "assassinate D")},
         script=("crash D", _X),
     ),
     Scenario(
         "epoch-lags",
-        "On the server, one node misses an epoch and nothing tells it so",
+        "One node misses an epoch. On the server, nothing tells it so",
         {"nodes": 4, "rf": 3, "edition": "server", "crashes": 4, "window": 4, "peers": True}
         | {"epoch": 100, "operations": (_X, "decommission A", "assassinate A")},
         script=(_X,),
     ),
     Scenario(
         "two-datacenters",
-        "A bootstrap with racks in two datacenters and two keyspaces",
+        "A node joins one of two datacenters. With racks and two keyspaces",
         {"nodes": 8, "strategy": "network", "dcs": 2, "racks": 2},
     ),
 )

@@ -965,21 +965,32 @@ _ASKED = (
     *("deliver N>B request N1 1 prod simple f -", "place B"),
 )
 SCENARIOS = (
-    Scenario("join-handshake", "N asks B, and the coordinator A lets it in"),
+    Scenario(
+        "join-handshake", "A new node asks to be let in. N asks B, and the coordinator A lets it in"
+    ),
     Scenario(
         "other-cluster",
-        "N's configuration names another cluster: B rejects it at once",
+        (
+            "A node of another cluster knocks. N's configuration names another cluster: "
+            "B rejects it at once"
+        ),
         {"cluster": "test"},
     ),
     Scenario(
         "feature-missing",
-        "N lacks a feature that is enabled: the coordinator rejects it, and its state is left",
+        (
+            "A node lacks a feature. It is enabled here: the coordinator rejects N, and "
+            "its state is left"
+        ),
         {"supports": False},
     ),
     Scenario(
         "crash-and-wipe",
-        "N crashes midway. The published server gives up on the first attempt; the documents retry "
-        "forever. N can join only after its data directory is cleared",
+        (
+            "A node crashes while it joins. The published server gives up on the first "
+            "attempt of N; the documents retry forever. N can join only after its data "
+            "directory is cleared"
+        ),
         {"edition": "server", "restarts": 1, "wipes": 1},
         script=(
             *(*_ASKED, "start-again", "deliver B>N placed 1"),
@@ -991,24 +1002,29 @@ SCENARIOS = (
     ),
     Scenario(
         "replace-a-live-node",
-        "N wants to replace B, which is alive, so it is refused",
+        "Nobody replaces a live node. N wants to replace B, which is alive, so it is refused",
         {"nodes": 3, "replaces": "B"},
     ),
     Scenario(
         "replace-a-dead-node",
-        "N replaces C, which is dead: once N is normal, C has left",
+        "A dead node is replaced. Once N is normal, C has left",
         {"nodes": 3, "down": ("C",), "replaces": "C"},
     ),
     Scenario(
         "new-coordinator",
-        "The coordinator restarts while its response is on its way; the next coordinator sends it "
-        "again",
+        (
+            "The coordinator restarts. Its response is on its way; the next coordinator "
+            "sends it again"
+        ),
         {"outages": 1},
         script=(*_ASKED, "take", "add", "respond", "restart-member A", "elect B"),
     ),
     Scenario(
         "removed-node-is-back",
-        "Z was removed while it was cut off; its old write is refused in the handshake",
+        (
+            "A removed node comes back. Z was removed while it was cut off; its old "
+            "write is refused in the handshake"
+        ),
         {"zombie": True},
         script=("wake-up", "deliver Z>A write Z"),
     ),

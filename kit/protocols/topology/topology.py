@@ -615,12 +615,15 @@ TopologyParameters = Topology.Parameters
 SCENARIOS = (
     Scenario(
         "join-with-coordinator",
-        "D joins through four transition states, three of them with a barrier (Topology over Raft)",
+        (
+            "A node joins, step by step. D passes four transition states, three of them "
+            "with a barrier (Topology over Raft)"
+        ),
         {"operations": ("join D",)},
     ),
     Scenario(
         "stuck-barrier",
-        "D joins while a client's request may still run: a barrier waits for the request to end",
+        "A barrier waits for an old request. D joins while a client's request may still run",
         {"operations": ("join D",), "clients": 1, "lag": False},
     ),
     Scenario(
@@ -628,37 +631,42 @@ SCENARIOS = (
     ),
     Scenario(
         "decommission-with-coordinator",
-        "C leaves, and is told to shut down once no node writes to it",
+        "A node leaves. C is told to shut down once no node writes to it",
         {"operations": ("leave C",)},
     ),
     Scenario(
         "removenode-with-coordinator",
-        "C is dead and is removed; the other nodes stream its data",
+        "A dead node is removed. The others stream the data of C",
         {"operations": ("remove C",)},
     ),
     Scenario(
         "rebuild-with-coordinator",
-        "C fetches its data again; meanwhile the cluster has no transition state",
+        "A node fetches its data again. While C does so, the cluster has no transition state",
         {"operations": ("rebuild C",)},
     ),
     Scenario(
         "queue-of-requests",
-        "Three requests are made; the coordinator takes them one by one",
+        "Three requests wait in line. The coordinator takes them one by one",
         {"operations": ("rebuild A", "leave C", "join D")},
         script=("rebuild A", "leave C", "join D"),
     ),
     Scenario(
         "rack-would-be-empty",
-        "B drains, so C is the last node of its rack and cannot leave: the server refuses at once. "
-        "Only the published server checks racks",
+        (
+            "The last node of a rack cannot leave. B drains, so C is the last one: the "
+            "server refuses at once. Only the published server checks racks"
+        ),
         {"edition": "server", "operations": ("leave B", "leave C"), "keyspaces": ("ks dc1=r1,r2",)}
         | {"racks": ("dc1/r1", "dc1/r2", "dc1/r2"), "on_tablets": ("A", "B")},
         script=("leave B",),
     ),
     Scenario(
         "five-of-seven-vote",
-        "Five of seven members in two datacenters vote; if a voter dies, another member votes "
-        "instead. This is the published server; in the documents, all seven vote",
+        (
+            "Five of seven members vote. They are in two datacenters; if a voter dies, "
+            "another member votes instead. This is the published server; in the "
+            "documents, all seven vote"
+        ),
         {
             "edition": "server",
             "nodes": 7,
@@ -670,13 +678,16 @@ SCENARIOS = (
     ),
     Scenario(
         "coordinator-dies",
-        "The coordinator dies between decision and commit; another continues from the tables",
+        "The coordinator dies. Between decision and commit; another continues from the tables",
         {"operations": ("join D",), "crashes": 1},
         script=("join D", "decide", "commit", "work", "crash A", "elect B"),
     ),
     Scenario(
         "resize-follows-the-track",
-        "A table is ready to be split while tablets move: the new map waits until the moves end",
+        (
+            "A split waits for a move. A table is ready to be split while tablets move: "
+            "the new map waits until the moves end"
+        ),
         {"operations": (), "tablets": 1, "resizes": 1},
         script=("imbalance", "resize"),
     ),

@@ -223,7 +223,7 @@ ENTRY = declared.entry(
         Scenario("commit", "Three managers prepare and commit"),
         Scenario(
             "one-gives-up",
-            "One manager gives up, so all of them abort",
+            "One manager gives up, so all abort",
             script=("give-up RM0", "prepare RM1", "decide abort",
                     "receive-decision RM1", "receive-decision RM2"),
         ),

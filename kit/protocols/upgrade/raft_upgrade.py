@@ -947,29 +947,40 @@ JOINED = tuple(f"join-group {name}" for name in "ABC")
 ENTRY = declared.entry(
     RaftUpgrade,
     scenarios=(
-        Scenario("into-raft", "Three nodes get the option one by one; the last restart starts the "
-            "upgrade"),
+        Scenario("into-raft", (
+"Three nodes turn to Raft. They get the option one by "
+"one; the last restart starts the upgrade"
+)),
         Scenario(
             "version-by-version",
-            "A rolling upgrade to the newer version also turns the option on",
+            "A rolling upgrade turns Raft on. The newer version does so by itself",
             {"beginning": "older version"},
         ),
         Scenario(
             "new-cluster",
-            "A new cluster uses Raft from the start, and a majority is enough for a schema change",
+            (
+"A new cluster uses Raft from the start. A majority is enough for a "
+"schema change"
+),
             {"beginning": "new cluster", "changes": 2, "crashes": 2},
             script=("alter A", "crash C", "alter A", "restart C", "catch-up C"),
         ),
         Scenario(
             "node-dies-halfway",
-            "A node is lost before it enters synchronize: the others wait with schema changes off",
+            (
+"A node is lost halfway. It has not entered synchronize: the others wait "
+"with schema changes off"
+),
             {"deaths": 1, "changes": 1, "retries": 4},
             script=(*ROLLING, *JOINED, "compare A", "synchronize A", "compare B", "synchronize B",
                     "die C", *["retry B"] * 4),
         ),
         Scenario(
             "schema-never-agrees",
-            "All nodes are up and a rolling restart is done, but one definition still differs",
+            (
+"The schemas never agree. All nodes are up and a rolling restart is "
+"done, but one definition still differs"
+),
             {"schema_problem": True, "retries": 2, "restarts": 3},
             script=(*ROLLING, *JOINED, "retry A", "retry A",
                     *(f"restart {name}" for name in "ABC")),

@@ -418,21 +418,29 @@ ENTRY = declared.entry(
     scenarios=(
         Scenario(
             "topology-into-raft",
-            "The last node is upgraded, POST starts the upgrade, the table fills, and a "
-                "queued join is served",
+            (
+"The topology moves into a table. The last node is upgraded, POST starts "
+"the upgrade, the table fills, and a queued join is served"
+),
             {"older": 1},
             script=("upgrade A", "post B", "build A", "bootstrap D", "build B", "build C",
                     "generation", "done", "serve D"),
         ),
         Scenario(
             "joined-in-the-old-way",
-            "A node joins before the cluster is upgraded: POST waits for it",
+            (
+"A node joins before the upgrade. It does so in the old way: POST waits "
+"for it"
+),
             {"nodes": 2},
             script=("bootstrap C", "finish C"),
         ),
         Scenario(
             "coordinator-dies-halfway",
-            "The leader goes down during the build; the next leader continues from what is there",
+            (
+"The leader goes down halfway. The next leader continues the build from "
+"what is there"
+),
             {"crashes": 1, "joiners": 0},
             script=("post A", "build A", "build B", "crash A", "elect B"),
         ),

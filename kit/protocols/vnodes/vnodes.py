@@ -186,7 +186,7 @@ ENTRY = entry(
         Scenario("write-during-bootstrap", "A write before a node bootstraps, a read after it"),
         Scenario(
             "write-during-small-bootstrap",
-            "The same bootstrap with two replicas: small enough to search quickly",
+            "The same story with two replicas. It is small enough to search quickly",
             {"nodes": 3, "rf": 2},
         ),
         Scenario("write-during-replace", "A dead node is replaced", {"operation": "replace"}),
@@ -194,7 +194,7 @@ ENTRY = entry(
         Scenario("write-during-removenode", "A dead node is removed", {"operation": "removenode"}),
         Scenario(
             "fence-without-drain",
-            "A drain fails, but the published server continues: the fence protects the data",
+            "A fence protects the data. A drain fails, but the published server continues",
             {"edition": "server", "drain_fails": True},
         ),
     ),
