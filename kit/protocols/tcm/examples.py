@@ -160,23 +160,17 @@ _TWO = ("bootstrap X --tokens 550", "bootstrap Y --tokens 850")
 SCENARIOS = (
     Scenario(
         "bootstrap",
-        (
-            "A node joins, with two copies of each row. X joins at 150 in "
-            "four epochs (CEP-21, Bootstrap)"
-        ),
+        "A node joins, with two copies of each row. CEP-21, Bootstrap",
         {**_JOIN, **_WORKED},
     ),
     Scenario(
         "decommission",
-        "A node leaves. X gives its range back in four epochs (CEP-21, Decommission)",
+        "A node leaves. CEP-21, Decommission",
         {"members": _WITH_X, "low": 0, "high": 400, "operations": ("decommission X",), **_WORKED},
     ),
     Scenario(
         "rf3",
-        (
-            "A node joins, with three copies of each row. The range that X gains, epochs "
-            "100 to 103 (CEP-21, Consistency Guarantees)"
-        ),
+        "A node joins, with three copies of each row. CEP-21, Consistency Guarantees",
         {"rf": 3, "epoch": 99, **_JOIN, "focus": (100, 150)},
     ),
     Scenario(

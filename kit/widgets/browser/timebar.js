@@ -58,7 +58,7 @@ export class TimeBar {
   }
 
   // No chapter is narrower than its name; where there is no room for all, exact names are left out
-  // first, then names are cut.
+  // first, then all names are cut alike.
   widths(parts, steps) {
     const room = this.width - APART * (parts.length - 1);
     const long = (name) => Math.max(...name.split("\n").map((line, at) => line.length + 2 * !at));
@@ -70,7 +70,7 @@ export class TimeBar {
       const left = sum(steps.filter((_, at) => !wide.has(at)));
       if (rest < 0 && parts.filter((one) => one.name !== (one.name = one.name.split("\n")[0]))[0])
         return this.widths(parts, steps);
-      if (rest < 0 || !left) return steps.map((n) => (n * room) / sum(steps));
+      if (rest < 0 || !left) return needed.map((n) => (n * room) / sum(needed));
       const share = rest / left;
       const more = steps.findIndex((n, at) => !wide.has(at) && n * share < needed[at]);
       if (more < 0) return steps.map((n, at) => (wide.has(at) ? needed[at] : n * share));
