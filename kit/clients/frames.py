@@ -125,12 +125,14 @@ def _message_of(opcode: int, read: Reader) -> Message:
                 raise MalformedError(f"REGISTER {each[:40]}: must be one of {', '.join(EVENTS)}")
         return Message(opcode, events=events)
     if opcode == QUERY:
-        return Message(opcode, statements=(read.string("QUERY", "i"),), parameters=(_given(read),))
+        return Message(
+            opcode, statements=(read.string("QUERY", "i"),), parameters=(_read_parameters(read),)
+        )
     if opcode == PREPARE:
         return Message(opcode, statements=(read.string("PREPARE", "i"),))
     if opcode == EXECUTE:
         known = read.sized("EXECUTE", "H") or b""
-        return Message(opcode, statements=(known,), parameters=(_given(read),))
+        return Message(opcode, statements=(known,), parameters=(_read_parameters(read),))
     return _batch(read) if opcode == BATCH else Message(opcode)
 
 
@@ -141,7 +143,7 @@ def _level(read: Reader) -> str:
     return LEVELS[code]
 
 
-def _given(read: Reader) -> Parameters:
+def _read_parameters(read: Reader) -> Parameters:
     level, flags = _level(read), read.number("B", "flags")
     values: list[Any] = []
     names: list[str] = []

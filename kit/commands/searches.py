@@ -28,7 +28,7 @@ from kit.search.search import LOST, Violation
 
 
 def _models(given: Namespace) -> Answer:
-    known = [_listed(entry) for entry in registry.entries().values()]
+    known = [_entry_row(entry) for entry in registry.entries().values()]
     return Answer(known, (), _summaries(known), compact=True)
 
 
@@ -47,7 +47,7 @@ def _summaries(known: Iterable[Mapping[str, Any]]) -> Iterator[Part]:
     yield "show MODEL says more, play SCENARIO plays a scenario, check MODEL searches all runs"
 
 
-def _listed(entry: registry.Entry) -> dict[str, Any]:
+def _entry_row(entry: registry.Entry) -> dict[str, Any]:
     model = registry.build(entry.name)
     return {
         "name": entry.name,

@@ -106,7 +106,7 @@ def _judged(sent: dict[str, Any]) -> Marks:
 def _verdict(task: Task, marks: Marks) -> Judgement:
     counts = counted_in(task, marks)
     if marks.passed:
-        return Judgement(True, "Passed.", (counts, *_kept(task)))
+        return Judgement(True, "Passed.", (counts, *_keeping_errors(task)))
     notes = tuple(case.note for case in marks.public if case.note)
     return Judgement(False, "Not yet.", (counts, *notes, f"Hint: {task.hint}"))
 
@@ -121,7 +121,7 @@ def counted_in(task: Task, marks: Marks) -> str:
     return f"{counts} Hidden cases: {sum(marks.hidden)} of {len(marks.hidden)} passed{seed}."
 
 
-def _kept(task: Task) -> tuple[str, ...]:
+def _keeping_errors(task: Task) -> tuple[str, ...]:
     try:
         keep(task.name)
     except BadInput as error:

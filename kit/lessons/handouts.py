@@ -153,7 +153,13 @@ def shown_by(lesson: LessonText, folder: str | Path) -> Iterator[tuple[int, Any]
         if EXERCISE_CHECK in source:
             continue
         nowhere, place = io.StringIO(), chdir(os.fspath(folder))
-        with _named(number), place, redirect_stdout(nowhere), redirect_stderr(nowhere), _staying():
+        with (
+            _naming_cell(number),
+            place,
+            redirect_stdout(nowhere),
+            redirect_stderr(nowhere),
+            _staying(),
+        ):
             value = _run(source, names)
         if value is not None:
             yield number, value
@@ -179,7 +185,7 @@ def _staying() -> Iterator[None]:
 
 
 @contextmanager
-def _named(number: int) -> Iterator[None]:
+def _naming_cell(number: int) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:  # of whoever waits
@@ -290,7 +296,7 @@ def _headings(lesson: LessonText) -> Iterator[str]:
 def _pictures(number: int, value: Any) -> Iterator[Picture]:
     if isinstance(value, type):
         return
-    with _named(number):
+    with _naming_cell(number):
         images = _IMAGE.findall(bundle_of(value).get("text/html", ""))
     yield from images
 

@@ -221,15 +221,15 @@ def suspected(variant: Variant) -> tuple[Safeguard, ...]:
 
     Where that is one alone, and would be known at once, those of the hunt's other models as well.
     """
-    own = _shown(variant.model)
+    own = _visible_safeguards(variant.model)
     if len(own) > 1:
         return own
     grounds = hunts()
     models = (each for each, pool in grounds.items() if pool.of == grounds[variant.model].of)
-    return tuple(safeguard for model in models for safeguard in _shown(model))
+    return tuple(safeguard for model in models for safeguard in _visible_safeguards(model))
 
 
-def _shown(model: str) -> tuple[Safeguard, ...]:
+def _visible_safeguards(model: str) -> tuple[Safeguard, ...]:
     silent = hunts()[model].silent
     return tuple(each for each in entry_of(model).safeguards if each.id not in silent)
 

@@ -199,17 +199,17 @@ def export_grades(
 
 def _handed_in(student: str, folder: str | os.PathLike[str] | None) -> dict[str, set[str]]:
     if folder is None:
-        return {_named(student, "student"): {*solved()}}
+        return {_checked_id(student, "student"): {*solved()}}
     try:
         files = sorted(Path(folder).glob("*.json"))
     except OSError:  # no folder can have such a name
         files = []
     if not files:
         raise BadInput("folder", str(folder), f"a folder with files NAME.json ({VARIABLE})")
-    return {_named(file.stem, "folder"): {*names_in(file, "folder")} for file in files}
+    return {_checked_id(file.stem, "folder"): {*names_in(file, "folder")} for file in files}
 
 
-def _named(name: str, field: str) -> str:
+def _checked_id(name: str, field: str) -> str:
     if not _ID.fullmatch(name):
         raise BadInput(field, name, "1 to 64 letters, digits and _ . @ -, a letter or digit first")
     return name

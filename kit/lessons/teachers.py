@@ -83,12 +83,12 @@ def _answer(task: Task) -> tuple[str, str, Any] | None:
         written = pformat(json.loads(ring), width=WIDTH, sort_dicts=False)
         return f"ring = {written}", "ring", ring
     if task.wants == "function":
-        code = _named(judge.name, judge.truth)
+        code = _source_as(judge.name, judge.truth)
         return f"\n{code}\n", judge.name, {"name": judge.name, "source": code}
     return None
 
 
-def _named(name: str, function: Any) -> str:
+def _source_as(name: str, function: Any) -> str:
     tree = ast.parse(source_of(function)["source"]).body[0]
     assert isinstance(tree, ast.FunctionDef)
     tree.name = name

@@ -153,7 +153,7 @@ def _cut(source: str, target: str) -> Refusal:
 
 
 @lru_cache(1 << 12)
-def _held(envelope: Envelope[Any]) -> Refusal:
+def _held_back(envelope: Envelope[Any]) -> Refusal:
     return Refusal(f"{words(envelope.message)} is held back")
 
 
@@ -245,11 +245,11 @@ class Carrier:
 
     def _in_turn(self, n: Network, envelope: Envelope[Any]) -> Refusal | None:
         if not self._fifo:
-            return _held(envelope) if envelope not in n.in_flight else None
+            return _held_back(envelope) if envelope not in n.in_flight else None
         link = _by_link(envelope)
         for other in n.held:
             if _by_link(other) == link:
-                return _held(other) if other == envelope else _behind(other, "is held back")
+                return _held_back(other) if other == envelope else _behind(other, "is held back")
         first = next(other for other in n.in_flight if _by_link(other) == link)
         return None if first == envelope else _behind(first, "comes first")
 

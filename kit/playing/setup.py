@@ -84,7 +84,7 @@ class Setup:
         """A control for every parameter that is a number, a choice, a switch or written as text."""
         if self.entry is None:
             return ()
-        values = _shown(self.parameters)
+        values = _with_sizes(self.parameters)
         parts = parameters_of(self.entry.parameters)
         shown = (_field(each, values.get(each.name)) for each in parts if not is_hidden(each))
         return tuple(field for field in shown if field is not None)
@@ -98,7 +98,7 @@ class Setup:
         if entry is None:
             return ""
         was = next((field.value for field in self.fields if field.name == touched), None)
-        before, given = self.parameters, self._given(entry.parameters, touched, value)
+        before, given = self.parameters, self._parameters_after(entry.parameters, touched, value)
         script = session.timeline.script if given == self.parameters else ()
         model = build(entry.name, given, off)
         self.off, former = off, self.off
@@ -195,7 +195,9 @@ class Setup:
         timeline = self.session.timeline
         self.kept[configuration(timeline)] = timeline
 
-    def _given(self, kind: type[msgspec.Struct], touched: str, value: Any) -> dict[str, Any]:
+    def _parameters_after(
+        self, kind: type[msgspec.Struct], touched: str, value: Any
+    ) -> dict[str, Any]:
         """The parameters after one was touched.
 
         Touching what a ring is generated from leaves a ring that was given, and the operations on
@@ -212,7 +214,7 @@ class Setup:
         numbers = isinstance(getattr(parts[touched].type, "item_type", None), IntType)
         ring = {name: each.flags["ring"] for name, each in parts.items() if "ring" in each.flags}
         if ring.get(touched) in GENERATED and given.get("members"):
-            shown = _shown(self.parameters)
+            shown = _with_sizes(self.parameters)
             for name, part in ring.items():
                 if part in GENERATED:
                     given[name] = shown[name]
@@ -239,7 +241,7 @@ def is_hidden(parameter: Parameter) -> bool:
     return bool(parameter.flags.get("hidden"))
 
 
-def _shown(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _with_sizes(parameters: Mapping[str, Any]) -> dict[str, Any]:
     shown = dict(parameters)
     members = shown.get("members")
     if members and isinstance(members, list | tuple):  # elsewhere it is how many there are

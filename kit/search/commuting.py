@@ -46,7 +46,7 @@ class Ahead:
     def __init__(self, model: MachineModel, order: CommutingDeliveries) -> None:
         """A model whose nodes do nothing but receive, and let timers run out."""
         self.model, self.order = model, order
-        self.taken = lru_cache(None)(self._taken)
+        self.taken = lru_cache(None)(self._turn_of)
         self.commute = lru_cache(None)(self._commute)
         self._coming = lru_cache(MOST)(self._saturated)
         self._first_of = lru_cache(MOST)(self._chosen)
@@ -85,7 +85,7 @@ class Ahead:
                 return False
         return True
 
-    def _taken(self, node: int, state: Any, event: Any) -> Taken:
+    def _turn_of(self, node: int, state: Any, event: Any) -> Taken:
         model, name = self.model, self.model.names[node]
         timer = isinstance(event, str)
         try:

@@ -61,7 +61,7 @@ class LargerSteps(Model[Any, Any]):
         self.properties, self.monitors = model.properties, model.monitors
         self.symmetry, self.bounds = model.symmetry, model.bounds
         self._rules = {rule.action: rule for rule in model.rules}
-        self._taken = tuple(r for r in model.rules if r.action not in self.order.waiting)
+        self._eager = tuple(r for r in model.rules if r.action not in self.order.waiting)
 
     def start(self) -> Any:
         """The first state."""
@@ -84,7 +84,7 @@ class LargerSteps(Model[Any, Any]):
     def successors(self, s: Any) -> Iterator[tuple[Any, Any]]:
         """Every larger step, with the state that it leads to."""
         leads = self.order.leads
-        for rule in self._taken:
+        for rule in self._eager:
             outcome = rule.outcome
             for action, given in rule.choices(s):
                 for lead in leads(s, action):
@@ -159,7 +159,7 @@ class OrderCheck:
 
     def replay(self, actions: tuple[Any, ...]) -> None:
         """See that larger steps are a run of the model. Raises KitError naming what it refuses."""
-        self._taken(self.larger.start(), single_steps(actions))
+        self._run_all(self.larger.start(), single_steps(actions))
 
     def compare(self, nodes: Collection[Any]) -> None:
         """See of these nodes, or of some when they are many, that larger steps are enough.
@@ -173,7 +173,7 @@ class OrderCheck:
             ways = self._all_ways(node) if small else self._a_way(node, number)
             ends = [(last(action), action, end) for action, end in self.steps_of(node)]
             for _, action, _ in ends:
-                self._taken(self.fine.state_of(node), single_steps((action,)))
+                self._run_all(self.fine.state_of(node), single_steps((action,)))
             for lead, at in ways:
                 self._seen_alike(node, at)
                 for action, after in self.fine.successors(at):
@@ -182,7 +182,7 @@ class OrderCheck:
                         self._covered(node, candidates, (lead, at, action, after))
             self.compared += 1
 
-    def _taken(self, state: Any, actions: tuple[Any, ...]) -> None:
+    def _run_all(self, state: Any, actions: tuple[Any, ...]) -> None:
         model = self.larger.model
         for action in actions:
             refusal = model.refusal(state, action)

@@ -174,7 +174,7 @@ class SymmetryCheck:
             if self._states_of(mine) == self._states_of(theirs):
                 raise self._tied(node, key)
             raise KitError(
-                f"{self.name}: {self._shown(key)} does not behave like {self._shown(node)}, with "
+                f"{self.name}: {self._brief(key)} does not behave like {self._brief(node)}, with "
                 "which it is joined: not the same steps are possible, or they lead elsewhere"
             )
         for of, silent, more in (
@@ -194,7 +194,7 @@ class SymmetryCheck:
         """
         monitors = ", ".join(name for name, _ in self.verdicts)
         return KitError(
-            f"{self.name}: {self._shown(key)} and {self._shown(node)}, which it joins, lead to the "
+            f"{self.name}: {self._brief(key)} and {self._brief(node)}, which it joins, lead to the "
             f"same states, but not to the same memory of {monitors}: a memory tells apart names "
             "that the state does not, or is renamed wrongly; search without symmetry, or without "
             "monitors"
@@ -220,8 +220,8 @@ class SymmetryCheck:
         again = self.canonical(key)
         if again != key:
             raise KitError(
-                f"{self.name}: it gives {self._shown(key)} for {self._shown(node)}, "
-                f"but {self._shown(again)} for that; what stands for a state must stand for itself"
+                f"{self.name}: it gives {self._brief(key)} for {self._brief(node)}, "
+                f"but {self._brief(again)} for that; what stands for a state must stand for itself"
             )
         for name, check in self.judges:
             self._same(name, check(self.state(node)), check(self.state(key)), node, key)
@@ -241,12 +241,12 @@ class SymmetryCheck:
 
     def _unfit(self, name: str, said: str, of: Any, silent: Any) -> KitError:
         return KitError(
-            f"property {name}: it says {said} of {self._shown(of)}, but not of "
-            f"{self._shown(silent)}, which {self.name} joins with it; search without symmetry, "
+            f"property {name}: it says {said} of {self._brief(of)}, but not of "
+            f"{self._brief(silent)}, which {self.name} joins with it; search without symmetry, "
             "or judge all names alike"
         )
 
-    def _shown(self, node: Any) -> str:
+    def _brief(self, node: Any) -> str:
         return shorten(self.state(node), SHOWN)
 
 

@@ -122,7 +122,7 @@ def program_of(cells: Iterable[str], last: str) -> str:
         name: text
         for source in cells
         for statement in ast.parse(source).body
-        for name, text in _given(statement, source)
+        for name, text in _bindings(statement, source)
     }
     needed: dict[str, None] = {}
 
@@ -140,7 +140,7 @@ def program_of(cells: Iterable[str], last: str) -> str:
     return f"{head}\n\n{last}" if head else last
 
 
-def _given(statement: ast.stmt, source: str) -> Iterator[tuple[str, str]]:
+def _bindings(statement: ast.stmt, source: str) -> Iterator[tuple[str, str]]:
     text = ast.get_source_segment(source, statement) or ""
     if isinstance(statement, ast.ImportFrom):
         for each in statement.names:

@@ -147,7 +147,7 @@ class Table(Struct, frozen=True):
         if not rows and self.empty:
             return h("p", self.empty, class_="soft")
         then = self._former(scene)
-        listed, others, rest = self._listed(scene)
+        listed, others, rest = self._rows_to_show(scene)
         body = h("tbody", [self._row(scene, row, columns, then) for row in listed])
         table = h("table", *self._above(scene), body, class_=self.look)
         return [table, draw_others(others), soft(self._more(rest))]
@@ -164,7 +164,7 @@ class Table(Struct, frozen=True):
             return
         if self.titled:
             yield said(self.caption, scene)
-        listed, others, rest = self._listed(scene)
+        listed, others, rest = self._rows_to_show(scene)
         if not self._rows(scene) and self.empty:
             yield self.empty
         for row in listed:
@@ -176,7 +176,7 @@ class Table(Struct, frozen=True):
         if not self._rows(scene) and self.empty:
             yield self.empty
             return
-        listed, others, rest = self._listed(scene)
+        listed, others, rest = self._rows_to_show(scene)
         yield from h("table", *self._above(scene)).lines()
         for row in listed:
             cells = [
@@ -199,21 +199,21 @@ class Table(Struct, frozen=True):
                 for at, each in enumerate(given)
             ]
 
-        return self._kept(scene, "columns", columns)
+        return self._once(scene, "columns", columns)
 
-    def _kept(self, scene: Scene, what: str, work: Callable[[], T]) -> T:
+    def _once(self, scene: Scene, what: str, work: Callable[[], T]) -> T:
         kept: tuple[Table, T] = scene.once((what, id(self)), lambda: (self, work()))
         return kept[1]
 
     def _rows(self, scene: Scene) -> list[Any]:
-        return self._kept(scene, "rows", lambda: list(self.rows(scene)))
+        return self._once(scene, "rows", lambda: list(self.rows(scene)))
 
     def _former(self, scene: Scene) -> Mapping[str, Any] | None:
         before = scene.former()
         if before is None or not self.marked:
             return None
         former = partial(self._rows, before)
-        return self._kept(scene, "then", lambda: {filled(self.key, row): row for row in former()})
+        return self._once(scene, "then", lambda: {filled(self.key, row): row for row in former()})
 
     def _is_new(self, row: Any, columns: list[Column], then: Mapping[str, Any] | None) -> bool:
         former = row if then is None else then.get(filled(self.key, row))
@@ -221,7 +221,7 @@ class Table(Struct, frozen=True):
             return former is None
         return _cells(columns, former) != _cells(columns, row)
 
-    def _listed(
+    def _rows_to_show(
         self, scene: Scene
     ) -> tuple[Sequence[Any], Iterable[tuple[tuple[str, ...], int]], int]:
         rows = self._rows(scene)
@@ -234,7 +234,7 @@ class Table(Struct, frozen=True):
         def keep(row: Any) -> bool:
             return self._is_new(row, columns, then) or alike.keep(scene, row)
 
-        apart = self._kept(scene, "listed", lambda: told_apart(rows, alike.look, keep))
+        apart = self._once(scene, "listed", lambda: told_apart(rows, alike.look, keep))
         return apart.listed, apart.others, 0
 
     def _row(

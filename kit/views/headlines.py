@@ -260,7 +260,7 @@ def _parts(scene: Scene, facts: Facts) -> tuple[str, str]:
     about = _ABOUT.search(text) if words.headlines else None
     if about:
         head = f"{about[1].capitalize()} {about[2]}: "
-        before = (_said(scene, step) for step in scene.way()[-2::-1])
+        before = (_description(scene, step) for step in scene.way()[-2::-1])
         text += "\n" + next((said for said in before if said.startswith(head)), "")
     text = "\n".join((text, *facts(scene)))
     written = told_as(words.headlines, text)
@@ -269,7 +269,7 @@ def _parts(scene: Scene, facts: Facts) -> tuple[str, str]:
     return head, f"{rest} {told_as(words.seconds, text)}".strip()
 
 
-def _said(scene: Scene, step: PassedStep) -> str:
+def _description(scene: Scene, step: PassedStep) -> str:
     said: str = scene.model.describe(step.before, step.action, step.after)
     return said
 
@@ -279,5 +279,5 @@ def _earlier(scene: Scene) -> Scene | None:
     way = scene.way()[:-1]
     if not way:
         return None
-    last, say = way[-1], _said(scene, way[-1])
+    last, say = way[-1], _description(scene, way[-1])
     return Scene(scene.model, last.after, last.before, last.action, say, past=lambda: way)

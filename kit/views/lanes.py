@@ -45,7 +45,7 @@ def seen(scene: Scene) -> Mapping[str, frozenset[int]]:
     elsewhere those that it does, or in which it sends or receives something.
     """
     if isinstance(scene.model, NetworkModel):
-        return _heard(scene)
+        return _seen_steps(scene)
     had: dict[str, set[int]] = {}
     did: dict[str, set[int]] = {}
     for number, step in enumerate(scene.way()):
@@ -58,7 +58,7 @@ def seen(scene: Scene) -> Mapping[str, frozenset[int]]:
     return {name: frozenset(steps | did.get(name, set())) for name, steps in had.items()}
 
 
-def _heard(scene: Scene) -> Mapping[str, frozenset[int]]:
+def _seen_steps(scene: Scene) -> Mapping[str, frozenset[int]]:
     run = run_of(scene)
     done = [(mark.node, mark.at) for mark in run.marks if mark.node]
     done += [(a.source, a.sent_at) for a in run.arrows if a.sent_at and a.copied_at is None]

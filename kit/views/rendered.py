@@ -325,13 +325,15 @@ class RenderedTimeline:
         names, views = [], self.views
         for panel in self.panels:
             if panel.name not in (views.picture, views.badges) and is_shown(panel, scene):
-                former = self._said(panel, parent)  # first: a long run is written on from there
-                rest = self._said(panel, moment)
+                former = self._panel_text(
+                    panel, parent
+                )  # first: a long run is written on from there
+                rest = self._panel_text(panel, moment)
                 if rest != former or panel.text(scene) != rest:
                     names.append(panel.name)
         return names
 
-    def _said(self, panel: Panel, moment: int) -> str:
+    def _panel_text(self, panel: Panel, moment: int) -> str:
         key = panel.name, moment
         if key not in self._rest:
             self._rest[key] = panel.text(self._resting(moment))

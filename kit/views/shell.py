@@ -306,9 +306,9 @@ def _help(idle: Container[str]) -> Frag:
     return h(
         "div",
         h("h3", "Keys"),
-        _listed(keys_help()),
+        _key_list(keys_help()),
         h("h3", "Marks"),
-        _listed(marks_help()),
+        _key_list(marks_help()),
         [] if "copy" in idle else copy,
         class_="kp-help kp-sheet",
         hidden=True,
@@ -318,7 +318,7 @@ def _help(idle: Container[str]) -> Frag:
     )
 
 
-def _listed(rows: Iterable[tuple[str, str]]) -> Frag:
+def _key_list(rows: Iterable[tuple[str, str]]) -> Frag:
     return h("ul", [h("li", h("kbd", key), h("span", what)) for key, what in rows])
 
 

@@ -279,7 +279,7 @@ def is_seen(run: Spacetime, seat: Box) -> bool:
 
 
 def _places_of_mark(run: Spacetime, mark: Mark) -> list[Box]:
-    width = wide(_said(run, mark), LETTERS)
+    width = wide(_mark_words(run, mark), LETTERS)
     if not mark.node:
         return [Box(run.width - 4 - width / 2, y(mark.at) - LINE / 2 - 2, width, LINE)]
     x, far, row = run.x(mark.node), 8 + width / 2, y(mark.at)
@@ -401,13 +401,13 @@ def _label(words: str, seat: Box | None, kind: str = "tag") -> Frag | None:
     return None if seat is None else tag(words, seat.x, seat.y + BASE, kind)
 
 
-def _said(run: Spacetime, mark: Mark) -> str:
+def _mark_words(run: Spacetime, mark: Mark) -> str:
     room = run.width - GUTTER - 8
     return mark.label if mark.node else shortened(mark.label, room, LETTERS, bold=True)
 
 
 def _mark(run: Spacetime, mark: Mark, key: str, seen: Mapping[str, Box]) -> Frag:
-    label = _label(_said(run, mark), seen.get(key), "tag" if mark.node else "tag strong")
+    label = _label(_mark_words(run, mark), seen.get(key), "tag" if mark.node else "tag strong")
     if mark.sign:
         there = f"translate({run.x(mark.node)} {y(mark.at):.0f})"
         sign = h("path", d=SIGNS[mark.sign], transform=there, class_="sign on")

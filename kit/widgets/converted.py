@@ -51,15 +51,15 @@ def _at(data: Any, *names: Any) -> Any:
     return data
 
 
-def _listed(data: Any) -> list[Any]:
+def _as_list(data: Any) -> list[Any]:
     return data if isinstance(data, list) else []
 
 
 def _pack(kept: Any, name: Any) -> bytes | None:
     """The history that the saved state of a Player holds; None for any other widget."""
-    children = _listed(_at(kept, name, "state", "children"))
+    children = _as_list(_at(kept, name, "state", "children"))
     for child in (str(each).removeprefix(REFERENCE) for each in children):
-        for buffer in _listed(_at(kept, child, "buffers")):
+        for buffer in _as_list(_at(kept, child, "buffers")):
             if _at(buffer, "path") == ["pack"]:
                 try:
                     return base64.b64decode(_at(buffer, "data"), validate=True)

@@ -248,7 +248,7 @@ def _status_node(line: str, source: str, number: int, dc: str, single: bool) -> 
     row = pattern.fullmatch(line) if len(line) <= LONGEST_ROW else None
     if row is None:
         raise bad_line(source, number, line, STATUS_ROW)
-    seen = _seen(row, dc, f"{source} line {number}")
+    seen = _seen_row(row, dc, f"{source} line {number}")
     if row["host_id"] not in ("?", "null"):
         seen = replace(seen, host_id=row["host_id"].lower())
     if not single:
@@ -258,7 +258,7 @@ def _status_node(line: str, source: str, number: int, dc: str, single: bool) -> 
     return replace(seen, tokens=(token,))
 
 
-def _seen(row: re.Match[str], dc: str, field: str) -> Seen:
+def _seen_row(row: re.Match[str], dc: str, field: str) -> Seen:
     return Seen(
         node_name(row["address"], field),
         place_name(dc, field),
@@ -388,7 +388,7 @@ class _RingText:
         row = _RING_ROW.fullmatch(head.rstrip()) if len(line) <= LONGEST_ROW else None
         if row is None:
             raise bad_line(self.source, number, line, RING_ROW)
-        return _seen(row, dc, f"{self.source} line {number}")
+        return _seen_row(row, dc, f"{self.source} line {number}")
 
     def _tokens(self, words: list[str], rows: list[str], at: int) -> list[int]:
         read, line_of = tokens_of(words), self.line_of

@@ -198,12 +198,12 @@ def both_worlds(story: str) -> Sheet:
     """Play a scenario file of requests with a log, and by gossip, which alone has ticks."""
     script = parse(read(file_named(f"dataplane/{story}")), story)
     commands = [line for step in script.steps for line in step.commands]
-    log, gossip = (_shown(script, mode, commands) for mode in MODES)
+    log, gossip = (_outputs(script, mode, commands) for mode in MODES)
     rows = tuple((line.text, log.get(line, ""), gossip.get(line, "")) for line in commands)
     return Sheet(f"{story} in two worlds", ("command", "with a log", "by gossip"), rows)
 
 
-def _shown(script: Script, mode: str, commands: list[ScriptLine]) -> dict[ScriptLine, str]:
+def _outputs(script: Script, mode: str, commands: list[ScriptLine]) -> dict[ScriptLine, str]:
     done = [line for line in commands if mode == "gossip" or line.text != "tick"]
     header = [line for line in script.header if not line.text.startswith("mode ")]
     header.append(ScriptLine(header[-1].number, f'mode "{mode}"'))

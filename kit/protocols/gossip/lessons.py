@@ -142,7 +142,7 @@ def same_split(apart: str = "C", nodes: int = 3, rf: int = 3) -> Sheet:
     rows = []
     for name in names:
         side = here if name in here else there
-        met, ranges = _met(names, side, min(rf, nodes))
+        met, ranges = _groups_with_quorum(names, side, min(rf, nodes))
         data = f"{sign(met > 0)} {met} of {ranges}"
         said = _by_gossip(name, here, there), _in_group0(name, side, names)
         rows.append((name, " ".join(side), *said, data))
@@ -171,7 +171,7 @@ def _answer(timeline: Timeline, verb: str) -> str:
     return sign(refusal is None) + (" allowed" if refusal is None else f" {refusal.reason}")
 
 
-def _met(names: tuple[str, ...], side: tuple[str, ...], rf: int) -> tuple[int, int]:
+def _groups_with_quorum(names: tuple[str, ...], side: tuple[str, ...], rf: int) -> tuple[int, int]:
     space = small(APART * len(names))
     ring = Ring.of(tuple(Node(n, (APART * (at + 1),)) for at, n in enumerate(names)), space)
     groups = replicas(ring, SimpleStrategy(rf)).tolist()

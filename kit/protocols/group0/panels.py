@@ -525,7 +525,7 @@ def graphs() -> Iterator[tuple[str, str]]:
     rows: list[dict[str, Cell]] = []
     last = 0
     for step in played_out(Timeline(model, scenario.script)).passed():
-        for lane, kind, cell in _done(model, step):
+        for lane, kind, cell in _changed_cells(model, step):
             if kind != last or lane in rows[-1]:
                 rows.append({})
             rows[-1][lane], last = cell, kind
@@ -534,7 +534,7 @@ def graphs() -> Iterator[tuple[str, str]]:
     yield "group0-race", table_source([[*map(Cell, lanes)], *drawn])
 
 
-def _done(model: Group0, step: PassedStep) -> Iterator[tuple[str, int, Cell]]:
+def _changed_cells(model: Group0, step: PassedStep) -> Iterator[tuple[str, int, Cell]]:
     before, after = step.before, step.after
     if len(after.log) > len(before.log):
         entry = facts.entries(model, after)[-1]

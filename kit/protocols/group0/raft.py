@@ -109,7 +109,7 @@ class RaftLog(Members):
         lacking = self.lacking_dropped(s) & self.mask(by)
         if lacking:
             return self._needs_snapshot(s, lacking)
-        s, command = _taken(s, state_id)
+        s, command = _take_command(s, state_id)
         log, indexes = s.log.append(command), s.indexes
         for node in map(self.number, by):
             indexes = put(indexes, node, indexes[node].storing(len(log)))
@@ -226,7 +226,7 @@ class RaftLog(Members):
         """{lost} is lost on the way; no node is told."""
         if not s.left.losses:
             return NO_LOSSES
-        return _taken(s.spend("left.losses"), state_id)[0]
+        return _take_command(s.spend("left.losses"), state_id)[0]
 
     @action(
         tag="crash", each=lambda m, s: s.up if m.budget.crashes else 0, fault=True, hand=off_stage
@@ -274,7 +274,7 @@ class RaftLog(Members):
         return more
 
 
-def _taken(s: Group0State, state_id: int) -> tuple[Group0State, Command]:
+def _take_command(s: Group0State, state_id: int) -> tuple[Group0State, Command]:
     command = in_flight(s, state_id)
     at = s.in_flight.index(command)
     return s.but(in_flight=s.in_flight[:at] + s.in_flight[at + 1 :]), command

@@ -424,7 +424,7 @@ class Paxos(MachineModel):
 
     # -- words -------------------------------------------------------------------------------------
 
-    def _said(self, way: int, message: Any) -> str:
+    def _in_words(self, way: int, message: Any) -> str:
         fields = asdict(message)
         numbers = ((key, fields[key]) for key in ("ballot", "promised") if key in fields)
         ballots = {key: self.ballot_name(number) for key, number in numbers}
@@ -434,7 +434,7 @@ class Paxos(MachineModel):
         more |= {"has": f" ({had})" * bool(had), "names": f" (accepted: {had})" * bool(had)}
         return SAID[type(message)][way].format_map(fields | ballots | more)
 
-    in_short, in_full, in_verbs = map(partial(partialmethod, _said), range(3))
+    in_short, in_full, in_verbs = map(partial(partialmethod, _in_words), range(3))
 
     def words(self, before: Any, action: Any, after: Any) -> declared.Words:
         """The members, the ballot that is opened, and the effect of a message."""

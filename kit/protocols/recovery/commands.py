@@ -116,10 +116,12 @@ def _pairs(words: Sequence[str], option: str, what: str, most: int) -> dict[str,
 def _parts(advice: dry_run.RecoveryAdvice) -> Iterator[Part]:
     yield ""
     yield from _group0(advice.group0)
-    yield from wrap(_named(advice.down), f"{GAP}down, can be restarted: ")
-    yield from wrap(_named(advice.lost), f"{GAP}lost for good: ")
+    yield from wrap(_first_names(advice.down), f"{GAP}down, can be restarted: ")
+    yield from wrap(_first_names(advice.lost), f"{GAP}lost for good: ")
     if advice.unknown:
-        yield from wrap(_named(advice.unknown), f"{GAP}not known, votes but is not in the file: ")
+        yield from wrap(
+            _first_names(advice.unknown), f"{GAP}not known, votes but is not in the file: "
+        )
     if advice.elsewhere:
         yield "on other releases, for the same file"
         for release, procedure in spans(advice.elsewhere).items():
@@ -139,8 +141,8 @@ def _parts(advice: dry_run.RecoveryAdvice) -> Iterator[Part]:
     if advice.leader is not None:
         yield ""
         yield from wrap(advice.leader, "recovery leader: ")
-        yield from wrap(_named(advice.leaders), f"{GAP}may lead: ")
-        yield from wrap(_named(advice.order), f"{GAP}order: ")
+        yield from wrap(_first_names(advice.leaders), f"{GAP}may lead: ")
+        yield from wrap(_first_names(advice.order), f"{GAP}order: ")
     at = next((n for n, name, _ in numbered(advice.steps) if name in ("replace", "remove")), "")
     dead = f"step {at}: " * bool(at) + "nodes that are down or lost"
     for steps, title in ((advice.steps, "steps"), (advice.remedies, dead)):
@@ -164,10 +166,10 @@ def _group0(lines: Sequence[dry_run.QuorumLine]) -> Iterator[str]:
         said = f"{has}: {line.live} of {counted(len(line.voters), 'voter')} alive, {needed}"
         if known_by and len(lines) == 1:
             yield from wrap(said, "group 0 ", GAP)
-            said = f"{_named(line.voters)} (from {line.told_by})"
+            said = f"{_first_names(line.voters)} (from {line.told_by})"
             yield from wrap(said, f"{GAP}voters: ", GAP * 2)
         else:
-            voters = f"{_named(line.voters)} {dry_run.verb_for(line.voters, 'vote')}"
+            voters = f"{_first_names(line.voters)} {dry_run.verb_for(line.voters, 'vote')}"
             which = f"{line.told_by}: {if_so}{voters}, and" if known_by else f"if {voters},"
             yield from wrap(f"{which} group 0 {said}", GAP, GAP * 2)
 
@@ -197,7 +199,7 @@ def _level(standing: availability.LevelStanding) -> str:
     return f"{standing.level} {standing.datacenter}".rstrip()
 
 
-def _named(names: Sequence[str]) -> str:
+def _first_names(names: Sequence[str]) -> str:
     return dry_run.first_of(names) or listed(())
 
 

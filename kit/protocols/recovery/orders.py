@@ -75,11 +75,11 @@ def _plan(
         return _changed(m, s, change, live) if is_whole(s) else NOT_WHOLE
 
     mishaps = tuple(tuple(kind(name) for kind in restart) for name in live)
-    moves = chains(_named(m, *operator), *map(steps, live))
+    moves = chains(_steps_of(m, *operator), *map(steps, live))
     return m, OrderPlan(moves, ended, servers, mishaps)
 
 
-def _named(m: Any, *actions: Any) -> list[Step]:
+def _steps_of(m: Any, *actions: Any) -> list[Step]:
     return [(m.verb(action), (action,)) for action in actions]
 
 
@@ -89,8 +89,8 @@ def _old() -> tuple[Model[Any, Any], OrderPlan]:
     def steps(name: str) -> list[Step]:
         restart = (f"restart {name}", (old.Stop(name), old.StartServer(name)))
         queries = (old.TruncateDiscovery(name), old.TruncateHistory(name), old.DropId(name))
-        first = _named(m, old.SetRecovery(name))
-        return [*first, restart, *_named(m, *queries, old.Unset(name)), restart]
+        first = _steps_of(m, old.SetRecovery(name))
+        return [*first, restart, *_steps_of(m, *queries, old.Unset(name)), restart]
 
     operator = (old.Isolate(), *map(old.Remove, m.given_up))
     restart = (old.Stop, old.StartServer)
@@ -103,7 +103,7 @@ def _new(edition: Edition) -> tuple[Model[Any, Any], OrderPlan]:
     m = Recovery(off=off, **given, crashes=1, changes=2)
 
     def steps(name: str) -> list[Step]:
-        return _named(m, *(kind(name) for kind in m.procedure if kind in new.OF_EACH))
+        return _steps_of(m, *(kind(name) for kind in m.procedure if kind in new.OF_EACH))
 
     leader = [name for name in m.names if name not in m.given_up][-1]
     first = (kind() for kind in (new.Isolate, new.Read) if kind in m.procedure)

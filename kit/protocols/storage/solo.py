@@ -91,7 +91,7 @@ class Coordinator(Coordinating):
                     yield i, "ok", epoch, True
                 yield i, "not-a-member", epoch, False
 
-    def _said(self, before: StorageState, a: Any, after: StorageState) -> str:
+    def _in_words(self, before: StorageState, a: Any, after: StorageState) -> str:
         [was], [now] = before.requests, after.requests
         catches_up = now.coordinator_epoch > was.coordinator_epoch
         return f"{self.verb(a)}{f'; {self.coordinators[0]} catches up' * catches_up}."
@@ -103,7 +103,7 @@ class Coordinator(Coordinating):
             f"{a.replica} answers {'ok' if a.verdict == 'ok' else 'error'} at epoch {a.epoch}"
             f"{', write found' * a.has_write}"
         ),
-        says=_said,
+        says=_in_words,
         travels=travels,
     )
     @purpose("No answer can be older than its message.")

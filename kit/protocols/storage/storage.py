@@ -132,7 +132,7 @@ class Storage(Moving, Coordinating):
         """The events of replicas that get a message, and of their disks."""
         match action:
             case Admit() | Serve() | WriteBack():
-                return (self._met(before, action, after),)
+                return (self._delivered_or_disk(before, action, after),)
             case Lose(number, replica):
                 return (DiskEvent(replica, f"never gets {self.title_of(number)}"),)
             case Cleanup(replica):
@@ -141,7 +141,9 @@ class Storage(Moving, Coordinating):
                 return (DiskEvent(replica, "collects the tombstone"),)
         return super().happened(before, action, after)
 
-    def _met(self, before: StorageState, action: Any, after: StorageState) -> Delivered | DiskEvent:
+    def _delivered_or_disk(
+        self, before: StorageState, action: Any, after: StorageState
+    ) -> Delivered | DiskEvent:
         number, replica, i = action.request, action.replica, self.code[action.replica]
         request, title = before.requests[number], self.title_of(number)
         answer, writes = self.answer(before, action), self.writing(before, number)
@@ -209,7 +211,11 @@ class Storage(Moving, Coordinating):
         return receive(views, i, s.known[i], epoch, write, self.switches)
 
     def _does(self, before: StorageState, action: Any, after: StorageState) -> str:
-        met, number, i = self._met(before, action, after), action.request, self.code[action.replica]
+        met, number, i = (
+            self._delivered_or_disk(before, action, after),
+            action.request,
+            self.code[action.replica],
+        )
         at = f"{action.replica}, at {self.epoch_text(before, before.known[i])},"
         if isinstance(met, DiskEvent):
             return f"{at} {met.what}."

@@ -128,14 +128,14 @@ def _of_table(given: Namespace) -> Answer:
     match given.words:
         case ["resize"]:
             line = table.resize()
-            return _resized((line,), _named(table), line)
+            return _resized((line,), _edition_name(table), line)
         case ["tokens"]:
             return Answer(table.tokens(), parts=_tokens(table))
     words = " ".join(given.words) or "nothing"
     raise BadInput("ACTION", words, "resize or tokens, after --table")
 
 
-def _named(given: reports.ImaginedTable | OpenedTablets) -> str:
+def _edition_name(given: reports.ImaginedTable | OpenedTablets) -> str:
     return f"{given.edition} {given.release}" if given.edition == "server" else given.edition
 
 
@@ -244,7 +244,7 @@ def _show(opened: OpenedTablets, _words: Sequence[str]) -> Answer:
     moving = listed((f"{count:,} {kind}" for kind, count in kinds.items()), "no transition")
     tablets = counted(sum(table.tablets for table in report.tables), "tablet")
     held = f"{tablets} of {counted(len(report.tables), 'table')}"
-    heading = [f"{report.source}: {held}; {moving} (edition {_named(opened)})"]
+    heading = [f"{report.source}: {held}; {moving} (edition {_edition_name(opened)})"]
     heading += [] if report.balancing else ["balancing is disabled"]
     if report.transitions:
         heading.append(f"{GAP}tablets per node are counted as if each transition had succeeded")
@@ -709,7 +709,7 @@ ACTIONS: dict[str, tuple[int, int, str, Question]] = {
     "resize": (
         *(0, 0, "nothing more"),
         lambda opened, _: _resized(
-            rows := reports.resizes(opened), _named(opened), rows, opened.warnings
+            rows := reports.resizes(opened), _edition_name(opened), rows, opened.warnings
         ),
     ),
     "lose": (1, ANY_NUMBER, "names of nodes", _lose),

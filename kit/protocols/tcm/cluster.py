@@ -244,7 +244,7 @@ class TcmCluster(Product):
         self._barriers = lru_cache(MOST_KEPT)(self._barriers_of)
         self._of_operation = lru_cache(MOST_KEPT)(self._unmet_of)
         self._epochs = lru_cache(MOST_KEPT)(self._epochs_of)
-        self._pair_meets = lru_cache(MOST_KEPT)(self._met)
+        self._pair_meets = lru_cache(MOST_KEPT)(self._quorum_gap)
         nodes = dict.fromkeys(each.node for each in self.tcm.cluster.operations)
         self.levels = BarrierLevels(self.tcm.switches.first_level, given.relax, nodes)
         models: dict[str, Any] = {"tcm": self.tcm, "log": self.log}
@@ -476,7 +476,7 @@ class TcmCluster(Product):
         for reader, writer, *silent in self.in_use(events, applied):
             yield self.tcm.snapshot(reader), self.tcm.snapshot(writer), *silent
 
-    def _met(self, reader: Log, writer: Log, deaf: Any, dumb: Any) -> str | None:
+    def _quorum_gap(self, reader: Log, writer: Log, deaf: Any, dumb: Any) -> str | None:
         by = self.tcm.snapshot(reader), self.tcm.snapshot(writer)
         return quorums_meet([(*by, deaf, dumb)])
 

@@ -182,7 +182,7 @@ def _row(scene: Scene, number: int, met: Meeting) -> list[Frag]:
     name: Frag | str = row.title
     if (moment := scene.met(scene.model.meets(met))) is not None:
         name = h("button", row.title, type="button", data_do="visit", data_moment=moment)
-    here = moved(_met(scene) is met)
+    here = moved(_meeting_of(scene) is met)
     return [
         h("tr", h("th", name, scope="row"), [h("td", said) for said in met.words],
           k=f"row:{number}", class_=here),
@@ -191,7 +191,7 @@ def _row(scene: Scene, number: int, met: Meeting) -> list[Frag]:
     ]  # fmt: skip
 
 
-def _met(scene: Scene) -> Meeting | None:
+def _meeting_of(scene: Scene) -> Meeting | None:
     met: Meeting | None = scene.model.rows.get(scene.state)
     return met
 
@@ -207,7 +207,7 @@ ROWS = Panel("rows", "What is the same (=), and what differs (≠)", _draw_rows,
 
 
 def _badges(scene: Scene) -> Badges:
-    met, every = _met(scene), scene.model.aligned.met
+    met, every = _meeting_of(scene), scene.model.aligned.met
     if met is None:
         yield "row", f"{len(every)} rows", "plain"
     else:

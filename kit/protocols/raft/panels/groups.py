@@ -43,10 +43,10 @@ def groups_of(scene: Scene) -> dict[str, dict[str, Server]]:
 def _rows(table: str, group: str, scene: Scene) -> Iterator[tuple[Any, ...]]:
     for node, server in groups_of(scene)[group].items():
         for row in rows_of(table, IDS[group], server.stored):
-            yield (node, *map(_held, astuple(row)))
+            yield (node, *map(_value_words, astuple(row)))
 
 
-def _held(value: Any) -> Any:
+def _value_words(value: Any) -> Any:
     return f"members {configuration_text(value)}" if isinstance(value, Configuration) else value
 
 

@@ -70,7 +70,7 @@ def run_of(scene: Scene) -> Spacetime:
                 since, _ = sent.pop((request, replica), (at, ""))
                 says = _at(short(title), epoch)
                 arrows.append(Arrow(asks, replica, says, since, at, "received"))
-                answer = _at("error" if event.error else _held(event), event.answers)
+                answer = _at("error" if event.error else _held_words(event), event.answers)
                 if not event.late:
                     arrows.append(Arrow(replica, asks, answer, at, at, "received"))
             case what.Completed(_, _, asks):
@@ -113,7 +113,7 @@ def _marks(event: what.Happened, at: int) -> Iterator[Mark]:
                 yield Mark(event.coordinator, at, f"↑{event.adopted} from {event.replica}")
 
 
-def _held(event: what.Delivered) -> str:
+def _held_words(event: what.Delivered) -> str:
     word, _, rest = event.did.partition(" ")
     return "older" if word == "keeps" else short(rest)
 

@@ -166,10 +166,12 @@ def _question(
         return (each for each in m.successors(s) if may_be(each[0]))
 
     sight = Sight(_reads, distance=FAR[model.edition], steps=steps)
-    return Question(name, _seen(lines, moments, names), ((model, sight),))
+    return Question(name, _seen_states(lines, moments, names), ((model, sight),))
 
 
-def _seen(lines: Sequence[TabletLine], moments: Sequence[Moment], names: Names) -> tuple[Seen, ...]:
+def _seen_states(
+    lines: Sequence[TabletLine], moments: Sequence[Moment], names: Names
+) -> tuple[Seen, ...]:
     nodes = (
         {
             f"{names[host]} {what}": each

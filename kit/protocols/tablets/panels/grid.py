@@ -227,7 +227,9 @@ def _acts(scene: Scene, grid: TabletGrid, above: Above) -> Iterator[str]:
     if scene.action is not None:  # whose step it is, even if another one asks first
         actor = scene.model.actor_of(scene.before, scene.action)
         yield host_spot(actor)
-        tablets = (each for each in grid.tablets if _named(each) == actor and not scene.flows())
+        tablets = (
+            each for each in grid.tablets if _tablet_name(each) == actor and not scene.flows()
+        )
         yield from (held.key for each in tablets for held in held_replicas(each))
         if not (acts or actor):
             yield from (host_spot(host.name) for host in grid.hosts if host.leads)
@@ -247,7 +249,7 @@ def _thing(tablet: PlacedTablet) -> str:
     return f"{tablet.table}:{tablet.number}"
 
 
-def _named(tablet: PlacedTablet) -> str:
+def _tablet_name(tablet: PlacedTablet) -> str:
     return f"tablet {tablet.table} {tablet.number}"
 
 
@@ -441,7 +443,7 @@ def _tile(
         k=replica_spot(held.key),
         class_=f"{fill} {hue.get(held.place.host, '')}".rstrip(),
         transform=f"translate({place.x:.0f} {place.y:.0f})",
-        data_of=_named(held.tablet),
+        data_of=_tablet_name(held.tablet),
     )
 
 

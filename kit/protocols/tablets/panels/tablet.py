@@ -271,7 +271,7 @@ def story(m: Tablet, way: Sequence[PassedStep]) -> tuple[str, ...]:
                 lines.append(f"{what} {'is retried' if what in begun else 'begins'}.")
                 begun.append(what)
             case storage.Commit() if begun[-1] and stage_of(m.newest(step.after)) == NO_TRANSITION:
-                last = _taken(lines, begun[-1])
+                last = _pop_line(lines, begun[-1])
                 names = ", ".join(m.history.names(m.newest(step.after).view.writes))
                 ends = (
                     f"{f'{last} and' if last else begun[-1]} completes: the tablet is on {names}."
@@ -282,14 +282,14 @@ def story(m: Tablet, way: Sequence[PassedStep]) -> tuple[str, ...]:
                 mark = requests.timestamp(step.before.cells[m.code[replica]])
                 number = [request.timestamp for request in step.before.requests].index(mark)
                 what = f"The tombstone of {m.title_of(number)} is collected on"
-                last = _taken(lines, what)
+                last = _pop_line(lines, what)
                 lines.append(f"{f'{last},' if last else what} {replica}.")
             case storage.LandLate():
                 lines.append(_landed(m, step))
     return tuple(lines)
 
 
-def _taken(lines: list[str], beginning: str) -> str:
+def _pop_line(lines: list[str], beginning: str) -> str:
     return lines.pop().removesuffix(".") if lines[-1].startswith(beginning) else ""
 
 
@@ -385,12 +385,12 @@ def _enters(m: Tablet, step: PassedStep) -> bool:
     return isinstance(step.action, storage.Commit) and stages == [False, True]
 
 
-def _kept(scene: Scene) -> KeptWrites:
+def _kept_writes_of(scene: Scene) -> KeptWrites:
     return scene.once("kept writes", lambda: kept_writes(scene.model, scene.state, scene.way()))
 
 
 def _compared(scene: Scene) -> Iterator[declared.Part]:
-    kept = _kept(scene)
+    kept = _kept_writes_of(scene)
     if not kept.begun or not (kept.leaving or kept.coming):
         yield declared.Note(
             NONE_LEAVES if kept.begun else "The comparison begins in stage streaming."
@@ -404,7 +404,7 @@ def _compared(scene: Scene) -> Iterator[declared.Part]:
         return ("!", "missing") if kept.due else ("…", "still to come")
 
     yield declared.Table(
-        lambda scene: _kept(scene).writes,
+        lambda scene: _kept_writes_of(scene).writes,
         "kept:{0.write}",
         (
             declared.Column("write", "write"),

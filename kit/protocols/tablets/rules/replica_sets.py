@@ -178,27 +178,27 @@ def choice_of(
         return None
     edge = after_failure(table, stage, sets, excluded)
     target = "" if edge is None else edge.target
-    old, new = (_gone(each, excluded) for each in (sets.old, sets.new))
+    old, new = (_count_excluded(each, excluded) for each in (sets.old, sets.new))
     if "more_new_excluded" in whens:
         return StageChoice("excluded", old, new, target)
     return StageChoice("left", len(sets.old) - old, len(sets.new) - new, target)
 
 
-def _gone(replicas: Replicas, excluded: Collection[str]) -> int:
+def _count_excluded(replicas: Replicas, excluded: Collection[str]) -> int:
     return sum(replica.host in excluded for replica in replicas)
 
 
 def _more_old(sets: ReplicaSets, excluded: Collection[str]) -> bool:
-    old, new = (len(each) - _gone(each, excluded) for each in (sets.old, sets.new))
+    old, new = (len(each) - _count_excluded(each, excluded) for each in (sets.old, sets.new))
     return old > new
 
 
 CONDITIONS: dict[str, Callable[[ReplicaSets, Collection[str]], bool]] = {
-    "excluded": lambda sets, excluded: _gone(sets.both, excluded) > 0,
+    "excluded": lambda sets, excluded: _count_excluded(sets.both, excluded) > 0,
     "more_old": _more_old,
     "more_new": lambda sets, excluded: not _more_old(sets, excluded),
     "more_new_excluded": lambda sets, excluded: (
-        _gone(sets.new, excluded) > _gone(sets.old, excluded)
+        _count_excluded(sets.new, excluded) > _count_excluded(sets.old, excluded)
     ),
 }
 """What error edges ask for, by the names that the tables use."""

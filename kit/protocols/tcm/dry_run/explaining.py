@@ -300,14 +300,14 @@ def _row(row: PlacedRange) -> str:
     return f"{row.keyspace} ({row.left}, {row.right}]"
 
 
-def _said(reads: Sequence[str], writes: Sequence[str]) -> str:
+def _group_words(reads: Sequence[str], writes: Sequence[str]) -> str:
     return f"read by {', '.join(sorted(reads))} and written by {', '.join(sorted(writes))}"
 
 
 def _groups(history: logs.MetadataHistory, row: PlacedRange) -> str:
     last = history.entries[-1].epoch
     groups = ([history.name(node, last) for node in group] for group in (row.reads, row.writes))
-    return _said(*groups)
+    return _group_words(*groups)
 
 
 Reads: TypeAlias = Callable[[Any, Any], Values]
@@ -321,7 +321,7 @@ def _reading(rows: Sequence[PlacedRange], events: int) -> Reads:
         own = {name: facts.rows(m, s, name) for name in {row.keyspace for row in rows}}
         for row in rows:
             parts = [r for r in own[row.keyspace] if r.left < row.right and row.left < r.right]
-            said = dict.fromkeys(_said(part.reads, part.writes) for part in parts)
+            said = dict.fromkeys(_group_words(part.reads, part.writes) for part in parts)
             yield _row(row), " or ".join(said)
 
     def reads(m: TcmCluster, s: Any) -> Values:

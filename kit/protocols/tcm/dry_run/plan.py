@@ -209,7 +209,7 @@ def _accepted(
             halt = f"{barrier}; and {ends}" if unmet else ends
         receive = gone & {t.target for t in planned.transfers}
         late = map(m.names.index, awaited if unmet else ())
-        absent = _listed(m, strict.union(receive, late, *(asleep for _, asleep in unheld)))
+        absent = _names_of(m, strict.union(receive, late, *(asleep for _, asleep in unheld)))
         risks = {"lost": bool(lost), "waits": bool(waits), "strict": bool(strict)}
         typed = tuple(remedy(operation, ids, absent, **risks))
     warnings = (*_warnings(metadata, planned.resolved, switches), *said, *waits, *lost)
@@ -246,7 +246,7 @@ def _unheld(
     for t in planned.transfers:
         if not sources(t, down | given_up):
             asleep = down.intersection(t.old_replicas) - given_up
-            who = f"{_listed(m, asleep)} {are(len(asleep))} down"
+            who = f"{_names_of(m, asleep)} {are(len(asleep))} down"
             why = f"it cannot be copied while {who}" if asleep else "its data is lost"
             for keyspace in metadata.keyspaces_of(t.group):
                 said = f"no live node holds {keyspace} {t.range.label(facts.space(m))}: {why}"
@@ -254,7 +254,7 @@ def _unheld(
     return [(said, asleep) for *_, said, asleep in sorted(rows)]
 
 
-def _listed(m: TcmCluster, codes: Collection[int]) -> str:
+def _names_of(m: TcmCluster, codes: Collection[int]) -> str:
     return ", ".join(m.names[code] for code in sorted(codes))
 
 
@@ -269,7 +269,7 @@ def _ends(
     kind = planned.resolved.operation.kind
     ends = f"on the server the {kind} ends with an error"
     if strict:
-        who = f"{_listed(m, strict)} {are(len(strict))} down and would hand over ranges"
+        who = f"{_names_of(m, strict)} {are(len(strict))} down and would hand over ranges"
         return f"{who}: {ends}, unless cassandra.consistent.rangemovement is off"
     if kind == "removenode" and (lost or waits):
         until = "for ever (assassinate copies nothing)" if lost else "until one is up"

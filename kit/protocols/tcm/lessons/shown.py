@@ -100,14 +100,14 @@ def meetings(source: Any, token: int) -> Sheet:
         f"Token {token}: a read at one epoch, a write at another",
         ("", *(f"write at {epoch}" for epoch in groups)),
         tuple(
-            (f"read at {epoch}", *(_met(row, other) for other in groups.values()))
+            (f"read at {epoch}", *(_meeting_words(row, other) for other in groups.values()))
             for epoch, row in groups.items()
         ),
         (f"{HOLDS} they always share a node; {BROKEN} these two majorities share none",),
     )
 
 
-def _met(reading: facts.RangeRow, writing: facts.RangeRow) -> str:
+def _meeting_words(reading: facts.RangeRow, writing: facts.RangeRow) -> str:
     if (missed := first_missed(reading.reads, writing.writes)) is None:
         return HOLDS
     read, write = (",".join(sorted(group)) for group in missed)

@@ -266,7 +266,7 @@ def two_may_leave(text: str) -> Marks:
     complaint = _apart(given, *LEAVERS)
     both = _apart(given, *reversed(LEAVERS)) is None
     public = (Case(True), Case(complaint is None, complaint or ""))
-    return Marks(public, (both, both and _done(given)))
+    return Marks(public, (both, both and _can_leave(given)))
 
 
 def _form(given: RingFile) -> str | None:
@@ -295,7 +295,7 @@ def _leave(*names: str) -> tuple[Operation, ...]:
     return tuple(Operation("decommission", name) for name in names)
 
 
-def _done(given: RingFile) -> bool:
+def _can_leave(given: RingFile) -> bool:
     opened = Imported(given.epoch, given.ring, given.keyspaces)
     try:
         timeline = dry_run_of(opened, _leave(*LEAVERS))

@@ -95,14 +95,14 @@ def _draw_traffic(scene: Scene) -> Frag:
         return h("p", "There is nothing to copy.", k="no-traffic", class_="soft")
     total, done = sum(load.sends for load in loads), sum(load.sent for load in loads)
     bar = h("progress", max=total, value=done)
-    shown = _shown(loads)
+    shown = _loads_to_show(loads)
     table = _loads(shown, {}, "load", "Bytes and streams by node")
     tables = h("div", table.draw(scene), _matrix(scene, loads), class_="beside")
     rest = unlisted(len(loads) - len(shown), "more node", "not listed.")
     return h("div", h("p", f"{busiest(loads)} ", bar, f" {done} of {total}"), tables, rest)
 
 
-def _shown(loads: Sequence[facts.Load]) -> list[facts.Load]:
+def _loads_to_show(loads: Sequence[facts.Load]) -> list[facts.Load]:
     if len(loads) <= 2 * MOST_NODES:
         return list(loads)
     return list(dict.fromkeys((*loads[:MOST_NODES], *_by_received(loads)[:MOST_NODES])))

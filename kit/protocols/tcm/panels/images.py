@@ -42,7 +42,7 @@ def _with_words(scene: Scene, ring: Frag) -> Frag:
     sides = [*_at_left(scene, place)], [*_at_right(scene, place)]
     width, edge = WIDTH + 2 * BESIDE, BESIDE - 12
     left, right = (
-        [_said(said, x, i) for i, said in enumerate(words)]
+        [_draw_caption(said, x, i) for i, said in enumerate(words)]
         for x, words in zip((-edge, WIDTH + edge), sides, strict=True)
     )
     label = "; ".join(f"{word}: {line}" for words in sides for word, line, _ in words)
@@ -50,7 +50,7 @@ def _with_words(scene: Scene, ring: Frag) -> Frag:
     return h("svg", moved, viewBox=f"0 0 {width} {HEIGHT}", aria_label=f"token ring. {label}")
 
 
-def _said(said: Said, x: float, place: int) -> Frag:
+def _draw_caption(said: Said, x: float, place: int) -> Frag:
     word, line, to = said
     y = 24 + place * BETWEEN
     anchor, inward = ("start", 1) if x < 0 else ("end", -1)

@@ -117,7 +117,7 @@ def _logical(scene: Scene) -> tuple[LogicalRow, ...]:
     return logical(scene.model, scene.state, facts.keyspaces(scene.model)[0])
 
 
-def _shown(scene: Scene) -> list[LogicalRow]:
+def _rows_to_show(scene: Scene) -> list[LogicalRow]:
     rows = _logical(scene)
     return [row for row in rows if any(len(pair) > 1 for pair in row.writes)] or list(rows)
 
@@ -130,7 +130,7 @@ def _ranges(scene: Scene) -> Iterator[Table]:
         return [h("span", " and ".join(pair), class_=kinds[len(pair)]) for pair in line.writes]
 
     yield Table(
-        lambda scene: _shown(scene)[:LOGICAL_ROWS],
+        lambda scene: _rows_to_show(scene)[:LOGICAL_ROWS],
         lambda line: f"logical:{name}:{line.row.left}:{line.row.right}",
         (
             Column("range", "row.label"),
@@ -142,7 +142,7 @@ def _ranges(scene: Scene) -> Iterator[Table]:
 
 
 def _not_listed(scene: Scene) -> str:
-    rest = len(_logical(scene)) - len(_shown(scene)[:LOGICAL_ROWS])
+    rest = len(_logical(scene)) - len(_rows_to_show(scene)[:LOGICAL_ROWS])
     return f"Not listed: {counted(rest, 'unchanged range')}." if rest else ""
 
 

@@ -411,7 +411,7 @@ def replicated(snapshot: Snapshot, floor: tuple[int, ...]) -> str | None:
             row, should = int(wrong[0]), counted(most, "replica")
         else:
             odd = np.flatnonzero(~same_sets(table.groups, natural)).tolist()
-            free = [row for row in odd if not _held(metadata, group, int(table.rights[row]))]
+            free = [row for row in odd if not _is_locked(metadata, group, int(table.rights[row]))]
             if not free:
                 continue
             row, should = free[0], _names(metadata, natural[free[0]].tolist())
@@ -426,7 +426,7 @@ def settled(snapshot: Snapshot, forgotten: Collection[str]) -> str | None:
     metadata = snapshot.metadata
     for group in range(len(snapshot.placements)):
         for token, reads, writes in sides_of(snapshot, snapshot, group):
-            if not _held(metadata, group, token, forgotten):
+            if not _is_locked(metadata, group, token, forgotten):
                 where = _where(metadata, group, snapshot.placements[group], token)
                 return (
                     f"{where}: reads {_names(metadata, reads)}, writes "
@@ -446,7 +446,7 @@ def locks_disjoint(snapshot: Snapshot) -> str | None:
     return None
 
 
-def _held(metadata: Metadata, group: int, token: int, forgotten: Collection[str] = ()) -> bool:
+def _is_locked(metadata: Metadata, group: int, token: int, forgotten: Collection[str] = ()) -> bool:
     return any(
         covering(sequence.plan.movements[group].locked, token)
         for sequence in metadata.sequences

@@ -103,7 +103,9 @@ class Columns:
         sizes: tuple[list[int], list[int]] = [], []
         for number, factors in self.groups:
             placement = snapshot.placements[number]
-            reads, writes = (self._named(table) for table in (placement.reads, placement.writes))
+            reads, writes = (
+                self._named_rows(table) for table in (placement.reads, placement.writes)
+            )
             rows += len(reads)
             for counts, table in zip(sizes, (reads, writes), strict=True):
                 counts += [n for row in table for n in self._sizes(row[2], factors)]
@@ -127,7 +129,7 @@ class Columns:
         reads_of, writes_of = ((min(counts, default=0), max(counts, default=0)) for counts in sizes)
         return Looked(rows, reads_of, writes_of, over, under_way, faults)
 
-    def _named(self, table: Table) -> NamedRows:
+    def _named_rows(self, table: Table) -> NamedRows:
         return tuple((row.left, row.right, row.replicas) for row in table.rows(self.names))
 
     def _sizes(self, group: tuple[str, ...], factors: simple.Factors) -> list[int]:
@@ -148,8 +150,8 @@ class Columns:
         for left, right, group in rows:
             sizes = self._sizes(group, factors)
             if len(set(group)) != len(group) or sizes != [*factors.values()]:
-                wanted = _listed(f"{n} {dc}".strip() for dc, n in factors.items())
-                return f"({left}, {right}] is read from {_listed(group)}; wanted: {wanted}"
+                wanted = _names_or_nobody(f"{n} {dc}".strip() for dc, n in factors.items())
+                return f"({left}, {right}] is read from {_names_or_nobody(group)}; wanted: {wanted}"
         return None
 
     def _pending(
@@ -165,7 +167,7 @@ class Columns:
             for size, rf in zip(self._sizes(group, factors), factors.values(), strict=True):
                 if not rf <= size <= rf + pending:
                     wrong = f"{size}, but {rf} to {rf + pending} were expected"
-                    return f"({left}, {right}] is written to {_listed(group)}: {wrong}"
+                    return f"({left}, {right}] is written to {_names_or_nobody(group)}: {wrong}"
         return None
 
     def _settled(self, snapshot: Snapshot, plain: simple.PlainCluster) -> str | None:
@@ -173,7 +175,7 @@ class Columns:
         for number, _ in self.groups:
             placement = snapshot.placements[number]
             for side, table in enumerate((placement.reads, placement.writes)):
-                wrong = _differ(self._named(table), rest[str(number)], side)
+                wrong = _differ(self._named_rows(table), rest[str(number)], side)
                 if wrong is not None:
                     return wrong
         return None
@@ -196,8 +198,8 @@ def _differ(rows: NamedRows, plain: simple.Rows, side: int) -> str | None:
     for left, right, group in rows:
         theirs = plain[right][side]
         if theirs != frozenset(group):
-            ours = f"({left}, {right}]: {_listed(group)}"
-            return f"{ours}, but {_listed(sorted(theirs))} in the simple model"
+            ours = f"({left}, {right}]: {_names_or_nobody(group)}"
+            return f"{ours}, but {_names_or_nobody(sorted(theirs))} in the simple model"
     return None
 
 
@@ -206,5 +208,5 @@ def _note(faults: dict[str, str], column: str, wrong: str | None) -> None:
         faults.setdefault(column, wrong)
 
 
-def _listed(words: Any) -> str:
+def _names_or_nobody(words: Any) -> str:
     return ", ".join(words) or "nobody"

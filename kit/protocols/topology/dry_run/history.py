@@ -100,7 +100,7 @@ def passages(entries: Sequence[JournalEntry], edition: Edition) -> tuple[Passage
         host = own[0] if own else OTHERS
         coordinator = own[0] if own else coordinator
         state = first.words if first.kind == "entered" else ""
-        said = tuple(_said([entry for entry in group if entry.kind != "entered"], host))
+        said = tuple(_entry_lines([entry for entry in group if entry.kind != "entered"], host))
         way = _way(before, state, whose)
         end = group[-1] if ends(group[-1]) else then[0] if then else None
         seconds = None if end is None else round(end.seconds - first.seconds, 6)
@@ -110,7 +110,7 @@ def passages(entries: Sequence[JournalEntry], edition: Edition) -> tuple[Passage
     return tuple(stays)
 
 
-def _said(entries: Iterable[JournalEntry], host: str) -> Iterator[str]:
+def _entry_lines(entries: Iterable[JournalEntry], host: str) -> Iterator[str]:
     alike = Counter[str]()
     for entry in entries:
         alike[entry.of] += entry.kind == "said"

@@ -170,15 +170,15 @@ class TableSpread:
         giver, taker = int(loads.node_of[source]), int(loads.node_of[target])
         shard = _badness(
             ideal,
-            (_held(self._on_shard(source), tables) - weights) / loads.room[source],
-            (_held(self._on_shard(target), tables) + weights) / loads.room[target],
+            (_column_of(self._on_shard(source), tables) - weights) / loads.room[source],
+            (_column_of(self._on_shard(target), tables) + weights) / loads.room[target],
         )
         if giver == taker:
             return shard, np.zeros(len(shard))
         node = _badness(
             ideal,
-            (_held(self._on_node(giver), tables) - weights) / loads.node_room[giver],
-            (_held(self._on_node(taker), tables) + weights) / loads.node_room[taker],
+            (_column_of(self._on_node(giver), tables) - weights) / loads.node_room[giver],
+            (_column_of(self._on_node(taker), tables) + weights) / loads.node_room[taker],
         )
         return shard, np.maximum(node, 0)
 
@@ -204,7 +204,7 @@ class TableSpread:
         return held
 
 
-def _held(held: dict[int, float], tables: Codes) -> Numbers:
+def _column_of(held: dict[int, float], tables: Codes) -> Numbers:
     return np.array([held.get(table, 0.0) for table in tables.tolist()])
 
 
