@@ -31,6 +31,7 @@ from kit.protocols.tablets.rules.grid import (
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.views.busts import CROWNED, HEAD, bust
 from kit.views.fragment import Frag, h
+from kit.views.headlines import told_as, words_of
 from kit.views.heat import Aspect, draw_heat, heat_lines
 from kit.views.labels import LINE, Box, measured, shortened, tags
 from kit.views.palette import hues
@@ -65,7 +66,7 @@ PIPS = {"done": "●", "failed": "✗", "next": "◐", "later": "○"}
 SIDES = " left", " right"
 MOVES = "migration", "intranode_migration"
 """Kinds in which what comes is copied from what goes."""
-STORED = {0.0: "no rows yet", 0.5: "some rows", 1.0: "all rows"}
+STORED = {0.0: "no rows", 0.5: "some rows", 1.0: "all rows"}
 Above = Mapping[str, str]
 """What stands over a grid, by its key: where commands are committed, what is on its way."""
 Lines = Sequence[tuple[str, int]]
@@ -433,6 +434,7 @@ def _tile(
     label = _label(held, grid) if held.part == "stray" else _label(held, grid).lstrip("+−")
     stored = held.tablet.ways and held.part in ("pending", "leaving")
     more = STORED[held.tablet.arrived(held.place)] if stored else ""
+    more += " yet" * (held.part == "pending" and more == STORED[0.0])
     is_divided = (held.tablet.number, held.place) in grid.divided
     sides = SIDES if is_divided else ("",)
     return h(
@@ -445,6 +447,11 @@ def _tile(
         transform=f"translate({place.x:.0f} {place.y:.0f})",
         data_of=_tablet_name(held.tablet),
     )
+
+
+def stage_words(stage: str) -> str:
+    """A stage in plain words, as the chapter that it begins; its exact name with spaces if none."""
+    return told_as(words_of("tablets").chapters, f"tablet 0: {stage}") or stage.replace("_", " ")
 
 
 def _streams(
@@ -485,7 +492,7 @@ def _streams(
         wires += [(*each, "inked") for each in ends if each not in known]
         rest = sum(map(len, groups[MOST_LANES:])) if lane == MOST_LANES - 1 else 0
         numbers = ", ".join(f"{grid.letter(each.table)}{each.number}" for each in group)
-        work = f"{way.stage} {''.join(PIPS[each] for each in way.work)}".rstrip()
+        work = f"{stage_words(way.stage)} {''.join(PIPS[each] for each in way.work)}".rstrip()
         words = f"{numbers}: {work}" if len(grid.moving) > 1 else work
         words = shortened(words + f" and {rest} more" * bool(rest), WIDTH - 40)
         is_new = not news.isdisjoint(f"work:{_thing(each)}" for each in group)

@@ -13,7 +13,7 @@ from kit.model.timeline import PassedStep
 from kit.protocols.tablets.facts import tablets as facts
 from kit.protocols.tablets.hosts import LOG, NETWORK
 from kit.protocols.tablets.panels import losses, plans
-from kit.protocols.tablets.panels.grid import Above, grid_panel
+from kit.protocols.tablets.panels.grid import Above, grid_panel, stage_words
 from kit.protocols.tablets.rules.maps import TabletMap
 from kit.protocols.tablets.rules.replica_sets import StageChoice, words
 from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, TransitionKind, onward
@@ -44,6 +44,7 @@ from kit.views.declared import (
 from kit.views.diagrams import END, START, Standing, StateDiagram, state_panel
 from kit.views.fragment import Frag, Kid, h
 from kit.views.gate import Gate, awaited_gates
+from kit.views.headlines import small
 from kit.views.panel import Panel, Scene
 from kit.views.parts import bulb
 from kit.views.promises import LAMPS
@@ -66,7 +67,9 @@ def above(scene: Scene) -> Above:
     late, plan = scene.state.late, scene.model.control.plan
     topology = scene.state.control.topology
     ways = [way.stage for row in scene.state.tablets for way in row.transitions]
-    notes = [f"state {scene.state.control.state_id}"] * (not ways) + ways[:1]
+    notes = [f"state {scene.state.control.state_id}"] * (not ways) + [
+        small(stage_words(each)) for each in ways[:1]
+    ]
     tried = scene.state.control.attempted
     notes += [f"{tried.step} done"] * (tried.step > 0)
     notes += [f"{tried.answered.bit_count()} answered"] * (tried.answered > 0)
