@@ -15,6 +15,7 @@ Of a model on ``kit.model.network`` messages, losses and walls need no declarati
 hue says who: a node, who sent a message, who made a value. *Dashed* is planned or not yet so.
 """
 
+import re
 from cmath import rect
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -57,6 +58,8 @@ QUORUM = 34.0
 """How high the row of quorums is."""
 HUB = 74.0
 """How high the room of who stands above the others is."""
+MOST_LINES = 2
+"""Lines of words below a pill."""
 MOST_SAID = 3
 """Messages in flight whose words stand at them; of more, at their receivers."""
 MOST_TRAILS, MOST_MESH, MOST_LOW = 12, 5, 14
@@ -87,26 +90,20 @@ class Tile(Struct, frozen=True):
 
 class Row(Struct, frozen=True):
     """A line with others as discs: whom a node knows, whom it writes to. Those who are ``hatched``
-    are written to only. ``piles`` are for each what it is said to hold, by who made that (empty:
-    nobody). ``text`` says it where there is no room.
+    are written to only.
     """
 
     words: str
     names: tuple[str, ...]
     hatched: tuple[str, ...] = ()
-    piles: tuple[tuple[str, ...], ...] = ()
-    text: str = ""
 
-    def parts(self) -> list[tuple[str, bool, tuple[str, ...]]]:
-        """Each with its fill and its pile."""
-        piles = self.piles or ((),) * len(self.names)
-        return [(name, name in self.hatched, pile)
-                for name, pile in zip(self.names, piles, strict=True)]  # fmt: skip
+    def parts(self) -> list[tuple[str, bool]]:
+        """Each with its fill."""
+        return [(name, name in self.hatched) for name in self.names]
 
     def size(self, holder: str) -> tuple[float, float]:
         """How wide and how high it is."""
-        discs = (BADGE + 3) * len(self.names) + BADGE * sum(map(len, self.piles))
-        return self.left + discs, PILL
+        return self.left + (BADGE + 3) * len(self.names), PILL
 
     @property
     def left(self) -> float:
@@ -114,7 +111,7 @@ class Row(Struct, frozen=True):
         return measured(self.words) * LARGE + 2
 
     def __str__(self) -> str:
-        return self.text or f"{self.words} {', '.join(self.names)}"
+        return f"{self.words} {', '.join(self.names)}"
 
 
 class Paper(Struct, frozen=True):
@@ -362,11 +359,17 @@ class _Set:
             if look != "torn" and target != self.stage.tape_key and self.looks.head > MOST_LOW:
                 self.inboxes[self.name(target)].append((group[0], len(group)))
 
-    def rows(self, name: str) -> int:
-        """How many lines there is room for in an inbox."""
-        cell = self.cells.get(name)
-        low = cell.edges[3] if cell else 0
-        return max(0, int((low - self.foot[name].imag) // LINE)) if name in self.foot else 0
+    def inbox(self, name: str) -> tuple[list[tuple[Message, tuple[str, ...]]], int]:
+        """What an inbox has room for, each in one line or two, and how many others there are."""
+        came, lines = self.inboxes.get(name, []), list[tuple[Message, tuple[str, ...]]]()
+        low = self.cells[name].edges[3] if name in self.cells and name in self.foot else 0
+        room = int((low - self.foot[name].imag) // LINE) if low else 0
+        for sent, count in came:
+            said = f"{sent.words}{f' ×{count}' if count > 1 else ''}"
+            lines.append((sent, wrapped(said, self.looks.wide - 30)))
+        while lines and sum(len(said) for _, said in lines) + (len(lines) < len(came)) > room:
+            lines.pop()
+        return lines, (len(came) - len(lines)) * (room > 0)
 
     def name(self, end: str) -> str:
         """Whose end it is: a name for a key."""
@@ -422,8 +425,8 @@ class _Set:
             yield Box(at.real, at.imag - 7 * each.leads, r, 2 * r + 2 + 14 * each.leads)
             for y, wide, high in _blocks(each, self.looks):
                 yield Box(at.real, at.imag + y, wide, high)
-            if rows := min(self.rows(each.name), len(self.inboxes.get(each.name, ()))):
-                high = LINE * rows
+            lines, others = self.inbox(each.name)
+            if high := LINE * (sum(len(said) for _, said in lines) + (others > 0)):
                 low = self.foot[each.name]
                 yield Box(low.real, low.imag + high / 2, self.looks.wide - 8, high)
 
@@ -442,26 +445,29 @@ def _blocks(each: Character, looks: Looks) -> Iterator[tuple[float, float, float
         yield y + PILL / 2, min(measured(each.tag, bold=True) + 16, room), PILL
         y += APART
     for line in _lines(each, looks):
-        text = isinstance(line, str)
-        wide, high = (measured(line) + 14, LINE) if isinstance(line, str) else line.size(each.name)
+        text = isinstance(line, tuple)
+        wide, high = _size(line) if isinstance(line, tuple) else line.size(each.name)
         yield y + high / 2, min(wide, room), high
         y += high + 2 * (not text)
     if each.stored:
         yield y + 14, min(measured(each.stored) + 14, room), 26
 
 
-def _lines(each: Character, looks: Looks) -> list[Held]:
-    """The lines below a pill, long ones in two while there is room for all; a row that has no room
+def _size(words: Sequence[str]) -> tuple[float, float]:
+    return max(map(measured, words)) + 14, LINE * len(words)
+
+
+def _lines(each: Character, looks: Looks) -> list[Tile | Row | Paper | Steps | tuple[str, ...]]:
+    """The lines below a pill as far as there is room, words in one or two; a row that has no room
     is words.
     """
-    done, spare = list[Held](), looks.lines - 2 * bool(each.stored) - len(each.holds)
-    for held in each.holds[: max(0, looks.lines - 2 * bool(each.stored))]:
-        if isinstance(held, Tile | Paper | Steps) or (isinstance(held, Row) and _fits(held, looks)):
-            done.append(held)
-        else:
-            parts = wrapped(str(held), looks.wide - 8, max(spare, 0) + 1)
-            spare -= len(parts) - 1
-            done += parts
+    done, room = list[Any](), looks.lines - 2 * bool(each.stored)
+    for held in each.holds:
+        is_words = isinstance(held, str) or (isinstance(held, Row) and not _fits(held, looks))
+        said = wrapped(str(held), looks.wide - 8, min(2, room)) if is_words else ()
+        if room > 0:
+            done.append(said or held)
+        room -= len(said) or 1
     return done
 
 
@@ -512,6 +518,29 @@ def _cuts(scene: Scene) -> Iterator[Wall]:
 
 
 # -- drawing ---------------------------------------------------------------------------------------
+
+
+def in_use(scene: Scene, stage: Stage, before: Stage | None) -> Stage:
+    """The stage with no more lines below its nodes than its step changes, or, where it changes
+    none of theirs, the rows, papers or first line of who takes part; their titles say all. What
+    was sent over a network says itself what is used of its sender.
+    """
+    was = {each.key: {*each.holds} for each in (before.characters if before else ())}
+    there = {each.key: each.name for each in (*stage.sides, *stage.characters)}
+    flows = () if isinstance(scene.model, NetworkModel) else scene.flows()
+    part = {key for flow in flows for key in (flow.from_key, flow.to_key)}
+    part |= {key for key, name in there.items() if name == acting(scene, there)}
+
+    def shown(each: Character) -> Character:
+        lines = [held for held in each.holds if isinstance(held, str | Row | Paper)]
+        new = [held for held in lines if held not in was.get(each.key, lines)]
+        rows = [held for held in lines if not isinstance(held, str)]
+        used = (new or (rows or lines[:1]) * (each.key in part))[:MOST_LINES]
+        holds = tuple(held for held in each.holds if held not in lines or held in used)
+        said = (held for held in map(str, lines) if held not in each.title)
+        return replace(each, holds=holds, title="; ".join((each.title or each.name, *said)))
+
+    return replace(stage, characters=tuple(map(shown, stage.characters)))
 
 
 def draw_stage(scene: Scene, stage: Stage, said: str, before: Stage | None = None) -> Frag:
@@ -620,7 +649,7 @@ def _character(laid: _Set, each: Character, was: Character | None, *, acts: bool
     head = bust(letter, reach, each.kind, leads=each.leads)
     if each.written:
         head.insert(-1, h("path", d=hatched_disc(reach), class_="hatch"))
-    had, parts = {str(line) for line in _lines(was, looks)}, list[Any]()
+    had, parts = {*map(str, was.holds)}, list[Any]()
     lines = [each.tag] * bool(each.tag), [*_lines(each, looks)], [each.stored] * bool(each.stored)
     whole = [line for group in lines for line in group]
     for line, (y, wide, high) in zip(whole, _blocks(each, looks), strict=False):
@@ -637,7 +666,7 @@ def _character(laid: _Set, each: Character, was: Character | None, *, acts: bool
             said = [shortened(line.words, wide - 6 - BADGE * bool(by[0]), bold=True)]
             parts.append(tile(1j * y, (wide, high), said, by, how))
         elif isinstance(line, Row):
-            parts += _row(laid, line, _lines(was, looks), y, wide)
+            parts += _row(laid, line, was.holds, y, wide)
         elif isinstance(line, Steps):
             began = next((each.done for each in was.holds if isinstance(each, Steps)), line.done)
             for i in range(line.of):
@@ -647,8 +676,10 @@ def _character(laid: _Set, each: Character, was: Character | None, *, acts: bool
         elif isinstance(line, Paper):
             parts += _paper(line, y, wide, high, is_new=str(line) not in had)
         else:
-            parts += [fresh(0, y, wide, high) if line not in had else None,
-                      h("text", line, y=y + 4.5, text_anchor="middle", class_="soft")]  # fmt: skip
+            first = y + 4.5 - (high - LINE) / 2
+            parts += [fresh(0, y, wide, high) if " ".join(line) not in had else None,
+                      *(h("text", words, y=first + LINE * i, text_anchor="middle", class_="soft")
+                        for i, words in enumerate(line))]  # fmt: skip
     return h(
         "g",
         h("title", each.title or each.name),
@@ -675,7 +706,7 @@ def _row(laid: _Set, row: Row, was: Sequence[Held], y: float, wide: float) -> It
         yield fresh(x - row.left / 2, y, row.left)
     yield h("text", row.words, x=round(-wide / 2, 1), y=y + 4.5, class_="soft")
     for part in row.parts():
-        name, hatched, pile = part
+        name, hatched = part
         kind = f"who {'hatched' * hatched} {'now' * (part not in former)}"
         yield h("g", h("circle", r=8),
                 h("path", d=hatched_disc(8), class_="hatch") if hatched else None,
@@ -683,11 +714,6 @@ def _row(laid: _Set, row: Row, was: Sequence[Held], y: float, wide: float) -> It
                 class_=f"{kind} {laid.hues.get(name, '')}",
                 transform=at_place(x + BADGE / 2 + 2 + 1j * y))  # fmt: skip
         x += BADGE + 3
-        for by in pile:
-            x += BADGE / 2
-            said = laid.letters.get(by, "")[:1]
-            yield tile(x + 1j * y, (13, 15), [said], ("", laid.hues.get(by, "")))
-            x += BADGE / 2
 
 
 def _paper(
@@ -707,24 +733,24 @@ def _stored(words: str, y: float, wide: float, *, is_new: bool) -> Frag:
 
 
 def _inbox(laid: _Set, each: Character) -> Iterator[Frag]:
-    """What is on its way to a node, a line each, as far as there is room."""
-    inbox, room = laid.inboxes.get(each.name, []), laid.rows(each.name)
+    """What is on its way to a node, as far as there is room."""
+    lines, others = laid.inbox(each.name)
     y, wide = (laid.foot[each.name] - laid.at[each.name]).imag, laid.looks.wide - 8
-    lines = [f"{each.words}{f' ×{count}' if count > 1 else ''}" for each, count in inbox]
-    left = -min(wide, max(map(measured, lines), default=0) + 22) / 2
-    cut = inbox if len(inbox) <= room else inbox[: max(0, room - 1)]
-    for (message, _), words in zip(cut, lines, strict=False):
-        said = shortened(words, wide - 22)
+    left = -min(wide, max((measured(x) for _, said in lines for x in said), default=0) + 22) / 2
+    for message, said in lines:
         hue = laid.hues.get(laid.name(message.source), "")
         letter = h("path", d=envelope_path(8), class_="box", transform=at_place(left + 8 + 0j))
-        yield h("g", letter, h("text", said, x=round(left + 22, 1), y=4.5, class_="soft"),
+        words = [h("text", line, x=round(left + 22, 1), y=4.5 + LINE * i, class_="soft")
+                 for i, line in enumerate(said)]  # fmt: skip
+        yield h("g", letter, words,
                 class_=f"envelope {message.look} {hue}".rstrip(), k=f"in:{_key(message)}",
                 transform=at_place(1j * (y + LINE / 2)),
                 data_of=message.thing or None)  # fmt: skip
-        y += LINE
-    if room > 0 and len(cut) < len(inbox):
-        words = f"+{len(inbox) - len(cut)} more"
-        yield h("text", words, y=y + LINE / 2 + 4.5, text_anchor="middle", class_="soft")
+        y += LINE * len(said)
+    if others:
+        yield h(
+            "text", f"+{others} more", y=y + LINE / 2 + 4.5, text_anchor="middle", class_="soft"
+        )
 
 
 def _side(laid: _Set, each: Character, was: Character | None, *, acts: bool) -> Frag:
@@ -736,7 +762,7 @@ def _side(laid: _Set, each: Character, was: Character | None, *, acts: bool) -> 
     rest = wrapped(what, room, int((high - 8) // 14) - bool(short)) if what else ()
     lines = [*filter(None, (short, *rest))]
     changed = (each.tag, each.holds) != (was.tag, was.holds)
-    first = 4.5 - 8 * (len(lines) - 1)
+    first = 4 - 6.5 * (len(lines) - 1)
     look = "card-of moved" if changed else "card-of"
     head = h(
         "g",
@@ -1095,8 +1121,12 @@ MEANINGS = {
     "old": "pale: an old ballot",
     "torn": "torn: lost",
     "dot": "dot: no node here",
+    "stored": "cylinder: rows that a node has stored",
+    "above": "above: the log",
+    "pill": "pill: how it is",
 }
-"""What the marks mean, unless a family says better."""
+IF_SAID = ("above", "pill")
+"""What the marks mean, unless a family says better; some of them only if it says so."""
 
 
 def _marks_seen(scene: Scene, stage: Stage, before: Stage | None) -> Iterator[str]:
@@ -1119,8 +1149,23 @@ def _marks_seen(scene: Scene, stage: Stage, before: Stage | None) -> Iterator[st
         **{how: any(each.health == how for each in looks) for how in ("joining", "gone", "down")},
         "torn": stage.lost or lost,
         "dot": len(stage.names) > len(stage.characters),
+        "stored": any(each.stored for each in looks),
+        "above": tape,
+        "pill": any(each.tag for each in stage.characters),
     }
     yield from (mark for mark, there in seen.items() if there)
+
+
+def _is_like(example: str, stage: Stage) -> bool:
+    """Whether something like it stands on the stage, with whatever numbers and names."""
+    looks = (*stage.characters, *stage.sides)
+    held = (line for each in looks for line in (each.name, each.tag, *each.holds, each.stored))
+    cards = (words for card in stage.tape or () for words in (card.words, card.makes))
+    said = "\n".join(map(str, (*held, *cards, *(each.words for each in stage.messages))))
+    anybody = f"(?:{'|'.join(map(re.escape, stage.names))})+"
+    like = re.sub(r"\d+", r"\\d+", re.escape(example))
+    like = re.sub(r"(?<![A-Za-z])[A-C]+(?![A-Za-z])", lambda _: anybody, like)
+    return re.search(rf"(?<!\w){like}(?!\w)", said) is not None
 
 
 def _keys(stage: Stage) -> dict[str, str]:
@@ -1168,10 +1213,13 @@ def stage_panel(
 ) -> Panel:
     """Make the panel of a family's stage; ``gates`` says what is waited for (None: never),
     ``meanings`` what its marks mean where that is more than ``MEANINGS`` says; any other key is an
-    example of what stands there.
+    example of what may stand there.
     """
-    own = {mark: f"{mark}: {words}" for mark, words in (meanings or {}).items()}
-    meant, examples = MEANINGS | own, [mark for mark in own if mark not in MEANINGS]
+    own = {
+        mark: f"{MEANINGS.get(mark, mark).partition(':')[0]}: {words}"
+        for mark, words in (meanings or {}).items()
+    }
+    meant = {mark: words for mark, words in MEANINGS.items() if mark not in IF_SAID} | own
 
     def on(scene: Scene) -> Stage:
         def work() -> Stage:
@@ -1183,6 +1231,9 @@ def stage_panel(
     def was(scene: Scene) -> Stage | None:
         former = scene.former()
         return on(former) if former else None
+
+    def shown(scene: Scene) -> Stage:
+        return scene.once(f"used:{name}", lambda: in_use(scene, on(scene), was(scene)))
 
     def awaited(scene: Scene) -> tuple[Gate, ...]:
         return gates_of(scene, gates) if gates else ()
@@ -1207,13 +1258,13 @@ def stage_panel(
             moving = Counter((each.source, each.target) for each in stage.messages)
             return draw_heat(_keys(stage), aspects(scene), said, moving)
         said = "\n".join((words(scene), *_unsaid(stage)))
-        return draw_stage(scene, stage, alternative(title, said), was(scene))
+        return draw_stage(scene, shown(scene), alternative(title, said), was(scene))
 
     def legend(scene: Scene) -> str:
-        stage = on(scene)
+        stage = shown(scene)
         if len(stage.characters) > MOST_NODES:
             return ""
-        there = (*_marks_seen(scene, stage, was(scene)), *examples)
+        there = (*_marks_seen(scene, stage, was(scene)), *(x for x in own if _is_like(x, stage)))
         seen = dict.fromkeys((*(mark for mark in own if mark in there), *there))
         return " · ".join(meant[mark] for mark in seen if mark in meant)
 

@@ -22,10 +22,6 @@ from kit.views.stage import Character, Row, Stage, Tile, Wall, stage_panel
 # -- a schema: versions, as each node says and hears them ------------------------------------------
 
 
-MOST_HEARD = 3
-"""From this many others up, what a node has heard of them is in one text."""
-
-
 def _version_stage(scene: Scene) -> Stage:
     rows, short = scene.of(facts.versions), scene.of(facts.short_versions)
     return Stage(
@@ -44,25 +40,17 @@ def _versioned(scene: Scene, row: VersionRow, short: dict[str, str]) -> Characte
         if row.name in each.known
     ]
     tables = counted(row.tables, "table")
-    piles = {version: ("",) for version, name in short.items() if name == "v0"}
-    piles |= {
-        each.version: ("", *(scene.model.names[of.node]
-                             for of, what in zip(planned, changes, strict=True)
-                             if each.name in what.known))
-        for each in scene.of(facts.versions)
-    }  # fmt: skip
-    heard = [
-        Row("heard", (each.endpoint,), piles=(piles[said],), text=text) if said in piles else text
-        for each in row.heard
-        for said in (each.says(SCHEMA),)
-        for text in (f"{each.endpoint} has {short.get(said, said)}",)
-    ]  # fmt: skip
+    said = sorted(
+        ((each.says(SCHEMA), each.endpoint) for each in row.heard),
+        key=lambda each: each[0] == row.version,
+    )
+    heard = (f"heard: {of} has {short.get(version, version)}" for version, of in said)
     name = short[row.version]
     return Character(
         row.name,
         scene.model.spot(row.name),
         tag=f"{name}: {row.version}" if name != row.version else name,
-        holds=(*made[:2], *(heard if len(heard) < MOST_HEARD else [", ".join(map(str, heard))])),
+        holds=(*made[:2], *heard),
         title=f"{row.name}: version {row.version}, {tables}",
     )
 
@@ -124,7 +112,7 @@ VIEWS = staged(
         "Nodes and their versions",
         _version_stage,
         gates=None,
-        meanings={"v1, v2": "its schema version", "small tiles": "the schema that it has heard of"},
+        meanings={"v1": "the schema version with change 1"},
     ),
     panel_of(
         "versions",
@@ -186,7 +174,7 @@ def _ring(scene: Scene) -> Stage:
         m.names,
         tuple(replace(x, written=x.name in writes - reads) for x in cast),
         walls=(Wall((s.cut_off,), ends="reconnect"),) if s.cut_off else (),
-        lines=5,
+        lines=3,
     )
 
 
@@ -194,10 +182,9 @@ def _of_ring(scene: Scene, row: ViewRow, keepers: Container[str]) -> Character:
     m = scene.model
     has = row.name in keepers or row.phase == "streamed"
     holds = f"write{'s' * (len(row.holds) > 1)} {', '.join(map(str, row.holds))}"
-    holds = holds if row.holds else "range" if has else "no data"
-    heard = (  # without the generation, for which there is no room
-        f"{name} {said.split()[0]}" for name, said in zip(m.changing, row.says, strict=True) if said
-    )
+    holds = holds if row.holds else "has the data" if has else "no data"
+    news = zip(m.changing, row.says, strict=True)
+    heard = (f"heard: {name} {said.split()[0]}" for name, said in news if said)  # no generation
     phase = PHASES.get(row.phase, row.phase)
     return Character(
         row.name,
@@ -249,7 +236,7 @@ JOIN_VIEWS = staged(
         "Nodes of the ring",
         _ring,
         gates=gates,
-        meanings={"reads, writes": "by the table of that node"},
+        meanings={"reads": "whom it asks by its own table; so with writes"},
     ),
     panel_of(
         "views",

@@ -86,7 +86,7 @@ def _at_work(guard: GuardRow) -> str:
 def _member(row: MemberRow, guard: GuardRow | None) -> Character:
     holds = [f"{len(guard.results)}/{len(STEPS)} {_at_work(guard)}"] if guard else []
     holds += ["deposed"] * row.deposed + ["no vote"] * (not row.votes)
-    holds += [f"knows {row.commit}"] * (row.commit < row.stored)
+    holds += [f"{row.commit} of {row.stored} committed"] * (row.commit < row.stored)
     words = (
         f"{row.name} ({role(row)}): stores {row.stored}, knows {row.commit} committed, "
         f"applied {row.applied}"
@@ -411,7 +411,7 @@ def _peers_stage(scene: Scene) -> Stage:
 def _peer(scene: Scene, peers: Peers, count: int) -> Character:
     waits, knows = ", ".join(peers.awaited), ", ".join(peers.known)
     own = ("no group", "lowest id" * (peers.name == min(scene.model.contact_points)))
-    tag = f"waits: {waits.replace(', ', ' ')}" if waits else own[1] or own[0]
+    tag = f"waits for {waits.replace(', ', ' ')}" if waits else own[1] or own[0]
     if count > MOST_NAMED:
         tag = f"{len(peers.answered)} of {len(peers.known)}"
     return Character(
@@ -468,7 +468,7 @@ DISCOVERY_VIEWS = Views(
             _peers_stage,
             gates=_peer_gates,
             meanings={
-                "joining": "dashed ring: in no group yet",
+                "joining": "in no group yet",
                 "crown": "founded a group",
             },
         ),

@@ -39,13 +39,13 @@ def _member(scene: Scene, row: AcceptorRow, mine: ProposerRow | None) -> Charact
     place = scene.model.number(row.name)
     waits = scene.model.wanted(place, scene.state.nodes[place])
     tag = f"ballot {mine.ballot}" if mine else f"wants {waits}" if waits else "acceptor"
-    disk = f"disk: {row.disk or 'none'}" if row.unsaved else ""
+    disk = f"on disk: {row.disk or 'nothing'}" if row.unsaved else "all on disk"
     makers, value = scene.model.proposed, row.accepted.partition(" ")[0]
     lines: tuple[str | Tile, ...] = (
         *[Tile(f"promise {row.promised}", row.promised[-1:])] * bool(row.promised),
         *[Tile(row.accepted, makers.get(value, ""), open=True)] * bool(row.accepted),
         *[Tile(f"{each} is chosen", makers.get(each, "")) for each in row.log[-1:]],
-        *[disk] * bool(disk),
+        *[disk] * (not scene.model.persist_first),
     )
     said = facts.acceptor_line(row)
     return Character(

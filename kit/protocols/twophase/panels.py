@@ -103,10 +103,7 @@ VIEWS = Views(
             "Managers and messages",
             _stage,
             gates=gates,
-            meanings={
-                "crown": "transaction manager",
-                "open": "hatched: has promised, cannot say no",
-            },
+            meanings={"crown": "transaction manager", "open": "has promised, cannot say no"},
         ),
         panel_of("table", "Managers", TABLE, still=True),
         LAMPS,

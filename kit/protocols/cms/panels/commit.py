@@ -231,7 +231,7 @@ VIEWS = staged(
         _stage,
         gates=_gates,
         meanings={
-            "body": "one outline: the members of the CMS",
+            "body": "the members of the CMS",
             "promise 1B": "it refuses ballots below 1B (round 1 of B)",
             "r1 1A": "it has accepted event r1 in ballot 1A",
             "snap 2": "its newest snapshot is of epoch 2",

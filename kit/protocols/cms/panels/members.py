@@ -41,8 +41,8 @@ def _stage(scene: Scene) -> Stage:
 
 
 def _keeper(scene: Scene, row: NodeRow) -> Character:
-    held = (f"gap, {' '.join(map(str, row.held))}",) if row.held else ()
-    held = held if row.share is None else (f"log {row.share:.0%}", *held)
+    held = (f"gap, then {' '.join(map(str, row.held))}",) if row.held else ()
+    held = held if row.share is None else (f"{row.share:.0%} of the log", *held)
     answers = row.health == "up"
     share = "" if row.share is None else f", has {row.share:.0%} of the log so far"
     return Character(
@@ -50,7 +50,7 @@ def _keeper(scene: Scene, row: NodeRow) -> Character:
         scene.model.spot(row.name),
         HEALTH[row.health],
         tag=f"epoch {row.epoch}" if answers else row.status,
-        holds=(f"CMS {row.knows.replace(', ', '')}", *held) if answers else (),
+        holds=(f"CMS: {row.knows}", *held) if answers else (),
         title=f"{facts.node_line(row)}{share}",
         written=row.writes and not row.reads,
     )
@@ -165,10 +165,7 @@ VIEWS = staged(
         "nodes",
         "The nodes that keep the log",
         _stage,
-        meanings={
-            "body": "one outline: the members of the CMS",
-            "CMS ABC": "the members as a node knows them",
-        },
+        meanings={"body": "the members of the CMS", "CMS:": "the members as a node knows them"},
     ),
     panel_of(
         "members",

@@ -37,7 +37,7 @@ class BeliefRow(Struct, frozen=True):
     @property
     def rules(self) -> str:
         """By what it runs."""
-        without = "no log" if self.met else "gossip"
+        without = "no log" if self.met else "gossip, no log"
         return f"log, epoch {self.node.epoch}" if self.node.log else without
 
     @property
@@ -70,7 +70,6 @@ def _stage(scene: Scene) -> Stage:
         scene.model.names,
         tuple(_character(scene, row) for row in scene.of(beliefs)),
         tape=tuple(_cards(scene)),
-        lines=3,
         bodies=(("CMS", tuple(x.name for x in scene.of(beliefs) if _is_member(scene, x))),),
     )
 
@@ -79,12 +78,18 @@ def _character(scene: Scene, row: BeliefRow) -> Character:
     node, is_member = row.node, _is_member(scene, row)
     changes = f"changes {numbered(node.facts)}" if node.facts else "no change"
     heard = f"found {' '.join(row.met)}" if row.met and not node.log else ""
-    heard = f"CMS {', '.join(row.members)}" if row.members else heard
+    heard = f"CMS: {', '.join(row.members)}" if row.members else heard
     if node.initiator is not None and not node.log:
         heard = f"asked by {row.initiator}"
     switch = f", switch {row.switch}" if node.frozen else ""
-    lines = (row.rules, f"{changes}{' ≠' * row.differs}", *[heard] * bool(heard))
-    said = ", ".join((f"{row.version} version", *lines))
+    has_unlike = bool(node.facts) or row.differs
+    lines = (
+        *["refuses changes"] * node.frozen,
+        row.rules,
+        *[f"{changes}{' ≠' * row.differs}"] * has_unlike,
+        *[heard] * bool(heard),
+    )
+    said = ", ".join((f"{row.version} version", row.rules, changes, *[heard] * bool(heard)))
     return Character(
         row.name,
         scene.model.spot(row.name),
@@ -142,7 +147,7 @@ VIEWS = staged(
         "Nodes on the way to the log",
         _stage,
         gates=gates,
-        meanings={"≠": "unlike most other nodes", "body": "one outline: the members of the CMS"},
+        meanings={"≠": "unlike most other nodes", "body": "the members of the CMS"},
     ),
     panel_of(
         "beliefs",

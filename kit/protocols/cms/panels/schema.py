@@ -58,8 +58,8 @@ def _character(m: Schema, s: SchemaState, node: SchemaNode, row: KnownRow) -> Ch
     broken = tuple(f"! {orphan}" for orphan in schema.orphans)
     holds = f"write {', '.join(map(str, row.holds))}" if row.holds else "no write"
     more = "".join(f" + {name}" for name in row.joining)
-    owners = [f"to {' '.join(row.owners)}{more}"] * node.serves
-    stored = [f"CMS {' '.join(row.members)}?"] * (node.health == "back")
+    owners = [f"writes to {' '.join(row.owners)}{more}"] * (node.serves and JOINER in m.names)
+    stored = [f"knew CMS {' '.join(row.members)}"] * (node.health == "back")
     lacks = [f"! {counted(row.missing, 'write')} missing"] * bool(row.missing)
     health: Health = "up" if node.phase == "member" else "joining"
     if not node.is_up:
@@ -110,10 +110,7 @@ VIEWS = staged(
         "Nodes and their schemas",
         _stage,
         gates=None,
-        meanings={
-            "cylinder": "rows that a node has stored",
-            "body": "one outline: the members of the CMS",
-        },
+        meanings={"body": "the members of the CMS"},
     ),
     panel_of(
         "schemas",

@@ -40,7 +40,7 @@ def _stage(scene: Scene) -> Stage:
         title=f"clients: {writes}, {answered} answered{gone}",
         kind="client",
     )
-    return Stage(names, (*logs, disk), (clients,), lines=3)
+    return Stage(names, (*logs, disk), (clients,))
 
 
 def _log(scene: Scene, name: str) -> Character:
@@ -52,8 +52,8 @@ def _log(scene: Scene, name: str) -> Character:
         f"n:{name}",
         "up" if scene.state.up else "down",
         tag="down" if not scene.state.up else " ".join(log.buffered) or empty,
-        holds=tuple(f"{number}: {' '.join(there)}" for _, number, there, _ in safe[-2:])
-        or ("nothing yet",),
+        holds=tuple(f"on disk: {' '.join(there)}" for _, _, there, _ in safe[-2:])
+        or ("nothing on disk",),
         title=f"{name}: a log; on disk {text_of(log.on_disk)}; in memory {text_of(log.buffered)}",
         kind="part",
     )
@@ -83,10 +83,11 @@ VIEWS = staged(
         "Commit logs and their disk",
         _stage,
         meanings={
-            "D0, D1": "data logs of a node; M: its metadata log",
+            "D0": "a data log of the node",
+            "M": "its metadata log",
             "pill": "in memory only",
-            "2: w3": "segment 2 has w3 on disk",
-            "t1, r2": "a table definition, an entry of Raft's log",
+            "t1": "a table definition",
+            "r2": "an entry of Raft's log",
         },
     ),
     panel_of(

@@ -121,7 +121,7 @@ def _stage(scene: Scene) -> Stage:
         scene.model.names,
         tuple(_node(node, groups) for node in scene.model.names),
         tape=tuple(cards),
-        lines=3,
+        lines=4,
     )
 
 
@@ -141,19 +141,19 @@ def _node(node: str, groups: Mapping[str, Mapping[str, Server]]) -> Character:
     of = {group: servers[node] for group, servers in groups.items()}
     leads = [group for group, each in of.items() if isinstance(each.role, Leader)]
     asks = [group for group, each in of.items() if isinstance(each.role, Candidate)]
-    holds, kept = [], []
+    holds, more = [], []
     for group, server in of.items():
         members = facts.members_of([*groups[group].values()]).members
         if node not in members:
             holds.append(f"{group}: not a member")
             continue
         last = server.log.last_index
-        stored = f" ✓{server.commit}/{last}" if last else ": empty"
-        holds.append(f"{group} t{server.term}{stored}")
+        stored = f"{server.commit} of {last} committed" if last else "empty log"
+        holds.append(f"{group}: {stored}")
+        more.append(f"{group}: term {server.term}")
         if snapshot := server.log.snapshot.index:
-            kept.append(f"{group} {snapshot}")
-    if kept:
-        holds.append(f"snapshot {', '.join(kept)}")
+            more.append(f"{group}: snapshot of {snapshot}")
+    holds += more
     tag = f"asks: {asks[0]}" if asks else "follows"
     if leads:
         tag = "leads both" if len(leads) == len(of) > 1 else f"leads {', '.join(leads)}"
@@ -184,7 +184,7 @@ VIEWS = staged(
         gates=_gates,
         meanings={
             "above": "the newest entry of each group's log",
-            "t1 ✓2/3": "term 1; it knows that the first 2 of its 3 entries are committed",
+            "2 of 3 committed": "it knows that of its 3 entries the first 2 are committed",
             "crown": "leads a group",
         },
     ),

@@ -35,9 +35,9 @@ def _stage(scene: Scene) -> Stage:
 
 def _server(scene: Scene, row: ServerRow) -> Character:
     server, last = row.server, row.server.log.last_index
-    vote = f"votes {row.vote}" if row.vote else ""
-    agreed = f"✓ {server.commit} of {last}" if last else ""
-    lines = tuple(filter(None, (vote, agreed)))
+    vote = f"voted for {row.vote}" if row.vote else ""
+    agreed = f"{server.commit} of {last} committed" if last else ""
+    lines = tuple(filter(None, (agreed, vote)))
     asks = row.role in AT_WORK
     return Character(
         row.name,
@@ -116,8 +116,8 @@ VIEWS = staged(
         _stage,
         gates=_gates,
         meanings={
-            "votes B": "the server it voted for in its term",
-            "✓ 1 of 2": "it knows that the first of its 2 entries is committed",
+            "voted for B": "in its term",
+            "2 of 3 committed": "it knows that of its 3 entries the first 2 are committed",
         },
     ),
     panel_of(

@@ -59,14 +59,16 @@ def _character(scene: Scene, at: int) -> Character:
         m.spot(name),
         HEALTH.get(standing, "joining"),
         tag=standing,
-        holds=(
-            *[f"{'old:' if _is_old(s, at) else 'schema'} {act.columns(s.schemas[at])}"]
-            * bool(s.entries),
-            *["no vote"] * (not votes),
-        ),
+        holds=(*[_columns(s, at)] * bool(s.entries), *["no vote"] * (not votes)),
         title=f"{name}: {dc} {rack}, {standing}, schema {schema}"
         f"{'' if votes else ', does not vote'}{', cut off' * (s.apart >> at & 1)}",
     )
+
+
+def _columns(s: act.FailuresState, at: int) -> str:
+    has = s.schemas[at].bit_count()
+    lacks = f"lacks {counted(s.entries - has, 'column')}"
+    return lacks if _is_old(s, at) else f"has {counted(has, 'column')}"
 
 
 def _schema(s: act.FailuresState, at: int) -> str:
@@ -96,7 +98,7 @@ def _client(scene: Scene) -> Character:
     return Character(
         "client",
         "client",
-        tag="✓ ALTER" if _able(scene, best) else "! ALTER",
+        tag="✓ schema can change" if _able(scene, best) else "! no schema changes",
         holds=(said,),
         title="\n  ".join(_side_words(scene, side) for side in s.sides()),
         kind="client",

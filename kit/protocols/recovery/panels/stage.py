@@ -16,11 +16,10 @@ from kit.views.panel import Scene
 from kit.views.stage import Character, Stage, Wall, stage_panel
 
 HEALTH: dict[str, Health] = {"down": "down", "dead": "gone"}
-SHORT = {"RECOVERY mode": "recovery", "Raft upgrade": "upgrade", "group 0": "Raft"}
-TABLES = (("no tables", "history"), ("peers", "all tables"))
+TABLES = (("no peers, no history", "history, no peers"), ("peers, no history", "peers, history"))
 """What ``system.discovery`` and ``system.group0_history`` hold, by whether each holds anything."""
-VALUES = {"": "no row", "use_pre_raft_procedures": "pre-raft"}
-VALUES |= {"use_post_raft_procedures": "post-raft"}
+VALUES = {"": "no upgrade row", "use_pre_raft_procedures": "set to pre-raft"}
+VALUES |= {"use_post_raft_procedures": "set to post-raft"}
 
 
 def states_of(scene: Scene) -> list[Any]:
@@ -49,7 +48,7 @@ def _stage_of(scene: Scene, nodes: Iterator[Character], tag: str, *holds: str) -
         for name in _removed(scene)
     )
     walls = tuple(_walls(scene))
-    return Stage(m.names, (*nodes, *removed), (operator,), walls=walls, lines=3)
+    return Stage(m.names, (*nodes, *removed), (operator,), walls=walls)
 
 
 def _removed(scene: Scene) -> tuple[str, ...]:
@@ -70,7 +69,7 @@ def _by_all(scene: Scene, there: int, thing: str, what: str, knows: str) -> Gate
 
 def _id(row: PersistedRow | ModeRow) -> str:
     name = row.group_id.removeprefix("the old group").removeprefix("group ")
-    return f"id {name}" if name else "old id" if row.group_id else "no id"
+    return f"group id {name}" if name else "old group id" if row.group_id else "no group id"
 
 
 # -- the recovery with recovery_leader -------------------------------------------------------------
@@ -80,7 +79,7 @@ def _stage(scene: Scene) -> Stage:
     m, s = scene.model, scene.state
     tag = "indexes read" if s.indexes_read else "no leader"
     if s.leader >= 0:
-        tag = f"{m.names[s.leader]} leads"
+        tag = f"recovery leader: {m.names[s.leader]}"
     at = f"{m.given_up[0]} was leaving: {s.operation.replace('_', ' ')}"
     nodes = (_member(scene, row) for row in scene.of(facts.persisted))
     return _stage_of(scene, nodes, tag, *[at] * m.operation)
@@ -88,22 +87,23 @@ def _stage(scene: Scene) -> Stage:
 
 def _member(scene: Scene, row: PersistedRow) -> Character:
     node = row.node
-    data = ", ".join(f"{at + 1}{'!' * (row.dangling >> at & 1)}" for at in nodes_in(node.data))
+    data = " ".join(f"{at + 1}{'!' * (row.dangling >> at & 1)}" for at in nodes_in(node.data))
     runs = node.group != NO_GROUP and node.status != "returned"
     holds = (
-        f"{node.index}, data {data}" if data else f"index {node.index}",
+        f"commit index {node.index}",
+        *[f"data in column {data}"] * bool(data),
         *[_id(row)] * (not runs or node.group_id != node.group),  # else its tag says it
-        *[f"leader {row.option}"] * bool(row.option),
-        *["old rows"] * (runs and node.old_rows and node.group > OLD),
+        *[f"recovery leader: {row.option}"] * bool(row.option),
+        *["old Raft rows"] * (runs and node.old_rows and node.group > OLD),
     )
     return Character(
         row.name,
         scene.model.spot(row.name),
         HEALTH.get(node.status, "up"),
-        leads=row.leads,
+        leads=row.leads and runs and node.group > OLD,
         sign="ban" if scene.state.is_walled_off(node) else "",
         tag="back" if node.status == "returned" else row.group.removeprefix("the ") or node.status,
-        holds=holds[:1] if node.status == "dead" else holds,
+        holds=holds * (node.status != "dead"),
         title=f"{'★' * row.leads}{row.name}: {row.where}, commit index {node.index}",
     )
 
@@ -137,26 +137,27 @@ STAGE = stage_panel(
 
 def _mode_stage(scene: Scene) -> Stage:
     s = scene.state
-    tag = "one schema" if s.compared else "logs read" if s.logs_read else "nothing read"
+    tag = "RECOVERY mode in all logs" if s.logs_read else "nothing checked yet"
+    tag = "one schema on all" if s.compared else tag
     return _stage_of(scene, (_in_mode(scene, row) for row in scene.of(facts.rows)), tag)
 
 
 def _in_mode(scene: Scene, row: ModeRow) -> Character:
     node = row.node
     back = node.standing == "returned"
-    mode = SHORT.get(row.mode, row.mode)
-    tables = TABLES[node.discovery > 0][node.history > 0]
-    value = VALUES.get(node.value, node.value)
-    if value == mode:  # the row says no more than the tag: the schema may change meanwhile
-        value = counted(node.columns.bit_count(), "column")
-    holds = (value, _id(row), tables)
+    holds = (
+        f"schema: {counted(node.columns.bit_count(), 'column')}",
+        *[VALUES.get(node.value, f"set to {node.value}")] * (node.value != node.mode),
+        _id(row),
+        TABLES[node.discovery > 0][node.history > 0],
+    )
     return Character(
         row.name,
         scene.model.spot(row.name),
         HEALTH.get(row.mode, "up"),
         sign="ban" if scene.state.is_walled_off(node) else "",
-        tag="back" if back else mode,
-        holds=holds[:1] if node.standing == "dead" else holds,
+        tag="back" if back else row.mode,
+        holds=holds * (node.standing != "dead"),
         title=f"{row.name}: {row.mode}, {row.group.removeprefix('the ') or 'no group'}"
         f"{' (back)' * back}",
     )

@@ -81,7 +81,7 @@ def _character(m: Truncate, s: TruncateState, node: int) -> Character:
         name,
         host_spot(name),
         sign="key" if s.views[node] else "",
-        tag=session,
+        tag=f"{'still ' * bool(s.views[node] and not s.session)}{session}",
         holds=() if rows else (none,),
         stored=", ".join(rows),
         title=f"{name}: {', '.join(said)}",
@@ -141,7 +141,7 @@ TRUNCATE = Views(
             meanings={
                 "g0": "group 0, with the coordinator",
                 "key": "knows the open session",
-                "with bars": "an RPC that is late",
+                "held": "an RPC that is late",
             },
         ),
         panel_of("session", "Session and late RPCs", SESSION, tab="Session"),

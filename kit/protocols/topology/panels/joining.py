@@ -123,14 +123,14 @@ def _stage(scene: Scene) -> Stage:
         who, title = handshake.REMOVED, f"{handshake.REMOVED}: {words[handshake.REMOVED]}"
         sign: Sign = "ban" if zombie.banned else ""
         cast.append(Character(who, f"n:{who}", "gone", sign=sign, tag=tag, title=title))
-    return Stage(names, tuple(cast), (_group0(s),), lines=5)
+    return Stage(names, tuple(cast), (_group0(s),), lines=4)
 
 
 def _member_there(s: ActorState, state: join.MemberState, words: str) -> Character:
     leads = join.tables(s).coordinator == state.name
     holds = [f"asked by {asks.host}" for asks in state.handling]
     if state.call:
-        holds.append("was heard" if state.call == "handled" else "awaits answer")
+        holds.append("has its answer" if state.call == "handled" else "awaits its answer")
     holds += [f"rejects {host}" for host in state.owes[:1]]
     holds += ["stored old write"] * state.stored
     holds += [f"bans {', '.join(state.banned)}"] if state.banned else []
@@ -153,7 +153,7 @@ def _joiner_there(m: Join, s: ActorState, state: join.JoinerState, words: str) -
         f"n:{handshake.JOINER}",
         "down" if state.status == "stopped" else health,
         tag=state.status,
-        holds=(f"{state.host}, start {state.boot}", _papers(m, s, state), *server),
+        holds=(f"id {state.host}, start {state.boot}", _papers(m, s, state), *server),
         title=f"{handshake.JOINER}: {words}",
     )
 

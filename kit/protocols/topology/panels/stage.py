@@ -39,7 +39,7 @@ DECIDES = {
 
 DATA = {0.0: "no data", 0.5: "copying", 1.0: "has data"}
 """What has arrived at a node that comes."""
-SHORT = {"bootstrapping": "joins", "decommissioning": "leaves"}
+SHORT = {"none": "outside", "bootstrapping": "joins", "decommissioning": "leaves"}
 """States that are too long for what stands below a node; its title has them in full."""
 NODE_WAS = re.compile(r"^(\w+): .* → ")
 """A node and the state that it leaves."""
@@ -69,8 +69,8 @@ def _character(scene: Scene, node: NodeFacts, in_use: tuple[int, int]) -> Charac
     lines, title = runs, f"{node.name}: {state}{', coordinator' * node.is_coordinator}"
     tag = "down" if health == "down" and state == "normal" else SHORT.get(state, state)
     if view:
-        tag = f"{tag} v{view.version}".removeprefix("normal ")
-        lines += [f"fence {view.fence_version}"] * (view.fence_version != view.version)
+        tag = f"{tag}, v{view.version}".removeprefix("normal, ")
+        lines += [f"fence still {view.fence_version}"] * (view.fence_version != view.version)
         title += f", version {view.version}, fence {view.fence_version}"
     if share is not None:
         lines.insert(0, DATA[share])
@@ -90,7 +90,7 @@ def _character(scene: Scene, node: NodeFacts, in_use: tuple[int, int]) -> Charac
 def _runs(scene: Scene, node: NodeFacts, at: int) -> Iterator[str]:
     s = scene.state
     if node.is_behind:
-        yield f"lags by {len(s.views) - 1 - s.applied[at]}"
+        yield f"is {len(s.views) - 1 - s.applied[at]} behind"
     doing = _work(scene) if node.is_coordinator else ""
     if doing and doing != DECIDES["rest"]:
         yield doing
@@ -101,7 +101,7 @@ def _runs(scene: Scene, node: NodeFacts, at: int) -> Iterator[str]:
     if s.leftover_at == at and s.leftover:
         yield f"late, session {s.leftover}"
     if node.row.cleanup != "clean":
-        yield "to clean" if node.row.cleanup == "needed" else "cleaning"
+        yield "must clean up" if node.row.cleanup == "needed" else "cleans up"
     elif doing == DECIDES["rest"]:
         yield doing
     if node.row.request:
@@ -125,14 +125,15 @@ def _work(scene: Scene) -> str:
     if not s.started:
         return "starts"
     if s.attempted.command is not None:
-        return "decided"
+        return "has decided"
     task = work.task_of(s, m.setting)
     if s.attempted.failed:
         return "! failed"
     if task.work is None:
         return DECIDES[task.decision.kind]
-    is_due = scene.of(facts.barrier) is None and not scene.half  # there, a disk has one line
-    return f"{'next: ' * is_due}{task.work.name.replace('_', ' ')}"
+    if scene.of(facts.barrier) is not None:
+        return "awaits answers"
+    return f"{'next: ' * (not scene.half)}{task.work.name.replace('_', ' ')}"  # there, one line
 
 
 def _operator(scene: Scene) -> Character:
@@ -198,7 +199,15 @@ def waits(scene: Scene) -> Iterator[Gate]:
 
 
 STAGE = stage_panel(
-    "stage", "Nodes and the barrier", _stage, gates=gates, meanings={"crown": "the coordinator"}
+    "stage",
+    "Nodes and the barrier",
+    _stage,
+    gates=gates,
+    meanings={
+        "crown": "the coordinator",
+        "v2": "the topology version that it works with",
+        "is 2 behind": "2 states that it has not applied",
+    },
 )
 
 

@@ -45,7 +45,7 @@ def _stage(scene: Scene) -> Stage:
         walls=tuple(Wall((names[i],), beyond=names[j]) for i, j in scene.state.cut),
         standing=of_first_node(scene),
         has_strip=True,
-        lines=5,
+        lines=3,
     )
 
 
@@ -179,7 +179,7 @@ VIEWS = staged(
         "Nodes moving to Raft",
         _stage,
         gates=gates,
-        meanings={"pill": "what decides its schema", "1 to 5": NUMBERED},
+        meanings={"pill": "what decides its schema", "phases": NUMBERED},
     ),
     panel_of(
         "phases",

@@ -35,7 +35,6 @@ def _stage(scene: Scene) -> Stage:
         standing=of_cluster(scene),
         has_strip=True,
         tape_key=topology_upgrade.TABLE,
-        lines=4,
     )
 
 
@@ -56,7 +55,7 @@ def _character(scene: Scene, at: int, node: topology_upgrade.TopologyNode) -> Ch
             *[version] * (not node.is_new),
             knows,
             kept[-1] if kept else "by gossip",
-            *["generation"] * made,
+            *["made a generation"] * made,
         ),
         title=f"{'★' * leads}{name} · {version.removesuffix(' version')} · {standing}, {node.view}",
     )  # fmt: skip
