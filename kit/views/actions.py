@@ -105,7 +105,7 @@ def draw_actions(
         if not (gate.missing and any(names.issuperset(gate.missing) for names in absent))
     ]
     number = len(waiting) + len(closed)
-    must_wait = h("summary", f"{number} wait{'s' * (number == 1)}")
+    must_wait = h("summary", f"{counted(number, 'step')} wait{'s' * (number == 1)}")
     count = f"{len(options) - len(refused)} can happen"
     possible = h("summary", "…", title=count, aria_label=f"all actions; {count}")
     impossible = [option for option in refused if not _waits(option[1])]

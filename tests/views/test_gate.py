@@ -340,7 +340,7 @@ def test_a_gate_that_no_refusal_tells_of_is_waited_for() -> None:
     model = build("gossip")
     said = " ".join(part.text() for part in draw_actions(Scene(model, model.start()), (), [CLOSED]))
     assert CLOSED.sentence in said
-    assert "1 waits" in said
+    assert "1 step waits" in said
 
 
 def test_who_has_refused_is_not_waited_for() -> None:
