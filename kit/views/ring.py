@@ -1138,7 +1138,10 @@ def marks(ring: Ring) -> str:
     by_rack = is_by_rack(ring, ring.tables[0])
     lane = "a lane is a rack" if by_rack else "a node keeps its lane where it can"
     said = [*ring.notes, *[f"{out} nodes outside"] * (out > MOST_ASIDE)]
-    said += ["solid: read and written", "hatched: only written", "dashed: planned"]
+    rows = (row for table in ring.tables for row in table.rows.values())
+    kinds = {kind_of(*use) for row in rows for use in row.values()}
+    said += ["solid: read and written"] + ["hatched: only written"] * ("write" in kinds)
+    said += ["dashed: planned"] * ("plan" in kinds or bool(ring.planned))
     said += ["ink outline: changed in this step", lane]
     said += ["small number: what a node knows"] * (ring.known is None)
     return " · ".join(said)

@@ -22,7 +22,7 @@ from kit.protocols.tablets.hosts import Hosts, replica_spot, shard_spot, written
 from kit.protocols.tablets.rules.balance import cluster
 from kit.protocols.tablets.rules.balance.loads import Loads
 from kit.protocols.tablets.rules.balance.planner import WhyAnswer, plan, why
-from kit.protocols.tablets.rules.balance.reasons import load_said, loads_said, reason_said
+from kit.protocols.tablets.rules.balance.reasons import EvensOut, load_said, loads_said, reason_said
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, faults, last_tokens
 from kit.protocols.tablets.rules.replica_sets import Replicas, replica_of, replicas_in
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
@@ -207,19 +207,22 @@ class Balance(Hosts[BalanceState]):
     def move_words(self, before: BalanceState, action: Any, after: BalanceState) -> str:
         """The effect of a move on the loads, and whether the plan had it."""
         place = self.place(before, action.tablet, action.source, action.target)
-        loads = loads_said(self.edition, *self.loads(before).compared(*place))
+        compared = self.loads(before).compared(*place)
+        loads = loads_said(self.edition, *compared)
         answer, by_documents = self.answer(before, action), self.edition == "documents"
         inside = replica_of(action.source).host == replica_of(action.target).host
         here, there = (
             each if inside or by_documents else replica_of(each).host
             for each in (action.source, action.target)
         )
+        is_said = answer.reason == EvensOut(*compared)
+        why = "" if is_said else reason_said(answer.reason, self.edition)
         return (
             f"Tablet {self.labels[action.tablet]} moves from {action.source} to {action.target}; "
             f"{'tablets' if by_documents else 'loads'}: {here} goes from {loads[0]} to {loads[2]}, "
             f"{there} from {loads[1]} to {loads[3]}. The plan "
-            f"{'includes' if answer.moves else 'does not include'} this move: "
-            f"{reason_said(answer.reason, self.edition)}."
+            f"{'includes' if answer.moves else 'does not include'} this move"
+            + (f": {why}." if why else ".")
         )
 
     def move_flows(

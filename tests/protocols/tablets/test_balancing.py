@@ -55,7 +55,7 @@ def test_the_planner_ends_each_balancing_story_with_even_loads(name: str) -> Non
     timeline = led(at(name))
     moves = [timeline.moments[moment] for moment in timeline.path()[1:]]
     assert moves
-    assert all("The plan includes this move: " in move.say for move in moves)
+    assert all("The plan includes this move" in move.say for move in moves)
     m: Any = timeline.model
     assert m.is_even(timeline.state)
     assert [move.milestone for move in moves] == [None] * (len(moves) - 1) + ["no move left"]

@@ -22,6 +22,8 @@ from kit.views.promises import LAMPS
 from kit.views.registry import Views
 
 BAR, THICK = 120.0, 12.0
+MOST_EXACT = 6
+"""Nodes up to which a picture has room for loads as the words have them."""
 MOST_STUCK = 3
 """Replicas without a place that a sentence names, and moves of a plan."""
 
@@ -30,6 +32,7 @@ def grid(m: Balance, s: BalanceState) -> TabletGrid:
     """The tablets of each node, and how large."""
     several = len({node.datacenter for node in m.members}) > 1
     racks = len({(node.datacenter, node.rack) for node in m.members}) > 1
+    digits = 2 if len(m.members) <= MOST_EXACT else 0
     hosts = tuple(
         GridHost(
             node.host,
@@ -40,7 +43,7 @@ def grid(m: Balance, s: BalanceState) -> TabletGrid:
             is_banned=node.role == "excluded",
             tag=load,
         )
-        for node, (_, _, load, _) in zip(m.members, node_loads(m, s, 0), strict=True)
+        for node, (_, _, load, _) in zip(m.members, node_loads(m, s, digits), strict=True)
     )
     sizes = {
         (*m.tables[i], place): m.bytes_of(i)
