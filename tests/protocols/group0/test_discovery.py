@@ -182,7 +182,7 @@ def test_the_known_peers_grow_with_each_request_received() -> None:
     assert "C: knows B, C, waits for B; no group" in words
     drawn = panel(timeline, "peers").draw(scene_at(timeline, timeline.at))
     [node] = [each for each in drawn.walk() if each.key == "n:A"]
-    assert node.text().endswith("A waits: B knows A B")
+    assert node.text().endswith("A waits for B knows A B")
     while not timeline.state.nodes[0].group:
         timeline.forward()
     words = panel(timeline, "peers").wording(scene_at(timeline, timeline.at))

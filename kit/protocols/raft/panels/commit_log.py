@@ -7,7 +7,7 @@ from kit.protocols.raft.commit_log import DISK, Log, Records, text_of
 from kit.views.declared import Badges, Note, Table, panel_of
 from kit.views.panel import Scene
 from kit.views.registry import staged
-from kit.views.stage import Character, Stage, stage_panel
+from kit.views.stage import Character, Stage, Tile, stage_panel
 
 QUEUED = 2
 """Pieces of work that are named on the disk; others are counted."""
@@ -46,14 +46,16 @@ def _stage(scene: Scene) -> Stage:
 def _log(scene: Scene, name: str) -> Character:
     log: Log = scene.state.logs[scene.model.number(name)]
     safe = [row for row in _segments(scene) if row[0] == name and row[2]]
-    empty = "synced" if log.records else "empty"
+    tag = "not synced" if log.buffered else "synced" if log.records else "empty"
     return Character(
         name,
         f"n:{name}",
         "up" if scene.state.up else "down",
-        tag="down" if not scene.state.up else " ".join(log.buffered) or empty,
-        holds=tuple(f"on disk: {' '.join(there)}" for _, _, there, _ in safe[-2:])
-        or ("nothing on disk",),
+        tag=tag if scene.state.up else "down",
+        holds=(
+            *[Tile(" ".join(log.buffered), open=True)] * bool(log.buffered),
+            *(Tile(" ".join(there)) for _, _, there, _ in safe[-1:]),
+        ),
         title=f"{name}: a log; on disk {text_of(log.on_disk)}; in memory {text_of(log.buffered)}",
         kind="part",
     )
@@ -85,7 +87,7 @@ VIEWS = staged(
         meanings={
             "D0": "a data log of the node",
             "M": "its metadata log",
-            "pill": "in memory only",
+            "open": "in memory only",
             "t1": "a table definition",
             "r2": "an entry of Raft's log",
         },

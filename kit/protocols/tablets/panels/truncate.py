@@ -64,8 +64,8 @@ def _stage(scene: Scene) -> Stage:
 
 
 def _client(s: TruncateState) -> Character:
-    tag = "wrote new rows" if s.written else "hears: done" if s.phase == "done" else "truncate"
-    tag = "" if s.phase == "idle" else tag
+    tag = {"idle": "", "done": "hears: done"}.get(s.phase, "waits for its truncate")
+    tag = "wrote new rows" if s.written else tag
     return Character("cl", host_spot(CLIENT), tag=tag, title=f"client: {tag}", kind="client")
 
 

@@ -130,7 +130,8 @@ def _member_there(s: ActorState, state: join.MemberState, words: str) -> Charact
     leads = join.tables(s).coordinator == state.name
     holds = [f"asked by {asks.host}" for asks in state.handling]
     if state.call:
-        holds.append("has its answer" if state.call == "handled" else "awaits its answer")
+        has = "has" if state.call == "handled" else "awaits"
+        holds.append(f"{has} {handshake.JOINER}'s answer")
     holds += [f"rejects {host}" for host in state.owes[:1]]
     holds += ["stored old write"] * state.stored
     holds += [f"bans {', '.join(state.banned)}"] if state.banned else []
