@@ -411,7 +411,8 @@ def _peers_stage(scene: Scene) -> Stage:
 def _peer(scene: Scene, peers: Peers, count: int) -> Character:
     waits, knows = ", ".join(peers.awaited), ", ".join(peers.known)
     own = ("no group", "lowest id" * (peers.name == min(scene.model.contact_points)))
-    tag = f"waits for {waits.replace(', ', ' ')}" if waits else own[1] or own[0]
+    late = str(len(peers.awaited)) if peers.awaited[1:] else waits
+    tag = f"waits for {late}" if waits else own[1] or own[0]
     if count > MOST_NAMED:
         tag = f"{len(peers.answered)} of {len(peers.known)}"
     return Character(

@@ -42,7 +42,7 @@ def _stage(scene: Scene) -> Stage:
 
 def _keeper(scene: Scene, row: NodeRow) -> Character:
     held = (f"gap, then {' '.join(map(str, row.held))}",) if row.held else ()
-    held = held if row.share is None else (f"{row.share:.0%} of the log", *held)
+    held = held if row.share is None else (f"log: {row.share:.0%}", *held)
     answers = row.health == "up"
     share = "" if row.share is None else f", has {row.share:.0%} of the log so far"
     return Character(
@@ -165,7 +165,11 @@ VIEWS = staged(
         "nodes",
         "The nodes that keep the log",
         _stage,
-        meanings={"body": "the members of the CMS", "CMS:": "the members as a node knows them"},
+        meanings={
+            "body": "the members of the CMS",
+            "CMS:": "the members as a node knows them",
+            "log: 33%": "how much of the log it has",
+        },
     ),
     panel_of(
         "members",

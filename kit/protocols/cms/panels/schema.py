@@ -38,7 +38,7 @@ def _stage(scene: Scene) -> Stage:
         tape=tuple(_cards(m, s)) if m.ordered else None,
         messages=sent,
         walls=(Wall((s.cut,), beyond=JOINER),) if s.cut else (),
-        lines=4,
+        lines=5,
         bodies=(("CMS", m.metadata(s, m.newest(s)).members),) if m.ordered else (),
     )
 

@@ -16,7 +16,7 @@ from kit.views.panel import Scene
 from kit.views.stage import Character, Stage, Wall, stage_panel
 
 HEALTH: dict[str, Health] = {"down": "down", "dead": "gone"}
-TABLES = (("no peers, no history", "history, no peers"), ("peers, no history", "peers, history"))
+TABLES = (("both cleared", "history only"), ("peers only", "peers and history"))
 """What ``system.discovery`` and ``system.group0_history`` hold, by whether each holds anything."""
 VALUES = {"": "no upgrade row", "use_pre_raft_procedures": "set to pre-raft"}
 VALUES |= {"use_post_raft_procedures": "set to post-raft"}
@@ -156,7 +156,7 @@ def _in_mode(scene: Scene, row: ModeRow) -> Character:
         scene.model.spot(row.name),
         HEALTH.get(row.mode, "up"),
         sign="ban" if scene.state.is_walled_off(node) else "",
-        tag="back" if back else row.mode,
+        tag="back" if back else row.mode.removesuffix(" mode"),
         holds=holds * (node.standing != "dead"),
         title=f"{row.name}: {row.mode}, {row.group.removeprefix('the ') or 'no group'}"
         f"{' (back)' * back}",

@@ -42,7 +42,7 @@ def _character(scene: Scene, at: int, node: topology_upgrade.TopologyNode) -> Ch
     name, leads = scene.model.names[at], scene.state.leader == at
     version = "newer version" if node.is_new else "older version"
     knows = "building" if node.view == BUILDING else node.view.replace("_", " ")
-    kept = ["has a row"] * (scene.state.rows >> at & 1) + ["reads table"] * node.reads_table
+    kept = ["has a row"] * (scene.state.rows >> at & 1) + ["reads the table"] * node.reads_table
     made = leads and scene.state.has_generation and scene.state.upgrade_state == BUILDING
     standing = node.standing if node.is_up else "down"
     return Character(
@@ -53,7 +53,7 @@ def _character(scene: Scene, at: int, node: topology_upgrade.TopologyNode) -> Ch
         tag=standing,
         holds=(
             *[version] * (not node.is_new),
-            knows,
+            f"knows: {knows}",
             kept[-1] if kept else "by gossip",
             *["made a generation"] * made,
         ),
