@@ -20,6 +20,7 @@ from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.work import state_of, under_way
 from kit.views.declared import NONE, Alike, Column, Table, of_state, panel_of
 from kit.views.gate import Gate, awaited_gates
+from kit.views.headlines import small, told_as, words_of
 from kit.views.panel import Scene
 from kit.views.stage import Character, Message, Sign, Stage, Wall, stage_panel
 from kit.views.tape import Card
@@ -146,19 +147,20 @@ def _operator(scene: Scene) -> Character:
 
 def _cards(scene: Scene) -> Iterator[Card]:
     for line in history(scene.model, scene.way()):
-        said = line.description.replace("_", " ")
-        short = _in_short(said.split("; "))
+        short = _in_short(line.description.split("; ")).replace("_", " ")
         words = f"{line.state_id} {short}" if line.state_id else short
+        said = line.description.replace("_", " ")
         yield Card(f"card:{line.step}", words, void=not line.state_id, title=said)
 
 
 def _in_short(clauses: list[str]) -> str:
     ways = (each.partition(" → ") for each in clauses)
     now = next((after for before, arrow, after in ways if arrow and ":" not in before), "null")
-    says_more = (each for each in clauses if not each.endswith(": none"))
-    short = f"→ {now}" if now != "null" else NODE_WAS.sub(r"\1 → ", next(says_more, clauses[0]))
-    more = f" +{len(clauses) - 1}" if len(clauses) > 1 else ""
-    return short.replace("advance fence version to", "fence:") + more
+    if now != "null":
+        return small(told_as(words_of("topology").chapters, now)) or now
+    says_more = (each for each in clauses if not each.endswith((": none", "needed")))
+    short = NODE_WAS.sub(r"\1 → ", next(says_more, clauses[0]))
+    return short.replace("advance fence version to", "fence:")
 
 
 def _messages(scene: Scene) -> Iterator[Message]:
