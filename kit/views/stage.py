@@ -445,16 +445,15 @@ def _blocks(each: Character, looks: Looks) -> Iterator[tuple[float, float, float
         yield y + PILL / 2, min(measured(each.tag, bold=True) + 16, room), PILL
         y += APART
     for line in _lines(each, looks):
-        text = isinstance(line, tuple)
         wide, high = _size(line) if isinstance(line, tuple) else line.size(each.name)
         yield y + high / 2, min(wide, room), high
-        y += high + 2 * (not text)
+        y += high + 2
     if each.stored:
         yield y + 14, min(measured(each.stored) + 14, room), 26
 
 
 def _size(words: Sequence[str]) -> tuple[float, float]:
-    return max(map(measured, words)) + 14, LINE * len(words)
+    return max(map(measured, words)) + 14, LINE * len(words) + 2 * (len(words) > 1)
 
 
 def _lines(each: Character, looks: Looks) -> list[Tile | Row | Paper | Steps | tuple[str, ...]]:
@@ -677,8 +676,9 @@ def _character(laid: _Set, each: Character, was: Character | None, *, acts: bool
             parts += _paper(line, y, wide, high, is_new=str(line) not in had)
         else:
             first = y + 4.5 - (high - LINE) / 2
-            parts += [fresh(0, y, wide, high) if " ".join(line) not in had else None,
-                      *(h("text", words, y=first + LINE * i, text_anchor="middle", class_="soft")
+            look = "soft" if " ".join(line) in had else None
+            parts += [None if look else fresh(0, y, wide, high),
+                      *(h("text", words, y=first + LINE * i, text_anchor="middle", class_=look)
                         for i, words in enumerate(line))]  # fmt: skip
     return h(
         "g",
