@@ -43,10 +43,11 @@ from kit.views.parts import fresh, hatched_disc
 from kit.views.replicas import SIGNS, disk, disk_size, envelope_path
 from kit.views.strip import draw_strip
 from kit.views.tape import BADGE, Card, Tape, at_place, tile
-from kit.views.wires import Place
+from kit.views.wires import STRAIGHT, Body, Place, Way, ground, on, path
 
 WIDE, HIGH = 400.0, 280.0
 """The picture, in units of which a letter has 13: about a pixel each on a phone, two on a desk."""
+WHOLE = Box(WIDE / 2, HIGH / 2, WIDE, HIGH)
 LARGE = 14.6 / 13
 """How much larger letters are on a phone."""
 STRIP, WIDTH = 26.0, 460.0
@@ -63,6 +64,8 @@ MOST_LINES = 2
 MOST_SAID = 3
 """Messages in flight whose words stand at them; of more, at their receivers."""
 MOST_TRAILS, MOST_MESH, MOST_LOW = 12, 5, 14
+ASTRAY = (0, 12, -12, 22, -22, 32, -32)
+"""How far beside its wire an envelope may stand, where it has no room on it."""
 Sign = Literal["key", "ban", ""]
 
 
@@ -289,22 +292,6 @@ def places(
     return tuple(at), tuple(room), looks
 
 
-Way = tuple[Place, Place, Place]
-"""A wire: its start, what it bends to, its end."""
-
-
-def on(way: Way, share: float) -> Place:
-    """The point at a share of a wire."""
-    back, (a, b, c) = 1 - share, way
-    return back * back * a + 2 * back * share * b + share * share * c
-
-
-def path(way: Way) -> str:
-    """A wire as a path."""
-    a, b, c = (f"{at.real:.0f} {at.imag:.0f}" for at in way)
-    return f"M{a}Q{b} {c}"
-
-
 class _Set:
     """A stage that is laid out: what stands on it by name and by key, and the ways between."""
 
@@ -332,16 +319,14 @@ class _Set:
         for name in hub:
             self.cells[name] = Box(WIDE / 2, y - HUB / 2, WIDE, HUB)
             self.at[name] = Place(WIDE / 2, self.top + self.looks.head + 14)
-        self.reach = dict.fromkeys(stage.names, self.looks.head)
         self.side_wide = WIDE / min(max(len(stage.sides), 1), IN_ROW) - 6
         for i, side in enumerate(stage.sides):
             row, column = divmod(i, IN_ROW)
             here = min(len(stage.sides) - row * IN_ROW, IN_ROW)
             x = WIDE * (column + 0.5) / here
             self.at[side.name] = Place(x, floor + self.side_high * (row + 0.5))
-            self.reach[side.name] = self.side_high / 2 - 3
         for each in (*stage.characters, *stage.sides):
-            self.at[each.key], self.reach[each.key] = self.at[each.name], self.reach[each.name]
+            self.at[each.key] = self.at[each.name]
         self.low = {end for side in stage.sides for end in (side.name, side.key)}
         self.foot: dict[str, Place] = {}
         """Where what comes from below ends: under the words of a node."""
@@ -351,13 +336,67 @@ class _Set:
             self.foot[each.name] = self.foot[each.key] = self.at[each.name] + 1j * low
         if self.tape:
             self.at |= self.tape.spots
-            self.reach |= dict.fromkeys(self.tape.spots, 0)
+        self.lines: list[Box] = []
+        """Where wires run that something is on."""
+        self.stand()
 
     def fill_inboxes(self) -> None:
         """Let what is in flight be told at its receivers, where there is room for that."""
         for (_, target, _, look), group in _piles(self.stage).items():
             if look != "torn" and target != self.stage.tape_key and self.looks.head > MOST_LOW:
                 self.inboxes[self.name(target)].append((group[0], len(group)))
+        self.stand()
+
+    def stand(self) -> None:
+        """Note what wires go round."""
+        self.bodies: dict[str, Body] = {}
+        if self.tape:
+            self.bodies["tape"] = Body(0j, 0, (Box(WIDE / 2, self.tape.y + 20, WIDE, 40),))
+        for what, _, box in self.outlines():
+            left, _, top, _ = box.edges
+            wide = measured(what)
+            self.bodies[f"body:{left}"] = Body(0j, 0, (Box(left + 12 + wide / 2, top, wide, LINE),))
+        for side in self.stage.sides:
+            at = self.at[side.name]
+            card = Box(at.real, at.imag, self.side_wide, self.side_high - 6)
+            self.bodies[side.name] = Body(at, 0, (card,))
+        there = {each.name: each for each in self.stage.characters}
+        for name in self.stage.names:
+            at, each = self.at[name], there.get(name)
+            boxes = [*self._boxes(each)] if each else [Box(at.real, at.imag + 15, 20)]
+            self.bodies[name] = Body(at, self.looks.head if each else 4, tuple(boxes))
+        self.ground = ground(tuple(self.bodies.values()), WHOLE, STRAIGHT)
+
+    def _boxes(self, each: Character) -> Iterator[Box]:
+        """What stands at a head."""
+        at, r = self.at[each.name], self.looks.head
+        for y, wide, high in _blocks(each, self.looks):
+            yield Box(at.real, at.imag + y, wide, high)
+        if each.leads:
+            yield Box(at.real, at.imag - r - 7, 24, 14)
+        if each.sign:
+            yield Box(at.real + r + 8, at.imag - r * 0.8, 20, 14)
+        lines, others = self.inbox(each.name)
+        if high := LINE * (sum(len(said) for _, said in lines) + (others > 0)):
+            low = self.foot[each.name]
+            yield Box(low.real, low.imag + high / 2, self.looks.wide - 8, high)
+
+    def outlines(self) -> Iterator[tuple[str, list[str], Box]]:
+        """What encloses the members of a body: one line around all who stand side by side."""
+        rows = defaultdict[float, list[str]](list)
+        for name in sorted(self.cells, key=lambda name: self.cells[name].x):
+            rows[self.cells[name].y].append(name)
+        below = self.looks.head + 10 + APART + LINE * self.looks.lines
+        for (what, members), row in product(self.stage.bodies, rows.values()):
+            for inside, group in groupby(row, key=members.__contains__):
+                if inside:
+                    names = [*group]
+                    first, last = self.cells[names[0]].edges, self.cells[names[-1]].edges
+                    left, right, top = first[0] + 3, last[1] - 3, first[2] + 6
+                    low = max(self.at[name].imag for name in names) + below
+                    low = min(first[3] - 1, low)
+                    middle = (left + right) / 2, (top + low) / 2
+                    yield what, names, Box(*middle, right - left, low - top)
 
     def inbox(self, name: str) -> tuple[list[tuple[Message, tuple[str, ...]]], int]:
         """What an inbox has room for, each in one line or two, and how many others there are."""
@@ -380,32 +419,28 @@ class _Set:
         """The wire between two parts; None: there is no such. Without a target nobody knows yet
         where it will arrive.
         """
-        start, end = self.at.get(source), self.at.get(target)
-        if target == "":
-            end = Place(WIDE / 2, self.bottom - 40)
-        if start is None or end is None:
+        start, end = self._end(source, target), self._end(target, source)
+        if start is None or end is None or abs(start.at - end.at) < 1:
             return None
-        reach, far = self.reach.get(source, 0), self.reach.get(target, 0)
-        if source in self.low and target in self.foot:
-            start, end, reach, far = self._up(start, target), self.foot[target], 0, 0
-        elif target in self.low and source in self.foot:
-            start, end, reach, far = self.foot[source], self._up(end, source), 0, 0
-        across, bend = end - start, 0j
-        if abs(across) < 1:
-            return None
-        if start.imag == end.imag and any(
-            at.imag == start.imag and abs(start - at) + abs(at - end) < abs(across) + 1
-            and at not in (start, end) for at in map(self.at.get, self.cells) if at
-        ):  # fmt: skip
-            bend = 1j * min(60.0, abs(across) / 5) * (1 if start.imag < self.middle else -1)
-        middle = (start + end) / 2 + bend
-        out, back = middle - start, middle - end
-        return start + out / abs(out) * reach, middle, end + back / abs(back) * far
+        return self.ground.way(start, end)
+
+    def _end(self, name: str, other: str) -> Body | None:
+        """Where a wire to or from another part ends."""
+        at, body = self.at.get(name), self.bodies.get(name)
+        if name in self.low and other in self.foot and at and body:
+            return replace(body, at=self._up(at, other))
+        if other in self.low and name in self.foot:
+            return Body(self.foot[name], 0)
+        if self.tape and name in self.tape.spots:
+            return replace(self.bodies["tape"], at=self.tape.spots[name])
+        at = at if name else Place(WIDE / 2, self.bottom - 40)
+        return body or (Body(at, 10 * (name in self.at)) if at else None)
 
     def _up(self, card: Place, node: str) -> Place:
         """Where on the upper edge of a card at the side the way to a node begins."""
         out = self.side_wide / 2 - 20
-        x = min(max(self.at[node].real, card.real - out), card.real + out)
+        is_first = card.imag == self.at[self.stage.sides[0].name].imag  # else between two of these
+        x = min(max(self.at[node].real if is_first else WIDE / 2, card.real - out), card.real + out)
         return Place(x, card.imag - self.side_high / 2 + 3)
 
     @property
@@ -419,16 +454,13 @@ class _Set:
             yield Box(WIDE / 2, self.tape.y + 20, WIDE, 42)
         if self.bottom < HIGH:
             yield Box(WIDE / 2, (self.bottom + HIGH) / 2, WIDE, HIGH - self.bottom)
-        for each in self.stage.characters:
-            at, r = self.at[each.name], self.looks.head
-            yield Box(at.real, at.imag, 2 * r + 2, r)
-            yield Box(at.real, at.imag - 7 * each.leads, r, 2 * r + 2 + 14 * each.leads)
-            for y, wide, high in _blocks(each, self.looks):
-                yield Box(at.real, at.imag + y, wide, high)
-            lines, others = self.inbox(each.name)
-            if high := LINE * (sum(len(said) for _, said in lines) + (others > 0)):
-                low = self.foot[each.name]
-                yield Box(low.real, low.imag + high / 2, self.looks.wide - 8, high)
+        for body in self.bodies.values():
+            at, r = body.at, body.reach
+            if r:
+                yield Box(at.real, at.imag, 2 * r + 2, r)
+                yield Box(at.real, at.imag, r, 2 * r + 2)
+                yield Box(at.real, at.imag, 1.5 * r, 1.5 * r)
+            yield from body.boxes
 
     def columns(self) -> Iterator[Box]:
         """Where lines run from the characters to those who stand below them."""
@@ -609,24 +641,13 @@ def _asking(laid: _Set) -> Iterator[Frag]:
 
 
 def _bodies(laid: _Set) -> Iterator[Frag]:
-    """What encloses the members of a body: one line around all who stand side by side."""
-    rows = defaultdict[float, list[str]](list)
-    for name in sorted(laid.cells, key=lambda name: laid.cells[name].x):
-        rows[laid.cells[name].y].append(name)
-    below = laid.looks.head + 10 + APART + LINE * laid.looks.lines
-    for (what, members), row in product(laid.stage.bodies, rows.values()):
-        for inside, group in groupby(row, key=members.__contains__):
-            if not inside:
-                continue
-            names = [*group]
-            first, last = laid.cells[names[0]], laid.cells[names[-1]]
-            left, top = first.edges[0] + 3, first.edges[2] + 6
-            low = min(first.edges[3] - 1, max(laid.at[name].imag for name in names) + below)
-            box = h("rect", x=round(left), y=round(top), width=round(last.edges[1] - left - 3),
-                    height=round(low - top), rx=14, class_="body-of")  # fmt: skip
-            words = h("text", what, x=round(left) + 12, y=round(top) + 4, class_="said soft")
-            yield h("g", h("title", f"{what}: {', '.join(names)}"), box, words,
-                    k=f"body:{what}:{names[0]}")  # fmt: skip
+    for what, names, outline in laid.outlines():
+        left, _, top, _ = map(round, outline.edges)
+        box = h("rect", x=left, y=top, width=round(outline.width), height=round(outline.height),
+                rx=14, class_="body-of")  # fmt: skip
+        words = h("text", what, x=left + 12, y=top + 4, class_="said soft")
+        yield h("g", h("title", f"{what}: {', '.join(names)}"), box, words,
+                k=f"body:{what}:{names[0]}")  # fmt: skip
 
 
 def halo(kind: Kind, reach: float) -> Frag:
@@ -906,12 +927,12 @@ def _on_wires(laid: _Set, letters: Sequence[_Letter]) -> tuple[list[Frag], list[
         if way is None:
             continue
         ways.append(way)
-        length = abs(way[2] - way[0])
+        length = abs(way[3] - way[0]) or 1
         came = any(each.at > 0.5 and each.look != "torn" for _, each in those)
         keys = ":".join((a, b))
         wires.append(h("path", d=path(way), k=f"wire:{keys}",
                        class_="wire taken" if came else "wire"))  # fmt: skip
-        shown = sorted(those, key=lambda pair: pair[0])
+        shown, across = sorted(those, key=lambda pair: pair[0]), 1j * (way[3] - way[0]) / length
         shares = [i / 20 for i in range(2, 19)]
         free = [share for share in shares if pinned.is_free(_around(on(way, share)))]
         if not free:  # that something came, the wire itself says
@@ -920,23 +941,24 @@ def _on_wires(laid: _Set, letters: Sequence[_Letter]) -> tuple[list[Frag], list[
             wires += (h("g", h("title", each.title), line, k=each.key) for each in opened)
             shown, free = [pair for pair in shown if pair[1] not in opened], shares
         for i, (share, each) in enumerate(shown):
-            nth = int((i + 0.5) * len(free) / len(shown))
-            at = free[nth] if len(shown) > 1 else min(free, key=lambda place: abs(place - share))
-            place = on(way, at)
-            if (free[-1] - free[0]) * length < 31 * len(shown):  # beside one another on a short one
-                place += 12j * (way[2] - way[0]) / length * (-1) ** i * (len(shown) > 1)
+            wish = free[int((i + 0.5) * len(free) / len(shown))] if len(shown) > 1 else share
+            near = sorted(shares, key=lambda at: abs(at - wish))
+            places = (on(way, at) + out * across for out, at in product(ASTRAY, near))
+            free_places = (
+                at for at in places if pinned.is_free(box := _around(at)) and WHOLE.holds(box)
+            )
+            place = next(free_places, on(way, wish))
             drawn.append((each, place))
             pinned.cover(_around(place))
-            laid.at[each.key], laid.reach[each.key] = place, 10
+            laid.at[each.key] = place
     wishes = [(each.key, _beside(place, each.words)) for each, place in drawn if each.words]
-    inside = Box(WIDE / 2, HIGH / 2, WIDE, HIGH)
     r = 2 * laid.looks.head
     heads = [Box(laid.at[x].real, laid.at[x].imag, r, r) for x in laid.cells]
     dots = (on(way, i / 32) for way in ways for i in range(33))
-    lines = (Box(at.real, at.imag, 3, 3) for at in dots)
+    laid.lines = [Box(at.real, at.imag, 3, 3) for at in dots]
     seats = seated(
-        ((key, filter(inside.holds, boxes)) for key, boxes in wishes),
-        [*pinned.boxes, *lines, *heads],
+        ((key, filter(WHOLE.holds, boxes)) for key, boxes in wishes),
+        [*pinned.boxes, *laid.lines, *heads],
     )
     labels = [
         h("text", each.words, x=round(seat.x, 1), y=round(seat.y + 4.5, 1), text_anchor="middle",
@@ -1014,7 +1036,7 @@ def _wall(laid: _Set, wall: Wall) -> Frag:
         title = f"{title} and {wall.beyond}"
     edges = [*(_across(laid, wall) if wall.beyond else _between(laid, {*wall.group}))]
     pen = "".join(f"M{a.real:.0f} {a.imag:.0f}L{b.real:.0f} {b.imag:.0f}" for a, b in edges)
-    room, sheet = measured(wall.words) + 4, Sheet((*laid.taken(), *laid.columns()))
+    room, sheet = measured(wall.words) + 4, Sheet((*laid.taken(), *laid.columns(), *laid.lines))
     spots = (a + (b - a) * i / 12 for i in (6, 11, 1, 9, 3, 10, 2, 8, 4) for a, b in edges)
     boxes = (
         Box(at.real, at.imag, room, 24) for at in spots if room < 2 * at.real < 2 * WIDE - room
@@ -1046,7 +1068,7 @@ def _wall(laid: _Set, wall: Wall) -> Frag:
 
 def _across(laid: _Set, wall: Wall) -> Iterator[tuple[Place, Place]]:
     if way := laid.way(wall.group[0], wall.beyond):
-        middle, out = on(way, 0.5), (way[2] - way[0]) / abs(way[2] - way[0])
+        middle, out = on(way, 0.5), (way[3] - way[0]) / abs(way[3] - way[0])
         yield middle - 14j * out, middle + 14j * out
 
 

@@ -40,6 +40,8 @@ LANES = (22, -60, *BENDS[1:])
 """The same of one that is not short: where it has to bend to its left, the way back is there, too,
 so it goes further out.
 """
+STRAIGHT = tuple(sorted(BENDS, key=abs))
+"""The same where both directions share a wire."""
 TWO_LANES = 150.0
 """From how far apart each direction keeps to its right; nearer ones share a wire, and the room at
 its outer side is for words.
@@ -110,9 +112,11 @@ def bounds(points: Iterable[Place]) -> Box:
 class Ground:
     """What stands in a picture, and the ways between."""
 
-    def __init__(self, bodies: tuple[Body, ...], inside: Box) -> None:
+    def __init__(
+        self, bodies: tuple[Body, ...], inside: Box, bends: tuple[float, ...] = ()
+    ) -> None:
         self.bodies: list[Bounded] = [(body, body.around) for body in bodies]
-        self.inside = inside
+        self.inside, self.bends = inside, bends
         self.known: dict[tuple[Body, Body], tuple[float, Way]] = {}
 
     def taken(self) -> Iterator[Box]:
@@ -142,10 +146,14 @@ class Ground:
         ends = (start, start.around.widened(AIR)), (end, end.around.widened(AIR))
         least = 3 * STEPS
         has_lanes = min(start.reach, end.reach) >= HEADLESS  # what comes from the log goes one way
-        for curve in self._curves(start.at, end.at, LANES if has_lanes else BENDS):
+        bends = self.bends or (LANES if has_lanes else BENDS)
+        for curve in self._curves(start.at, end.at, bends):
             if not least and not _is_short(curve):
                 continue
-            crossed, first, last = self._seen(curve, *ends, own, max(least, 1))
+            most = max(least, 1)
+            crossed, first, last = self._seen(curve, *ends, own, most)
+            if crossed >= most:
+                continue
             way = cut(curve, first, last)
             hidden = (not start.ends(way[0])) + (not end.ends(way[3]))
             yield crossed + hidden / 4, way
@@ -199,7 +207,7 @@ class Ground:
         side = 1j * across / abs(across)
         to_middle = Place(self.inside.x, self.inside.y) - (start + end) / 2
         if abs(across) < TWO_LANES:
-            bends = BENDS
+            bends = self.bends or BENDS
             side = -side if (to_middle * side.conjugate()).real < 0 else side
         for bend, shape in product(bends, shapes):
             out = bend * side * 2 / 3
@@ -273,9 +281,9 @@ def _edge(curve: Way, body: Body, within: float, beside: float) -> float:
 
 
 @lru_cache(64)
-def ground(bodies: tuple[Body, ...], inside: Box) -> Ground:
+def ground(bodies: tuple[Body, ...], inside: Box, bends: tuple[float, ...] = ()) -> Ground:
     """The same ground for the same bodies, with the ways that were found on it."""
-    return Ground(bodies, inside)
+    return Ground(bodies, inside, bends)
 
 
 def on(way: Way, share: float) -> Place:
