@@ -1,8 +1,8 @@
 """The gate before the next step: who is missing stands before it, who has come is behind it.
 
 A family declares what it waits for; whom a refusal names beside that stands before a gate of its
-own (``gates_of``). The first ones are drawn beside the picture, closed ones first, a row each. Who
-is missing does a step of its own by a press, or has its menu.
+own (``gates_of``). The first ones are drawn beside the picture, closed ones first: what may happen
+then, and a row each. Who is missing does a step of its own by a press, or has its menu.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -16,6 +16,7 @@ from kit.masks import majority
 from kit.views.actions import first_waiting, mark, some_of
 from kit.views.busts import Health, head_of, letter_of
 from kit.views.fragment import Frag, copied, h
+from kit.views.headlines import capital, told_as, words_of
 from kit.views.labels import SIZE, brief, measured, tags
 from kit.views.panel import Scene
 from kit.views.parts import fresh, soft
@@ -27,6 +28,10 @@ MOST_TOLD = 40
 """Refusals that are looked at."""
 MOST_COME = 7
 """Nodes that stand behind a gate one by one; of more, they are counted."""
+MOST_LETTERS = 72
+"""Of what is said above a gate without words of its family: two lines of the smallest board."""
+MOST_JOINED = 3
+"""Below so many, all are named in what is said above a gate."""
 MOST_NAMED = 24
 """Nodes that the sentence of a gate names on each side."""
 MISSING, THERE = "Missing: {names}.", "Present: {names}."
@@ -132,6 +137,19 @@ class Gate(Struct, frozen=True):
         return f"{come} of {all_} {know}."
 
     @property
+    def lead(self) -> str:
+        """What may happen once who has done what; or why it must wait."""
+        names = (*self.there, *self.missing)
+        who = " and ".join(names) if self.needed == len(names) < MOST_JOINED else "all"
+        who = f"{self.needed} of {len(names)}" if self.needed < len(names) else who
+        what = capital(self.step.partition(" (")[0])
+        if not self.knows:
+            whole = f"{what} must wait: {self.why}".rstrip(": .")
+            return whole if len(whole) <= MOST_LETTERS else f"{what} must wait:"
+        have = "has" if len(names) == 1 else "have"
+        return f"{what} may follow once {who} {have} {self.knows}:"
+
+    @property
     def decides(self) -> str:
         """The gate of a quorum in words: how many of whom are enough, who is there."""
         names = ", ".join(sorted((*self.there, *self.missing)))
@@ -144,8 +162,8 @@ class Gate(Struct, frozen=True):
 
     @property
     def count(self) -> str:
-        """How many have come, of how many; nothing where nobody is counted."""
-        if not (self.there or self.missing):
+        """How many have come, of how many; nothing where there are no two to count."""
+        if len(self.there) + len(self.missing) < 2:
             return ""
         if len(self.there) + len(self.missing) > self.needed:  # some of them are enough
             return f"{len(self.there)} ({self.needed} needed)"
@@ -260,22 +278,31 @@ def former_gates(scene: Scene, declared: Declared) -> tuple[Gate, ...]:
 def draw_gates(
     scene: Scene, gates: Sequence[Gate], picture: Frag | None = None, before: Sequence[Gate] = ()
 ) -> Frag | None:
-    """Draw the gates of the next step of each part of the model, a row for each, below its name;
-    the cast of a picture has the same heads here. Nothing where nobody waits.
+    """Draw the gates of the next step, a row for each, below what may happen; of several parts of a
+    model the first of each. The cast of a picture has the same heads here. Nothing where nobody
+    waits.
     """
     health, colours = _cast_of(picture) if picture and gates else ({}, {})
-    nearest = {gate.part: gate.step for gate in reversed(gates)}
-    near = [gate for gate in gates if gate.step == nearest[gate.part]]
+    first = {gate.part: gate for gate in reversed(gates)}
+    near = [gate for gate in gates if gate.step == first[gate.part].step]
+    if len(first) > 1:
+        near = [gate for gate in near if gate is first[gate.part]]
     shown: list[Frag] = []
     named = ""
     for at, gate in enumerate(near[:MOST_GATES]):
-        if gate.where and gate.step != named:
-            shown.append(h("b", brief(gate.step)))
+        if gate.step != named:
+            shown.append(h("b", brief(lead_of(scene, gate))))
             named = gate.step
         cast = Cast(tags((*gate.missing, *gate.there)), health, before, colours)
         shown.append(_row(scene, gate, cast, at == 0))
     rest = soft(f"and {len(near) - MOST_GATES} more" if len(near) > MOST_GATES else "")
     return h("div", shown, rest, k="gates", class_="kp-gates", data_rove=True) if shown else None
+
+
+def lead_of(scene: Scene, gate: Gate) -> str:
+    """What stands above the gates of a step: the family's words, else the gate's own."""
+    text = f"{gate.step}\n{gate.knows or gate.why}\n{gate.where}"
+    return told_as(words_of(scene.model.name).gates, text) or gate.lead
 
 
 def _cast_of(picture: Frag) -> tuple[dict[str, str], dict[str, str]]:
@@ -298,7 +325,7 @@ def _row(scene: Scene, gate: Gate, cast: Cast, is_first: bool) -> Frag:
     width, high = post + behind + 8, 2 * _MIDDLE
     return h(
         "div",
-        h("span", gate.where, class_="soft") if gate.where else h("b", brief(gate.title)),
+        h("span", gate.where, class_="soft") if gate.where else None,
         None if heads else h("span", gate.absent),
         h(
             "svg",

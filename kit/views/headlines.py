@@ -83,6 +83,7 @@ class Words(Struct, frozen=True):
     siblings: Mapping[str, str] = {}
     ends: Mapping[str, tuple[str, str]] = {}
     cast: Mapping[str, str] = {}
+    gates: Mapping[str, str] = {}
     within: Sequence[tuple[str, str, str, str]] = ()
     like: Sequence[str] = ()
 
@@ -103,21 +104,25 @@ def words_of(name: str) -> Words:
     read = msgspec.toml.decode(file.read_text(encoding="utf-8"), type=dict[str, Words])
     words = read.get(name, Words())
     headlines, breaks, cast = {**words.headlines}, {**words.breaks}, {**words.cast}
+    gates = {**words.gates}
     for model in words.like:
         headlines = {**headlines, **words_of(model).headlines, **headlines}  # its own come first
+        gates = {**gates, **words_of(model).gates, **gates}
     for world, _, short, model in words.within:
         inner = words_of(model)
         for pattern, head in inner.headlines.items():
             headlines[f"{short}: (?:{pattern})"] = f"{short}: {small(head)}"
+        for pattern, lead in inner.gates.items():
+            gates[f"{world}: (?:{pattern})"] = f"{short}: {small(lead)}"
         breaks |= {f"{world}:{promise}": rows for promise, rows in inner.breaks.items()}
         cast |= inner.cast
-    return replace(words, headlines=headlines, breaks=breaks, cast=cast)
+    return replace(words, headlines=headlines, breaks=breaks, cast=cast, gates=gates)
 
 
 def told_as(own: Mapping[str, str], text: str) -> str:
     """What a text becomes by the first pattern that it matches; empty if by none."""
     matches = ((re.match(pattern, text, re.MULTILINE), words) for pattern, words in own.items())
-    return next((_capital(match.expand(words)) for match, words in matches if match), "")
+    return next((capital(match.expand(words)) for match, words in matches if match), "")
 
 
 def chapter(name: str, milestone: str, text: str, begun: Sequence[str]) -> str:
@@ -133,7 +138,7 @@ def chapter(name: str, milestone: str, text: str, begun: Sequence[str]) -> str:
             plain, exact = match.expand(words), _STATE.search(milestone)
             plain += f"\n{exact[1]}" if plain and exact and "\n" not in plain else ""
             break
-    plain = _capital(plain) if plain else plain
+    plain = capital(plain) if plain else plain
     if not begun:
         return plain or BEGIN
     again = AGAIN if plain in begun[:-1] else plain
@@ -144,7 +149,7 @@ def break_told(name: str, promise: str, witness: str) -> tuple[str, ...]:
     """The headline of a broken promise and its facts, where the family has its own."""
     for pattern, *words in zip(*[iter(words_of(name).breaks.get(promise, ()))] * 4, strict=True):
         if match := re.match(pattern, witness):
-            return tuple(_capital(match.expand(each)) for each in words)
+            return tuple(capital(match.expand(each)) for each in words)
     return ()
 
 
@@ -159,14 +164,14 @@ def headline(say: str) -> tuple[str, str]:
     further = " ".join(rest)
     if len(first.split()) > MOST_WORDS:
         ways = [
-            (bool(_OPEN.search(head)), more[:1].islower(), -len(head.split()), head, _capital(more))
+            (bool(_OPEN.search(head)), more[:1].islower(), -len(head.split()), head, capital(more))
             for head, more in _cut(first.rstrip(".;"))
             if LEAST_WORDS <= len(head.split()) <= MOST_WORDS
         ]
         if ways:
             *_, head, more = min(ways, key=lambda way: way[:3])
-            return head, _capital(" ".join(filter(None, [more, further])))
-    return first.rstrip(".;"), _capital(further)
+            return head, capital(" ".join(filter(None, [more, further])))
+    return first.rstrip(".;"), capital(further)
 
 
 def act_words(scene: Scene, action: Any) -> str:
@@ -203,7 +208,7 @@ def _cut(first: str) -> Iterator[tuple[str, str]]:
         if result.startswith("it "):
             result = f"{_subject(first)} {result[3:]}"
         if not result.startswith("It "):
-            yield _capital(result), f"{_capital(first[: cut.start()])}. {known}".rstrip()
+            yield capital(result), f"{capital(first[: cut.start()])}. {known}".rstrip()
     for cut in _CUTS.finditer(first):
         head, more = first[: cut.start()], first[cut.end() :].removeprefix("that ")
         if more.startswith("("):
@@ -215,7 +220,7 @@ def _cut(first: str) -> Iterator[tuple[str, str]]:
         elif _VERB.match(more):
             more = f"{_subject(first)} {more}"
         if cut[0] != " ":  # the others cut a phrase off: only where there is no other way
-            more = _capital(more)
+            more = capital(more)
         yield head.rstrip(","), f"{more}. {known}".rstrip()
 
 
@@ -227,7 +232,7 @@ def _subject(sentence: str) -> str:
     return word if word.isalnum() and word.upper() == word and second != "and" else "It"
 
 
-def _capital(words: str) -> str:
+def capital(words: str) -> str:
     """The same as the begin of a sentence, unless it begins with a name (``ks``)."""
     word = words.partition(" ")[0].rstrip(":,")
     is_plain = word == "a" or (len(word) > 1 and word.isalpha() and word.islower())

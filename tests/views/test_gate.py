@@ -64,13 +64,15 @@ def test_a_gate_opens_with_enough() -> None:
     assert "is open. 2 of 3 have applied epoch 2 (2 needed)." in OPEN.sentence
 
 
-def test_the_gates_of_the_next_step_stand_below_its_name() -> None:
+def test_the_gates_of_the_next_step_stand_below_what_may_happen() -> None:
     """Each names its range; those of a later step wait till then."""
-    gate = Gate("g", "switch reads (bootstrap X)", "", (), ("A",), 1, where="(0, 100]")
+    knows = "applied epoch 2"
+    gate = Gate("g", "switch reads (bootstrap X)", knows, (), ("A",), 1, where="(0, 100]")
     other = replace(gate, thing="h", where="(100, 200]")
     drawn = over(gate, other, replace(gate, thing="i", where="", what="finish"))
     assert drawn is not None
-    assert [part.text() for part in drawn.walk() if part.tag == "b"] == [gate.what]
+    lead = "Switch reads may follow once A has applied epoch 2:"
+    assert [part.text() for part in drawn.walk() if part.tag == "b"] == [lead]
     assert [part.text() for part in classed(drawn, "soft")] == ["(0, 100]", "(100, 200]"]
 
 

@@ -147,7 +147,7 @@ def test_one_world_steps_alone_in_a_live_player(desk: MakeDesk) -> None:
     run.goto(model.moments[2])
     made = desk(Player(run, controls=False))
     page = made.page
-    gate = page.locator(".kp-stage .gate", has_text="topology").first
+    gate = page.locator(".kp-stage .kp-gates b", has_text="Raft:").first
     before = gate.text_content()
     page.locator(".kp-pop.more > summary").click()
     page.locator(".actions").locator("button:has-text('epochs: apply D')").first.click()

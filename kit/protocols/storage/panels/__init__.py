@@ -31,8 +31,10 @@ def gates(scene: Scene) -> Iterator[Gate]:
     newest, number = len(m.views(s)) - 1, count()
     conditions = ((edge, condition) for edge in m.newest(s).edges for condition in edge.conditions)
     for edge, condition in conditions:
+        several = sum(isinstance(each, MajorityKnows | AllKnow) for each in edge.conditions) > 1
         if isinstance(condition, MajorityKnows | AllKnow) and condition.age <= newest:
             replicas = m.history.names(condition.replicas)
+            where = "its range" if len(replicas) > 1 else ", ".join(replicas)
             missing = tuple(m.history.replicas[i] for i in condition.missing(s, newest))
             yield Gate(
                 f"barrier:{next(number)}",
@@ -41,6 +43,7 @@ def gates(scene: Scene) -> Iterator[Gate]:
                 tuple(name for name in replicas if name not in missing),
                 missing,
                 condition.needed if isinstance(condition, MajorityKnows) else len(replicas),
+                where=where if several else "",
             )
 
 
