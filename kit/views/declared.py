@@ -372,6 +372,8 @@ def panel_of(
 Badges: TypeAlias = Iterable[tuple[str, ...]]
 LOOKS = {"": "badge", "plain": "plain", "busy": "badge busy", "alarm": "badge alarm"}
 """How a badge looks: the counter is plain."""
+MOST_CHIPS = 2
+"""Beside the counter."""
 
 
 def status(
@@ -381,9 +383,14 @@ def status(
 ) -> Panel:
     """Make the status line of badges: what each is about, its words, and whether it is *busy*,
     *alarm* or *plain*; and, where there is more to say, a title. One without words is not there.
+    Of those that are not plain there are few, alarms first.
     """
 
     def draw(scene: Scene) -> Frag:
+        rows = [row for row in badges(scene) if row[1]]
+        chips = sorted(
+            (row for row in rows if row[2] != "plain"), key=lambda row: row[2] != "alarm"
+        )
         drawn = [
             h(
                 "li",
@@ -392,8 +399,8 @@ def status(
                 class_=LOOKS[look],
                 title=" ".join(title) or None,
             )
-            for key, words, look, *title in badges(scene)
-            if words
+            for key, words, look, *title in rows
+            if look == "plain" or (key, words, look, *title) in chips[:MOST_CHIPS]
         ]
         return h("ul", drawn, class_="badges", aria_label="status")
 

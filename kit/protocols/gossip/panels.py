@@ -90,7 +90,7 @@ def _state(row: ChangeRow) -> str | Frag:
 def _badges(scene: Scene) -> Badges:
     count = len({row.version for row in scene.of(facts.versions)})
     lost = sum(row.overwritten for row in scene.of(facts.changes))
-    yield "versions", counted(count, "version"), "busy" if count > 1 else ""
+    yield "versions", f"{counted(count, 'version')} of the schema", "busy" if count > 1 else ""
     apart = scene.model.carrier.apart(scene.state.network)
     sides = f"partition: {scene.model.carrier.sides(apart)}" if apart else ""
     yield "split", sides, "alarm"
@@ -224,9 +224,10 @@ def _join_badges(scene: Scene) -> Badges:
     news, state = facts.news(scene.model, scene.state), scene.state
     behind = sum(len(missing) for *_, missing in news)
     yield "heard", f"yet to hear: {behind}" if behind else "all have heard", "busy" * bool(behind)
-    yield "streams", counted(state.streams, "stream"), ""
-    yield "writes", f"{counted(state.acknowledged.bit_count(), 'write')} acked", ""
     yield "cut", f"{state.cut_off} is cut off" if state.cut_off else "", "alarm"
+    acked = state.acknowledged.bit_count()
+    yield "streams", counted(state.streams, "stream") if state.streams else "", ""
+    yield "writes", f"{counted(acked, 'write')} acknowledged" if acked else "", ""
 
 
 JOIN_VIEWS = staged(

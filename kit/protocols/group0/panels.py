@@ -270,8 +270,8 @@ def _badges(scene: Scene) -> Badges:
         yield "leader", f"term {state.term}: {names[state.leader]} leads", ""
     else:
         yield "leader", f"! leader {names[state.leader]} is down", "alarm"
-    yield "quorum", *(("✓ quorum", "") if up >= needed else ("! no quorum", "alarm"))
-    yield "deposed", f"… {', '.join(wrong)} deposed" if wrong else "", "busy"
+    yield "quorum", "" if up >= needed else "! no quorum", "alarm"
+    yield "deposed", f"{', '.join(wrong)} deposed" if wrong else "", "busy"
 
 
 def _status(scene: Scene) -> str:
@@ -452,7 +452,11 @@ def _groups(scene: Scene) -> str:
 
 
 def _discovery_badges(scene: Scene) -> Badges:
-    yield "groups", _groups(scene), "alarm" if len(groups(scene.state)) > 1 else ""
+    yield (
+        "groups",
+        _groups(scene) if groups(scene.state) else "no group yet",
+        "alarm" if len(groups(scene.state)) > 1 else "",
+    )
     yield "seeds", "! two groups can form" if _warning(scene) else "", "busy"
 
 

@@ -86,7 +86,11 @@ def _badges(scene: Scene) -> Badges:
     rounds = " and ".join(row.ballot for row in scene.of(facts.proposers))
     yield "ballots", f"ballot {rounds}" if rounds else "", "busy"
     phase = scene.state.nodes[0].phase if scene.model.becomes else 0
-    yield "members", ("", "members change", "new members")[phase], "busy" if phase == 1 else ""
+    yield (
+        "members",
+        ("", "members are changing", "the members have changed")[phase],
+        "busy" if phase == 1 else "",
+    )
 
 
 VIEWS = staged(

@@ -124,9 +124,9 @@ class RequestRow(Struct, frozen=True):
 _PHASES: tuple[Phase, ...] = ("waiting", "open", "done", "failed", "open")
 
 
-def session(m: Storage, s: StorageState) -> int | None:
-    """The session that is open by the newest epoch, 0 for none; None: there is never one."""
-    return m.newest(s).session if any(epoch.session for epoch in m.history.epochs) else None
+def session(m: Storage, s: StorageState) -> int:
+    """The session that is open by the newest epoch, 0 for none."""
+    return m.newest(s).session
 
 
 def computed(m: Storage, s: StorageState) -> int:

@@ -89,7 +89,7 @@ def gates(scene: Scene) -> Iterator[Gate]:
 
 
 def _badges(scene: Scene) -> Badges:
-    words = ("… undecided", "✓ commit", "✗ abort")[scene.state.tm]
+    words = ("undecided", "✓ commit", "✗ abort")[scene.state.tm]
     yield "heard", f"heard {scene.state.heard.bit_count()} of {scene.model.rms}", "plain"
     yield "decision", words, "" if scene.state.tm else "busy"
 

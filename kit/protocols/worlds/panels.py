@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from kit.errors import counted
 from kit.model.timeline import PassedStep
 from kit.protocols.worlds.alignment import TITLES, WORLDS, Meeting
 from kit.protocols.worlds.side_by_side import placed
@@ -204,14 +205,13 @@ def _draw_rows(scene: Scene) -> Frag:
 
 SIGNS = {True: "=", False: "≠"}
 ROWS = Panel("rows", "What is the same (=), and what differs (≠)", _draw_rows, tab="Alike or not")
+VERDICTS = {"alike": "the same in both", "differs": "here they differ"}
 
 
 def _badges(scene: Scene) -> Badges:
     met, every = _meeting_of(scene), scene.model.aligned.met
-    if met is None:
-        yield "row", f"{len(every)} rows", "plain"
-    else:
-        yield "row", f"{every.index(met) + 1}/{len(every)} {met.row.verdict}", "busy"
+    yield "rows", counted(len(every), "comparison"), "plain"
+    yield "row", "" if met is None else VERDICTS[met.row.verdict], "busy"
 
 
 VIEWS = Views(

@@ -92,9 +92,9 @@ def _badges(scene: Scene) -> Badges:
     m, s = scene.model, scene.state
     newest = len(scene.of(facts.log))
     behind = sum(node.log.epoch < newest for node in s.nodes)
+    yield "epoch", f"epoch {newest}", "plain"
     yield "cms", f"CMS: {', '.join(m.named(m.cms))}", ""
-    yield "epoch", f"epoch {newest}", ""
-    yield "behind", f"{behind} behind" if behind else "", "busy"
+    yield "behind", f"{counted(behind, 'node')} behind" if behind else "", "busy"
     unknown = sum(each.stage == "unknown" for each in s.requests)
     yield "unknown", f"! {counted(unknown, 'outcome')} unknown" if unknown else "", "alarm"
 

@@ -89,8 +89,8 @@ def _badges(scene: Scene) -> Badges:
     newest = m.newest(s)
     has = m.has_quorum(s)
     yield "cms", f"CMS {facts.text(m, newest)}", "busy" * bool(newest.pending)
-    yield "quorum", "events: quorum" if has else "! no events", "alarm" * (not has)
-    yield "data", "data: served" if m.serving(s) else "! data: not all served", ""
+    yield "quorum", "" if has else "! no events", "alarm"
+    yield "data", "" if m.serving(s) else "! not all data can be read", "alarm"
     yield "override", "! override" if s.open else "", "alarm"
 
 

@@ -134,8 +134,8 @@ def _badges(scene: Scene) -> Badges:
     there, new = s.there.bit_count(), (s.there & ~s.old).bit_count()
     by_log = sum(n.is_there and n.log != migration.NO_LOG for n in s.nodes)
     if not scene.model.fresh:
-        yield "versions", f"{new} of {there} new", "busy" if 0 < new < there else ""
-    yield "log", f"{by_log} of {there} by the log", "busy" if 0 < by_log < there else ""
+        yield "versions", f"{new} of {there} upgraded", "busy" if 0 < new < there else ""
+    yield "log", f"{by_log} of {there} use the log", "busy" if 0 < by_log < there else ""
     unlike = ", ".join(row.name for row in scene.of(beliefs) if row.differs)
     yield "unlike", f"! metadata differs: {unlike}" if unlike else "", "alarm"
 

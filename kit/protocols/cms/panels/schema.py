@@ -91,12 +91,11 @@ def _became(row: ChangeRow) -> str | Frag:
 
 def _badges(scene: Scene) -> Badges:
     m, s = scene.model, scene.state
-    yield "world", "ordered by the log" if m.ordered else "by gossip", ""
     if m.ordered:
-        yield "epoch", f"epoch {m.newest(s)}", ""
+        yield "epoch", f"epoch {m.newest(s)}", "plain"
     else:
         count = len({version_of(node.cells) for node in s.nodes if node.is_there})
-        yield "versions", counted(count, "version"), "busy" if count > 1 else ""
+        yield "versions", f"{counted(count, 'version')} of the schema", "busy" if count > 1 else ""
     rejected = len(s.rejected)
     yield "rejected", f"{counted(rejected, 'change')} rejected" if rejected else "", "busy"
     missing = sum(row.missing for row in scene.of(facts.known_rows))

@@ -71,11 +71,13 @@ def _segments(scene: Scene) -> Iterator[tuple[str, int, Records, Records]]:
 
 def _badges(scene: Scene) -> Badges:
     m, s = scene.model, scene.state
-    yield "disk", f"{len(s.disk)} in the disk's queue", "busy" if s.disk else ""
-    yield "waited", f"disk work since {s.change}: {s.waited}" if s.change else "", "busy"
     yield "down", "" if s.up else "the node is down", "alarm"
     gone = m.lost(s)
-    yield "lost", f"{len(gone)} lost here" if gone else "", "plain"
+    yield "lost", f"{len(gone)} lost here" if gone else "", ""
+    waits = f"{len(s.disk)} {'waits' if len(s.disk) == 1 else 'wait'} for the disk"
+    yield "disk", waits if s.disk else "nothing waits for the disk", "busy" if s.disk else ""
+    work = f"{s.waited} done since {s.change}"
+    yield "waited", work if s.change else "", "busy"
 
 
 VIEWS = staged(

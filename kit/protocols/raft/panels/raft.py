@@ -8,7 +8,6 @@ from importlib import import_module
 from inspect import getsource, signature
 from typing import Any
 
-from kit.errors import counted
 from kit.protocols.raft import facts
 from kit.protocols.raft.facts import EntryRow, ServerRow, held_text
 from kit.protocols.raft.library import Persistence, RaftServer, Rpc, StateMachine
@@ -87,14 +86,13 @@ def _badges(scene: Scene) -> Badges:
     rows = scene.of(facts.servers)
     leaders = [row for row in rows if row.role == "leader"]
     leads = ", ".join(f"{row.name} leads term {row.term}" for row in leaders)
-    yield "leader", leads or "nobody leads", "" if leads else "busy"
     asks = ", ".join(f"{row.name} asks for votes" for row in rows if row.role in AT_WORK)
+    yield "leader", leads or "nobody leads" * (not asks), "" if leads else "busy"
     yield "asks", asks, "busy"
-    committed = max(row.server.commit for row in rows)
-    yield "commit", f"committed up to {committed}" if committed else "nothing committed", ""
     joint = facts.in_force(scene.state).is_joint
-    yield "joint", "two groups of members" if joint else "", "busy"
-    yield "answers", counted(len(scene.state.answers), "answer") if scene.state.answers else "", ""
+    yield "joint", "members are changing" if joint else "", "busy"
+    committed = max(row.server.commit for row in rows)
+    yield "commit", f"committed up to {committed}" if committed else "", ""
 
 
 def _columns(scene: Scene) -> list[Column | str]:

@@ -234,7 +234,7 @@ def _badges(scene: Scene) -> Badges:
     yield ("schema", *((f"✓ schema changes{where}", "") if able else _broken("no schema changes")))
     levels = chain(*(facts.level_lines(scene.model, state, side) for side in state.sides()))
     best = max((each for each in levels if each.level == "QUORUM"), key=attrgetter("met"))
-    data = f"QUORUM in {best.met} of {counted(best.ranges, 'range')}"
+    data = f"QUORUM in {best.met} of {best.ranges}"
     yield "data", *(("✓ data at QUORUM", "") if best.standing == "available" else _broken(data))
 
 

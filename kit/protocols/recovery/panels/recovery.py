@@ -221,8 +221,8 @@ def _badges(scene: Scene) -> Badges:
     able, ranges = scene.state.can_change_schema, scene.of(facts.ranges)
     met = sum("QUORUM" in row.levels for row in ranges)
     yield "schema", *(("✓ schema changes", "") if able else ("! no schema changes", "alarm"))
-    less = f"! QUORUM in {met} of {len(ranges)} ranges"
-    yield "data", *(("✓ data at QUORUM", "") if met == len(ranges) else (less, "alarm"))
+    less = f"! QUORUM in {met} of {len(ranges)}", "alarm", "so many of the ranges"
+    yield "data", *(("✓ data at QUORUM", "") if met == len(ranges) else less)
 
 
 VIEWS = staged(

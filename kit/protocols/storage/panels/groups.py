@@ -79,12 +79,10 @@ def _late(scene: Scene) -> Frag | None:
 def _badges(scene: Scene) -> Badges:
     m, s = scene.model, scene.state
     yield m.history.unit, f"{m.history.unit} {m.newest_epoch(s)}", "plain"
-    words = f"placements: {facts.computed(m, s)}"
-    yield "computed", words, "", "how many times placements were computed"
-    yield "rest", *(("= stable", "") if facts.stable(m, s) else ("… moving", "busy"))
-    session = facts.session(m, s)
-    words = "" if session is None else f"session {session or '–'}"
-    yield "session", words, "plain", as_timeuuid(session) if session else ""
+    rest = ("reads equal writes", "") if facts.stable(m, s) else ("in transition", "busy")
+    yield "rest", *rest
+    if session := facts.session(m, s):
+        yield "session", f"session {session} open", "busy", as_timeuuid(session)
 
 
 STATUS = status(_badges)
@@ -97,7 +95,8 @@ VIEWS = panel_of(
         lambda scene: (Column(scene.model.history.unit, _epoch), *KNOWN),
         caption=lambda scene: (
             f"Range {scene.model.history.label}. “Known to” lists the nodes that know no newer "
-            f"{scene.model.history.unit}."
+            f"{scene.model.history.unit}. "
+            f"Placements computed: {facts.computed(scene.model, scene.state)}."
         ),
         kind=lambda pair: moved(pair[0].changed),
         marked=False,

@@ -93,9 +93,9 @@ def _next(scene: Scene) -> str:
 def _badges(scene: Scene) -> Badges:
     plan = scene.of(next_plan)
     moves = len(plan.moves)
-    yield "replicas", f"replicas {sum(map(len, scene.state.replicas))}", "plain"
+    yield "replicas", counted(sum(map(len, scene.state.replicas)), "replica"), "plain"
     none = "sizes unknown" if plan.unknown else "no move left"
-    words = f"plan: {counted(moves, 'move')}" if moves else none
+    words = f"{counted(moves, 'move')} planned" if moves else none
     yield "plan", words, "busy" if moves else ""
     yield "stuck", "a drain is stuck" if plan.stuck else "", "alarm"
 

@@ -171,15 +171,9 @@ def pairs(scene: Scene) -> list[SiblingPair]:
 
 def _badges(scene: Scene) -> declared.Badges:
     s = scene.state
-    idle = not s.transition  # its names leave room for little else
-    yield "tablets", f"tablets {s.map.count}" * idle, "plain"
-    kind = s.map.resize_type
-    yield "decision", f"resize {kind}", "" if kind == "none" else "busy"
-    yield "number", f"number {s.map.resize_seq_number}" * idle, ""
-    yield "growing", "growing mode" * (idle and s.growing), ""
-    yield "state", s.transition, "busy"
-    drained = "barrier {}/{}".format(*_barrier(scene)) * any(_barrier(scene))
-    yield "phase", drained or s.phase, "busy"
+    kind, number = s.map.resize_type, s.map.resize_seq_number
+    yield "tablets", counted(s.map.count, "tablet"), "plain"
+    yield "decision", "" if kind == "none" else f"{kind} {number} is decided", "busy"
 
 
 def standing(scene: Scene) -> Standing:

@@ -92,14 +92,12 @@ def _badges(scene: Scene) -> Badges:
     s, m = scene.state, scene.model
     topology, moving = s.control.topology, sum(bool(row.transitions) for row in s.tablets)
     yield "version", f"version {topology.version}", "plain"
-    yield "state", topology.transition or "no transition state", ""
-    yield "moving", f"{moving} in transition" if moving else "", "busy"
+    yield "coordinator", "! no coordinator" * (s.control.coordinator == NOBODY), "alarm"
+    yield "late", "a late request" if s.late else "", "busy"
+    yield "moving", f"{counted(moving, 'tablet')} changing" if moving else "", "busy"
     yield "balancing", "" if m.balancing else "balancing is off", ""
     if WITHIN_NODE in m.begun:  # where hard links may be made
         yield "copies", "{} linked, {} streamed".format(*facts.copies(m, scene.way())), ""
-    yield "decided", "decided" if s.command else "", "busy"
-    yield "late", "a late RPC" if s.late else "", "busy"
-    yield "coordinator", "! no coordinator" * (s.control.coordinator == NOBODY), "alarm"
 
 
 def gates(scene: Scene) -> Iterator[Gate]:

@@ -110,10 +110,10 @@ def _late(scene: Scene, row: tuple[str, str, bool]) -> str:
 def _badges(scene: Scene) -> Badges:
     s = scene.state
     title = as_timeuuid(s.session) * bool(s.session)
-    yield "session", f"session {s.session or 'none'}", "plain", title
-    yield "phase", f"truncate: {s.phase}", "" if s.phase in ("idle", "done") else "busy"
-    yield "moving", "tablets in transition" * s.moving, "busy"
-    yield "late", "a late RPC" * bool(s.late), "busy"
+    yield "late", "a late request" * bool(s.late), "busy"
+    open_now = f"session {s.session} open" if s.session else "no session open"
+    yield "session", open_now, "busy" * bool(s.session), title
+    yield "moving", "tablets are changing" * s.moving, "busy"
 
 
 SESSION = Table(

@@ -206,7 +206,7 @@ def resting(scene: Scene) -> bool:
 
 def _badges(scene: Scene) -> Badges:
     yield "epoch", f"epoch {scene.model.newest_epoch(scene.state)}", "plain"
-    stable = ("= stable: reads equal writes", "") if resting(scene) else ("… in transition", "busy")
+    stable = ("reads equal writes", "") if resting(scene) else ("in transition", "busy")
     yield "rest", *stable
     if not own_ring(scene):
         return

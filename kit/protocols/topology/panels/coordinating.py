@@ -92,27 +92,28 @@ def _caption(scene: Scene) -> str:
 
 
 def _badges(scene: Scene) -> declared.Badges:
-    s, runs = scene.state, scene.of(facts.barrier)
-    topology, entries = s.topology, scene.of(facts.entries)
+    topology, entries = scene.state.topology, scene.of(facts.entries)
     more = f" +{len(entries) - 1}" if len(entries) > 1 else ""
-    head = "queue empty"
+    head = ""
     if entries:
-        head = f"{STANDINGS[entries[0].standing]} {facts.title(scene.model, entries[0])}{more}"
+        runs = entries[0].standing == "running"
+        head = (
+            f"{facts.title(scene.model, entries[0])}{f': {entries[0].standing}' * (not runs)}{more}"
+        )
     yield "version", f"version {topology.version}", "plain"
     behind = topology.fence_version < topology.version
-    yield "fence", f"fence {topology.fence_version}", "busy" if behind else ""
-    session = topology.session
-    yield "session", f"session {session}" * bool(session), "busy", as_timeuuid(session)
+    yield "coordinator", "! no coordinator" * (scene.state.coordinator == NOBODY), "alarm"
     yield "queue", head, ""
-    yield "barrier", f"barrier {len(runs.answered)}/{len(runs.needs)}" if runs else "", "busy"
-    yield "coordinator", "! no coordinator" if s.coordinator == NOBODY else "", "alarm"
+    session = topology.session
+    yield "session", f"session {session} open" * bool(session), "busy", as_timeuuid(session)
+    yield "fence", "older requests pass" * behind, "busy"
 
 
 def _status(scene: Scene) -> str:
     said = []
     for key, words, _, *more in _badges(scene):
         if words and key != "coordinator":
-            said.append(words.replace("/", " of ") + f" ({', '.join(more)})" * bool(more))
+            said.append(words + f" ({', '.join(more)})" * bool(more))
     return ", ".join(said)
 
 

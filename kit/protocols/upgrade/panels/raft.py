@@ -166,7 +166,7 @@ def _badges(scene: Scene) -> Badges:
     rows = scene.of(facts.nodes)
     behind = min(row.node.position for row in rows)
     able = sum(is_taken for _, is_taken, _ in _answers(scene))
-    yield "phase", f"all: {behind} of 5 phases", "" if behind == 5 else "busy"
+    yield "phase", f"{behind} of 5 phases", "" if behind == 5 else "busy"
     changes = f"schema changes on {able} of {len(rows)}" if able else "! no schema changes"
     yield "schema", changes, "" if able else "alarm"
     yield "waiting", "waiting" if any(row.waits for row in rows) else "", "busy"

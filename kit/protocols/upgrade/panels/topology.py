@@ -160,7 +160,11 @@ def _chart(scene: Scene) -> Frag:
 
 def _badges(scene: Scene) -> Badges:
     enabled = scene.state.has_feature
-    yield "feature", "✓ feature on" if enabled else "feature off", "busy" * (not enabled)
+    yield (
+        "feature",
+        "all are upgraded" if enabled else "not all are upgraded",
+        "busy" * (not enabled),
+    )
     waiting = [name for name, _, waits in _joins(scene) if waits]
     yield "queue", f"waits: {', '.join(waiting)}" if waiting else "", "busy"
 
