@@ -1238,7 +1238,7 @@ def stage_panel(
     example of what may stand there.
     """
     own = {
-        mark: f"{MEANINGS.get(mark, mark).partition(':')[0]}: {words}"
+        mark: f"{MEANINGS[mark].partition(':')[0] if mark in MEANINGS else mark}: {words}"
         for mark, words in (meanings or {}).items()
     }
     meant = {mark: words for mark, words in MEANINGS.items() if mark not in IF_SAID} | own

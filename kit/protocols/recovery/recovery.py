@@ -375,7 +375,7 @@ class Recovery(lost_majority.LostMajority[RecoveryState]):
             why = f"The work of {before.operation} is done"
         ways = {
             "done": f"{subject} has left the cluster",
-            "rolled back": f"{subject} is normal again, and its request has failed",
+            "rolled back": f"{subject} is normal again in the tables, and its request has failed",
         }
         way = f"{self.half_done} goes {'back' if done.failed else 'on'} to {after.operation}"
         return f"{why}, so {ways.get(after.operation, way)}."

@@ -167,7 +167,7 @@ VIEWS = staged(
         _stage,
         meanings={
             "body": "the members of the CMS",
-            "CMS:": "the members as a node knows them",
+            "CMS: A": "the members as a node knows them",
             "log: 33%": "how much of the log it has",
         },
     ),

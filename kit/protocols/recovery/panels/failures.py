@@ -244,7 +244,13 @@ def _broken(words: str) -> tuple[str, str]:
 
 VIEWS = staged(
     _badges,
-    stage_panel("nodes", "Nodes", _stage, gates=gates),
+    stage_panel(
+        "nodes",
+        "Nodes",
+        _stage,
+        gates=gates,
+        meanings={"body": "a datacenter", "joining": "is up, catches up"},
+    ),
     panel_of(
         "presses",
         "Nodes",
