@@ -274,7 +274,7 @@ def test_all_who_are_missing_stand_before_a_gate(model: str) -> None:
             first = [f"gate:{gates[0].thing}:{name}" for name in gates[0].missing]
             assert before[: len(first)] == first or gates[0].absent in drawn.text()
             said = " ".join(part.text() for part in draw_actions(scene, (), gates))
-            assert re.search(r"\d waits?\b", said)
+            assert re.search(r"\d steps? waits?\b", said)
     assert [found.group().strip() for text in quiet for found in WAITING.finditer(text)] == []
 
 

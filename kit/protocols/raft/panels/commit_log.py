@@ -74,8 +74,8 @@ def _badges(scene: Scene) -> Badges:
     yield "down", "" if s.up else "the node is down", "alarm"
     gone = m.lost(s)
     yield "lost", f"{len(gone)} lost here" if gone else "", ""
-    waits = f"{len(s.disk)} {'waits' if len(s.disk) == 1 else 'wait'} for the disk"
-    yield "disk", waits if s.disk else "nothing waits for the disk", "busy" if s.disk else ""
+    queue = f"{len(s.disk)} in the disk's queue" if s.disk else "the disk is idle"
+    yield "disk", queue, "busy" if s.disk else ""
     work = f"{s.waited} done since {s.change}"
     yield "waited", work if s.change else "", "busy"
 
