@@ -34,8 +34,8 @@ every_network = pytest.mark.parametrize("options", NETWORKS, ids=str)
 def test_with_de_duplication_every_network_counts_once(options: dict[str, Any]) -> None:
     """Where B remembers all, no network makes it count twice or answer what it did not count."""
     result = check(counting(**options))
-    assert result.complete
-    assert result.violation is None
+    assert result.complete, result
+    assert result.violation is None, result
     lost = options["drops"] > 0
     assert set(result.unreached) <= ({"done"} if lost else set())
 

@@ -63,8 +63,8 @@ def test_a_later_case_needs_its_safeguard(name: str, case: LaterCase) -> None:
     kept = begun_by(case)
     assert not kept.model.off
     found = _judged(kept.model, case.breaks)
-    assert found.violation is None
-    assert found.complete
+    assert found.violation is None, found
+    assert found.complete, found
 
 
 def test_the_run_ends_before_the_line_that_is_named() -> None:

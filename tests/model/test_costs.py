@@ -208,7 +208,7 @@ def test_what_gossip_and_weak_levels_cost_is_known(
 ) -> None:
     """The cost is met, and nothing else breaks; at the default there is none of it."""
     found = check(build(name, given), max_states=6_000)
-    assert found.violation is None
+    assert found.violation is None, found
     assert broken in [met.property for met in found.costs]
     assert check(build(name), max_states=2_000).costs == ()
     ends_there = check(build(name, given), max_states=6_000, past_costs=False)

@@ -54,8 +54,8 @@ def test_every_network_keeps_its_budgets_and_makes_nothing_up(options: dict[str,
     """On every network nothing comes from nowhere, budgets are kept, a cut link carries nothing."""
     model = counting(holds=1, **options)
     result = check(model, link_properties(model.carrier))
-    assert result.complete
-    assert result.violation is None
+    assert result.complete, result
+    assert result.violation is None, result
 
 
 def test_a_link_that_is_not_really_cut_is_found() -> None:

@@ -65,7 +65,7 @@ def test_a_monitor_is_judged_on_every_run(graph: Edges, first: int, then: int) -
     result = check(model)
     assert result.complete is (expected is None)
     if expected is None:
-        assert result.violation is None
+        assert result.violation is None, result
         return
     assert result.violation is not None
     assert result.violation.property == "order"

@@ -135,7 +135,7 @@ def test_wrapped_actions_survive_being_written_down(action: Any) -> None:
 def test_a_product_is_searched_and_walked_like_any_model() -> None:
     """A product has a timeline, traces and a search without a word of its own."""
     result = check(HOUSE, HOUSE.properties)
-    assert result.complete
+    assert result.complete, result
     assert result.states > 50
     timeline = Timeline(HOUSE)
     for _ in range(6):

@@ -48,8 +48,8 @@ def refined(fine: Any = FINE, coarse: Any = COARSE, **maps: Any) -> Result:
 def test_the_right_map_passes() -> None:
     """Every reachable step of the fine model is its image in the coarse one."""
     result = refined()
-    assert result.violation is None
-    assert result.complete
+    assert result.violation is None, result
+    assert result.complete, result
     assert result.states == 288
 
 
@@ -90,6 +90,6 @@ def test_another_start_is_no_refinement() -> None:
 def test_a_bounded_search_says_so() -> None:
     """A refinement checked in part is not called complete."""
     result = check_refinement(Refinement(FINE, COARSE, project, image), max_states=100)
-    assert result.violation is None
+    assert result.violation is None, result
     assert not result.complete
     assert result.states == 100

@@ -93,7 +93,7 @@ def harmed(model: Any, most: int) -> None:
     model.rests_at_goals = False  # where nothing more can happen a search would end
     both = always("judged", "Each state is judged", judged), step("stepped", "And step", stepped)
     found = check(model, both, monitors=(), max_states=most)
-    assert found.violation is None
+    assert found.violation is None, found
     assert found.complete or found.states == most
 
 

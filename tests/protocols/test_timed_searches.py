@@ -16,5 +16,5 @@ SEARCHES = [search for family in families() for search in family.searches]
 def test_each_timed_search_is_complete_and_breaks_no_promise(search: TimedSearch) -> None:
     """A search that ended early would time something else."""
     found = check(build(search.model, search.parameters), symmetry=search.symmetry)
-    assert found.violation is None
-    assert found.complete
+    assert found.violation is None, found
+    assert found.complete, found

@@ -145,7 +145,7 @@ def test_nothing_is_reported_of_the_sound_model(name: str) -> None:
     """The same search of the model as it is finds nothing, and every *sometimes* is reached."""
     for make in SOUND[name]:
         found = check(make(), max_states=5000)
-        assert found.violation is None
+        assert found.violation is None, found
         assert found.unreached == ()
 
 

@@ -29,8 +29,8 @@ def test_two_phase_commit_has_the_published_number_of_states(rms: int) -> None:
     """All reachable states are visited, none twice; everybody may commit, everybody may abort."""
     result = check(TwoPhase(TwoPhaseParameters(rms)))
     assert (result.states, result.transitions) == COUNTS[rms]
-    assert result.complete
-    assert result.violation is None
+    assert result.complete, result
+    assert result.violation is None, result
     assert result.unreached == ()
     assert result.depth == 3 * rms + 1
     assert result.seconds > 0
@@ -142,7 +142,7 @@ def test_what_is_never_reached_is_named() -> None:
         sometimes("all", "Everybody commits", lambda s: s.committed == 0b111),
     )
     result = check(TwoPhase(), properties)
-    assert result.complete
+    assert result.complete, result
     assert result.unreached == ("twice",)
 
 

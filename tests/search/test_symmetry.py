@@ -88,7 +88,7 @@ def renamed(s: TwoPhaseState) -> tuple[TwoPhaseState, tuple[int, ...]]:
 def test_a_right_symmetry_of_ones_own_is_believed() -> None:
     """Fewer states than without, more than with the model's own."""
     found = check(with_symmetry(renamed), symmetry=True)
-    assert found.complete
+    assert found.complete, found
     assert 80 < found.states < 288
 
 
@@ -200,7 +200,7 @@ def test_far_away_states_are_compared_too() -> None:
 def test_a_part_of_a_large_search_is_compared() -> None:
     """Of a search of many states one in so many is; without symmetry nothing is."""
     found = check(TwoPhase(TwoPhaseParameters(7)), symmetry=True)
-    assert found.complete
+    assert found.complete, found
     assert 10 <= found.compared <= 920 // SHARE + 10
     assert check(TwoPhase(), symmetry=True).compared > 50
     assert check(TwoPhase()).compared == 0

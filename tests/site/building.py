@@ -63,7 +63,7 @@ def assert_counted(models: list[Model[Any, Any]], told: list[str]) -> None:
     """Each page's search was complete, and saw as many states as one here."""
     for model, html in zip(models, told, strict=True):
         result = check(model, progress=None)
-        assert result.complete
+        assert result.complete, result
         assert f"{result.states:,} states" in html, model.name
 
 

@@ -31,7 +31,7 @@ def test_the_picture_has_the_states_of_the_search(rms: int) -> None:
     """States, steps and depth are those that the search counts, by kind and by distance."""
     model = build("twophase", {"rms": rms})
     found, searched = reached(model), check(model)
-    assert found.complete
+    assert found.complete, found
     assert found.number == searched.states
     assert len(found.levels) == searched.depth + 1
     assert sum(count.steps for count in found.counts) == searched.transitions

@@ -101,7 +101,7 @@ def test_with_everything_on_the_search_says_complete() -> None:
     finish(controls.board)
     result = controls.board.result
     assert result is not None
-    assert result.complete
+    assert result.complete, result
     assert f"Complete: {result.states:,} states, no violation." in controls.board.found.value
     assert len(player.timeline.moments) == 1
 

@@ -35,8 +35,8 @@ from tests.views.frames import after, go_on
 def test_no_change_of_cms_members_breaks_a_promise(given: dict[str, Any]) -> None:
     """The search of each configuration is complete."""
     result = check(build("cms", given))
-    assert result.complete
-    assert result.violation is None
+    assert result.complete, result
+    assert result.violation is None, result
 
 
 SERVER: dict[str, Any] = {"edition": "server", "orders": 0}

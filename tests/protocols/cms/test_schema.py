@@ -387,8 +387,8 @@ PAIRS = [(name, invariant) for name, guard in GUARDS.items() for invariant in gu
 def test_each_safeguard_is_enough_where_it_is_needed(name: str, invariant: str) -> None:
     """The configurations are those of test_protects, in which a promise breaks without it."""
     found = check(build("schema", GUARDS[name].breaking(invariant)))
-    assert found.complete
-    assert found.violation is None
+    assert found.complete, found
+    assert found.violation is None, found
 
 
 @pytest.mark.parametrize(
@@ -397,8 +397,8 @@ def test_each_safeguard_is_enough_where_it_is_needed(name: str, invariant: str) 
 def test_a_join_in_the_log_keeps_every_promise_under_faults(faults: dict[str, int]) -> None:
     """Two nodes and a joiner: a cut, a cancel and a write; or a stop and another CMS."""
     found = check(build("schema", {**JOINING, **faults}))
-    assert found.complete
-    assert found.violation is None
+    assert found.complete, found
+    assert found.violation is None, found
 
 
 @pytest.mark.parametrize(

@@ -163,8 +163,8 @@ def test_no_answers_of_replicas_make_a_coordinator_report_a_false_success(
 ) -> None:
     """The search over all answers is complete, and success is reached."""
     found = check(build("coordinator", {"request": f"K1 {kind} QUORUM", **given}))
-    assert found.violation is None
-    assert found.complete
+    assert found.violation is None, found
+    assert found.complete, found
     assert [name for name in found.unreached if name != "failed"] == []
 
 
@@ -248,8 +248,8 @@ def test_a_replica_that_owns_the_range_again_has_no_write_that_it_refused() -> N
 def test_no_message_makes_a_replica_store_a_range_that_is_not_its_own() -> None:
     """Without the membership check a search finds one that does."""
     found = check(build("replica"))
-    assert found.violation is None
-    assert found.complete
+    assert found.violation is None, found
+    assert found.complete, found
     assert found.unreached == ()
     broken = check(build("replica", {}, ("membership-check",)))
     assert broken.violation is not None

@@ -61,7 +61,7 @@ def test_a_bounded_search_breaks_no_promise_within_its_steps(name: str) -> None:
     """A million states hold every run of so many steps. Longer runs are not judged."""
     parameters, steps = BOUNDED[name]
     found, _ = search(parameters, most=BOUND)
-    assert found.violation is None
+    assert found.violation is None, found
     assert not found.complete
     assert found.depth - 1 == steps  # the last level was begun only
 
@@ -157,16 +157,16 @@ def test_without_the_barrier_a_read_misses_a_write_planned_two_epochs_apart(
     assert f"read 2 at epoch {read}" in verbs
     kept = build("dataplane", {"rf": 1})
     clean = check(kept, (), monitors=(missed_between(kept, written, read),))
-    assert clean.violation is None
-    assert clean.complete
+    assert clean.violation is None, clean
+    assert clean.complete, clean
 
 
 @pytest.mark.deep
 def test_no_write_is_lost_without_the_membership_check() -> None:
     """Its harm is data in the wrong place, which clients of one operation don't see."""
     found, _ = search({}, "membership-check", lost=True)
-    assert found.violation is None
-    assert found.complete
+    assert found.violation is None, found
+    assert found.complete, found
 
 
 @pytest.mark.spec("B-028")
@@ -190,8 +190,8 @@ def test_a_majority_of_all_datacenters_does_not_protect_local_quorums() -> None:
         assert found.broken is not None, harm
         assert found.broken.property == harm, (lost, harm)
     found, _ = search({**parameters, "edition": "server"})
-    assert found.violation is None
-    assert found.complete
+    assert found.violation is None, found
+    assert found.complete, found
 
 
 @pytest.mark.deep
@@ -346,7 +346,7 @@ def test_a_search_of_dataplane_reports_the_property_that_was_broken(name: str) -
 def test_a_search_of_dataplane_names_the_goal_that_is_never_reached(name: str) -> None:
     """The search is complete, and nothing is broken."""
     found = check(build("dataplane", UNREACHED[name]))
-    assert found.complete
+    assert found.complete, found
     assert reported(found) == (None, (name,))
 
 

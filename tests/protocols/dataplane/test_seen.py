@@ -210,8 +210,8 @@ def test_no_lag_of_a_coordinator_breaks_a_promise(lag: int) -> None:
     """Coordinators plan up to "lag" epochs behind, and the search is complete."""
     model: Any = build("dataplane", {"rf": 2, "lag": lag})
     found = check(model)
-    assert found.violation is None
-    assert found.complete
+    assert found.violation is None, found
+    assert found.complete, found
     behind = {
         model.newest_epoch(state) - action.epoch
         for state in _planned(model)

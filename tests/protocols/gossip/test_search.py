@@ -79,7 +79,7 @@ def test_concurrent_schema_changes_at_two_nodes_cause_each_known_harm(
 ) -> None:
     """Split brain alone needs a network partition."""
     result = only("gossip", given, (broken,))
-    assert result.violation is None
+    assert result.violation is None, result
     assert broken in [met.property for met in result.costs]
 
 

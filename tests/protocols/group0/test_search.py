@@ -77,8 +77,8 @@ def test_no_reachable_state_breaks_a_promise(name: str) -> None:
     """The search is complete, judges everything, and reaches the goals of the configuration."""
     parameters, states, depth, unreached = CONFIGURATIONS[name]
     result = check(build("group0", parameters))
-    assert result.violation is None
-    assert result.complete
+    assert result.violation is None, result
+    assert result.complete, result
     assert result.unjudged == ()
     assert (result.states, result.depth, result.unreached) == (states, depth, unreached)
 
@@ -92,7 +92,7 @@ def test_a_change_asked_for_once_before_is_judged_anew(dropped: bool) -> None:
     earlier = ("create keyspace ks at A", AGAIN, *["drop table ks.t at B"] * dropped)
     given = {"nodes": 2, "operations": (AGAIN,), "earlier": earlier}
     result = check(build("group0", given))
-    assert result.complete
+    assert result.complete, result
     assert result.violation is None, result.violation
     assert ("success" in result.unreached) != dropped
     elected = build("group0", {**given, "elections": 1}, ("same-id-on-retry",))

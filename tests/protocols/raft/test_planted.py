@@ -433,8 +433,8 @@ def test_a_harmless_mistake_breaks_no_promise(mistake: Mistake) -> None:
     """The search is complete; where the mistake costs an election, no leader is seen."""
     with planted(mistake):
         result = check(mistake.model(), max_states=mistake.states)
-    assert result.violation is None
-    assert result.complete
+    assert result.violation is None, result
+    assert result.complete, result
     assert ("leads" in result.unreached) == bool(mistake.promise)
     if mistake.promise:
         right = check(mistake.model(), max_states=mistake.states)

@@ -177,7 +177,7 @@ def test_a_search_that_leaves_messages_out_is_called_bounded(
 ) -> None:
     """The search's sentence names the bound."""
     result = check(build("raft", {"requests": (), "terms": 1, **given}))
-    assert result.complete
+    assert result.complete, result
     assert result.bound.partition(":")[0] == bound
     assert result.verdict == ("bounded" if bound else "judged in part")
     assert ("complete" in result.sentence) is False

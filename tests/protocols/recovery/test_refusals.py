@@ -122,8 +122,8 @@ def test_a_harmless_rule_breaks_nothing_without_its_refusals(name: str, rule: st
     """The rule does refuse something, and a complete search without that finds no harm."""
     assert rule in refused(name)
     result = check(cut(name, rule), max_states=MOST)
-    assert result.complete
-    assert result.violation is None
+    assert result.complete, result
+    assert result.violation is None, result
 
 
 def test_every_rule_that_refuses_is_tried_without_its_refusals() -> None:

@@ -117,8 +117,8 @@ def test_leader_first_is_redundant_in_edition_server() -> None:
     given = {**GUARDS["leader-first"].smallest, "edition": "server"}
     model = build("recovery", given, ("leader-first",))
     result = check(model, (*model.properties, *model.signs))
-    assert result.complete
-    assert result.violation is None
+    assert result.complete, result
+    assert result.violation is None, result
 
 
 @pytest.mark.parametrize("edition", EDITIONS)

@@ -11,10 +11,10 @@ from kit.search.check import Result, Violation, check
 
 def assert_holds(result: Result, states: int, depth: int) -> None:
     """The search is complete, judged all, finds no harm and has so many states and steps."""
-    assert result.violation is None
-    assert result.complete
+    assert result.violation is None, result
+    assert result.complete, result
     assert result.unjudged == ()
-    assert (result.states, result.depth) == (states, depth)
+    assert (result.states, result.depth) == (states, depth), result
 
 
 def assert_needed(result: Result, model: Any, guard: Safeguard, harm: tuple[str, int]) -> None:

@@ -32,8 +32,8 @@ DELETED = ("K1 write QUORUM", "K1 delete QUORUM", "K2 read QUORUM")
 def test_a_handmade_move_with_all_its_rules_loses_no_write(move: Toy) -> None:
     """The search is complete, rollbacks and new attempts included."""
     found = check(toy(move()))
-    assert found.violation is None
-    assert found.complete
+    assert found.violation is None, found
+    assert found.complete, found
     assert (found.states, found.depth) == SAFE[move]
 
 
@@ -52,7 +52,7 @@ def test_a_rollback_that_does_not_wait_for_its_session_brings_deleted_data_back(
     options = {"cleaning": True, "collecting": True}
     model = toy(versions(), DELETED, **options)
     kept = check(model, (), monitors=model.monitors)
-    assert kept.violation is None
+    assert kept.violation is None, kept
     assert (kept.states, kept.complete) == (28650, True)
     model = toy(versions("SessionClosed"), DELETED, **options)
     broken = check(model, (), monitors=model.monitors)
@@ -69,7 +69,7 @@ READS = ("K1 write QUORUM", "K2 read QUORUM", "K2 read QUORUM")
 def test_blocking_repair_is_linearizable_under_versions_and_stages(move: Toy, states: int) -> None:
     """The search of one write and two reads is complete."""
     found = check(toy(move(), READS, together=True, repair="blocking"))
-    assert found.violation is None
+    assert found.violation is None, found
     assert (found.states, found.complete) == (states, True)
 
 

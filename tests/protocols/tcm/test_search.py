@@ -57,8 +57,8 @@ def test_no_reachable_state_of_a_small_cluster_breaks_a_promise(name: str) -> No
     """The search is complete with the counts of the table, and every goal is reached."""
     parameters, states, depth = CONFIGURATIONS[name]
     found = check(build("tcm", parameters))
-    assert found.violation is None
-    assert found.complete
+    assert found.violation is None, found
+    assert found.complete, found
     assert found.unjudged == ()
     assert (found.states, found.depth) == (states, depth)
     assert found.unreached == (() if name != "assassinate" else ("in-transition",))
@@ -85,7 +85,7 @@ def test_two_assassinations_together_may_leave_too_few_replicas() -> None:
     one = check(build("tcm", {**given, "operations": ("assassinate B",)}))
     assert (one.violation, one.costs) == (None, ())
     two = check(build("tcm", {**given, "operations": ("assassinate B", "assassinate C")}))
-    assert two.violation is None
+    assert two.violation is None, two
     assert [each.property for each in two.costs] == ["replicas"]
 
 
@@ -137,8 +137,8 @@ def test_the_smallest_configuration_of_each_safeguard_holds_with_all_on(name: st
     """The search is complete."""
     guard = next(guard for guard in SAFEGUARDS if guard.name == name)
     found = check(build("tcm", guard.smallest))
-    assert found.violation is None
-    assert found.complete
+    assert found.violation is None, found
+    assert found.complete, found
 
 
 def test_the_table_of_broken_clusters_names_every_safeguard() -> None:
@@ -244,7 +244,7 @@ def missing(given: dict[str, Any], *off: str, exchange: bool = True) -> tuple[in
         return None
 
     result = check(model, (always("counted", "Each state is counted", counted),), monitors=())
-    assert result.complete
+    assert result.complete, result
     return len(found), result.states
 
 

@@ -202,8 +202,8 @@ def test_an_operation_without_its_merge_gives_each_token_the_same_replicas(
         assert kept.groups(token) == merged.groups(token), token
     assert kept.dark() == merged.dark() == []
     found = check(build("tcm", {**given, "nodes": 4, "rf": 2, "merge": False}))
-    assert found.violation is None
-    assert found.complete
+    assert found.violation is None, found
+    assert found.complete, found
 
 
 @pytest.mark.spec("A-040")

@@ -309,7 +309,7 @@ def test_every_step_by_the_documents_is_a_step_or_stutter_of_the_server(name: st
     """The refinement is checked in every reachable state."""
     found = check_refinement(refinement(TcmParameters(**CONFIGURATIONS[name])))
     assert found.violation is None, found.violation
-    assert found.complete
+    assert found.complete, found
     assert found.states > 4
 
 

@@ -213,7 +213,7 @@ def complete(model: str, edition: Edition, pair: tuple[str, str], **given: Any) 
     parameters = {"edition": edition, "operations": pair, **MODELS[model], **given}
     result = check(build(model, parameters), symmetry=model == "topology", max_states=60_000)
     assert result.violation is None, result.violation
-    assert result.complete
+    assert result.complete, result
 
 
 @pytest.mark.sweep(3)

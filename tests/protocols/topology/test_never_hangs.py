@@ -169,8 +169,8 @@ def judged(edition: str, nodes: int, asks: str, *, helped: bool = True) -> Any:
 def test_an_operation_ends_without_a_restart(edition: str, nodes: int, asks: str) -> None:
     """Any node dies, at any step; once it is ignored, the operation succeeds or is rolled back."""
     found = judged(edition, nodes, asks)
-    assert found.complete
-    assert found.violation is None
+    assert found.complete, found
+    assert found.violation is None, found
 
 
 # The published server goes on behind a barrier that failed, where there is no way back.

@@ -142,8 +142,8 @@ TWO_VOTERS = {"nodes": 2, "changes": 1, "release": "2025.3"}
 def test_the_start_marker_is_redundant_beside_the_state_id(given: dict[str, object]) -> None:
     """Without S-58 two coordinators on one state id break nothing."""
     found_none = check(build("topology", given, (REDUNDANT,)), symmetry=True)
-    assert found_none.violation is None
-    assert found_none.complete
+    assert found_none.violation is None, found_none
+    assert found_none.complete, found_none
 
 
 def test_without_the_state_id_a_deposed_coordinator_takes_effect() -> None:

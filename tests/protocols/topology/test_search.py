@@ -49,7 +49,7 @@ def searched(edition: Edition, words: str, **given: Any) -> Any:
     parameters = {"edition": edition, "operations": (words,), **given}
     result = check(build("topology", parameters), symmetry=True, max_states=MOST)
     assert result.violation is None, result.violation
-    assert result.complete
+    assert result.complete, result
     assert not result.unreached
     return result
 

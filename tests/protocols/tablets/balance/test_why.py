@@ -235,7 +235,7 @@ def test_a_drain_goes_on_once_sizes_are_reported() -> None:
     assert not m.is_even(s)
     assert {type(action).__name__ for action, _ in m.successors(s)} == {"Report"}
     result = check(m)
-    assert result.violation is None
+    assert result.violation is None, result
 
 
 @pytest.mark.parametrize(

@@ -179,8 +179,8 @@ def test_the_server_refuses_a_write_that_has_quorums_in_both_sets() -> None:
 def test_a_migration_whose_target_dies_loses_no_write() -> None:
     """Q-09: no read asks the target that made the stage fail."""
     found, _ = search({**ONE, "crashes": 1}, lost=True)
-    assert found.violation is None
-    assert found.complete
+    assert found.violation is None, found
+    assert found.complete, found
 
 
 def test_a_live_coordinator_that_is_excluded_misses_a_write() -> None:
@@ -257,7 +257,7 @@ def test_symmetry_joins_exactly_the_states_that_differ_in_names() -> None:
     every, joined = orbits(model)
     whole, half = check(model, (), monitors=()), check(model, (), monitors=(), symmetry=True)
     assert (whole.states, half.states) == (every, joined)
-    assert half.violation is None
+    assert half.violation is None, half
     assert every * 0.5 < joined < every * 0.75
 
 

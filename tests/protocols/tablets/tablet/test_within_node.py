@@ -103,8 +103,8 @@ def test_a_move_within_a_node_needs_sessions_and_one_transition_at_a_time(
 def test_a_move_within_a_node_does_not_need_five_safeguards_of_other_nodes(off: str) -> None:
     """Coordinators ask the same nodes at every stage."""
     found, _ = search({**ONE, **WITHIN}, off)
-    assert found.violation is None
-    assert found.complete
+    assert found.violation is None, found
+    assert found.complete, found
 
 
 def test_a_crash_takes_all_shards_of_its_node() -> None:

@@ -161,7 +161,7 @@ def test_an_impossible_rf_change_ends_with_its_reason(
     model = altering(edition, words, **given)
     assert why in error_of(model)
     result = check(model)
-    assert result.violation is None
+    assert result.violation is None, result
     assert result.verdict == "complete"
 
 

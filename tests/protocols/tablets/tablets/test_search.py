@@ -330,7 +330,7 @@ def test_every_step_of_tablets_is_a_step_or_stutter_of_the_topology(
     given = {"edition": edition, "nodes": 3, "tablets": ("A B",), **CONFIGURATIONS[name]}
     found = check_refinement(refinement(Tablets.Parameters(**given)))
     assert found.violation is None, found.violation
-    assert found.complete
+    assert found.complete, found
     assert found.states > 40
 
 

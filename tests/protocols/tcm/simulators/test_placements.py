@@ -151,7 +151,7 @@ def test_every_interleaving_of_a_join_and_a_cancel_agrees_with_the_plain_model()
     parameters = TcmParameters(nodes=4, rf=2, operations=("bootstrap X --tokens 150",), cancels=1)
     model = TcmCluster(parameters)
     found = check(model, Columns(model).properties())
-    assert found.complete
+    assert found.complete, found
     assert found.states > 1000
 
 
