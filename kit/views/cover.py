@@ -166,12 +166,13 @@ def draw_told(
     held = [counted(judged, "promise") + " held", f"in {counted(len(scene.way()), 'step')}", gone]
     line = f"{' '.join(filter(None, held))}.{f' On the way: {passed}{waited}.' if names else ''}"
     own, why = _own_end(scene, story) if story else ("", "")
+    said = f"The last step: {scene.say}"
+    rest = [h("p", said, k="more", class_="kp-why", data_quiet=True), *more]
     return [
         h("h2", own or (head if judged and len(head.split()) <= MOST_WORDS else done), k="say",
           class_="say", data_quiet=True),
         h("p", f"{why}." if why else line, k="held", data_quiet=True),
-        h("p", f"The last step: {scene.say}", k="more", class_="kp-why", data_quiet=True),
-        *([] if why else more),
+        *([] if why else rest),
     ]  # fmt: skip
 
 

@@ -142,7 +142,7 @@ def test_a_commit_says_whom_requests_ask_from_there_on() -> None:
     both = "Writes now go to old and new replicas; reads still ask the old ones."
     assert both in told["tablets/one-tablet-moves"]
     assert (
-        "From now on, X is read from, and D is no longer read from."
+        "By this entry of the log, X is read from, and D is no longer read from."
         in told["vnodes/write-during-bootstrap"]
     )
 

@@ -100,7 +100,7 @@ class Moving(ranges.Range):
                         who = " and ".join(names)
                         changes.append(f"{who} {are(len(names))}{no_longer} {done}")
         return (
-            f"From now on, {', and '.join(changes)}."
+            f"By this entry of the log, {', and '.join(changes)}."
             if changes
             else super().why_here(before, action, after)
         )

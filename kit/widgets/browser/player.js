@@ -237,7 +237,7 @@ export class Player {
     const text = this.main.root.dataset.say || "";
     this.range.max = this.expected(last);
     this.range.value = step;
-    const where = `step ${step} of ${last}`;
+    const where = `step ${step} of ${this.range.max}`;
     this.range.ariaValueText = `${where}: ${text}`;
     this.root.style.setProperty("--where", `"${where}"`); // for the line above the headline
     this.bar.show(this.full, this.store.moments, step);

@@ -141,12 +141,13 @@ def _node(node: str, groups: Mapping[str, Mapping[str, Server]]) -> Character:
     of = {group: servers[node] for group, servers in groups.items()}
     leads = [group for group, each in of.items() if isinstance(each.role, Leader)]
     asks = [group for group, each in of.items() if isinstance(each.role, Candidate)]
-    holds, more = [], []
+    holds, more, member_of = [], [], []
     for group, server in of.items():
         members = facts.members_of([*groups[group].values()]).members
         if node not in members:
             holds.append(f"{group}: not a member")
             continue
+        member_of.append(group)
         last = server.log.last_index
         stored = f"{server.commit} of {last} committed" if last else "empty log"
         holds.append(f"{group}: {stored}")
@@ -154,7 +155,8 @@ def _node(node: str, groups: Mapping[str, Mapping[str, Server]]) -> Character:
         if snapshot := server.log.snapshot.index:
             more.append(f"{group}: snapshot of {snapshot}")
     holds += more
-    tag = f"asks: {asks[0]}" if asks else "follows"
+    tag = f"follows {', '.join(member_of) or 'nobody'}" if len(member_of) < len(of) else "follows"
+    tag = f"asks: {asks[0]}" if asks else tag
     if leads:
         tag = "leads both" if len(leads) == len(of) > 1 else f"leads {', '.join(leads)}"
     title = f"{node}: {tag}; {', '.join(holds)}"

@@ -101,12 +101,10 @@ def _badges(scene: Scene) -> declared.Badges:
             f"{facts.title(scene.model, entries[0])}{f': {entries[0].standing}' * (not runs)}{more}"
         )
     yield "version", f"version {topology.version}", "plain"
-    behind = topology.fence_version < topology.version
     yield "coordinator", "! no coordinator" * (scene.state.coordinator == NOBODY), "alarm"
     yield "queue", head, ""
     session = topology.session
     yield "session", f"session {session} open" * bool(session), "busy", as_timeuuid(session)
-    yield "fence", "older requests pass" * behind, "busy"
 
 
 def _status(scene: Scene) -> str:

@@ -71,7 +71,7 @@ def _character(scene: Scene, node: NodeFacts, in_use: tuple[int, int]) -> Charac
     tag = "down" if health == "down" and state == "normal" else SHORT.get(state, state)
     if view:
         tag = f"{tag}, v{view.version}".removeprefix("normal, ")
-        lines += [f"fence still {view.fence_version}"] * (view.fence_version != view.version)
+        lines += [f"fence {view.fence_version}"] * (view.fence_version != view.version)
         title += f", version {view.version}, fence {view.fence_version}"
     if share is not None:
         lines.insert(0, DATA[share])
@@ -91,7 +91,7 @@ def _character(scene: Scene, node: NodeFacts, in_use: tuple[int, int]) -> Charac
 def _runs(scene: Scene, node: NodeFacts, at: int) -> Iterator[str]:
     s = scene.state
     if node.is_behind:
-        yield f"is {len(s.views) - 1 - s.applied[at]} behind"
+        yield f"lacks {counted(len(s.views) - 1 - s.applied[at], 'entry', 'entries')}"
     doing = _work(scene) if node.is_coordinator else ""
     if doing and doing != DECIDES["rest"]:
         yield doing
@@ -208,7 +208,7 @@ STAGE = stage_panel(
     meanings={
         "crown": "the coordinator",
         "v2": "the topology version that it works with",
-        "is 2 behind": "2 states that it has not applied",
+        "lacks 2 entries": "log entries that it has not applied",
     },
 )
 
