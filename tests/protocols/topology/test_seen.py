@@ -423,7 +423,7 @@ def test_another_coordinator_goes_on_from_the_same_tables() -> None:
     [session] = [line.partition("static.session = ")[2] for line in tables[1] if ".session" in line]
     assert UUID(session).version == 1
     state = timeline.state.topology.session
-    assert f"session {state} ({session})" in "".join(now["Status"])
+    assert f"session {state} open ({session})" in "".join(now["Status"])
 
 
 @pytest.mark.spec("F-001")
