@@ -108,7 +108,7 @@ def test_each_branch_begins_by_its_own_safeguards(desk: MakeDesk) -> None:
     table.flush()
     page.keyboard.press("Home")
     table.settle()
-    assert "by gossip" in page.inner_text(".kp-stage .kp-kicker")
+    assert "version of the schema" in page.inner_text(".kp-stage .kp-kicker")
     start = rendered.moments[player.timeline.path()[1]].start
     assert start is not None
     assert page.evaluate(NORMAL, rendered.store.flat(start)) == ""

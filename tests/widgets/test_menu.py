@@ -112,7 +112,7 @@ def offered(desk: MakeDesk, run: str, steps: int, part: str) -> tuple[str, list[
         ("twophase/commit", 4, "label:sent:RM1:TM:prepared", "RM1 → TM", "prepared", ""),
         ("group0/schema", 9, "log:1", "1", "1 create", ""),
         ("failures/cut-in-two", 2, "wall:D,E,:cut", "cut", "D, E", "rejoin"),
-        ("recovery_mode/recovery-mode", 4, "n:A", "A", "group0_upgrade_state: recovery", "start A"),
+        ("recovery_mode/recovery-mode", 4, "n:A", "A", "set to recovery", "start A"),
         ("resize/table-splits", 12, "host:group0", "group0", "group 0: split", "commit map"),
     ],
 )

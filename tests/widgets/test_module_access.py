@@ -101,7 +101,7 @@ def test_each_step_is_spoken_once(desk: MakeDesk) -> None:
     page.wait_for_function("window.said.length > 0", polling=20)
     say = table.player.timeline.moments[7].say
     assert page.evaluate("window.said") == [f"{say} log → A: epoch 2."]
-    assert page.get_attribute("[data-do=scrub]", "aria-valuetext") == f"step 7 of 12: {say}"
+    assert page.get_attribute("[data-do=scrub]", "aria-valuetext") == f"step 7 of 22: {say}"
 
 
 @pytest.mark.parametrize("reduced", [True, False])

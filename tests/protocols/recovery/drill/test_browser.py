@@ -82,7 +82,7 @@ def test_the_whole_procedure_is_walked_by_keyboard(drilling: MakeDrill, edition:
         assert steps_of(desk) == [f"{'○✓'[step.done]} {step.name}" for step in checked]
     assert desk.board.grade().passed
     assert "! " not in desk.output()
-    assert "11, data 11" in desk.page.inner_text(".kp-picture")
+    assert "commit index 11" in desk.page.inner_text(".kp-picture")
     assert "group 2" in desk.page.inner_text(".kp-picture")
     [drawn] = desk.page.locator(".kp-picture svg:has(.character)").all()
     assert "removed" in drawn.locator("text").all_text_contents()
@@ -174,7 +174,7 @@ def test_the_dead_return_by_a_button(drilling: MakeDrill, walled: bool) -> None:
         desk.settle()
     desk.page.click("button:text-is('happen return C')")
     desk.settle()
-    assert "C\nback\nindex 12" in desk.page.inner_text(".kp-picture")
+    assert "C\nback\ncommit index 12" in desk.page.inner_text(".kp-picture")
     wrong = [row.name for row in desk.board.grade().rows if row.holds is False]
     assert ("one group" in wrong) is not walled
 
