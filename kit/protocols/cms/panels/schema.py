@@ -58,7 +58,8 @@ def _character(m: Schema, s: SchemaState, node: SchemaNode, row: KnownRow) -> Ch
     broken = tuple(f"! {orphan}" for orphan in schema.orphans)
     holds = f"write {', '.join(map(str, row.holds))}" if row.holds else "no write"
     more = "".join(f" + {name}" for name in row.joining)
-    owners = [f"writes to {' '.join(row.owners)}{more}"] * (node.serves and JOINER in m.names)
+    is_told = node.serves and (JOINER in m.names or not m.ordered)
+    owners = [f"writes to {' '.join(row.owners)}{more}"] * is_told
     stored = [f"knew CMS {' '.join(row.members)}"] * (node.health == "back")
     lacks = [f"! {counted(row.missing, 'write')} missing"] * bool(row.missing)
     health: Health = "up" if node.phase == "member" else "joining"

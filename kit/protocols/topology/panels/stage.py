@@ -92,6 +92,10 @@ def _runs(scene: Scene, node: NodeFacts, at: int) -> Iterator[str]:
     s = scene.state
     if node.is_behind:
         yield f"lacks {counted(len(s.views) - 1 - s.applied[at], 'entry', 'entries')}"
+    elif (before := scene.former()) and any(
+        each.is_behind for each in before.of(facts.nodes) if each.name == node.name
+    ):
+        yield "has all entries"
     doing = _work(scene) if node.is_coordinator else ""
     if doing and doing != DECIDES["rest"]:
         yield doing
