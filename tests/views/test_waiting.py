@@ -64,7 +64,7 @@ ROWS = (
     ),
     Waits(
         "truncate/late-truncate", 3,
-        ("client: waits for its truncate", "B: old rows, no session"), "B", "A",
+        ("client: wants to truncate", "B: old rows, no session"), "B", "A",
         ("group 0 → A: session 1",),
     ),
     Waits(

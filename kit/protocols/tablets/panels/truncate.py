@@ -64,7 +64,7 @@ def _stage(scene: Scene) -> Stage:
 
 
 def _client(s: TruncateState) -> Character:
-    tag = {"idle": "", "done": "hears: done"}.get(s.phase, "waits for its truncate")
+    tag = {"idle": "", "done": "hears: done"}.get(s.phase, "wants to truncate")
     tag = "wrote new rows" if s.written else tag
     return Character("cl", host_spot(CLIENT), tag=tag, title=f"client: {tag}", kind="client")
 
