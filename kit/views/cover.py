@@ -153,6 +153,9 @@ def draw_told(
     """Draw what a run that ended well has shown, and why it came so, in the words of its story;
     else what its history shows to have held, and what ``more`` is to be told of the last step.
     """
+    own, why = _own_end(scene, story) if story else ("", "")
+    if own:
+        return _last_words(own, f"{why}.")
     model, judged = scene.model, len(scene_verdicts(scene))
     goals = (each for each in model.properties if each.kind == "sometimes")
     names, waits = _passed(scene)
@@ -165,15 +168,16 @@ def draw_told(
     gone = ", ".join(f"without {each.id}" for each in model.safeguards if each.name in model.off)
     held = [counted(judged, "promise") + " held", f"in {counted(len(scene.way()), 'step')}", gone]
     line = f"{' '.join(filter(None, held))}.{f' On the way: {passed}{waited}.' if names else ''}"
-    own, why = _own_end(scene, story) if story else ("", "")
-    said = f"The last step: {scene.say}"
-    rest = [h("p", said, k="more", class_="kp-why", data_quiet=True), *more]
+    said = h("p", f"The last step: {scene.say}", k="more", class_="kp-why", data_quiet=True)
+    is_short = judged and len(head.split()) <= MOST_WORDS
+    return [*_last_words(head if is_short else done, line), said, *more]
+
+
+def _last_words(head: str, line: str) -> list[Frag | None]:
     return [
-        h("h2", own or (head if judged and len(head.split()) <= MOST_WORDS else done), k="say",
-          class_="say", data_quiet=True),
-        h("p", f"{why}." if why else line, k="held", data_quiet=True),
-        *([] if why else rest),
-    ]  # fmt: skip
+        h("h2", head, k="say", class_="say", data_quiet=True),
+        h("p", line, k="held", data_quiet=True),
+    ]
 
 
 def _own_end(scene: Scene, story: Story) -> tuple[str, str]:

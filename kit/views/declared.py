@@ -388,9 +388,8 @@ def status(
 
     def draw(scene: Scene) -> Frag:
         rows = [row for row in badges(scene) if row[1]]
-        chips = sorted(
-            (row for row in rows if row[2] != "plain"), key=lambda row: row[2] != "alarm"
-        )
+        chips = [row for row in rows if row[2] != "plain"]
+        shown = sorted(chips, key=lambda row: row[2] != "alarm")[:MOST_CHIPS]
         drawn = [
             h(
                 "li",
@@ -399,8 +398,7 @@ def status(
                 class_=LOOKS[look],
                 title=" ".join(title) or None,
             )
-            for key, words, look, *title in rows
-            if look == "plain" or (key, words, look, *title) in chips[:MOST_CHIPS]
+            for key, words, look, *title in (r for r in rows if r[2] == "plain" or r in shown)
         ]
         return h("ul", drawn, class_="badges", aria_label="status")
 

@@ -69,7 +69,8 @@ class Words(Struct, frozen=True):
     milestone, what is told of it, and the milestone of the step before, on a line each. ``without``
     says what would be otherwise without a safeguard (``nobody waited``), ``siblings`` which story
     of the other database is like one of these; ``ends`` what a story has shown at its end, and why
-    it came so, ``cast`` the role of somebody by what a picture says of it. A model of several
+    it came so, ``gates`` what stands above a gate by its step, what is to be known, and where, a
+    line each, ``cast`` the role of somebody by what a picture says of it. A model of several
     worlds uses the words of each world's own model: ``within`` has the name of the world, what
     begins a sentence about it, its name in a headline, and the model. ``like``: models whose
     headlines serve this one as well.
@@ -103,17 +104,18 @@ def words_of(name: str) -> Words:
         return Words()
     read = msgspec.toml.decode(file.read_text(encoding="utf-8"), type=dict[str, Words])
     words = read.get(name, Words())
-    headlines, breaks, cast = {**words.headlines}, {**words.breaks}, {**words.cast}
-    gates = {**words.gates}
-    for model in words.like:
-        headlines = {**headlines, **words_of(model).headlines, **headlines}  # its own come first
-        gates = {**gates, **words_of(model).gates, **gates}
+    headlines, gates = {**words.headlines}, {**words.gates}
+    breaks, cast = {**words.breaks}, {**words.cast}
+    for other in map(words_of, words.like):
+        headlines = {**headlines, **other.headlines, **headlines}  # its own come first
+        gates = {**gates, **other.gates, **gates}
     for world, _, short, model in words.within:
         inner = words_of(model)
-        for pattern, head in inner.headlines.items():
-            headlines[f"{short}: (?:{pattern})"] = f"{short}: {small(head)}"
-        for pattern, lead in inner.gates.items():
-            gates[f"{world}: (?:{pattern})"] = f"{short}: {small(lead)}"
+        for own, begin, theirs in (
+            (headlines, short, inner.headlines), (gates, world, inner.gates)
+        ):  # fmt: skip
+            for pattern, said in theirs.items():
+                own[f"{begin}: (?:{pattern})"] = f"{short}: {small(said)}"
         breaks |= {f"{world}:{promise}": rows for promise, rows in inner.breaks.items()}
         cast |= inner.cast
     return replace(words, headlines=headlines, breaks=breaks, cast=cast, gates=gates)

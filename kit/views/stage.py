@@ -560,7 +560,8 @@ def in_use(scene: Scene, stage: Stage, before: Stage | None) -> Stage:
     there = {each.key: each.name for each in (*stage.sides, *stage.characters)}
     flows = () if isinstance(scene.model, NetworkModel) else scene.flows()
     part = {key for flow in flows for key in (flow.from_key, flow.to_key)}
-    part |= {key for key, name in there.items() if name == acting(scene, there)}
+    actor = acting(scene, there)
+    part |= {key for key, name in there.items() if name == actor}
 
     def shown(each: Character) -> Character:
         lines = [held for held in each.holds if isinstance(held, str | Row | Paper)]

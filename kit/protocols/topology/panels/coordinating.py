@@ -93,13 +93,11 @@ def _caption(scene: Scene) -> str:
 
 def _badges(scene: Scene) -> declared.Badges:
     topology, entries = scene.state.topology, scene.of(facts.entries)
-    more = f" +{len(entries) - 1}" if len(entries) > 1 else ""
     head = ""
-    if entries:
-        runs = entries[0].standing == "running"
-        head = (
-            f"{facts.title(scene.model, entries[0])}{f': {entries[0].standing}' * (not runs)}{more}"
-        )
+    for first in entries[:1]:
+        standing = f": {first.standing}" * (first.standing != "running")
+        more = f" +{len(entries) - 1}" * (len(entries) > 1)
+        head = f"{facts.title(scene.model, first)}{standing}{more}"
     yield "version", f"version {topology.version}", "plain"
     yield "coordinator", "! no coordinator" * (scene.state.coordinator == NOBODY), "alarm"
     yield "queue", head, ""
